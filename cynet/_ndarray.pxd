@@ -11,6 +11,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libcpp.atomic cimport atomic
 from libcpp.vector cimport vector
 
+from ._core.face cimport Face
 from ._engine cimport VarHandle
 from ._storage cimport Handle
 from ._typedefs cimport TBlob
@@ -44,20 +45,24 @@ cdef class NDArrayBase:
     cdef TBlob blob      # data points into the chunk
     cdef Chunk* chunk
     cdef object grad_entry  # the autograd tape's, else None
+    cdef Face face          # whose class it is of; what is computed from it is of the same one
+    # Under mx.nd: a comparison made it, so that its numbers are truths (ndarray/_legacy.pyx).
+    cdef bint truths
     cdef object __weakref__
 
     cdef int wait_read(self) except -1   # for its writers; raises what they left
     cdef int wait_write(self) except -1  # for its readers, too
 
-# A new NDArray of the public class with uninitialised memory. shape has ndim entries. Whoever has
-# it computed by the engine sets chunk.written to False and, in the function, to True.
-cdef NDArrayBase new_array(const int64_t* shape, int ndim, int dtype, int dev_type, int dev_id)
-# A view of `base`'s memory: same chunk, `offset` elements further, another shape.
+# A new array of the face's class with uninitialised memory. shape has ndim entries. Whoever has it
+# computed by the engine sets chunk.written to False and, in the function, to True.
+cdef NDArrayBase new_array(Face face, const int64_t* shape, int ndim, int dtype, int dev_type,
+                           int dev_id)
+# A view of `base`'s memory, of its face: same chunk, `offset` elements further, another shape.
 cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int64_t offset)
 # An NDArray over memory that `owner` keeps alive; nothing else may write it while the engine may
 # use it.
-cdef NDArrayBase wrap_foreign(void* data, const int64_t* shape, int ndim, int dtype, int dev_type,
-                              int dev_id, object owner)
+cdef NDArrayBase wrap_foreign(Face face, void* data, const int64_t* shape, int ndim, int dtype,
+                              int dev_type, int dev_id, object owner)
 
 # Both are views of one piece of memory and have a byte in common.
 cdef bint overlap(NDArrayBase a, NDArrayBase b) noexcept

@@ -11,6 +11,7 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.unordered_set cimport unordered_set
 
 from . cimport _engine
+from ._core.face cimport ND, Face
 from ._storage cimport Handle, alloc, free as storage_free
 from .engine.live_objects cimport count_live, live_counter
 from ._typedefs cimport (
@@ -44,20 +45,9 @@ cdef extern from *:
         cynet_making = before;
         return out;
     }
-    // A class made by Python reaches C methods by look-ups; this gives it the C slots themselves.
-    static void cynet_take_slots(PyObject* type, PyObject* base) {
-        PyTypeObject* to = (PyTypeObject*)type;
-        PyTypeObject* from = (PyTypeObject*)base;
-        *to->tp_as_number = *from->tp_as_number;
-        *to->tp_as_mapping = *from->tp_as_mapping;
-        *to->tp_as_sequence = *from->tp_as_sequence;
-        to->tp_richcompare = from->tp_richcompare;
-        to->tp_hash = from->tp_hash;
-    }
     """
     bint cynet_making
     object cynet_new(object type, object args)
-    void cynet_take_slots(object type, object base)
 
 cdef const char** _FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
 cdef tuple _DEVICES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
@@ -65,23 +55,13 @@ cdef tuple _SCALAR_TYPES = tuple([SCALAR_TYPES.get(flag) for flag in range(kBflo
 cdef int* _TYPE_NUMBERS = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cnp.NPY_UINT8,
                            cnp.NPY_INT32, cnp.NPY_INT8, cnp.NPY_INT64, cnp.NPY_BOOL]
 cdef dict _contexts = {}
-cdef object _public = None  # the class of the objects made here
 
 
 def bare(cls):
-    return cynet_new(cls, ())
-
-
-def set_public_class(cls):
-    """Make `cls`, a Python class over a compiled one, the class of the arrays of compiled code.
-
-    `cls` itself defines no arithmetic, indexing, comparison or length: it takes them from its base.
-    """
-    global _public
-    if not issubclass(cls, NDArrayBase):
-        raise ArgumentTypeError(f"expected a subclass of NDArrayBase, got {shown(cls)}")
-    cynet_take_slots(cls, cls.__base__)
-    _public = cls
+    """An array of class `cls` without memory, of the face that the class belongs to."""
+    cdef NDArrayBase out = cynet_new(cls, ())
+    out.face = cls._face
+    return out
 
 
 # --- chunks ---------------------------------------------------------------------------------------
@@ -122,8 +102,10 @@ cdef void _drop(Chunk* chunk) noexcept:
         _engine.delete_variable(chunk.var, _free_chunk, chunk)
 
 
-cdef inline NDArrayBase _bare():
-    return <NDArrayBase>cynet_new(_public, ())
+cdef inline NDArrayBase _bare(Face face):
+    cdef NDArrayBase out = <NDArrayBase>cynet_new(face.array_class, ())
+    out.face = face
+    return out
 
 
 cdef inline int _set_shape(TBlob* blob, const int64_t* shape, int ndim) except -1:
@@ -142,8 +124,9 @@ cdef inline int _set_shape(TBlob* blob, const int64_t* shape, int ndim) except -
     return 0
 
 
-cdef NDArrayBase new_array(const int64_t* shape, int ndim, int dtype, int dev_type, int dev_id):
-    cdef NDArrayBase out = _bare()
+cdef NDArrayBase new_array(Face face, const int64_t* shape, int ndim, int dtype, int dev_type,
+                           int dev_id):
+    cdef NDArrayBase out = _bare(face)
     cdef size_t nbytes
     _set_shape(&out.blob, shape, ndim)
     out.blob.dtype = dtype
@@ -157,7 +140,7 @@ cdef NDArrayBase new_array(const int64_t* shape, int ndim, int dtype, int dev_ty
 
 
 cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int64_t offset):
-    cdef NDArrayBase out = _bare()
+    cdef NDArrayBase out = _bare(base.face)
     _set_shape(&out.blob, shape, ndim)
     out.blob.dtype = base.blob.dtype
     out.blob.dev_type = base.blob.dev_type
@@ -170,9 +153,9 @@ cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int6
     return out
 
 
-cdef NDArrayBase wrap_foreign(void* data, const int64_t* shape, int ndim, int dtype, int dev_type,
-                              int dev_id, object owner):
-    cdef NDArrayBase out = _bare()
+cdef NDArrayBase wrap_foreign(Face face, void* data, const int64_t* shape, int ndim, int dtype,
+                              int dev_type, int dev_id, object owner):
+    cdef NDArrayBase out = _bare(face)
     _set_shape(&out.blob, shape, ndim)
     out.blob.dtype = dtype
     out.blob.dev_type = dev_type
@@ -223,14 +206,14 @@ cdef bint on_host(const TBlob* blob) noexcept nogil:
     return blob.dev_type == kCPU or blob.dev_type == kCPUPinned or blob.dev_type == kCPUShared
 
 
-def empty(shape, int dtype, int dev_type, int dev_id, bint promised=False):
+def empty(shape, int dtype, int dev_type, int dev_id, bint promised=False, Face face=None):
     """A new array with uninitialised memory: `dtype` is a type flag, `dev_type` a device code.
 
-    `promised`: the engine will write it; reading it raises when that fails.
+    `promised`: the engine will write it; reading it raises when that fails. By default of mx.nd.
     """
     cdef int64_t sizes[MAX_NDIM]
     cdef int ndim = read_shape(shape, sizes)
-    cdef NDArrayBase out = new_array(sizes, ndim, dtype, dev_type, dev_id)
+    cdef NDArrayBase out = new_array(face or ND, sizes, ndim, dtype, dev_type, dev_id)
     out.chunk.written = not promised or out.blob.size == 0
     return out
 

@@ -8,6 +8,7 @@ from libc.string cimport memcmp, memcpy, memset
 from .. cimport _engine
 from .._engine cimport VarHandle, complete, kCopy, kInline, kNormal, written
 from ..engine.inline cimport INLINE_COPY_BYTES, INLINE_PASS_BYTES
+from .face cimport ND
 from .._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, on_host, overlap, same_shape
 from .sparse_kind cimport refuse_sparse
 from .._typedefs cimport RunContext, dtype_size, kBfloat16, kCPU, kCPUPinned, kGPU
@@ -86,7 +87,7 @@ cdef bint _plain(int ndim, const int64_t* shape, const int64_t* stride) noexcept
 cdef NDArrayBase _blank(const Region* like, int dtype, int dev_type, int dev_id):
     # A new array of the region's shape, in one axis: it may have more than an array has.
     cdef int64_t size = _region_size(like)
-    cdef NDArrayBase out = new_array(&size, 1, dtype, dev_type, dev_id)
+    cdef NDArrayBase out = new_array(ND, &size, 1, dtype, dev_type, dev_id)
     out.chunk.written = False
     return out
 
@@ -121,7 +122,7 @@ def copied(NDArrayBase source, int dtype=-1):
     """A new array on the device of `source` with its values, as type flag `dtype` (-1: its own)."""
     refuse_sparse(source, "copy")
     cdef NDArrayBase target = new_array(
-        source.blob.shape, source.blob.ndim, source.blob.dtype if dtype < 0 else dtype,
+        source.face, source.blob.shape, source.blob.ndim, source.blob.dtype if dtype < 0 else dtype,
         source.blob.dev_type, source.blob.dev_id)
     cdef Region to = whole(target)
     cdef Region region = whole(source)
@@ -575,7 +576,7 @@ cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, i
 
 
 cdef NDArrayBase _upload_rows(const int64_t* rows, int64_t n, int dev_id):
-    cdef NDArrayBase out = new_array(&n, 1, 6, kGPU, dev_id)
+    cdef NDArrayBase out = new_array(ND, &n, 1, 6, kGPU, dev_id)
     cdef Region to = whole(out)
     copy_from_host(out, &to, rows, out.blob.dtype, to.stride)
     return out

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int64_t
 
+from .face cimport ND
 from .._ndarray cimport NDArrayBase, new_array
 from .._typedefs cimport kCPU
 
@@ -28,7 +29,7 @@ cpdef NDArrayBase dense_of(NDArrayBase array):
 def sparse_shell(cls, int dtype):
     """An array of class `cls` for a sparse matrix, whose memory is in other arrays."""
     cdef int64_t nothing = 0
-    cdef NDArrayBase dense = new_array(&nothing, 1, dtype, kCPU, 0)
+    cdef NDArrayBase dense = new_array(ND, &nothing, 1, dtype, kCPU, 0)
     cdef NDArrayBase out = bare(cls)
     out.blob = dense.blob
     out.blob.dev_type = SPARSE

@@ -13,7 +13,7 @@ from .._ndarray cimport NDArrayBase
 from .._typedefs cimport kNullOp, kWriteTo
 from ..ndarray._dispatch cimport Gradients, push_backward, run
 from ..ndarray._resolve cimport Call, State
-from ..ndarray._tape cimport Backward, CallNode, StepNode, entry_in_graph, records
+from ..ndarray._tape cimport Backward, CallNode, StepNode, records
 from ._arrays cimport blank, filled
 
 from ..base.errors import GradientError
@@ -74,11 +74,11 @@ cdef class Adjoint(StepNode):
         cdef list given = []
         cdef int i
         for i in range(self.call.n_in):
-            given.append(filled(&self.call.arrays[i], 0) if arrays[i] is None else arrays[i])
+            given.append(filled(&self.call.arrays[i], 0, self.call.face) if arrays[i] is None else arrays[i])
         out = run(self.call, given, None)
         if affine:
             for i in self.wanted:
-                given[i] = filled(&self.call.arrays[i], 0)
+                given[i] = filled(&self.call.arrays[i], 0, self.call.face)
             out = [a - b for a, b in zip(out, run(self.call, given, None))]
         return out
 
@@ -131,7 +131,7 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
     requests.assign(n_in, kNullOp)
     _divide(&arrays, room, requests, n_in, n_out)
     for i in wanted:
-        array = blank(&call.arrays[i])
+        array = blank(&call.arrays[i], call.face)
         out[i] = array
         arrays.in_grad[i], requests[i] = <PyObject*>array, kWriteTo
     for i in range(n_in):
@@ -193,7 +193,7 @@ def as_backward(CallNode node, list grads, list wanted, parts):
     out = [None] * n_in
     for i in range(n_in):
         if found[i] is not None or not info.honours_req:
-            out[i] = array = blank(&call.arrays[i])
+            out[i] = array = blank(&call.arrays[i], call.face)
             arrays.in_grad[i], requests[i] = <PyObject*>array, kWriteTo
         if node.arrays[i] is not None:
             arrays.in_data[i] = <PyObject*>node.arrays[i]
@@ -210,7 +210,7 @@ def as_backward(CallNode node, list grads, list wanted, parts):
         if part is None:
             out[i] = None
         else:
-            array.grad_entry = entry_in_graph(part)
+            array.grad_entry = (<NDArrayBase>part).grad_entry
     return out
 
 

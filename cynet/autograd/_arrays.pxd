@@ -1,5 +1,6 @@
 """What gradients are made of: new arrays, filled, copied and added."""
 
+from .._core.face cimport Face
 from .._ndarray cimport NDArrayBase
 from .._typedefs cimport TBlob
 from ..ndarray._tape cimport CallNode
@@ -10,8 +11,8 @@ cdef str NOT_RECORDED  # the error of an array that is in no graph, with a name 
 # The module ndarray/sparse/gradients.py.
 cdef object of_sparse()
 # Without values until the engine has written it.
-cdef NDArrayBase blank(const TBlob* like)
-cdef NDArrayBase filled(const TBlob* like, double value)
+cdef NDArrayBase blank(const TBlob* like, Face face)
+cdef NDArrayBase filled(const TBlob* like, double value, Face face)
 cdef int fill(NDArrayBase array, double value) except -1
 cdef int copy_values(NDArrayBase target, NDArrayBase source) except -1
 cdef NDArrayBase copied(NDArrayBase source)

@@ -1,12 +1,13 @@
 """Arrays of gradients (contract in _arrays.pxd)."""
 
+from .._core.face cimport Face
 from .._core.copy cimport Region, push_copy, push_fill, whole
 from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view, same_shape
 from .._typedefs cimport TBlob, kFloat64
 from ..ndarray._dispatch cimport run_small
 from ..ndarray._resolve cimport resolve
-from ..ndarray._tape cimport CallNode, Output, entry_in_graph
+from ..ndarray._tape cimport CallNode, Output
 
 from ..base.dtype import NAMES
 from ..base.errors import ArgumentTypeError, GradientError, ShapeError, shown
@@ -29,14 +30,15 @@ cdef object of_sparse():
     return _sparse
 
 
-cdef NDArrayBase blank(const TBlob* like):
-    cdef NDArrayBase out = new_array(like.shape, like.ndim, like.dtype, like.dev_type, like.dev_id)
+cdef NDArrayBase blank(const TBlob* like, Face face):
+    cdef NDArrayBase out = new_array(
+        face, like.shape, like.ndim, like.dtype, like.dev_type, like.dev_id)
     out.chunk.written = out.blob.size == 0
     return out
 
 
-cdef NDArrayBase filled(const TBlob* like, double value):
-    cdef NDArrayBase out = blank(like)
+cdef NDArrayBase filled(const TBlob* like, double value, Face face):
+    cdef NDArrayBase out = blank(like, face)
     fill(out, value)
     return out
 
@@ -64,7 +66,7 @@ cdef NDArrayBase copied(NDArrayBase source):
     cdef NDArrayBase out
     if is_sparse(&source.blob):
         return (<object>source).copy()
-    out = blank(&source.blob)
+    out = blank(&source.blob, source.face)
     copy_values(out, source)
     return out
 
@@ -75,7 +77,7 @@ cdef NDArrayBase plus(NDArrayBase a, NDArrayBase b, NDArrayBase out):
         return of_sparse().total(a, b, out)
     if _sum is None:
         _sum = get_operator("elemwise_add")
-    return run_small(resolve(_sum, [a, b], (), {}, None), a, b, out)
+    return run_small(resolve(a.face, _sum, [a, b], (), {}, None), a, b, out)
 
 
 cdef NDArrayBase in_shape(NDArrayBase array, const TBlob* like):
@@ -126,7 +128,7 @@ cdef list entries_of(list heads):
     for i, head in enumerate(heads):
         if not isinstance(head, NDArrayBase):
             raise ArgumentTypeError(f"head {i} must be an NDArray, got {shown(head)}")
-        entry = entry_in_graph(head)
+        entry = (<NDArrayBase>head).grad_entry
         if entry is None:
             raise GradientError(NOT_RECORDED.format(
                 f"head {i}" if len(heads) > 1 else "this array"))

@@ -13,7 +13,7 @@ from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ..ndarray._dispatch cimport Gradients, push_backward
 from ..ndarray._resolve cimport Call, State
 from ..ndarray._tape cimport (
-    Backward, CallNode, Leaf, Node, StepNode, entry_in_graph, index_of, node_of, DETACHED,
+    Backward, CallNode, Leaf, Node, StepNode, index_of, node_of, DETACHED,
     set_flags, trains)
 from ._arrays cimport (
     NOT_RECORDED, blank, copied, copy_values, entries_of, fill, filled, gradient_of_head, in_shape,
@@ -174,7 +174,7 @@ cdef class Walk:
     cdef NDArrayBase _nothing_of(self, Leaf leaf):
         if leaf.grad is not None and is_sparse(&leaf.grad.blob):
             return of_sparse().nothing_like(leaf.grad)
-        return filled(&leaf.like, 0)
+        return filled(&leaf.like, 0, leaf.face)
 
     cdef bint takes_rows(self, object entry) except -1:
         # Its gradient is row_sparse: no operator writes there.
@@ -203,7 +203,7 @@ cdef class Walk:
             if self.wanted is not None:
                 out = self.wanted[node]
                 if out is None:
-                    self.wanted[node] = out = blank(like)
+                    self.wanted[node] = out = blank(like, node.face)
                 else:
                     request[0] = kAddTo
                 return out
@@ -215,7 +215,7 @@ cdef class Walk:
         i = index_of(entry)
         out = node.grads[i]
         if out is None:
-            out = blank(like)
+            out = blank(like, node.face)
             node.grads[i] = out
             return out
         request[0] = kAddTo
@@ -287,7 +287,7 @@ cdef class Walk:
             if not self.wants(entry):
                 arrays.append(None)
             elif self.takes_rows(entry):
-                arrays.append(blank(&node.likes[i]))
+                arrays.append(blank(&node.likes[i], node.face))
                 self.late.append((entry, arrays[len(arrays) - 1]))
                 request = kWriteTo
             else:
@@ -329,7 +329,7 @@ cdef class Walk:
             entry = node.inputs[i]
             if not (flows and info.flows[i] and self.wants(entry)):
                 if not info.honours_req:
-                    array = blank(&call.arrays[i])
+                    array = blank(&call.arrays[i], call.face)
                     held.append(array)
                     arrays.in_grad[i], arrays.req[i] = <PyObject*>array, kWriteTo
                     asked += 1
@@ -347,13 +347,13 @@ cdef class Walk:
             asked += 1
             arrays.req[i] = kWriteTo
             if not info.honours_req or self.takes_rows(entry) or self._given_before(node, i, entry):
-                array = blank(&call.arrays[i])
+                array = blank(&call.arrays[i], call.face)
                 late = [] if late is None else late
                 late.append((entry, array))
             else:
                 array = self.target(entry, &call.arrays[i], &arrays.req[i])
                 if self._is_kept(node, array):  # a gradient that is an input of the graph, too
-                    grad = blank(&call.arrays[i])
+                    grad = blank(&call.arrays[i], call.face)
                     if arrays.req[i] == kAddTo:
                         copy_values(grad, array)
                     late = [] if late is None else late
@@ -372,7 +372,7 @@ cdef class Walk:
             if i < call.n_visible and info.reads[i]:
                 array = node.grads[i]
                 if array is None:
-                    array = filled(&call.outs[i], 0)
+                    array = filled(&call.outs[i], 0, call.face)
                     held.append(array)
                 arrays.out_grad[i] = <PyObject*>array
         for i in range(n_aux):
@@ -432,7 +432,7 @@ cdef class Walk:
             flows = flows or node.grads[i] is not None
             array = node.grads[i]
             if array is None:
-                array = filled(&call.outs[i], 0)
+                array = filled(&call.outs[i], 0, call.face)
             grads.append((<object>array).reshape(blob_shape(&call.outs[i])))
         if not flows or all(array.size == 0 for array in grads):  # an empty sum
             return 0
@@ -481,7 +481,7 @@ cdef list _gradient_rewritten(CallNode node, how, list grads, list inputs, list 
     for i in range(call.n_in):
         array = inputs[i]
         if array is None:  # its gradient does not depend on it
-            array = filled(&call.arrays[i], 0)
+            array = filled(&call.arrays[i], 0, call.face)
             if i in wanted:
                 array = linked(array, node.inputs[i])
         if i in wanted:
@@ -514,7 +514,7 @@ cdef int _seed(Walk walk, list heads, list entries, list grads) except -1:
             if is_sparse(&head.blob):
                 walk.deliver(entries[i], of_sparse().ones_of(head), False)
             else:
-                walk.deliver(entries[i], filled(&head.blob, 1), False)
+                walk.deliver(entries[i], filled(&head.blob, 1, head.face), False)
             continue
         walk.deliver(entries[i], gradient_of_head(head, grads[i], i), True)
     return 0
@@ -552,7 +552,7 @@ def gradients(list heads, list grads, list variables, bint retain, bint create, 
     cdef list entries = entries_of(heads), leaves = []
     cdef Node node
     for i, variable in enumerate(variables):
-        entry = entry_in_graph(variable)
+        entry = (<NDArrayBase>variable).grad_entry
         if entry is None:
             raise GradientError(NOT_RECORDED.format(f"variable {i}"))
         if not isinstance(entry, Leaf):
@@ -575,7 +575,7 @@ def gradients(list heads, list grads, list variables, bint retain, bint create, 
 def gradients_to(list heads, list grads, list nodes, bint retain, bint create):
     """The gradients of `heads` at nodes; None where no way leads there."""
     cdef Walk walk = Walk.__new__(Walk)
-    chosen = [i for i, head in enumerate(heads) if entry_in_graph(head) not in (None, DETACHED)]
+    chosen = [i for i, head in enumerate(heads) if (<NDArrayBase>head).grad_entry not in (None, DETACHED)]
     heads = [heads[i] for i in chosen]
     if grads is not None:
         grads = [grads[i] for i in chosen]

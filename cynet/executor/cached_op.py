@@ -366,7 +366,7 @@ class _Instance:
         self.kept = None
         values = self.program.graph.outputs
         try:
-            outputs = fresh_arrays(values, self.program.fakes)
+            outputs = fresh_arrays(values, self.program.fakes, arrays)
         except OutOfMemoryError as error:
             names = ", ".join(f"{v.name!r} of shape {v.shape}" for v in values[:10])
             raise with_message(error, f"no memory for outputs, {names}: {error}") from None

@@ -10,6 +10,7 @@ from libc.stdlib cimport free, malloc
 from libcpp.unordered_set cimport unordered_set
 from libcpp.vector cimport vector
 
+from .._core.face cimport ND, Face
 from .._core.touched_rows cimport watch_rows
 from .._engine cimport VarHandle, kInline, push_sync
 from .._executor cimport Plan, release_tables
@@ -31,18 +32,24 @@ def placeholder(size_t number, value):
     cdef int64_t shape[8]
     for i, n in enumerate(value.shape):
         shape[i] = n
-    return wrap_foreign(address_of(number), shape, len(value.shape),
+    return wrap_foreign(ND, address_of(number), shape, len(value.shape),
                         dtype_flag(value.dtype), value.ctx.device_typeid, value.ctx.device_id, None)
 
 
-def fresh_arrays(list values, dict placeholders):
-    """New arrays, without values until a run has written them."""
+def fresh_arrays(list values, dict placeholders, list inputs):
+    """New arrays, without values until a run has written them; of mx.nd where all inputs are, else
+    of the other face."""
     cdef NDArrayBase like, out
+    cdef Face face = ND
+    for out in inputs:
+        if out.face is not ND:
+            face = out.face
+            break
     cdef list made = []
     for value in values:
         like = placeholders[value]
-        out = new_array(like.blob.shape, like.blob.ndim, like.blob.dtype, like.blob.dev_type,
-                        like.blob.dev_id)
+        out = new_array(face, like.blob.shape, like.blob.ndim, like.blob.dtype,
+                        like.blob.dev_type, like.blob.dev_id)
         out.chunk.written = out.blob.size == 0
         made.append(out)
     return made

@@ -1,10 +1,35 @@
-"""Arithmetic and comparison operators of NDArray as C slots."""
+"""Arithmetic and comparison operators of arrays as C slots, which call what the array's face has
+behind each of them."""
 
+from .._core.face cimport Face
 from .._ndarray cimport NDArrayBase
+from ..operator._base cimport OpEntry
+from ._resolve cimport Call
 
-# A key with NumPy arrays of bool in place of the masks in it: NDArrays of bool, and what
-# comparisons gave. Raises where an array of floats could be a mask as well as numbers of rows.
-cdef object with_masks(NDArrayBase array, object key)
+cdef class Slot:
+    # One function of two operands of a face: the registry's entries behind it and the last call of
+    # each.
+    cdef Face face
+    cdef str sign
+    cdef tuple names
+    cdef OpEntry same_entry, broadcast_entry, scalar_entry, reflected_entry
+    cdef Call last_same, last_broadcast, last_scalar, last_reflected
+    cdef object scalar, reflected  # what the last calls were made for
+
+    cdef NDArrayBase with_array(self, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)
+    cdef NDArrayBase with_scalar(self, NDArrayBase array, object value, NDArrayBase out)
+    cdef NDArrayBase with_reflected(self, NDArrayBase array, object value)
+    cdef object forward(self, NDArrayBase array, object other, NDArrayBase out)
+    cdef object backward(self, NDArrayBase array, object other)
+    cdef object refuse(self, object other)
+    # The operator for an array and another number than the last one.
+    cdef Call for_scalar(self, Call last, object before, OpEntry entry, NDArrayBase array,
+                         object value)
+    # A NumPy array as the other operand: an array of the face, or a number.
+    cdef object beside(self, NDArrayBase array, object other)
+    # The result, of which a subclass may note what it is.
+    cdef NDArrayBase noted(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs)
+    cdef NDArrayBase noted_reflected(self, NDArrayBase out, NDArrayBase array, object value)
 
 cdef class NDArrayArithmetic(NDArrayBase):
     pass

@@ -5,6 +5,7 @@ from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.string cimport memcmp
 
+from .._core.face cimport ND, Face
 from .._ndarray cimport NDArrayBase
 from ..operator._base cimport OpEntry
 from ._dispatch cimport MOST_KNOWN, run, run_known
@@ -42,7 +43,15 @@ cdef class CallSite:
     cdef int oldest
 
 
-cdef dict _call_sites = {}  # OpEntry -> CallSite
+cdef Face _face_of(tuple args, dict kwargs):
+    # That of the first array.
+    for value in args:
+        if isinstance(value, NDArrayBase):
+            return (<NDArrayBase>value).face
+    for value in kwargs.values():
+        if isinstance(value, NDArrayBase):
+            return (<NDArrayBase>value).face
+    return ND
 
 
 cdef bint _plain(object value):
@@ -145,8 +154,10 @@ cdef int _remember(CallSite site, Call call, tuple args, dict kwargs) except -1:
     return 0
 
 
-def invoke(OpEntry entry, tuple args, dict kwargs):
+def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
     """Call operator `entry` as ``mx.nd`` does: inputs and parameters in `args` and `kwargs`.
+
+    The outputs are arrays of `face`, by default that of the first array given.
 
     Returns
     -------
@@ -159,11 +170,14 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
     cdef PyObject* wished
     cdef CachedCall cached
     cdef Call call
-    cdef CallSite site = _call_sites.get(entry)
+    cdef CallSite site
+    if face is None:
+        face = _face_of(args, kwargs)
+    site = face.sites.get(entry)
     if site is None:
         site = CallSite()
         site.calls = []
-        _call_sites[entry] = site
+        face.sites[entry] = site
     elif len(site.calls):
         cached = _cached_call(site, args, kwargs, arrays)
         if cached is not None:
@@ -224,7 +238,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
     named = tuple(names) if names is not None else ()
     if any_sparse(given) or (outs is not None and any_sparse(outs)):
         return sparse_call(entry, given, named, params, out)
-    call = resolve(entry, given, named, params, ctx)
+    call = resolve(face, entry, given, named, params, ctx)
     results = run(call, given, outs)
     _remember(site, call, args, kwargs)
     if out is not None:

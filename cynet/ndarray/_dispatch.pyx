@@ -372,7 +372,7 @@ cdef NDArrayBase _blank(Call call, int i):
     cdef const TBlob* like = &call.outs[i]
     cdef NDArrayBase out
     try:
-        out = new_array(like.shape, like.ndim, like.dtype, like.dev_type, like.dev_id)
+        out = new_array(call.face, like.shape, like.ndim, like.dtype, like.dev_type, like.dev_id)
     except OutOfMemoryError as error:
         raise with_message(error, f"operator {call.entry.name}, for an output of shape "
                                   f"{blob_shape(like)}, {NAMES[like.dtype]}: {error}") from None

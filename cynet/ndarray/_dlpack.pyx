@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
 
+from .._core.face cimport ND, Face
 from .._ndarray cimport NDArrayBase, wrap_foreign
 from .._typedefs cimport MAX_NDIM, dtype_size, kCPU, kGPU
 
@@ -124,7 +125,7 @@ cdef class Taken:
             self.managed.deleter(self.managed)
 
 
-def take(source):
+def take(source, Face face=ND):
     """An NDArray over the memory of a capsule, or of an object with ``__dlpack__``; no copy is
     made.
 
@@ -168,5 +169,5 @@ def take(source):
     PyCapsule_SetName(capsule, b"used_dltensor")
     owner = Taken.__new__(Taken)
     owner.managed = managed
-    return wrap_foreign(<char*>managed.tensor.data + managed.tensor.byte_offset,
+    return wrap_foreign(face, <char*>managed.tensor.data + managed.tensor.byte_offset,
                         managed.tensor.shape, managed.tensor.ndim, flag, kCPU, 0, owner)

@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t
 
 from .._core.copy cimport Region, push_fill, whole
 from .._core.sparse_kind cimport is_sparse
+from .._core.face cimport ND, Face
 from .._ndarray cimport NDArrayBase, new_array, on_host, read_shape
 from .._typedefs cimport MAX_NDIM, dtype_size, kFloat64
 from ..kernels.movement.arange cimport run_progression
@@ -57,7 +58,7 @@ cdef int _last_type = 0
 cdef int _last_id = 0
 
 
-cdef NDArrayBase _blank(object shape, object ctx, object dtype):
+cdef NDArrayBase _blank(object shape, object ctx, object dtype, Face face):
     global _last_context, _last_type, _last_id
     cdef int64_t sizes[MAX_NDIM]
     cdef int ndim, flag = 0
@@ -69,14 +70,14 @@ cdef NDArrayBase _blank(object shape, object ctx, object dtype):
         _last_type, _last_id = context.device_typeid, context.device_id
         _last_context = context
     ndim = read_shape(shape, sizes)
-    out = new_array(sizes, ndim, flag, _last_type, _last_id)
+    out = new_array(face, sizes, ndim, flag, _last_type, _last_id)
     return out
 
 
-def filled(shape, double value, ctx, dtype):
+def filled(shape, double value, ctx, dtype, Face face=ND):
     """A new array of `shape` with `value` everywhere; None for `ctx` or `dtype` as in
     ``mx.nd.full``."""
-    cdef NDArrayBase out = _blank(shape, ctx, dtype)
+    cdef NDArrayBase out = _blank(shape, ctx, dtype, face)
     cdef Region region = whole(out)
     out.chunk.written = out.blob.size == 0
     push_fill(out, &region, &value, kFloat64)
@@ -88,8 +89,8 @@ def filled_like(NDArrayBase data not None, double value):
     where `data` is sparse."""
     if is_sparse(&data.blob):
         return None
-    cdef NDArrayBase out = new_array(data.blob.shape, data.blob.ndim, data.blob.dtype,
-                                     data.blob.dev_type, data.blob.dev_id)
+    cdef NDArrayBase out = new_array(data.face, data.blob.shape, data.blob.ndim,
+                                     data.blob.dtype, data.blob.dev_type, data.blob.dev_id)
     cdef Region region = whole(out)
     out.chunk.written = out.blob.size == 0
     push_fill(out, &region, &value, kFloat64)
@@ -102,16 +103,16 @@ def untouched_zeros(NDArrayBase data not None):
     cdef size_t nbytes = data.blob.size * dtype_size(data.blob.dtype)
     if nbytes < _LARGE or not on_host(&data.blob) or is_sparse(&data.blob):
         return filled_like(data, 0.0)
-    cdef NDArrayBase out = new_array(data.blob.shape, data.blob.ndim, data.blob.dtype,
-                                     data.blob.dev_type, data.blob.dev_id)
+    cdef NDArrayBase out = new_array(data.face, data.blob.shape, data.blob.ndim,
+                                     data.blob.dtype, data.blob.dev_type, data.blob.dev_id)
     cynet_zeros(<char*>out.chunk.handle.ptr, nbytes, out.chunk.handle.capacity)
     out.chunk.written = True
     return out
 
 
-def diagonal(rows, columns, k, ctx, dtype):
+def diagonal(rows, columns, k, ctx, dtype, Face face=ND):
     """A new matrix of zeros with ones where the column is the row + `k`."""
-    cdef NDArrayBase out = filled((rows, columns), 0.0, ctx, dtype)
+    cdef NDArrayBase out = filled((rows, columns), 0.0, ctx, dtype, face)
     return _with_diagonal(out, rows, columns, k)
 
 
@@ -127,10 +128,10 @@ cdef NDArrayBase _with_diagonal(NDArrayBase out, int64_t rows, int64_t columns, 
     return out
 
 
-def progression(int64_t n, double start, double step, ctx, dtype):
+def progression(int64_t n, double start, double step, ctx, dtype, Face face=ND):
     """A new array of `n` values ``start + i * step`` in the arithmetic of `dtype`; None where they
     are not made here: on a GPU, or in a dtype other than float32, float64 and int32."""
-    cdef NDArrayBase out = _blank(n, ctx, dtype)
+    cdef NDArrayBase out = _blank(n, ctx, dtype, face)
     cdef bint made
     if not on_host(&out.blob):
         return None
@@ -143,7 +144,7 @@ def progression(int64_t n, double start, double step, ctx, dtype):
 def read_in(shape, dtype, fill):
     """A new array of the host whose memory is filled by ``fill(view)``, a writable memoryview of
     its bytes."""
-    cdef NDArrayBase out = _blank(shape, Context("cpu"), dtype)
+    cdef NDArrayBase out = _blank(shape, Context("cpu"), dtype, ND)
     cdef Py_ssize_t nbytes = out.blob.size * dtype_size(out.blob.dtype)
     if nbytes:
         fill(PyMemoryView_FromMemory(<char*>out.blob.data, nbytes, PyBUF_WRITE))

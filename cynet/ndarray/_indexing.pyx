@@ -4,12 +4,13 @@ cimport numpy as cnp
 from cpython.slice cimport PySlice_Check
 from libc.stdint cimport int64_t
 
-from ._arithmetic cimport NDArrayArithmetic, with_masks
+from ._arithmetic cimport NDArrayArithmetic
 from ._index_rows cimport is_basic, rows_by_number, rows_of_many, rows_of_one
 from ._resolve cimport resolve
 from ._tape cimport flagged, record_view, records, refuse_part, refuse_write
 from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole
 from .._core.sparse_kind cimport dense_of
+from .._core.face cimport ND, Face
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view
 from .._typedefs cimport MAX_NDIM, dtype_size, kBfloat16, kBool, kFloat64, kGPU, kInt64
 
@@ -20,7 +21,6 @@ import numpy as np
 from .._core.copy import last_of_equal
 from ..base.dtype import NUMPY, is_bfloat16
 from ..base.errors import ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown
-from ..base.np_shape import is_np_shape
 from ..operator._base import get_operator
 from ._call import invoke
 from ._tape import record_empty
@@ -134,7 +134,7 @@ cdef int _refuse_shape(const Region* to, tuple shape) except -1:
     raise ShapeError(f"a value of shape {shape} does not broadcast to the assigned shape {target}")
 
 
-def from_host(source, int dtype, int dev_type, int dev_id):
+def from_host(source, int dtype, int dev_type, int dev_id, Face face=ND):
     """A new array with the values of `source` (anything NumPy reads), as type flag `dtype`."""
     cdef cnp.ndarray host = _host_array(source, dtype, "array")
     cdef int64_t shape[MAX_NDIM]
@@ -145,7 +145,7 @@ def from_host(source, int dtype, int dev_type, int dev_id):
         raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, got {ndim}")
     for i in range(ndim):
         shape[i] = cnp.PyArray_DIM(host, i)
-    out = new_array(shape, ndim, dtype, dev_type, dev_id)
+    out = new_array(face, shape, ndim, dtype, dev_type, dev_id)
     to = whole(out)
     _assign_host(out, &to, host)
     return out
@@ -205,6 +205,19 @@ cdef int _assign(NDArrayBase array, const Region* to, object value) except -1:
         real = value
         return push_fill(array, to, &real, kFloat64)
     return _assign_host(array, to, _host_array(value, array.blob.dtype, "x[...] = value"))
+
+
+# --- masks ----------------------------------------------------------------------------------------
+cdef object _with_masks(NDArrayBase array, object key):
+    # A key with NumPy arrays of bool in place of the masks in it.
+    if array.face.key_of is not None:
+        return array.face.key_of(array, key)
+    if isinstance(key, NDArrayBase):
+        return key.asnumpy() if (<NDArrayBase>key).blob.dtype == kBool else key
+    if type(key) is tuple:
+        return tuple([_with_masks(array, item) if isinstance(item, NDArrayBase) else item
+                      for item in <tuple>key])
+    return key
 
 
 # --- basic keys -----------------------------------------------------------------------------------
@@ -289,7 +302,7 @@ cdef Region _basic_region(NDArrayBase array, tuple items) except *:
         else:
             out.offset += plain.stride[axis] * _place(item, plain.shape[axis], axis)
         axis += 1
-    if out.ndim == 0 and not is_np_shape():  # MXNet's arrays have at least one axis
+    if out.ndim == 0 and not array.face.has_scalars():
         out.ndim = 1
         out.shape[0] = out.stride[0] = 1
     return out
@@ -313,7 +326,7 @@ cdef NDArrayBase _pick(NDArrayBase array, const Region* region):
     cdef Region to
     if _is_contiguous(region):
         return new_view(array, region.shape, region.ndim, region.offset)
-    out = new_array(region.shape, region.ndim, array.blob.dtype, array.blob.dev_type,
+    out = new_array(array.face, region.shape, region.ndim, array.blob.dtype, array.blob.dev_type,
                     array.blob.dev_id)
     out.chunk.written = out.blob.size == 0
     to = whole(out)
@@ -342,12 +355,12 @@ cdef NDArrayBase _blank_rows(NDArrayBase array, cnp.ndarray rows, tuple row):
     cdef int64_t shape[MAX_NDIM]
     cdef NDArrayBase out
     cdef int i
-    sizes = (<object>rows).shape + row or (1,)
+    sizes = (<object>rows).shape + row or array.face.no_axes
     if len(sizes) > MAX_NDIM:
         raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, the index gives {len(sizes)}")
     for i in range(len(sizes)):
         shape[i] = sizes[i]
-    out = new_array(shape, len(sizes), array.blob.dtype, array.blob.dev_type,
+    out = new_array(array.face, shape, len(sizes), array.blob.dtype, array.blob.dev_type,
                     array.blob.dev_id)
     out.chunk.written = out.blob.size == 0
     return out
@@ -357,7 +370,7 @@ cdef NDArrayBase _blank_rows(NDArrayBase array, cnp.ndarray rows, tuple row):
 def recorded_reshape(NDArrayBase array, tuple shape):
     """A view under `shape`, recorded."""
     view = array._view(shape)
-    call = resolve(get_operator("Reshape"), [array], (), {"shape": shape}, None)
+    call = resolve(array.face, get_operator("Reshape"), [array], (), {"shape": shape}, None)
     record_view(call, array, view)
     return view
 
@@ -369,19 +382,20 @@ cdef object recorded_item(NDArrayBase array, object key):
     cdef NDArrayBase picked
     if PySlice_Check(key) and key == slice(None) or type(key) is tuple and not key:
         return array
-    key = with_masks(array, key)
+    key = _with_masks(array, key)
     if array.blob.size == 0:
         return record_empty(array, array._view(blob_shape(&array.blob))[key])
     items = _expand(array, key)
     for item in items:
         if not is_basic(item):
             rows, row = rows_by_number(array, items)
-            sizes = rows.shape + row or (1,)
+            sizes = rows.shape + row or array.face.no_axes
             if 0 in sizes:
                 return record_empty(array, _blank_rows(array, rows, row))
             length = prod(row)
             table = recorded_reshape(array, (array.blob.size // length, length))
-            index = from_host(rows.reshape(-1), kInt64, array.blob.dev_type, array.blob.dev_id)
+            index = from_host(rows.reshape(-1), kInt64, array.blob.dev_type, array.blob.dev_id,
+                              array.face)
             picked = invoke(get_operator("take"), (table, index), {"axis": 0, "mode": "clip"})
             return recorded_reshape(picked, sizes)
     region = _basic_region(array, items)
@@ -399,7 +413,7 @@ cdef object recorded_item(NDArrayBase array, object key):
             begin.append(_place(item, size, 0))
             end.append(begin[len(begin) - 1] + 1)
             step.append(1)
-    call = resolve(get_operator("slice"), [array], (),
+    call = resolve(array.face, get_operator("slice"), [array], (),
                    {"begin": tuple(begin), "end": tuple(end), "step": tuple(step)}, None)
     record_view(call, array, picked)
     return picked
@@ -419,7 +433,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         if type(key) is int and self.blob.ndim > 0:
             stride = self.blob.size // self.blob.shape[0] if self.blob.shape[0] else 0
             stride *= _place(key, self.blob.shape[0], 0)
-            if self.blob.ndim > 1 or is_np_shape():
+            if self.blob.ndim > 1 or self.face.has_scalars():
                 return new_view(self, self.blob.shape + 1, self.blob.ndim - 1, stride)
             one = 1
             return new_view(self, &one, 1, stride)
@@ -428,7 +442,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         if _is_plain(key):
             region = _basic_region(self, _expand(self, key))
             return _pick(self, &region)
-        key = with_masks(self, key)
+        key = _with_masks(self, key)
         if isinstance(key, (list, np.ndarray, NDArrayBase)) and self.blob.ndim > 0:
             rows = rows_of_one(self, key)
             if rows is not None:
@@ -475,7 +489,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             region = _basic_region(self, _expand(self, key))
             _assign(self, &region, value)
             return
-        key = with_masks(self, key)
+        key = _with_masks(self, key)
         if isinstance(key, (list, np.ndarray, NDArrayBase)) and self.blob.ndim > 0:
             rows = rows_of_one(self, key)
             if rows is not None:

@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
 from .._core.sparse_kind cimport is_sparse
+from .._core.face cimport Face
 from .._ndarray cimport NDArrayBase, same_shape
 from .._typedefs cimport TBlob
 from ..operator._base cimport OpEntry, Operator
@@ -31,6 +32,7 @@ cdef struct State:
 
 cdef class Call:
     cdef readonly OpEntry entry
+    cdef Face face             # of the outputs
     cdef readonly object prop
     cdef State* state          # NULL when every run makes an Operator of its own
     # for each input and state: its place among the arrays given; None: as given
@@ -52,8 +54,9 @@ cdef class Call:
 
 # Device, dtypes and shapes of the arrays (NDArrayBase), as bytes.
 cdef bytes pack(list given, int dev_type, int dev_id)
-# The Call for `given` (NDArrayBase, positional first, then those of `names`).
-cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ctx)
+# The Call for `given` (NDArrayBase, positional first, then those of `names`), whose outputs are
+# arrays of `face`.
+cdef Call resolve(Face face, OpEntry entry, list given, tuple names, dict params, object ctx)
 # The Call that differs only in its parameter `scalar`, or None where the operator is made anew.
 cdef Call with_scalar(Call call, object number)
 # An Operator for one run of a Call that has no State.

@@ -8,6 +8,7 @@ from libc.string cimport memcpy, memset
 
 from ..engine.inline cimport INLINE_BYTES, INLINE_PASS_BYTES
 from ..engine.live_objects cimport count_live, live_counter
+from .._core.face cimport ND, Face
 from .._core.sparse_kind cimport refuse_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, on_host
 from .._resource cimport kRandom
@@ -165,7 +166,7 @@ cdef object sparse_call(OpEntry entry, list given, tuple names, dict params, obj
     return _sparse_call(entry, given, names, params, out)
 
 
-cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ctx):
+cdef Call resolve(Face face, OpEntry entry, list given, tuple names, dict params, object ctx):
     cdef int dev_type, dev_id
     cdef object key
     cdef Call call
@@ -182,6 +183,8 @@ cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ct
             key = (packed, names)
         else:
             key = packed
+        if face is not ND:
+            key = (face, key)
         call = entry.cache.get(key)
     except TypeError:  # a parameter that cannot be hashed
         key = None
@@ -189,7 +192,7 @@ cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ct
     if call is not None:
         call.used = True
         return call
-    call = _prepare(entry, given, names, params, context or device_context(dev_type, dev_id))
+    call = _prepare(face, entry, given, names, params, context or device_context(dev_type, dev_id))
     most = config.get("CYNET_CALL_CACHE")
     if key is not None and most:
         _make_room(most - 1)
@@ -213,7 +216,7 @@ cdef int _make_room(size_t most) except -1:
     return 0
 
 
-cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object context):
+cdef Call _prepare(Face face, OpEntry entry, list given, tuple names, dict params, object context):
     cdef Call call = Call.__new__(Call)
     cdef NDArrayBase array
     cdef TBlob blob
@@ -221,7 +224,9 @@ cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object c
     if count is not None and count in entry.prop.fields and count not in params:
         params = {**params, count: len(given)}
     prop = entry.prop(**entry.prop.accepted_params(params))
-    call.entry, call.prop, call.context = entry, prop, context
+    if face is not ND:
+        prop.no_axes = face.no_axes
+    call.entry, call.face, call.prop, call.context = entry, face, prop, context
     call.dev_type, call.dev_id = context.device_typeid, context.device_id
     arguments, states = prop.list_arguments(), prop.list_auxiliary_states()
     call.n_in, call.n_aux = len(arguments), len(states)
@@ -312,7 +317,7 @@ cdef Call with_scalar(Call call, object number):
         return None
     op = another
     out = Call.__new__(Call)
-    out.entry, out.context, out.order = call.entry, call.context, call.order
+    out.entry, out.face, out.context, out.order = call.entry, call.face, call.context, call.order
     out.in_shapes, out.in_types = call.in_shapes, call.in_types
     out.dev_type, out.dev_id = call.dev_type, call.dev_id
     out.n_in, out.n_aux, out.python, out.quick = call.n_in, call.n_aux, call.python, call.quick

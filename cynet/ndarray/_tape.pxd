@@ -13,6 +13,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
+from .._core.face cimport Face
 from .._ndarray cimport NDArrayBase
 from .._typedefs cimport TBlob
 from ._resolve cimport Call, State
@@ -24,6 +25,7 @@ cdef bint trains() noexcept
 cdef int set_flags(int flags) noexcept
 
 cdef class Node:
+    cdef Face face         # of what was computed
     cdef list inputs       # entries of the inputs, None where no gradient flows; None: freed
     cdef readonly int n_out
     cdef uint64_t scope    # the record scope it was made in
@@ -98,12 +100,6 @@ cdef class StepNode(Saved):
 
 # The entry of what was computed from arrays of which none wants a gradient.
 cdef Node DETACHED
-# The entry of what comparisons gave outside of any graph: it says that the numbers are truths.
-cdef Node truth
-
-cdef inline object entry_in_graph(NDArrayBase array):
-    return None if array.grad_entry is truth else array.grad_entry
-
 cdef inline Node node_of(object entry):
     return <Node>entry if isinstance(entry, Node) else (<Output>entry).node
 
@@ -118,7 +114,7 @@ cdef object live_entry(NDArrayBase array)
 cdef inline bint tracked(PyObject** arrays, int n) noexcept:
     cdef int i
     for i in range(n):
-        if entry_in_graph(<NDArrayBase>arrays[i]) is not None:
+        if (<NDArrayBase>arrays[i]).grad_entry is not None:
             return True
     return False
 

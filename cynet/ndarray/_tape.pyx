@@ -129,13 +129,11 @@ cdef class Node:
 
 
 cdef Node DETACHED = Node()
-cdef Node truth = Node()
-truth.free()
 
 cdef object live_entry(NDArrayBase array):
     cdef Node node
     entry = array.grad_entry
-    if entry is None or entry is truth:
+    if entry is None:
         return None
     node = node_of(entry)
     if node.inputs is None and node.scope != cynet_scope:
@@ -290,6 +288,7 @@ cdef class StepNode(Saved):
         when they were written since."""
         cdef NDArrayBase array
         self.code = cynet_user_code(PACKAGE, &self.place)
+        self.face = (<NDArrayBase>(outputs or inputs)[0]).face
         for array in inputs:
             self.inputs.append(live_entry(array))
             self.likes.push_back(array.blob)
@@ -434,6 +433,7 @@ cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
     info = call.backward
     node = CallNode.__new__(CallNode)
     node.call, node.info, node.state, node.is_train = call, info, state, is_train
+    node.face = call.face
     node.code = cynet_user_code(PACKAGE, &node.place)
     for i in range(n_in):
         entry = live_entry(<NDArrayBase>arrays[i])
@@ -485,7 +485,7 @@ cdef int record_copy(NDArrayBase source, NDArrayBase target) except -1:
     node = CopyNode.__new__(CopyNode)
     node.code = cynet_user_code(PACKAGE, &node.place)
     node.inputs.append(entry)
-    node.like = source.blob
+    node.like, node.face = source.blob, source.face
     node.like.data = NULL
     target.grad_entry = node
     return 0
@@ -555,7 +555,7 @@ def mark(NDArrayBase array not None, NDArrayBase grad, str req):
     if grad is not None and grad.blob.dtype != array.blob.dtype:
         raise ArgumentTypeError(f"the gradient of a {NAMES[array.blob.dtype]} variable is "
                                 f"{NAMES[grad.blob.dtype]}")
-    leaf.like = array.blob
+    leaf.like, leaf.face = array.blob, array.face
     leaf.like.data = NULL
     leaf.grad, leaf.req = grad, _REQUESTS["null"] if grad is None else request
     array.grad_entry = leaf
@@ -575,5 +575,5 @@ def stand_for(NDArrayBase array not None, NDArrayBase part not None):
 
 def entry_of(NDArrayBase array not None):
     """(node, number of its output) that the array is, or None."""
-    e = entry_in_graph(array)
+    e = array.grad_entry
     return None if e is None else (node_of(e), index_of(e))

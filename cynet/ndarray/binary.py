@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base.errors import ArgumentTypeError, SizeError, shown, wrap_error
 from ..operator.faces import BINARY
-from ._arithmetic import Slot
+from ._legacy import LegacySlot
 from .functions import binary_of_symbols
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _MAX_BITS = 1_000_000  # of an int that a power of two ints may be
 def _binary(name: str, numbers: Callable[..., Any], doc: str) -> BinaryFunction:
     """A function that dispatches on which operands are arrays to the operators of `name`."""
     row = BINARY[name]
-    call = Slot(name, *row.operators).call
+    call = LegacySlot(name, *row.operators).call
 
     def function(lhs, rhs):
         out = call(lhs, rhs)

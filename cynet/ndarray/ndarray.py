@@ -1,9 +1,9 @@
 """NDArray, the public array class: what is not an operator slot, plus a method for each
 operator."""
 
+from .._core.face import legacy_face
 from .._core.copy import copied, copy_into
 from .._ndarray import empty as empty_array
-from .._ndarray import set_public_class
 from ..base.dtype import dtype_flag, name_of
 from ..base.errors import (
     ArgumentTypeError,
@@ -16,7 +16,7 @@ from ..base.kinds import check_flag
 from ..context import Context, read_context
 from ..operator import get_operator
 from ..operator.faces import METHODS
-from . import _dlpack, _tape
+from . import _dlpack, _legacy, _tape  # noqa: F401 (_legacy: what mx.nd does of its own)
 from ._call import invoke
 from ._indexing import NDArrayIndexing, from_host
 from .methods import NumpyMethods, ShapeMethods
@@ -183,7 +183,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
             return other.copied_from(self)
         if isinstance(other, Context):
             out = empty_array(
-                self.shape, self.dtype_flag, other.device_typeid, other.device_id, True
+                self.shape, self.dtype_flag, other.device_typeid, other.device_id, True, self._face
             )
         elif isinstance(other, NDArray):
             if other is self:
@@ -408,7 +408,9 @@ def zeros_for(array, stype):
         from .sparse.creation import zeros
 
         return zeros(stype, array.shape, context, name_of(array.dtype))
-    grad = empty_array(array.shape, array.dtype_flag, context.device_typeid, context.device_id)
+    grad = empty_array(
+        array.shape, array.dtype_flag, context.device_typeid, context.device_id, False, array._face
+    )
     grad[:] = 0
     return grad
 
@@ -438,6 +440,4 @@ def _method(name, entry):
 
 for _name in METHODS:
     setattr(NDArray, _name, _method(_name, get_operator(_name)))
-set_public_class(NDArray)
-# The slots just taken have no matrix product.
-NDArray.__matmul__, NDArray.__rmatmul__ = NumpyMethods.__matmul__, NumpyMethods.__rmatmul__
+legacy_face.set_array_class(NDArray)

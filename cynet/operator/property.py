@@ -98,6 +98,8 @@ class OperatorProperty(Registered):
         True: backward does with each gradient what its request says: nothing (there is no array
         then), write or add. False for operators that users write in Python, unless they say
         otherwise: backward gets an array for every input and is asked to write each.
+    no_axes : tuple
+        Shape of an output that has no axes left: ``(1,)``, or ``()`` under a face that has it.
     graph : GraphHooks
         What graph passes may know (``graph_hooks.py``); right as it is for any operator.
 
@@ -133,6 +135,7 @@ class OperatorProperty(Registered):
     differentiable = True
     pure = True
     honours_req = True
+    no_axes = (1,)
     graph = GraphHooks()
 
     # --- names ------------------------------------------------------------------------------------

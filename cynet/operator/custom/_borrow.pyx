@@ -11,6 +11,7 @@ into memory of its own at once, from which a target is copied back.
 """
 
 from ..._engine cimport VarHandle, wait_to_write
+from ..._core.face cimport ND
 from ..._ndarray cimport NDArrayBase, new_array, wrap_foreign
 from libc.stdint cimport int64_t
 
@@ -32,8 +33,8 @@ def lend(list blobs, owner, bint targets=False):
             out.append(None)
             continue
         blob = item
-        array = wrap_foreign(blob.blob.data, blob.blob.shape, blob.blob.ndim, blob.blob.dtype,
-                             blob.blob.dev_type, blob.blob.dev_id, owner)
+        array = wrap_foreign(ND, blob.blob.data, blob.blob.shape, blob.blob.ndim,
+                             blob.blob.dtype, blob.blob.dev_type, blob.blob.dev_id, owner)
         begin_loan(array, targets)
         out.append(array)
     return out
@@ -44,7 +45,8 @@ def ones(shape, dtype, ctx):
     cdef int64_t dims[8]
     for i, n in enumerate(shape):
         dims[i] = n
-    out = new_array(dims, len(shape), dtype_flag(dtype), ctx.device_typeid, ctx.device_id)
+    out = new_array(
+        ND, dims, len(shape), dtype_flag(dtype), ctx.device_typeid, ctx.device_id)
     out[:] = 1
     return out
 

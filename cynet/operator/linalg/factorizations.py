@@ -160,7 +160,7 @@ class _NumberProperty(StackProperty):
         if shape is None:
             return [None], list(out_shapes), []
         shape = square(self, "A", shape)
-        out = merge_shapes(shape[:-2] or (1,), *out_shapes)
+        out = merge_shapes(shape[:-2] or self.no_axes, *out_shapes)
         return [shape], [out] * len(out_shapes), []
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):

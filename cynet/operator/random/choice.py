@@ -57,7 +57,7 @@ class MultinomialProperty(KernelProperty):
         if data is None:
             return in_shapes, out_shapes, []
         if len(data) == 1:
-            out = self.shape or (1,)
+            out = self.shape or self.no_axes
         else:
             out = (*data[:len(data) - 1], *self.shape)
         out = merge_shapes(out, *out_shapes)

@@ -85,7 +85,7 @@ class DirichletDensityProperty(DensityProperty):
         sample = (*leading, *sample[n : len(sample) - 1], last)
         if out is not None and len(sample) > 1:
             sample = (*merge_shapes(sample[: len(sample) - 1], out), last)
-        return [sample, (*sample[:n], last)], [sample[: len(sample) - 1] or (1,)], []
+        return [sample, (*sample[:n], last)], [sample[: len(sample) - 1] or self.no_axes], []
 
     def rewritten(self, F, inputs, aux, training):
         sample, alpha = inputs

@@ -42,11 +42,11 @@ class ArgProperty(ExtremeProperty):
         if shape is None:
             return [None], [out_shapes[0]], []
         if self.axis is None:
-            out = (1,) * len(shape) if self.keepdims else (1,)
+            out = (1,) * len(shape) if self.keepdims else self.no_axes
         else:
             axis = axis_of(self.axis, len(shape))
             middle = (1,) if self.keepdims else ()
-            out = shape[:axis] + middle + shape[axis + 1:] or (1,)
+            out = shape[:axis] + middle + shape[axis + 1:] or self.no_axes
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
     def kernel_params(self, in_shapes):

@@ -217,7 +217,7 @@ class SliceChannelProperty(MoveProperty):
                 raise ShapeError(
                     f"SliceChannel: squeeze_axis needs axis {axis} of length {n}, got {data}"
                 )
-            shape = data[:axis] + data[axis + 1 :] or (1,)
+            shape = data[:axis] + data[axis + 1 :] or self.no_axes
         else:
             shape = (*data[:axis], data[axis] // n, *data[axis + 1 :])
         return [data], [merge_shapes(shape, out)] * n, []
@@ -296,7 +296,7 @@ class SplitV2Property(MoveProperty):
         if self.squeeze_axis:
             if any(s[axis] not in (0, 1) for s in outs):
                 raise ShapeError(f"_split_v2: squeeze_axis needs pieces of length 1, got {outs}")
-            outs = [s[:axis] + s[axis + 1 :] or (1,) for s in outs]
+            outs = [s[:axis] + s[axis + 1 :] or self.no_axes for s in outs]
         return [shape], [merge_shapes(a, b) for a, b in zip(outs, out_shapes)], []
 
     def create_operator(self, ctx, in_shapes, in_types):

@@ -118,7 +118,7 @@ class DotProperty(ProductProperty):
                 f"dot of {lhs} and {rhs} (transpose_a={self.transpose_a}, "
                 f"transpose_b={self.transpose_b}) sums over lengths {left} and {right}"
             )
-        return [lhs, rhs], [merge_shapes((*rows, *columns) or (1,), out_shapes[0])], []
+        return [lhs, rhs], [merge_shapes((*rows, *columns) or self.no_axes, out_shapes[0])], []
 
     def sizes(self, lhs, rhs):
         """(number of products, m, n, k): each is m x k by k x n."""

@@ -52,7 +52,7 @@ class MomentsProperty(KernelProperty):
         if self.keepdims:
             out = tuple([1 if i in axes else n for i, n in enumerate(shape)])
         else:
-            out = tuple([n for i, n in enumerate(shape) if i not in axes]) or (1,)
+            out = tuple([n for i, n in enumerate(shape) if i not in axes]) or self.no_axes
         out = merge_shapes(out, *out_shapes)
         return [shape], [out, out], []
 

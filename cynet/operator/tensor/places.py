@@ -65,7 +65,7 @@ class RavelProperty(_PlacesProperty):
                 f"operator {self.op_name}: 'data' has shape {tuple(data)}, expected "
                 f"{len(self.shape)} rows, one for each axis of {self.shape}"
             )
-        out = merge_shapes(data[1:] or (1,), out)
+        out = merge_shapes(data[1:] or self.no_axes, out)
         return [(len(self.shape), *(out if len(data) > 1 else ()))], [out], []
 
 

@@ -68,7 +68,7 @@ class ReduceProperty(OperatorProperty):
         if self.keepdims:
             out = tuple(1 if i in gone else n for i, n in enumerate(shape))
         else:
-            out = tuple(n for i, n in enumerate(shape) if i not in gone) or (1,)
+            out = tuple(n for i, n in enumerate(shape) if i not in gone) or self.no_axes
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):

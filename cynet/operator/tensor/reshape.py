@@ -222,7 +222,7 @@ class ExpandDimsProperty(SameBytesProperty):
 
     def old_shape(self, shape):
         axis = axis_of(self.axis, len(shape))
-        return shape[:axis] + shape[axis + 1 :] or (1,)
+        return shape[:axis] + shape[axis + 1 :] or self.no_axes
 
 
 class SqueezeProperty(SameBytesProperty):
@@ -239,12 +239,12 @@ class SqueezeProperty(SameBytesProperty):
 
     def new_shape(self, shape):
         if self.axis is None:
-            return tuple(n for n in shape if n != 1) or (1,)
+            return tuple(n for n in shape if n != 1) or self.no_axes
         gone = axes_of(self.axis, len(shape))
         for i in gone:
             if shape[i] != 1:
                 raise ShapeError(f"squeeze: axis {i} of shape {shape} has length {shape[i]}, not 1")
-        return tuple(n for i, n in enumerate(shape) if i not in gone) or (1,)
+        return tuple(n for i, n in enumerate(shape) if i not in gone) or self.no_axes
 
 
 class LikeProperty(CopyProperty):

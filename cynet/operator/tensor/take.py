@@ -147,7 +147,7 @@ class PickProperty(IndexedProperty):
         if data is None:
             return [None, index], [out_shapes[0]], []
         axis = axis_of(self.axis, len(data))
-        without = data[:axis] + data[axis + 1 :] or (1,)
+        without = data[:axis] + data[axis + 1 :] or self.no_axes
         kept = (*data[:axis], 1, *data[axis + 1 :])
         if index is None:
             index = kept if self.keepdims else without
@@ -264,7 +264,7 @@ class GatherNDProperty(IndexedProperty):
             raise ShapeError(f"{self.op_name}: indices {index} name no axis")
         if index[0] > len(data):
             raise ShapeError(f"gather_nd: indices {index} name more axes than data {data} has")
-        out = index[1:] + data[index[0] :] or (1,)
+        out = index[1:] + data[index[0] :] or self.no_axes
         return [data, index], [merge_shapes(out, out_shapes[0])], []
 
     def kernel_params(self, in_shapes):
@@ -302,7 +302,7 @@ class ScatterNDProperty(IndexedProperty):
                 raise ArgumentError(
                     f"scatter_nd: indices {index} name more axes than the output {self.shape} has"
                 )
-            data = merge_shapes(data, index[1:] + self.shape[index[0] :] or (1,))
+            data = merge_shapes(data, index[1:] + self.shape[index[0] :] or self.no_axes)
         return [data, index], [merge_shapes(self.shape, out_shapes[0])], []
 
     def kernel_params(self, in_shapes):
