@@ -153,6 +153,17 @@ cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int6
     return out
 
 
+def with_face(NDArrayBase base not None, Face face not None):
+    """The same memory, and the same place in a graph, as an array of another face."""
+    cdef NDArrayBase out = _bare(face)
+    out.blob, out.grad_entry = base.blob, base.grad_entry
+    base.chunk.references.fetch_add(1)
+    out.chunk = base.chunk
+    if out.chunk.owner != NULL:
+        _note_view(out)
+    return out
+
+
 cdef NDArrayBase wrap_foreign(Face face, void* data, const int64_t* shape, int ndim, int dtype,
                               int dev_type, int dev_id, object owner):
     cdef NDArrayBase out = _bare(face)

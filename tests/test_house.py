@@ -26,7 +26,7 @@ FLOORS = {
     1: "_engine engine _storage storage",
     2: "_resource storage.testing kernels cuda",
     3: "_ndarray _core operator",
-    4: "ndarray symbol attribute name",
+    4: "ndarray numpy symbol attribute name",
     5: "graph _executor executor autograd",
     6: "random initializer optimizer lr_scheduler metric io recordio image distributed kvstore "
     "callback monitor profiler visualization rtc test_utils log misc rnn",
@@ -106,7 +106,7 @@ MXNET = {
 }  # fmt: skip
 # those of cynet's own
 FOLDERS = {"_core", "cuda", "distributed", "graph", "kernels", "launch", "serving", "storage"}
-FOLDERS |= {"tools"}
+FOLDERS |= {"tools", "numpy"}
 
 
 def concepts():

@@ -52,6 +52,5 @@ cdef class Face:
         return f"<Face {self.name}>"
 
 
-
 cdef Face ND = Face("mx.nd", is_np_shape)
 legacy_face = ND

@@ -74,7 +74,9 @@ cdef class Adjoint(StepNode):
         cdef list given = []
         cdef int i
         for i in range(self.call.n_in):
-            given.append(filled(&self.call.arrays[i], 0, self.call.face) if arrays[i] is None else arrays[i])
+            array = arrays[i]
+            given.append(filled(&self.call.arrays[i], 0, self.call.face) if array is None
+                         else array)
         out = run(self.call, given, None)
         if affine:
             for i in self.wanted:

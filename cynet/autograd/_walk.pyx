@@ -575,7 +575,8 @@ def gradients(list heads, list grads, list variables, bint retain, bint create, 
 def gradients_to(list heads, list grads, list nodes, bint retain, bint create):
     """The gradients of `heads` at nodes; None where no way leads there."""
     cdef Walk walk = Walk.__new__(Walk)
-    chosen = [i for i, head in enumerate(heads) if (<NDArrayBase>head).grad_entry not in (None, DETACHED)]
+    chosen = [i for i, head in enumerate(heads)
+              if (<NDArrayBase>head).grad_entry not in (None, DETACHED)]
     heads = [heads[i] for i in chosen]
     if grads is not None:
         grads = [grads[i] for i in chosen]

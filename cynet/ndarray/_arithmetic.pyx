@@ -5,7 +5,7 @@ from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM
 
 from .._core.face cimport Face
-from .._core.sparse_kind cimport is_sparse, refuse_sparse
+from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, same_shape
 from ..operator._base cimport OpEntry
 from ._dispatch cimport run_small
@@ -21,8 +21,8 @@ from ..operator._base import get_operator
 cdef extern from *:
     """
     // Cython hides the slots of binary operators behind methods of the same names, which a class
-    // made by Python would look up at each call. The descriptors that CPython makes for the slots of
-    // any C type take their place, so that subclasses have the slots themselves.
+    // made by Python would look up at each call. The descriptors that CPython makes for the slots
+    // of any C type take their place, so that subclasses have the slots themselves.
     static int cynet_show_slot(PyObject* type, const char* name, PyObject* like) {
         PyTypeObject* of = (PyTypeObject*)type;
         struct wrapperbase* base = ((PyWrapperDescrObject*)like)->d_base;

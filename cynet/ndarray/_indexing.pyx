@@ -370,7 +370,9 @@ cdef NDArrayBase _blank_rows(NDArrayBase array, cnp.ndarray rows, tuple row):
 def recorded_reshape(NDArrayBase array, tuple shape):
     """A view under `shape`, recorded."""
     view = array._view(shape)
-    call = resolve(array.face, get_operator("Reshape"), [array], (), {"shape": shape}, None)
+    # "Reshape" takes () for no shape at all
+    name, parameter = ("Reshape", "shape") if shape else ("_np_reshape", "newshape")
+    call = resolve(array.face, get_operator(name), [array], (), {parameter: shape}, None)
     record_view(call, array, view)
     return view
 

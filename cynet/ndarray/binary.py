@@ -9,8 +9,8 @@ import numpy as np
 
 from ..base.errors import ArgumentTypeError, SizeError, shown, wrap_error
 from ..operator.faces import BINARY
-from ._legacy import LegacySlot
 from .functions import binary_of_symbols
+from .legacy.slots import LegacySlot
 
 if TYPE_CHECKING:
     from collections.abc import Callable

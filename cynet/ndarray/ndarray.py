@@ -1,8 +1,8 @@
 """NDArray, the public array class: what is not an operator slot, plus a method for each
 operator."""
 
-from .._core.face import legacy_face
 from .._core.copy import copied, copy_into
+from .._core.face import legacy_face
 from .._ndarray import empty as empty_array
 from ..base.dtype import dtype_flag, name_of
 from ..base.errors import (
@@ -16,7 +16,7 @@ from ..base.kinds import check_flag
 from ..context import Context, read_context
 from ..operator import get_operator
 from ..operator.faces import METHODS
-from . import _dlpack, _legacy, _tape  # noqa: F401 (_legacy: what mx.nd does of its own)
+from . import _dlpack, _tape
 from ._call import invoke
 from ._indexing import NDArrayIndexing, from_host
 from .methods import NumpyMethods, ShapeMethods
@@ -282,6 +282,22 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         True
         """
         return self
+
+    def as_np_ndarray(self):
+        """The same memory, and gradient, as an array of ``mx.np``.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.nd.array([1, 2])
+        >>> y = x.as_np_ndarray()
+        >>> y += 1
+        >>> x.asnumpy().tolist(), (y > 2).dtype
+        ([2.0, 3.0], dtype('bool'))
+        """
+        from ..numpy.multiarray import as_np_ndarray
+
+        return as_np_ndarray(self)
 
     # --- gradients --------------------------------------------------------------------------------
     def attach_grad(self, grad_req="write", stype=None):

@@ -83,15 +83,26 @@ void convert(int from, int to, const void* src, void* dst, int64_t n) {
 enum { CHUNK = 1024 };
 // Bits of a kernel's `add`: it adds to what the output holds; an operand that repeats is a number
 // in the loop's type, which the arrays' cannot hold, and the loop is the one that writes.
-enum { ADDS = 1, NUMBER_IS_WIDE = 2 };
+// With MIXED each operand has a dtype of its own, in 4 bits from bit 8 on; a number that repeats is
+// in the loop's type, as `dtype` is that of the output alone.
+enum { ADDS = 1, NUMBER_IS_WIDE = 2, MIXED = 4 };
+
+// The dtype of an operand.
+inline int read_dtype(const Kernel& k, int operand) {
+  return k.add & MIXED ? k.add >> (8 + 4 * operand) & 15 : k.dtype;
+}
+inline int64_t read_size(const Kernel& k, int operand) {
+  return element_size(read_dtype(k, operand));
+}
 
 struct Chunk {
   alignas(64) char bytes[CHUNK * 8];
 };
 
-// A run of `dtype` as `compute`: the memory itself when they agree, else its converted copy.
-inline const void* load(const Kernel& k, const void* data, int stride, int64_t n, Chunk* chunk) {
-  const int from = k.dtype == BOOL ? static_cast<int>(U8) : k.dtype;
+// A run of an operand as `compute`: the memory itself when they agree, else its converted copy.
+inline const void* load(const Kernel& k, int operand, const void* data, int stride, int64_t n,
+                        Chunk* chunk) {
+  const int dtype = read_dtype(k, operand), from = dtype == BOOL ? static_cast<int>(U8) : dtype;
   if (from == k.compute || (!stride && (k.add & NUMBER_IS_WIDE))) return data;
   convert(from, k.compute, data, chunk->bytes, stride ? n : 1);
   return chunk->bytes;
@@ -129,11 +140,12 @@ inline void add_integers(int dtype, const void* x, void* out, int64_t n) {
 template <class Run>
 inline void with_output(const Kernel& k, void* out, int64_t n, Run&& run) {
   const int to = k.dtype;
-  if (to == k.compute || (to == BOOL && k.compute == U8 && !k.add)) {
-    run(out, static_cast<int64_t>(0), n);
+  const int64_t size = element_size(to);
+  if (to == k.compute || (to == BOOL && k.compute == U8 && !(k.add & ADDS))) {
+    const int64_t each = k.add & MIXED ? static_cast<int64_t>(CHUNK) : n;
+    for (int64_t i = 0; i < n; i += each) run(at(out, i, size), i, n - i < each ? n - i : each);
     return;
   }
-  const int64_t size = element_size(to);
   Chunk chunk;
   if (k.add == (ADDS | NUMBER_IS_WIDE)) {  // what is added is an integer of the output's dtype
     Chunk narrow;
@@ -154,39 +166,41 @@ inline void with_output(const Kernel& k, void* out, int64_t n, Run&& run) {
 }
 
 inline void unary_run(const Kernel& k, const void* x, void* out, int64_t n) {
-  const int64_t size = element_size(k.dtype);
+  const int64_t size = read_size(k, 0);
   with_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
     Chunk chunk;
-    reinterpret_cast<UnaryLoop>(k.loop)(load(k, at(x, i, size), 1, m, &chunk), to, m);
+    reinterpret_cast<UnaryLoop>(k.loop)(load(k, 0, at(x, i, size), 1, m, &chunk), to, m);
   });
 }
 
+inline bool is_plain(const Kernel& k) { return k.compute == k.dtype && !(k.add & MIXED); }
+
 inline void binary_run(const Kernel& k, const void* a, int sa, const void* b, int sb, void* out,
                        int64_t n) {
-  const int64_t size = element_size(k.dtype);
-  if (k.compute == k.dtype) {
+  if (is_plain(k)) {
     reinterpret_cast<BinaryLoop>(k.loop)(a, sa, b, sb, out, n);
     return;
   }
+  const int64_t size_a = read_size(k, 0), size_b = read_size(k, 1);
   with_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
     Chunk ca, cb;
-    reinterpret_cast<BinaryLoop>(k.loop)(load(k, at(a, i * sa, size), sa, m, &ca), sa,
-                                         load(k, at(b, i * sb, size), sb, m, &cb), sb, to, m);
+    reinterpret_cast<BinaryLoop>(k.loop)(load(k, 0, at(a, i * sa, size_a), sa, m, &ca), sa,
+                                         load(k, 1, at(b, i * sb, size_b), sb, m, &cb), sb, to, m);
   });
 }
 
 inline void grad_run(const Kernel& k, const void* g, int sg, const void* a, int sa, const void* b,
                      int sb, void* out, int64_t n) {
-  const int64_t size = element_size(k.dtype);
-  if (k.compute == k.dtype) {
+  if (is_plain(k)) {
     reinterpret_cast<GradLoop>(k.loop)(g, sg, a, sa, b, sb, out, n);
     return;
   }
+  const int64_t size_g = read_size(k, 0), size_a = read_size(k, 1), size_b = read_size(k, 2);
   with_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
     Chunk cg, ca, cb;
-    reinterpret_cast<GradLoop>(k.loop)(load(k, at(g, i * sg, size), sg, m, &cg), sg,
-                                       load(k, at(a, i * sa, size), sa, m, &ca), sa,
-                                       load(k, at(b, i * sb, size), sb, m, &cb), sb, to, m);
+    reinterpret_cast<GradLoop>(k.loop)(load(k, 0, at(g, i * sg, size_g), sg, m, &cg), sg,
+                                       load(k, 1, at(a, i * sa, size_a), sa, m, &ca), sa,
+                                       load(k, 2, at(b, i * sb, size_b), sb, m, &cb), sb, to, m);
   });
 }
 
@@ -265,9 +279,9 @@ inline void in_blocks(int threads, int64_t n, Body&& body) {
 }
 
 inline void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) {
-  const int64_t size = element_size(k.dtype);
+  const int64_t size = element_size(k.dtype), size_x = read_size(k, 0);
   in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
-    unary_run(k, at(x, begin, size), at(out, begin, size), end - begin);
+    unary_run(k, at(x, begin, size_x), at(out, begin, size), end - begin);
   });
 }
 
@@ -304,18 +318,20 @@ inline void binary_all(int threads, const Kernel& k, const void* a, int sa, cons
     return;
   }
 #endif
+  const int64_t size_a = read_size(k, 0), size_b = read_size(k, 1);
   in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
-    binary_run(k, at(a, begin * sa, size), sa, at(b, begin * sb, size), sb, at(out, begin, size),
-               end - begin);
+    binary_run(k, at(a, begin * sa, size_a), sa, at(b, begin * sb, size_b), sb,
+               at(out, begin, size), end - begin);
   });
 }
 
 inline void grad_all(int threads, const Kernel& k, const void* g, int sg, const void* a, int sa,
                      const void* b, int sb, void* out, int64_t n) {
-  const int64_t size = element_size(k.dtype);
+  const int64_t size = element_size(k.dtype), size_g = read_size(k, 0);
+  const int64_t size_a = read_size(k, 1), size_b = read_size(k, 2);
   in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
-    grad_run(k, at(g, begin * sg, size), sg, at(a, begin * sa, size), sa, at(b, begin * sb, size),
-             sb, at(out, begin, size), end - begin);
+    grad_run(k, at(g, begin * sg, size_g), sg, at(a, begin * sa, size_a), sa,
+             at(b, begin * sb, size_b), sb, at(out, begin, size), end - begin);
   });
 }
 
@@ -399,10 +415,11 @@ inline int64_t each_part(const Space& s) {
 inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const void* a,
                              const void* b, void* out) {
   const int64_t size = element_size(k.dtype);
+  const int64_t size_a = read_size(k, 0), size_b = read_size(k, 1);
   if (in_parts(s)) {
     const int64_t each = each_part(s);
     parallel_for(threads, (s.size + each - 1) / each, [=, &k, &s](int64_t first, int64_t past) {
-      Flat fa(s, 1, a, size), fb(s, 2, b, size);
+      Flat fa(s, 1, a, size_a), fb(s, 2, b, size_b);
       Chunk ca, cb;
       for (int64_t i = first * each; i < past * each && i < s.size; i += each) {
         const int64_t end = i + each < s.size ? i + each : s.size;
@@ -416,7 +433,7 @@ inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const
   const int sa = s.stride[1][last] != 0, sb = s.stride[2][last] != 0;
   parallel_for(threads, s.size, [=, &k, &s](int64_t begin, int64_t end) {
     for_runs(s, begin, end, [=, &k](const int64_t* offset, int64_t n) {
-      binary_run(k, at(a, offset[1], size), sa, at(b, offset[2], size), sb,
+      binary_run(k, at(a, offset[1], size_a), sa, at(b, offset[2], size_b), sb,
                  at(out, offset[0], size), n);
     });
   });
@@ -425,11 +442,12 @@ inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const
 // The space's operands: out, g, a, b.
 inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const void* g,
                            const void* a, const void* b, void* out) {
-  const int64_t size = element_size(k.dtype);
+  const int64_t size = element_size(k.dtype), size_g = read_size(k, 0);
+  const int64_t size_a = read_size(k, 1), size_b = read_size(k, 2);
   if (in_parts(s)) {
     const int64_t each = each_part(s);
     parallel_for(threads, (s.size + each - 1) / each, [=, &k, &s](int64_t first, int64_t past) {
-      Flat fg(s, 1, g, size), fa(s, 2, a, size), fb(s, 3, b, size);
+      Flat fg(s, 1, g, size_g), fa(s, 2, a, size_a), fb(s, 3, b, size_b);
       Chunk cg, ca, cb;
       for (int64_t i = first * each; i < past * each && i < s.size; i += each) {
         const int64_t end = i + each < s.size ? i + each : s.size;
@@ -443,8 +461,8 @@ inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const v
   const int sg = s.stride[1][last] != 0, sa = s.stride[2][last] != 0, sb = s.stride[3][last] != 0;
   parallel_for(threads, s.size, [=, &k, &s](int64_t begin, int64_t end) {
     for_runs(s, begin, end, [=, &k](const int64_t* offset, int64_t n) {
-      grad_run(k, at(g, offset[1], size), sg, at(a, offset[2], size), sa, at(b, offset[3], size),
-               sb, at(out, offset[0], size), n);
+      grad_run(k, at(g, offset[1], size_g), sg, at(a, offset[2], size_a), sa,
+               at(b, offset[3], size_b), sb, at(out, offset[0], size), n);
     });
   });
 }

@@ -14,6 +14,9 @@ CYNET_PARAMS(Searched, SEARCHED)
 
 CYNET_KERNEL(argmax, Searched, 1, CYNET_NUMBERS)
 CYNET_KERNEL(argmin, Searched, 1, CYNET_NUMBERS)
+// The same in int64.
+CYNET_KERNEL(argmax_index, Searched, 1, CYNET_NUMBERS)
+CYNET_KERNEL(argmin_index, Searched, 1, CYNET_NUMBERS)
 #else
 namespace {
 enum { ARG_COLUMNS = 512 };
@@ -73,12 +76,15 @@ int64_t arg_row(const T* x, int64_t n) {
   return best;
 }
 
-template <typename T, bool greatest>
+// The places of mx.nd, which are of the data's dtype where that holds them: WIDE of places.py.
+template <typename T>
+using place_of = typename std::conditional<sizeof(T) < 4, float, T>::type;
+
+template <typename T, bool greatest, typename O>
 void arg_extreme(const Args& args) {
   const Searched p = args.as<Searched>();
   const T* x = args.input<T>(0);
-  typedef typename std::conditional<sizeof(T) < 4, float, T>::type Place;  // WIDE of places.py
-  Place* out = args.output<Place>(0);
+  O* out = args.output<O>(0);
   const bool add = args.add[0];
   if (p.inner == 1) {
     parallel_for(args.threads, p.outer, [=](int64_t begin, int64_t end) {
@@ -104,12 +110,22 @@ void arg_extreme(const Args& args) {
 
 template <typename T>
 void argmax(const Args& args) {
-  arg_extreme<T, true>(args);
+  arg_extreme<T, true, place_of<T>>(args);
 }
 
 template <typename T>
 void argmin(const Args& args) {
-  arg_extreme<T, false>(args);
+  arg_extreme<T, false, place_of<T>>(args);
+}
+
+template <typename T>
+void argmax_index(const Args& args) {
+  arg_extreme<T, true, int64_t>(args);
+}
+
+template <typename T>
+void argmin_index(const Args& args) {
+  arg_extreme<T, false, int64_t>(args);
 }
 }  // namespace
 #endif

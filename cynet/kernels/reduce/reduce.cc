@@ -3,6 +3,12 @@
 
 namespace cynet {
 
+// A sum of integers that is divided as real numbers are.
+template <typename T>
+struct mean : sum<T> {
+  static double finish(int64_t a, double divisor) { return static_cast<double>(a) / divisor; }
+};
+
 struct ReduceRow {
   const char* name;
   ReduceLoop loop[N_DTYPE];
@@ -19,11 +25,22 @@ struct ReduceRow {
     }                                                                                           \
   }
 #define CYNET_REDUCE(R) CYNET_REDUCE_AS(R, R, R)
+// Integers to other dtypes than their own; floats have no such row.
+#define CYNET_REDUCE_TO(Name, R, O)                                                      \
+  {                                                                                      \
+    #Name, {                                                                             \
+      nullptr, nullptr, nullptr, reduce_loop<uint8_t, R<uint8_t>, O>,                    \
+          reduce_loop<int32_t, R<int32_t>, O>, reduce_loop<int8_t, R<int8_t>, O>,        \
+          reduce_loop<int64_t, R<int64_t>, O>, reduce_loop<uint8_t, R<uint8_t>, O>, nullptr \
+    }                                                                                    \
+  }
 static const ReduceRow reduce_table[] = {
     CYNET_REDUCE(sum),   CYNET_REDUCE_AS(nansum, sum, sum),
     CYNET_REDUCE(prod),  CYNET_REDUCE_AS(nanprod, prod, prod),
     CYNET_REDUCE(max),   CYNET_REDUCE(min),
     CYNET_REDUCE(norm2), CYNET_REDUCE_AS(norm1, norm1, sum),
+    CYNET_REDUCE_TO(wide_sum, sum, int64_t), CYNET_REDUCE_TO(wide_prod, prod, int64_t),
+    CYNET_REDUCE_TO(real_mean, mean, float),
 };
 
 ReduceLoop find_reduce_loop(const char* name, int dtype) {
@@ -32,8 +49,10 @@ ReduceLoop find_reduce_loop(const char* name, int dtype) {
   return nullptr;
 }
 
+// Those that all dtypes have.
 const char* reducer(size_t i) {
-  return i < sizeof(reduce_table) / sizeof(reduce_table[0]) ? reduce_table[i].name : nullptr;
+  const bool is = i < sizeof(reduce_table) / sizeof(reduce_table[0]) && reduce_table[i].loop[F32];
+  return is ? reduce_table[i].name : nullptr;
 }
 
 }  // namespace cynet

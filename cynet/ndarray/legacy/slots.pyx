@@ -1,22 +1,22 @@
-"""What ``mx.nd`` has of its own: results of the operands' dtype, NumPy arrays that are brought to it,
-and comparisons that give numbers, which are known for masks by where they come from."""
+"""What ``mx.nd`` has of its own: results of the operands' dtype, NumPy arrays that are brought to
+it, and comparisons that give numbers, which are known for masks by where they come from."""
 
-from .._core.face cimport ND
-from .._core.sparse_kind cimport refuse_sparse
-from .._ndarray cimport NDArrayBase, blob_shape, same_shape
-from .._typedefs cimport kBfloat16, kBool, kInt8, kInt32, kInt64, kUint8
-from ..operator._base cimport OpEntry
-from ._arithmetic cimport Slot
-from ._resolve cimport Call, fits, resolve
-from ._resolve cimport with_scalar as another_scalar
-from ._tape cimport CallNode
+from ..._core.face cimport ND
+from ..._core.sparse_kind cimport refuse_sparse
+from ..._ndarray cimport NDArrayBase, blob_shape, same_shape
+from ..._typedefs cimport kBfloat16, kBool, kInt8, kInt32, kInt64, kUint8
+from ...operator._base cimport OpEntry
+from .._arithmetic cimport Slot
+from .._resolve cimport Call, fits, resolve
+from .._resolve cimport with_scalar as another_scalar
+from .._tape cimport CallNode
 
 import numpy as np
 
-from ..base.dtype import name_of
-from ..base.errors import ArgumentError, ArgumentTypeError
-from ..operator.faces import BINARY
-from ._arithmetic import OPERATORS, UNARY, set_operators
+from ...base.dtype import name_of
+from ...base.errors import ArgumentError, ArgumentTypeError
+from ...operator.faces import BINARY
+from .._arithmetic import OPERATORS, UNARY, set_operators
 
 # --- masks ----------------------------------------------------------------------------------------
 _COMPARISONS = frozenset(
@@ -112,7 +112,7 @@ cdef class LegacySlot(Slot):
 
     cdef Call for_scalar(self, Call last, object before, OpEntry entry, NDArrayBase array,
                          object value):
-        # Numbers change from call to call (a learning rate): only the first one is resolved in full.
+        # Numbers change from call to call (a learning rate): the first one is resolved in full.
         cdef Call call = None
         if last is not None and fits(&last.arrays[0], &array.blob):
             call = another_scalar(last, value)
@@ -123,14 +123,14 @@ cdef class LegacySlot(Slot):
     cdef object beside(self, NDArrayBase array, object other):
         # Of `array`'s dtype where it can be, or a number where it has no axes.
         refuse_sparse(array, f"NDArray {self.sign} NumPy array")
-        from ._indexing import from_host  # which is made on top of this module
+        from .._indexing import from_host  # which is made on top of this module
         if other.ndim == 0:
             return other[()]
         own = np.float32 if array.blob.dtype == kBfloat16 else array.dtype
         if not np.can_cast(other.dtype, own, "same_kind"):
             raise ArgumentTypeError(
-                f"NDArray {self.sign} NumPy array: an array of {other.dtype} does not become one of "
-                f"{name_of(array.dtype)} without loss; convert one of them with astype")
+                f"NDArray {self.sign} NumPy array: an array of {other.dtype} does not become one "
+                f"of {name_of(array.dtype)} without loss; convert one of them with astype")
         return from_host(other, array.blob.dtype, array.blob.dev_type, array.blob.dev_id)
 
 

@@ -1,0 +1,1 @@
+"""What mx.nd has of its own behind Python's operators and indexing."""

@@ -1,0 +1,169 @@
+"""Elementwise functions under NumPy's semantics: the functors that ``mx.nd`` has, with operands of
+any dtypes that broadcast, and results of the dtypes that `promotion` says.
+
+``_npi_add(lhs, rhs)``, ``_npi_add_scalar(data, scalar)``, ``_npi_exp(data)``: MXNet's names.
+"""
+
+from ...base.errors import ArgumentTypeError
+from ..elementwise_loop import SIMPLE
+from ..graph_hooks import GraphHooks
+from ..parameters import Bool, Number
+from ..property import OperatorProperty
+from ..tensor.binary_table import Gradient
+from ..tensor.broadcast import BroadcastProperty
+from .promotion import (
+    BITS,
+    BOOL,
+    FLOATS,
+    SAME,
+    beside_number,
+    compared_in,
+    promoted,
+    refuse_floats,
+    result_of,
+)
+
+# Functions of bools that are not those of numbers: a sum is "or", as for NumPy.
+_OF_BOOLS = {"plus": "logical_or", "mul": "logical_and"}
+_NOT_OF_BOOLS = ("minus", "negative", "mod", "power", "floor_divide", "fmod")
+
+
+class NumpyHooks(GraphHooks):
+    """One loop where all arrays are of one dtype and shape."""
+
+    def takes_bfloat16(self, prop, in_shapes, in_types):
+        return len({*in_shapes}) == 1  # where it repeats, a gradient is a sum of rounded numbers
+
+    def one_pass(self, prop, in_shapes):
+        return prop.functor in SIMPLE
+
+
+class NumpyUnary(OperatorProperty):
+    """Base of functions of one array."""
+
+    inputs_doc = {"data": "The input, any shape."}
+    functor = gradient = None
+    reads = ""  # what the gradient functor is a function of: 'x' data, 'y' output, '' nothing
+    result = SAME
+    graph = NumpyHooks()
+
+    def infer_type(self, in_types, out_types):
+        data = in_types[0]
+        if data is None:  # the other way where it can be told
+            data = out_types[0] if out_types[0] in FLOATS else None
+            return [data], [out_types[0]], []
+        if data == "bool" and self.functor in _NOT_OF_BOOLS:
+            raise ArgumentTypeError(f"operator {self.op_name} does not take arrays of bool")
+        if self.result == BITS:
+            refuse_floats(self.op_name, [data])
+        return [data], [result_of(self.result, data)], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return {"": out_grad, "x": [*out_grad, *in_data], "y": [*out_grad, *out_data]}[self.reads]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        from ._loops import UnaryOperator
+
+        out = self.infer_type(in_types, [None])[1][0]
+        compute = in_types[0] if self.result == BOOL else out
+        return UnaryOperator(self, in_types[0], out, compute)
+
+
+class _Binary(OperatorProperty):
+    """What functions of two operands share."""
+
+    functor = None
+    gradients = Gradient("grad_one", "grad_one", False, False)
+    result = SAME
+    graph = NumpyHooks()
+
+    def functor_for(self, compute):
+        """The functor in that dtype."""
+        return _OF_BOOLS.get(self.functor, self.functor) if compute == "bool" else self.functor
+
+    def _types(self, common, compared):
+        """(the output's dtype, that of the loop)."""
+        if self.result == BITS:
+            refuse_floats(self.op_name, [common])
+        elif common == "bool" and self.functor in _NOT_OF_BOOLS:
+            raise ArgumentTypeError(
+                f"operator {self.op_name} does not take two bools; logical_xor or astype serve"
+            )
+        out = result_of(self.result, common)
+        return out, compared if self.result == BOOL else out
+
+    def gradient_in(self, types, out):
+        """The dtype in which gradients are computed."""
+        if out in FLOATS:
+            return out
+        common = types[0]
+        for each in types[1:]:
+            common = promoted(common, each)
+        return "float64" if common in ("int64", "int32") else "float32"
+
+
+class NumpyBinary(_Binary):
+    """Base of functions of two arrays, which broadcast."""
+
+    infer_shape = BroadcastProperty.infer_shape
+    backward_resource = BroadcastProperty.backward_resource
+
+    inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand."}
+
+    def infer_type(self, in_types, out_types):
+        lhs, rhs = in_types
+        if lhs is None and rhs is None:
+            known = out_types[0] if self.result != BOOL else None
+            lhs = rhs = known if known in FLOATS else None
+        lhs, rhs = lhs or rhs, rhs or lhs
+        if lhs is None:
+            return [None, None], [out_types[0]], []
+        return [lhs, rhs], [self._types(promoted(lhs, rhs), None)[0]], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *in_data] if self.gradients.reads else out_grad
+
+    def forward_inplace_option(self, in_data, out_data):
+        return []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        from ._loops import BinaryOperator
+
+        lhs, rhs = in_types
+        out, compute = self._types(promoted(lhs, rhs), compared_in(lhs, rhs))
+        return BinaryOperator(self, [lhs, rhs], out, compute)
+
+
+class NumpyScalar(_Binary):
+    """Base of functions of an array and a Python number, which is weak."""
+
+    inputs_doc = {"data": "The array operand, any shape."}
+    scalar = Number(1.0, doc="The number operand.")
+    is_int = Bool(True, doc="Whether the number is an int: a float beside integers gives floats.")
+    reverse = False  # the number is the left operand
+
+    def infer_type(self, in_types, out_types):
+        data = in_types[0]
+        if data is None:
+            data = out_types[0] if self.result != BOOL and out_types[0] in FLOATS else None
+            return [data], [out_types[0]], []
+        return [data], [self._chosen(data)[0]], []
+
+    def _chosen(self, data):
+        whole = self.is_int and float(self.scalar).is_integer()
+        common = beside_number(data, whole)
+        compared = common
+        if self.result == BOOL and data not in FLOATS:
+            compared = "int64" if whole else "float64"
+        return self._types(common, compared)
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *in_data] if self.gradients.reads else out_grad
+
+    def forward_inplace_option(self, in_data, out_data):
+        return []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        from ._loops import ScalarOperator
+
+        return ScalarOperator(self, in_types[0], *self._chosen(in_types[0]))

@@ -1,0 +1,86 @@
+"""Dtypes of results under NumPy's semantics, with float32 where NumPy has float64.
+
+Two arrays give the dtype that holds both: of integers the wider one, a float beside an integer or a
+bool, anything beside a bool. A Python number is weak: it gives way to the array's dtype, unless it
+is of a higher kind (a float beside integers).
+"""
+
+from ...base.errors import ArgumentTypeError
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+SIGNED = ("int8", "int32", "int64")
+INTEGERS = ("uint8", *SIGNED)
+DEFAULT_FLOAT = "float32"
+
+# What a function gives: the operands' dtype, a bool, a float, or integers and bools alone.
+SAME, BOOL, FLOAT, BITS = "same", "bool", "float", "bits"
+
+
+def promoted(a, b):
+    """The dtype of arithmetic on arrays of two dtypes.
+
+    >>> promoted("int32", "float16"), promoted("uint8", "int8"), promoted("bool", "int64")
+    ('float16', 'int32', 'int64')
+    """
+    if a == b or b == "bool":
+        return a
+    if a == "bool":
+        return b
+    if a in FLOATS and b in FLOATS:
+        if {a, b} == {"float16", "bfloat16"}:
+            return "float32"
+        return max(a, b, key=FLOATS.index)
+    if a in FLOATS or b in FLOATS:
+        return a if a in FLOATS else b
+    wider = max(a, b, key=INTEGERS.index)
+    return "int32" if wider == "int8" else wider  # int16 is no dtype here
+
+
+def beside_number(dtype, whole):
+    """The dtype of arithmetic on an array and a Python number, an int where `whole`.
+
+    >>> beside_number("int32", False), beside_number("float16", True), beside_number("bool", True)
+    ('float32', 'float16', 'int64')
+    """
+    if dtype in FLOATS:
+        return dtype
+    if not whole:
+        return DEFAULT_FLOAT
+    return "int64" if dtype == "bool" else dtype
+
+
+def result_of(kind, common):
+    """The output's dtype of a function that gives `kind`, where the operands' common dtype is
+    `common`.
+
+    >>> result_of(FLOAT, "int64"), result_of(SAME, "int64"), result_of(BOOL, "float32")
+    ('float32', 'int64', 'bool')
+    """
+    if kind == BOOL:
+        return "bool"
+    if kind == FLOAT:
+        return common if common in FLOATS else DEFAULT_FLOAT
+    return common
+
+
+def compared_in(a, b):
+    """The dtype in which elements of two dtypes are compared: one that holds both.
+
+    >>> compared_in("int64", "float32"), compared_in("uint8", "float32")
+    ('float64', 'float32')
+    """
+    common = promoted(a, b)
+    wide = ("int32", "int64")
+    return "float64" if common in FLOATS and (a in wide or b in wide) else common
+
+
+def refuse_floats(name, types):
+    """Raise where a function of integers and bools gets floats.
+
+    Raises
+    ------
+    ArgumentTypeError
+    """
+    for each in types:
+        if each in FLOATS:
+            raise ArgumentTypeError(f"operator {name} takes integers and bools, got {each}")

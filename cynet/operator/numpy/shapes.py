@@ -1,0 +1,31 @@
+"""Shapes under NumPy's semantics, where 0 is a length and () a shape."""
+
+from math import prod
+
+from ...base.errors import ShapeError
+from .._base import register_operator
+from ..checks.shapes import known, plain
+from ..parameters import Shape
+from ..tensor.reshape import SameBytesProperty
+
+
+class NumpyReshape(SameBytesProperty):
+    """The input under another shape, in which one length may be -1."""
+
+    no_axes = ()
+    newshape = Shape((), doc="The new shape; one length may be -1.")
+
+    def new_shape(self, shape):
+        own, sizes = prod(plain(shape)), list(self.newshape)
+        if sizes.count(-1) == 1:
+            rest = prod(n for n in sizes if n != -1)
+            if rest and own % rest == 0:
+                sizes[sizes.index(-1)] = own // rest
+        if any(n < 0 for n in sizes) or prod(sizes) != own:
+            raise ShapeError(
+                f"an array of shape {plain(shape)} cannot take the shape {self.newshape}"
+            )
+        return known(tuple(sizes))
+
+
+register_operator("_np_reshape", NumpyReshape, aliases=("_npi_reshape",))

@@ -1,0 +1,107 @@
+"""Cases of the operators of mx.np: the functions of mx.nd, with NumPy's dtypes and shapes."""
+
+import numpy as np
+
+from .case import Case, Input, apart, away_from_zero, ints
+from .tensor_elementwise import DOMAINS, UNARY, S, mod_grads
+from .tensor_reduce import reducing
+
+NAMES = {
+    "plus": "add", "minus": "subtract", "mul": "multiply", "div": "true_divide",
+    "lesser": "less", "lesser_equal": "less_equal",
+}  # fmt: skip
+FLAT = ("equal", "not_equal", "greater", "greater_equal", "lesser", "lesser_equal", "logical_and",
+        "logical_or", "logical_xor")  # fmt: skip
+FLOATS = ("float32", "float64", "float16")
+
+
+def binaries():
+    for name, (function, lhs, rhs, grad) in DOMAINS.items():
+        grads = {"grad": grad} if name != "mod" else {"grad": True, "reference_grad": mod_grads}
+        for left, right in ((S, S), ((1, 4), (2, 3, 1))):
+            yield Case(
+                f"_npi_{NAMES.get(name, name)}",
+                [Input(left, lhs), Input(right, rhs)],
+                function,
+                note=f"{left}{right}",
+                dtypes=("float32", "float64", "int32") if name in FLAT else FLOATS,
+                **grads,
+            )
+
+
+NUMBERS = {
+    "plus": 1.5, "minus": 1.5, "mul": -2.5, "div": 2.5, "mod": 1.0, "power": 3.0, "maximum": 0.1,
+    "minimum": 0.1, "hypot": 2.0,
+}  # fmt: skip
+
+
+def scalars():
+    for name, (function, domain, _, grad) in DOMAINS.items():
+        number, op = NUMBERS.get(name, 1.0), NAMES.get(name, name)
+        yield Case(
+            f"_npi_{op}_scalar",
+            [Input(S, domain)],
+            lambda x, scalar, is_int=True, f=function: f(x, x.dtype.type(scalar)),
+            {"scalar": number, "is_int": False},
+            grad=bool(grad),
+            dtypes=("float32", "float64", "int32") if name in FLAT else FLOATS,
+        )
+        if name in ("minus", "div", "power", "mod"):
+            number = 5.05 if name == "mod" else 2.5
+            yield Case(
+                f"_npi_r{op}_scalar",
+                [Input(S, away_from_zero if name in ("div", "mod") else domain)],
+                lambda x, scalar, is_int=True, f=function: f(x.dtype.type(scalar), x),
+                {"scalar": number, "is_int": False},
+            )
+
+
+EXTENSIONS = ("sigmoid", "softsign", "erf", "erfinv", "gamma", "gammaln")
+OF_ND = ("negative", "abs", "sign", "square", "relu", "rsqrt", "rcbrt", "round", "rint", "_copy",
+         "zeros_like", "ones_like", "ceil", "floor", "trunc", "fix", "_polygamma")  # fmt: skip
+
+
+def unaries():
+    for case in UNARY:
+        if case.op in OF_ND:
+            continue
+        prefix = "_npx_" if case.op in EXTENSIONS else "_npi_"
+        yield Case(
+            prefix + case.op,
+            case.inputs,
+            case.reference,
+            grad=case.grad,
+            back=() if case.op == "logical_not" else (0,),
+            dtypes=("float32", "float64", "int32", "bool")
+            if case.op == "logical_not"
+            else ("float32", "float64"),
+            tolerance=case.tolerance,
+        )
+
+
+def reductions():
+    rows = {"_np_sum": np.sum, "_npi_mean": np.mean, "_np_prod": np.prod}
+    for params in ({}, {"axis": 1}, {"axis": (0, -1)}, {"axis": (0, 1), "keepdims": True}):
+        for op, function in rows.items():
+            domain = away_from_zero if op == "_np_prod" else (-1, 1)
+            yield Case(op, [Input((2, 3, 4), domain)], reducing(function), params)
+        for op, function in (("_np_max", np.max), ("_np_min", np.min)):
+            yield Case(op, [Input((2, 3, 4), apart)], reducing(function), params)
+        for op, function in (("_np_any", np.any), ("_np_all", np.all)):
+            yield Case(
+                op, [Input((2, 3, 4), ints(0, 2))], reducing(function), params, grad=False,
+                dtypes=("bool",),
+            )  # fmt: skip
+    for op, function in (("_npi_argmax", np.argmax), ("_npi_argmin", np.argmin)):
+        for params in ({}, {"axis": 1}, {"axis": 0, "keepdims": True}):
+            yield Case(op, [Input((2, 3, 4), apart)], function, params, grad=False)
+
+
+CASES = [
+    *binaries(),
+    *scalars(),
+    *unaries(),
+    *reductions(),
+    Case("_np_reshape", [(2, 6)], lambda x, newshape: x.reshape(newshape), {"newshape": (3, -1)}),
+    Case("_np_reshape", [(1, 1)], lambda x, newshape: x.reshape(newshape), {"newshape": ()}),
+]
