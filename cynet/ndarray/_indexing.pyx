@@ -370,9 +370,11 @@ cdef NDArrayBase _blank_rows(NDArrayBase array, cnp.ndarray rows, tuple row):
 def recorded_reshape(NDArrayBase array, tuple shape):
     """A view under `shape`, recorded."""
     view = array._view(shape)
-    # "Reshape" takes () for no shape at all
-    name, parameter = ("Reshape", "shape") if shape else ("_np_reshape", "newshape")
-    call = resolve(array.face, get_operator(name), [array], (), {parameter: shape}, None)
+    entry, parameter = get_operator("Reshape"), "shape"
+    if not shape:  # which that takes for none at all
+        from ..operator.numpy.shapes import RESHAPE
+        entry, parameter = RESHAPE, "newshape"
+    call = resolve(array.face, entry, [array], (), {parameter: shape}, None)
     record_view(call, array, view)
     return view
 

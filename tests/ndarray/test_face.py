@@ -11,7 +11,7 @@ import cynet as mx
 from cynet._ndarray import with_face
 from cynet.base.dtype import dtype_flag
 from cynet.operator import get_operator
-from cynet.operator.numpy.rows import BINARIES, operators_of
+from cynet.operator.functions.numpy_rows import BINARIES, operators_of
 
 TOY = Face("toy")
 
@@ -32,7 +32,7 @@ TOY.set_array_class(ToyArray)
 NAMES = {"true_divide": "divide", "mod": "modulo", "less": "lesser", "less_equal": "lesser_equal"}
 set_operators(
     TOY,
-    {NAMES.get(name, name): Slot(TOY, name, *operators_of(name)) for name, _, _ in BINARIES},
+    {NAMES.get(name, name): Slot(TOY, name, *operators_of(name)) for name, *_ in BINARIES},
     {"negative": "negative", "abs": "abs"},
 )
 

@@ -15,21 +15,15 @@ import numpy as np
 
 from ...base.dtype import name_of
 from ...base.errors import ArgumentError, ArgumentTypeError
-from ...operator.faces import BINARY
+from ...operator.faces import BINARY, COMPARISONS
 from .._arithmetic import OPERATORS, UNARY, set_operators
 
 # --- masks ----------------------------------------------------------------------------------------
-_COMPARISONS = frozenset(
-    form.format(name) for form in ("_{}", "broadcast_{}", "_{}_scalar") for name in (
-        "equal", "not_equal", "greater", "greater_equal", "lesser", "lesser_equal", "logical_and",
-        "logical_or", "logical_xor")) | {"logical_not"}
-
-
 cdef bint _is_truth(NDArrayBase item):
     # A comparison made it.
     entry = item.grad_entry
     return item.truths or (
-        type(entry) is CallNode and (<CallNode>entry).call.entry.name in _COMPARISONS)
+        type(entry) is CallNode and (<CallNode>entry).call.entry.name in COMPARISONS)
 
 
 cdef object _mask(NDArrayBase array, NDArrayBase item):
@@ -97,7 +91,7 @@ cdef class LegacySlot(Slot):
 
     def __init__(self, sign, *names):
         super().__init__(ND, sign, *names)
-        self.compares, self.joins = names[0] in _COMPARISONS, sign in ("*", "multiply")
+        self.compares, self.joins = names[0] in COMPARISONS, sign in ("*", "multiply")
         self.subtracts = sign == "-"
 
     cdef NDArrayBase noted(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):

@@ -87,8 +87,10 @@ cdef class BinaryOperator(Operator):
 
     cdef Kernel write[2]
     cdef Kernel grads[2][2]
+    cdef Kernel zeros[2]   # where no gradient flows to a side
     cdef ReduceLoop sums[2]
     cdef bint reads
+    cdef bint flat[2]
 
     def __init__(self, prop, list types, out, compute):
         cdef int side, add, flag = dtype_flag(compute)
@@ -102,6 +104,10 @@ cdef class BinaryOperator(Operator):
                                      _flags(types), dtype_flag(out))
             for side in range(2):
                 name = gradient.rhs if side else gradient.lhs
+                self.flat[side] = name is None
+                if self.flat[side]:
+                    self.zeros[side] = find_unary(b"zero", dtype_flag(types[side]), False)
+                    continue
                 self.grads[side][add] = _mixed(
                     find_binary_grad(name.encode(), dtype_flag(inner), add), _flags(reads),
                     dtype_flag(types[side]))
@@ -143,7 +149,11 @@ cdef class BinaryOperator(Operator):
             a, b = in_data[0].data, in_data[1].data
         make_space(&space, operands, 4)
         for side in range(2):
-            if req[side] == kNullOp:
+            if req[side] == kNullOp or (self.flat[side] and req[side] == kAddTo):
+                continue
+            if self.flat[side]:
+                run_unary(&self.zeros[side], in_grad[side].data, in_grad[side].data,
+                          in_grad[side].size)
                 continue
             reduces = False
             for i in range(ndim):
@@ -167,9 +177,10 @@ cdef class ScalarOperator(Operator):
 
     cdef Kernel write[2]
     cdef Kernel grad[2]
+    cdef Kernel zero
     cdef char number[8]
     cdef char grad_number[8]
-    cdef bint reversed, reads
+    cdef bint reversed, reads, flat
     cdef object compute, inner
 
     def __init__(self, prop, data, out, compute):
@@ -180,6 +191,9 @@ cdef class ScalarOperator(Operator):
         self.compute, self.inner = compute, prop.gradient_in([data], out)
         inner = dtype_flag(self.inner)
         name = gradient.rhs if prop.reverse else gradient.lhs
+        self.flat = name is None
+        self.zero = find_unary(b"zero", own, False)
+        name = name or "grad_one"
         known = data if gradient.reads else out
         for add in range(2):
             self.write[add] = _mixed(find_binary(prop.functor_for(compute).encode(), flag, add),
@@ -200,7 +214,8 @@ cdef class ScalarOperator(Operator):
         if not -2.0 ** 53 < value < 2.0 ** 53 or not holds(self.compute, value):
             return None
         out = ScalarOperator.__new__(ScalarOperator)
-        out.reversed, out.reads = self.reversed, self.reads
+        out.reversed, out.reads, out.flat = self.reversed, self.reads, self.flat
+        out.zero = self.zero
         out.compute, out.inner = self.compute, self.inner
         out.write, out.grad = self.write, self.grad
         out._set_number(value)
@@ -224,7 +239,10 @@ cdef class ScalarOperator(Operator):
                       TBlob* aux_states) except -1 nogil:
         cdef const Kernel* kernel = &self.grad[req[0] == kAddTo]
         cdef const void* known = in_data[0].data if self.reads else out_grad[0].data
-        if req[0] == kNullOp:
+        if req[0] == kNullOp or (self.flat and req[0] == kAddTo):
+            return 0
+        if self.flat:
+            run_unary(&self.zero, in_grad[0].data, in_grad[0].data, in_grad[0].size)
             return 0
         if self.reversed:
             run_grad(kernel, out_grad[0].data, 1, self.grad_number, 0, known, 1, in_grad[0].data,

@@ -5,17 +5,14 @@ any dtypes that broadcast, and results of the dtypes that `promotion` says.
 """
 
 from ...base.errors import ArgumentTypeError
-from ..elementwise_loop import SIMPLE
+from ..functions.numpy_rows import BITS
+from ..functions.row import BOOL, SAME, Gradient
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Number
 from ..property import OperatorProperty
-from ..tensor.binary_table import Gradient
 from ..tensor.broadcast import BroadcastProperty
 from .promotion import (
-    BITS,
-    BOOL,
     FLOATS,
-    SAME,
     beside_number,
     compared_in,
     promoted,
@@ -33,9 +30,6 @@ class NumpyHooks(GraphHooks):
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
         return len({*in_shapes}) == 1  # where it repeats, a gradient is a sum of rounded numbers
-
-    def one_pass(self, prop, in_shapes):
-        return prop.functor in SIMPLE
 
 
 class NumpyUnary(OperatorProperty):

@@ -6,14 +6,12 @@ is of a higher kind (a float beside integers).
 """
 
 from ...base.errors import ArgumentTypeError
+from ..functions.row import BOOL, FLOAT
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 SIGNED = ("int8", "int32", "int64")
 INTEGERS = ("uint8", *SIGNED)
 DEFAULT_FLOAT = "float32"
-
-# What a function gives: the operands' dtype, a bool, a float, or integers and bools alone.
-SAME, BOOL, FLOAT, BITS = "same", "bool", "float", "bits"
 
 
 def promoted(a, b):
@@ -53,7 +51,7 @@ def result_of(kind, common):
     """The output's dtype of a function that gives `kind`, where the operands' common dtype is
     `common`.
 
-    >>> result_of(FLOAT, "int64"), result_of(SAME, "int64"), result_of(BOOL, "float32")
+    >>> result_of("float", "int64"), result_of("same", "int64"), result_of("bool", "float32")
     ('float32', 'int64', 'bool')
     """
     if kind == BOOL:

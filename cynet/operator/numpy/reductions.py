@@ -3,12 +3,12 @@ no axes left has the shape ()."""
 
 from ...base.errors import ArgumentTypeError
 from .._base import get_operator, register_operator
-from ..gradients.ways import rule_of
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty
 from ..tensor.arg import ArgProperty
 from ..tensor.reduce import ReduceHooks, ReduceProperty
+from .examples import example_of
 from .promotion import DEFAULT_FLOAT, FLOATS
 
 _INTEGERS = {"sum": "wide_sum", "prod": "wide_prod"}
@@ -40,7 +40,7 @@ class NumpyReduce(_Reduction):
     @property
     def second_order(self):
         """That of mx.nd's operator."""
-        return rule_of(get_operator(self.like).prop(axis=self.axis, keepdims=self.keepdims))
+        return get_operator(self.like).prop.second_order
 
     def out_type(self, data):
         """The output's dtype."""
@@ -113,11 +113,17 @@ _ROWS = (
 for _name, _base, _doc, _own, _of_nothing in _ROWS:
     _made = {"__doc__": _doc, "__module__": __name__, "graph": ReduceHooks(of_nothing=_of_nothing)}
     register_operator(
-        _name, type(_name, (_base,), {**_made, **_own, "like": _name.rpartition("_")[2]})
+        _name,
+        type(
+            _name,
+            (_base,),
+            {**_made, **_own, "like": _name.rpartition("_")[2], "example": example_of(_name)},
+        ),
     )
 for _name, _kernel, _doc in (
     ("_npi_argmax", "argmax_index", "Index of the largest element along an axis, of int64."),
     ("_npi_argmin", "argmin_index", "Index of the smallest element along an axis, of int64."),
 ):
     _made = {"__doc__": _doc, "__module__": __name__, "forward": Kernel(_kernel)}
+    _made["example"] = example_of(_name)
     register_operator(_name, type(_name, (NumpyArg,), _made))

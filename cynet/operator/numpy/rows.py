@@ -1,84 +1,17 @@
-"""The operators of NumPy's elementwise functions: a name and the kind of result for each function
-of ``mx.nd``, whose functors they are."""
+"""The operators of NumPy's elementwise functions, made of the rows of ``operator/functions``: a
+function has its functors, gradient and kind of result there.
 
-from .._base import get_operator, register_operator
-from ..faces import BINARY
+``_npi_add(lhs, rhs)``, ``_npi_add_scalar(data, scalar)``, ``_npi_exp(data)``: MXNet's names.
+"""
+
+from ...base.dtype import name_of
+from .._base import register_operator
+from ..functions.derivatives import of_one, rule
+from ..functions.numpy_rows import BINARIES, EXTENSIONS, TRUTHS, UNARIES, operators_of
 from ..second_order import Rewritten
-from ..tensor.binary_table import GRADIENTS
 from .elementwise import NumpyBinary, NumpyScalar, NumpyUnary
-from .promotion import BOOL, FLOAT, FLOATS, SAME
-
-# NumPy's name, that of mx.nd, what it gives.
-BINARIES = (
-    ("add", "add", SAME),
-    ("subtract", "subtract", SAME),
-    ("multiply", "multiply", SAME),
-    ("true_divide", "divide", FLOAT),
-    ("mod", "modulo", SAME),
-    ("power", "power", SAME),
-    ("maximum", "maximum", SAME),
-    ("minimum", "minimum", SAME),
-    ("hypot", "hypot", FLOAT),
-    ("equal", "equal", BOOL),
-    ("not_equal", "not_equal", BOOL),
-    ("greater", "greater", BOOL),
-    ("greater_equal", "greater_equal", BOOL),
-    ("less", "lesser", BOOL),
-    ("less_equal", "lesser_equal", BOOL),
-    ("logical_and", "logical_and", BOOL),
-    ("logical_or", "logical_or", BOOL),
-    ("logical_xor", "logical_xor", BOOL),
-)
-# Functions whose number may be on either side without another operator for it.
-_EITHER_SIDE = ("add", "multiply", "maximum", "minimum", "hypot")
-_TURNED = {"greater": "less", "greater_equal": "less_equal"}
-_TURNED |= {b: a for a, b in _TURNED.items()}
-
-# NumPy's name, the operator of mx.nd, what it gives; where that is the input's dtype the operator
-# of mx.nd itself serves.
-UNARIES = (
-    *((n, n, SAME) for n in ("negative", "sign", "square", "ceil", "floor", "trunc", "fix")),
-    ("absolute", "abs", SAME),
-    ("logical_not", "logical_not", BOOL),
-    *((n, n, FLOAT) for n in ("exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "cbrt")),
-    *((n, n, FLOAT) for n in ("reciprocal", "sin", "cos", "tan", "arcsin", "arccos", "arctan")),
-    *((n, n, FLOAT) for n in ("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh")),
-    *((n, n, FLOAT) for n in ("degrees", "radians")),
-)
-EXTENSIONS = (
-    ("relu", "relu", SAME),
-    *((n, n, FLOAT) for n in ("sigmoid", "softsign", "erf", "erfinv", "gamma", "gammaln")),
-)
-
-
-def operator_of(row, prefix="_npi_"):
-    """The operator behind a row of a function of one array.
-
-    >>> operator_of(("exp", "exp", FLOAT)), operator_of(("absolute", "abs", SAME))
-    ('_npi_exp', 'abs')
-    """
-    name, source, result = row
-    return source if result == SAME else prefix + name
-
-
-def operators_of(name):
-    """The operators behind a function of two operands, as a row of `faces.BINARY` has them.
-
-    >>> operators_of("subtract")[2:], operators_of("greater")[3]
-    (('_npi_subtract_scalar', '_npi_rsubtract_scalar'), '_npi_less_scalar')
-    """
-    array, scalar = f"_npi_{name}", f"_npi_{name}_scalar"
-    if name in _TURNED:
-        turned = f"_npi_{_TURNED[name]}_scalar"
-    elif name in _EITHER_SIDE or _row(name)[2] == BOOL:
-        turned = scalar
-    else:
-        turned = f"_npi_r{name}_scalar"
-    return array, array, scalar, turned
-
-
-def _row(name):
-    return next(row for row in BINARIES if row[0] == name)
+from .examples import example_of
+from .promotion import DEFAULT_FLOAT, FLOATS
 
 
 def _like(x, out):
@@ -86,65 +19,83 @@ def _like(x, out):
     return x if x.dtype == out else x.astype(out)
 
 
-def _second_order(name):
-    """The rule of an operator by that of mx.nd of the same function."""
+def _rewritten(function):
+    """The rule of ``function(p, F, *x)``, in operators of mx.nd."""
 
     def outputs(p, F, x, aux, training):
         kind = p.infer_type([each.dtype.__name__ for each in x], [None])[1][0]
         if kind not in FLOATS:
             return None
-        params = {"scalar": p.scalar} if hasattr(p, "scalar") else {}
-        return [getattr(F, name)(*[_like(each, kind) for each in x], **params)]
+        return [function(p, F, *[_like(each, kind) for each in x])]
 
     return Rewritten(outputs)
 
 
-def _register(name, base, doc, legacy, exists, **more):
-    rule = _second_order(legacy) if exists else None
-    register_operator(
-        name,
-        type(
-            name,
-            (base,),
-            {
-                "__doc__": doc,
-                "__module__": __name__,
-                "differentiable": exists,
-                "second_order": rule,
-                **more,
-            },
-        ),
-    )
+def _of_one(derivative):
+    """The rule from ``derivative(F, x, y)``; of integers, as of floats."""
+
+    def of_floats(F, x, y):
+        whole = x is not None and name_of(x.dtype) not in FLOATS
+        return derivative(F, x.astype(DEFAULT_FLOAT) if whole else x, y)
+
+    return of_one(of_floats)
 
 
-def _register_binary(name, source, result):
-    row = BINARY[source]
-    functor = get_operator(row.broadcast).prop.functor
-    gradients = GRADIENTS[functor]
-    own = {"functor": functor, "gradients": gradients, "result": result}
-    exists = gradients.exists
-    doc = get_operator(row.broadcast).doc.strip().splitlines()[0]
-    _register(f"_npi_{name}", NumpyBinary, doc, row.broadcast, exists, **own)
-    doc = f"``{name}`` of an array and a number."
-    _register(f"_npi_{name}_scalar", NumpyScalar, doc, row.scalar, exists, **own)
-    reflected = operators_of(name)[3]
-    if reflected == f"_npi_r{name}_scalar":
-        doc = f"``{name}`` of a number and an array."
-        _register(reflected, NumpyScalar, doc, row.reflected, exists, reverse=True, **own)
+def _register(name, base, doc, second_order, **said):
+    if callable(second_order):
+        second_order = _rewritten(second_order)
+    said |= {"__doc__": doc, "__module__": __name__, "second_order": second_order}
+    said["example"] = example_of(name, base is NumpyUnary)
+    register_operator(name, type(name, (base,), said))
 
 
-def _register_unary(name, source, result, prefix):
-    entry = get_operator(source)
-    prop = entry.prop
-    doc = entry.doc.strip().splitlines()[0].replace("; the input's dtype", "")
-    own = {"functor": prop.functor, "gradient": prop.gradient, "reads": prop.reads}
-    exists = prop.differentiable
-    _register(f"{prefix}{name}", NumpyUnary, doc, entry.name, exists, result=result, **own)
+def _array_rule(row, rule):
+    if row is not None:
+        return lambda p, F, a, b: getattr(F, row.broadcast.name)(a, b)
+    return (lambda p, F, a, b: rule(F, a, b)) if callable(rule) else rule
 
 
-for _each in BINARIES:
-    _register_binary(*_each)
-for _prefix, _rows in (("_npi_", UNARIES), ("_npx_", EXTENSIONS)):
-    for _each in _rows:
-        if _each[2] != SAME:
-            _register_unary(*_each, _prefix)
+def _scalar_rule(row, rule, reverse):
+    if row is not None:
+        form = row.reflected if reverse else row.scalar
+        name = form if isinstance(form, str) else form.name
+        return lambda p, F, x: getattr(F, name)(x, scalar=float(p.scalar))
+    if not callable(rule):
+        return rule
+    if reverse:
+        return lambda p, F, x: rule(F, F.zeros_like(x) + float(p.scalar), x)
+    return lambda p, F, x: rule(F, x, F.zeros_like(x) + float(p.scalar))
+
+
+for _name, _functor, _gradient, _result, _rule, _row in BINARIES:
+    _said = {"functor": _functor, "gradients": _gradient, "result": _result}
+    _said["differentiable"] = _gradient.exists
+    _names = operators_of(_name)
+    _doc = f"``{_name}`` of the elements of two arrays, broadcast."
+    _exists = _gradient.exists
+    _register(_names[0], NumpyBinary, _doc, _array_rule(_row, _rule) if _exists else None, **_said)
+    _doc = f"``{_name}`` of each element of an array and a number."
+    _of_number = _scalar_rule(_row, _rule, False) if _exists else None
+    _register(_names[2], NumpyScalar, _doc, _of_number, **_said)
+    if _names[3] == f"_npi_r{_name}_scalar":
+        _doc = f"``{_name}`` of a number and each element of an array."
+        _of_number = _scalar_rule(_row, _rule, True) if _exists else None
+        _register(_names[3], NumpyScalar, _doc, _of_number, reverse=True, **_said)
+
+for _operator, _row in (*UNARIES.values(), *EXTENSIONS.values()):
+    if _row is not None and _operator != _row.name:
+        _register(
+            _operator,
+            NumpyUnary,
+            _row.doc.replace("; the input's dtype", ""),
+            rule(_of_one, _row.derivative),
+            functor=_row.functor or _row.name,
+            gradient=_row.gradient,
+            reads=_row.reads,
+            differentiable=_row.gradient is not None,
+            result=_row.result,
+        )
+for _name, _result in TRUTHS:
+    _doc = f"``{_name}`` of each element of an array."
+    _register(f"_npi_{_name}", NumpyUnary, _doc, None, functor=_name, differentiable=False,
+              result=_result)  # fmt: skip

@@ -6,13 +6,17 @@ from ...base.errors import ShapeError
 from .._base import register_operator
 from ..checks.shapes import known, plain
 from ..parameters import Shape
+from ..second_order import Linear
 from ..tensor.reshape import SameBytesProperty
+from .examples import example_of
 
 
 class NumpyReshape(SameBytesProperty):
     """The input under another shape, in which one length may be -1."""
 
     no_axes = ()
+    second_order = Linear()
+    example = example_of("_np_reshape")
     newshape = Shape((), doc="The new shape; one length may be -1.")
 
     def new_shape(self, shape):
@@ -28,4 +32,4 @@ class NumpyReshape(SameBytesProperty):
         return known(tuple(sizes))
 
 
-register_operator("_np_reshape", NumpyReshape, aliases=("_npi_reshape",))
+RESHAPE = register_operator("_np_reshape", NumpyReshape, aliases=("_npi_reshape",))

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .case import Case, Input, apart, away_from_zero, ints
-from .tensor_elementwise import DOMAINS, UNARY, S, mod_grads
+from .case import Case, Input, apart, away_from_zero, ints, off_integers
+from .tensor_elementwise import DOMAINS, UNARY, S, mod_grads, unbroadcast
 from .tensor_reduce import reducing
 
 NAMES = {
@@ -56,8 +56,8 @@ def scalars():
             )
 
 
-EXTENSIONS = ("sigmoid", "softsign", "erf", "erfinv", "gamma", "gammaln")
-OF_ND = ("negative", "abs", "sign", "square", "relu", "rsqrt", "rcbrt", "round", "rint", "_copy",
+EXTENSIONS = ("sigmoid", "softsign", "erf", "erfinv", "gamma", "gammaln", "rsqrt", "rcbrt")
+OF_ND = ("negative", "abs", "sign", "square", "relu", "round", "rint", "_copy",
          "zeros_like", "ones_like", "ceil", "floor", "trunc", "fix", "_polygamma")  # fmt: skip
 
 
@@ -97,7 +97,88 @@ def reductions():
             yield Case(op, [Input((2, 3, 4), apart)], function, params, grad=False)
 
 
+WHOLE = ("int32", "uint8", "int64")
+SHIFTS = ("left_shift", "right_shift")
+BITS = {
+    **{f"bitwise_{n}": getattr(np, f"bitwise_{n}") for n in ("and", "or", "xor", *SHIFTS)},
+    "gcd": np.gcd,
+    "lcm": np.lcm,
+}
+# function, domains, whether its gradient is the numeric one
+MORE = {
+    "floor_divide": (np.floor_divide, (-2, 2), away_from_zero, False),
+    "fmod": (np.fmod, off_integers, lambda rng, s: rng.choice([-1.0, 1.0, 2.0], s), (0,)),
+    "fmax": (np.fmax, (-2, 2), (-2, 2), True),
+    "fmin": (np.fmin, (-2, 2), (-2, 2), True),
+    "arctan2": (np.arctan2, away_from_zero, away_from_zero, True),
+    "copysign": (np.copysign, away_from_zero, away_from_zero, (0,)),
+    "nextafter": (np.nextafter, (-2, 2), (-2, 2), False),
+    "ldexp": (lambda a, b: a * np.exp2(b).astype(a.dtype), (-2, 2), (-2, 2), True),
+    "logaddexp": (np.logaddexp, (-2, 2), (-2, 2), True),
+}
+
+
+def fmod_grads(heads, lhs, rhs):
+    (g,) = heads
+    return [unbroadcast(g, lhs), unbroadcast(-g * np.trunc(lhs / rhs), rhs)]
+
+
+def bits():
+    for name, function in BITS.items():
+        for left, right in ((S, S), ((1, 4), (2, 3, 1))):
+            yield Case(
+                f"_npi_{name}", [Input(left, ints(1, 9)), Input(right, ints(1, 5))], function,
+                grad=False, dtypes=WHOLE, note=f"{left}{right}",
+            )  # fmt: skip
+        yield Case(
+            f"_npi_{name}_scalar", [Input(S, ints(1, 9))],
+            lambda x, scalar, f=function: f(x, x.dtype.type(scalar)), {"scalar": 3}, grad=False,
+            dtypes=WHOLE,
+        )  # fmt: skip
+        if "shift" in name:
+            yield Case(
+                f"_npi_r{name}_scalar", [Input(S, ints(1, 4))],
+                lambda x, scalar, f=function: f(x.dtype.type(scalar), x), {"scalar": 9}, grad=False,
+                dtypes=WHOLE,
+            )  # fmt: skip
+    yield Case("_npi_bitwise_not", [Input(S, ints(0, 9))], np.invert, grad=False, dtypes=WHOLE)
+
+
+def more():
+    for name, (function, lhs, rhs, grad) in MORE.items():
+        own = {"grad": True, "reference_grad": fmod_grads} if name == "fmod" else {"grad": grad}
+        yield Case(f"_npi_{name}", [Input(S, lhs), Input(S, rhs)], function, **own)
+        yield Case(
+            f"_npi_{name}_scalar", [Input(S, lhs)],
+            lambda x, scalar, is_int=True, f=function: f(x, x.dtype.type(scalar)),
+            {"scalar": 1.25, "is_int": False}, grad=bool(grad),
+        )  # fmt: skip
+        if name not in ("fmax", "fmin", "logaddexp"):
+            yield Case(
+                f"_npi_r{name}_scalar", [Input(S, rhs if name != "fmod" else away_from_zero)],
+                lambda x, scalar, is_int=True, f=function: f(x.dtype.type(scalar), x),
+                {"scalar": 1.25, "is_int": False},
+                grad=bool(grad),
+                reference_grad=(lambda heads, x, **p: [-heads[0] * np.trunc(1.25 / x)])
+                if name == "fmod" else None,
+            )  # fmt: skip
+
+
+def strange(rng, shape):
+    x = away_from_zero(rng, shape)
+    x.flat[:3] = np.nan, np.inf, -np.inf
+    return x
+
+
+def truths():
+    for name in ("isnan", "isinf", "isfinite", "signbit"):
+        yield Case(f"_npi_{name}", [Input(S, strange)], getattr(np, name), grad=False)
+
+
 CASES = [
+    *bits(),
+    *more(),
+    *truths(),
     *binaries(),
     *scalars(),
     *unaries(),

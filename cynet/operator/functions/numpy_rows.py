@@ -1,0 +1,108 @@
+"""NumPy's functions of elements, and the names of their operators: those of mx.nd's rows and more.
+
+``_npi_add(lhs, rhs)``, ``_npi_add_scalar(data, scalar)``, ``_npi_exp(data)``: MXNet's names.
+"""
+
+import numpy
+
+from ..second_order import Flat
+from .binary import BINARY
+from .reductions import REDUCTIONS
+from .row import BOOL, FLOAT, SAME, Gradient
+from .unary import UNARY
+
+BITS = "bits"  # a result of integers and bools alone
+
+_WORDS = {
+    "divide": "true_divide",
+    "modulo": "mod",
+    "lesser": "less",
+    "lesser_equal": "less_equal",
+    "abs": "absolute",
+}
+_FLAT = Gradient("grad_one", "grad_one", False, False)
+
+
+def _log_of_sum(F, a, b):
+    return F.log(F.broadcast_add(F.exp(a), F.exp(b)))
+
+
+# NumPy's functions of two elements that mx.nd has not: name, functor, gradient, kind of result, and
+# what its gradient is differentiated by: a rule, or the function in operators of mx.nd.
+_MORE = (
+    *((f"bitwise_{n}", f"bitwise_{n}", _FLAT, BITS, None) for n in ("and", "or", "xor")),
+    *((f"bitwise_{n}", n, _FLAT, BITS, None) for n in ("left_shift", "right_shift")),
+    *((n, n, _FLAT, BITS, None) for n in ("gcd", "lcm")),
+    ("floor_divide", "floor_divide", _FLAT, SAME, None),
+    ("fmod", "fmod", Gradient("grad_one", "fmod_rgrad"), SAME, Flat()),
+    ("fmax", "fmax", Gradient("fmax_lgrad", "fmax_rgrad"), SAME, Flat()),
+    ("fmin", "fmin", Gradient("fmin_lgrad", "fmin_rgrad"), SAME, Flat()),
+    ("arctan2", "arctan2", Gradient("arctan2_lgrad", "arctan2_rgrad"), FLOAT,
+     lambda F, a, b: F.arctan(F.broadcast_div(a, b))),
+    ("copysign", "copysign", Gradient("copysign_lgrad", None), FLOAT, Flat()),
+    ("nextafter", "nextafter", _FLAT, FLOAT, None),
+    ("ldexp", "ldexp", Gradient("ldexp_lgrad", "ldexp_rgrad"), FLOAT,
+     lambda F, a, b: F.broadcast_mul(a, 2.0**b)),
+    ("logaddexp", "logaddexp", Gradient("logaddexp_lgrad", "logaddexp_rgrad"), FLOAT, _log_of_sum),
+)  # fmt: skip
+
+# (name, functor, gradient, kind of result, rule or function, row of mx.nd) of each
+BINARIES = tuple(
+    (_WORDS.get(row.function, row.function), row.functor, row.gradient, row.result, None, row)
+    for row in BINARY
+    if row.broadcast is not None
+) + tuple((*row, None) for row in _MORE)  # fmt: skip
+# name -> (operator's name, row of mx.nd) of functions of one element
+UNARIES, EXTENSIONS = {}, {}
+for _row in UNARY:
+    _name = _WORDS.get(_row.name, _row.name)
+    if _name.startswith("_") or _name.endswith("_like"):
+        continue
+    _extends = not hasattr(numpy, _name)
+    # where the result has the input's dtype the operator of mx.nd itself serves
+    _operator = _row.name if _row.result == SAME else f"_np{'x' if _extends else 'i'}_{_name}"
+    (EXTENSIONS if _extends else UNARIES)[_name] = _operator, _row
+# Functions of one element that mx.nd has not: name and kind of result.
+TRUTHS = (
+    ("isnan", BOOL),
+    ("isinf", BOOL),
+    ("isfinite", BOOL),
+    ("signbit", BOOL),
+    ("bitwise_not", BITS),
+)
+UNARIES |= {name: (f"_npi_{name}", None) for name, _ in TRUTHS}
+
+# Functions whose number may be on either side without another operator for it.
+_EITHER_SIDE = (
+    "add", "multiply", "maximum", "minimum", "hypot", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "gcd", "lcm", "fmax", "fmin", "logaddexp", "equal", "not_equal", "logical_and", "logical_or",
+    "logical_xor",
+)  # fmt: skip
+_TURNED = {"greater": "less", "greater_equal": "less_equal"}
+_TURNED |= {b: a for a, b in _TURNED.items()}
+
+
+def operators_of(name):
+    """The operators behind a function of two operands: of arrays of one shape, of arrays, of an
+    array and a number, of a number and an array.
+
+    >>> operators_of("subtract")[2:], operators_of("greater")[3]
+    (('_npi_subtract_scalar', '_npi_rsubtract_scalar'), '_npi_less_scalar')
+    """
+    array, scalar = f"_npi_{name}", f"_npi_{name}_scalar"
+    if name in _EITHER_SIDE or name in _TURNED:
+        return array, array, scalar, f"_npi_{_TURNED.get(name, name)}_scalar"
+    return array, array, scalar, f"_npi_r{name}_scalar"
+
+
+def names():
+    """Names of all operators with NumPy's semantics."""
+    found = {name for row in BINARIES for name in operators_of(row[0])}
+    for operator, row in (*UNARIES.values(), *EXTENSIONS.values()):
+        if row is None or operator != row.name:
+            found.add(operator)
+    for row in REDUCTIONS:
+        if not row.name.startswith("nan") and row.name != "norm":
+            found.add(f"_np{'i' * row.mean}_{row.name}")
+    found |= {f"_np_{name}" for name in ("any", "all", "reshape")}
+    return (*found, *(f"_npi_arg{name}" for name in ("max", "min")), "_npi_reshape")
