@@ -105,4 +105,4 @@ def names():
         if not row.name.startswith("nan") and row.name != "norm":
             found.add(f"_np{'i' * row.mean}_{row.name}")
     found |= {f"_np_{name}" for name in ("any", "all", "reshape")}
-    return (*found, *(f"_npi_arg{name}" for name in ("max", "min")), "_npi_reshape")
+    return (*found, *(f"_npi_arg{name}" for name in ("max", "min")))

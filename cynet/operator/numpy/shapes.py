@@ -32,4 +32,4 @@ class NumpyReshape(SameBytesProperty):
         return known(tuple(sizes))
 
 
-RESHAPE = register_operator("_np_reshape", NumpyReshape, aliases=("_npi_reshape",))
+RESHAPE = register_operator("_np_reshape", NumpyReshape)
