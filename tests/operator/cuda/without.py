@@ -1,5 +1,7 @@
 """Operators that have no form for GPUs, and why. The list only gets shorter."""
 
+from cynet.operator.functions.numpy_rows import names
+
 _USERS = "its code is the user's, for every device"
 
 _BOXES = "sorting and greedy choices over boxes, no kernel of a few lines"
@@ -62,7 +64,10 @@ _QUANTIZED = """
     _quantize_linear
 """
 
+_NUMPY = "loops with several dtypes, which are compiled for the CPU alone so far"
+
 WITHOUT = {
+    **dict.fromkeys(set(names()) - {"_np_reshape"}, _NUMPY),
     **dict.fromkeys(_QUANTIZED.split(), "integers of 8 bits are for prediction on CPUs"),
     **dict.fromkeys(_PLACES.split(), _SMALL),
     **{f"_random_pdf_{name}": _SMALL for name in _DENSITIES.split()},
