@@ -66,6 +66,9 @@ class Registered:
         Lines of an example, which stand in its docstring.
     in_sparse : tuple of str
         Names under which ``mx.nd.sparse`` and ``mx.sym.sparse`` show it. Not inherited.
+    drawn_as : str
+        Kind of its nodes in pictures of networks (``visualization/plot.py``), whose colour they
+        have.
     methods : tuple of str
         Names under which arrays and symbols have it as a method, the operator's or aliases; they
         are its first input. Not inherited.
@@ -91,6 +94,7 @@ class Registered:
     int8_form = None
     example = ""
     in_sparse = ()
+    drawn_as = "other"
     methods = ()
     any_device = False
 

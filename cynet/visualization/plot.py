@@ -28,16 +28,6 @@ _COLORS = {
     "loss": "#fccde5",
     "other": "#b3de69",
 }
-_KINDS = {
-    "weighted": "Convolution Deconvolution FullyConnected Embedding RNN",
-    "norm": "BatchNorm InstanceNorm LayerNorm GroupNorm L2Normalization LRN Dropout",
-    "activation": "Activation LeakyReLU relu sigmoid tanh softsign",
-    "pooling": "Pooling Pooling_v1 ROIPooling UpSampling",
-    "shape": "Concat Flatten Reshape SliceChannel transpose SwapAxis expand_dims slice slice_axis",
-    "loss": "SoftmaxOutput softmax log_softmax SoftmaxActivation MakeLoss make_loss "
-    "LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput",
-}
-_KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names.split()}
 
 
 def _label(node):
@@ -49,13 +39,13 @@ def _label(node):
     def extent(values):
         return "x".join(map(str, values or (1,)))
 
-    if name in ("Convolution", "Deconvolution"):
+    if prop.drawn_as == "weighted" and hasattr(prop, "num_filter"):
         return f"{name}\n{extent(prop.kernel)}/{extent(prop.stride)}, {prop.num_filter}"
-    if name == "FullyConnected":
+    if prop.drawn_as == "weighted" and hasattr(prop, "num_hidden"):
         return f"{name}\n{prop.num_hidden}"
-    if name in ("Activation", "LeakyReLU"):
+    if prop.drawn_as == "activation" and hasattr(prop, "act_type"):
         return f"{name}\n{prop.act_type}"
-    if name in ("Pooling", "Pooling_v1"):
+    if prop.drawn_as == "pooling" and hasattr(prop, "pool_type"):
         where = "global" if prop.global_pool else f"{extent(prop.kernel)}/{extent(prop.stride)}"
         return f"{name}\n{prop.pool_type}, {where}"
     return node.name
@@ -134,7 +124,7 @@ def plot_network(
     for node in order:
         if id(node) in hidden:
             continue
-        kind = _KIND_OF.get(node.op.name, "other") if node.op else "variable"
+        kind = node.op.prop.drawn_as if node.op else "variable"
         attrs = {**style, "fillcolor": _COLORS[kind]}
         if node.op is None:
             attrs["shape"] = "oval"

@@ -36,6 +36,7 @@ def register_unary(base):
             example=of_unary(row),
             methods=(row.name,) if row.method else (),
             in_sparse=_in_sparse(row, row.zero_stays),
+            drawn_as=row.drawn_as,
             **base.of_row(row),
         )
 

@@ -83,6 +83,8 @@ class Unary(Row):
         ONNX's word for it, or ``onnx(emit, x)``, which writes nodes: ``emit(word, *inputs)``.
     method : bool
         Whether arrays and symbols have it as a method.
+    drawn_as : str
+        Kind of its nodes in pictures of networks.
     in_sparse : bool or None
         Whether ``mx.nd.sparse`` has it. None: where it gives sparse arrays.
     """
@@ -103,6 +105,7 @@ class Unary(Row):
     amp: Precision = USUAL
     onnx: str | Callable[..., Any] | None = None
     method: bool = True
+    drawn_as: str = "other"
     in_sparse: bool | None = None
     example: str | tuple = ""
 

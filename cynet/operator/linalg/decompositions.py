@@ -23,6 +23,7 @@ class SolveProperty(StackProperty):
     }
     second_order = Formula(formulas.solve)
     amp = Precision(FLOAT32)
+    operation = "SOLVE"
     example = """
     >>> a, b = mx.nd.array([[4, 2], [2, 5]]), mx.nd.array([[8], [12]])
     >>> mx.nd.linalg.solve(a, b)
@@ -69,6 +70,7 @@ class SvdProperty(StackProperty):
     inputs_doc = {"A": "Matrices, shape (..., m, n)."}
     second_order = Formula(formulas.svd)
     amp = Precision(FLOAT32)
+    operation = "SVD"
     example = """
     >>> u, values, v = mx.nd.linalg.svd(mx.nd.array([[3, 0], [0, 2], [0, 0]]))
     >>> values
@@ -104,6 +106,7 @@ class EigProperty(StackProperty):
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
     second_order = Formula(formulas.eig)
     amp = Precision(FLOAT32)
+    operation = "EIG"
     example = """
     >>> values, vectors = mx.nd.linalg.eig(mx.nd.array([[2, 1], [0, 3]]))
     >>> values

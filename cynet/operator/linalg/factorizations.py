@@ -26,6 +26,7 @@ class PotrfProperty(StackProperty):
     unlisted = ("lower",)
     second_order = Formula(formulas.potrf)
     amp = Precision(FLOAT32)
+    operation = "POTRF"
     example = """
     >>> x = mx.nd.array([[4, 2], [2, 5]])
     >>> mx.nd.linalg.potrf(x)
@@ -49,6 +50,7 @@ class PotriProperty(StackProperty):
     unlisted = ("lower",)
     second_order = Formula(formulas.potri)
     amp = Precision(FLOAT32)
+    operation = "POTRI"
     example = """
     >>> x = mx.nd.array([[4, 2], [2, 5]])
     >>> mx.nd.linalg.potri(mx.nd.linalg.potrf(x))  # the inverse of x
@@ -67,6 +69,7 @@ class InverseProperty(StackProperty):
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
     second_order = Formula(formulas.inverse)
     amp = Precision(FLOAT32)
+    operation = "INVERSE"
     example = """
     >>> x = mx.nd.array([[4, 2], [2, 5]])
     >>> mx.nd.linalg.inverse(x)
@@ -88,6 +91,7 @@ class GelqfProperty(StackProperty):
     inputs_doc = {"A": "Matrices of full rank with at most as many rows as columns."}
     second_order = Formula(formulas.gelqf)
     amp = Precision(FLOAT32)
+    operation = "GELQF"
     example = """
     >>> q, lower = mx.nd.linalg.gelqf(mx.nd.array([[3, 4, 0], [1, 2, 2]]))
     >>> q.shape, lower.shape
@@ -125,6 +129,7 @@ class SyevdProperty(StackProperty):
     inputs_doc = {"A": "Symmetric matrices, shape (..., n, n)."}
     second_order = Formula(formulas.syevd)
     amp = Precision(FLOAT32)
+    operation = "SYEVD"
     example = """
     >>> rows, values = mx.nd.linalg.syevd(mx.nd.array([[2, 1], [1, 2]]))
     >>> values
@@ -175,6 +180,7 @@ class DetProperty(_NumberProperty):
 
     second_order = Formula(formulas.det)
     amp = Precision(FLOAT32)
+    operation = "DET"
     example = """
     >>> x = mx.nd.array([[4, 2], [2, 5]])
     >>> mx.nd.linalg.det(x)
@@ -195,6 +201,7 @@ class SlogdetProperty(_NumberProperty):
 
     second_order = Formula(formulas.slogdet)
     amp = Precision(FLOAT32)
+    operation = "SLOGDET"
     example = """
     >>> sign, logdet = mx.nd.linalg.slogdet(mx.nd.array([[0, 1], [2, 0]]))
     >>> sign.asscalar(), logdet.asscalar()
@@ -210,6 +217,7 @@ class SumLogDiagProperty(_NumberProperty):
 
     second_order = Formula(formulas.sumlogdiag)
     amp = Precision(FLOAT32)
+    operation = "SUM_LOG_DIAG"
     example = """
     >>> x = mx.nd.array([[4, 2], [2, 5]])
     >>> mx.nd.linalg.sumlogdiag(x)

@@ -24,12 +24,10 @@ ctypedef fused real:
     double
 
 _OPERATIONS = {
-    "_linalg_trmm": TRMM, "_linalg_trsm": TRSM, "_linalg_syrk": SYRK,
-    "_linalg_extracttrian": EXTRACT_TRIAN, "_linalg_maketrian": MAKE_TRIAN,
-    "_linalg_potrf": POTRF, "_linalg_potri": POTRI, "_linalg_gelqf": GELQF, "_linalg_syevd": SYEVD,
-    "_linalg_inverse": INVERSE, "_linalg_det": DET, "_linalg_slogdet": SLOGDET,
-    "_linalg_sumlogdiag": SUM_LOG_DIAG, "_linalg_solve": SOLVE, "_linalg_svd": SVD,
-    "_linalg_eig": EIG,
+    "TRMM": TRMM, "TRSM": TRSM, "SYRK": SYRK, "EXTRACT_TRIAN": EXTRACT_TRIAN,
+    "MAKE_TRIAN": MAKE_TRIAN, "POTRF": POTRF, "POTRI": POTRI, "GELQF": GELQF, "SYEVD": SYEVD,
+    "INVERSE": INVERSE, "DET": DET, "SLOGDET": SLOGDET, "SUM_LOG_DIAG": SUM_LOG_DIAG,
+    "SOLVE": SOLVE, "SVD": SVD, "EIG": EIG,
 }
 
 
@@ -37,6 +35,7 @@ class StackProperty(OperatorProperty):
     """Base: float32 or float64 matrices in the last two axes, each computed alone."""
 
     inputs_doc = {"A": "Matrices in the last two axes."}
+    operation = None  # of kernels/linalg/stack.h
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
@@ -104,7 +103,7 @@ cdef class StackOperator(Operator):
         self.name = prop.op_name
         self.dtype = dtype_flag(dtype)
         self.batch = batch
-        self.stack.op = _OPERATIONS[prop.op_name]
+        self.stack.op = _OPERATIONS[prop.operation]
         self.stack.m, self.stack.n = m, n
         self.stack.alpha = getattr(prop, "alpha", 1.0)
         self.stack.transpose = getattr(prop, "transpose", False)

@@ -59,6 +59,7 @@ class TrmmProperty(_TriangularProperty):
 
     second_order = Formula(formulas.trmm)
     amp = Precision(FLOAT32)
+    operation = "TRMM"
     example = """
     >>> lower = mx.nd.array([[1, 0], [2, 3]])
     >>> mx.nd.linalg.trmm(lower, mx.nd.array([[1, 1], [1, 2]]))
@@ -80,6 +81,7 @@ class TrsmProperty(_TriangularProperty):
 
     second_order = Formula(formulas.trsm)
     amp = Precision(FLOAT32)
+    operation = "TRSM"
     example = """
     >>> lower = mx.nd.array([[1, 0], [2, 4]])
     >>> mx.nd.linalg.trsm(lower, mx.nd.array([[1, 1], [6, 10]]))  # lower @ result is the second
@@ -99,6 +101,7 @@ class SyrkProperty(StackProperty):
     alpha = Double(1.0, doc="A factor.")
     second_order = Formula(formulas.syrk)
     amp = Precision(FLOAT32)
+    operation = "SYRK"
     example = """
     >>> mx.nd.linalg.syrk(mx.nd.array([[1, 2], [3, 4]]))
     [[ 5. 11.]
@@ -137,6 +140,7 @@ class ExtractTrianProperty(StackProperty):
     lower = Bool(True, doc="For offset 0: the lower triangle, else the upper one.")
     second_order = Linear()
     amp = Precision(FLOAT32)
+    operation = "EXTRACT_TRIAN"
     example = """
     >>> x = mx.nd.array([[4, 2], [2, 5]])
     >>> mx.nd.linalg.extracttrian(x)
@@ -165,6 +169,7 @@ class MakeTrianProperty(StackProperty):
     lower = Bool(True, doc="For offset 0: the lower triangle, else the upper one.")
     second_order = Linear()
     amp = Precision(FLOAT32)
+    operation = "MAKE_TRIAN"
     example = """
     >>> mx.nd.linalg.maketrian(mx.nd.array([1, 2, 3]))
     [[1. 0.]

@@ -47,6 +47,7 @@ class PlainLossProperty(KernelProperty):
     sparse = on_values()
     amp = Precision(FLOAT32)
     in_sparse = ("make_loss",)
+    drawn_as = "loss"
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 4]])
     >>> x.attach_grad()
@@ -85,6 +86,7 @@ class MakeLossProperty(KernelProperty):
     forward = Kernel("identity", in_place=(("data", "output"),))
     second_order = Refused("What goes back is a constant, whatever comes back.")
     amp = Precision(FLOAT32)
+    drawn_as = "loss"
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 4]])
     >>> x.attach_grad()

@@ -60,6 +60,7 @@ class LinearRegressionOutputProperty(RegressionOutputProperty):
 
     amp = Precision(FLOAT32, loss=True)
     in_sparse = ("LinearRegressionOutput",)
+    drawn_as = "loss"
     example = """
     >>> x, label = mx.nd.array([[1], [2]]), mx.nd.array([[0], [4]])
     >>> x.attach_grad()
@@ -88,6 +89,7 @@ class LogisticRegressionOutputProperty(RegressionOutputProperty):
     forward = Kernel("sigmoid", in_place=(("data", "output"),))
     amp = Precision(FLOAT32, loss=True)
     in_sparse = ("LogisticRegressionOutput",)
+    drawn_as = "loss"
     example = """
     >>> x, label = mx.nd.array([[0], [2]]), mx.nd.array([[0], [1]])
     >>> x.attach_grad()
@@ -116,6 +118,7 @@ class MAERegressionOutputProperty(RegressionOutputProperty):
     absolute = True
     amp = Precision(FLOAT32, loss=True)
     in_sparse = ("MAERegressionOutput",)
+    drawn_as = "loss"
     example = """
     >>> x, label = mx.nd.array([[1], [2]]), mx.nd.array([[0], [4]])
     >>> x.attach_grad()

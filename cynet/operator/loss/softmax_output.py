@@ -65,6 +65,7 @@ class SoftmaxOutputProperty(KernelProperty):
     zeros = ("d_label",)
     second_order = Refused("What goes back is the loss's gradient, not that of the output.")
     amp = Precision(FLOAT32, loss=True)
+    drawn_as = "loss"
     example = """
     >>> x, label = mx.nd.array([[1, 2, 3], [0, 0, 0]]), mx.nd.array([2, 0])
     >>> x.attach_grad()

@@ -60,6 +60,7 @@ class ActivationProperty(UnaryProperty):
 
     inputs_doc = {"data": "Input of any shape."}
     amp = Precision(float32_where={"act_type": ("softrelu",)})
+    drawn_as = "activation"
     example = """
     >>> mx.nd.Activation(mx.nd.array([-1, 0, 2]), act_type="relu")
     [0. 0. 2.]

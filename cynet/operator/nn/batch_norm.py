@@ -80,6 +80,7 @@ class BatchNormProperty(KernelProperty):
         "moving_var": {"__init__": '["one", {}]'},
     }
     amp = Precision(EITHER, EITHER, float32_inputs=_FLOAT32_INPUTS)
+    drawn_as = "norm"
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 6]])
     >>> gamma, beta = mx.nd.ones(2), mx.nd.zeros(2)

@@ -39,6 +39,7 @@ class DropoutProperty(KernelProperty):
         "dropout_grad", ("d_output", "mask"), ("d_data",), in_place=(("d_output", "d_data"),)
     )
     second_order = Flat()
+    drawn_as = "norm"
     example = """
     >>> x = mx.nd.ones((100, 100))
     >>> mx.nd.Dropout(x, p=0.4).mean()  # outside of training: as it is

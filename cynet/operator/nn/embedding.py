@@ -34,6 +34,7 @@ class EmbeddingProperty(KernelProperty):
     second_order = Linear({1: ()})
     sparse = EMBEDDING
     in_sparse = ("Embedding",)
+    drawn_as = "weighted"
     example = """
     >>> vectors = mx.nd.array([[0, 0], [1, 1], [2, 2]])
     >>> mx.nd.Embedding(mx.nd.array([2, 0]), vectors, input_dim=3, output_dim=2)

@@ -15,6 +15,7 @@ class FlattenProperty(UnaryProperty):
     graph = UnaryHooks(view=True, takes_bool=True)
     functor, gradient = "identity", "one"
     second_order = Linear()
+    drawn_as = "shape"
     example = """
     >>> mx.nd.Flatten(mx.nd.zeros((2, 3, 4))).shape
     (2, 12)

@@ -34,6 +34,7 @@ class GroupNormProperty(KernelProperty):
     forward = InstanceNormProperty.forward
     backward = InstanceNormProperty.backward
     amp = Precision(FLOAT32)
+    drawn_as = "norm"
     example = """
     >>> x = mx.nd.array([[[1], [3], [10], [30]]])
     >>> mx.nd.GroupNorm(x, mx.nd.ones(2), mx.nd.zeros(2), num_groups=2).reshape((4,))

@@ -46,6 +46,7 @@ class InstanceNormProperty(KernelProperty):
         in_place=(("d_output", "d_data"),),
     )
     amp = Precision(FLOAT32)
+    drawn_as = "norm"
     example = """
     >>> x = mx.nd.array([[[1, 2, 3], [10, 20, 30]]])
     >>> mx.nd.InstanceNorm(x, mx.nd.ones(2), mx.nd.zeros(2))

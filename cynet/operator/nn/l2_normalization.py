@@ -32,6 +32,7 @@ class L2NormalizationProperty(KernelProperty):
     gpu = Lines("normalization")
     graph = GraphHooks(float32_beside_half=())
     amp = Precision("float32")
+    drawn_as = "norm"
     example = """
     >>> mx.nd.L2Normalization(mx.nd.array([[3, 4], [0, 2]]))
     [[0.6 0.8]

@@ -40,6 +40,7 @@ class LayerNormProperty(KernelProperty):
         ),
     )
     amp = Precision(FLOAT32)
+    drawn_as = "norm"
     example = """
     >>> x = mx.nd.array([[1, 2, 3], [10, 20, 30]])
     >>> mx.nd.LayerNorm(x, mx.nd.ones(3), mx.nd.zeros(3))

@@ -75,6 +75,7 @@ class LeakyReLUProperty(KernelProperty):
     inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,), (C,), (N, C) ..."}
     variable_attrs = {"gamma": {"__init__": '["Constant", {"value": 0.25}]'}}
     amp = Precision(float32_where={"act_type": ("elu", "selu")})
+    drawn_as = "activation"
     example = """
     >>> mx.nd.LeakyReLU(mx.nd.array([-2, 0, 2]), act_type="leaky", slope=0.1)
     [-0.2  0.   2. ]

@@ -37,6 +37,7 @@ class LRNProperty(KernelProperty):
     backward = Kernel("local_response_grad", ("d_output", "data"), ("d_data",))
     last = False  # data are channels-last
     amp = Precision(FLOAT32, EITHER)
+    drawn_as = "norm"
     example = """
     >>> mx.nd.LRN(mx.nd.ones((1, 3, 1, 1)), nsize=3, alpha=1).reshape((3,))
     [0.4792073  0.43869132 0.4792073 ]

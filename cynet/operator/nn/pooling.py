@@ -71,6 +71,7 @@ class PoolingProperty(KernelProperty):
     forward = Kernel("pool")
     last = False  # whether data are channels-last float32
     amp = Precision(EITHER, EITHER)
+    drawn_as = "pooling"
     example = """
     >>> x = mx.nd.arange(16).reshape((1, 1, 4, 4))
     >>> mx.nd.Pooling(x, kernel=(2, 2), stride=(2, 2), pool_type="max")

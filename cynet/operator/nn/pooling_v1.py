@@ -35,6 +35,7 @@ class PoolingV1Property(KernelProperty):
     graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, H, W)."}
     forward = Kernel("pool_v1")
+    drawn_as = "pooling"
     example = """
     >>> x = mx.nd.arange(16).reshape((1, 1, 4, 4))
     >>> mx.nd.Pooling_v1(x, kernel=(2, 2), stride=(2, 2), pool_type="max")

@@ -59,6 +59,7 @@ class SoftmaxProperty(OutDType, KernelProperty):
     sign, log_of = 1.0, False
     amp = Precision(FLOAT32)
     methods = ("softmax",)
+    drawn_as = "loss"
     example = """
     >>> x = mx.nd.array([[1, 1, 2], [0, 0, 0]])
     >>> mx.nd.softmax(x)
@@ -143,6 +144,7 @@ class LogSoftmaxProperty(SoftmaxProperty):
     log_of = True
     unlisted = ("length",)
     methods = ("log_softmax",)
+    drawn_as = "loss"
     example = """
     >>> x = mx.nd.array([[1, 1, 2], [0, 0, 0]])
     >>> mx.nd.log_softmax(x)
@@ -191,6 +193,7 @@ class SoftmaxActivationProperty(KernelProperty):
         "softmax_grad", ("d_output", "output"), ("d_data",), in_place=(("d_output", "d_data"),)
     )
     amp = Precision(FLOAT32)
+    drawn_as = "loss"
     example = """
     >>> mx.nd.SoftmaxActivation(mx.nd.array([[1, 1, 2], [0, 0, 0]]))
     [[0.21194157 0.21194157 0.5761169 ]

@@ -47,6 +47,7 @@ class UpSamplingProperty(KernelProperty):
 
     inputs_doc = {"data": "Input (N, C, H, W).", "weight": "Filters of 'bilinear'."}
     variable_attrs = {"weight": {"__init__": '["bilinear", {}]'}}
+    drawn_as = "pooling"
     example = """
     >>> mx.nd.UpSampling(mx.nd.array([[[[1, 2]]]]), scale=2, sample_type="nearest")
     [[[[1. 1. 2. 2.]

@@ -85,6 +85,7 @@ class RNNProperty(OperatorProperty):
     )
     second_order = STEPWISE
     amp = Precision(LOW)
+    drawn_as = "weighted"
     example = """
     >>> data = mx.nd.random.uniform(shape=(5, 2, 3))  # length 5, batch of 2, 3 features
     >>> size = 4 * 8 * (3 + 8 + 2)  # four gates: their two weights and two biases

@@ -68,6 +68,7 @@ class ConcatProperty(JoinProperty):
     sparse = CONCAT
     amp = Precision(WIDEST, EITHER)
     in_sparse = ("concat",)
+    drawn_as = "shape"
     example = """
     >>> x, y = mx.nd.array([[1, 2]]), mx.nd.array([[3, 4]])
     >>> mx.nd.concat(x, y, dim=0)
@@ -181,6 +182,7 @@ class SliceChannelProperty(MoveProperty):
     squeeze_axis = Bool(False, doc="Drop the axis, which must then have length `num_outputs`.")
     second_order = Linear()
     methods = ("split",)
+    drawn_as = "shape"
     example = """
     >>> x = mx.nd.arange(6).reshape((2, 3))
     >>> left, middle, right = mx.nd.split(x, num_outputs=3, axis=1, squeeze_axis=True)

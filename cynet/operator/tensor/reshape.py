@@ -174,6 +174,7 @@ class ReshapeProperty(SameBytesProperty):
     target_shape = Shape((), doc="Older form of `shape`, where 0 infers a dimension.")
     keep_highest = Bool(False, doc="With `target_shape`: keep the first dimension.")
     second_order = Linear()
+    drawn_as = "shape"
     example = """
     >>> x = mx.nd.arange(6).reshape((2, 3))
     >>> mx.nd.reshape(x, shape=(3, 2))
@@ -208,6 +209,7 @@ class ExpandDimsProperty(SameBytesProperty):
 
     axis = Int(doc="Position of the new axis in the output; negative: from its end.")
     second_order = Linear()
+    drawn_as = "shape"
     example = """
     >>> mx.nd.expand_dims(mx.nd.zeros((2, 3)), axis=1).shape
     (2, 1, 3)

@@ -94,6 +94,7 @@ class SliceProperty(SlicedProperty):
     sparse = SLICE
     methods = ("slice",)
     in_sparse = ("slice",)
+    drawn_as = "shape"
     example = """
     >>> x = mx.nd.arange(6).reshape((2, 3))
     >>> mx.nd.slice(x, begin=(0, 1), end=(2, 3))
@@ -118,6 +119,7 @@ class SliceAxisProperty(SlicedProperty):
     end = IntOrNone(doc="Index after the last; negative from the end, None for the end.")
     second_order = Linear()
     methods = ("slice_axis",)
+    drawn_as = "shape"
     example = """
     >>> x = mx.nd.arange(6).reshape((2, 3))
     >>> mx.nd.slice_axis(x, axis=1, begin=0, end=-1)

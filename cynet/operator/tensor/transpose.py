@@ -57,6 +57,7 @@ class TransposeProperty(PermuteProperty):
 
     axes = Shape((), doc="Axis of the input for each axis of the output; () reverses them.")
     second_order = Linear()
+    drawn_as = "shape"
     example = """
     >>> x = mx.nd.arange(6).reshape((2, 3))
     >>> mx.nd.transpose(x)
@@ -85,6 +86,7 @@ class SwapAxisProperty(PermuteProperty):
     dim2 = Int(0, doc="The other axis.")
     second_order = Linear()
     methods = ("swapaxes",)
+    drawn_as = "shape"
     example = """
     >>> mx.nd.swapaxes(mx.nd.zeros((2, 3, 4)), dim1=0, dim2=2).shape
     (4, 3, 2)

@@ -26,6 +26,7 @@ class ROIPoolingProperty(RegionsProperty):
     forward = Kernel("roi_pool", ("data", "rois"), ("output", "places"))
     # data for gradients of gradients alone; the layer before it keeps it, as a rule
     backward = Kernel("roi_pool_grad", ("d_output", "data", "rois", "places"), ("d_data",))
+    drawn_as = "pooling"
     example = """
     >>> x = mx.nd.arange(16).reshape((1, 1, 4, 4))
     >>> rois = mx.nd.array([[0, 0, 0, 3, 3]])  # image, corners

@@ -77,6 +77,7 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
     }
     second_order = Linear({0: (1,), 1: (0,), 2: ()})
     amp = Precision(LOW, LOW)
+    drawn_as = "weighted"
     example = """
     >>> x = mx.nd.arange(16).reshape((1, 1, 4, 4))
     >>> weight = mx.nd.ones((1, 1, 3, 3))

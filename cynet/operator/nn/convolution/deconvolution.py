@@ -76,6 +76,7 @@ class DeconvolutionProperty(OperatorProperty):
     }
     second_order = Linear({0: (1,), 1: (0,), 2: ()})
     amp = Precision(LOW)
+    drawn_as = "weighted"
     example = """
     >>> x = mx.nd.array([[[[1, 2], [3, 4]]]])
     >>> weight = mx.nd.ones((1, 1, 2, 2))

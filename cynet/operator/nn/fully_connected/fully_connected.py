@@ -56,6 +56,7 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
     sparse = FULLY_CONNECTED
     amp = Precision(LOW, LOW)
     in_sparse = ("FullyConnected",)
+    drawn_as = "weighted"
     example = """
     >>> x = mx.nd.array([[1, 2]])
     >>> weight = mx.nd.array([[1, 0], [0, 1], [1, 1]])
