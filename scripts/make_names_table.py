@@ -1,8 +1,9 @@
-"""Writes the table of names at the end of docs/from_pytorch.md, from cynet/base/other_names.py."""
+"""Writes the tables at the end of docs/from_pytorch.md, of names and keywords
+(cynet/base/other_names.py)."""
 
 from pathlib import Path
 
-from cynet.base.other_names import OTHER_NAMES
+from cynet.base.other_names import OTHER_KEYWORDS, OTHER_NAMES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "from_pytorch.md"
 SPOKEN = {
@@ -28,6 +29,12 @@ def table():
         parts += [f"### Of {spoken}\n", "| there | here |", "|---|---|"]
         parts += [f"| `{name}` | {here} |" for name, here in sorted(OTHER_NAMES[owner].items())]
         parts += [""]
+    parts += ["### Of keywords\n", "Where the call has what stands here.\n"]
+    parts += ["| there | here |", "|---|---|"]
+    for name, ways in sorted(OTHER_KEYWORDS.items()):
+        said = "; ".join(f"`{each}`" if each == needed else each for needed, each in ways)
+        parts += [f"| `{name}=` | {said} |"]
+    parts += [""]
     return "\n".join(parts).rstrip().replace("*", r"\*") + "\n"
 
 

@@ -83,8 +83,14 @@ def listed(names):
     >>> listed(["a", "b"])
     "'a', 'b'"
     """
-    text = ", ".join(map(shown, names))
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 10]} ..."
+    names = [shown(name) for name in names]
+    count, length = 0, 0
+    while count < len(names) and length + len(names[count]) + 2 <= MAX_SHOWN:
+        length += len(names[count]) + 2
+        count += 1
+    if count == len(names):
+        return ", ".join(names)
+    return f"{', '.join(names[:count] or [names[0]])} and {len(names) - max(count, 1)} more"
 
 
 def warn_user(message, category=UserWarning):

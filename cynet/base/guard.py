@@ -28,6 +28,7 @@ from .errors import (
     shown,
     wrap_error,
 )
+from .other_names import OTHER_KEYWORDS, keyword_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,6 +72,8 @@ PER_BATCH = (
 _OWN = {__name__.partition(".")[0], "numpy", *sys.stdlib_module_names}
 _OWN -= {"__main__"}
 _PARAMETER = re.compile(r"^[ ]*(\w[\w, *]*) : (.+)$", re.M)
+_UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
+_MISSING = re.compile(r"missing \d+ required")
 _LONGEST = 1000  # characters of a message
 
 
@@ -163,6 +166,8 @@ def refusal(error, function, args, kwargs):
     text = "nested too deep" if isinstance(error, RecursionError) else _text(error)
     if error.__traceback__.tb_next is not None:  # else Python's own message about the call names it
         text = f"{described(function, args, kwargs)}: {text}"
+    if isinstance(error, TypeError):
+        text += _keyword_hint(text, function, args, kwargs)
     for raised, kind in _KINDS:
         if isinstance(error, raised):
             return kind(shorten(text, _LONGEST))
@@ -185,6 +190,36 @@ def _text(error):
     if isinstance(error, KeyError):
         return f"there is no {text}"
     return text or type(error).__name__
+
+
+def _keyword_hint(text, function, args, kwargs):
+    """What was meant by a keyword that Python has refused; "" where it has refused something else.
+
+    A function that hands keywords on takes, of a class, those of the classes that it derives from.
+    """
+    found = _UNEXPECTED.search(text)
+    if found is None and not _MISSING.search(text):
+        return ""
+    functions = [function]
+    if args and function.__name__ in ("__init__", "__new__"):
+        kinds = (args[0] if isinstance(args[0], type) else type(args[0])).__mro__
+        functions += [each for kind in kinds if (each := vars(kind).get(function.__name__))]
+    known = []
+    for each in functions:
+        if not isinstance(each, types.FunctionType):
+            break
+        parameters = inspect.signature(each).parameters.values()
+        known += [p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+        if each is not function and all(p.kind != p.VAR_KEYWORD for p in parameters):
+            break
+    known = [name for name in dict.fromkeys(known) if name not in ("self", "cls")]
+    if found is not None:
+        return keyword_hint(found[1], known)
+    for name in kwargs:  # what is missing may have been given under another name
+        hint = keyword_hint(name, known) if name.lower() in OTHER_KEYWORDS else ""
+        if hint and name not in known:
+            return f"; {name}: {hint[2:]}"
+    return ""
 
 
 def _is_of_user(trace):

@@ -1,5 +1,7 @@
-"""Names that PyTorch, Keras and NumPy have for what is called otherwise here; AttributeErrors say
-them. Code in the right column may use `x` for the array, `net` for the Block."""
+"""Names and keywords that PyTorch, Keras and NumPy have for what is called otherwise here; errors
+say them. Code in the right column of a name may use `x` for the array, `net` for the Block."""
+
+from .errors import ArgumentTypeError, shown
 
 _NDARRAY = {
     "add_": "x += y",
@@ -229,9 +231,141 @@ OTHER_NAMES = {
         **{
             name: there.replace("mx.nd.", "mx.sym.")
             for name, there in _ARRAYS.items()
-            if name not in ("isfinite", "isinf", "isnan", "randn", "randperm")
+            if name not in ("isfinite", "isinf", "isnan", "matmul", "randn", "randperm")
         },
+        "matmul": "mx.sym.dot or mx.sym.batch_dot",
         "Tensor": "mx.sym.Symbol",
         **dict.fromkeys(("as_tensor", "asarray", "tensor"), "mx.sym.var, bound to an NDArray"),
     },
 }
+
+# keyword there -> of each way to say it here the parameter that a call must have for it, and what
+# is said: by default the parameter
+_OTHERS = {
+    "affine": ["scale"],
+    "axis": ["dim"],
+    "batch_first": [("layout", "layout='NTC'")],
+    "betas": [("beta1", "beta1 and beta2")],
+    "bias": ["use_bias"],
+    "callbacks": [("batch_end_callback", "batch_end_callback and epoch_end_callback")],
+    "class_weight": [
+        (
+            "eval_metric",
+            "a weight for each sample: mx.sym.MakeLoss of the weighted loss, or sample_weight of a "
+            "loss of Gluon",
+        ),
+        ("sparse_label", "sample_weight in the call, a number for each sample"),
+    ],
+    "collate_fn": ["batchify_fn"],
+    "data_format": [("layout", "layout='NCHW' or 'NHWC'")],
+    "decay": ["wd"],
+    "descending": [("is_ascend", "is_ascend, which is its opposite")],
+    "device": ["ctx", "context"],
+    "dilation": ["dilate"],
+    "dilation_rate": ["dilation", "dilate"],
+    "dim": ["axis"],
+    "dims": ["axes", "axis"],
+    "drop_last": [
+        ("last_batch", "last_batch='discard'"),
+        ("last_batch_handle", "last_batch_handle='discard'"),
+    ],
+    "embedding_dim": ["output_dim"],
+    "epochs": ["num_epoch"],
+    "eps": ["epsilon"],
+    "epsilon": ["eps"],
+    "filters": ["channels", "num_filter"],
+    "from_logits": [("from_sigmoid", "from_sigmoid, which is its opposite")],
+    "grad_clip": ["clip_gradient"],
+    "groups": ["num_group"],
+    "ignore_index": [
+        ("ignore_label", "ignore_label, with use_ignore"),
+        ("sparse_label", "sample_weight in the call, 0 for samples that do not count"),
+    ],
+    "in_features": ["in_units", "in_channels"],
+    "input": ["data"],
+    "input_shape": [
+        ("in_units", "in_units, or nothing, as the first batch tells it"),
+        ("in_channels", "in_channels, or nothing, as the first batch tells it"),
+    ],
+    "keepdim": ["keepdims"],
+    "kernel_initializer": ["weight_initializer"],
+    "kernel_size": ["kernel", "pool_size"],
+    "largest": [("is_ascend", "is_ascend, which is its opposite")],
+    "learning_rate": [("optimizer_params", "optimizer_params={'learning_rate': ...}")],
+    "loss": [("eval_metric", "the network's last operator, as mx.sym.SoftmaxOutput")],
+    "lr": ["learning_rate", ("optimizer_params", "optimizer_params={'learning_rate': ...}")],
+    "max_iter": ["num_epoch"],
+    "metrics": ["eval_metric"],
+    "mom": ["momentum"],
+    "n_epochs": ["num_epoch"],
+    "negative_slope": ["alpha", "slope"],
+    "nonlinearity": ["activation"],
+    "num_classes": ["depth"],
+    "num_embeddings": ["input_dim"],
+    "num_features": ["in_channels"],
+    "out_channels": ["channels", "num_filter"],
+    "out_features": ["units", "num_hidden"],
+    "output_dim": ["units"],
+    "p": ["rate", "ord"],
+    "padding": ["pad"],
+    "padding_idx": [("input_dim", "a row of the weight that is set to 0, as is its gradient")],
+    "persistent_workers": [("num_workers", "num_workers, which stay as long as the DataLoader")],
+    "random_state": [("shuffle", "mx.random.seed(...), with shuffle=True")],
+    "rate": ["learning_rate", "p"],
+    "reduction": [("batch_axis", ".mean() or .sum() of the result, a number for each sample")],
+    "return_sequences": [("layout", "out[-1] of the result, which has all steps")],
+    "sample_weight": [("eval_metric", "sample_weight of a loss of Gluon")],
+    "scheduler": ["lr_scheduler"],
+    "shuffle": [("eval_metric", "mx.io.NDArrayIter(data, label, batch_size, shuffle=True)")],
+    "size": ["shape"],
+    "steps_per_epoch": [("eval_metric", "mx.io.ResizeIter(iterator, size)")],
+    "stride": ["strides"],
+    "strides": ["stride"],
+    "track_running_stats": [("use_global_stats", "use_global_stats, which is its opposite")],
+    "validation_data": ["eval_data"],
+    "validation_split": [("eval_data", "eval_data=(x, y) of the rows that are kept apart")],
+    "weight_decay": ["wd", ("optimizer_params", "optimizer_params={'wd': ...}")],
+    "worker_init_fn": [("num_workers", "mx.random.seed, which seeds workers, too")],
+    "x": ["train_data"],
+    "y": ["label"],
+}  # fmt: skip
+_LONGEST = 60
+OTHER_KEYWORDS = {
+    name: [each if isinstance(each, tuple) else (each, each) for each in ways]
+    for name, ways in _OTHERS.items()
+}
+
+
+def refuse_keywords(where, given, known):
+    """Raise ArgumentTypeError for the first of the keywords that a call does not take."""
+    name = next(iter(given))
+    raise ArgumentTypeError(
+        f"{where}() got an unexpected keyword argument {shown(name)}{keyword_hint(name, known)}"
+    )
+
+
+def keyword_hint(name, known):
+    """What was meant by a keyword that a call does not take: the end of a sentence.
+
+    Parameters
+    ----------
+    name : str
+        The keyword.
+    known : iterable of str
+        Those that the call takes.
+
+    Examples
+    --------
+    >>> keyword_hint("epochs", ["eval_metric", "num_epoch"])
+    "; did you mean 'num_epoch'?"
+    >>> keyword_hint("kernal", ["kernel", "pad"]), keyword_hint("xyz", ["kernel", "pad"])
+    ("; did you mean 'kernel'?", '')
+    """
+    from difflib import get_close_matches  # here, because it is hardly ever needed
+
+    known, name = list(known), str(name)[:_LONGEST]
+    for needed, said in OTHER_KEYWORDS.get(name.lower(), ()):
+        if needed in known:
+            return f"; did you mean {repr(said) if said == needed else said}?"
+    near = get_close_matches(name, known, 3)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

@@ -10,6 +10,7 @@ from .. import optimizer as opt
 from ..base.errors import ArgumentError, ArgumentTypeError, shown, wrap_error
 from ..base.guard import guarded
 from ..base.kinds import check_flag
+from ..base.told import Told
 from ..callback.lines import say
 from ..engine.trace import Span
 from .errors import MismatchError
@@ -29,7 +30,7 @@ _UPDATE = Span("update", "training")
 
 
 @guarded(but=("step", "update"))
-class Trainer(TrainerGradients, TrainerStates):
+class Trainer(Told, TrainerGradients, TrainerStates):
     """Applies an optimizer to parameters: after ``backward`` call ``step(batch_size)``.
 
     One thread at a time uses it (docs/guide/threads.md).
@@ -126,6 +127,15 @@ class Trainer(TrainerGradients, TrainerStates):
 
     _amp_loss_scaler = None  # set by amp.init_trainer
     _has_told = False  # what several ranks do to the batch size
+
+    def _told(self):
+        kvstore, _ = self._wished
+        return {
+            "optimizer": self._optimizer,
+            "parameters": len(self._params),
+            "contexts": self._contexts,
+            "kvstore": getattr(kvstore, "type", kvstore),
+        }
 
     def _reset_kvstore(self):
         """Have the next step decide again whether a KVStore is used."""

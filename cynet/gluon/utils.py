@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, FileError, shown, warn_user
-from ..base.fetch import fetched
 from ..base.files import file_name, opened, write_atomically
 from ..base.guard import guarded
+from ..io.fetch import fetched
 from ..operator.parameters import MOST_ARRAYS
 from ..optimizer.clipping import clip_global_norm
 from .block.hooks import HookHandle

@@ -140,6 +140,13 @@ class FusedRNN(Initializer):
 
         layout = self._mode, self._num_layers, self._directions
         num_input = packed.input_size_of(arr.size, *layout, self._num_hidden)
+        fits = arr.size == packed.size_of(*layout, num_input, self._num_hidden)
+        if num_input < 1 or not fits:
+            raise ArgumentError(
+                f"FusedRNN: '{name}' has the shape {arr.shape}, which is not that of the one array "
+                f"of parameters of {self._mode} cells with num_hidden={self._num_hidden}, "
+                f"num_layers={self._num_layers}, bidirectional={len(self._directions) == 2}"
+            )
         whole = nd.zeros((arr.size,))
         for part_name, part in packed.parts(whole, *layout, num_input, self._num_hidden).items():
             if self._mode == "lstm" and part_name.endswith("_f_bias"):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..base.errors import ArgumentTypeError
 from ..base.guard import PER_BATCH, guarded
+from ..base.told import Told
 from ..engine.trace import Span
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ class DataBatch:
 
 
 @guarded(but=PER_BATCH)
-class DataIter:
+class DataIter(Told):
     """Base of iterators over batches.
 
     One thread at a time uses an iterator (docs/guide/threads.md).
@@ -220,6 +221,13 @@ class DataIter:
 
     def __init__(self, batch_size: int = 0) -> None:
         self.batch_size = batch_size
+
+    def _told(self):
+        data, labels = (
+            [(each[0], each[1]) for each in given or ()] or None
+            for given in (self.provide_data, self.provide_label)
+        )
+        return {"data": data, "labels": labels, "batch_size": self.batch_size or None}
 
     def __iter__(self) -> Iterator[DataBatch]:
         return self

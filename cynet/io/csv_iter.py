@@ -7,6 +7,7 @@ import io
 import itertools
 import math
 import os
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -209,9 +210,10 @@ def _hint(said, skipped, missing):
         return ""
     if not skipped and " at row 0," in said:
         return " skip_header=1 leaves out a first line of names"
-    if missing is not None:
-        return ""
-    return " missing=0 takes empty cells for 0; usecols chooses columns"
+    cell = re.search(r"convert string '(.*?)'", said)
+    if cell is not None and cell[1].strip() in _MISSING and missing is None:
+        return " missing=0 takes empty cells for 0; usecols chooses columns"
+    return " usecols chooses columns of numbers"
 
 
 def _field(missing, text):

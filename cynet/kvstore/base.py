@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown
+from ..base.told import Told
 from ..ndarray import NDArray, add_n
 
 if TYPE_CHECKING:
     from ..typing import FileName, Keys, Optimizer, Values
 
 
-class KVStoreBase:
+class KVStoreBase(Told):
     """A store of one's own, for ``fit(kvstore=...)`` and ``gluon.Trainer(kvstore=...)``.
 
     A subclass defines `broadcast`, `pushpull`, `is_capable`, `type`, `rank` and `num_workers`; one

@@ -67,6 +67,15 @@ class KVStore(KVStoreBase):
         self._compress = None
         self._lock = threading.RLock()
 
+    def _told(self):
+        workers = self.num_workers
+        return {
+            "type": self.type,
+            "keys": len(self._values),
+            "rank": f"{self.rank} of {workers}" if workers > 1 else None,
+            "optimizer": getattr(self._updater, "optimizer", None),
+        }
+
     # --- what it is ------------------------------------------------------------------------------
     @property
     def type(self) -> str:

@@ -10,16 +10,19 @@ from ..base.kinds import to_count
 from ..base.legacy import _as_list
 from ..io import DataIter, NDArrayIter
 from ..io.wrappers import begun_again
+from ..module.inputs import is_array_like
 
 
 def iterator(data, label, is_train, batch_size):
     """`data` as an iterator; labels that are missing become 0."""
     if isinstance(data, DataIter):
         return data
-    if not isinstance(data, (np.ndarray, nd.NDArray)):
+    if not is_array_like(data):
         raise ArgumentTypeError(
             f"FeedForward takes a DataIter or an array, got {type(data).__name__}"
         )
+    if not isinstance(data, (np.ndarray, nd.NDArray)):
+        data = nd.array(data)
     if label is None:
         if is_train:
             raise ArgumentError("FeedForward.fit: y is missing")

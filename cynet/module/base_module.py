@@ -18,6 +18,7 @@ from ..base.errors import (
 from ..base.guard import PER_BATCH, guarded
 from ..base.kinds import check_numbers
 from ..base.legacy import _as_list as _as_list  # scripts import it from here
+from ..base.told import Told
 from ..callback import BatchEndParam, FitState, StopTraining
 from ..callback.fit import columns_of, end_epoch
 from ..engine.trace import Span
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..typing import (
+        ArrayLike,
         BatchEndCallback,
         DataIter,
         EpochEndCallback,
@@ -61,8 +63,6 @@ if TYPE_CHECKING:
         MetricLike,
         Monitor,
         NamedArrays,
-        NDArray,
-        NumpyArray,
         Optimizer,
         OptimizerParams,
     )
@@ -83,7 +83,7 @@ _LEADS_TO = {
 
 
 @guarded(but=PER_BATCH)
-class BaseModule(Evaluation, Defaults):
+class BaseModule(Told, Evaluation, Defaults):
     """A computation that can be trained.
 
     A module goes through these states, one after another:
@@ -185,12 +185,29 @@ class BaseModule(Evaluation, Defaults):
             )
         return True
 
+    def _told(self):
+        outputs = self.output_names
+        if not self.binded:
+            state = "not bound"
+        else:
+            state = "bound" if self.params_initialized else "bound, parameters have no values"
+        shapes = (self.data_shapes, self.label_shapes) if self.binded else (None, None)
+        data, labels = ([(e[0], e[1]) for e in each or ()] or None for each in shapes)
+        return {
+            "data": data or self.data_names,
+            "labels": labels or getattr(self, "label_names", None) or None,
+            "outputs": outputs,
+            "context": getattr(self, "_context", None),
+            "optimizer": getattr(self, "_optimizer", None),
+            "state": state,
+        }
+
     # --- the story ---
 
     def fit(
         self,
-        train_data: DataIter | Sequence[NDArray | NumpyArray],
-        eval_data: DataIter | Sequence[NDArray | NumpyArray] | None = None,
+        train_data: DataIter | Sequence[ArrayLike],
+        eval_data: DataIter | Sequence[ArrayLike] | None = None,
         eval_metric: MetricLike = "acc",
         epoch_end_callback: EpochEndCallback | None = None,
         batch_end_callback: BatchEndCallback | None = None,
@@ -214,6 +231,7 @@ class BaseModule(Evaluation, Defaults):
         callbacks: Sequence[FitCallback] = (),
         clip_global_norm: float | None = None,
         resume: FileName | None = None,
+        batch_size: int | None = None,
     ) -> History:
         """Train: bind, initialize, then epochs of forward, backward, update, metric.
 
@@ -223,8 +241,8 @@ class BaseModule(Evaluation, Defaults):
         ----------
         train_data : DataIter or pair of arrays
             Batches of the shapes that ``provide_data`` and ``provide_label`` say. Data and label
-            of a network with one of each are shuffled, in batches of the size that the module is
-            bound to, else of 32.
+            of a network with one of each, which are anything that ``mx.nd.array`` takes, as a
+            DataFrame, are shuffled, in batches of `batch_size` rows.
         eval_data : DataIter or pair of arrays, optional
             Scored after each epoch.
         eval_metric : str, list or EvalMetric
@@ -273,6 +291,9 @@ class BaseModule(Evaluation, Defaults):
             stopped, and the log says where. Another learning rate or schedule, `num_epoch` and
             `clip_global_norm` count from there on; another optimizer or another setting of it is
             refused. An iterator without ``state_dict`` begins an epoch as it does when it is new.
+        batch_size : int, optional
+            Rows of a batch of pairs of arrays; by default as many as the module is bound to, else
+            32.
 
         Returns
         -------
@@ -304,9 +325,10 @@ class BaseModule(Evaluation, Defaults):
         if num_epoch is None:
             raise ArgumentError("fit: say how long to train with num_epoch")
         check_numbers("fit", begin_epoch=begin_epoch, num_epoch=num_epoch)
-        train_data = to_iterator(self, "fit", "train_data", train_data, shuffle=True)
+        pairs = {"batch_size": batch_size, "keeps": not force_rebind}
+        train_data = to_iterator(self, "fit", "train_data", train_data, True, **pairs)
         if eval_data is not None:
-            eval_data = to_iterator(self, "fit", "eval_data", eval_data)
+            eval_data = to_iterator(self, "fit", "eval_data", eval_data, **pairs)
         check_callbacks(
             "fit",
             epoch_end_callback=epoch_end_callback,

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .. import metric
 from .. import ndarray as nd
 from ..base.errors import ShapeError
 from ..base.guard import guarded
 from ..base.kinds import check_numbers
 from ..callback import BatchEndParam
-from ..io import DataBatch
+from ..io import DataBatch, NDArrayIter
 from .batch_axes import checked_pad
-from .inputs import call_each, check_callbacks, check_iterator, to_iterator
+from .inputs import (
+    call_each,
+    check_batch_size,
+    check_callbacks,
+    check_iterator,
+    is_array_like,
+    refuse_batch_size,
+    to_iterator,
+)
 from .ranks import ranks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from ..typing import BatchEndCallback, DataIter, MetricLike, NDArray, NumpyArray
+    from ..typing import ArrayLike, BatchEndCallback, DataIter, MetricLike, NDArray
 
 
 @guarded
@@ -29,7 +35,7 @@ class Evaluation:
 
     def score(
         self,
-        eval_data: DataIter | Sequence[NDArray | NumpyArray],
+        eval_data: DataIter | Sequence[ArrayLike],
         eval_metric: MetricLike,
         num_batch: int | None = None,
         batch_end_callback: BatchEndCallback | None = None,
@@ -37,13 +43,14 @@ class Evaluation:
         reset: bool = True,
         epoch: int = 0,
         sparse_row_id_fn: Callable[..., Any] | None = None,
+        batch_size: int | None = None,
     ) -> list[tuple[str, float]]:
         """Run over `eval_data` and return the metric's figures.
 
         Parameters
         ----------
         eval_data : DataIter or pair of arrays
-            The batches to evaluate; or data and labels.
+            The batches to evaluate; or data and labels, anything that ``mx.nd.array`` takes.
         eval_metric : str, list or EvalMetric
             ``"acc"``, ``["acc", "ce"]`` or a metric of ``mx.metric``.
         num_batch : int, optional
@@ -56,6 +63,8 @@ class Evaluation:
             Number of the epoch, for the callbacks.
         sparse_row_id_fn : callable, optional
             Passed to ``prepare``.
+        batch_size : int, optional
+            Rows of a batch of a pair of arrays; by default as many as the module is bound to.
 
         Returns
         -------
@@ -63,7 +72,7 @@ class Evaluation:
             Where ranks train together, over the data of all of them: all of them call it.
         """
         self._need("score", "binded", "params_initialized")
-        eval_data = to_iterator(self, "score", "eval_data", eval_data)
+        eval_data = to_iterator(self, "score", "eval_data", eval_data, batch_size=batch_size)
         check_callbacks(
             "score",
             batch_end_callback=batch_end_callback,
@@ -161,19 +170,21 @@ class Evaluation:
 
     def predict(
         self,
-        eval_data: DataIter | NDArray | NumpyArray,
+        eval_data: DataIter | ArrayLike,
         num_batch: int | None = None,
         merge_batches: bool = True,
         reset: bool = True,
         always_output_list: bool = False,
         sparse_row_id_fn: Callable[..., Any] | None = None,
+        batch_size: int | None = None,
     ) -> Any:
         """Outputs for all of `eval_data`.
 
         Parameters
         ----------
-        eval_data : DataIter, NDArray or numpy.ndarray
-            The batches to predict; an array is one batch.
+        eval_data : DataIter or array_like
+            The batches to predict; an array, or what ``mx.nd.array`` makes one of, as a DataFrame,
+            is one batch.
         num_batch : int, optional
             Stop after this many batches.
         merge_batches : bool
@@ -185,6 +196,8 @@ class Evaluation:
             Return a list even if there is only one output.
         sparse_row_id_fn : callable, optional
             Passed to ``prepare``.
+        batch_size : int, optional
+            Rows of a batch of an array.
 
         Returns
         -------
@@ -196,13 +209,20 @@ class Evaluation:
             The module is not bound, or its parameters have no values.
         """
         self._need("predict", "binded", "params_initialized")
-        if isinstance(eval_data, (nd.NDArray, np.ndarray)):
-            if isinstance(eval_data, np.ndarray):
+        if batch_size is not None:
+            check_batch_size("predict", batch_size)
+        if is_array_like(eval_data) and batch_size is None:
+            if not isinstance(eval_data, nd.NDArray):
                 eval_data = nd.array(eval_data)
             with self._turns.lock:
                 self.forward(DataBatch([eval_data]), is_train=False)
                 return self.get_outputs()[0].copy()
-        check_iterator("predict", "eval_data", eval_data)
+        if is_array_like(eval_data):
+            name = self.data_names[0]
+            eval_data = NDArrayIter(nd.array(eval_data), None, batch_size, data_name=name)
+        else:
+            check_iterator("predict", "eval_data", eval_data)
+            refuse_batch_size("predict", "eval_data", batch_size)
         results, axes = [], []
         for batch in self._batches(eval_data, num_batch, reset):
             with self._turns.lock:

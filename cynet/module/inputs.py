@@ -1,23 +1,42 @@
 """What a module is handed: names, shapes, iterators and callbacks, checked before work begins."""
 
 import difflib
+import numbers
 
 import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown, warn_user
 from ..callback import FitCallback
 from ..io import DataDesc, DataIter, NDArrayIter
-from ..ndarray import NDArray
+from ..ndarray import NDArray, array
 
 
-def to_iterator(module, where, name, data, shuffle=False):
+def is_array_like(value):
+    """Whether `mx.nd.array` can be asked for an array of it: an array of any package, a DataFrame,
+    a matrix of SciPy, numbers in lists."""
+    if isinstance(value, (np.ndarray, NDArray)) or hasattr(value, "tocsr"):
+        return True
+    if hasattr(value, "__array__") and not isinstance(value, type):
+        return True
+    depth = 0
+    while isinstance(value, (list, tuple)) and value:
+        value, depth = value[0], depth + 1
+    return depth > 0 and isinstance(value, numbers.Real)
+
+
+def to_iterator(module, where, name, data, shuffle=False, batch_size=None, keeps=False):
     """An iterator as it is; a pair of arrays, data and label, as one.
 
-    Its batches have the size that the module is bound to, else 32 rows.
+    Its batches have `batch_size` rows, by default as many as the module is bound to, else 32. With
+    `keeps` the module stays bound as it is, and another size is refused.
     """
+    if batch_size is not None:
+        check_batch_size(where, batch_size)
     pair = isinstance(data, (list, tuple)) and len(data) == 2
-    if not pair or not all(isinstance(each, (np.ndarray, NDArray)) for each in data):
+    if not pair or not all(map(is_array_like, data)):
         check_iterator(where, name, data)
+        if where != "fit" or name == "train_data":
+            refuse_batch_size(where, name, batch_size)
         return data
     inputs, labels = module.data_names, getattr(module, "label_names", ["softmax_label"])
     if len(inputs) != 1 or len(labels) != 1:
@@ -25,8 +44,31 @@ def to_iterator(module, where, name, data, shuffle=False):
             f"{where}: {name} is a pair of arrays, but the module has the inputs {inputs} and the"
             f" labels {labels}; make an iterator with mx.io.NDArrayIter"
         )
-    size = module.data_shapes[0].shape[0] if module.binded else min(32, max(len(data[0]), 1))
+    data = [each if hasattr(each, "tocsr") else array(each) for each in data]
+    bound = module.data_shapes[0].shape[0] if module.binded else None
+    if keeps and bound is not None and batch_size not in (None, bound):
+        raise ArgumentError(
+            f"{where}: batch_size is {batch_size}, and the module is bound to batches of {bound} "
+            "rows; force_rebind=True binds it anew"
+        )
+    size = batch_size or bound or min(32, max(data[0].shape[0], 1))
     return NDArrayIter(*data, size, shuffle, data_name=inputs[0], label_name=labels[0])
+
+
+def check_batch_size(where, batch_size):
+    """Refuse what is no number of rows."""
+    if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)):
+        raise ArgumentTypeError(f"{where}: batch_size must be an int, got {shown(batch_size)}")
+    if batch_size < 1:
+        raise ArgumentError(f"{where}: batch_size must be at least 1, got {batch_size}")
+
+
+def refuse_batch_size(where, name, batch_size):
+    """Refuse a batch size beside an iterator."""
+    if batch_size is not None:
+        raise ArgumentTypeError(
+            f"{where}: batch_size={batch_size} is for arrays; {name} is an iterator, with its own"
+        )
 
 
 def check_iterator(where, name, data):
@@ -45,8 +87,6 @@ def check_iterator(where, name, data):
     wanted = "a DataIter or a pair of arrays" if where in ("fit", "score") else "a DataIter"
     if where == "predict":  # labels are no matter
         example = f"NDArrayIter({name}, batch_size=batch_size)"
-        if isinstance(data, (list, tuple)) and not all(hasattr(each, "shape") for each in data):
-            example = f"NDArrayIter(numpy.array({name}), batch_size=batch_size)"
     elif isinstance(data, (list, tuple)) and len(data) == 2:
         example = f"NDArrayIter({name}[0], {name}[1], batch_size)"
     elif hasattr(data, "shape"):

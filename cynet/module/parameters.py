@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from .. import ndarray as nd
@@ -14,6 +15,8 @@ from .base_module import DEFAULT_INITIALIZER
 
 if TYPE_CHECKING:
     from ..typing import InitializerLike, NamedArrays
+
+_NUMBERS = re.compile(r"\d+")
 
 
 @guarded
@@ -101,8 +104,8 @@ class Parameters:
                     _take(name, source, array)
                 elif given is not None and not allow_missing:
                     raise ArgumentError(
-                        f"init_params: parameter '{name}' is missing from the given"
-                        " values; allow_missing=True initialises it"
+                        f"init_params: parameter '{name}' is missing from the given values; "
+                        f"allow_missing=True initialises it{self._renamed([name], given)}"
                     )
                 elif initializer is not None:
                     initializer(InitDesc(name, attributes.get(name)), array)
@@ -134,8 +137,22 @@ class Parameters:
         if lacking:
             raise ArgumentError(
                 f"{what} {listed(lacking)}; a parameter needs a first value, from an"
-                " initializer or from arg_params and aux_params"
+                f" initializer or from arg_params and aux_params{self._renamed(lacking, given)}"
             )
+
+    def _renamed(self, lacking, given):
+        """The end of a message where values that are given have the names of those that lack but
+        for numbers: names that are made automatically go on counting in a second network."""
+        known = {*self._param_names, *self._aux_names}
+        strangers = {_NUMBERS.sub("", str(name)): name for name in given if name not in known}
+        for name in lacking:
+            if _NUMBERS.sub("", name) in strangers:
+                return (
+                    f". The values have '{strangers[_NUMBERS.sub('', name)]}' for '{name}': names "
+                    "that nobody gives count on with each network; give operators a name= (layers a"
+                    " prefix=) in both"
+                )
+        return f". The values have {listed(strangers.values())}" if strangers else ""
 
     def _hold_fixed_values(self):
         """Parameters that the computation does not read hold what they count as: a gamma that is

@@ -255,8 +255,9 @@ cdef object _context_of(OpEntry entry, object ctx):
 
 cdef list _out_list(OpEntry entry, object out):
     if not isinstance(out, (list, tuple)) or not all([is_array(each) for each in out]):
-        raise ArgumentTypeError(
-            f"operator {entry.name}: out must be an NDArray or a list of them, got {shown(out)}")
+        meant = "; ints that belong together are one tuple" if isinstance(out, int) else ""
+        raise ArgumentTypeError(f"operator {entry.name}: out must be an NDArray or a list of them, "
+                                f"got {shown(out)}{meant}")
     return list(out)
 
 

@@ -13,7 +13,7 @@ from ..base.dtype import NAMES, NUMPY, dtype_flag
 from ..base.errors import ArgumentError, ArgumentTypeError, SizeError, shown
 from ..base.guard import guarded
 from ..context import read_context
-from ..operator.checks.shapes import check_elements
+from ..operator.checks.shapes import check_elements, check_one_shape
 from ._call import is_array
 from ._fill import diagonal, filled, filled_like, progression
 from ._indexing import from_host
@@ -113,6 +113,8 @@ def empty(
     >>> mx.nd.empty((2, 3)).shape
     (2, 3)
     """
+    if type(ctx) is int:
+        check_one_shape("empty", shape, ctx, dtype, stype)
     if _sparse(stype):
         from .sparse.creation import empty as sparse_empty
 
@@ -158,6 +160,8 @@ def full(
     >>> mx.nd.full((2,), 7, dtype="int32").asnumpy().tolist()
     [7, 7]
     """
+    if type(ctx) is int:
+        check_one_shape("full", shape, val, ctx, dtype)
     if out is None:
         if type(val) is float or (type(val) is int and -EXACT <= val <= EXACT):
             return filled(shape, val, ctx, dtype)
@@ -202,6 +206,8 @@ def zeros(
      [0. 0. 0.]]
     <NDArray 2x3 @cpu(0)>
     """
+    if type(ctx) is int:
+        check_one_shape("zeros", shape, ctx, dtype, stype, out)
     if stype is not None and _sparse(stype):
         from .sparse.creation import zeros as sparse_zeros
 
@@ -241,6 +247,8 @@ def ones(
      [1 1]]
     <NDArray 2x2 @cpu(0)>
     """
+    if type(ctx) is int:
+        check_one_shape("ones", shape, ctx, dtype, out)
     return filled(shape, 1.0, ctx, dtype) if out is None else full(shape, 1, out=out)
 
 

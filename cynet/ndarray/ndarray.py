@@ -96,6 +96,11 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
     __str__ = __repr__
 
+    def _repr_html_(self):
+        from ..base.told import html_of_array  # here, because notebooks alone ask for it
+
+        return html_of_array(self)
+
     def __format__(self, spec):
         """The text of the array, or its one element formatted: ``f"{loss:.3f}"``."""
         if not spec:

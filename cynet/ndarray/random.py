@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..base.guard import guarded
 from ..operator.checks.values import real_number
 from ..operator.signature import with_paragraphs
 from .functions import function_of, namespace
@@ -84,6 +85,7 @@ def _draw_unusual(name, params, shape, dtype, ctx, out):
     return _draw_of_numbers(name, params, shape, dtype, ctx, out)
 
 
+@guarded
 def uniform(
     low: float | NDArray = 0,
     high: float | NDArray = 1,
@@ -135,6 +137,7 @@ def uniform(
 
 
 @_shared
+@guarded
 def normal(
     loc: float | NDArray = 0,
     scale: float | NDArray = 1,
@@ -168,6 +171,7 @@ def normal(
 
 
 @_shared
+@guarded
 def randn(
     *shape: int,
     loc: float | NDArray = 0,
@@ -196,6 +200,7 @@ def randn(
 
 
 @_shared
+@guarded
 def exponential(
     scale: float | NDArray = 1,
     shape: ShapeLike | None = None,
@@ -229,6 +234,7 @@ def exponential(
 
 
 @_shared
+@guarded
 def gamma(
     alpha: float | NDArray = 1,
     beta: float | NDArray = 1,
@@ -259,6 +265,7 @@ def gamma(
 
 
 @_shared
+@guarded
 def poisson(
     lam: float | NDArray = 1,
     shape: ShapeLike | None = None,
@@ -287,6 +294,7 @@ def poisson(
 
 
 @_shared
+@guarded
 def negative_binomial(
     k: float | NDArray = 1,
     p: float | NDArray = 1,
@@ -319,6 +327,7 @@ def negative_binomial(
 
 
 @_shared
+@guarded
 def generalized_negative_binomial(
     mu: float | NDArray = 1,
     alpha: float | NDArray = 1,
@@ -352,6 +361,7 @@ def generalized_negative_binomial(
     )
 
 
+@guarded
 def randint(
     low: int,
     high: int,
@@ -400,6 +410,7 @@ def randint(
     return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
+@guarded
 def multinomial(
     data: NDArray,
     shape: ShapeLike | None = None,
@@ -438,6 +449,7 @@ def multinomial(
     )
 
 
+@guarded
 def shuffle(data: NDArray, out: NDArray | None = None) -> NDArray:
     """Put the rows of an array (its first axis) into random order.
 

@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown, warn_user
+from ..base.other_names import keyword_hint
 from ..kernels.isa.dispatch import MissingLoop
 from .checks.places import check_places
 from .parameters import REQUIRED, Field
@@ -134,8 +135,9 @@ class Registered:
     @classmethod
     def _refuse_keyword(cls, name):
         known = ", ".join(cls.fields) or "none"
+        hint = keyword_hint(name, (*cls.fields, *cls.inputs_doc))
         raise ArgumentTypeError(
-            f"{cls._where()} has no parameter {shown(name)}; its parameters: {known}"
+            f"{cls._where()} has no parameter {shown(name)}; its parameters: {known}{hint}"
         )
 
     @classmethod

@@ -19,6 +19,7 @@ from ..base.kinds import FLAG, count, number
 from ..base.overrides import overridden
 from ..registry import Registry
 from .settings import check_real, check_settings, factors, groups_by_dtype, warn_of_two_rates
+from .shown import ShownOptimizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +103,7 @@ def create(name: str, **kwargs: Any) -> Optimizer:
 
 
 @guarded(but=("joined_update",))
-class Optimizer:
+class Optimizer(ShownOptimizer):
     """Base of optimizers.
 
     One thread at a time uses it (docs/guide/threads.md).

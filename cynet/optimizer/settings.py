@@ -1,23 +1,11 @@
 """What an optimizer is made with: unknown names and values of a wrong type are refused at once."""
 
-import difflib
 import functools
 import inspect
 
 from ..base.errors import ArgumentTypeError, shown, warn_user
+from ..base.other_names import keyword_hint
 
-# Words that other libraries have, or that come to mind first.
-_MEANT = {
-    "lr": "learning_rate",
-    "rate": "learning_rate",
-    "weight_decay": "wd",
-    "decay": "wd",
-    "eps": "epsilon",
-    "grad_clip": "clip_gradient",
-    "clip": "clip_gradient",
-    "scheduler": "lr_scheduler",
-    "mom": "momentum",
-}
 _BASE_RATE = 0.01  # of a schedule that is told none
 _NUMBER_OR_NONE = ("learning_rate", "clip_gradient", "clip_weights")
 
@@ -55,13 +43,9 @@ def check_settings(klass, args, kwargs):
     given = {**dict(zip(order, args)), **kwargs}
     for name, value in given.items():
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            meant = _MEANT.get(name.lower())
-            near = [meant] if meant in known else near
-            hint = f"did you mean '{near[0]}'? " if near else ""
             raise ArgumentTypeError(
-                f"optimizer {klass.__name__} has no parameter {shown(name)}; {hint}It has"
-                f" {', '.join(known)}"
+                f"optimizer {klass.__name__} has no parameter {shown(name)}; it has"
+                f" {', '.join(known)}{keyword_hint(name, known)}"
             )
         if name not in numbers or (value is None and name in _NUMBER_OR_NONE):
             continue

@@ -11,6 +11,7 @@ import numpy as np
 from ..base.errors import ArgumentTypeError
 from ..base.guard import guarded
 from ..operator._base import get_operator
+from ..operator.checks.shapes import check_one_shape
 from ..operator.faces import BINARY
 from .register import function_of
 from .symbol import Symbol
@@ -53,6 +54,7 @@ def zeros(
     >>> zeros((2, 3)).infer_shape()[1]
     [(2, 3)]
     """
+    check_one_shape("zeros", shape, dtype, name)
     return _call("_zeros", shape=shape, dtype=_dtype(dtype), name=name, **kwargs)
 
 
@@ -83,6 +85,7 @@ def ones(
     >>> mx.sym.ones((2, 3)).infer_shape()[1]
     [(2, 3)]
     """
+    check_one_shape("ones", shape, dtype, name)
     return _call("_ones", shape=shape, dtype=_dtype(dtype), name=name, **kwargs)
 
 
@@ -121,6 +124,8 @@ def full(
      [7. 7.]]
     <NDArray 2x2 @cpu(0)>
     """
+    if type(dtype) is int:
+        check_one_shape("full", shape, val, dtype, name)
     return _call("_full", shape=shape, dtype=_dtype(dtype), value=float(val), name=name, **kwargs)
 
 

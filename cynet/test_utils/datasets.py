@@ -18,10 +18,10 @@ import numpy as np
 
 from ..base import config
 from ..base.errors import ArgumentError, FileError, FormatError, MissingFileError, shown
-from ..base.fetch import fetched, first_fetched
 from ..base.files import file_name, naming, read_file, write_atomically
 from ..base.guard import guarded
 from ..io import MNISTIter, read_idx
+from ..io.fetch import fetched, first_fetched
 
 if TYPE_CHECKING:
     from ..typing import DataIter, FileName, NumpyArray, Shape

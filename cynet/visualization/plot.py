@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +63,8 @@ def plot_network(
     hide_weights: bool = True,
 ) -> Any:
     """Draw the network: by graphviz where its package and its program ``dot`` are there, else as
-    SVG, laid out by the package grandalf. ``pip install 'cynet-mx[viz]'`` brings both packages.
+    SVG, laid out by the package grandalf; without that, too, graphviz's object has the text for
+    ``dot`` in its ``source``. ``pip install 'cynet-mx[viz]'`` brings both packages.
 
     Parameters
     ----------
@@ -146,10 +148,11 @@ def plot_network(
 
 def _new_picture(title, save_format):
     """graphviz's, or one of our own."""
-    if shutil.which("dot"):
-        try:
-            return optional("graphviz", "plot_network").Digraph(name=title, format=save_format)
-        except CynetError:
-            pass  # grandalf may be there
+    found = {}
+    for name in ("graphviz", "grandalf"):
+        with contextlib.suppress(CynetError):
+            found[name] = optional(name, "plot_network")
+    if "graphviz" in found and ("grandalf" not in found or shutil.which("dot")):
+        return found["graphviz"].Digraph(name=title, format=save_format)
     optional("grandalf", "plot_network without graphviz and its program dot")
     return Drawing(name=title, format=save_format)

@@ -226,7 +226,8 @@ def test_saved_behind_the_last_batch(tmp_path, rows):
     [
         ("height,weight\n1,2\n", {}, "column 1. skip_header=1 leaves out a first line of names"),
         ("h,w\n1,2\n3,\n", {"skip_header": 1}, "missing=0 takes empty cells for 0; usecols"),
-        ("1,2\n3,x\n", {}, "missing=0 takes empty cells for 0; usecols"),
+        ("1,2\n3,NA\n", {}, "missing=0 takes empty cells for 0; usecols"),
+        ("1,2\n3,x\n", {}, "column 2. usecols chooses columns of numbers"),
         ("1,2\n3,x\n", {"missing": 0}, "'x'"),
     ],
 )

@@ -192,7 +192,7 @@ def test_a_batch_of_another_width():
     module.forward(batch())
 
 
-@pytest.mark.parametrize("wrong", [[X, Y, Y], X, (X,), None, "data", [[1, 2]], 3])
+@pytest.mark.parametrize("wrong", [[X, Y, Y], X, (X,), None, "data", [["1", "2"]], [], 3])
 def test_what_is_no_iterator(wrong):
     module = bound()
     calls = {

@@ -206,7 +206,7 @@ def test_predict_and_score(rng):
     assert turns == [(16, 0), (16, 1), (16, 2), (2, 3)]
     assert [name for name, _ in mod.score(it, ["acc", "ce"])] == ["accuracy", "cross-entropy"]
     with pytest.raises(ArgumentTypeError, match="predict"):
-        mod.predict([1, 2])
+        mod.predict(["1", "2"])
 
 
 def test_a_walk_by_hand():

@@ -61,6 +61,7 @@ def test_not_a_symbol():
 def test_plot_without_graphviz(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setitem(sys.modules, "grandalf", None)
+    monkeypatch.setitem(sys.modules, "graphviz", None)
     with pytest.raises(CynetError, match=r"program dot needs the package grandalf: pip install"):
         mx.viz.plot_network(network())
 
@@ -84,6 +85,14 @@ def recorded(monkeypatch):
     module.Digraph = Digraph
     monkeypatch.setitem(sys.modules, "graphviz", module)
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+
+
+def test_without_dot_and_grandalf_graphviz_has_the_text(recorded, monkeypatch):
+    """With grandalf the picture is one of cynet's own."""
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert not isinstance(mx.viz.plot_network(network()), Digraph)
+    monkeypatch.setitem(sys.modules, "grandalf", None)
+    assert isinstance(mx.viz.plot_network(network()), Digraph)
 
 
 @pytest.mark.usefixtures("recorded")

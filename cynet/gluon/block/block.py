@@ -11,6 +11,7 @@ from ...base.errors import (
     shown,
 )
 from ...base.guard import guarded
+from ...base.told import preformatted
 from ...engine.trace import ON, Span
 from ...libinfo import hint
 from ..errors import MismatchError
@@ -82,9 +83,7 @@ class Block(Files):
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         if prefix is not None and not isinstance(prefix, str):
-            raise ArgumentTypeError(
-                f"{type(self).__name__}: prefix must be a str, got {shown(prefix)}"
-            )
+            raise ArgumentTypeError(_not_a_prefix(type(self).__name__, prefix))
         set_ = super().__setattr__
         set_("_children", {})
         set_("_reg_params", {})
@@ -104,6 +103,9 @@ class Block(Files):
     def __repr__(self) -> str:
         rows = [f"  ({name}): {_indented(repr(each))}" for name, each in self._named_children()]
         return f"{type(self).__name__}(\n" + "\n".join(rows) + "\n)"
+
+    def _repr_html_(self):
+        return preformatted(repr(self))
 
     def __setattr__(self, name: str, value: Any) -> None:
         old = self.__dict__.get(name)
@@ -519,6 +521,17 @@ class Block(Files):
         from .summary import print_summary
 
         print_summary(self, inputs)
+
+
+def _not_a_prefix(kind, given):
+    """What is said of `given` where a name's prefix was expected: a layer belongs elsewhere."""
+    layers = given if isinstance(given, (list, tuple)) else [given]
+    if layers and all(isinstance(each, Block) for each in layers):
+        return (
+            f"{kind}: prefix must be a str, got a layer ({shown(layers[0])}); layers are added "
+            f"later: net = nn.{kind}(); net.add(first, second)"
+        )
+    return f"{kind}: prefix must be a str, got {shown(given)}"
 
 
 def _indented(text):

@@ -22,6 +22,7 @@ from ...base.errors import (
 from ...base.guard import guarded
 from ...base.kinds import to_index
 from ...base.numpy_state import numpy_state, set_numpy_state
+from ...base.told import Told
 from ...context import Context, cpu_pinned
 from ...engine.trace import Span
 from ...ndarray import NDArray
@@ -49,7 +50,7 @@ _KEYS = {"epoch", "batch", "begin", "now"}
 
 
 @guarded(but=("__iter__",))
-class DataLoader:
+class DataLoader(Told):
     """Batches of a dataset, epoch by epoch.
 
     One seed (``mx.random.seed``, or ``numpy.random.seed``) gives the same batches whatever the
@@ -168,6 +169,14 @@ class DataLoader:
     def __getstate__(self):
         """What copies and pickles take: workers and batches that were begun stay here."""
         return {**vars(self), "_pool": None, "_own_pool": None, "_waiting": None}
+
+    def _told(self):
+        return {
+            "dataset": f"<{type(self._dataset).__name__} of {len(self._dataset)}>",
+            "batches": len(self),
+            "batch_size": getattr(self._batch_sampler, "_batch_size", None),
+            "num_workers": self._num_workers,
+        }
 
     def __len__(self) -> int:
         return len(self._batch_sampler)

@@ -239,7 +239,8 @@ class ArrayDataset(Dataset):
     ----------
     *args : array_like
         Arrays or lists of one length. NDArrays with one axis are converted to NumPy arrays, so that
-        a label is a number.
+        a label is a number; so are arrays of other packages, as DataFrames, whose samples are their
+        rows.
 
     Raises
     ------
@@ -263,8 +264,10 @@ class ArrayDataset(Dataset):
                 raise MismatchError(
                     f"ArrayDataset: array {i} has {len(each)} samples, array 0 has {self._length}"
                 )
-            if isinstance(each, NDArray) and each.ndim == 1:
-                each = each.asnumpy()
+            if isinstance(each, NDArray):
+                each = each.asnumpy() if each.ndim == 1 else each
+            elif hasattr(each, "__array__") and not isinstance(each, np.ndarray):
+                each = np.asarray(each)  # one of pandas is asked by label otherwise
             self._data.append(each)
 
     def __len__(self) -> int:

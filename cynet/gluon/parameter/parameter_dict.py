@@ -81,6 +81,12 @@ class ParameterDict:
     def __iter__(self) -> Iterator[str]:
         return iter(self._params)
 
+    def __len__(self) -> int:
+        return len(self._params)
+
+    def __bool__(self) -> bool:
+        return True  # without parameters, too, as in MXNet: scripts ask whether one was given
+
     def __contains__(self, key: object) -> bool:
         return key in self._params
 

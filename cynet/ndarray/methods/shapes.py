@@ -5,7 +5,9 @@ import math
 from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ...base.guard import guarded
 from ...base.kinds import check_flag
+from ...base.other_names import refuse_keywords
 from ...operator import get_operator
+from ...operator.checks.shapes import check_one_shape
 from .. import _tape
 from .._call import invoke
 from .._indexing import recorded_reshape
@@ -85,7 +87,7 @@ class ShapeMethods:
         prop = get_operator("Reshape").prop(shape=sizes, reverse=reverse)
         return prop.output_shapes([self.shape])[0]
 
-    def transpose(self, *order, axes=None):
+    def transpose(self, *order, axes=None, **others):
         """A copy with the axes in the given order, or reversed without one.
 
         Parameters
@@ -94,6 +96,8 @@ class ShapeMethods:
             Axis of this array for each axis of the result.
         axes : tuple of int, optional
             The same by name.
+        **others
+            Refused, with what was meant.
 
         Raises
         ------
@@ -106,6 +110,8 @@ class ShapeMethods:
         >>> mx.nd.zeros((2, 3, 4)).transpose(2, 0, 1).shape
         (4, 2, 3)
         """
+        if others:
+            refuse_keywords("transpose", others, ("axes",))
         if order and axes is not None:
             raise ArgumentTypeError("transpose: the axes are given twice")
         if len(order) == 1 and not hasattr(order[0], "__index__"):
@@ -190,7 +196,7 @@ class ShapeMethods:
         """
         return self._same_bytes(_EXPAND_DIMS, inplace, {"axis": axis})
 
-    def squeeze(self, axis=None, inplace=False):
+    def squeeze(self, axis=None, inplace=False, **others):
         """A copy without its axes of length 1, or without those of `axis`; with `inplace` a view of
         the same memory.
 
@@ -200,6 +206,8 @@ class ShapeMethods:
             Axes of length 1 to remove; all of them by default.
         inplace : bool
             Share the memory.
+        **others
+            Refused, with what was meant.
 
         Examples
         --------
@@ -207,6 +215,8 @@ class ShapeMethods:
         >>> mx.nd.zeros((1, 2, 1)).squeeze().shape
         (2,)
         """
+        if others:
+            refuse_keywords("squeeze", others, ("axis", "inplace"))
         return self._same_bytes(_SQUEEZE, inplace, {} if axis is None else {"axis": axis})
 
     def flatten(self, inplace=False):
@@ -248,7 +258,7 @@ class ShapeMethods:
 
         return split_v2(self, indices_or_sections, axis, squeeze_axis)
 
-    def broadcast_to(self, shape):
+    def broadcast_to(self, shape, *more):
         """A copy whose axes of size 1 are repeated up to `shape`; missing leading axes are
         added.
 
@@ -256,6 +266,8 @@ class ShapeMethods:
         ----------
         shape : tuple of int
             The new shape; an axis of 0 keeps its length.
+        *more
+            Refused: the shape is one tuple.
 
         Examples
         --------
@@ -265,6 +277,8 @@ class ShapeMethods:
          [2. 2. 2.]]
         <NDArray 2x3 @cpu(0)>
         """
+        if more:
+            check_one_shape("broadcast_to", shape, *more)
         try:
             shape = tuple(shape)
         except TypeError:  # a number

@@ -1,10 +1,20 @@
 """What is known of a shape: from two sides, of real arrays, and how large it may be."""
 
 from ..._ndarray import MOST_ELEMENTS
-from ...base.errors import ShapeError, SizeError, shown
+from ...base.errors import ArgumentTypeError, ShapeError, SizeError, shown
 from ...base.np_shape import is_np_shape
 
 MAX_NDIM = 8  # as _typedefs.pxd has it
+
+
+def check_one_shape(where, *given):
+    """Raise ArgumentTypeError where what a call was given in turn, from its shape on, is several
+    ints: those of a shape, as other packages take them."""
+    count = next((i for i, n in enumerate(given) if type(n) is not int), len(given))
+    if count > 1:
+        raise ArgumentTypeError(
+            f"{where}: the shape is one tuple, {given[:count]}, got {count} ints one by one"
+        )
 
 
 class _Empty(int):

@@ -10,6 +10,7 @@ directives and flags that the built-in operators are compiled with.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib.util
 import os
@@ -17,6 +18,7 @@ import re
 import shutil
 import sys
 import sysconfig
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +53,7 @@ else:
 # The compiler's OpenMP, if a user's operator is the first that loads it: by itself its threads look
 # for the next loop for some milliseconds, in the way of all others.
 _OPENMP = {"OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "10000"}
+_SILENT = 2  # seconds after which a line says that it compiles
 _TIMEOUT = 600  # seconds, for a compiler that hangs
 
 
@@ -227,14 +230,15 @@ def _build(path, name, library):
         search = os.pathsep.join([str(PACKAGE.parent), *filter(None, sys.path)])
         with config.environment("PYTHONPATH", search):
             try:
-                done = subprocess.run(
-                    [sys.executable, "-c", code, name, str(path.parent)],
-                    cwd=work,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    text=True,
-                    timeout=_TIMEOUT,
-                )
+                with _saying(f"compiling {path.name} ..."):
+                    done = subprocess.run(
+                        [sys.executable, "-c", code, name, str(path.parent)],
+                        cwd=work,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.STDOUT,
+                        text=True,
+                        timeout=_TIMEOUT,
+                    )
             except subprocess.TimeoutExpired:
                 raise CynetError(
                     f"compile_pyx: {path} was not compiled within {_TIMEOUT} s"
@@ -243,6 +247,18 @@ def _build(path, name, library):
         if done.returncode or not built.exists():
             raise CynetError(_explain(path, done.stdout))
         cache.keep(library, built.read_bytes())
+
+
+@contextlib.contextmanager
+def _saying(text):
+    """Print a line on stderr if the body takes longer than two seconds."""
+    timer = threading.Timer(_SILENT, print, (text,), {"file": sys.stderr, "flush": True})
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _explain(path, output):

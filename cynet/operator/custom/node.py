@@ -1,6 +1,9 @@
 """The operator ``Custom``: what is registered by a CustomOpProp, as a node of a network."""
 
+import inspect
+
 from ...base.dtype import scalar_type
+from ...base.errors import ArgumentError
 from .._base import Operator, register_operator
 from ..checks.shapes import plain
 from ..graph_hooks import GraphHooks
@@ -47,6 +50,7 @@ class CustomProperty(OperatorProperty):
         self.kwargs = {k: str(v) for k, v in kwargs.items()}
         self.check = check = Checker(f"custom operator '{op_type}'")
         cls = CUSTOM.get(op_type)
+        _need_parameters(op_type, cls, self.kwargs)
         self.custom = check.ask(Callback(cls, f"{cls.__name__}(**{self.kwargs})"), **self.kwargs)
         self.arguments = check.names(callback(self.custom, "list_arguments"))
         self.outputs = check.names(callback(self.custom, "list_outputs"), least=1)
@@ -172,3 +176,15 @@ class CustomOperator(Operator):
 
 
 register_operator("Custom", CustomProperty)
+
+
+def _need_parameters(op_type, cls, given):
+    """Refuse a call without a parameter that the CustomOpProp has to be given."""
+    taken = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    for each in taken:
+        named = each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
+        if named and each.default is each.empty and each.name not in given:
+            raise ArgumentError(
+                f"custom operator '{op_type}': required parameter '{each.name}' of {cls.__name__} "
+                f"is missing: Custom(..., op_type='{op_type}', {each.name}=...)"
+            )

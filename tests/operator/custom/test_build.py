@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -147,3 +148,18 @@ def test_extension_keeps_what_the_caller_adds(home, tmp_path):
     assert made.name == "deep.tiny_e" and made.libraries == ["m"]
     assert made.include_dirs[0] == "here" and np.get_include() in made.include_dirs
     assert not [flag for flag in made.extra_compile_args if "native" in flag]
+
+
+def test_a_long_compilation_says_so(monkeypatch, capfd):
+    monkeypatch.setattr(build, "_SILENT", 0.05)
+    with build._saying("compiling twice.pyx ..."):
+        deadline = time.monotonic() + 20
+        said = ""
+        while not said and time.monotonic() < deadline:
+            time.sleep(0.01)
+            said += capfd.readouterr().err
+    assert said == "compiling twice.pyx ...\n"
+    with build._saying("compiling thrice.pyx ..."):
+        pass
+    time.sleep(0.15)
+    assert capfd.readouterr().err == "" and build._SILENT < 2

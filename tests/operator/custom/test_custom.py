@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
+from cynet.base.errors import ArgumentError
 from cynet.operator.custom.custom import CUSTOM
 
 
@@ -411,3 +412,31 @@ def test_tracebacks_begin_in_the_users_function():
     assert text.count("deep inside") == 1 and "operator Custom on ((2,) float32)" in text
     inside = traceback.extract_tb(caught.value.__traceback__)[-2:]
     assert [frame.name for frame in inside] == ["forward", "helper"]
+
+
+@mx.operator.register("of_a_needed_parameter")
+class Needs(mx.operator.CustomOpProp):
+    def __init__(self, width, depth=1, **kwargs):
+        super().__init__()
+
+
+@mx.operator.register("of_any_parameters")
+class Any(mx.operator.CustomOpProp):
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+
+
+@pytest.mark.parametrize("call", [
+    lambda **w: mx.nd.Custom(mx.nd.ones(2), op_type="of_a_needed_parameter", **w),
+    lambda **w: mx.sym.Custom(mx.sym.var("x"), op_type="of_a_needed_parameter", **w),
+])  # fmt: skip
+@pytest.mark.parametrize("given", [{}, {"depth": 3}])
+def test_a_parameter_that_is_missing_is_named(call, given):
+    with pytest.raises(ArgumentError, match="parameter 'width' of Needs is missing.*width="):
+        call(**given)
+
+
+def test_parameters_that_need_not_be_given():
+    """Of any number, and where one is given."""
+    for op_type, given in (("of_any_parameters", {}), ("of_a_needed_parameter", {"width": 2})):
+        assert mx.sym.Custom(mx.sym.var("x"), op_type=op_type, **given).list_arguments() == ["x"]

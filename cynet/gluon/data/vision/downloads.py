@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ....base import config
 from ....base.errors import FileError, FormatError
-from ....base.fetch import first_fetched
 from ....base.files import naming, read_file, write_atomically
+from ....io.fetch import first_fetched
 from ....test_utils import datasets as files
 from ... import utils
 

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import (
+    ArgumentTypeError,
     CynetError,
     FileError,
     FormatError,
@@ -24,11 +25,11 @@ from ..dataset import Dataset
 from ..record import RecordFileDataset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ....typing import FileName
 
-_ENDINGS = (".jpg", ".jpeg", ".png")
+_ENDINGS = (".jpg", ".jpeg", ".png")  # as in MXNet
 
 
 def _is_of_the_system(name):
@@ -122,13 +123,16 @@ class ImageFolderDataset(_Skipping, Dataset):
     Parameters
     ----------
     root : str
-        Folder with one folder for each class, which holds .jpg, .jpeg and .png files.
+        Folder with one folder for each class, which holds files with the endings `exts`.
     flag : int
         1 for color images (H, W, 3), 0 for grayscale images (H, W, 1).
     transform : callable, optional
         Called as ``transform(image, label)``; returns the sample.
     skip_damaged : bool
         Replace an image that cannot be read by the next one that can; ``skipped`` counts them.
+    exts : sequence of str
+        Endings of the files that are images, in any case: ``[".bmp", ".webp"]`` and what else
+        OpenCV reads.
 
     Attributes
     ----------
@@ -167,11 +171,13 @@ class ImageFolderDataset(_Skipping, Dataset):
         flag: int = 1,
         transform: Callable[..., Any] | None = None,
         skip_damaged: bool = False,
+        exts: Sequence[str] = _ENDINGS,
     ) -> None:
         self.skip_damaged = skip_damaged
         self._root = os.path.expanduser(file_name(root, "root: a folder"))
         self._flag = flag
         self._transform = transform
+        self._exts = _endings(exts)
         self.synsets: list[str] = []
         self.items: list[tuple[str, int]] = []
         left_out: list[str] = []
@@ -193,17 +199,17 @@ class ImageFolderDataset(_Skipping, Dataset):
         if left_out:
             warn_user(
                 f"ImageFolderDataset: of {shown(self._root)} {len(left_out)} files are left out,"
-                f" which are not {', '.join(_ENDINGS)} files in the folder of a class:"
-                f" {listed(left_out)}"
+                f" which are not {', '.join(self._exts)} files in the folder of a class:"
+                f" {listed(left_out)}; exts= names other endings"
             )
         if not self.items:
             raise FormatError(
-                f"{shown(self._root)} has no folders with {', '.join(_ENDINGS)} files"
+                f"{shown(self._root)} has no folders with {', '.join(self._exts)} files"
             )
 
     def _add(self, path, folder, left_out):
         for name in sorted(os.listdir(path)):
-            if os.path.splitext(name)[1].lower() in _ENDINGS:
+            if os.path.splitext(name)[1].lower() in self._exts:
                 self.items.append((os.path.join(path, name), len(self.synsets)))
             else:
                 left_out.append(os.path.join(folder, name))
@@ -220,3 +226,13 @@ class ImageFolderDataset(_Skipping, Dataset):
 
     def __len__(self) -> int:
         return len(self.items)
+
+
+def _endings(exts):
+    """The endings in small letters, refused where they are none."""
+    if isinstance(exts, str) or not all(isinstance(e, str) and e[:1] == "." for e in exts):
+        raise ArgumentTypeError(
+            f"ImageFolderDataset: exts must be a list of endings, as ['.png', '.bmp'], got "
+            f"{shown(exts)}"
+        )
+    return tuple(each.lower() for each in exts)

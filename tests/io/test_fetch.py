@@ -3,7 +3,7 @@
 import pytest
 
 from cynet.base.errors import FileError
-from cynet.base.fetch import fetched, first_fetched
+from cynet.io.fetch import fetched, first_fetched
 from tests.web import serving
 
 

@@ -1,6 +1,6 @@
 """The bytes behind a URL, all of them or an error."""
 
-from .errors import FileError
+from ..base.errors import FileError
 
 LARGEST = 1 << 31  # bytes of one download
 _PIECE = 1 << 20

@@ -1,0 +1,94 @@
+"""Objects that say what they are: class and settings, as text and as a table in notebooks."""
+
+from .dtype import name_of
+from .errors import shown
+
+_MOST_ROWS, _MOST_COLUMNS = 20, 12  # of an array
+
+
+class Told:
+    """Base of classes whose objects are shown with their settings.
+
+    A subclass defines `_told`, which gives the settings by name; those that are None are left out.
+    An object that is not complete yet is shown as Python shows it.
+    """
+
+    __slots__ = ()
+
+    def _told(self):
+        return {}
+
+    def _told_pairs(self):
+        """Pairs of a name and its text, or None where the object cannot say them."""
+        try:
+            return [(k, shown(v)) for k, v in self._told().items() if v is not None]
+        except Exception:  # its __init__ has not run, or a method of the user's failed
+            return None
+
+    def __repr__(self):
+        settings = self._told_pairs()
+        if settings is None:
+            return object.__repr__(self)
+        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in settings)})"
+
+    def _repr_html_(self):
+        settings = self._told_pairs()
+        if settings is None or type(self).__repr__ is not Told.__repr__:
+            return preformatted(repr(self))
+        rows = [(f"<b>{escaped(name)}</b>", escaped(value)) for name, value in settings]
+        return table(type(self).__name__, rows)
+
+
+def escaped(text):
+    """A text as HTML.
+
+    >>> escaped("a < b")
+    'a &lt; b'
+    """
+    from html import escape  # here, as few ask for it and it takes 2 ms
+
+    return escape(str(text))
+
+
+def preformatted(text):
+    """A text of several lines as HTML, as it is.
+
+    >>> preformatted("a < b")
+    '<pre>a &lt; b</pre>'
+    """
+    return f"<pre>{escaped(text)}</pre>"
+
+
+def table(caption, rows):
+    """An HTML table of rows of cells, which are HTML.
+
+    >>> table("of one", [["1"]])
+    '<table><caption>of one</caption><tr><td>1</td></tr></table>'
+    """
+    body = ("".join(f"<td>{cell}</td>" for cell in row) for row in rows)
+    lines = "".join(f"<tr>{row}</tr>" for row in body)
+    return f"<table><caption>{escaped(caption)}</caption>{lines}</table>"
+
+
+def html_of_array(array):
+    """An array as HTML: one of one or two axes as a table, of a large one the edges; others as
+    NumPy prints them."""
+    if array.stype != "default" or not 1 <= array.ndim <= 2 or 0 in array.shape:
+        return preformatted(repr(array).strip("\n"))
+    values = array.asnumpy()
+    values = values.reshape(1, -1) if array.ndim == 1 else values
+    rows = []
+    for i in _places(values.shape[0], _MOST_ROWS):
+        columns = _places(values.shape[1], _MOST_COLUMNS)
+        line = [None if None in (i, j) else values[i, j] for j in columns]
+        rows.append(["&#8230;" if each is None else escaped(f"{each:.6g}") for each in line])
+    shape = " x ".join(map(str, array.shape))
+    return table(f"NDArray {shape}, {name_of(array.dtype)}, {array.context}", rows)
+
+
+def _places(count, most):
+    """The indices that are shown; None stands for those that are left out."""
+    if count <= most:
+        return list(range(count))
+    half = most // 2
+    return [*range(half), None, *range(count - half, count)]
