@@ -81,3 +81,45 @@ def test_drawing(folder):
     assert len(drawn) == 4 and all(each.shape == (40, 48, 3) for each in drawn)
     assert (drawn[2][8, 4:14] == [255, 0, 0]).all()  # the upper side of its box
     assert np.array_equal(drawn[2][20:], picture(2)[20:])
+
+
+IMAGENET_MEAN, IMAGENET_STD = [123.68, 116.28, 103.53], [58.395, 57.12, 57.375]
+
+
+@pytest.mark.parametrize(
+    "mean, std",
+    [(None, None), (True, None), (None, True), (True, True), ([200, -300, 0], None),
+     (None, [2, 0.5, 1]), ([250, 250, 250], [1, 1, 1]), (-300, None)],
+)  # fmt: skip
+def test_drawing_undoes_a_normalization(folder, mean, std):
+    """What leaves 0 to 255 is cut off there, and does not begin anew."""
+    iterator = mx.image.ImageDetIter(2, (3, 40, 48), path_imgrec=folder / "boxes.rec")
+    drawn = list(iterator.draw_next(mean=mean, std=std, color=(0, 0, 0), thickness=1))
+    mean, std = (IMAGENET_MEAN if mean is True else mean), (IMAGENET_STD if std is True else std)
+    for number in range(4):
+        wanted = picture(number)[20:].astype("float32")
+        wanted = wanted * np.float32(1 if std is None else std)
+        wanted = wanted + np.float32(0 if mean is None else mean)
+        np.testing.assert_array_equal(drawn[number][20:], wanted.clip(0, 255).astype("uint8"))
+
+
+def test_drawing_without_clipping(folder):
+    """Numbers that fit are the same."""
+    for clip in (False, True):
+        iterator = mx.image.ImageDetIter(2, (3, 40, 48), path_imgrec=folder / "boxes.rec")
+        drawn = next(iterator.draw_next(std=0.25, mean=3, clip=clip, color=(0, 0, 0)))
+        wanted = picture(0)[20:].astype("float32") * 0.25 + 3
+        np.testing.assert_array_equal(drawn[20:], wanted.astype("uint8"))
+
+
+def test_drawing_texts_and_colors(folder):
+    """A text beside the boxes of its class alone; without a color each box has its own."""
+    plain, named, colors = (
+        list(
+            mx.image.ImageDetIter(2, (3, 40, 48), path_imgrec=folder / "boxes.rec").draw_next(**how)
+        )
+        for how in ({"color": (255, 0, 0)}, {"color": (255, 0, 0), "id2labels": {2: "x"}}, {})
+    )
+    changed = [not np.array_equal(a, b) for a, b in zip(plain, named)]
+    assert changed == [False, False, True, False]
+    assert not np.array_equal(plain[1], colors[1])

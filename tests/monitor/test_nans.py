@@ -145,3 +145,55 @@ def test_steps_of_custom_operators_are_seen():
         pytest.raises(FloatingPointError, match="node 'bad'.* _mul_scalar gave NaN"),
     ):
         executor.forward()
+
+
+INPUTS = ("data", "weight", "bias")
+
+
+@pytest.mark.parametrize("bad", range(3))
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_gradient_is_named_by_the_input_it_is_of(bad, value):
+    """The first, a middle and the last one."""
+
+    class Spoils(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], sum(in_data[1:], in_data[0]))
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            for i in range(3):
+                in_grad[i][:] = np.full(2, value if i == bad else 1.0)
+
+    @mx.operator.register(f"spoils_{bad}_{value}")
+    class SpoilsProp(mx.operator.CustomOpProp):
+        def list_arguments(self):
+            return list(INPUTS)
+
+        def create_operator(self, ctx, shapes, dtypes):
+            return Spoils()
+
+    net = mx.sym.Custom(
+        *(mx.sym.var(name) for name in INPUTS), op_type=f"spoils_{bad}_{value}", name="spoils"
+    )
+    executor = net.simple_bind(mx.cpu(), **dict.fromkeys(INPUTS, (2,)))
+    with mx.debug_nans():
+        executor.forward(True)
+        kind = "NaN" if np.isnan(value) else "an infinity"
+        with pytest.raises(FloatingPointError, match=f"of its input {INPUTS[bad]} with {kind}"):
+            executor.backward(mx.nd.ones((2,)))
+    if np.isinf(value):
+        with mx.debug_nans(infinite=False):
+            executor.forward(True)
+            executor.backward(mx.nd.ones((2,)))
+
+
+@pytest.mark.parametrize("bad", range(2))
+def test_a_recorded_gradient_is_named_by_its_input(bad):
+    """0 times infinity, in the gradient of one operand."""
+    values = [mx.nd.array([1.0, 2.0]), mx.nd.array([3.0, 4.0])]
+    values[1 - bad][1] = np.inf
+    for each in values:
+        each.attach_grad()
+    with mx.autograd.record():
+        out = values[0] * values[1]
+    with mx.debug_nans(), pytest.raises(FloatingPointError, match=rf"of its input {bad} with NaN"):
+        out.backward(mx.nd.array([1.0, 0.0]))
