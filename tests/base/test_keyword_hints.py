@@ -124,7 +124,7 @@ ENTRIES = [(name, *way) for name, ways in OTHER_KEYWORDS.items() for way in ways
 @pytest.mark.parametrize("name, needed, said", ENTRIES, ids=[f"{e[0]}-{e[1]}" for e in ENTRIES])
 def test_each_is_said_by_a_call(name, needed, said):
     """Where the call has what is said: the call itself is in CALLS."""
-    with pytest.raises(ArgumentTypeError) as caught:
+    with pytest.raises(ArgumentTypeError, match="did you mean") as caught:
         CALLS[name, needed](**{name: 1})
     text = str(caught.value)
     assert f"did you mean {repr(said) if said == needed else said}?" in text, text

@@ -278,7 +278,7 @@ class ShapeMethods:
         <NDArray 2x3 @cpu(0)>
         """
         if more:
-            check_one_shape("broadcast_to", shape, *more)
+            check_one_shape("NDArray.broadcast_to", shape, *more)
         try:
             shape = tuple(shape)
         except TypeError:  # a number
