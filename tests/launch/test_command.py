@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
+from cynet.base.errors import ArgumentError
 from cynet.launch import Job, command_line
+from cynet.launch import __main__ as launch_main
 from cynet.launch.command import find_mpiexec
 from cynet.launch.options import read
 from cynet.launch.sweep import sweep
@@ -102,6 +104,19 @@ def test_refusals(arguments, text, capsys):
     with pytest.raises(SystemExit):
         read(arguments)
     assert text in capsys.readouterr().err
+
+
+def test_an_error_of_the_launch_is_told_and_is_the_exit_code(monkeypatch, capfd):
+    """2, as argparse ends with; what ranks end with is another one."""
+
+    def refused(*given):
+        raise ArgumentError("no such host")
+
+    monkeypatch.setattr(launch_main, "run", refused)
+    assert launch_main.main(["-n", "2", SCRIPT]) == 2
+    assert "no such host" in "".join(capfd.readouterr())
+    monkeypatch.setattr(launch_main, "run", lambda *given: 7)
+    assert launch_main.main(["-n", "2", SCRIPT]) == 7
 
 
 def test_files_that_are_not_there(tmp_path):

@@ -141,32 +141,50 @@ def test_broken_rows_are_refused(indices, n):
 
 
 @pytest.mark.parametrize(
-    "make",
+    "make, telling",
     [
-        lambda: sparse.csr_matrix(([1.0], [0.5], [0, 1]), shape=(1, 1)),
-        lambda: sparse.csr_matrix(([[1.0]], [0], [0, 1]), shape=(1, 1)),
-        lambda: sparse.csr_matrix(([], [], [0])),
-        lambda: sparse.csr_matrix((1, 2), shape=(2, 1)),
-        lambda: sparse.csr_matrix(([1.0], ([0], [7])), shape=(2, 2)),
-        lambda: sparse.csr_matrix(([1.0], ([0, 1], [0])), shape=(2, 2)),
-        lambda: sparse.csr_matrix(([1.0], [0], [0, 1]), shape=(1, 2, 3)),
-        lambda: sparse.csr_matrix(([1.0], [0], [0, 1]), shape=(1, -2)),
-        lambda: sparse.csr_matrix(mx.nd.ones((2, 2, 2))),
-        lambda: sparse.csr_matrix("ab"),
-        lambda: sparse.row_sparse_array(([[1.0]], [0]), shape=(2, 2)),
-        lambda: sparse.row_sparse_array(scipy.sparse.eye(3)),
-        lambda: sparse.array(mx.nd.ones((2, 2))),
-        lambda: sparse.zeros("coo", (2, 2)),
-        lambda: sparse.zeros("csr", (2, 2, 2)),
-        lambda: sparse.zeros("csr", (1 << 40, 1 << 40)),
-        lambda: mx.nd.zeros((2, 2), stype="no"),
-        lambda: mx.nd.ones((2, 2)).tostype("no"),
-        lambda: mx.nd.ones((2, 2, 2)).tostype("csr"),
-        lambda: sparse.zeros("csr", (2, 2)).tostype("row_sparse"),
+        (
+            lambda: sparse.csr_matrix(([1.0], [0.5], [0, 1]), shape=(1, 1)),
+            "expected whole numbers, got float64",
+        ),
+        (lambda: sparse.csr_matrix(([[1.0]], [0], [0, 1]), shape=(1, 1)), "one axis, got .1, 1."),
+        (lambda: sparse.csr_matrix(([], [], [0])), "the shape has to be given"),
+        (lambda: sparse.csr_matrix((1, 2), shape=(2, 1)), "are both given"),
+        (
+            lambda: sparse.csr_matrix(([1.0], ([0], [7])), shape=(2, 2)),
+            "col: expected numbers from 0 to 1, found 7",
+        ),
+        (
+            lambda: sparse.csr_matrix(([1.0], ([0, 1], [0])), shape=(2, 2)),
+            "of one length, got .1,., .2,. and",
+        ),
+        (lambda: sparse.csr_matrix(([1.0], [0], [0, 1]), shape=(1, 2, 3)), "got .1, 2, 3."),
+        (lambda: sparse.csr_matrix(([1.0], [0], [0, 1]), shape=(1, -2)), "got .1, -2."),
+        (lambda: sparse.csr_matrix(mx.nd.ones((2, 2, 2))), "has 2 axes, this array has shape"),
+        (lambda: sparse.csr_matrix("ab"), "got 'ab'"),
+        (
+            lambda: sparse.row_sparse_array(([[1.0]], [0]), shape=(2, 2)),
+            "do not fit into shape .2, 2.",
+        ),
+        (
+            lambda: sparse.row_sparse_array(scipy.sparse.eye(3)),
+            "expected arrays, got a matrix of SciPy",
+        ),
+        (lambda: sparse.array(mx.nd.ones((2, 2))), "got NDArray; mx"),
+        (lambda: sparse.zeros("coo", (2, 2)), "'coo' is not one of"),
+        (lambda: sparse.zeros("csr", (2, 2, 2)), "got .2, 2, 2."),
+        (lambda: sparse.zeros("csr", (1 << 40, 1 << 40)), "has too many elements"),
+        (lambda: mx.nd.zeros((2, 2), stype="no"), "'no' is not one of"),
+        (lambda: mx.nd.ones((2, 2)).tostype("no"), "'no' is not one of"),
+        (lambda: mx.nd.ones((2, 2, 2)).tostype("csr"), "has 2 axes, this array"),
+        (
+            lambda: sparse.zeros("csr", (2, 2)).tostype("row_sparse"),
+            "csr does not become row_sparse",
+        ),
     ],
 )
-def test_bad_arguments(make):
-    with pytest.raises(CynetError, match="'default'|csr_matrix|expected|shape|takes"):
+def test_bad_arguments(make, telling):
+    with pytest.raises(CynetError, match=telling):
         make()
 
 
@@ -293,7 +311,7 @@ DENSE_ONLY = {
     "shares_memory": lambda a: mx.nd.ones(2).shares_memory(a) or a.shares_memory(a),
     "numpy operand": lambda a: a + np.ones((2, 2), "float32"),
     "npz": lambda a: mx.nd.save("x.npz", a),
-    "CachedOp": lambda a: mx.nd.CachedOp(mx.sym.exp(mx.sym.Variable("x")))(a),
+    "CachedOp": lambda a: mx.executor.CachedOp(mx.sym.exp(mx.sym.Variable("x")))(a),
 }
 
 
@@ -302,7 +320,8 @@ DENSE_ONLY = {
 def test_what_needs_dense_memory_refuses(name, stype, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
-        (CynetError, TypeError, ValueError), match="a dense|array|gradient of a variable|has no"
+        (CynetError, TypeError, ValueError),
+        match="dense|cannot read|gradient of a variable|recorded|one element|ambiguous|no form",
     ):
         DENSE_ONLY[name](mx.nd.array([[1, 0], [0, 2]]).tostype(stype))
 

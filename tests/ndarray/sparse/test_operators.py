@@ -201,26 +201,38 @@ def test_dot_of_many_terms_is_as_exact_as_numpy_in_double(rng):
 
 
 @pytest.mark.parametrize(
-    "call_",
+    "call_, telling",
     [
-        lambda a: mx.nd.dot(a, mx.nd.ones((4, 2))),
-        lambda a: mx.nd.dot(a, mx.nd.ones((5, 2)), transpose_a=True),
-        lambda a: mx.nd.dot(a, mx.nd.ones((5, 2), dtype="float64")),
-        lambda a: mx.nd.dot(mx.nd.ones((2, 5)), a),
-        lambda a: mx.nd.dot(a, mx.nd.ones((4, 2)).tostype("row_sparse")),
-        lambda a: a + sparse.zeros("csr", (6, 4)),
-        lambda a: a + sparse.zeros("csr", (6, 5), dtype="float64"),
-        lambda a: mx.nd.dot(a),
-        lambda a: mx.nd.dot(a, a, a),
-        lambda a: mx.nd.dot(a, nonsense=a),
-        lambda a: mx.nd.abs(a, out=sparse.zeros("row_sparse", (6, 5))),
-        lambda a: mx.nd.abs(a, out=sparse.zeros("csr", (6, 4))),
-        lambda a: sparse.retain(a, mx.nd.array([0])),
-        lambda a: mx.nd.contrib.getnnz(a, axis=2),
-        lambda a: sparse.retain(a.tostype("default").tostype("row_sparse"), mx.nd.array([6])),
+        (lambda a: mx.nd.dot(a, mx.nd.ones((4, 2))), "takes 5 rows, got shape .4, 2."),
+        (lambda a: mx.nd.dot(a, mx.nd.ones((5, 2)), transpose_a=True), "transposed, takes 6 rows"),
+        (
+            lambda a: mx.nd.dot(a, mx.nd.ones((5, 2), dtype="float64")),
+            "is float32, the other float64",
+        ),
+        (lambda a: mx.nd.dot(mx.nd.ones((2, 5)), a), "do not fit"),
+        (
+            lambda a: mx.nd.dot(a, mx.nd.ones((4, 2)).tostype("row_sparse")),
+            "takes 5 rows, got shape .4, 2.",
+        ),
+        (lambda a: a + sparse.zeros("csr", (6, 4)), "do not broadcast: 5 against 4"),
+        (lambda a: a + sparse.zeros("csr", (6, 5), dtype="float64"), "must be alike"),
+        (lambda a: mx.nd.dot(a), "no form for storage types csr|needs 2|is missing"),
+        (lambda a: mx.nd.dot(a, a, a), "'transpose_a' takes a bool"),
+        (lambda a: mx.nd.dot(a, nonsense=a), "got lhs, nonsense"),
+        (
+            lambda a: mx.nd.abs(a, out=sparse.zeros("row_sparse", (6, 5))),
+            "gives csr, and out is row_sparse",
+        ),
+        (lambda a: mx.nd.abs(a, out=sparse.zeros("csr", (6, 4))), "target .6, 4."),
+        (lambda a: sparse.retain(a, mx.nd.array([0])), "no form for storage types csr, default"),
+        (lambda a: mx.nd.contrib.getnnz(a, axis=2), "axis is None, 0 or 1, got 2"),
+        (
+            lambda a: sparse.retain(a.tostype("default").tostype("row_sparse"), mx.nd.array([6])),
+            "from 0 to 5, found 6",
+        ),
     ],
 )
-def test_bad_calls(rng, call_):
+def test_bad_calls(rng, call_, telling):
     with pytest.raises(
         (CynetError, TypeError),
         match="csr|do not broadcast|alike|sums over lengths|'transpose_a'|nonsense|target"
