@@ -8,6 +8,7 @@ from ..base.kinds import read_json
 from ..base.np_shape import is_np_shape
 from ..operator._base import get_operator
 from ..operator.checks.values import read_shape
+from ..operator.tensor.cast import AmpCastProperty, AmpMulticastProperty
 from .compose import set_variable_attrs
 from .node import Node, topological_order
 from .subgraph import Subgraph, mutable_inputs
@@ -18,7 +19,6 @@ _VERSION = 10901  # of the MXNet whose form is written
 _LISTS_INPUTS, _HAS_INITIALIZERS, _HAS_LAST_AXIS = 900, 904, 905
 _OF_PLACES = ("argmax", "argmin")
 MAX_NESTED = 64  # subgraphs inside of one another that are read
-_AMP_CASTS = ("amp_cast", "amp_multicast")
 
 
 # --- writing ---
@@ -77,7 +77,7 @@ def without_amp_casts(heads):
 
     def source(entry):
         node, i = entry
-        while node.op is not None and node.op.name in _AMP_CASTS:
+        while isinstance(node.prop, (AmpCastProperty, AmpMulticastProperty)):
             node, i = node.inputs[i]
         return new.get(id(node), node), i
 

@@ -11,6 +11,7 @@ from ...base.guard import guarded
 from ...context import current_context
 from ...module import BucketingModule
 from ...operator import OPERATORS
+from ...operator.tensor.cast import AmpCastProperty, AmpMulticastProperty
 from ...symbol import Symbol
 from ...symbol.node import Node, topological_order
 from .lists import listing as lists
@@ -40,8 +41,7 @@ class _Rules:
         for operator, parameter, values in conditional:
             self._known("conditional_fp32_ops", [operator])
             self.conditional.setdefault(operator, []).append((parameter, list(values)))
-        # Concat, which bfloat16 has among those of either dtype, takes one dtype all the same
-        self.widest = {*lists.list_widest_type_cast(dtype), "Concat"} - self.low - self.full
+        self.widest = lists.of_one_dtype(dtype) - self.low - self.full
         self.excluded = set(excluded or ())
 
     @staticmethod
@@ -93,7 +93,7 @@ class _Converter:
             found = wanted
         elif node.op.name in self.rules.widest and n > 1 and kinds != {low} and kinds != {FULL}:
             name = f"{node.name}_amp_multicast"
-            operator = OPERATORS.get("amp_multicast")
+            operator = OPERATORS.get(AmpMulticastProperty.op_name)
             params = {"num_outputs": str(n)}
             many = Node(operator, name, {}, params, operator.prop(num_outputs=n), inputs[:n])
             inputs[:n] = [(many, i) for i in range(n)]
@@ -112,7 +112,7 @@ class _Converter:
         if known is None:
             node = entry[0]
             name = node.name if node.op is None else node.output_name(entry[1])
-            operator = OPERATORS.get("amp_cast")
+            operator = OPERATORS.get(AmpCastProperty.op_name)
             made = Node(operator, f"{name}_amp_cast_{dtype}", {}, {"dtype": dtype},
                         operator.prop(dtype=dtype), [entry])  # fmt: skip
             known = self.casts[entry, dtype] = made, 0
@@ -317,7 +317,7 @@ def _read_in(dtype, symbol):
     for node in topological_order(symbol.entries):
         for source, _ in node.inputs:
             if source.op is None:
-                low = node.op.name == "amp_cast" and node.prop.dtype == dtype
+                low = isinstance(node.prop, AmpCastProperty) and node.prop.dtype == dtype
                 readers.setdefault(source.name, []).append(low)
     return {name for name, low in readers.items() if all(low)}
 

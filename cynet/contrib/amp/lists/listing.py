@@ -39,6 +39,16 @@ def _listed(kind, target_dtype):
     return [name for name, amp in _declared().items() if amp.of(dtype) == kind]
 
 
+def of_one_dtype(dtype):
+    """Names of the operators that take inputs of one dtype alone: the wider one, or, where bfloat16
+    has them among those of either dtype, whichever it is."""
+    return {
+        name
+        for name, amp in _declared().items()
+        if amp.of(dtype) == WIDEST or (amp.of(dtype) == EITHER and amp.float16 == WIDEST)
+    }
+
+
 def check_dtype(target_dtype):
     """The name of a dtype that things are converted to; others are refused."""
     try:
