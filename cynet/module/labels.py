@@ -33,9 +33,6 @@ def label_inputs(symbol):
     }
 
 
-_LOSSES = ("SoftmaxOutput", "SVMOutput")  # those whose labels name classes
-
-
 class ClassLimit(NamedTuple):
     """How many classes a label may name.
 
@@ -88,7 +85,7 @@ def class_limits(symbol, output_shapes):
     """
     limits = []
     for (node, index), (output, shape) in zip(symbol.entries, output_shapes):
-        if node.op is None or index or node.prop.op_name not in _LOSSES:
+        if node.op is None or index or not node.prop.label_names_classes:
             continue
         label, prop = node.inputs[1][0], node.prop
         if label.op is not None:

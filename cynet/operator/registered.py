@@ -70,6 +70,11 @@ class Registered:
     drawn_as : str
         Kind of its nodes in pictures of networks (``visualization/plot.py``), whose colour they
         have.
+    label_names_classes : bool
+        True for a loss whose input 1 holds numbers of classes.
+    without_label : method or None
+        ``without_label(self, F, data, name)``: the Symbol of what a loss gives, from ``mx.sym``,
+        where nothing is known of its label.
     methods : tuple of str
         Names under which arrays and symbols have it as a method, the operator's or aliases; they
         are its first input. Not inherited.
@@ -96,6 +101,8 @@ class Registered:
     example = ""
     in_sparse = ()
     drawn_as = "other"
+    label_names_classes = False
+    without_label = None
     methods = ()
     any_device = False
 

@@ -6,22 +6,6 @@ from ...symbol.compose import copy_graph
 from ...symbol.node import topological_order, variable_nodes
 
 
-def _softmax(data, prop, name):
-    if prop.multi_output or prop.preserve_shape:
-        return sym.softmax(data, axis=1 if prop.multi_output else -1, name=name)
-    rows = sym.softmax(sym.Flatten(data, name=f"{name}_rows"), name=f"{name}_of_rows")
-    return sym.reshape_like(rows, data, name=name)
-
-
-_OUTPUTS = {
-    "SoftmaxOutput": _softmax,
-    "LinearRegressionOutput": lambda data, prop, name: sym.identity(data, name=name),
-    "MAERegressionOutput": lambda data, prop, name: sym.identity(data, name=name),
-    "LogisticRegressionOutput": lambda data, prop, name: sym.sigmoid(data, name=name),
-    "SVMOutput": lambda data, prop, name: sym.identity(data, name=name),
-}
-
-
 def _read_by_outputs(heads):
     """Names of the variables that outputs depend on, in the graph without labels of losses."""
     seen, names, stack = set(), set(), [head for head, _ in heads]
@@ -61,9 +45,9 @@ def without_labels(symbol, given):
 
     for node in topological_order(heads):
         node.inputs = [swapped(entry) for entry in node.inputs]
-        make = None if node.op is None else _OUTPUTS.get(node.op.name)
+        make = None if node.op is None else node.prop.without_label
         if make is not None and any(
             each.name not in read for each in variable_nodes([node.inputs[1]])[2]
         ):
-            (outputs[id(node)],) = make(Symbol([node.inputs[0]]), node.prop, node.name).entries
+            (outputs[id(node)],) = make(sym, Symbol([node.inputs[0]]), node.name).entries
     return Symbol([swapped(entry) for entry in heads]) if outputs else symbol

@@ -47,6 +47,9 @@ class RegressionOutputProperty(KernelProperty):
         label = agree("label", label, data)
         return [merge_shapes(data, label), label], [merge_shapes(data, label)], []
 
+    def without_label(self, F, data, name):
+        return F.identity(data, name=name)
+
     def kernel_params(self, in_shapes):
         return {"scale": self.grad_scale / prod(in_shapes[1][1:]), "absolute": self.absolute}
 
@@ -106,6 +109,9 @@ class LogisticRegressionOutputProperty(RegressionOutputProperty):
      [-0.11920297]]
     <NDArray 2x1 @cpu(0)>
     """
+
+    def without_label(self, F, data, name):
+        return F.sigmoid(data, name=name)
 
 
 class MAERegressionOutputProperty(RegressionOutputProperty):

@@ -66,6 +66,7 @@ class SoftmaxOutputProperty(KernelProperty):
     second_order = Refused("What goes back is the loss's gradient, not that of the output.")
     amp = Precision(FLOAT32, loss=True)
     drawn_as = "loss"
+    label_names_classes = True
     example = """
     >>> x, label = mx.nd.array([[1, 2, 3], [0, 0, 0]]), mx.nd.array([2, 0])
     >>> x.attach_grad()
@@ -82,6 +83,12 @@ class SoftmaxOutputProperty(KernelProperty):
      [-0.6666666   0.33333334  0.33333334]]
     <NDArray 2x3 @cpu(0)>
     """
+
+    def without_label(self, F, data, name):
+        if self.multi_output or self.preserve_shape:
+            return F.softmax(data, axis=1 if self.multi_output else -1, name=name)
+        rows = F.softmax(F.Flatten(data, name=f"{name}_rows"), name=f"{name}_of_rows")
+        return F.reshape_like(rows, data, name=name)
 
     @property
     def backward(self):

@@ -36,6 +36,7 @@ class SVMOutputProperty(KernelProperty):
     zeros = ("d_label",)
     second_order = Refused("What goes back is the loss's gradient, not that of the output.")
     amp = Precision(FLOAT32)
+    label_names_classes = True
     example = """
     >>> x, label = mx.nd.array([[1, 2, 3], [0, 0, 0]]), mx.nd.array([2, 0])
     >>> x.attach_grad()
@@ -48,6 +49,9 @@ class SVMOutputProperty(KernelProperty):
      [-1.  1.  1.]]
     <NDArray 2x3 @cpu(0)>
     """
+
+    def without_label(self, F, data, name):
+        return F.identity(data, name=name)
 
     def infer_shape(self, in_shapes, out_shapes):
         data, label = merge_shapes(in_shapes[0], out_shapes[0]), in_shapes[1]

@@ -50,8 +50,8 @@ _DENSITIES = """
     uniform
 """
 _LINALG = """
-    det extractdiag extracttrian gelqf gemm gemm2 inverse makediag maketrian potrf potri slogdet
-    sumlogdiag syevd syrk trmm trsm
+    det eig extractdiag extracttrian gelqf gemm gemm2 inverse makediag maketrian potrf potri slogdet
+    solve sumlogdiag svd syevd syrk trmm trsm
 """
 
 _QUANTIZED = """
