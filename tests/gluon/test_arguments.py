@@ -1,5 +1,7 @@
 """Arguments of layers, losses and helpers that are refused where they are given."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -30,11 +32,8 @@ from cynet.gluon import nn
     ],
 )
 def test_a_value_that_does_not_fit_is_named(make, told):
-    with pytest.raises(
-        mx.MXNetError, match="clip_global_norm takes a list|dtype 'foo' is not|must be"
-    ) as caught:
+    with pytest.raises(mx.MXNetError, match=re.escape(told)):
         make()
-    assert told in str(caught.value)
 
 
 def test_a_dtype_that_is_refused_changes_nothing():
@@ -102,9 +101,5 @@ FLAG = np.array([True, False])  # neither true nor false
     ],
 )
 def test_what_passes_for_no_argument(call, told):
-    with pytest.raises(
-        mx.MXNetError,
-        match="NDArray; gradients: NDArray or|more than one element|must be|nested too deep",
-    ) as caught:
+    with pytest.raises(mx.MXNetError, match=re.escape(told)):
         call()
-    assert told in str(caught.value)
