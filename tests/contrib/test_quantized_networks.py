@@ -10,6 +10,7 @@ import cynet as mx
 from cynet import gluon
 from cynet.base.errors import ArgumentError
 from cynet.contrib import quantization as tools
+from cynet.contrib.quantization.model import check_limits
 from cynet.gluon import nn
 from cynet.symbol.node import topological_order
 from tests.contrib.test_quantization import lost, operators, symbol_of
@@ -384,3 +385,13 @@ def test_a_converted_block_has_its_inputs_in_their_order():
     block = gluon.SymbolBlock(x - 2 * y, [y, x])
     narrow = mx.contrib.amp.convert_hybrid_block(block, "bfloat16")
     assert narrow(mx.nd.array([1.0]), mx.nd.array([8.0])).asscalar() == 6
+
+
+@pytest.mark.parametrize(
+    "low, high", [(-np.inf, 1.0), (0.0, np.inf), (2.0, 1.0), (np.nan, 1.0), (0.0, np.nan)]
+)
+def test_limits_that_are_none(low, high):
+    """Each end alone; one value twice is right, as of a layer that gives zeros."""
+    check_limits({"fc": (0.0, 0.0), "out": (-1.0, 2.0)})
+    with pytest.raises(ArgumentError, match=f"the values of out go from {low} to {high}"):
+        check_limits({"fc": (0.0, 0.0), "out": (low, high)})
