@@ -194,6 +194,8 @@ cdef int read_shape(object shape, int64_t* out) except -1:
     if type(shape) is int and 0 <= shape < 1 << 40:
         out[0] = shape
         return 1
+    if type(shape) is not tuple and hasattr(shape, "tolist"):  # NumPy's arrays and numbers
+        shape = shape.tolist()
     if hasattr(shape, "__index__") or isinstance(shape, str):
         shape = (shape,)
     try:

@@ -37,6 +37,8 @@ def dtype_flag(dtype):
         flag = _DIRECT.get(dtype)
         if flag is not None:
             return flag
+    elif not isinstance(dtype, (np.dtype, type, str)) and hasattr(dtype, "dtype"):
+        return dtype_flag(dtype.dtype)  # an array stands for its own
     try:
         dtype = np.dtype(dtype)
         flag = _FLAG.get(dtype)

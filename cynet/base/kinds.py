@@ -96,6 +96,16 @@ def to_index(what, value, wanted="an int"):
     raise ArgumentTypeError(f"{what} must be {wanted}, got {shown(value)} ({type(value).__name__})")
 
 
+def is_one(value):
+    """Whether it is an int, and not several: an array of NumPy has ``__index__``, too.
+
+    >>> import numpy as np
+    >>> is_one(np.int64(3)), is_one(np.array([3, 4])), is_one((3,))
+    (True, False, False)
+    """
+    return hasattr(value, "__index__") and not getattr(value, "ndim", 0)
+
+
 def check_numbers(where, **numbers):
     """Refuse what is no whole number."""
     for name, number in numbers.items():

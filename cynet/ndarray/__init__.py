@@ -22,7 +22,7 @@ from .binary import (
     subtract,
     true_divide,
 )
-from .composed import concatenate, histogram, moveaxis, onehot_encode, split_v2
+from .composed import concatenate, histogram, moveaxis, onehot_encode, split_v2, where
 from .creation import (
     arange,
     array,

@@ -34,6 +34,7 @@ from .composed import histogram as histogram
 from .composed import moveaxis as moveaxis
 from .composed import onehot_encode as onehot_encode
 from .composed import split_v2 as split_v2
+from .composed import where as where
 from .creation import arange as arange
 from .creation import array as array
 from .creation import empty as empty
@@ -595,5 +596,3 @@ def uniform(low: float = 0.0, high: float = 1.0, shape: ShapeLike | None = None,
     """An array of uniform numbers from [low, high)."""
 def unravel_index(data: NDArray, shape: ShapeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Places along axes from row-major places: (...) gives (ndim, ...)."""
-def where(condition: NDArray, x: NDArray, y: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-    """Elements of x where the condition is nonzero, of y elsewhere."""

@@ -2,7 +2,7 @@
 
 cimport numpy as cnp
 from cpython.slice cimport PySlice_Check
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from ._arithmetic cimport NDArrayArithmetic
 from ._index_rows cimport is_basic, rows_by_number, rows_of_many, rows_of_one
@@ -20,7 +20,8 @@ import numpy as np
 
 from .._core.copy import last_of_equal
 from ..base.dtype import NUMPY, is_bfloat16
-from ..base.errors import ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown
+from ..base.errors import (
+    ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown, warn_user)
 from ..operator._base import get_operator
 from ._call import invoke
 from ._tape import record_empty
@@ -134,9 +135,41 @@ cdef int _refuse_shape(const Region* to, tuple shape) except -1:
     raise ShapeError(f"a value of shape {shape} does not broadcast to the assigned shape {target}")
 
 
-def from_host(source, int dtype, int dev_type, int dev_id, Face face=ND):
-    """A new array with the values of `source` (anything NumPy reads), as type flag `dtype`."""
+cdef bint _warned_of_rounding = False
+cdef enum:
+    EXACT_IN_FLOAT = 1 << 24  # whole numbers up to here are float32's
+
+
+cdef int _tell_rounding(cnp.ndarray host) except -1:
+    # Integers that float32, the dtype that nobody asked for, does not have: said once.
+    global _warned_of_rounding
+    cdef uint64_t outside = 0
+    cdef const int64_t* numbers
+    cdef Py_ssize_t i, n = cnp.PyArray_SIZE(host)
+    if cnp.PyArray_TYPE(host) == cnp.NPY_INT64 and cnp.PyArray_IS_C_CONTIGUOUS(host):
+        numbers = <const int64_t*>cnp.PyArray_DATA(host)
+        for i in range(n):
+            outside |= <uint64_t>(numbers[i] + EXACT_IN_FLOAT) > 2 * EXACT_IN_FLOAT
+        if not outside:
+            return 0
+    values = host[np.abs(host.astype(np.float64)) > EXACT_IN_FLOAT]
+    changed = values[values.astype(np.float32).astype(np.float64) != values.astype(np.float64)]
+    if changed.size:
+        _warned_of_rounding = True
+        warn_user(f"array: {changed.flat[0]} becomes {float(np.float32(changed.flat[0])):.1f}, as "
+                  "integers are float32 where no dtype is given; dtype='int64' (or int32, "
+                  "float64) keeps them")
+    return 0
+
+
+def from_host(source, int dtype, int dev_type, int dev_id, Face face=ND, bint default=False):
+    """A new array with the values of `source` (anything NumPy reads), as type flag `dtype`, which
+    nobody has asked for where it is the `default`."""
     cdef cnp.ndarray host = _host_array(source, dtype, "array")
+    if default and not _warned_of_rounding:
+        given = source if isinstance(source, np.ndarray) else host  # unsigned: converted by now
+        if given.dtype.kind in "iu" and given.dtype.itemsize >= 4:
+            _tell_rounding(given)
     cdef int64_t shape[MAX_NDIM]
     cdef NDArrayBase out
     cdef Region to

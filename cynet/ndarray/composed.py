@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.guard import guarded
+from ..base.kinds import is_one
 from ..operator import get_operator
 from ..operator.tensor.axes import axis_of
 from ._call import invoke, is_array
@@ -20,7 +21,9 @@ from .random import uniform
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..typing import ContextLike, ShapeLike
+    from ..typing import ContextLike, Number, ShapeLike
+
+_NUMBERS = (int, float, np.generic)
 
 
 @guarded
@@ -359,7 +362,7 @@ def split_v2(
     >>> [part.shape for part in mx.nd.split_v2(mx.nd.ones((5, 2)), (2, 3))]
     [(2, 2), (1, 2), (2, 2)]
     """
-    if hasattr(indices_or_sections, "__index__"):
+    if is_one(indices_or_sections):
         indices, sections = (), indices_or_sections
     else:
         indices, sections = (0, *indices_or_sections), 0
@@ -395,3 +398,65 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     return invoke(
         get_operator("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype, "out": out}
     )
+
+
+@guarded
+def where(
+    condition: NDArray | None = None,
+    x: NDArray | Number | None = None,
+    y: NDArray | Number | None = None,
+    out: NDArray | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> NDArray:
+    """Elements of `x` where `condition` is not zero, of `y` where it is.
+
+    Parameters
+    ----------
+    condition : NDArray
+        Of the shape of `x` and `y`, or of their first axis: it chooses rows then.
+    x, y : NDArray or number
+        What is chosen from. A number stands for an array like the other one, two numbers for
+        float32 arrays of the condition's shape.
+    out : NDArray, optional
+        Array that the result is written to.
+    name : str, optional
+        Not used; only symbols have names.
+    **kwargs
+        Not supported: each is refused by its name.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        An input is missing, or shapes differ.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> x = mx.nd.array([1, -2, 3])
+    >>> mx.nd.where(x > 0, x, 0)
+    [1. 0. 3.]
+    <NDArray 3 @cpu(0)>
+    >>> mx.nd.where(x > 0, mx.nd.array([10, 20, 30]), -1).asnumpy().tolist()
+    [10.0, -1.0, 30.0]
+    """
+    x, y = chosen_from(function_of, condition, x, y)
+    given = {} if out is None else {"out": out}
+    inputs = {"condition": condition, "x": x, "y": y}
+    found = {key: each for key, each in inputs.items() if each is not None}
+    return function_of("where")(**found, **given, **kwargs)
+
+
+def chosen_from(function_of, condition, x, y):
+    """`x` and `y` of where, numbers as arrays, or as symbols: those of `function_of`."""
+    if not isinstance(x, _NUMBERS) and not isinstance(y, _NUMBERS):
+        return x, y
+    like = next((each for each in (x, y) if not isinstance(each, _NUMBERS)), None)
+    if like is None:
+        like = function_of("Cast")(condition, dtype="float32")
+    ones = function_of("ones_like")(like)
+    return tuple(ones * each if isinstance(each, _NUMBERS) else each for each in (x, y))

@@ -64,6 +64,10 @@ def array(
     ArgumentTypeError
         When the source is nothing NumPy can make numbers of.
 
+    Notes
+    -----
+    Integers beyond 2**24 that float32 rounds are told once, where no `dtype` is given.
+
     Examples
     --------
     >>> import cynet as mx
@@ -81,7 +85,8 @@ def array(
         copy_into(source_array, out)
         note_copy(source_array, out)
         return out
-    return from_host(source_array, dtype_flag(dtype), context.device_typeid, context.device_id)
+    place = context.device_typeid, context.device_id
+    return from_host(source_array, dtype_flag(dtype), *place, default=dtype is None)
 
 
 def empty(

@@ -443,6 +443,6 @@ def _method(name, entry):
     return method
 
 
-for _name in METHODS:
+for _name in (name for name in METHODS if not hasattr(NumpyMethods, name)):
     setattr(NDArray, _name, _method(_name, get_operator(_name)))
 legacy_face.set_array_class(NDArray)

@@ -326,7 +326,27 @@ class OperatorProperty(Registered):
         return [*in_stypes], [output_type(self, in_stypes)] * len(self.list_outputs())
 
     def named_places(self, in_shapes, in_types):
-        """The places along axes that arrays name, for `checks.places.check_places`: none."""
+        """Say which places along axes arrays name; a dtype that cannot name them is refused.
+
+        Parameters
+        ----------
+        in_shapes : list of tuple of int
+            Shapes of the inputs.
+        in_types : list of str
+            Types of the inputs.
+
+        Returns
+        -------
+        sequence of Read or Written
+            Of ``operator/checks/places.py``: name of an array, its dtype, number of places.
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> take = get_operator("take").prop()
+        >>> take.named_places([(5000, 2), (3,)], ["float32", "float16"])
+        [('indices', 'float16', 5000)]
+        """
         return ()
 
     # --- what execution needs ---------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """mx.sym: Symbol, and a function for every registered operator."""
 
 from . import _internal, contrib, image, linalg, random, sparse
-from .composed import histogram
+from .composed import histogram, where
 from .creation import (
     arange,
     eye,

@@ -11,6 +11,7 @@ from . import linalg as linalg
 from . import random as random
 from . import sparse as sparse
 from .composed import histogram as histogram
+from .composed import where as where
 from .creation import arange as arange
 from .creation import eye as eye
 from .creation import full as full
@@ -571,7 +572,5 @@ def uniform(low: float = 0.0, high: float = 1.0, shape: ShapeLike | None = None,
     """An array of uniform numbers from [low, high)."""
 def unravel_index(data: Symbol | None = None, shape: ShapeLike | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Places along axes from row-major places: (...) gives (ndim, ...)."""
-def where(condition: Symbol | None = None, x: Symbol | None = None, y: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-    """Elements of x where the condition is nonzero, of y elsewhere."""
 def zeros_like(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Zeros of the input's shape and dtype."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
+from ..ndarray.composed import chosen_from
 from ..ndarray.sparse.functions import check_sparse_grad
 from .creation import _call
 from .random import uniform
@@ -14,6 +16,8 @@ from .symbol import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ..typing import Number
 
 
 @guarded
@@ -206,3 +210,44 @@ def SparseEmbedding(
     given = {"data": data, "weight": weight}
     inputs = {name: each for name, each in given.items() if each is not None}
     return _call("Embedding", sparse_grad=True, **inputs, **sizes, name=name, attr=attr, **kwargs)
+
+
+@guarded
+def where(
+    condition: Symbol | None = None,
+    x: Symbol | Number | None = None,
+    y: Symbol | Number | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **kwargs: Any,
+) -> Symbol:
+    """Elements of `x` where `condition` is not zero, of `y` where it is; see ``mx.nd.where``.
+
+    Parameters
+    ----------
+    condition : Symbol
+        Of the shape of `x` and `y`, or of their first axis: it chooses rows then.
+    x, y : Symbol or number
+        What is chosen from.
+    name : str, optional
+        Name of the node; an automatic one by default.
+    attr : dict of str, optional
+        Attributes of the node.
+    **kwargs
+        Attributes of the node whose names have two underscores at both ends.
+
+    Returns
+    -------
+    Symbol
+
+    Examples
+    --------
+    >>> x = mx.sym.Variable("x")
+    >>> kept = mx.sym.where(x > 0, x, 0)
+    >>> kept.eval(x=mx.nd.array([1, -2, 3]))[0].asnumpy()
+    array([1., 0., 3.], dtype=float32)
+    """
+    x, y = chosen_from(lambda operator: partial(_call, operator), condition, x, y)
+    inputs = {"condition": condition, "x": x, "y": y}
+    found = {key: each for key, each in inputs.items() if each is not None}
+    return _call("where", **found, name=name, attr=attr, **kwargs)

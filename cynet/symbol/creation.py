@@ -10,6 +10,7 @@ import numpy as np
 
 from ..base.errors import ArgumentTypeError
 from ..base.guard import guarded
+from ..base.kinds import is_one
 from ..operator._base import get_operator
 from ..operator.checks.shapes import check_one_shape
 from ..operator.faces import BINARY
@@ -412,7 +413,7 @@ def split_v2(
     >>> mx.sym.split_v2(mx.sym.var("x"), (1, 3)).infer_shape(x=(5, 2))[1]
     [(1, 2), (2, 2), (2, 2)]
     """
-    if hasattr(indices_or_sections, "__index__"):
+    if is_one(indices_or_sections):
         indices, sections = [], indices_or_sections
     else:
         indices, sections = [0, *indices_or_sections], 0

@@ -104,10 +104,12 @@ def _by_name(what, given, names, ctx, dtype):
 
 
 def _inputs(sym, location, aux_states, ctx, dtype):
-    return (
-        _by_name("location", location, sym.list_arguments(), ctx, dtype),
-        _by_name("aux_states", aux_states, sym.list_auxiliary_states(), ctx, dtype),
-    )
+    """Arguments, states, and the dtype of the floating ones; "asnumpy" leaves each its own."""
+    dtype = None if isinstance(dtype, str) and dtype == "asnumpy" else dtype
+    args = _by_name("location", location, sym.list_arguments(), ctx, dtype)
+    auxs = _by_name("aux_states", aux_states, sym.list_auxiliary_states(), ctx, dtype)
+    own = (each.dtype for each in args.values() if is_floating(each.dtype))
+    return args, auxs, next(own, np.float32) if dtype is None else dtype
 
 
 @guarded
@@ -141,7 +143,7 @@ def check_symbolic_forward(
     equal_nan : bool
         Whether nan equals nan.
     dtype : numpy dtype
-        Type of the arguments that have a floating type.
+        Type of the arguments that have a floating type; ``'asnumpy'`` leaves each its own.
 
     Returns
     -------
@@ -164,7 +166,7 @@ def check_symbolic_forward(
     <NDArray 2 @cpu(0)>]
     """
     ctx = ctx or default_context()
-    args, auxs = _inputs(sym, location, aux_states, ctx, dtype)
+    args, auxs, dtype = _inputs(sym, location, aux_states, ctx, dtype)
     names = sym.list_outputs()
     if isinstance(expected, dict):
         expected = [expected[name] for name in names]
@@ -217,7 +219,7 @@ def check_symbolic_backward(
     equal_nan : bool
         Whether nan equals nan.
     dtype : numpy dtype
-        Type of the arguments that have a floating type.
+        Type of the arguments that have a floating type; ``'asnumpy'`` leaves each its own.
 
     Returns
     -------
@@ -240,7 +242,7 @@ def check_symbolic_backward(
     array([2., 4.], dtype=float32)
     """
     ctx = ctx or default_context()
-    args, auxs = _inputs(sym, location, aux_states, ctx, dtype)
+    args, auxs, dtype = _inputs(sym, location, aux_states, ctx, dtype)
     names = sym.list_arguments()
     if not isinstance(expected, dict):
         expected = dict(zip(names, expected))
@@ -399,7 +401,7 @@ def check_numeric_gradient(
     >>> mx.test_utils.check_numeric_gradient(net, point, dtype="float64")
     """
     ctx = ctx or default_context()
-    args, auxs = _inputs(sym, location, aux_states, ctx, dtype)
+    args, auxs, dtype = _inputs(sym, location, aux_states, ctx, dtype)
     eps = _EPS[name_of(dtype)] if numeric_eps is None else numeric_eps
     atol = get_atol(atol, dtype)
     rtol = get_rtol(rtol, dtype)

@@ -29,6 +29,7 @@ from ...ndarray import NDArray
 from ...random import set_shuffle_state, shuffle_state
 from ..errors import MismatchError
 from .batchify import default_batchify_fn, default_mp_batchify_fn
+from .dataset import by_position
 from .fetch import draws_nothing, fetch
 from .pool_iter import _MultiWorkerIter as _MultiWorkerIter
 from .pool_iter import _thread_worker_fn as _thread_worker_fn
@@ -149,7 +150,7 @@ class DataLoader(Told):
             )
         if batchify_fn is not None and not callable(batchify_fn):
             raise ArgumentTypeError(f"batchify_fn must be a function, got {shown(batchify_fn)}")
-        self._dataset = dataset
+        self._dataset = by_position(dataset)
         self._batch_sampler = batch_sampler
         self._batchify_fn = default_batchify_fn if batchify_fn is None else batchify_fn
         self._num_workers = max(0, num_workers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -200,6 +201,11 @@ class Dataset:
         return self.transform(_First(fn), lazy)
 
 
+def by_position(data):
+    """`data` with ``data[i]`` its i-th sample: what pandas indexes by label as a NumPy array."""
+    return data.to_numpy() if hasattr(data, "iloc") and hasattr(data, "to_numpy") else data
+
+
 @guarded(but=("__getitem__", "__len__"))
 class SimpleDataset(Dataset):
     """A list, or anything with a length and indices, as a dataset.
@@ -207,7 +213,7 @@ class SimpleDataset(Dataset):
     Parameters
     ----------
     data : sequence
-        The samples.
+        The samples; those of pandas are taken by position.
 
     Examples
     --------
@@ -216,7 +222,7 @@ class SimpleDataset(Dataset):
     """
 
     def __init__(self, data: Sequence[Any]) -> None:
-        self._data = data
+        self._data = by_position(data)
 
     def __len__(self) -> int:
         return len(self._data)
@@ -263,6 +269,11 @@ class ArrayDataset(Dataset):
             if len(each) != self._length:
                 raise MismatchError(
                     f"ArrayDataset: array {i} has {len(each)} samples, array 0 has {self._length}"
+                )
+            if isinstance(each, Mapping):
+                raise ArgumentTypeError(
+                    f"ArrayDataset: array {i} is a {type(each).__name__}, which has keys and no"
+                    " order of samples; expected arrays, lists or what pandas has"
                 )
             if isinstance(each, NDArray):
                 each = each.asnumpy() if each.ndim == 1 else each

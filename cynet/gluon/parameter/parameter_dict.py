@@ -12,6 +12,7 @@ from ...base.dtype import name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, shown
 from ...base.files import file_name
 from ...base.guard import guarded
+from ...base.kinds import is_one
 from ..errors import MismatchError
 from .constant import Constant
 from .parameter import UNIFORM, Parameter
@@ -164,7 +165,7 @@ class ParameterDict:
                 setattr(found, key, wanted)
                 continue
             if key == "shape" and wanted is not None:
-                wanted = (wanted,) if hasattr(wanted, "__index__") else tuple(wanted)
+                wanted = (wanted,) if is_one(wanted) else tuple(wanted)
                 if merged_shape(stored, wanted) is not None:
                     found.shape = wanted
                     continue

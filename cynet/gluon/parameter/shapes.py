@@ -2,6 +2,7 @@
 
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from ...base.guard import guarded
+from ...base.kinds import is_one
 from ...base.np_shape import is_np_shape
 
 
@@ -59,7 +60,7 @@ def merged_shape(known, given):
 def checked_shape(name, shape):
     if shape is None:
         return None
-    if hasattr(shape, "__index__"):
+    if is_one(shape):
         shape = (shape,)
     try:
         out = tuple(int(n.__index__()) for n in shape)

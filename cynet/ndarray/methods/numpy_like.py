@@ -30,6 +30,11 @@ def _axes(x, axis):
     return axes_of(axis if axis is None or isinstance(axis, (tuple, list)) else (axis,), x.ndim)
 
 
+def _put(found, out):
+    """A result, in the array that the caller gave for it."""
+    return found if out is None else found.copyto(out)
+
+
 class NumpyMethods:
     """Base of NDArray: what is called and works as in NumPy."""
 
@@ -81,7 +86,35 @@ class NumpyMethods:
 
     # --- reductions -------------------------------------------------------------------------------
     @guarded
-    def var(self, axis=None, keepdims=False, ddof=0):
+    def mean(self, axis=None, keepdims=False, exclude=False, dtype=None, out=None):
+        """Mean of the elements along axes: ``mx.nd.mean`` of this array, or NumPy's.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            Axes to reduce; all by default.
+        keepdims : bool
+            Keep the axes, with length 1.
+        exclude : bool
+            Reduce the axes that are not in `axis`.
+        dtype : str or numpy.dtype, optional
+            Type to compute in, and of the result.
+        out : NDArray, optional
+            Array that the result is written to.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.nd.array([[1, 3], [2, 6]]).mean(axis=1).asnumpy().tolist()
+        [2.0, 4.0]
+        """
+        x = self if dtype is None else self.astype(dtype)
+        given = {} if out is None else {"out": out}
+        axis = () if axis is None else axis
+        return _call("mean", x, axis=axis, keepdims=keepdims, exclude=exclude, **given)
+
+    @guarded
+    def var(self, axis=None, keepdims=False, ddof=0, dtype=None, out=None):
         """Mean squared distance from the mean.
 
         Parameters
@@ -92,6 +125,10 @@ class NumpyMethods:
             Keep the axes, with length 1.
         ddof : float
             Subtracted from the number of elements that the sum of squares is divided by.
+        dtype : str or numpy.dtype, optional
+            Type to compute in, and of the result.
+        out : NDArray, optional
+            Array that the result is written to.
 
         Returns
         -------
@@ -104,17 +141,18 @@ class NumpyMethods:
         >>> mx.nd.array([1, 2, 3, 4]).var().item()
         1.25
         """
-        x = self if np.dtype(self.dtype).kind in "fV" else self.astype("float64")
+        x = self if dtype is None else self.astype(dtype)
+        x = x if np.dtype(x.dtype).kind in "fV" else x.astype("float64")
         axes = _axes(x, axis)
         away = _call("broadcast_sub", x, _call("mean", x, axis=axes, keepdims=True))
         count = int(np.prod([x.shape[a] for a in axes], dtype=np.int64))
-        out = _call("mean", _call("square", away), axis=axes, keepdims=bool(keepdims))
-        if not ddof:
-            return out
-        return out * (count / (count - ddof) if count > ddof else float("nan"))
+        found = _call("mean", _call("square", away), axis=axes, keepdims=bool(keepdims))
+        if ddof:
+            found = found * (count / (count - ddof) if count > ddof else float("nan"))
+        return _put(found, out)
 
     @guarded
-    def std(self, axis=None, keepdims=False, ddof=0):
+    def std(self, axis=None, keepdims=False, ddof=0, dtype=None, out=None):
         """The square root of `var`, which see.
 
         Parameters
@@ -125,6 +163,10 @@ class NumpyMethods:
             Keep the axes, with length 1.
         ddof : int
             Subtracted from the number of elements that the sum of squares is divided by.
+        dtype : str or numpy.dtype, optional
+            Type to compute in, and of the result.
+        out : NDArray, optional
+            Array that the result is written to.
 
         Examples
         --------
@@ -132,10 +174,10 @@ class NumpyMethods:
         >>> mx.nd.array([[1, 3], [2, 6]]).std(axis=1).asnumpy().tolist()
         [1.0, 2.0]
         """
-        return _call("sqrt", self.var(axis, keepdims, ddof))
+        return _put(_call("sqrt", self.var(axis, keepdims, ddof, dtype)), out)
 
     @guarded
-    def any(self, axis=None, keepdims=False):
+    def any(self, axis=None, keepdims=False, out=None):
         """1 where an element along the axes is not zero, else 0, in the array's dtype.
 
         Parameters
@@ -144,6 +186,8 @@ class NumpyMethods:
             Axes to reduce; all by default.
         keepdims : bool
             Keep the axes, with length 1.
+        out : NDArray, optional
+            Array that the result is written to.
 
         Examples
         --------
@@ -151,10 +195,10 @@ class NumpyMethods:
         >>> bool((mx.nd.array([1, -2]) < 0).any())
         True
         """
-        return self._truth("max", axis, keepdims)
+        return _put(self._truth("max", axis, keepdims), out)
 
     @guarded
-    def all(self, axis=None, keepdims=False):
+    def all(self, axis=None, keepdims=False, out=None):
         """1 where no element along the axes is zero, else 0, in the array's dtype.
 
         Parameters
@@ -163,6 +207,8 @@ class NumpyMethods:
             Axes to reduce; all by default.
         keepdims : bool
             Keep the axes, with length 1.
+        out : NDArray, optional
+            Array that the result is written to.
 
         Examples
         --------
@@ -170,7 +216,7 @@ class NumpyMethods:
         >>> mx.nd.array([[1, 0], [2, 3]]).all(axis=1).asnumpy().tolist()
         [0.0, 1.0]
         """
-        return self._truth("min", axis, keepdims)
+        return _put(self._truth("min", axis, keepdims), out)
 
     def _truth(self, reduction, axis, keepdims):
         axes = _axes(self, axis)
