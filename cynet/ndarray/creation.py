@@ -325,10 +325,17 @@ def arange(
     kind = NUMPY[0 if NAMES[flag] == "bfloat16" else flag]
     # In the target's own arithmetic, as MXNet computes it.
     try:
-        values = (kind.type(start) + np.arange(count).astype(kind) * kind.type(step)).astype(kind)
+        first, by = (_wrapped(each, kind) for each in (start, step))
+        values = (first + np.arange(count).astype(kind) * by).astype(kind)
         return array(np.repeat(values, repeat) if repeat != 1 else values, ctx, NAMES[flag])
     except MemoryError:
         raise SizeError(f"arange: there is no memory for {count} x {repeat} values") from None
+
+
+def _wrapped(value, kind):
+    """A number of a NumPy dtype; of integers the low bits, as MXNet has it."""
+    whole = kind.kind in "iu" and (isinstance(value, int) or float(value).is_integer())
+    return np.asarray(int(value) if whole else value).astype(kind)
 
 
 def _fits(value, flag):

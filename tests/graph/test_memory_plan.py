@@ -2,6 +2,7 @@
 found."""
 
 import time
+from copy import copy
 
 import numpy as np
 import pytest
@@ -159,3 +160,21 @@ def test_what_backward_reads_is_not_in_the_array_of_an_output(rng):
     np.testing.assert_allclose(
         executor.grad_dict["x"].asnumpy(), 1 - np.tanh(x) ** 2, rtol=1e-5, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("null", ["lhs", "rhs"])
+def test_a_gradient_that_nobody_wants_is_not_written(null):
+    """Of a step with two gradients the one whose request is null has no place among those."""
+    net = mx.sym.broadcast_mul(mx.sym.var("lhs"), mx.sym.var("rhs"))
+    req = {"lhs": "write", "rhs": "write", null: "null"}
+    executor = net.simple_bind(mx.cpu(), grad_req=req, lhs=(4, 3), rhs=(4, 3))
+    backward = [s for s in executor._graph.steps if s.direction == "backward"]
+    (places,) = [[i for i, _ in s.written()] for s in backward if len(s.in_data) == 2]
+    assert places == [0 if null == "rhs" else 1]
+    (step,) = [s for s in backward if len(s.in_data) == 2]
+    made = copy(step)
+    made.req, made.in_grad = [0, 0], [step.in_data[0], step.in_data[1]]
+    assert made.written() == []
+    made.req = [0, 3]
+    assert made.written() == [(1, step.in_data[1])]
+    assert step.in_data[1] in made.read()

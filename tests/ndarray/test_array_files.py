@@ -141,3 +141,13 @@ def test_an_array_that_is_there_twice(tmp_path):
             archive.writestr(name, file.getvalue())
     with pytest.raises(mx.errors.FormatError, match="array 'a' is there twice"):
         mx.nd.load(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize("name", ["X.NPZ", "x.Npz", "X.SAFETENSORS", "x.y.SafeTensors"])
+def test_endings_in_any_case(tmp_path, name):
+    path = tmp_path / name
+    mx.nd.save(path, {"a": mx.nd.array([1, 2])})
+    form = "npz" if "np" in name.lower() else "safetensors"
+    theirs = dict(np.load(path)) if form == "npz" else safetensors.load_file(path)
+    assert theirs["a"].tolist() == [1, 2]
+    assert mx.nd.load(path)["a"].asnumpy().tolist() == [1, 2]

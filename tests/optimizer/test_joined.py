@@ -11,6 +11,7 @@ from cynet.optimizer._joined import KERNEL_ARGS_BYTES, JoinedUpdate
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, ShapeError
+from cynet.kernels.parallel import set_num_threads
 from cynet.operator.cuda.update import Numbers
 
 
@@ -283,3 +284,19 @@ def test_threads_share_all_weights(rule, states, threads, rng):
 def test_gpus_are_given_what_their_kernel_takes():
     """`Numbers` is what the tests of update.cu hand to it."""
     assert ctypes.sizeof(Numbers) == KERNEL_ARGS_BYTES
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_weight_that_is_anothers_gradient(threads):
+    """The second step reads what the first has written, whatever threads there are."""
+    n = 1 << 18
+    first, second, gradient = mx.nd.ones(n), mx.nd.ones(n), mx.nd.full(n, 2.0)
+    before = set_num_threads(threads, beyond_cores=True)
+    try:
+        update = JoinedUpdate("sgd", [first, second], [gradient, first], [None] * 2)
+        for wanted in ([0.0, 1.0], [-1.0, 2.0]):
+            update([0.5, 1.0], [0.0, 0.0], 1.0, -1.0, [(), ()])
+            for array, value in zip((first, second), wanted):
+                np.testing.assert_array_equal(array.asnumpy(), value)
+    finally:
+        set_num_threads(before)

@@ -7,7 +7,7 @@ brought into bounds by `mode`, or refused.
 
 from math import prod
 
-from ...base.errors import ArgumentError, ShapeError
+from ...base.errors import ArgumentError, BoundsError, ShapeError
 from .._base import register_operator
 from ..checks.outside import told_outside
 from ..checks.places import Read
@@ -50,7 +50,7 @@ class IndexedProperty(KernelProperty):
         index, n = (min(int(value), 2**63 - 1) for value in values[:2])
         where = f"operator {self.op_name}: index {index} is out of bounds for"
         if len(values) > 2:
-            return ArgumentError(f"{where} axis {int(values[2])} of length {n}")
+            return BoundsError(f"{where} axis {int(values[2])} of length {n}")
         return ArgumentError(f"{where} an axis of length {n}; there are 0 to {n - 1}")
 
     def parts(self, data, axis):
