@@ -45,7 +45,9 @@ if TYPE_CHECKING:  # imported when it is first used: see libinfo.py
     from . import image as img
     from . import visualization
     from . import visualization as viz
-    from . import serving
+    from . import numpy, numpy_extension, serving
+    from . import numpy as np
+    from . import numpy_extension as npx
     from .gluon.block import compile as compile
     from .serving import Predictor as Predictor
     from .util import is_np_shape as is_np_shape

@@ -38,8 +38,11 @@ for _each in ("autograd", "horovod", "io", "onnx", "quantization", "tensorboard"
 _LATER["contrib.quant"] = "contrib.quantization"
 _LATER["compile"] = "gluon.block:compile"
 _LATER["serving"] = "serving"
+for _each in ("", "ndarray.", "symbol."):
+    _LATER |= {f"{_each}np": "numpy", f"{_each}npx": "numpy_extension"}
+_LATER |= {"numpy": "numpy", "numpy_extension": "numpy_extension"}
 _LATER["Predictor"] = "serving:Predictor"
-for _each in ("is_np_shape", "np_shape", "set_np_shape", "use_np_shape"):
+for _each in ("is_np_shape", "np_shape", "set_np_shape", "use_np_shape", "use_np", "is_np_array"):
     _LATER[_each] = f"util:{_each}"
 for _each in FAMILIES:
     _LATER[f"operator.{_each}"] = f"operator.{_each}"
@@ -56,8 +59,7 @@ _SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them
 # What to use in place of what is missing; the rest has nothing that does the same.
 _NP = "use mx.nd, and Gluon with NDArrays"
 _INSTEAD = {
-    **dict.fromkeys(("np", "npx", "numpy", "numpy_extension", "as_np_ndarray", "np_symbol"), _NP),
-    **dict.fromkeys(("use_np", "use_np_array", "np_array", "is_np_array"), _NP),
+    **dict.fromkeys(("np_symbol",), _NP),
     "notebook": "History of mx.callback keeps the figures of a training; plot them",
     "quantized_rnn": "use RNN, in float32, of (data - data_shift) / data_scale",
     "library": "operators in Cython or CUDA are compiled modules: import them",

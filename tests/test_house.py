@@ -26,7 +26,7 @@ FLOORS = {
     1: "_engine engine _storage storage",
     2: "_resource storage.testing kernels cuda",
     3: "_ndarray _core operator",
-    4: "ndarray numpy symbol attribute name",
+    4: "ndarray numpy numpy_extension symbol attribute name",
     5: "graph _executor executor autograd",
     6: "random initializer optimizer lr_scheduler metric io recordio image distributed kvstore "
     "callback monitor profiler visualization rtc test_utils log misc rnn",
@@ -54,6 +54,8 @@ LAZY = {
     ("cynet.operator.custom.legacy", "cynet.symbol.register"),
     ("cynet.ndarray.functions", "cynet.gluon.block.traced"),
     ("cynet.ndarray.ndarray", "cynet.autograd.heads"),
+    ("cynet.numpy._call", "cynet.gluon.block.traced"),
+    ("cynet.numpy.multiarray", "cynet.gluon.block.traced_numpy"),
     ("cynet.rtc.rtc", "cynet_cuda_cpu"),
     ("cynet.rtc.rtc", "cynet_cuda_cpu.module"),
     ("cynet.symbol.inference", "cynet.graph.infer"),
@@ -106,7 +108,7 @@ MXNET = {
 }  # fmt: skip
 # those of cynet's own
 FOLDERS = {"_core", "cuda", "distributed", "graph", "kernels", "launch", "serving", "storage"}
-FOLDERS |= {"tools", "numpy"}
+FOLDERS |= {"tools", "numpy", "numpy_extension"}
 
 
 def concepts():

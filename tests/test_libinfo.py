@@ -32,7 +32,6 @@ def test_missing_names(path):
         (lambda: mx.tvmop, "mx.tvmop is a name of MXNet 1.9.1 .*python -m cynet --missing"),
         (lambda: mx.nd.contrib.dgl_subgraph, "mx.nd.contrib.dgl_subgraph is a name of MXNet"),
         (lambda: mx.sym.contrib.quantized_rnn, "quantized_rnn is a name of MXNet .*use RNN, in"),
-        (lambda: mx.nd.ones(1).as_np_ndarray(), "mx.nd.NDArray.as_np_ndarray is a name of MXNet"),
         (lambda: mx.nd.FullyConected, "mx.nd has no attribute 'FullyConected'; did you mean Fully"),
         (lambda: mx.sym.FullyConected, "mx.sym has no attribute .*did you mean FullyConnected"),
         (lambda: mx.metric.Acuracy, "mx.metric has no attribute 'Acuracy'; did you mean Accuracy"),

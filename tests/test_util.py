@@ -2,6 +2,7 @@
 
 import ctypes
 import logging
+import threading
 
 import pytest
 
@@ -24,13 +25,38 @@ def test_numpy_semantics_are_off():
     with mx.util.np_shape(False), mx.util.np_array(False):
         assert mx.util.set_np_shape(False) is False
     mx.util.reset_np()
-    for refused in (
-        lambda: mx.util.np_array(),
-        lambda: mx.util.set_np(),
-        lambda: mx.util.use_np(int),
-    ):
-        with pytest.raises(mx.MXNetError, match="needs mx.np"):
-            refused()
+    with pytest.raises(ValueError, match="Shape semantics is required"):
+        mx.util.set_np(shape=False, array=True)
+
+
+def test_switches_are_of_the_thread_and_of_scopes():
+    def state():
+        return mx.util.is_np_shape(), mx.util.is_np_array()
+
+    @mx.util.use_np
+    class Both:
+        def method(self):
+            return state()
+
+        @property
+        def seen(self):
+            return state()
+
+    with mx.util.np_array(True):
+        assert state() == (False, True)
+    assert mx.util.use_np(state)() == Both().method() == Both().seen == (True, True)
+    mx.util.set_np()
+    try:
+        seen = []
+        thread = threading.Thread(target=lambda: seen.append(state()))
+        thread.start()
+        thread.join()
+        assert state() == (True, True) and seen == [(False, False)]
+    finally:
+        mx.util.reset_np()
+    assert state() == (False, False)
+    with pytest.raises(TypeError, match="decorates a function or a class"):
+        mx.util.use_np(3)
 
 
 def test_log(tmp_path):

@@ -1,4 +1,5 @@
-"""The switch of shapes: whether 0 is a size and -1 unknown, of each thread.
+"""The switches of NumPy's semantics, of each thread: whether 0 is a size and -1 unknown, and
+whether parameters, batches and losses are arrays of mx.np.
 
 Without it 0 and -1 are unknown sizes in what is declared of symbols, () is an unknown shape, and an
 index that leaves no axis gives an array of shape (1,). Arrays that exist may have no elements or no
@@ -9,7 +10,7 @@ import threading
 
 
 class _State(threading.local):
-    on = False
+    on = arrays = False
 
 
 _state = _State()
@@ -38,4 +39,15 @@ def switch(on, everywhere=False):
     before, _state.on = is_np_shape(), on
     if everywhere or not on:
         _everywhere = on
+    return before
+
+
+def np_arrays():
+    """Whether parameters, batches and losses of this thread are arrays of mx.np."""
+    return _state.arrays
+
+
+def switch_arrays(on):
+    """Set that switch of this thread; what it was."""
+    before, _state.arrays = _state.arrays, on
     return before

@@ -10,6 +10,7 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, FileError, shown, warn_user
 from ..base.files import file_name, opened, write_atomically
 from ..base.guard import guarded
+from ..base.np_shape import np_arrays
 from ..io.fetch import fetched
 from ..operator.parameters import MOST_ARRAYS
 from ..optimizer.clipping import clip_global_norm
@@ -127,6 +128,8 @@ def split_and_load(
     contexts = context_list(ctx_list)
     if not isinstance(data, nd.NDArray):
         data = nd.array(data, ctx=contexts[0])
+    if np_arrays():
+        data = data.as_np_ndarray()
     if len(contexts) == 1:
         return [data.as_in_context(contexts[0])]
     parts = split_data(data, len(contexts), batch_axis, even_split)

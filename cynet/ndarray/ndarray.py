@@ -288,6 +288,22 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         """
         return self
 
+    def as_np_ndarray(self):
+        """The same memory, and gradient, as an array of ``mx.np``.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.nd.array([1, 2])
+        >>> y = x.as_np_ndarray()
+        >>> y += 1
+        >>> x.asnumpy().tolist(), (y > 2).dtype
+        ([2.0, 3.0], dtype('bool'))
+        """
+        from ..numpy.multiarray import as_np_ndarray
+
+        return as_np_ndarray(self)
+
     # --- gradients --------------------------------------------------------------------------------
     def attach_grad(self, grad_req="write", stype=None):
         """Give the array a gradient, zeros at first, which `backward` computes; what the array was

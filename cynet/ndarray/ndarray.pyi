@@ -106,6 +106,8 @@ class NDArray:
     @overload
     def tostype(self, stype: str) -> NDArray:
         """The array in another storage type; itself when it has that."""
+    def as_np_ndarray(self) -> Any:
+        """The same memory, and gradient, as an array of ``mx.np``."""
     def as_nd_ndarray(self) -> NDArray:
         """The array itself."""
     def attach_grad(self, grad_req: str = ..., stype: str | None = ...) -> None: ...

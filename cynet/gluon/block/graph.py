@@ -16,7 +16,7 @@ from ..errors import StateError
 from ..tracing import tracing
 from .children import has_own_forward
 from .structure import flatten, regroup
-from .traced import Trace, Traced
+from .traced import Trace, kind_for
 
 
 class Graph(NamedTuple):
@@ -72,8 +72,9 @@ def trace_block(block, args, kwargs):
         {name: each.dtype for name, each in zip(names, arrays)},
         params.values(),
         arrays[0].context if arrays else None,
+        kind_for(arrays),
     )
-    given, _ = regroup([Traced(sym.var(name).entries) for name in names], form)
+    given, _ = regroup([trace.kind(sym.var(name).entries) for name in names], form)
     with tracing(trace), block.name_scope():
         # a user's forward in front of hybrid_forward has run, or is running, with the arrays
         run = block._own_forward if has_own_forward(block) else block.forward

@@ -38,10 +38,13 @@ class Trace:
     params : sequence of Parameter
     context : Context, optional
         Of the call that is traced.
+    kind : type, optional
+        Class of the symbols, `Traced` or a subclass.
     """
 
-    def __init__(self, shapes, types, params=(), context=None):
+    def __init__(self, shapes, types, params=(), context=None, kind=None):
         self.context = context
+        self.kind = kind or Traced  # of the symbols
         self.asked = False  # whether the Block has looked at a shape
         self.constants = {}  # name -> NDArray
         self.shapes = dict(shapes)
@@ -64,7 +67,7 @@ class Trace:
         if param.name not in self.types:  # of a Block that is no child
             self.shapes[param.name] = param.shape
             self.types[param.name] = name_of(param.dtype)
-        return Traced(param.var().entries)
+        return self.kind(param.var().entries)
 
     def data_of(self, param):
         """The symbol of a parameter's array, in a `forward` that asks for it."""
@@ -84,7 +87,7 @@ class Trace:
                 self.constants[name] = array
                 self.shapes[name], self.types[name] = array.shape, name_of(array.dtype)
                 symbol = sym.var(name, shape=array.shape, dtype=array.dtype)
-            found = self._by_array[id(array)] = Traced(symbol.entries), array
+            found = self._by_array[id(array)] = self.kind(symbol.entries), array
         return found[0]
 
     def shape(self, symbol):
@@ -133,6 +136,15 @@ class Trace:
             for source, value in zip(node.inputs, ins):
                 if source[0].op is None and value is not None:
                     known[source] = value
+
+
+def kind_for(arrays):
+    """The class of the symbols that stand for arrays: what their class names, else `Traced`."""
+    for each in arrays:
+        chosen = getattr(type(each), "stands_for", None)
+        if chosen is not None:
+            return chosen()
+    return Traced
 
 
 def _as_traced(value):
@@ -200,7 +212,8 @@ class Traced(NumpyMethods, Symbol):
 
     def placeholder(self, name, row):
         """See ``Symbol.placeholder``; the trace learns shape and dtype."""
-        made, trace = Traced(Symbol.placeholder(self, name, row).entries), active()
+        trace = active()
+        made = trace.kind(Symbol.placeholder(self, name, row).entries)
         try:
             shape = trace.shape(self)
         except UntraceableError:
@@ -353,7 +366,8 @@ _NUMBERS = (int, float, np.generic)
 
 
 def _called(operator, *args, **kwargs):
-    return Traced(function_of(operator, get_operator(operator))(*args, **kwargs).entries)
+    made = function_of(operator, get_operator(operator))(*args, **kwargs)
+    return active().kind(made.entries)
 
 
 def call_binary(row, lhs, rhs):
@@ -423,7 +437,7 @@ def call_on_symbols(entry, name, args, kwargs):
     kwargs = {k: _as_traced(v) for k, v in kwargs.items() if k not in ("out", "ctx")}
     args = [_as_traced(each) for each in args]
     made = function_of(name, entry)(*args, **kwargs)
-    return Traced(made.entries) if type(made) is Symbol else made
+    return active().kind(made.entries) if type(made) is Symbol else made
 
 
 def control_flow(name, *args):

@@ -21,6 +21,7 @@ from ...base.errors import (
 )
 from ...base.guard import guarded
 from ...base.kinds import to_index
+from ...base.np_shape import np_arrays
 from ...base.numpy_state import numpy_state, set_numpy_state
 from ...base.told import Told
 from ...context import Context, cpu_pinned
@@ -396,7 +397,7 @@ class _Epoch:
                 raise in_loop(error, f"{describe_error(error)} (DataLoader)") from error
         if batch is _END:
             raise StopIteration
-        return batch
+        return _of_numpy(batch) if np_arrays() else batch
 
     def _next(self):
         if self.over:
@@ -468,6 +469,15 @@ def _size_of(loader):
     """The size of batches where it is known, else without limit."""
     known = type(loader._batch_sampler) is BatchSampler
     return loader._batch_sampler._batch_size if known else float("inf")
+
+
+def _of_numpy(batch):
+    """A batch with arrays of mx.np."""
+    if isinstance(batch, (list, tuple)):
+        return type(batch)(map(_of_numpy, batch))
+    if isinstance(batch, dict):
+        return {name: _of_numpy(each) for name, each in batch.items()}
+    return batch.as_np_ndarray() if isinstance(batch, NDArray) else batch
 
 
 def _on(batch, context):

@@ -16,7 +16,7 @@ from ..._core.sparse_kind import dense_of
 from ...base.dtype import dtype_flag, name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
 from ...base.guard import guarded
-from ...base.np_shape import is_np_shape
+from ...base.np_shape import is_np_shape, np_arrays
 from ...base.overrides import overridden
 from ...context import cpu
 from ...ndarray._fill import untouched_zeros
@@ -309,6 +309,8 @@ class Parameter(HeldArrays, RowSparseData):
         self._data = [
             data if mine and ctx == data.context else data.copyto(ctx) for ctx in self._ctx_list
         ]
+        if np_arrays():
+            self._data = [each.as_np_ndarray() for each in self._data]
         changed()  # now, since other threads look at it only once after a change
         self._init_grad()
 

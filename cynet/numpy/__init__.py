@@ -1,0 +1,12 @@
+"""mx.np: arrays and functions with NumPy's semantics."""
+
+from . import linalg, random
+from .host import *  # noqa: F403
+from .elementwise import *  # noqa: F403
+from .creation import *  # noqa: F403
+from .reductions import *  # noqa: F403
+from .shapes import *  # noqa: F403
+from .products import *  # noqa: F403
+from .selection import *  # noqa: F403
+from .constants import *  # noqa: F403
+from .multiarray import ndarray

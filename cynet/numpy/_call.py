@@ -1,0 +1,112 @@
+"""Calls of operators under mx.np: with arrays, and with symbols while a Block is traced."""
+
+import numpy as onp
+
+from .._core.face import Face
+from ..base.dtype import dtype_flag
+from ..base.errors import ArgumentTypeError, shown
+from ..base.tracing import state
+from ..context import current_context
+from ..ndarray._call import invoke
+from ..ndarray._indexing import from_host
+from ..ndarray.ndarray import NDArray
+from ..operator._base import get_operator
+
+NP = Face("mx.np")
+NUMBERS = (bool, int, float, onp.generic)
+
+
+def is_traced(value):
+    """Whether it stands for an array in a graph that is being made."""
+    return state.trace is not None and hasattr(value, "entries")
+
+
+def is_np(value):
+    """Whether it is an array of mx.np, or stands for one in a graph that is being made."""
+    return (isinstance(value, NDArray) and value._face is NP) or is_traced(value)
+
+
+def call(operator, *arrays, out=None, **params):
+    """Operator `operator` of arrays of mx.np, which gives such arrays.
+
+    Parameters
+    ----------
+    operator : str
+    *arrays : mx.np.ndarray
+    out : mx.np.ndarray, optional
+        The array to write.
+    **params
+        Of the operator.
+    """
+    entry = get_operator(operator)
+    if state.trace is not None and any(is_traced(each) for each in arrays):
+        from ..gluon.block.traced import call_on_symbols
+
+        if out is not None:
+            params["out"] = out
+        return call_on_symbols(entry, operator, arrays, params)
+    if out is not None:
+        params["out"] = one_of(out)
+    return invoke(entry, arrays, params, NP)
+
+
+class _Operators:
+    """The operators as functions of arrays of mx.np, by name: ``ops.dot(a, b)``."""
+
+    def __getattr__(self, name):
+        def function(*arrays, **params):
+            return call(name, *arrays, **params)
+
+        vars(self)[name] = function
+        return function
+
+
+ops = _Operators()
+
+
+def one_of(out):
+    """`out`, or the only item of a tuple."""
+    return out[0] if isinstance(out, tuple) and len(out) == 1 else out
+
+
+def array_of(value, where, dtype=None):
+    """An operand as an array of mx.np; what NumPy makes arrays of becomes one.
+
+    Raises
+    ------
+    ArgumentTypeError
+        It is an array of mx.nd.
+    """
+    if is_np(value):
+        return value
+    if isinstance(value, NDArray):
+        raise ArgumentTypeError(
+            f"mx.np.{where} takes arrays of mx.np, got one of {value._face.name}: as_np_ndarray() "
+            "makes one of it, of the same memory"
+        )
+    return made(value, dtype, None, where)
+
+
+def made(value, dtype, ctx, where):
+    """A new array of mx.np with the values of what NumPy makes arrays of.
+
+    Numbers and lists of them are float32 where no `dtype` is given, bools stay bools.
+    """
+    try:
+        host = onp.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(f"mx.np.{where}: {shown(value)} is no array ({error})") from None
+    if dtype is None and not isinstance(value, (onp.ndarray, onp.generic)):
+        dtype = "bool" if host.dtype == bool and host.size else "float32"
+    flag = dtype_flag(host.dtype if dtype is None else dtype)
+    context = current_context() if ctx is None else ctx
+    return from_host(host, flag, context.device_typeid, context.device_id, NP)
+
+
+def finished(value, out):
+    """`value`, or `out` with its values where one was given."""
+    out = one_of(out)
+    if out is None:
+        return value
+    out[...] = value
+    return out

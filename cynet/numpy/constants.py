@@ -1,0 +1,82 @@
+"""Constants and dtypes of mx.np, and what asks about arrays without computing."""
+
+import numpy as onp
+
+from ..operator.numpy.promotion import promoted
+
+pi, e, euler_gamma, inf, nan = onp.pi, onp.e, onp.euler_gamma, onp.inf, onp.nan
+NAN = NaN = nan
+PINF, NINF, PZERO, NZERO = inf, -inf, 0.0, -0.0
+newaxis = None
+float16, float32, float64 = onp.float16, onp.float32, onp.float64
+uint8, int8, int32, int64 = onp.uint8, onp.int8, onp.int32, onp.int64
+bool_ = onp.bool_
+bool = onp.bool_
+dtype, finfo, iinfo = onp.dtype, onp.finfo, onp.iinfo
+set_printoptions = onp.set_printoptions
+broadcast_shapes = onp.broadcast_shapes
+
+
+def shape(a):
+    """The shape of an array."""
+    return a.shape if hasattr(a, "shape") else onp.shape(a)
+
+
+def ndim(a):
+    """The number of axes."""
+    return len(shape(a))
+
+
+def size(a, axis=None):
+    """The number of elements, or of those along an axis."""
+    sizes = shape(a)
+    return int(onp.prod(sizes)) if axis is None else sizes[axis]
+
+
+def result_type(*arrays_and_dtypes):
+    """The dtype of arithmetic on arrays and dtypes."""
+    found = None
+    for each in arrays_and_dtypes:
+        name = onp.dtype(getattr(each, "dtype", each)).name
+        found = name if found is None else promoted(found, name)
+    return onp.dtype(found)
+
+
+def can_cast(from_, to, casting="safe"):
+    """Whether a dtype, or an array's, may become another one."""
+    return onp.can_cast(onp.dtype(getattr(from_, "dtype", from_)), to, casting)
+
+
+__all__ = [
+    "NAN",
+    "NINF",
+    "NZERO",
+    "PINF",
+    "PZERO",
+    "NaN",
+    "bool",
+    "bool_",
+    "broadcast_shapes",
+    "can_cast",
+    "dtype",
+    "e",
+    "euler_gamma",
+    "finfo",
+    "float16",
+    "float32",
+    "float64",
+    "iinfo",
+    "inf",
+    "int8",
+    "int32",
+    "int64",
+    "nan",
+    "ndim",
+    "newaxis",
+    "pi",
+    "result_type",
+    "set_printoptions",
+    "shape",
+    "size",
+    "uint8",
+]

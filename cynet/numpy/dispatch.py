@@ -1,0 +1,90 @@
+"""What NumPy's own functions do with arrays of mx.np: those of mx.np of the same name."""
+
+import numpy as onp
+
+from ..base.errors import ArgumentTypeError
+from ..ndarray._tape import follows
+from ..ndarray.ndarray import NDArray
+from ._call import array_of, made
+
+_UFUNC_NAMES = {"divide": "true_divide", "remainder": "mod", "invert": "bitwise_not"}
+_REDUCED = {
+    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
+    "logical_or": "any",
+}  # fmt: skip
+
+
+def _named(name):
+    from .. import numpy as face
+
+    for part in name.split("."):
+        face = getattr(face, part, None)
+    return face
+
+
+def ufunc_of(ufunc, method, inputs, out, kwargs):
+    """What ``ufunc.method(*inputs)`` gives."""
+    name = ufunc.__name__
+    if out is not None:
+        (kwargs["out"],) = out
+    if method == "__call__":
+        function = _named(_UFUNC_NAMES.get(name, name))
+        if function is not None and ufunc.nout == 1:
+            return function(*map(_taken, inputs), **kwargs)
+        return on_host(ufunc, inputs, kwargs)
+    if method == "reduce" and name in _REDUCED:
+        kwargs.setdefault("axis", 0)
+        return _named(_REDUCED[name])(*inputs, **kwargs)
+    if method == "accumulate" and name == "add":
+        kwargs.setdefault("axis", 0)
+        return _named("cumsum")(*inputs, **kwargs)
+    if method == "outer" and ufunc.nin == 2 and not kwargs:
+        a, b = (array_of(each, name) for each in inputs)
+        return ufunc_of(ufunc, "__call__", (a.reshape(a.shape + (1,) * b.ndim), b), None, {})
+    return on_host(getattr(ufunc, method), inputs, kwargs)
+
+
+def _taken(value):
+    return made(value, value.dtype, None, "array") if isinstance(value, onp.ndarray) else value
+
+
+def function_of(function, args, kwargs):
+    """What ``numpy.function(*args)`` gives."""
+    module = function.__module__.removeprefix("numpy").lstrip(".")
+    own = _named(f"{module}.{function.__name__}" if module in ("linalg", "fft") else
+                 function.__name__)  # fmt: skip
+    if callable(own) and module in ("", "linalg", "fft"):
+        return own(*args, **kwargs)
+    return on_host(function, args, kwargs)
+
+
+def on_host(function, args, kwargs):
+    """A function of NumPy on the values, and its results as arrays of mx.np.
+
+    Raises
+    ------
+    ArgumentTypeError
+        The thread records and an array belongs to the graph: no gradient would flow.
+    """
+
+    def given(value):
+        if isinstance(value, NDArray):
+            if follows(value):
+                raise ArgumentTypeError(
+                    f"mx.np: {function.__name__} is computed by NumPy, and no gradient flows "
+                    "through it: call it outside of record()"
+                )
+            return value.asnumpy()
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(given, value))
+        return value
+
+    return _back(function(*map(given, args), **{k: given(v) for k, v in kwargs.items()}))
+
+
+def _back(value):
+    if isinstance(value, (onp.ndarray, onp.generic)) and value.dtype.kind in "fiub":
+        return made(value, value.dtype, None, "array")
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)(map(_back, value))
+    return value

@@ -1,0 +1,121 @@
+"""Elementwise functions of mx.np: one row each of operator/numpy/rows.py."""
+
+import numpy as onp
+
+from ..base.errors import ArgumentTypeError, NotFoundError, shown
+from ..ndarray._arithmetic import UNARY, Slot, set_operators
+from ..operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, operators_of
+from ._call import NP, NUMBERS, array_of, call, finished, is_traced, one_of
+
+_SIGNS = {
+    "add": "+", "subtract": "-", "multiply": "*", "true_divide": "/", "mod": "%", "power": "**",
+    "equal": "==", "not_equal": "!=", "greater": ">", "greater_equal": ">=", "less": "<",
+    "less_equal": "<=", "floor_divide": "//", "bitwise_and": "&", "bitwise_or": "|",
+    "bitwise_xor": "^", "bitwise_left_shift": "<<", "bitwise_right_shift": ">>",
+}  # fmt: skip
+# How mx.nd calls what Python's operators call, where NumPy has another word.
+_SLOT_NAMES = {
+    "true_divide": "divide", "mod": "modulo", "less": "lesser", "less_equal": "lesser_equal",
+    "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
+}  # fmt: skip
+
+SLOTS = {n: Slot(NP, _SIGNS.get(n, n), *operators_of(n)) for n, *_ in BINARIES}
+set_operators(
+    NP,
+    {_SLOT_NAMES.get(name, name): slot for name, slot in SLOTS.items()},
+    dict(zip(UNARY, UNARY)),
+)
+
+
+def _checked(name, where, dtype, casting, order, subok):
+    if where is not True:
+        raise ArgumentTypeError(f"mx.np.{name}: 'where' is True alone; use where() on the result")
+    if dtype is not None:
+        raise ArgumentTypeError(f"mx.np.{name}: 'dtype' is not taken; use astype() on the result")
+
+
+def _binary(name):
+    slot, operators, host = SLOTS[name], operators_of(name), getattr(onp, name)
+
+    def function(
+        x1, x2, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True
+    ):
+        if where is not True or dtype is not None:
+            _checked(name, where, dtype, casting, order, subok)
+        if is_traced(x1) or is_traced(x2):
+            return traced_binary(operators, x1, x2, out)
+        if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
+            return host(x1, x2)
+        if not isinstance(x1, NUMBERS) or isinstance(x1, (bool, onp.bool_)):
+            x1 = array_of(x1, name)
+        if not isinstance(x2, NUMBERS) or isinstance(x2, (bool, onp.bool_)):
+            x2 = array_of(x2, name)
+        if out is None:
+            return slot.call(x1, x2)
+        out = one_of(out)
+        if isinstance(x1, NUMBERS):
+            x1 = array_of(x1, name, x2.dtype)
+        return slot.call(x1, x2, out)
+
+    return _named(function, name, host)
+
+
+def traced_binary(operators, lhs, rhs, out=None):
+    """A function of two operands of which one is traced."""
+    if isinstance(rhs, NUMBERS):
+        return call(operators[2], lhs, scalar=rhs, is_int=_whole(rhs), out=out)
+    if isinstance(lhs, NUMBERS):
+        return call(operators[3], rhs, scalar=lhs, is_int=_whole(lhs), out=out)
+    return call(operators[0], array_of(lhs, "add"), array_of(rhs, "add"), out=out)
+
+
+def _whole(number):
+    return not isinstance(number, (float, onp.floating))
+
+
+_BOOLS_STAY = ("absolute", "square", "floor", "ceil", "trunc", "fix")
+
+
+def _unary(name, operator):
+    host = getattr(onp, name, None)
+
+    def function(x, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True):
+        if where is not True or dtype is not None:
+            _checked(name, where, dtype, casting, order, subok)
+        if isinstance(x, NUMBERS) and host is not None:
+            return host(x)
+        x = array_of(x, name)
+        if name in _BOOLS_STAY and onp.dtype(x.dtype).kind == "b":
+            return finished(x.copy(), out)
+        return call(operator, x, out=out)
+
+    return _named(function, name, host)
+
+
+def _named(function, name, host):
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "cynet.numpy"
+    function.__doc__ = f"``numpy.{name}`` of arrays, element by element; they broadcast."
+    return function
+
+
+FUNCTIONS = {name: _binary(name) for name, *_ in BINARIES}
+FUNCTIONS |= {name: _unary(name, operator) for name, (operator, _) in UNARIES.items()}
+EXTENSION_FUNCTIONS = {n: _unary(n, operator) for n, (operator, _) in EXTENSIONS.items()}
+_ALIASES = {
+    "divide": "true_divide", "remainder": "mod", "abs": "absolute", "pow": "power",
+    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
+    "atanh": "arctanh", "rad2deg": "degrees", "deg2rad": "radians",
+    "fabs": "absolute", "arctan2": "arctan2", "atan2": "arctan2",
+    "bitwise_invert": "bitwise_not", "invert": "bitwise_not",
+    "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
+}  # fmt: skip
+FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in _ALIASES.items() if name in FUNCTIONS}
+globals().update(FUNCTIONS | EXTENSION_FUNCTIONS)
+
+
+def __getattr__(name):
+    raise NotFoundError(f"mx.np has no elementwise function {shown(name)}")
+
+
+__all__ = list(FUNCTIONS)

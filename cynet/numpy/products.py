@@ -1,0 +1,259 @@
+"""Products of mx.np: of matrices, over axes, by Einstein's notation."""
+
+from math import prod
+
+import numpy as onp
+
+from ..base.errors import ArgumentTypeError, ShapeError, shown
+from ._call import NUMBERS, array_of, finished, ops
+from .reductions import axes_of
+from .reductions import sum as sum_of
+from .shapes import broadcast_to, common_dtype, expand_dims, reshaped, transpose
+
+
+def _pair(a, b, where):
+    return common_dtype([array_of(a, where), array_of(b, where)], where)
+
+
+def _matrices(a, b):
+    """The product of matrices in the last two axes, of arrays of one dtype."""
+    kind = onp.dtype(a.dtype)
+    if kind.kind in "biu":  # there is no product of integers: doubles hold those below 2 ** 53
+        out = _matrices(a.astype("float64"), b.astype("float64"))
+        return (out != 0) if kind.kind == "b" else out.astype(kind)
+    if a.shape[-1] != b.shape[-2]:
+        raise ShapeError(f"matmul: shapes {a.shape} and {b.shape} do not fit")
+    if a.ndim == 2 and b.ndim == 2:
+        return ops.dot(a, b)
+    if b.ndim == 2:
+        flat = reshaped(a, (prod(a.shape[:-1]), a.shape[-1]))
+        return reshaped(ops.dot(flat, b), (*a.shape[:-1], b.shape[-1]))
+    leading = onp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    parts = []
+    for each in (a, b):
+        shape = (*leading, *each.shape[-2:])
+        each = each if each.shape == shape else broadcast_to(each, shape)
+        parts.append(reshaped(each, (prod(leading), *each.shape[-2:])))
+    out = ops.batch_dot(*parts)
+    return reshaped(out, (*leading, a.shape[-2], b.shape[-1]))
+
+
+def matmul(a, b, out=None):
+    """The product of matrices in the last two axes; leading axes broadcast."""
+    a, b = _pair(a, b, "matmul")
+    if a.ndim == 0 or b.ndim == 0:
+        raise ShapeError("mx.np.matmul takes arrays of one axis at least, use multiply")
+    left, right = a.ndim == 1, b.ndim == 1
+    wide = _matrices(expand_dims(a, 0) if left else a, expand_dims(b, 1) if right else b)
+    shape = wide.shape
+    if right:
+        shape = shape[:-1]
+    if left:
+        shape = (
+            shape[: len(shape) - (1 if right else 2)] + shape[len(shape) - (0 if right else 1) :]
+        )
+    return finished(wide if shape == wide.shape else reshaped(wide, shape), out)
+
+
+def dot(a, b, out=None):
+    """The sum of products over the last axis of `a` and the last but one of `b`."""
+    if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
+        return finished(a * b, out)
+    a, b = _pair(a, b, "dot")
+    if a.ndim == 0 or b.ndim == 0:
+        return finished(a * b, out)
+    if a.ndim <= 2 and b.ndim <= 2:
+        return matmul(a, b, out)
+    return finished(tensordot(a, b, ((a.ndim - 1,), (max(b.ndim - 2, 0),))), out)
+
+
+def vdot(a, b):
+    """The sum of the products of all elements."""
+    a, b = _pair(a, b, "vdot")
+    return matmul(reshaped(a, (a.size,)), reshaped(b, (b.size,)))
+
+
+def inner(a, b):
+    """The sum of products over the last axes."""
+    a, b = _pair(a, b, "inner")
+    if a.ndim == 0 or b.ndim == 0:
+        return a * b
+    return tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
+
+
+def outer(a, b):
+    """All products of an element of `a` with one of `b`."""
+    a, b = _pair(a, b, "outer")
+    return reshaped(a, (a.size, 1)) * reshaped(b, (1, b.size))
+
+
+def tensordot(a, b, axes=2):
+    """The sum of products over pairs of axes."""
+    a, b = _pair(a, b, "tensordot")
+    if isinstance(axes, int):
+        left, right = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
+    else:
+        left, right = (tuple(e) if isinstance(e, (tuple, list)) else (e,) for e in axes)
+    left, right = axes_of(left, a.ndim, "tensordot"), axes_of(right, b.ndim, "tensordot")
+    if [a.shape[i] for i in left] != [b.shape[i] for i in right]:
+        raise ShapeError(f"mx.np.tensordot: shapes {a.shape}, {b.shape} over axes {axes}")
+    rows = [i for i in range(a.ndim) if i not in left]
+    columns = [i for i in range(b.ndim) if i not in right]
+    shape = tuple(a.shape[i] for i in rows) + tuple(b.shape[i] for i in columns)
+    length = prod(a.shape[i] for i in left)
+    flat = reshaped(_ordered(a, [*rows, *left]), (prod(a.shape[i] for i in rows), length))
+    other = reshaped(_ordered(b, [*right, *columns]), (length, prod(b.shape[i] for i in columns)))
+    return reshaped(_matrices(flat, other), shape)
+
+
+def _ordered(array, order):
+    return array if list(order) == list(range(array.ndim)) else transpose(array, order)
+
+
+def kron(a, b):
+    """Kronecker's product: blocks of `b`, each multiplied with an element of `a`."""
+    a, b = _pair(a, b, "kron")
+    n = a.ndim if a.ndim > b.ndim else b.ndim
+    a = reshaped(a, (1,) * (n - a.ndim) + a.shape)
+    b = reshaped(b, (1,) * (n - b.ndim) + b.shape)
+    wide = reshaped(a, tuple(k for s in a.shape for k in (s, 1)))
+    other = reshaped(b, tuple(k for s in b.shape for k in (1, s)))
+    return reshaped(wide * other, tuple(x * y for x, y in zip(a.shape, b.shape)))
+
+
+def cross(a, b, axis=-1):
+    """The cross product of vectors of three elements."""
+    a, b = _pair(a, b, "cross")
+    from .shapes import moveaxis, stack
+
+    a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise ShapeError(f"mx.np.cross takes vectors of 3 elements, got {a.shape} and {b.shape}")
+    (a0, a1, a2), (b0, b1, b2) = ([x[..., i] for i in range(3)] for x in (a, b))
+    return moveaxis(stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], -1), -1, axis)
+
+
+def vecdot(x1, x2, axis=-1):
+    """The sum of products along an axis."""
+    return sum_of(array_of(x1, "vecdot") * x2, axis)
+
+
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    """The elements of a diagonal of the matrices in two axes, in a new last axis."""
+    a = array_of(a, "diagonal")
+    i, k = axes_of((axis1, axis2), a.ndim, "diagonal")
+    rest = [n for n in range(a.ndim) if n not in (i, k)]
+    m, n = a.shape[i], a.shape[k]
+    length = max(min(m, n - offset) if offset >= 0 else min(m + offset, n), 0)
+    start = offset if offset >= 0 else -offset * n
+    lead = tuple(a.shape[each] for each in rest)
+    flat = reshaped(_ordered(a, [*rest, i, k]), (*lead, m * n))
+    if not length:
+        return flat[..., :0]
+    return flat[..., start : start + (length - 1) * (n + 1) + 1 : n + 1]
+
+
+def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    """The sum of a diagonal."""
+    return finished(sum_of(diagonal(a, offset, axis1, axis2), -1, dtype), out)
+
+
+def einsum(subscripts, *operands, out=None, optimize=False):
+    """Einstein's notation: ``einsum("ij,jk->ik", a, b)``, sums of products by letters."""
+    if not isinstance(subscripts, str):
+        raise ArgumentTypeError(f"mx.np.einsum: subscripts is a str, got {shown(subscripts)}")
+    arrays = common_dtype([array_of(each, "einsum") for each in operands], "einsum")
+    terms, result = _terms(subscripts.replace(" ", ""), arrays)
+    arrays, terms = list(arrays), list(terms)
+    for i, (array, term) in enumerate(zip(arrays, terms)):
+        arrays[i], terms[i] = _diagonals(array, term)
+    while len(arrays) > 1:
+        others = set(result).union(*terms[2:])
+        array, term = _contracted(arrays[0], terms[0], arrays[1], terms[1], others)
+        arrays[:2], terms[:2] = [array], [term]
+    array, term = arrays[0], terms[0]
+    gone = tuple(i for i, letter in enumerate(term) if letter not in result)
+    if gone:
+        kind = array.dtype
+        array = sum_of(array, gone)
+        array = array if array.dtype == kind else array.astype(kind)
+        term = "".join(letter for letter in term if letter in result)
+    order = [term.index(letter) for letter in result]
+    return finished(_ordered(array, order), out)
+
+
+def _terms(subscripts, arrays):
+    """(letters of each operand, letters of the result); dots become capital letters."""
+    left, arrow, result = subscripts.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(arrays):
+        raise ShapeError(
+            f"mx.np.einsum: {len(terms)} terms in {subscripts!r} for {len(arrays)} arrays"
+        )
+    spare = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in subscripts]
+    most = 0
+    for i, (term, array) in enumerate(zip(terms, arrays)):
+        dots = array.ndim - len(term.replace("...", ""))
+        if "..." in term:
+            terms[i] = term.replace("...", "".join(spare[len(spare) - dots :]) if dots else "")
+            most = dots if dots > most else most
+        if len(terms[i]) != array.ndim:
+            raise ShapeError(f"mx.np.einsum: {term!r} is not of {array.ndim} axes")
+    extra = "".join(spare[len(spare) - most :]) if most else ""
+    if arrow:
+        return terms, result.replace("...", extra)
+    letters = "".join(terms)
+    once = sorted(c for c in set(letters) if letters.count(c) == 1 and c not in extra)
+    return terms, extra + "".join(once)
+
+
+def _diagonals(array, term):
+    """A letter that comes twice in a term is a diagonal."""
+    for letter in term:
+        while term.count(letter) > 1:
+            i = term.index(letter)
+            k = term.index(letter, i + 1)
+            array = diagonal(array, 0, i, k)
+            term = term[:i] + term[i + 1 : k] + term[k + 1 :] + letter
+    return array, term
+
+
+def _contracted(a, s, b, t, others):
+    """Two operands as one: a product of matrices over the letters that nobody else has."""
+    shared = [c for c in s if c in t]
+    batch = [c for c in shared if c in others]
+    summed = [c for c in shared if c not in others]
+    sizes = dict(zip(t, b.shape)) | {c: n for c, n in zip(s, a.shape) if n != 1 or c not in t}
+    rows = [c for c in s if c not in t]
+    columns = [c for c in t if c not in s]
+    for letters, array in ((s, a), (t, b)):
+        for letter, n in zip(letters, array.shape):
+            if n not in (1, sizes[letter]):
+                raise ShapeError(f"mx.np.einsum: '{letter}' is {n} and {sizes[letter]} long")
+    if not summed:  # an outer product, element by element
+        wide = [*batch, *rows, *columns]
+        return _laid(a, s, wide) * _laid(b, t, wide), "".join(wide)
+    full = [tuple(sizes[c] for c in letters) for letters in (s, t)]
+    a, b = (x if x.shape == f else broadcast_to(x, f) for x, f in zip((a, b), full))
+    n = [prod(sizes[c] for c in group) for group in (batch, rows, summed, columns)]
+    left = reshaped(_ordered(a, [s.index(c) for c in (*batch, *rows, *summed)]), (n[0], n[1], n[2]))
+    right = reshaped(_ordered(b, [t.index(c) for c in (*batch, *summed, *columns)]),
+                     (n[0], n[2], n[3]))  # fmt: skip
+    if n[0] == 1:
+        out = _matrices(reshaped(left, (n[1], n[2])), reshaped(right, (n[2], n[3])))
+    else:
+        out = _matrices(left, right)
+    letters = [*batch, *rows, *columns]
+    return reshaped(out, tuple(sizes[c] for c in letters)), "".join(letters)
+
+
+def _laid(array, letters, wide):
+    order = [letters.index(c) for c in wide if c in letters]
+    array, lengths = _ordered(array, order), iter([array.shape[i] for i in order])
+    return reshaped(array, tuple(next(lengths) if c in letters else 1 for c in wide))
+
+
+__all__ = [
+    "cross", "diagonal", "dot", "einsum", "inner", "kron", "matmul", "outer", "tensordot", "trace",
+    "vdot", "vecdot",
+]  # fmt: skip

@@ -1,0 +1,236 @@
+"""mx.np.random: random numbers, of the stream of mx.nd.random."""
+
+import numpy as onp
+
+from ..ndarray import random as legacy
+from ..ndarray.ndarray import NDArray
+from ._call import array_of, finished, made
+from .elementwise import FUNCTIONS
+from .shapes import broadcast_to, reshaped, take
+
+
+def _shape(size, *params):
+    sizes = [p.shape for p in params if hasattr(p, "shape")]
+    if size is None:
+        return onp.broadcast_shapes(*sizes) if sizes else ()
+    return (size,) if isinstance(size, int) else tuple(size)
+
+
+def _drawn(function, size, params, dtype, ctx):
+    """Numbers of a legacy function without parameters, in the shape."""
+    shape = _shape(size, *params)
+    count = 1
+    for n in shape:
+        count *= n
+    out = function(shape=(count,), dtype=dtype or "float32", ctx=ctx).as_np_ndarray()
+    return reshaped(out, shape)
+
+
+def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, device=None):
+    """Numbers that are evenly distributed over [low, high)."""
+    low, high = _param(low), _param(high)
+    made_of = _drawn(lambda **k: legacy.uniform(0, 1, **k), size, (low, high), dtype, ctx or device)
+    return finished(made_of * (high - low) + low, out)
+
+
+def _param(value):
+    return array_of(value, "random") if isinstance(value, (NDArray, onp.ndarray, list)) else value
+
+
+def rand(*size):
+    """Numbers that are evenly distributed over [0, 1)."""
+    return uniform(size=size)
+
+
+def random(size=None):
+    """Numbers that are evenly distributed over [0, 1)."""
+    return uniform(size=size)
+
+
+random_sample = ranf = random
+
+
+def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, device=None):
+    """Normally distributed numbers."""
+    loc, scale = _param(loc), _param(scale)
+    made_of = _drawn(lambda **k: legacy.normal(0, 1, **k), size, (loc, scale), dtype, ctx or device)
+    return finished(made_of * scale + loc, out)
+
+
+def randn(*size):
+    """Normally distributed numbers of mean 0 and deviation 1."""
+    return normal(size=size)
+
+
+def standard_normal(size=None, dtype=None, ctx=None):
+    """Normally distributed numbers of mean 0 and deviation 1."""
+    return normal(0.0, 1.0, size, dtype, ctx)
+
+
+def lognormal(mean=0.0, sigma=1.0, size=None, dtype=None, ctx=None, out=None):
+    """Numbers whose logarithm is normally distributed."""
+    return finished(FUNCTIONS["exp"](normal(mean, sigma, size, dtype, ctx)), out)
+
+
+def _unit(size, *params):
+    """Numbers in (0, 1], of which a logarithm can be taken."""
+    return 1.0 - _drawn(lambda **k: legacy.uniform(0, 1, **k), size, params, None, None)
+
+
+def exponential(scale=1.0, size=None, ctx=None, out=None):
+    """Exponentially distributed numbers."""
+    scale = _param(scale)
+    return finished(-FUNCTIONS["log"](_unit(size, scale)) * scale, out)
+
+
+def weibull(a, size=None, ctx=None, out=None):
+    """Numbers of Weibull's distribution."""
+    a = _param(a)
+    return finished((-FUNCTIONS["log"](_unit(size, a))) ** (1.0 / a), out)
+
+
+def pareto(a, size=None, ctx=None, out=None):
+    """Numbers of Pareto's second distribution."""
+    a = _param(a)
+    return finished(FUNCTIONS["exp"](-FUNCTIONS["log"](_unit(size, a)) / a) - 1.0, out)
+
+
+def power(a, size=None, ctx=None, out=None):
+    """Numbers in [0, 1] whose density is that of a power."""
+    a = _param(a)
+    return finished(_unit(size, a) ** (1.0 / a), out)
+
+
+def rayleigh(scale=1.0, size=None, ctx=None, out=None):
+    """Numbers of Rayleigh's distribution."""
+    scale = _param(scale)
+    return finished(FUNCTIONS["sqrt"](-2.0 * FUNCTIONS["log"](_unit(size, scale))) * scale, out)
+
+
+def gumbel(loc=0.0, scale=1.0, size=None, ctx=None, out=None):
+    """Numbers of Gumbel's distribution."""
+    loc, scale = _param(loc), _param(scale)
+    log = FUNCTIONS["log"]
+    return finished(loc - scale * log(-log(_unit(size, loc, scale)) + 1e-30), out)
+
+
+def logistic(loc=0.0, scale=1.0, size=None, ctx=None, out=None):
+    """Numbers of the logistic distribution."""
+    loc, scale, unit = _param(loc), _param(scale), _unit(size, _param(loc), _param(scale))
+    return finished(loc + scale * (FUNCTIONS["log"](unit + 1e-30)
+                                   - FUNCTIONS["log"](1.0 - unit + 1e-30)), out)  # fmt: skip
+
+
+def laplace(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None):
+    """Numbers of Laplace's distribution."""
+    loc, scale = _param(loc), _param(scale)
+    centred = _unit(size, loc, scale) - 0.5
+    size_of = FUNCTIONS["absolute"](centred)
+    return finished(loc - scale * FUNCTIONS["sign"](centred)
+                    * FUNCTIONS["log"](1.0 - 2.0 * size_of + 1e-30), out)  # fmt: skip
+
+
+def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
+    """Numbers of the gamma distribution."""
+    shape, scale = _param(shape), _param(scale)
+    sizes = _shape(size, shape, scale)
+    wide = broadcast_to(array_of(shape, "random.gamma", "float32"), sizes)
+    drawn = legacy.gamma(wide.as_nd_ndarray().reshape((-1,)), 1.0) if hasattr(shape, "shape") else \
+        legacy.gamma(shape, 1.0, shape=(wide.size,))  # fmt: skip
+    return finished(reshaped(drawn.as_np_ndarray(), sizes) * scale, out)
+
+
+def beta(a, b, size=None, dtype=None, ctx=None):
+    """Numbers of the beta distribution."""
+    sizes = _shape(size, _param(a), _param(b))
+    x, y = gamma(a, 1.0, sizes), gamma(b, 1.0, sizes)
+    return x / (x + y)
+
+
+def chisquare(df, size=None, dtype=None, ctx=None):
+    """Numbers of the chi-square distribution."""
+    df = _param(df)
+    return gamma(df / 2.0, 2.0, size)
+
+
+def f(dfnum, dfden, size=None, ctx=None):
+    """Numbers of the F distribution."""
+    sizes = _shape(size, _param(dfnum), _param(dfden))
+    return chisquare(dfnum, sizes) / dfnum / (chisquare(dfden, sizes) / dfden)
+
+
+def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, device=None):
+    """Whole numbers in [low, high), int64 by default."""
+    low, high = (0, low) if high is None else (low, high)
+    shape = _shape(size)
+    count = 1
+    for n in shape:
+        count *= n
+    kind = "int64" if dtype is None else onp.dtype(dtype).name
+    drawn = legacy.randint(low, high, shape=(count,), dtype="int64" if kind != "int32" else kind)
+    drawn = reshaped(drawn.as_np_ndarray(), shape)
+    return finished(drawn if kind in ("int32", "int64") else drawn.astype(kind), out)
+
+
+def shuffle(x):
+    """Put the rows of an array into another order, in place."""
+    x[...] = legacy.shuffle(x.as_nd_ndarray()).as_np_ndarray()
+
+
+def permutation(x):
+    """The numbers below `x`, or the rows of an array, in another order."""
+    if isinstance(x, int):
+        x = made(onp.arange(x), "int64", None, "random.permutation")
+    out = array_of(x, "random.permutation").copy()
+    shuffle(out)
+    return out
+
+
+def choice(a, size=None, replace=True, p=None, ctx=None, out=None):
+    """Elements of an array, or numbers below `a`, drawn with or without putting them back."""
+    n = a if isinstance(a, int) else len(a)
+    shape = _shape(size)
+    count = 1
+    for each in shape:
+        count *= each
+    if p is not None:
+        weights = onp.cumsum(onp.asarray(p.asnumpy() if isinstance(p, NDArray) else p, "float64"))
+        points = uniform(size=count if replace else n).asnumpy()
+        if replace:
+            rows = onp.minimum(onp.searchsorted(weights / weights[-1], points, "right"), n - 1)
+        else:
+            host = onp.diff(weights, prepend=0.0)
+            keys = onp.log(onp.maximum(points, 1e-30)) / onp.maximum(host, 1e-30)
+            rows = onp.argsort(-keys)[:count]
+    elif replace:
+        rows = randint(0, n, count).asnumpy()
+    else:
+        rows = permutation(n).asnumpy()[:count]
+    rows = made(rows.reshape(shape), "int64", None, "random.choice")
+    return finished(rows if isinstance(a, int) else take(a, rows, 0), out)
+
+
+def multinomial(n, pvals, size=None):
+    """How often each of several outcomes comes in n draws."""
+    host = onp.asarray(pvals.asnumpy() if isinstance(pvals, NDArray) else pvals, "float64")
+    shape = _shape(size)
+    count = 1
+    for each in shape:
+        count *= each
+    edges = onp.cumsum(host / max(host.sum(), 1e-30))
+    points = uniform(size=(count, n)).asnumpy()
+    found = onp.minimum(onp.searchsorted(edges, points, "right"), len(host) - 1)
+    totals = onp.stack([onp.bincount(row, minlength=len(host)) for row in found]) if count else \
+        onp.zeros((0, len(host)))  # fmt: skip
+    return made(totals.reshape((*shape, len(host))), "int64", None, "random.multinomial")
+
+
+def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):
+    """Vectors of the normal distribution with a mean and a covariance."""
+    from . import linalg
+
+    mean, cov = array_of(mean, "random"), array_of(cov, "random")
+    shape = _shape(size)
+    drawn = normal(size=(*shape, *mean.shape))
+    factor = linalg.cholesky(cov)
+    return mean + (drawn.reshape((-1, mean.shape[-1])) @ factor.T).reshape(drawn.shape)

@@ -1,0 +1,233 @@
+"""Reductions of mx.np: over all axes, one or several; what has no axes left has the shape ()."""
+
+import numpy as onp
+
+from ..base.errors import ArgumentTypeError, BoundsError
+from ._call import array_of, call, finished, ops
+
+_FLOATS = ("float16", "float32", "float64", "bfloat16")
+
+
+def _kind(array):
+    return onp.dtype(array.dtype).kind if array.dtype is not None else "f"
+
+
+def axes_of(axis, ndim, where):
+    """The axes as a tuple of numbers that are not negative, or None for all.
+
+    Raises
+    ------
+    BoundsError, ArgumentTypeError
+    """
+    if axis is None:
+        return None
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    found = []
+    for each in axes:
+        if not hasattr(each, "__index__"):
+            raise ArgumentTypeError(f"mx.np.{where}: an axis is an int, got {each!r}")
+        number = each.__index__()
+        if not -ndim <= number < ndim:
+            raise BoundsError(
+                f"mx.np.{where}: axis {number} is out of bounds for an array of {ndim} axes"
+            )
+        found.append(number % ndim)
+    if len(set(found)) < len(found):
+        raise ArgumentTypeError(f"mx.np.{where}: an axis is given twice in {axis}")
+    return tuple(found)
+
+
+def _reduced(operator, a, axis, keepdims, where):
+    axes = axes_of(axis, a.ndim, where)
+    if axes == () or a.ndim == 0:  # nothing to reduce
+        return None
+    run = operator if callable(operator) else getattr(ops, operator)
+    return run(a, axis=axes, keepdims=bool(keepdims))
+
+
+def _refuse_where(where, name):
+    if where is not True and where is not None:
+        raise ArgumentTypeError(f"mx.np.{name}: 'where' is True alone; use where() first")
+
+
+def _sum_like(name, unit, combine):
+    operator = f"_np_{name}"
+
+    def function(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
+        _refuse_where(where, name)
+        a = array_of(a, name)
+        if dtype is not None and onp.dtype(dtype) != a.dtype:
+            a = a.astype(dtype)
+        result = _reduced(operator, a, axis, keepdims, name)
+        if result is None:
+            result = a + unit if unit == 0 else a * unit
+            if _kind(a) in "b":
+                result = a.astype("int64")
+        if dtype is not None and result.dtype != onp.dtype(dtype):
+            result = result.astype(dtype)
+        if initial is not None:
+            result = combine(result, initial)
+        return finished(result, out)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"``numpy.{name}``: over axes; small integers and bools give int64, floats their dtype."
+    )
+    return function
+
+
+sum = _sum_like("sum", 0, lambda a, b: a + b)
+prod = _sum_like("prod", 1, lambda a, b: a * b)
+
+
+def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
+    """The arithmetic mean over axes; integers and bools give float32."""
+    _refuse_where(where, "mean")
+    a = array_of(a, "mean")
+    if dtype is not None and onp.dtype(dtype) != a.dtype:
+        a = a.astype(dtype)
+    result = _reduced(ops._npi_mean, a, axis, keepdims, "mean")
+    return finished(a / 1 if result is None else result, out)
+
+
+def _extreme(name, choose):
+    operator = f"_np_{name}"
+
+    def function(a, axis=None, out=None, keepdims=False, initial=None, where=True):
+        _refuse_where(where, name)
+        a = array_of(a, name)
+        result = _reduced(operator, a, axis, keepdims, name)
+        result = a.copy() if result is None else result
+        if initial is not None:
+            from .elementwise import FUNCTIONS
+
+            result = FUNCTIONS[choose](result, initial)
+        return finished(result, out)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``: the {choose} over axes; NaN where one is."
+    return function
+
+
+max = amax = _extreme("max", "maximum")
+min = amin = _extreme("min", "minimum")
+
+
+def _truth(name):
+    operator = f"_np_{name}"
+
+    def function(a, axis=None, out=None, keepdims=False, where=True):
+        _refuse_where(where, name)
+        a = array_of(a, name)
+        truths = a if _kind(a) == "b" else a != 0
+        result = _reduced(operator, truths, axis, keepdims, name)
+        return finished(truths if result is None else result, out)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``: whether {name} elements over axes are not 0, as bools."
+    return function
+
+
+any, all = _truth("any"), _truth("all")
+
+
+def _arg(name):
+    operator = f"_npi_{name}"
+
+    def function(a, axis=None, out=None, keepdims=False):
+        a = array_of(a, name)
+        if _kind(a) == "b":
+            a = a.astype("uint8")
+        if a.ndim == 0:
+            a = a.reshape((1,))
+            return finished(call(operator, a, axis=0), out)
+        axes = axes_of(axis, a.ndim, name)
+        return finished(
+            call(operator, a, axis=None if axes is None else axes[0], keepdims=bool(keepdims)), out
+        )
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"``numpy.{name}``: the place of the extreme, the first of equal ones; int64."
+    )
+    return function
+
+
+argmax, argmin = _arg("argmax"), _arg("argmin")
+
+
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=None):
+    """The variance over axes, of floats."""
+    a = array_of(a, "var")
+    if dtype is not None:
+        a = a.astype(dtype)
+    elif _kind(a) != "f":
+        a = a.astype("float32")
+    ddof = ddof if correction is None else correction
+    axes = axes_of(axis, a.ndim, "var")
+    count = 1
+    for each in range(a.ndim) if axes is None else axes:
+        count *= a.shape[each]
+    centred = a - mean(a, axis, keepdims=True)
+    squares = sum(centred * centred, axis, keepdims=keepdims)
+    return finished(squares / onp.maximum(count - ddof, 0).item() if count > ddof
+                    else squares * float("nan"), out)  # fmt: skip
+
+
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=None):
+    """The standard deviation over axes, of floats."""
+    from .elementwise import FUNCTIONS
+
+    return finished(FUNCTIONS["sqrt"](var(a, axis, dtype, None, ddof, keepdims, correction)), out)
+
+
+def cumsum(a, axis=None, dtype=None, out=None):
+    """Running sums along an axis, or of all elements in a row; small integers give int64."""
+    a = array_of(a, "cumsum")
+    if dtype is None and _kind(a) in "biu":
+        dtype = "int64"
+    if dtype is not None and a.dtype != onp.dtype(dtype):
+        a = a.astype(dtype)
+    if a.ndim == 0:
+        a = a.reshape((1,))
+    axes = axes_of(axis, a.ndim, "cumsum")
+    return finished(ops._np_cumsum(a, axis=None if axes is None else axes[0]), out)
+
+
+def average(a, axis=None, weights=None, returned=False, keepdims=False):
+    """The mean over axes, each element with a weight."""
+    a = array_of(a, "average")
+    if weights is None:
+        result = mean(a, axis, keepdims=keepdims)
+        if not returned:
+            return result
+        scale = a.size / result.size
+        return result, result * 0 + scale
+    weights = array_of(weights, "average")
+    if weights.shape != a.shape:
+        axes = axes_of(axis, a.ndim, "average")
+        if axes is None or len(axes) != 1 or weights.shape != (a.shape[axes[0]],):
+            raise ArgumentTypeError(
+                f"mx.np.average: weights of shape {weights.shape} for an array of {a.shape}"
+            )
+        weights = weights.reshape([-1 if i == axes[0] else 1 for i in range(a.ndim)])
+    total = sum(weights + a * 0, axis, keepdims=keepdims)
+    result = sum(a * weights, axis, keepdims=keepdims) / total
+    return (result, total) if returned else result
+
+
+def ptp(a, axis=None, out=None, keepdims=False):
+    """The range of values over axes: largest less smallest."""
+    return finished(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), out)
+
+
+def count_nonzero(a, axis=None, keepdims=False):
+    """How many elements over axes are not 0, int64."""
+    a = array_of(a, "count_nonzero")
+    return sum(a if _kind(a) == "b" else a != 0, axis, keepdims=keepdims)
+
+
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumsum", "max",
+    "mean", "min", "prod", "ptp", "std", "sum", "var",
+]  # fmt: skip

@@ -1,0 +1,324 @@
+"""Elements of arrays of mx.np that are chosen, ordered or limited."""
+
+import numpy as onp
+
+from ..base.errors import ArgumentTypeError, ShapeError, shown
+from ..ndarray.ndarray import NDArray
+from ._call import NUMBERS, array_of, finished, is_traced, made, ops
+from .elementwise import FUNCTIONS
+from .reductions import axes_of
+from .shapes import broadcast_to, common_dtype, ravel, reshaped, transpose
+
+
+def where(condition, x=None, y=None):
+    """Elements of `x` where `condition` is not 0, else of `y`; of it alone the places."""
+    condition = array_of(condition, "where")
+    if x is None and y is None:
+        return nonzero(condition)
+    if isinstance(x, NUMBERS) and isinstance(y, NUMBERS):
+        kind = "bool" if type(x) is bool and type(y) is bool else "float32"
+        x, y = array_of(x, "where", kind), array_of(y, "where", kind)
+    x = _beside(x, y)
+    y = _beside(y, x)
+    x, y = common_dtype([x, y], "where")
+    shape = onp.broadcast_shapes(condition.shape, x.shape, y.shape)
+    parts = [e if e.shape == shape else broadcast_to(e, shape) for e in (condition, x, y)]
+    kind = onp.dtype(parts[1].dtype)
+    if kind.kind == "b":
+        parts[1:] = [e.astype("uint8") for e in parts[1:]]
+        return ops.where(_number(parts[0], "uint8"), *parts[1:]).astype("bool")
+    return ops.where(_number(parts[0], kind.name), *parts[1:])
+
+
+def _number(condition, kind):
+    return condition.astype(kind) if onp.dtype(condition.dtype).kind == "b" else condition
+
+
+def _beside(value, other):
+    """An operand; a Python number in the dtype that arithmetic with `other` gives."""
+    if not isinstance(value, NUMBERS):
+        return array_of(value, "where")
+    kind = onp.dtype(array_of(other, "where").dtype)
+    if kind.kind in "biu" and isinstance(value, (float, onp.floating)):
+        kind = onp.dtype("float32")
+    elif kind.kind == "b" and not isinstance(value, (bool, onp.bool_)):
+        kind = onp.dtype("int64")
+    return made(value, kind, None, "where")
+
+
+def clip(a, a_min=None, a_max=None, out=None):
+    """The elements, at least `a_min` and at most `a_max`."""
+    a = array_of(a, "clip")
+    if a_min is not None:
+        a = FUNCTIONS["maximum"](a, a_min)
+    if a_max is not None:
+        a = FUNCTIONS["minimum"](a, a_max)
+    return finished(a.copy() if a_min is None and a_max is None else a, out)
+
+
+def round(a, decimals=0, out=None):
+    """The elements rounded to so many decimals, a tie to the even one."""
+    a = array_of(a, "round")
+    if onp.dtype(a.dtype).kind in "biu" and decimals >= 0:
+        return finished(a.copy(), out)
+    scale = 10.0**decimals
+    scaled = a * scale if decimals else a
+    low = FUNCTIONS["floor"](scaled)
+    rest = scaled - low
+    odd = (low - 2 * FUNCTIONS["floor"](low / 2)) > 0
+    up = FUNCTIONS["logical_or"](rest > 0.5, FUNCTIONS["logical_and"](rest == 0.5, odd))
+    nearest = low + up.astype(low.dtype)
+    return finished(nearest / scale if decimals else nearest, out)
+
+
+around = round_ = round
+
+
+def rint(x, out=None):
+    """The nearest whole numbers, a tie to the even one."""
+    x = array_of(x, "rint")
+    return round(x.astype("float32") if onp.dtype(x.dtype).kind in "biu" else x, 0, out)
+
+
+def _sortable(a, axis, where):
+    a = array_of(a, where)
+    if axis is None:
+        a, axis = ravel(a), -1
+    if a.ndim == 0:
+        a = reshaped(a, (1,))
+    return a, axes_of(axis, a.ndim, where)[0]
+
+
+def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
+    """The elements in order along an axis."""
+    ndim = array_of(a, "sort").ndim
+    a, axis = _sortable(a, axis, "sort")
+    own = onp.dtype(a.dtype)
+    out = ops.sort(a.astype("uint8") if own.kind == "b" else a, axis=axis,
+               is_ascend=not descending)  # fmt: skip
+    out = out.astype("bool") if own.kind == "b" else out
+    return reshaped(out, ()) if ndim == 0 else out
+
+
+def argsort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
+    """The numbers of the elements in their order along an axis, int64."""
+    a, axis = _sortable(a, axis, "argsort")
+    if onp.dtype(a.dtype).kind == "b":
+        a = a.astype("uint8")
+    return ops.argsort(a, axis=axis, is_ascend=not descending, dtype="int32").astype("int64")
+
+
+def _host(array, where):
+    """The values, for what is computed by NumPy."""
+    if is_traced(array):
+        raise ArgumentTypeError(
+            f"mx.np.{where} needs values, which a graph that is made has none of"
+        )
+    return array_of(array, where).asnumpy()
+
+
+def nonzero(a):
+    """The places of elements that are not 0: a tuple of int64 arrays, one an axis."""
+    array = array_of(a, "nonzero")
+    return tuple(made(e, "int64", array.ctx, "nonzero") for e in _host(array, "nonzero").nonzero())
+
+
+def flatnonzero(a):
+    """The places of elements that are not 0, in the flattened array."""
+    return nonzero(ravel(array_of(a, "flatnonzero")))[0]
+
+
+def argwhere(a):
+    """The places of elements that are not 0, as rows."""
+    array = array_of(a, "argwhere")
+    return made(onp.argwhere(_host(array, "argwhere")), "int64", array.ctx, "argwhere")
+
+
+def take_along_axis(arr, indices, axis=-1):
+    """Elements by number along an axis, others for each row."""
+    arr, axis = (ravel(arr), 0) if axis is None else (array_of(arr, "take_along_axis"), axis)
+    indices = array_of(indices, "take_along_axis", "int64")
+    axis = axes_of(axis, arr.ndim, "take_along_axis")[0]
+    if indices.ndim != arr.ndim:
+        raise ShapeError(f"mx.np.take_along_axis: shapes {arr.shape} and {indices.shape}")
+    keys = []
+    for i in range(arr.ndim):
+        shape = [1] * arr.ndim
+        shape[i] = -1
+        places = onp.arange(arr.shape[i]).reshape(shape)
+        keys.append(indices if i == axis else array_of(places, "take_along_axis"))
+    full = onp.broadcast_shapes(*(k.shape for k in keys))
+    return arr[tuple(k if k.shape == full else broadcast_to(k, full) for k in keys)]
+
+
+def tril(m, k=0):
+    """The elements at and below a diagonal; zeros above."""
+    return _triangle(m, k, onp.tri)
+
+
+def triu(m, k=0):
+    """The elements at and above a diagonal; zeros below."""
+    return _triangle(m, k, lambda rows, columns, k: 1 - onp.tri(rows, columns, k - 1))
+
+
+def _triangle(m, k, mask):
+    m = array_of(m, "tril")
+    if m.ndim < 2:
+        raise ShapeError("mx.np.tril takes an array of two axes at least")
+    kept = array_of(mask(*m.shape[-2:], k).astype(bool), "tril")
+    return where(kept, m, m * 0 if onp.dtype(m.dtype).kind != "b" else False)
+
+
+def diag(v, k=0):
+    """A diagonal of a matrix, or a matrix with a vector as its diagonal."""
+    from .products import diagonal
+
+    v = array_of(v, "diag")
+    if v.ndim == 2:
+        return diagonal(v, k)
+    if v.ndim != 1:
+        raise ShapeError(f"mx.np.diag takes one or two axes, got shape {v.shape}")
+    from .creation import zeros
+
+    n = v.size + abs(k)
+    if not v.size:
+        return zeros((n, n), v.dtype)
+    eye = array_of(onp.eye(v.size, n, k if k > 0 else 0, dtype=bool), "diag")
+    wide = where(eye, reshaped(v, (v.size, 1)), array_of(onp.zeros(1, onp.dtype(v.dtype)), "diag"))
+    if k < 0:
+        from .shapes import concatenate
+
+        below = where(array_of(onp.eye(v.size, dtype=bool), "diag"), reshaped(v, (v.size, 1)),
+                      array_of(onp.zeros(1, onp.dtype(v.dtype)), "diag"))  # fmt: skip
+        top = zeros((-k, n), v.dtype)
+        right = zeros((v.size, -k), v.dtype)
+        return concatenate([top, concatenate([below, right], 1)], 0)
+    return wide if k == 0 else _padded(wide, n)
+
+
+def _padded(wide, n):
+    from .creation import zeros
+    from .shapes import concatenate
+
+    return concatenate([wide, zeros((n - wide.shape[0], n), wide.dtype)], 0)
+
+
+def diagflat(v, k=0):
+    """A matrix with all elements as its diagonal."""
+    return diag(ravel(array_of(v, "diagflat")), k)
+
+
+def meshgrid(*xi, indexing="xy", sparse=False, copy=True):
+    """The coordinates of a grid: each vector, repeated along the axes of the others."""
+    vectors = [ravel(array_of(each, "meshgrid")) for each in xi]
+    n = len(vectors)
+    grids = [reshaped(v, tuple(-1 if i == k else 1 for k in range(n)) if v.size else
+                      tuple(0 if i == k else 1 for k in range(n)))
+             for i, v in enumerate(vectors)]  # fmt: skip
+    grids = [g if g.shape[i] == vectors[i].size else reshaped(
+        vectors[i], tuple(vectors[i].size if i == k else 1 for k in range(n)))
+        for i, g in enumerate(grids)]  # fmt: skip
+    if indexing == "xy" and n > 1:
+        grids = [transpose(g, (1, 0, *range(2, n))) for g in grids]
+    elif indexing not in ("xy", "ij"):
+        raise ArgumentTypeError(f"mx.np.meshgrid: indexing is 'xy' or 'ij', got {shown(indexing)}")
+    if sparse:
+        return grids
+    shape = onp.broadcast_shapes(*(g.shape for g in grids)) if grids else ()
+    return [broadcast_to(g, shape) for g in grids]
+
+
+def diff(a, n=1, axis=-1, prepend=None, append=None):
+    """Differences of neighbours along an axis, n times."""
+    a = array_of(a, "diff")
+    axis = axes_of(axis, a.ndim, "diff")[0]
+    front = (slice(None),) * axis
+    for _ in range(n):
+        later, earlier = a[(*front, slice(1, None))], a[(*front, slice(None, -1))]
+        a = later != earlier if onp.dtype(a.dtype).kind == "b" else later - earlier
+    return a
+
+
+def ediff1d(ary, to_end=None, to_begin=None):
+    """Differences of neighbours of the flattened array, with values around them."""
+    from .shapes import concatenate
+
+    parts = [diff(ravel(array_of(ary, "ediff1d")))]
+    if to_begin is not None:
+        parts.insert(0, ravel(array_of(to_begin, "ediff1d")))
+    if to_end is not None:
+        parts.append(ravel(array_of(to_end, "ediff1d")))
+    return concatenate(parts)
+
+
+def isposinf(x, out=None):
+    """Whether elements are infinite and positive."""
+    x = array_of(x, "isposinf")
+    return finished(x == float("inf") if onp.dtype(x.dtype).kind == "f" else x != x, out)
+
+
+def isneginf(x, out=None):
+    """Whether elements are infinite and negative."""
+    x = array_of(x, "isneginf")
+    return finished(x == float("-inf") if onp.dtype(x.dtype).kind == "f" else x != x, out)
+
+
+def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether elements are equal within tolerances."""
+    a, b = array_of(a, "isclose"), array_of(b, "isclose")
+    a, b = (e.astype("float32") if onp.dtype(e.dtype).kind != "f" else e for e in (a, b))
+    near = FUNCTIONS["absolute"](a - b) <= atol + rtol * FUNCTIONS["absolute"](b)
+    finite = FUNCTIONS["logical_and"](FUNCTIONS["isfinite"](a), FUNCTIONS["isfinite"](b))
+    close = FUNCTIONS["logical_or"](FUNCTIONS["logical_and"](near, finite), a == b)
+    if equal_nan:
+        close = FUNCTIONS["logical_or"](
+            close, FUNCTIONS["logical_and"](FUNCTIONS["isnan"](a), FUNCTIONS["isnan"](b))
+        )
+    return close
+
+
+def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all elements are equal within tolerances, a bool."""
+    return bool(isclose(a, b, rtol, atol, equal_nan).all())
+
+
+def array_equal(a1, a2, equal_nan=False):
+    """Whether two arrays have one shape and the same elements, a bool."""
+    a1, a2 = array_of(a1, "array_equal"), array_of(a2, "array_equal")
+    return a1.shape == a2.shape and bool((a1 == a2).all())
+
+
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    """The elements with numbers in place of NaN and infinities."""
+    x = array_of(x, "nan_to_num")
+    if onp.dtype(x.dtype).kind != "f":
+        return x.copy() if copy else x
+    limits = onp.finfo(x.dtype)
+    out = where(FUNCTIONS["isnan"](x), nan, x)
+    out = where(isposinf(x), float(limits.max) if posinf is None else posinf, out)
+    out = where(isneginf(x), float(limits.min) if neginf is None else neginf, out)
+    if copy:
+        return out
+    x[...] = out
+    return x
+
+
+def shares_memory(a, b, max_work=None):
+    """Whether two arrays have a byte in common."""
+    return isinstance(a, NDArray) and isinstance(b, NDArray) and NDArray.shares_memory(a, b)
+
+
+may_share_memory = shares_memory
+
+
+def copy(a):
+    """A new array with the same elements."""
+    return array_of(a, "copy").copy()
+
+
+__all__ = [
+    "allclose", "argsort", "argwhere", "around", "array_equal", "clip", "copy", "diag", "diagflat",
+    "diff", "ediff1d", "flatnonzero", "isclose", "isneginf",
+    "isposinf", "may_share_memory", "meshgrid", "nan_to_num", "nonzero", "rint", "round", "round_",
+    "shares_memory", "sort", "take_along_axis", "tril", "triu", "where",
+]  # fmt: skip

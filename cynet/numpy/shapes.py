@@ -1,0 +1,433 @@
+"""Shapes of arrays of mx.np: the same elements in another order, beside each other, repeated."""
+
+import itertools
+import operator
+from math import prod
+
+import numpy as onp
+
+from ..base.errors import ArgumentTypeError, BoundsError, ShapeError, shown
+from ..ndarray.ndarray import NDArray
+from ..operator.numpy.promotion import promoted
+from ._call import array_of, finished, is_traced, ops
+from .reductions import axes_of
+
+
+def _ints(value, where):
+    try:
+        return tuple(operator.index(each) for each in value)
+    except TypeError:
+        pass
+    try:
+        return (operator.index(value),)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"mx.np.{where} takes an int or a tuple of ints, got {shown(value)}"
+        ) from None
+
+
+def _axis(axis, ndim, where):
+    return axes_of(operator.index(axis), ndim, where)[0]
+
+
+def reshape(a, newshape=None, order="C", shape=None):
+    """The elements under another shape, in which one length may be -1."""
+    a = array_of(a, "reshape")
+    if order != "C":
+        raise ArgumentTypeError(f"mx.np.reshape: order is 'C' alone, got {shown(order)}")
+    sizes = list(_ints(newshape if shape is None else shape, "reshape"))
+    own, known = prod(a.shape), prod(n for n in sizes if n != -1)
+    if sizes.count(-1) == 1 and known and own % known == 0:
+        sizes[sizes.index(-1)] = own // known
+    if prod(sizes) != own or any(n < 0 for n in sizes):
+        raise ShapeError(f"mx.np.reshape: shape {a.shape} does not become {tuple(sizes)}")
+    return reshaped(a, tuple(sizes))
+
+
+def reshaped(a, sizes):
+    """`a` under a shape of as many elements."""
+    return ops._np_reshape(a, newshape=sizes)
+
+
+def ravel(x, order="C"):
+    """The elements in one axis."""
+    return reshape(x, (-1,), order)
+
+
+def transpose(a, axes=None):
+    """The array with its axes in another order, by default reversed."""
+    a = array_of(a, "transpose")
+    order = (
+        tuple(range(a.ndim))[::-1] if axes is None else axes_of(tuple(axes), a.ndim, "transpose")
+    )
+    if len(order) != a.ndim:
+        raise ShapeError(f"mx.np.transpose: axes {axes} for an array of {a.ndim} axes")
+    return a.copy() if a.ndim < 2 else ops.transpose(a, axes=order)
+
+
+permute_dims = transpose
+
+
+def swapaxes(a, axis1, axis2):
+    """The array with two axes exchanged."""
+    a = array_of(a, "swapaxes")
+    order = list(range(a.ndim))
+    i, k = _axis(axis1, a.ndim, "swapaxes"), _axis(axis2, a.ndim, "swapaxes")
+    order[i], order[k] = order[k], order[i]
+    return transpose(a, order)
+
+
+def matrix_transpose(x):
+    """The array with its last two axes exchanged."""
+    return swapaxes(x, -1, -2)
+
+
+def moveaxis(a, source, destination):
+    """The array with axes moved to other places."""
+    a = array_of(a, "moveaxis")
+    old = axes_of(_ints(source, "moveaxis"), a.ndim, "moveaxis")
+    new = axes_of(_ints(destination, "moveaxis"), a.ndim, "moveaxis")
+    order = [i for i in range(a.ndim) if i not in old]
+    for place, axis in sorted(zip(new, old)):
+        order.insert(place, axis)
+    return transpose(a, order)
+
+
+def rollaxis(a, axis, start=0):
+    """The array with an axis rolled back until it is in front of another."""
+    a = array_of(a, "rollaxis")
+    axis = _axis(axis, a.ndim, "rollaxis")
+    start = start + a.ndim if start < 0 else start
+    if start > axis:
+        start -= 1
+    return moveaxis(a, axis, start)
+
+
+def expand_dims(a, axis):
+    """The array with new axes of length 1."""
+    a = array_of(a, expand_dims.__name__)
+    places = _ints(axis, expand_dims.__name__)
+    ndim = a.ndim + len(places)
+    new = axes_of(places, ndim, expand_dims.__name__)
+    lengths = iter(a.shape)
+    return reshaped(a, tuple(1 if i in new else next(lengths) for i in range(ndim)))
+
+
+def squeeze(a, axis=None):
+    """The array without axes of length 1."""
+    a = array_of(a, "squeeze")
+    if axis is None:
+        return reshaped(a, tuple(n for n in a.shape if n != 1))
+    gone = axes_of(_ints(axis, "squeeze"), a.ndim, "squeeze")
+    if any(a.shape[i] != 1 for i in gone):
+        raise ShapeError(f"mx.np.squeeze: axis {axis} of shape {a.shape} is not of length 1")
+    return reshaped(a, tuple(n for i, n in enumerate(a.shape) if i not in gone))
+
+
+def broadcast_to(array, shape, subok=False):
+    """The array with its elements repeated to a shape."""
+    array, sizes = array_of(array, broadcast_to.__name__), _ints(shape, broadcast_to.__name__)
+    try:
+        fits = onp.broadcast_shapes(array.shape, sizes) == sizes
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"mx.np.broadcast_to: shape {array.shape} does not broadcast to {sizes}")
+    if array.shape == sizes:
+        return array.copy()
+    wide = reshaped(array, (1,) * (len(sizes) - array.ndim) + array.shape)
+    return (
+        ops.broadcast_to(wide, shape=sizes)
+        if prod(sizes)
+        else reshaped(wide[:0], sizes)
+        if 0 in array.shape
+        else _nothing(array, sizes)
+    )
+
+
+def _nothing(array, sizes):
+    from .creation import empty
+
+    return empty(sizes, array.dtype)
+
+
+def broadcast_arrays(*args):
+    """The arrays, each repeated to the shape they have in common."""
+    arrays = [array_of(each, "broadcast_arrays") for each in args]
+    shape = onp.broadcast_shapes(*(each.shape for each in arrays))
+    return [each if each.shape == shape else broadcast_to(each, shape) for each in arrays]
+
+
+def common_dtype(arrays, where):
+    """The arrays in the dtype that holds all."""
+    names = [onp.dtype(each.dtype).name for each in arrays]
+    kind = names[0]
+    for each in names[1:]:
+        kind = promoted(kind, each)
+    return [a if name == kind else a.astype(kind) for a, name in zip(arrays, names)]
+
+
+def _listed(arrays, where):
+    if isinstance(arrays, NDArray) or is_traced(arrays):
+        arrays = list(arrays)
+    if not isinstance(arrays, (list, tuple)) or not arrays:
+        raise ArgumentTypeError(f"mx.np.{where} takes a list of arrays, got {shown(arrays)}")
+    return common_dtype([array_of(each, where) for each in arrays], where)
+
+
+def concatenate(seq, axis=0, out=None, dtype=None):
+    """The arrays one behind the other along an axis; None lays out all in one axis."""
+    arrays = _listed(seq, "concatenate")
+    if axis is None:
+        arrays, axis = [ravel(each) for each in arrays], 0
+    if any(each.ndim == 0 for each in arrays):
+        raise ShapeError("mx.np.concatenate: an array without axes cannot be joined")
+    axis = _axis(axis, arrays[0].ndim, "concatenate")
+    result = ops.Concat(*arrays, dim=axis) if len(arrays) > 1 else arrays[0].copy()
+    return finished(result if dtype is None else result.astype(dtype), out)
+
+
+concat = concatenate
+
+
+def stack(arrays, axis=0, out=None):
+    """The arrays, of one shape, along a new axis."""
+    arrays = _listed(arrays, "stack")
+    if any(each.shape != arrays[0].shape for each in arrays):
+        raise ShapeError(f"mx.np.stack: shapes {[each.shape for each in arrays]} are not one")
+    axis = _axis(axis, arrays[0].ndim + 1, "stack")
+    wide = [expand_dims(each, axis) for each in arrays]
+    return finished(concatenate(wide, axis), out)
+
+
+def atleast_1d(*arys):
+    """Each array, with one axis at least."""
+    return _at_least(arys, lambda a: reshaped(a, (1,)) if a.ndim == 0 else a)
+
+
+def atleast_2d(*arys):
+    """Each array, with two axes at least."""
+    return _at_least(arys, lambda a: reshaped(a, (1, -1)[: 2 - a.ndim] + a.shape if a.ndim
+                                              else (1, 1)) if a.ndim < 2 else a)  # fmt: skip
+
+
+def atleast_3d(*arys):
+    """Each array, with three axes at least."""
+
+    def wide(a):
+        if a.ndim == 0:
+            return reshaped(a, (1, 1, 1))
+        if a.ndim == 1:
+            return reshaped(a, (1, a.shape[0], 1))
+        return reshaped(a, (*a.shape, 1)) if a.ndim == 2 else a
+
+    return _at_least(arys, wide)
+
+
+def _at_least(arrays, function):
+    found = [function(array_of(each, "atleast")) for each in arrays]
+    return found[0] if len(found) == 1 else found
+
+
+def vstack(arrays, out=None):
+    """The arrays as rows, one below the other."""
+    rows = [atleast_2d(each) for each in _listed(arrays, "vstack")]
+    return finished(concatenate(rows, 0), out)
+
+
+row_stack = vstack
+
+
+def hstack(arrays):
+    """The arrays one beside the other: along the second axis, or the only one."""
+    parts = [atleast_1d(each) for each in _listed(arrays, "hstack")]
+    return concatenate(parts, 0 if parts[0].ndim == 1 else 1)
+
+
+def dstack(arrays):
+    """The arrays along the third axis."""
+    return concatenate([atleast_3d(each) for each in _listed(arrays, "dstack")], 2)
+
+
+def column_stack(tup):
+    """Vectors as the columns of a matrix."""
+    parts = _listed(tup, "column_stack")
+    return concatenate([reshaped(p, (-1, 1)[:0] + (p.size, 1)) if p.ndim < 2 else p
+                        for p in parts], 1)  # fmt: skip
+
+
+def split(ary, indices_or_sections, axis=0):
+    """Equal parts along an axis, or the parts between indices."""
+    ary = array_of(ary, "split")
+    if isinstance(indices_or_sections, int):
+        length = ary.shape[_axis(axis, ary.ndim, "split")]
+        if indices_or_sections <= 0 or length % indices_or_sections:
+            raise ShapeError(
+                f"mx.np.split: axis {axis} of length {length} has no "
+                f"{indices_or_sections} equal parts"
+            )
+    return array_split(ary, indices_or_sections, axis)
+
+
+def array_split(ary, indices_or_sections, axis=0):
+    """Parts along an axis, as equal as they can be, or those between indices."""
+    ary = array_of(ary, "array_split")
+    axis = _axis(axis, ary.ndim, "array_split")
+    length = ary.shape[axis]
+    if isinstance(indices_or_sections, int):
+        n = indices_or_sections
+        each, more = divmod(length, n)
+        sizes = [each + 1] * more + [each] * (n - more)
+        bounds = onp.cumsum([0, *sizes]).tolist()
+    else:
+        bounds = [0, *_ints(indices_or_sections, "split"), length]
+    front = (slice(None),) * axis
+    return [ary[(*front, slice(a, b))] for a, b in itertools.pairwise(bounds)]
+
+
+def hsplit(ary, indices_or_sections):
+    """Parts along the second axis, or the only one."""
+    ary = array_of(ary, "hsplit")
+    if ary.ndim == 0:
+        raise ShapeError("mx.np.hsplit takes an array of one axis at least")
+    return split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
+
+
+def vsplit(ary, indices_or_sections):
+    """Parts along the first axis of an array of two axes at least."""
+    ary = array_of(ary, "vsplit")
+    if ary.ndim < 2:
+        raise ShapeError("mx.np.vsplit takes an array of two axes at least")
+    return split(ary, indices_or_sections, 0)
+
+
+def dsplit(ary, indices_or_sections):
+    """Parts along the third axis."""
+    ary = array_of(ary, "dsplit")
+    if ary.ndim < 3:
+        raise ShapeError("mx.np.dsplit takes an array of three axes at least")
+    return split(ary, indices_or_sections, 2)
+
+
+def unstack(x, axis=0):
+    """The parts of length 1 along an axis, without that axis."""
+    x = array_of(x, "unstack")
+    front = (slice(None),) * _axis(axis, x.ndim, "unstack")
+    return tuple(x[(*front, i)] for i in range(x.shape[len(front)]))
+
+
+def tile(A, reps):
+    """The array repeated along each axis."""
+    A, reps = array_of(A, "tile"), _ints(reps, "tile")
+    ndim = A.ndim if A.ndim > len(reps) else len(reps)
+    A = reshaped(A, (1,) * (ndim - A.ndim) + A.shape)
+    reps = (1,) * (ndim - len(reps)) + reps
+    if any(n < 0 for n in reps):
+        raise ShapeError(f"mx.np.tile: a number of repeats in {reps} is negative")
+    for axis, n in enumerate(reps):
+        if n != 1:
+            A = concatenate([A] * n, axis) if n else A[(slice(None),) * axis + (slice(0, 0),)]
+    return A if ndim and any(n != 1 for n in reps) else A.copy()
+
+
+def repeat(a, repeats, axis=None):
+    """Each element so many times in a row, along an axis or of all in one."""
+    a = array_of(a, "repeat")
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = _axis(axis, a.ndim, "repeat")
+    counts = onp.broadcast_to(onp.asarray(repeats), (a.shape[axis],))
+    rows = onp.repeat(onp.arange(a.shape[axis]), counts)
+    return take(a, rows, axis)
+
+
+def flip(m, axis=None):
+    """The array with axes in the other direction, by default all."""
+    m = array_of(m, "flip")
+    axes = axes_of(axis, m.ndim, "flip")
+    axes = range(m.ndim) if axes is None else axes
+    if m.ndim == 0 or m.size == 0:
+        return m.copy()
+    return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))]
+
+
+def fliplr(m):
+    """The array with its columns in the other direction."""
+    return flip(m, 1)
+
+
+def flipud(m):
+    """The array with its rows in the other direction."""
+    return flip(m, 0)
+
+
+def roll(a, shift, axis=None):
+    """The elements moved along axes; what goes beyond the end comes in at the front."""
+    a = array_of(a, "roll")
+    if axis is None:
+        return reshaped(roll(ravel(a), shift, 0), a.shape)
+    axes = _ints(axis, "roll")
+    shifts = onp.broadcast_to(onp.asarray(shift), (len(axes),)).tolist()
+    for each, by in zip(axes, shifts):
+        each = _axis(each, a.ndim, "roll")
+        n = a.shape[each]
+        by = by % n if n else 0
+        if by:
+            front = (slice(None),) * each
+            parts = [a[(*front, slice(n - by, n))], a[(*front, slice(0, n - by))]]
+            a = concatenate(parts, each)
+    return a
+
+
+def rot90(m, k=1, axes=(0, 1)):
+    """The array turned by 90 degrees in the plane of two axes, k times."""
+    m = array_of(m, "rot90")
+    a, b = axes_of(tuple(axes), m.ndim, "rot90")
+    k %= 4
+    if k == 0:
+        return m.copy()
+    if k == 2:
+        return flip(m, (a, b))
+    turned = swapaxes(flip(m, b) if k == 1 else m, a, b)
+    return turned if k == 1 else flip(turned, b)
+
+
+def take(a, indices, axis=None, mode="raise", out=None):
+    """Elements by number along an axis, or of all in one."""
+    a = array_of(a, "take")
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = _axis(axis, a.ndim, "take")
+    if not is_traced(indices):
+        host = onp.asarray(indices.asnumpy() if isinstance(indices, NDArray) else indices)
+        whole = host.dtype.kind in "iu" or (host.dtype.kind == "f" and (host % 1 == 0).all())
+        if host.size and not whole:
+            raise ArgumentTypeError(f"mx.np.take: indices are ints, got {host.dtype}")
+        host = host.astype("int64")
+        n = a.shape[axis]
+        if mode == "raise" and host.size and (host.min() < -n or host.max() >= n):
+            raise BoundsError(
+                f"mx.np.take: an index is out of bounds for axis {axis} of length {n}"
+            )
+        if mode == "clip":
+            host = onp.clip(host, 0, n - 1)
+        if n:
+            host = host % n
+        indices = array_of(host, "take")
+    return finished(ops.take(a, indices, axis=axis, mode="clip"), out)
+
+
+def append(arr, values, axis=None):
+    """An array with others behind it."""
+    if axis is None:
+        return concatenate([ravel(arr), ravel(values)])
+    return concatenate([arr, values], axis)
+
+
+__all__ = [
+    name
+    for name, value in list(vars().items())
+    if getattr(value, "__module__", "") == __name__
+    and name not in ("common_dtype", "reshaped")
+    and not name.startswith("_")
+]

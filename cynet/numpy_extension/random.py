@@ -1,0 +1,27 @@
+"""mx.npx.random: draws by probability, in shapes of batches."""
+
+from ..numpy import random as _random
+from ..numpy._call import array_of, finished
+
+
+def bernoulli(prob=None, logit=None, size=None, dtype=None, ctx=None, out=None):
+    """1 with probability `prob`, or the logistic function of `logit`; else 0."""
+    from ..numpy.elementwise import EXTENSION_FUNCTIONS
+
+    if prob is None:
+        prob = EXTENSION_FUNCTIONS["sigmoid"](array_of(logit, "npx.random.bernoulli"))
+    drawn = _random.uniform(0.0, 1.0, size if size is not None else getattr(prob, "shape", ()))
+    return finished((drawn < prob).astype("float32" if dtype is None else dtype), out)
+
+
+def _batched(draw):
+    def function(a=0.0, b=1.0, batch_shape=None, dtype=None, ctx=None):
+        batch = () if batch_shape is None else batch_shape
+        batch = (batch,) if isinstance(batch, int) else tuple(batch)
+        inner = _random._shape(None, _random._param(a), _random._param(b))
+        return draw(a, b, (*batch, *inner), dtype, ctx)
+
+    return function
+
+
+uniform_n, normal_n = _batched(_random.uniform), _batched(_random.normal)
