@@ -51,7 +51,7 @@ def test_shapes(name, kind):
 @pytest.mark.parametrize("name", ["zeros", "reshape", "nd.reshape", "broadcast_to"])
 def test_what_is_no_shape(name):
     for wrong in (np.array([2.5, 3]), np.array([[2, 3]]), np.array(["a"]), "ab"):
-        with pytest.raises(CynetError):
+        with pytest.raises(CynetError, match="a tuple of ints"):
             TAKERS[name](wrong).wait_to_read()
 
 
