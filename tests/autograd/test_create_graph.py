@@ -18,15 +18,18 @@ KINDS = {
     "infinite": [np.inf, -np.inf, 1.0, 0.0],
     "nan": [np.nan, 1.0, -2.0, 0.0],
 }
-# Where the gradient's own operators refuse the numbers: singular matrices.
-SINGULAR = ("_linalg_det", "_linalg_slogdet", "_linalg_inverse", "_linalg_potri")
+# Where operators refuse the numbers: singular matrices, complex eigenvalues, NaN.
+SINGULAR = {"_linalg_det", "_linalg_slogdet", "_linalg_inverse", "_linalg_potri", "_linalg_solve"}
+SINGULAR |= {"_linalg_svd", "_linalg_eig"}
 
 
 def _has_poles(case):
     """The formula of the second order has other numbers than backward at some of these places:
-    densities at the ends of their range, points between pixels that lie on one, roots below 0."""
+    densities at the ends of their range, points between pixels that lie on one, roots below 0,
+    angles of (0, 0)."""
     return (
-        case.op.startswith(("_random_pdf", "random_pdf"))
+        "arctan2" in case.op
+        or case.op.startswith(("_random_pdf", "random_pdf"))
         or "Deformable" in case.op
         or case.op in ("BilinearSampler", "SpatialTransformer", "_contrib_hawkesll")
         or case.params.get("p_value") == 3

@@ -92,8 +92,9 @@ class CorrelationProperty(KernelProperty):
         for y in steps:
             for x in steps:
                 begin, end = (None, None, y, x), (None, None, y + height, x + width)
-                apart = F.abs(middle - F.slice(two, begin=begin, end=end))
-                outs.append(F.mean(apart, axis=1, keepdims=True))
+                gap = middle - F.slice(two, begin=begin, end=end)
+                gap = F.where(gap >= 0, gap, -gap)  # with a slope at 0, as the kernel has it
+                outs.append(F.mean(gap, axis=1, keepdims=True))
         size, stride = (self.kernel_size,) * 2, (self.stride1,) * 2
         return [F.Pooling(F.concat(*outs, dim=1), kernel=size, stride=stride, pool_type="avg")]
 
