@@ -243,7 +243,7 @@ READERS = {
     "symbol/serialization.py": {"entry.prop": "accepted_params knows them all"},
     "optimizer/state_file.py": {},
     "gluon/block/files.py": {},
-    "gluon/block/symbol_block.py": {},
+    "gluon/block/symbol_block.py": {"self.params.get": "settings of ours"},
     "module": {
         "symbol.infer_shape": "takes any name",
         "Module": "settings of ours",
@@ -252,6 +252,7 @@ READERS = {
 }
 TRUSTED_JSON = {  # what this process, or a rank of the same job, has written
     *("module/ranks.py", "module/asked.py", "distributed/notices.py", "base/kinds.py"),
+    "kvstore/dist.py",
     *("gluon/block/hybridized.py", "gluon/contrib/estimator/checkpoint.py"),
     "test_utils/tolerances.py",
 }

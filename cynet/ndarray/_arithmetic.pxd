@@ -29,6 +29,7 @@ cdef class Slot:
     cdef object beside(self, NDArrayBase array, object other)
     # The result, of which a subclass may note what it is.
     cdef NDArrayBase noted(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs)
+    cdef NDArrayBase noted_number(self, NDArrayBase out)
     cdef NDArrayBase noted_reflected(self, NDArrayBase out, NDArrayBase array, object value)
 
 cdef class NDArrayArithmetic(NDArrayBase):

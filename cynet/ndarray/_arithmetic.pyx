@@ -119,6 +119,9 @@ cdef class Slot:
     cdef NDArrayBase noted(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
         return out
 
+    cdef NDArrayBase noted_number(self, NDArrayBase out):
+        return out
+
     cdef NDArrayBase noted_reflected(self, NDArrayBase out, NDArrayBase array, object value):
         return out
 
@@ -143,7 +146,7 @@ cdef class Slot:
                 return sparse_call(self.scalar_entry, [array], (), {"scalar": value}, out)
             call = self.for_scalar(call, self.scalar, self.scalar_entry, array, value)
             self.last_scalar, self.scalar = call, value
-        return self.noted(run_small(call, array, None, out), array, array)
+        return self.noted_number(run_small(call, array, None, out))
 
     cdef NDArrayBase with_reflected(self, NDArrayBase array, object value):
         cdef Call call = self.last_reflected

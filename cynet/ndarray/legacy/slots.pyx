@@ -99,6 +99,11 @@ cdef class LegacySlot(Slot):
             out.truths = True
         return out
 
+    cdef NDArrayBase noted_number(self, NDArrayBase out):
+        if self.compares:
+            out.truths = True
+        return out
+
     cdef NDArrayBase noted_reflected(self, NDArrayBase out, NDArrayBase array, object value):
         if self.compares or array.truths and self.subtracts and value == 1:
             out.truths = True  # 1 - mask is one, too
