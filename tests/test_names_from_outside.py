@@ -236,7 +236,7 @@ READERS = {
     "launch": {},
     "distributed": {},
     "tools": {},
-    "io": {"np.loadtxt": "settings of ours"},
+    "io": {"np.loadtxt": "settings of ours", "urllib.request.urlopen": "settings of ours"},
     "registry.py": {},
     "initializer/base.py": {},
     "metric/base.py": {"create": "has no names of its own but those of settings"},
@@ -248,6 +248,7 @@ READERS = {
         "symbol.infer_shape": "takes any name",
         "Module": "settings of ours",
         "opt.create": "settings of the user's",
+        "to_iterator": "settings of ours",
     },
 }
 TRUSTED_JSON = {  # what this process, or a rank of the same job, has written
