@@ -67,11 +67,12 @@ stress: $(VENV)/.dev  ## the long tests of the engine, custom operators, random 
 		tests/graph/passes/test_fuse_elementwise.py tests/graph/test_random_networks.py tests/onnx/test_backend_suite.py \
 		tests/onnx/test_models.py tests/tools/test_convert.py tests/examples/test_train_mnist.py tests/examples/test_topics.py tests/distributed tests/launch
 
-fuzz: $(VENV)/.dev  ## random calls of every operator, wrong ones of all else, damaged files and graphs (CYNET_FUZZ_CASES=100000 each)
+fuzz: $(VENV)/.dev  ## random calls of every operator, wrong ones of all else, damaged files and graphs, hostile requests (CYNET_FUZZ_CASES=100000 each)
 	$(PY) -m tests.fuzz.files --cases $(or $(CYNET_FUZZ_CASES),100000)
 	$(PY) -m tests.fuzz.calls --cases $(or $(CYNET_FUZZ_CASES),100000)
 	$(PY) -m tests.fuzz.graphs --cases $(or $(CYNET_FUZZ_CASES),100000)
 	$(PY) -m tests.fuzz.public --cases $(or $(CYNET_FUZZ_CASES),100000)
+	$(PY) -m tests.fuzz.requests --cases $(or $(CYNET_FUZZ_CASES),100000)
 
 packages: $(VENV)/.dev  ## packages written for MXNet, downloaded and run unmodified: writes docs/packages.md (NAMES=: some of them)
 	$(PY) -m tests.packages.run $(NAMES)

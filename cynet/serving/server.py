@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ..base.compat import optional
-from ..base.errors import ArgumentError, CynetError
+from ..base.errors import ArgumentError, CynetError, shorten
 from .bodies import write_json
 
 try:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _IDLE = 0.5  # seconds after the stop in which what a client has sent may still arrive
 _LOOK = 0.02  # between two looks at connections that end
+_TEXT = 300  # characters of what waitress refuses
 _FILES = 64  # open ones beside connections
 
 
@@ -162,7 +163,7 @@ class Server:
 
             def execute(self):
                 error = self.request.error
-                text = str(error.body)
+                text = shorten(str(error.body), _TEXT)
                 if error.code == 413:
                     text = f"a body of more than {server._app.max_body} bytes"
                 body = write_json({"error": text})

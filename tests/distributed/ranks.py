@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from cynet.launch.sweep import _used
+
 ROOT = Path(__file__).parent.parent.parent
 PROGRAMS = Path(__file__).parent / "programs"
 HOSTS = Path(__file__).parent / "hosts"
@@ -46,6 +48,38 @@ def start(n, program, *arguments, launch=(), before=(), **environment):
         text=True,
         env=environ,
     )
+
+
+class Memory:
+    """The folder of shared memory of jobs: one of their own where this user may mount one, so that
+    tests neither see nor change what others have in /dev/shm.
+
+    Parameters
+    ----------
+    folder : str
+        An empty folder.
+
+    Attributes
+    ----------
+    before : list of str
+        What stands in front of the command of such a job.
+    """
+
+    def __init__(self, folder):
+        mount = f'mount --bind {folder} /dev/shm && exec "$@"'
+        own = can_unshare("--mount")
+        self.before = ["unshare", "--mount", "bash", "-c", mount, "-"] if own else []
+        self._folder = str(folder) if own else "/dev/shm"
+        self._others = set(self._names())
+
+    def left(self):
+        """What jobs have left, and no process uses."""
+        used = _used()
+        names = [name for name in self._names() if name not in self._others]
+        return [name for name in names if f"/dev/shm/{name}" not in used]
+
+    def _names(self):
+        return [n for n in os.listdir(self._folder) if n.startswith(("sm_segment.", "mpich_shm"))]
 
 
 def can_unshare(*what):

@@ -4,27 +4,22 @@
 """
 
 import os
-from pathlib import Path
 
 import pytest
 
 from cynet.launch.command import find_mpiexec
-from tests.distributed.ranks import HOSTS, TWO_HOSTS, can_unshare, finish, need_mpi, start
+from tests.distributed.ranks import (
+    HOSTS,
+    TWO_HOSTS,
+    Memory,
+    can_unshare,
+    finish,
+    need_mpi,
+    start,
+)
 
 need_mpi()
 KILLS = max(2, int(os.environ.get("CYNET_STRESS_KILLS") or 0) // 3)
-
-
-def left_behind():
-    """Segments of shared memory that no process uses: those of tests beside this one are in use."""
-    names = [name for name in os.listdir("/dev/shm") if name.startswith("sm_segment.")]
-    for maps in Path("/proc").glob("[0-9]*/maps") if names else ():
-        try:
-            text = maps.read_text()
-        except OSError:  # it has ended
-            continue
-        names = [name for name in names if f"/dev/shm/{name}" not in text]
-    return [name for name in names if Path("/dev/shm", name).exists()]
 
 
 @pytest.mark.skipif(find_mpiexec()[1] != "openmpi", reason="needs Open MPI 5: a death is an error")
@@ -36,7 +31,9 @@ def test_survivors_raise(number, rng, tmp_path):
     launch = ["-H", str(HOSTS / "hostfile"), "--mpi-args", TWO_HOSTS] if several else []
     victim, seconds = int(rng.integers(3)), float(rng.uniform(0, 0.5))
     program = ("killed.py", tmp_path, victim, seconds)
-    code, out, err = finish(start(3, *program, launch=launch))
+    (tmp_path / "shm").mkdir()
+    memory = Memory(tmp_path / "shm")
+    code, out, err = finish(start(3, *program, launch=launch, before=memory.before))
     assert code != 0, out + err
     killed = float((tmp_path / "killed").read_text())
     for rank in {0, 1, 2} - {victim}:
@@ -46,4 +43,4 @@ def test_survivors_raise(number, rng, tmp_path):
         assert f"rank {victim} (" in text and "has died" in text, text
         assert ("node2" in text) == bool(several)
         assert float(when) - killed < 5
-    assert not left_behind()
+    assert not memory.left()

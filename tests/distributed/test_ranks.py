@@ -1,6 +1,7 @@
-"""What 2, 3 and 4 processes compute together: programs/checks.py runs once for each number."""
+"""What 2 and 4 processes compute together: programs/checks.py runs once for each number."""
 
 import json
+import os
 
 import pytest
 
@@ -8,7 +9,7 @@ from tests.distributed.programs.training import rows
 from tests.distributed.ranks import PROGRAMS, finish, need_mpi, start
 
 need_mpi()
-SIZES = (2, 3, 4)
+SIZES = (2, 3, 4) if os.environ.get("CYNET_STRESS_KILLS") else (2, 4)
 NAMES = [
     line.removeprefix("def check_").partition("(")[0]
     for line in (PROGRAMS / "checks.py").read_text().splitlines()

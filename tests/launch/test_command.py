@@ -1,21 +1,51 @@
-"""The command line that `python -m cynet.launch` builds, and what it refuses."""
+"""The command lines that `python -m cynet.launch` builds, whole, and what it refuses."""
 
 import os
-import shlex
 import sys
 
 import pytest
 
 from cynet.base.errors import ArgumentError
-from cynet.launch import Job, command_line
+from cynet.launch import Job, command_line, options
 from cynet.launch import __main__ as launch_main
-from cynet.launch.command import find_mpiexec
+from cynet.launch import command as command_file
+from cynet.launch.command import find_mpiexec, hosts_of
 from cynet.launch.options import read
-from cynet.launch.sweep import sweep
-from tests.distributed.ranks import need_mpi
+from cynet.launch.sweep import _found, sweep
 
-need_mpi()
 SCRIPT = os.path.join(os.path.dirname(__file__), "scripts", "module_script.py")
+RANK = [sys.executable, "-m", "cynet.launch._rank"]
+OPENMPI = ["/bin/mpiexec", "--with-ft", "ulfm", "--output", "tag", "--oversubscribe", "--bind-to",
+           "none", "--mca", "coll", "^han"]  # fmt: skip
+OPENMPI4 = ["/bin/mpiexec", "--tag-output", *OPENMPI[5:]]
+MPICH = ["/bin/mpiexec", "-prepend-rank"]
+VARIABLES = ("OMP_NUM_THREADS", "CYNET_NUM_THREADS", "CYNET_CPU_WORKERS")
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    """None of the variables that are passed on, and 8 cores."""
+    for name in [*os.environ]:
+        if name.startswith(("CYNET_", "MXNET_", "OMP_", "PYTHON")):
+            monkeypatch.delenv(name)
+    monkeypatch.setattr(command_file, "usable_cores", lambda: 8)
+
+
+@pytest.fixture
+def mpi(tmp_path, monkeypatch):  # pytest asks who owns the folder
+    def set_kind(kind, uid=1000):
+        monkeypatch.setattr(command_file.os, "getuid", lambda: uid)
+        monkeypatch.setattr(command_file, "find_mpiexec", lambda: ("/bin/mpiexec", kind))
+
+    set_kind("openmpi")
+    return set_kind
+
+
+@pytest.fixture
+def hosts(tmp_path):
+    path = tmp_path / "hosts"
+    path.write_text("node1\nnode2 slots=2  # the other one\n\n# node3\nnode1\n")
+    return str(path)
 
 
 def lines(*arguments):
@@ -23,37 +53,124 @@ def lines(*arguments):
     return command_line(job), notes
 
 
-def settings(command):
-    """The variables that a command line sets: ``-x A=1`` of Open MPI, ``-genv A 1`` of MPICH."""
-    after = {part: [command[i + 1 : i + 3] for i, each in enumerate(command) if each == part]
-             for part in ("-x", "-genv")}  # fmt: skip
-    return dict([pair[0].split("=", 1) for pair in after["-x"]] + after["-genv"])
+def given(kind, *values):
+    """How a launcher is told variables."""
+    pairs = list(zip(VARIABLES, values))
+    if kind == "mpich":
+        return [part for name, value in pairs for part in ("-genv", name, value)]
+    return [part for name, value in pairs for part in ("-x", f"{name}={value}")]
 
 
-def test_a_script_runs_under_the_wrapper():
-    command, notes = lines("-n", "3", SCRIPT, "--kv-store", "dist_sync", "-n", "7")
-    assert command[0] == find_mpiexec()[0] and not notes
-    assert command[command.index("-n") + 1] == "3"
-    assert command[command.index(sys.executable) :] == [
-        *(sys.executable, "-m", "cynet.launch._rank", SCRIPT, "--kv-store", "dist_sync", "-n", "7")
-    ]
+@pytest.mark.parametrize("root", [False, True])
+@pytest.mark.parametrize("kind", ["openmpi", "openmpi4", "mpich"])
+def test_a_whole_command_line(kind, root, hosts, mpi, monkeypatch):
+    mpi(kind, 0 if root else 1000)
+    monkeypatch.setenv("CYNET_LOG", "1")
+    monkeypatch.setenv("OTHER", "1")
+    program = [*RANK, SCRIPT, "-n", "7", "--x"]
+    begin = {"openmpi": OPENMPI, "openmpi4": OPENMPI4, "mpich": MPICH}[kind]
+    as_root = ["--allow-run-as-root"] if root else []
+    found, notes = lines("-n", "3", SCRIPT, "-n", "7", "--x")
+    shared = given(kind, "2", "2", "2")
+    if kind == "mpich":
+        assert found == [*begin, "-n", "3", *shared, *program]
+    else:
+        assert found == [*begin, *as_root, *shared, "-n", "3", *program]
+    assert not notes
+    # 5 processes on two machines: 3 on the first one
+    arguments = ["-n", "5", "-H", hosts, "--mpi-args", "--a 'b c'", "--env", "D:1:2"]
+    found, _ = lines(*arguments, SCRIPT, "-n", "7", "--x")
+    own = [("CYNET_LOG", "1"), ("D", "1:2")]
+    if kind == "mpich":
+        own = [part for name, value in own for part in ("-genv", name, value)]
+        place = ["-n", "5", "-f", hosts]
+        assert found == [*begin, *place, *shared, *own, "--a", "b c", *program]
+    else:
+        own = [part for name, value in own for part in ("-x", f"{name}={value}")]
+        place = ["--hostfile", hosts, *as_root]
+        assert found == [*begin, *place, *shared, *own, "-n", "5", "--a", "b c", *program]
 
 
-@pytest.mark.skipif(find_mpiexec()[1] != "openmpi", reason="these are options of Open MPI 5")
-def test_open_mpi_survives_a_death_and_leaves_cores_free():
-    text = shlex.join(lines("-n", "2", SCRIPT)[0])
-    for part in ("--with-ft ulfm", "--oversubscribe", "--bind-to none", "--mca coll '^han'"):
-        assert part in text
-    assert ("--allow-run-as-root" in text) == (os.getuid() == 0)
+def test_a_whole_command_line_of_slurm(mpi, hosts):
+    """No death of a process ends the others; nothing is asked of an mpiexec."""
+    mpi("none")
+    arguments = ["-n", "2", "--launcher", "slurm", "--mpi-args=--mpi=pmix", "-H", hosts]
+    found, _ = lines(*arguments, SCRIPT, "1")
+    assert found == ["srun", "-n", "2", "--kill-on-bad-exit=0", "--mpi=pmix", *RANK, SCRIPT, "1"]
 
 
-def test_threads_are_shared_out(monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.delenv("CYNET_NUM_THREADS", raising=False)
-    assert settings(lines("-n", "500", SCRIPT)[0])["OMP_NUM_THREADS"] == "1"
-    assert settings(lines("-n", "2", "--threads", "3", SCRIPT)[0])["OMP_NUM_THREADS"] == "3"
-    monkeypatch.setenv("OMP_NUM_THREADS", "5")
-    assert not [part for part in settings(lines("-n", "2", SCRIPT)[0]) if "NUM_THREADS" in part]
+@pytest.mark.parametrize(
+    "size, threads, values",
+    [(1, None, "888"), (2, None, "444"), (3, None, "222"), (8, None, "112"), (9, None, "112"),
+     (500, None, "112"), (2, 1, "112"), (2, 2, "222"), (2, 3, "333"), (500, 30, ["30"] * 3)],
+)  # fmt: skip
+def test_threads_are_shared_out(size, threads, values, mpi):
+    job = Job(size, ["hostname"], threads=threads)
+    assert command_line(job) == [*OPENMPI, *given("", *values), "-n", str(size), "hostname"]
+
+
+@pytest.mark.parametrize("name", VARIABLES[:2])
+def test_threads_that_are_said_are_left_alone(name, mpi, monkeypatch, hosts):
+    monkeypatch.setenv(name, "5")
+    assert command_line(Job(2, ["hostname"])) == [*OPENMPI, "-n", "2", "hostname"]
+    passed = ["--hostfile", hosts, "-x", f"{name}=5"]
+    assert command_line(Job(2, ["a"], hosts)) == [*OPENMPI, *passed, "-n", "2", "a"]
+    monkeypatch.delenv(name)
+    own = ["-x", f"{name}=6"]
+    assert command_line(Job(2, ["a"], env=[(name, "6")])) == [*OPENMPI, *own, "-n", "2", "a"]
+    shared = given("", "1", "1", "2")
+    shared[1 + 2 * VARIABLES.index(name)] = f"{name}=6"
+    found = command_line(Job(2, ["a"], env=[(name, "6")], threads=1))
+    assert found == [*OPENMPI, *shared, "-n", "2", "a"]
+
+
+@pytest.mark.parametrize("prefix", ["CYNET_", "MXNET_", "OMP_", "PYTHON"])
+def test_what_other_machines_get(prefix, mpi, monkeypatch, hosts):
+    monkeypatch.setenv(f"{prefix}ZZ", "a b")
+    monkeypatch.setenv(f"X{prefix}", "1")
+    job = Job(2, ["a"], hosts, threads=1)
+    passed = [*given("", "1", "1", "2"), "-x", f"{prefix}ZZ=a b"]
+    assert command_line(job) == [*OPENMPI, "--hostfile", hosts, *passed, "-n", "2", "a"]
+    assert f"{prefix}ZZ=a b" not in command_line(job._replace(hostfile=None))
+
+
+def test_hosts_of_a_file(hosts, tmp_path):
+    assert hosts_of(hosts) == ["node1", "node2", "node1"]
+    (tmp_path / "empty").write_text("# nobody\n\n")
+    for slurm in False, True:
+        with pytest.raises(ValueError, match=r"host file '.*empty' names no machine"):
+            command_line(Job(1, ["a"], str(tmp_path / "empty"), slurm))
+
+
+@pytest.mark.parametrize(
+    "text, kind",
+    [
+        ("mpirun (Open MPI) 5.0.11", "openmpi"),
+        ("mpiexec (OpenRTE) 4.1.4", "openmpi4"),
+        ("mpirun (Open MPI) 4.0.3", "openmpi4"),
+        ("prterun (PRRTE) 3.0", "openmpi"),
+        ("HYDRA build details:\n Version: 4.2", "mpich"),
+        ("Intel(R) MPI Library", "mpich"),
+    ],
+)
+@pytest.mark.parametrize("beside", [True, False])
+def test_which_mpiexec_is_found(text, kind, beside, tmp_path, monkeypatch):
+    bins = [tmp_path / "a", tmp_path / "b"]
+    for each in bins[beside - 1 :]:
+        each.mkdir(exist_ok=True)
+        (each / "mpiexec").write_text(f"#!/bin/sh\ncat <<'E'\n{text}\nE\n")
+        (each / "mpiexec").chmod(0o755)
+    bins[0].mkdir(exist_ok=True)
+    monkeypatch.setattr(sys, "executable", str(bins[0] / "python"))
+    monkeypatch.setenv("PATH", f"{bins[1]}:{os.environ['PATH']}")
+    assert find_mpiexec.__wrapped__() == (str(bins[not beside] / "mpiexec"), kind)
+
+
+def test_no_mpiexec(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(RuntimeError, match=r"there is no mpiexec: pip install 'cynet-mx\[mpi\]'"):
+        find_mpiexec.__wrapped__()
 
 
 @pytest.mark.parametrize(
@@ -76,18 +193,45 @@ def test_programs(command, wanted):
     assert found[place : place + len(wanted)] == wanted
 
 
-def test_options_of_mxnets_launcher(tmp_path):
-    hosts = tmp_path / "hosts"
-    hosts.write_text("node1\nnode2 slots=2  # the other one\n\n")
+def test_options_of_mxnets_launcher(mpi, hosts):
     command, notes = lines(
-        *("-n", "4", "-s", "4", "-H", str(hosts), "--launcher", "ssh", "--sync-dst-dir", "/x"),
+        *("-n", "4", "-s", "4", "-H", hosts, "--launcher", "ssh", "--sync-dst-dir", "/x"),
         *("--env", "A:1", "--env", "B:x:y", "--env-worker", "C:3", "python", SCRIPT),
     )
-    text = shlex.join(command)
-    assert f"--hostfile {hosts}" in text or f"-f {hosts}" in text
-    assert all(part in text for part in ("A=1", "B=x:y", "C=3")) or "-genv A 1" in text
-    assert len(notes) == 2 and "no servers" in notes[0] and "--sync-dst-dir" in notes[1]
-    assert "srun -n 2" in shlex.join(lines("-n", "2", "--launcher", "slurm", SCRIPT)[0])
+    own = [part for each in ("A=1", "B=x:y", "C=3") for part in ("-x", each)]
+    place = ["--hostfile", hosts, *given("", "4", "4", "4")]
+    program = ["python", *RANK[1:], SCRIPT]
+    assert command == [*OPENMPI, *place, *own, "-n", "4", *program]
+    assert notes == [
+        "there are no servers: every process keeps the parameters",
+        "--sync-dst-dir is not done: the script must be there on all machines",
+    ]
+    for more in ["--p3"], ["--env-server", "A:1"], ["-s", "1"]:
+        assert lines("-n", "1", *more, "a")[1] == notes[:1]
+
+
+def test_options_by_default_and_as_given():
+    found, job, _ = read(["-n", "2", "a", "-n", "3"])
+    assert job == Job(2, ["a", "-n", "3"], None, False, [], None, "")
+    assert (found.log_dir, found.no_prefix, found.restarts) == (None, False, 0)
+    assert (found.elastic, found.min_workers, found.grace) == (False, 1, 10.0)
+    assert (found.dry_run, found.launcher) == (False, "auto")
+    text = "-n 3 --threads 2 --log-dir d --no-prefix --restarts 4 --elastic --min-workers 2"
+    found, job, _ = read([*text.split(), "--grace", "0.5", "--dry-run", "a"])
+    assert (job.size, job.threads) == (3, 2)
+    assert (found.log_dir, found.no_prefix, found.restarts) == ("d", True, 4)
+    assert (found.elastic, found.min_workers, found.grace) == (True, 2, 0.5)
+    assert found.dry_run
+
+
+@pytest.mark.parametrize("option", ["-n", "--threads", "--min-workers"])
+def test_counts_begin_with_one(option, capsys):
+    before = [] if option == "-n" else ["-n", "2"]
+    assert options.parser().parse_args([*before, option, "1", "a"]).command == ["a"]
+    for text in ("0", "-1", "x", "1.5"):
+        with pytest.raises(SystemExit):
+            read([*before, option, text, "a"])
+        assert option in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -97,7 +241,11 @@ def test_options_of_mxnets_launcher(tmp_path):
         (["-n", "2"], "which script"),
         (["-n", "2", "--launcher", "yarn", SCRIPT], "start mpiexec in a job of that system"),
         (["-n", "2", "--env", "A=1", SCRIPT], "NAME:VALUE"),
+        (["-n", "2", "--launcher", "sge", SCRIPT], "start mpiexec in a job of that system"),
+        (["-n", "2", "--env", ":1", SCRIPT], "NAME:VALUE"),
+        (["-n", "2", "--env", "A=B:1", SCRIPT], "NAME:VALUE"),
         (["-n", "2", "--restarts", "-1", SCRIPT], "must not be negative"),
+        ([SCRIPT], "required: -n"),
     ],
 )
 def test_refusals(arguments, text, capsys):
@@ -119,22 +267,63 @@ def test_an_error_of_the_launch_is_told_and_is_the_exit_code(monkeypatch, capfd)
     assert launch_main.main(["-n", "2", SCRIPT]) == 7
 
 
-def test_files_that_are_not_there(tmp_path):
+@pytest.mark.parametrize("threads", [None, "1"])
+@pytest.mark.parametrize("more", [[], ["--threads", "2"], ["--launcher", "slurm"]])
+def test_files_that_are_not_there(threads, more, tmp_path, mpi, monkeypatch):
+    """Also where nobody needs to count machines."""
+    if threads:
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
     with pytest.raises(FileNotFoundError, match="there is no script 'nowhere.py'"):
-        lines("-n", "2", "nowhere.py")
+        lines("-n", "2", *more, "nowhere.py")
     with pytest.raises(FileNotFoundError, match="cannot read"):
-        lines("-n", "2", "-H", str(tmp_path / "none"), SCRIPT)
+        lines("-n", "2", *more, "-H", str(tmp_path / "none"), SCRIPT)
 
 
-def test_what_is_left_is_swept(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    left = tmp_path / "prterun.host.1"
-    left.mkdir()
-    (left / "file").write_text("x")
-    used, mine = tmp_path / "ompi.host.1", tmp_path / "results"
-    for each in used, mine:
+@pytest.fixture
+def places(tmp_path, monkeypatch):
+    """(shared memory, temporary folder) of a machine of one's own."""
+    found = tmp_path / "shm", tmp_path / "tmp"
+    for each in found:
         each.mkdir()
-    with open(used / "file", "w"):  # a process uses it
-        assert sweep(0) == [str(left)]
-    assert used.exists() and mine.exists() and not left.exists()
-    assert sweep(left.parent.stat().st_mtime + 100) == []
+    monkeypatch.setattr("tempfile.tempdir", str(found[1]))
+    return found
+
+
+def test_what_is_left_is_swept(places):
+    memory, folder = places
+    left = [folder / name for name in ("prterun.host.1", "prted.2", "prte.x", "ompi.h.3", "prun.4")]
+    for each in left:
+        each.mkdir()
+        (each / "file").write_text("x")
+    left += [memory / name for name in ("sm_segment.h.1", "mpich_shm_2", "vader_segment.h.3")]
+    for each in left[5:]:
+        each.write_text("x")
+    used, mapped = folder / "ompi.host.9", memory / "sm_segment.h.9"
+    kept = [folder / "results", folder / "myompi.1", memory / "sem.x", memory / "asm_segment.1"]
+    for each in (used, *kept[:2]):
+        each.mkdir()
+    for each in (mapped, *kept[2:]):
+        each.write_text("x")
+    with open(used / "file", "w"), open(mapped):  # a process uses them
+        assert sorted(sweep(0, str(memory))) == sorted(map(str, left))
+    assert all(each.exists() for each in (used, mapped, *kept))
+    assert not any(each.exists() for each in left)
+
+
+def test_only_what_is_of_this_user_and_younger_is_swept(places, monkeypatch):
+    memory, _ = places
+    (memory / "sm_segment.1").write_text("x")
+    os.utime(memory / "sm_segment.1", (1000, 1000))
+    for uid, since, count in ((0, 1001, 1), (0, 1001.5, 0), (0, 1e9, 0), (1, 0, 0)):
+        owner = memory.stat().st_uid + uid
+        monkeypatch.setattr(os, "getuid", lambda owner=owner: owner)
+        assert len([*_found(str(memory), ("sm_",), since)]) == count
+        if not count:
+            assert sweep(since, str(memory)) == []
+    assert [*_found("/nowhere", ("sm_",), 0)] == []
+    assert (memory / "sm_segment.1").exists()
+
+
+def test_sweeping_nothing_looks_at_no_process(places, monkeypatch):
+    monkeypatch.setattr("cynet.launch.sweep._used", lambda: 1 / 0)
+    assert sweep(0, str(places[0])) == []

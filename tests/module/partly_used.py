@@ -9,8 +9,8 @@ from tests.gluon.partly_fresh import MOMENTUM, RATE, WHO, wanted
 def _network(has_branch):
     """Buckets True use the weight `seldom`, with a gradient of 1 + t in the row of their rank."""
     row, factor = mx.sym.Variable("row"), mx.sym.Variable("factor")
-    often = mx.sym.Variable("often_weight", shape=(3, 1))
-    total = mx.sym.Embedding(row, often, input_dim=3, output_dim=1, name="often")
+    often = mx.sym.Variable("often_weight", shape=(4, 1))  # a row of each of 4 ranks
+    total = mx.sym.Embedding(row, often, input_dim=4, output_dim=1, name="often")
     if has_branch:
         seldom = mx.sym.Variable("seldom_weight", shape=(3, 1))
         total = total + mx.sym.Embedding(row, seldom, input_dim=3, output_dim=1, name="seldom")

@@ -139,6 +139,17 @@ def test_a_request_that_arrives_just_after_the_end_of_listening():
         assert is_good(all_of(line))
 
 
+def test_what_has_arrived_is_read_before_a_connection_is_closed(monkeypatch):
+    """Nothing of it was read when the time for silent connections was over."""
+    monkeypatch.setattr("cynet.serving.server._IDLE", -1.0)
+    with server_of() as server:
+        line, silent = connected(server), connected(server)
+        line.sendall(post())
+        server.stop()
+        assert server.run(10.0) == 0
+        assert is_good(all_of(line)) and all_of(silent) == b""
+
+
 def test_idle_connections_are_closed_and_hold_up_nothing():
     with running() as (server, end):
         kept, silent = connected(server), connected(server)
