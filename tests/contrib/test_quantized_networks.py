@@ -1,6 +1,7 @@
 """quantize_net and quantize_model of networks of all forms: layers that are called twice, none to
 quantize, several inputs; and where the result is used."""
 
+import re
 import warnings
 
 import numpy as np
@@ -308,19 +309,67 @@ def test_values_without_limits_are_refused(mode, first, bad):
         tools.quantize_net(net, calib_mode=mode, calib_data=batches)
 
 
-def test_limits_of_an_own_collector_are_looked_at():
+@pytest.mark.parametrize(
+    "limits", [(np.nan, 1.0), (0.0, np.inf), (-np.inf, 1.0), (2.0, 1.0), (0.0, np.nan)]
+)
+def test_limits_of_an_own_collector_are_looked_at(limits):
     class Wrong(tools.CalibrationCollector):
         def collect(self, name, arr):
             pass
 
         def post_collect(self):
-            return {"data": (float("nan"), 1.0)}
+            return dict.fromkeys(self.include_layer, limits)
 
     net, _ = ready(nn.Dense(2, in_units=3), mx.nd.ones((2, 3)))
-    with pytest.raises(ArgumentError, match=r"the values of data go from nan to 1\.0"):
+    said = f"the values of data go from {limits[0]} to {limits[1]}"
+    with pytest.raises(ArgumentError, match=re.escape(said)):
         tools.quantize_net_v2(
             net, calib_mode="custom", calib_data=[mx.nd.ones((2, 3))], LayerOutputCollector=Wrong()
         )
+    symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
+    *made, collector = tools.quantize_graph(
+        symbol, {"fc_weight": mx.nd.ones((2, 3))}, {}, calib_mode="custom",
+        LayerOutputCollector=Wrong(),
+    )  # fmt: skip
+    with pytest.raises(ArgumentError, match=re.escape(said)):
+        tools.calib_graph(*made, collector, calib_mode="custom")
+
+
+@pytest.mark.parametrize("least", [0.0, 0.25, -0.25])
+def test_limits_of_a_histogram_begin_at_0_where_nothing_is_below(least, rng):
+    collector = tools.LayerHistogramCollector(quantized_dtype="auto")
+    values = rng.uniform(max(least, 0), 1, 2000).astype("float32")
+    values[0] = least
+    collector.collect("x", mx.nd.array(values))
+    low, high = collector.post_collect()["x"]
+    assert low == (0 if least >= 0 else -high) and 0.8 < high <= 1.01
+
+
+@pytest.mark.parametrize("more", [{"eps": 0.5}])
+def test_norms_of_one_set_of_parameters_and_other_settings(more):
+    """Weights that they are folded into are not the same."""
+    mx.random.seed(1)
+    data, weight = mx.sym.var("data"), mx.sym.var("w")
+    shared = {name: mx.sym.var(name) for name in ("gamma", "beta", "moving_mean", "moving_var")}
+    parts = [
+        mx.sym.BatchNorm(
+            mx.sym.Convolution(data, weight, kernel=(1, 1), num_filter=3, no_bias=True, name="c"),
+            **shared, **{"eps": 1e-3, "fix_gamma": False, **how}, name="n",
+        )
+        for how in ({}, more)
+    ]  # fmt: skip
+    net = mx.sym.Group(parts)
+    args = {"w": mx.nd.random.normal(shape=(3, 2, 1, 1)), "gamma": mx.nd.array([2, 3, 0.5]),
+            "beta": mx.nd.array([0, 1, -1])}  # fmt: skip
+    aux = {"moving_mean": mx.nd.array([0, 1, 2]), "moving_var": mx.nd.array([0.1, 1, 2])}
+    x = mx.nd.random.normal(shape=(4, 2, 5, 5))
+    made, params, states = tools.quantize_model(
+        net, args, aux, calib_mode="naive", calib_data=[x], quantized_dtype="auto"
+    )
+    wanted = net.bind(mx.cpu(), {**args, "data": x}, aux_states=aux).forward()
+    found = made.bind(mx.cpu(), {**params, "data": x}, aux_states=states).forward()
+    for one, other in zip(found, wanted):
+        assert lost(one.asnumpy(), other.asnumpy()) < 0.03
 
 
 # --- rows with NaN, and narrow types --------------------------------------------------------------

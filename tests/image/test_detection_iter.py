@@ -61,12 +61,26 @@ def test_shapes(folder):
         ([2, 5, 1, *BOX, 5], "cannot be a head of 2 and boxes of 5"),
         ([2, 4, 1, *BOX, 5], "cannot be a head of 2 and boxes of 4"),
         ([np.nan, 5, 1, *BOX], "begins with two sizes"),
+        ([2, np.inf, 1, *BOX], "begins with two sizes"),
+        ([1, 5, *BOX], "cannot be a head of 1 and boxes of 5"),
+        ([0, 5, 1, *BOX, 7, 7][:5], "cannot be a head of 0 and boxes of 5"),
+        ([8, 5, 1, *BOX], "cannot be a head of 8 and boxes of 5"),
+        ([-3, 5, 1, *BOX], "cannot be a head of -3 and boxes of 5"),
+        ([5], "begins with two sizes, this has 1 numbers"),
         ([2, 5, 1, 0.5, 0.2, 0.3, 0.4], "no box of a label has an area"),
     ],
 )
 def test_labels_that_are_none(folder, label, says):
     with pytest.raises(mx.errors.FormatError, match=says):
         mx.image.ImageDetIter(1, (3, 8, 8), imglist=[[label, "0.png"]], path_root=folder)
+
+
+def test_the_smallest_label_that_is_one(folder):
+    """A head of its two sizes alone, boxes of five numbers."""
+    iterator = mx.image.ImageDetIter(
+        1, (3, 8, 8), imglist=[[[2, 5, 1, *BOX], "0.png"]], path_root=folder
+    )
+    assert np.allclose(next(iterator).label[0].asnumpy(), [[[1, *BOX]]])
 
 
 def test_labels_with_a_head_and_more(folder):

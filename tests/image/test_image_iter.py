@@ -46,6 +46,34 @@ def test_the_last_batch(folder, handle, first, second):
     assert labels(iterator) == first
 
 
+@pytest.mark.parametrize("batch, left", [(4, 3), (5, 2), (6, 1)])
+def test_several_samples_roll_over(folder, batch, left):
+    """Each of those that are left, in their order, begins the next epoch; so after a state."""
+    made = [
+        mx.image.ImageIter(
+            batch, (3, 32, 32), path_imgrec=folder / "images.rec", last_batch_handle="roll_over"
+        )
+        for _ in range(2)
+    ]
+    assert labels(made[0]) == [(list(range(batch)), 0)]
+    made[0].reset()
+    made[1].load_state_dict(made[0].state_dict())
+    kept = list(range(7 - left, 7))
+    for iterator in made:
+        first = labels(iterator)[0]
+        assert first == ([*kept, *range(batch - left)], 0)
+
+
+def test_exact_limits_of_parts(folder):
+    rec = folder / "images.rec"
+    for number in range(7):
+        part = mx.image.ImageIter(1, (3, 8, 8), path_imgrec=rec, part_index=number, num_parts=7)
+        assert labels(part) == [([number], 0)]
+    for index, parts in ((7, 7), (-1, 7), (0, 0), (1, 1)):
+        with pytest.raises(mx.errors.ArgumentError, match="part_index is from 0 to num_parts - 1"):
+            mx.image.ImageIter(1, (3, 8, 8), path_imgrec=rec, part_index=index, num_parts=parts)
+
+
 def test_parts_and_shuffling(folder):
     rec, idx = folder / "images.rec", folder / "images.idx"
     for index in (None, idx):

@@ -1,6 +1,7 @@
 """NDArrayIter: batches of MXNet 1.9.1, names, views instead of copies, what bad input gets."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -179,3 +180,13 @@ def test_left_at_any_place(handle):
             assert [batch.data[0].asnumpy().tolist() for batch in found] == wanted
             pads = [batch.pad for batch in found]
             assert pads == [0] * (len(pads) - 1) + [-count % 3 if handle == "pad" else 0]
+
+
+@pytest.mark.parametrize("rows, told", [(3, True), (4, False), (5, False)])
+def test_a_warning_of_no_batch(rows, told):
+    """With 'discard', where there are fewer rows than a batch has: as many are one."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        made = mx.io.NDArrayIter(np.arange(rows), None, 4, last_batch_handle="discard")
+    assert [f"gives no batch of {rows} rows" in str(each.message) for each in seen] == [True] * told
+    assert len(list(made)) == (not told)

@@ -237,3 +237,20 @@ def test_cells_that_are_no_numbers_say_what_helps(tmp_path, text, options, says)
     with pytest.raises(ValueError, match=re.escape(says)) as error:
         mx.io.CSVIter(data_csv=str(path), data_shape=(2,), batch_size=1, **options)
     assert ("skip_header" in str(error.value)) == (text[0] == "h" and not options)
+
+
+@pytest.mark.parametrize("columns", [[0], [2], [0, 2], [2, 0]])
+def test_columns_up_to_the_last(tmp_path, columns):
+    path = tmp_path / "a.csv"
+    path.write_text("1,2,3\n4,5,6\n")
+    made = mx.io.CSVIter(str(path), (len(columns),), batch_size=2, usecols=columns)
+    wanted = np.array([[1, 2, 3], [4, 5, 6]])[:, columns]
+    np.testing.assert_array_equal(made.next().data[0].asnumpy(), wanted)
+
+
+@pytest.mark.parametrize("columns", [[3], [0, 3], [7]])
+def test_columns_beyond_the_last(tmp_path, columns):
+    path = tmp_path / "a.csv"
+    path.write_text("1,2,3\n4,5,6\n")
+    with pytest.raises(ShapeError, match=f"have no column {max(columns)}, but 3"):
+        mx.io.CSVIter(str(path), (len(columns),), batch_size=2, usecols=columns)
