@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
 RTOL = {"bfloat16": 8e-2, "float16": 1e-2, "float32": 1e-4, "float64": 1e-5}
 ATOL = {"bfloat16": 1e-1, "float16": 1e-1, "float32": 1e-3, "float64": 1e-20}
-_chosen = []
 
 
 def default_context() -> Context:
-    """Give the context that tests run on: the one set last, else the current one.
+    """Give the context that tests run on: the current one.
 
     Returns
     -------
@@ -37,17 +36,17 @@ def default_context() -> Context:
     ...     mx.test_utils.default_context()
     cpu(1)
     """
-    return _chosen[-1] if _chosen else current_context()
+    return current_context()
 
 
 @guarded
 def set_default_context(ctx: Context) -> None:
-    """Set the context that tests run on, for the rest of the process.
+    """Set the context that tests run on: the current one of this thread outside of ``with``.
 
     Parameters
     ----------
     ctx : Context
-        The device that `default_context` returns from now on, inside ``with`` statements, too.
+        The device on which arrays are made from now on.
 
     Raises
     ------
@@ -63,7 +62,7 @@ def set_default_context(ctx: Context) -> None:
     """
     if not isinstance(ctx, Context):
         raise ArgumentTypeError(f"set_default_context takes a Context, got {shown(ctx)}")
-    _chosen[:] = [ctx]
+    Context.default_ctx = ctx
 
 
 def default_dtype() -> type:

@@ -264,7 +264,7 @@ def compare_optimizer(
     dtype : numpy dtype
         Type of the weights.
     w_stype, g_stype : str
-        Storage types of weights and gradients; only ``'default'``, dense.
+        Storage types of the second optimizer's weights and gradients; those of the first are dense.
     rtol, atol : float
         Relative and absolute tolerance.
     compare_states : bool
@@ -282,13 +282,14 @@ def compare_optimizer(
     """
     shapes = shape if isinstance(shape, list) else [shape]
     for i, each in enumerate(shapes):
-        weight = rand_ndarray(each, w_stype, dtype=dtype)
+        weight = rand_ndarray(each, w_stype, density=1, dtype=dtype)  # all rows
         grad = rand_ndarray(each, g_stype, dtype=dtype)
-        weights = weight.copy(), weight.copy()
+        weights = weight.copy().tostype("default"), weight
+        grads = grad.copy().tostype("default"), grad
         states = []
-        for optimizer, own in zip((opt1, opt2), weights):
+        for optimizer, own, given in zip((opt1, opt2), weights, grads):
             state = optimizer.create_state_multi_precision(i, own)
-            optimizer.update_multi_precision(i, own, grad.copy(), state)
+            optimizer.update_multi_precision(i, own, given, state)
             states.append(state)
         if compare_states:
             compare_ndarray_tuple(*states, rtol=rtol, atol=atol)

@@ -179,3 +179,58 @@ def test_a_rate_of_0(name, how, dtype):
     assert np.isfinite(seen).all() and np.isfinite(weight.asnumpy()).all()
     np.testing.assert_array_equal(seen[1], seen[3])
     assert (seen[0] != seen[1]).all() and (seen[3] != seen[4]).all()
+
+
+class RowByRow(mx.optimizer.Optimizer):
+    """SGD with momentum as one would write it of arrays' rows, in float32; a row without a gradient
+    rests where `lazy`."""
+
+    def __init__(self, momentum=0.0, lazy=False, **settings):
+        super().__init__(**settings)
+        self.momentum, self.lazy = momentum, lazy
+
+    def create_state_multi_precision(self, index, weight):
+        state = mx.nd.zeros(weight.shape) if self.momentum else None
+        return (state, weight.astype("float32")) if self.multi_precision else state
+
+    def update_multi_precision(self, index, weight, grad, state):
+        self._update_count(index)
+        lr, wd, whole = self._get_lr(index), self._get_wd(index), weight
+        if self.multi_precision:
+            state, whole = state
+        for row in range(weight.shape[0]):
+            own = grad[row].astype("float32")
+            if self.lazy and mx.test_utils.almost_equal(own.asnumpy(), np.zeros(own.shape)):
+                continue
+            own = self._gradient(own) + wd * whole[row]
+            if state is None:
+                whole[row] = whole[row] - lr * own
+            else:
+                state[row] = self.momentum * state[row] - lr * own
+                whole[row] = whole[row] + state[row]
+        if self.multi_precision:
+            weight[:] = whole
+
+
+@pytest.mark.parametrize("w_stype", ["default", "row_sparse"])
+@pytest.mark.parametrize("g_stype", ["default", "row_sparse"])
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_against_an_optimizer_in_python(momentum, dtype, lazy, g_stype, w_stype):
+    """`compare_optimizer` gives the first dense arrays, the second those of its storage types."""
+    settings = {
+        "learning_rate": LR, "momentum": momentum, "wd": 0.03, "rescale_grad": 0.8,
+        "clip_gradient": CLIP, "multi_precision": dtype == "float16",
+    }  # fmt: skip
+    rests = lazy and g_stype == "row_sparse"
+    one = RowByRow(lazy=rests, **settings)
+    two = mx.optimizer.SGD(lazy_update=lazy, **settings)
+    tolerance = 1e-3 if dtype == "float16" else 1e-4
+    for _ in range(3):  # gradients of other rows
+        mx.test_utils.compare_optimizer(
+            one, two, SHAPE, np.dtype(dtype), w_stype, g_stype, rtol=tolerance, atol=tolerance
+        )
+    other = mx.optimizer.SGD(lazy_update=lazy, **{**settings, "wd": 0.5})
+    with pytest.raises(AssertionError):
+        mx.test_utils.compare_optimizer(one, other, (9, 4), np.dtype(dtype), w_stype, "default")

@@ -1,5 +1,7 @@
 """Random arrays and comparisons."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -55,3 +57,17 @@ def test_default_context():
     with pytest.raises(AssertionError, match="did not raise ValueError"):
         UTILS.assert_exception(lambda: None, ValueError)
     UTILS.assert_exception(int, ValueError, "x")
+
+
+def test_the_context_that_is_set_is_the_current_one_of_the_thread():
+    UTILS.set_default_context(mx.cpu(2))
+    try:
+        assert mx.current_context() == UTILS.default_context() == mx.cpu(2)
+        assert mx.nd.ones(1).context == mx.cpu(2)
+        with mx.cpu(1):
+            assert UTILS.default_context() == mx.cpu(1)
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(UTILS.default_context).result() == mx.cpu(0)
+    finally:
+        UTILS.set_default_context(mx.cpu(0))
+    assert mx.current_context() == mx.cpu(0)

@@ -101,3 +101,21 @@ def unlike_states(rank, folder):
     with contextlib.suppress(mx.errors.MismatchError):
         trainer.load_states(os.path.join(folder, f"{int(rank == 1)}-{rank}.states"))
         raise AssertionError("other states were taken")
+
+
+def values_that_are_set(rank):
+    """Ranks that set other values begin anew with those of rank 0, on all contexts."""
+    places = [mx.cpu(0), mx.cpu(1)]
+    for update in (False, True):
+        weight = mx.gluon.Parameter("w", shape=(2,))
+        weight.initialize(mx.init.Zero(), ctx=places)
+        trainer = mx.gluon.Trainer(
+            [weight], "sgd", {"learning_rate": 1.0}, kvstore=store(), update_on_kvstore=update
+        )
+        trainer.step(1, ignore_stale_grad=True)
+        weight.set_data(mx.nd.full((2,), 5 + rank))
+        with mx.autograd.record():
+            losses = [int(rank == i == 0) * weight.data(c) for i, c in enumerate(places)]
+        mx.autograd.backward(losses)
+        trainer.step(1)
+        assert [each.asnumpy().tolist() for each in weight.list_data()] == [[4, 4]] * 2

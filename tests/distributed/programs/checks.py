@@ -285,6 +285,10 @@ def check_ranks_have_one_optimizer():
     agreement.unlike_optimizers(RANK, SIZE)
 
 
+def check_values_that_ranks_set():
+    agreement.values_that_are_set(RANK)
+
+
 def check_ranks_load_the_same_states():
     agreement.unlike_states(RANK, ARGUMENTS[0])
 
