@@ -196,3 +196,22 @@ def test_compression_is_looked_at_when_it_is_asked_for(contexts, settings, told)
     """Not at the first step, and on one context, too."""
     with pytest.raises(mx.errors.CynetError, match=told):
         gluon.Trainer([weight(ctx=contexts)], "sgd", kvstore="device", compression_params=settings)
+
+
+@pytest.mark.parametrize("store", ["local", "device", "dist_sync", None])
+@pytest.mark.parametrize("contexts", [TWO, TWO[:1]])
+def test_the_norm_of_sums_is_bounded(store, contexts):
+    """A bound is there where nothing is said of the store: it then sums alone."""
+    param = weight(ctx=contexts)
+    trainer = gluon.Trainer([param], "sgd", {"learning_rate": 1}, store, clip_global_norm=0.5)
+    backward(param, factor=4)
+    trainer.step(2)
+    length = float(np.sqrt(3)) * values(param)[0]
+    assert abs(length + 0.5) < 1e-5 and len({*values(param)}) == 1
+    if len(contexts) > 1 and store is not None:
+        other = gluon.Trainer(
+            [param], "sgd", kvstore=store, clip_global_norm=0.5, update_on_kvstore=True
+        )
+        backward(param)
+        with pytest.raises(ArgumentError, match="clip_global_norm needs update_on_kvstore=False"):
+            other.step(1)

@@ -189,3 +189,13 @@ def test_arrays_that_stay_are_not_copied(monkeypatch):
         assert sum(1 for _ in batches) == 100
         batches.reset()
     assert len(copies) <= 2 * 3
+
+
+def test_batches_of_different_pads_are_refused():
+    """One iterator has two whole batches, the other pads its last one."""
+    one = mx.io.NDArrayIter({"a": np.zeros((8, 1))}, batch_size=4)
+    two = mx.io.NDArrayIter({"b": np.zeros((5, 1))}, batch_size=4)
+    both = mx.io.PrefetchingIter([one, two])
+    assert both.next().pad == 0
+    with pytest.raises(ShapeError, match="iterators give batches of different pad"):
+        both.next()

@@ -160,3 +160,21 @@ def test_the_store_of_tests_updates_nothing(tmp_path):
     ):
         with pytest.raises(NotImplementedError, match="TestStore defines no"):
             call()
+
+
+@pytest.mark.filterwarnings("ignore:float16 weights lose small updates")
+@pytest.mark.parametrize("name", ["local", "device", "dist_sync"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_updaters_get_gradients_of_the_dtype_that_was_pushed(name, dtype):
+    """Halves are summed in float32 by some stores, and handed on as halves."""
+    kv, seen = mx.kv.create(name), []
+    kv.init("w", mx.nd.ones(2, dtype=dtype))
+    kv.set_updater(lambda key, pushed, stored: seen.append((pushed.dtype, stored.dtype)))
+    kv.push("w", mx.nd.ones(2, dtype=dtype))
+    kv.push("w", [mx.nd.ones(2, ctx=mx.cpu(i), dtype=dtype) for i in range(2)])
+    assert seen == [(np.dtype(dtype), np.dtype(dtype))] * 2
+    kv.set_optimizer(mx.optimizer.SGD(learning_rate=0.5))
+    kv.push("w", mx.nd.ones(2, dtype=dtype))
+    out = mx.nd.zeros(2, dtype=dtype)
+    kv.pull("w", out=out)
+    assert out.asnumpy().tolist() == [0.5, 0.5]

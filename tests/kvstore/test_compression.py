@@ -74,3 +74,25 @@ def test_module_and_trainer_take_it():
     mx.autograd.backward(losses)
     trainer.step(1)
     np.testing.assert_allclose(layer.weight.data(mx.cpu(1)).asnumpy(), before - 1, rtol=1e-5)
+
+
+def test_what_is_left_of_another_shape_is_forgotten():
+    """Keys of `sum_up` have no value, so that their shape may change."""
+    store = mx.kv.create("dist_sync")
+    store.set_gradient_compression({"type": "2bit", "threshold": 1})
+    for shape, wanted in (((2,), 0), ((2,), 1), ((3,), 0), ((3,), 1), ((2,), 0)):
+        grad = mx.nd.full(shape, 0.6)
+        store.sum_up("w", grad)
+        assert grad.asnumpy().tolist() == [wanted] * shape[0]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_exactly_the_threshold_is_pushed(sign):
+    store = mx.kv.create("device")
+    store.set_gradient_compression({"type": "2bit", "threshold": 0.5})
+    store.init("w", mx.nd.zeros(3))
+    out, below = mx.nd.zeros(3), np.nextafter(np.float32(0.5), np.float32(0))
+    store.pushpull("w", mx.nd.array([sign * 0.5, sign * below, sign * 1.5]), out=out)
+    assert out.asnumpy().tolist() == [sign * 0.5, 0, sign * 0.5]
+    store.pushpull("w", mx.nd.array([0, sign * (0.5 - below), 0]), out=out)  # what was left
+    assert out.asnumpy().tolist() == [0, sign * 0.5, sign * 0.5]

@@ -10,6 +10,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError
+from cynet.module import parameter_update
 from tests.fixtures import training as given
 
 EXPECTED = json.loads(Path(given.__file__).with_name("training.json").read_text())["module"]
@@ -580,3 +581,16 @@ def test_large_batches_are_copied_in_parts(rng):
         np.testing.assert_allclose(
             module.get_outputs()[0].asnumpy(), (data + k) @ weight.T, rtol=1e-4, atol=1e-4
         )
+
+
+@pytest.mark.parametrize(
+    "kind, size, updates",
+    [("local", 6, True), ("local", 7, False), ("device", 7, True), ("dist_sync", 6, False)],
+)
+def test_the_largest_weight_that_a_store_updates(monkeypatch, kind, size, updates):
+    """A local store keeps no further copy of weights that are larger than that."""
+    monkeypatch.setattr(parameter_update, "_LARGE", 6)
+    values = {"small": mx.nd.zeros(2), "large": mx.nd.zeros(size)}
+    store, found = parameter_update._create_kvstore(kind, 2, values)
+    assert store.type == kind and found is updates
+    assert parameter_update._create_kvstore("local", 1, values) == (None, False)

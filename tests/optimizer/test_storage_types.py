@@ -232,5 +232,5 @@ def test_against_an_optimizer_in_python(momentum, dtype, lazy, g_stype, w_stype)
             one, two, SHAPE, np.dtype(dtype), w_stype, g_stype, rtol=tolerance, atol=tolerance
         )
     other = mx.optimizer.SGD(lazy_update=lazy, **{**settings, "wd": 0.5})
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="a and b differ in"):
         mx.test_utils.compare_optimizer(one, other, (9, 4), np.dtype(dtype), w_stype, "default")

@@ -7,6 +7,7 @@ import warnings
 import training
 
 import cynet as mx
+from cynet.module.ranks import Ranks
 
 
 def store():
@@ -119,3 +120,20 @@ def values_that_are_set(rank):
         mx.autograd.backward(losses)
         trainer.step(1)
         assert [each.asnumpy().tolist() for each in weight.list_data()] == [[4, 4]] * 2
+
+
+def moving_means(rank, size):
+    """Moving means become their mean over the ranks; weights stay."""
+    net = mx.sym.BatchNorm(mx.sym.var("data"), name="bn")
+    module = mx.mod.Module(net, label_names=None)
+    module.bind([("data", (4, 3))])
+    module.init_params()
+    args, auxs = module.get_params()
+    auxs = {name: mx.nd.full(each.shape, rank + 1) for name, each in auxs.items()}
+    module.set_params({**args, "bn_beta": mx.nd.full((3,), rank)}, auxs)
+    Ranks(store()).average(module)
+    args, auxs = module.get_params()
+    assert args["bn_beta"].asnumpy().tolist() == [rank] * 3
+    assert {*auxs} == {"bn_moving_mean", "bn_moving_var"}
+    for each in auxs.values():
+        assert each.asnumpy().tolist() == [(size + 1) / 2] * 3

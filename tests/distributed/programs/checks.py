@@ -287,6 +287,7 @@ def check_ranks_have_one_optimizer():
 
 def check_values_that_ranks_set():
     agreement.values_that_are_set(RANK)
+    agreement.moving_means(RANK, SIZE)
 
 
 def check_ranks_load_the_same_states():
