@@ -1,5 +1,6 @@
 """mx.contrib.quantization: graphs, calibration, networks, what they lose."""
 
+import json
 import logging
 
 import numpy as np
@@ -148,6 +149,29 @@ def test_a_collector_as_a_monitor(trained):
     # another plan computed these limits: they may differ by roundings
     made, wanted = (predict(each, params, data) for each in (found, wanted))
     np.testing.assert_allclose(made, wanted, atol=5e-3)
+
+
+def test_a_layer_read_in_8_bits_and_as_a_float(rng):
+    """Once calibrated it gives 8 bits: a float reader and a head get them as floats, made once."""
+    first = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="first")
+    second = mx.sym.FullyConnected(first, num_hidden=4, name="second")
+    symbol = mx.sym.Group([second + mx.sym.tanh(first), first])
+    args = {
+        name: mx.nd.array(rng.uniform(-1, 1, shape))
+        for name, shape in zip(symbol.list_arguments(), symbol.infer_shape(data=(8, 6))[0])
+        if name != "data"
+    }
+    data = mx.nd.array(rng.uniform(-1, 1, (8, 6)))
+    found, params, _ = tools.quantize_model(symbol, args, {}, calib_mode="naive", calib_data=[data])
+    names = [node["name"] for node in json.loads(found.tojson())["nodes"]]
+    assert len([each for each in names if each.endswith("first_dequantize")]) == 1
+
+    def computed(network, parameters):
+        bound = network.bind(mx.cpu(), {**parameters, "data": data}, grad_req="null")
+        return [each.asnumpy() for each in bound.forward(is_train=False)]
+
+    for made, exact in zip(computed(found, params), computed(symbol, args)):
+        assert np.abs(made - exact).max() < 0.05
 
 
 def test_an_own_collector(trained):
