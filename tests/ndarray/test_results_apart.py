@@ -14,8 +14,6 @@ from tests.ndarray.sparse.test_walk import CASES as FORMS
 from tests.ndarray.sparse.test_walk import arrays_of
 from tests.operator.cases import all_cases
 
-pytestmark = pytest.mark.filterwarnings("ignore:operator .* names none of")
-
 FILLS = ("some", "nothing", "all")
 STYPES = ("default", "csr", "row_sparse")
 

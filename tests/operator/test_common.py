@@ -9,8 +9,6 @@ from tests.operator.cases import all_cases, all_exceptions
 from tests.operator.narrow import beside
 from tests.operator.runner import ADD, INPLACE, NULL, WRITE, Run
 
-pytestmark = pytest.mark.filterwarnings("ignore:operator .* names none of")
-
 CASES = all_cases()
 EACH = [pytest.param(case, id=case.id) for case in CASES]
 # Other tests register operators of their own; SimpleOps, whose properties are cynet's, as test_...

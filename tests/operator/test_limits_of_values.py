@@ -94,3 +94,65 @@ def test_the_output_of_embedding_tells_its_indices():
     assert prop.infer_shape([None, None], [(2, 5, 4)])[0] == [(2, 5), (6, 4)]
     with pytest.raises(ShapeError, match="output has shape"):
         prop.infer_shape([(2, 5), None], [(2, 5, 3)])
+
+
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_sparse_indices_up_to_the_last(stype):
+    """The last index is taken, the one after it refused, wherever indices come in."""
+
+    def made(i):
+        if stype == "csr":
+            return nd.sparse.csr_matrix(([1.0], [i], [0, 1]), shape=(1, 5))
+        return nd.sparse.row_sparse_array(([[1.0]], [i]), shape=(5, 1))
+
+    assert made(4).asnumpy().ravel().tolist() == [0, 0, 0, 0, 1]
+    rows = nd.ones((5, 1)).tostype("row_sparse")
+    matrix = nd.ones((3, 5)).tostype("csr")
+    one = nd.array([1])
+    ways = {
+        "used": lambda i: made(i).asnumpy(),
+        "checked": lambda i: made(i).check_format(),
+        "row": lambda i: nd.sparse.csr_matrix(([1.0], ([i], [0])), shape=(5, 2)),
+        "column": lambda i: nd.sparse.csr_matrix(([1.0], ([0], [i])), shape=(2, 5)),
+        "retain": lambda i: nd.sparse.retain(rows, nd.array([i])),
+        "edge_id": lambda i: nd.contrib.edge_id(matrix, one, nd.array([i])),
+    }
+    for name, way in ways.items():
+        way(4)
+        for wrong in (5, -1):
+            with pytest.raises(CynetError, match="expected .* 0 to 4.* found|which has 5"):
+                way(wrong)
+                pytest.fail(name)
+
+
+def test_as_many_steps_as_a_narrow_length_counts():
+    def ran(steps):
+        return nd.RNN(
+            nd.ones((steps, 1, 1)), nd.ones(4), nd.zeros((1, 1, 1)),
+            nd.array([256], dtype="bfloat16"), mode="rnn_relu", state_size=1, num_layers=1,
+            use_sequence_length=True,
+        )  # fmt: skip
+
+    assert ran(256).shape == (256, 1, 1)
+    with pytest.raises(CynetError, match="258 places in 'sequence_length', of bfloat16"):
+        ran(257)
+
+
+def test_messages_name_the_input_that_does_not_fit():
+    data, good, wrong = nd.ones((2, 4, 3)), nd.ones(2), nd.ones(3)
+    for gamma, beta, name in ((wrong, good, "gamma"), (good, wrong, "beta")):
+        with pytest.raises(ShapeError, match=rf": {name} has shape \(3,\)"):
+            nd.GroupNorm(data, gamma, beta, num_groups=2)
+    for h, s, name in ((nd.ones((1, 1, 4)), nd.ones((1, 4)), "h"),
+                       (nd.ones((1, 4)), nd.ones((1, 1, 4)), "s")):  # fmt: skip
+        with pytest.raises(ShapeError, match=rf"'{name}' has shape \(1, 1, 4\)"):
+            nd.contrib.count_sketch(nd.ones((2, 4)), h, s, out_dim=3)
+
+
+def test_dtypes_of_indices_that_nothing_tells():
+    names = {"_contrib_index_copy": (["float64", None, None], "int32"),
+             "_sparse_retain": (["float64", None], "int64"),
+             "take": (["float64", None], "float64")}  # fmt: skip
+    for name, (given, wanted) in names.items():
+        params = {}
+        assert get_operator(name).prop(**params).infer_type(given, [None])[0][1] == wanted

@@ -12,8 +12,6 @@ from cynet.base.errors import CynetError
 from cynet.operator import get_operator
 from tests.ndarray.sparse.declared import FORMS, SCALARS, ZERO_STAYS
 
-pytestmark = pytest.mark.filterwarnings("ignore:operator .* names none of")
-
 STYPES = {2: ("csr", "row_sparse"), 1: ("row_sparse",), 3: ("row_sparse",)}
 AXES = (None, (), 0, 1, -1, -2, 2, -3, 3, (0,), (1,), (-2,))
 AXES += ((0, 1), (1, 0), (-1, 0), (0, 0), (0, 2))

@@ -11,8 +11,6 @@ from cynet.base.errors import ArgumentError
 from cynet.operator import get_operator
 from tests.ndarray.sparse.declared import FORMS, SCALARS, ZERO_STAYS
 
-pytestmark = pytest.mark.filterwarnings("ignore:operator .* names none of")
-
 SHAPE = (5, 4)
 BOTH = ("csr", "row_sparse")
 # Which numbers make what f(0) is stay 0.

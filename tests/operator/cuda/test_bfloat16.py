@@ -12,8 +12,6 @@ from tests.operator.cuda.test_forms import (
     takes,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:operator .* names none of")
-
 
 def first_cases():
     """The first case of each operator that the CPU takes in bfloat16."""

@@ -18,8 +18,6 @@ from tests.operator.cuda.running import CASES, DeviceRun, device, same
 from tests.operator.cuda.without import WITHOUT
 from tests.operator.runner import ADD, INPLACE, NULL, WRITE
 
-pytestmark = pytest.mark.filterwarnings("ignore:operator .* names none of")
-
 OWN = {entry for _, entry in OPERATORS.items() if entry.prop.__module__.startswith("cynet.")}
 
 
