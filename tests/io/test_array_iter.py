@@ -190,3 +190,18 @@ def test_a_warning_of_no_batch(rows, told):
         made = mx.io.NDArrayIter(np.arange(rows), None, 4, last_batch_handle="discard")
     assert [f"gives no batch of {rows} rows" in str(each.message) for each in seen] == [True] * told
     assert len(list(made)) == (not told)
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64", "int64", "uint8", "bool"])
+def test_batches_have_the_dtype_of_the_data(dtype, shuffle):
+    """Also of what NumPy has no dtype for; values are the rows that the labels name."""
+    values = mx.nd.array(np.arange(12).reshape(6, 2) % 5, dtype=dtype)
+    rows = []
+    for batch in mx.io.NDArrayIter(values, np.arange(6), 3, shuffle=shuffle):
+        assert batch.data[0].dtype == values.dtype
+        chosen = batch.label[0].asnumpy().astype(int)
+        wanted = values.astype("float32").asnumpy()[chosen]
+        np.testing.assert_array_equal(batch.data[0].astype("float32").asnumpy(), wanted)
+        rows += chosen.tolist()
+    assert sorted(rows) == list(range(6)) and (shuffle or rows == sorted(rows))
