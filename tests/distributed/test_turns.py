@@ -12,7 +12,7 @@ import pytest
 from cynet.distributed import communication as file
 from cynet.distributed import launched
 from cynet.distributed.communication import Communication
-from cynet.distributed.requests import Request
+from cynet.distributed.requests import Request, brief
 from cynet.distributed.rounds import WINDOW, Rounds
 
 
@@ -362,3 +362,24 @@ def test_parting_waits_for_the_others_but_not_for_long(failing):
     failing._notices.pending = 0
     failing._part(100.0)
     assert failing._is_over
+
+
+def test_the_first_failure_stays(thread, job):
+    """What comes behind it is its consequence; it is told once."""
+    told = []
+    thread._notices = SimpleNamespace(tell=lambda *given: told.append(given))
+    thread._fail(ValueError("the first"), told="the first")
+    thread._fail(ValueError("the second"), told="the second")
+    assert str(thread.failure) == "the first" and len(told) == 1
+    assert json.loads((job / "0.json").read_text())["text"] == "the first"
+    with pytest.raises(ValueError, match="^the first$"):
+        thread.check()
+
+
+def test_a_long_text_is_cut():
+    names = ", ".join(f"'{i:02}'" for i in range(99))
+    for length, wanted in ((100, "sum of '00'"), (101, "sum of '00' and")):
+        text = f"sum of {names}"[: length - 1] + "x"
+        assert brief(text).startswith(wanted) and (brief(text) == text) == (length == 100)
+    for length in (200, 201):
+        assert brief("a" * length) == ("a" * 200 if length == 200 else "a" * 100 + "...")
