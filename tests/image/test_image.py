@@ -180,3 +180,21 @@ def test_an_augmenter_of_the_user():
     both = mx.image.SequentialAug([mx.image.CastAug(), Twice(), mx.image.CastAug("int32")])
     assert np.array_equal(both(mx.nd.array(IMAGE)).asnumpy(), IMAGE.astype(np.int32) * 2)
     assert "twice" in both.dumps()[1][1]
+
+
+WHOLE = np.arange(5 * 7 * 3, dtype="uint8").reshape(5, 7, 3)
+
+
+@pytest.mark.parametrize("x, y, w, h", [(0, 0, 7, 5), (6, 4, 1, 1), (0, 4, 7, 1), (6, 0, 1, 5)])
+def test_the_largest_crops(x, y, w, h):
+    found = mx.image.fixed_crop(mx.nd.array(WHOLE, dtype="uint8"), x, y, w, h)
+    np.testing.assert_array_equal(found.asnumpy(), WHOLE[y : y + h, x : x + w])
+
+
+@pytest.mark.parametrize(
+    "x, y, w, h",
+    [(-1, 0, 3, 3), (0, -1, 3, 3), (0, 0, 0, 3), (0, 0, 3, 0), (7, 0, 1, 1), (0, 5, 1, 1)],
+)
+def test_crops_that_are_none(x, y, w, h):
+    with pytest.raises(mx.errors.ArgumentError, match="is none|has nothing at"):
+        mx.image.fixed_crop(mx.nd.array(WHOLE, dtype="uint8"), x, y, w, h)
