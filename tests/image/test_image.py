@@ -193,7 +193,8 @@ def test_the_largest_crops(x, y, w, h):
 
 @pytest.mark.parametrize(
     "x, y, w, h",
-    [(-1, 0, 3, 3), (0, -1, 3, 3), (0, 0, 0, 3), (0, 0, 3, 0), (7, 0, 1, 1), (0, 5, 1, 1)],
+    [(-1, 0, 3, 3), (0, -1, 3, 3), (0, 0, 0, 3), (0, 0, 3, 0), (7, 0, 1, 1), (0, 5, 1, 1),
+     (0, -5, 3, 10), (-7, 0, 14, 3), (-7, -5, 14, 10)],
 )
 def test_crops_that_are_none(x, y, w, h):
     with pytest.raises(mx.errors.ArgumentError, match="is none|has nothing at"):
