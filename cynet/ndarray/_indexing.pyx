@@ -149,8 +149,8 @@ cdef int _tell_rounding(cnp.ndarray host) except -1:
     if cnp.PyArray_TYPE(host) == cnp.NPY_INT64 and cnp.PyArray_IS_C_CONTIGUOUS(host):
         numbers = <const int64_t*>cnp.PyArray_DATA(host)
         for i in range(n):
-            outside |= <uint64_t>(numbers[i] + EXACT_IN_FLOAT) > 2 * EXACT_IN_FLOAT
-        if not outside:
+            outside |= <uint64_t>numbers[i] + EXACT_IN_FLOAT
+        if outside < 2 * EXACT_IN_FLOAT:  # no bit above those of the numbers that are exact
             return 0
     values = host[np.abs(host.astype(np.float64)) > EXACT_IN_FLOAT]
     changed = values[values.astype(np.float32).astype(np.float64) != values.astype(np.float64)]
