@@ -42,7 +42,10 @@ for _each in ("", "ndarray.", "symbol."):
     _LATER |= {f"{_each}np": "numpy", f"{_each}npx": "numpy_extension"}
 _LATER |= {"numpy": "numpy", "numpy_extension": "numpy_extension"}
 _LATER["Predictor"] = "serving:Predictor"
-for _each in ("is_np_shape", "np_shape", "set_np_shape", "use_np_shape", "use_np", "is_np_array"):
+for _each in (
+    *("is_np_array", "is_np_shape", "np_array", "np_shape", "set_np_shape"),
+    *("use_np", "use_np_array", "use_np_shape"),
+):
     _LATER[_each] = f"util:{_each}"
 for _each in FAMILIES:
     _LATER[f"operator.{_each}"] = f"operator.{_each}"

@@ -26,36 +26,33 @@ def is_np(value):
     return (isinstance(value, NDArray) and value._face is NP) or is_traced(value)
 
 
-def call(operator, *arrays, out=None, **params):
+def call(operator, *arrays, **params):
     """Operator `operator` of arrays of mx.np, which gives such arrays.
 
     Parameters
     ----------
     operator : str
     *arrays : mx.np.ndarray
-    out : mx.np.ndarray, optional
-        The array to write.
     **params
-        Of the operator.
+        Of the operator; `out` is an array to write.
     """
-    entry = get_operator(operator)
-    if state.trace is not None and any(is_traced(each) for each in arrays):
-        from ..gluon.block.traced import call_on_symbols
-
-        if out is not None:
-            params["out"] = out
-        return call_on_symbols(entry, operator, arrays, params)
-    if out is not None:
-        params["out"] = one_of(out)
-    return invoke(entry, arrays, params, NP)
+    return getattr(ops, operator)(*arrays, **params)
 
 
 class _Operators:
     """The operators as functions of arrays of mx.np, by name: ``ops.dot(a, b)``."""
 
     def __getattr__(self, name):
+        entry = get_operator(name)
+
         def function(*arrays, **params):
-            return call(name, *arrays, **params)
+            if "out" in params:
+                params["out"] = one_of(params["out"])
+            if state.trace is not None and any(is_traced(each) for each in arrays):
+                from ..gluon.block.traced import call_on_symbols
+
+                return call_on_symbols(entry, name, arrays, params)
+            return invoke(entry, arrays, params, NP)
 
         vars(self)[name] = function
         return function

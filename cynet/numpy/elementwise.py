@@ -5,7 +5,7 @@ import numpy as onp
 from ..base.errors import ArgumentTypeError, NotFoundError, shown
 from ..ndarray._arithmetic import UNARY, Slot, set_operators
 from ..operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, operators_of
-from ._call import NP, NUMBERS, array_of, call, finished, is_traced, one_of
+from ._call import NP, NUMBERS, array_of, call, finished, is_traced, one_of, ops
 
 _SIGNS = {
     "add": "+", "subtract": "-", "multiply": "*", "true_divide": "/", "mod": "%", "power": "**",
@@ -42,6 +42,8 @@ def _binary(name):
     ):
         if where is not True or dtype is not None:
             _checked(name, where, dtype, casting, order, subok)
+        if out is None and hasattr(x1, "_face") and hasattr(x2, "_face"):
+            return slot.call(x1, x2)
         if is_traced(x1) or is_traced(x2):
             return traced_binary(operators, x1, x2, out)
         if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
@@ -77,7 +79,7 @@ _BOOLS_STAY = ("absolute", "square", "floor", "ceil", "trunc", "fix")
 
 
 def _unary(name, operator):
-    host = getattr(onp, name, None)
+    host, run, stays = getattr(onp, name, None), getattr(ops, operator), name in _BOOLS_STAY
 
     def function(x, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True):
         if where is not True or dtype is not None:
@@ -85,9 +87,11 @@ def _unary(name, operator):
         if isinstance(x, NUMBERS) and host is not None:
             return host(x)
         x = array_of(x, name)
-        if name in _BOOLS_STAY and onp.dtype(x.dtype).kind == "b":
+        if out is None and not stays:
+            return run(x)
+        if stays and onp.dtype(x.dtype).kind == "b":
             return finished(x.copy(), out)
-        return call(operator, x, out=out)
+        return run(x, out=out)
 
     return _named(function, name, host)
 

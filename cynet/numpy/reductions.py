@@ -52,10 +52,13 @@ def _refuse_where(where, name):
 
 def _sum_like(name, unit, combine):
     operator = f"_np_{name}"
+    run = getattr(ops, operator)
 
     def function(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
         _refuse_where(where, name)
         a = array_of(a, name)
+        if axis is None and dtype is None and out is None and initial is None and a.ndim:
+            return run(a, keepdims=True) if keepdims else run(a)
         if dtype is not None and onp.dtype(dtype) != a.dtype:
             a = a.astype(dtype)
         result = _reduced(operator, a, axis, keepdims, name)

@@ -9,6 +9,7 @@ from ... import ndarray, symbol
 from ...base.errors import ArgumentError, shown
 from ...base.guard import PER_BATCH, guarded
 from ...base.kinds import check_flag, to_count, to_index
+from ...base.np_shape import is_np_shape
 from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..block import HybridBlock
@@ -237,7 +238,8 @@ class _RNNLayer(HybridBlock):
         skips = states is None
         if skips:
             if isinstance(inputs, Symbol):
-                states = self.begin_state(0, func=symbol.zeros)
+                unknown = -1 if is_np_shape() else 0
+                states = self.begin_state(unknown, func=symbol.zeros)
             else:
                 self._check_axes(inputs)
                 batch = inputs.shape[self._layout.find("N")]
