@@ -56,6 +56,7 @@ LAZY = {
     ("cynet.ndarray.ndarray", "cynet.autograd.heads"),
     ("cynet.numpy._call", "cynet.gluon.block.traced"),
     ("cynet.numpy.multiarray", "cynet.gluon.block.traced_numpy"),
+    ("cynet.numpy.random", "cynet.random"),
     ("cynet.rtc.rtc", "cynet_cuda_cpu"),
     ("cynet.rtc.rtc", "cynet_cuda_cpu.module"),
     ("cynet.symbol.inference", "cynet.graph.infer"),

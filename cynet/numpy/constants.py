@@ -47,6 +47,14 @@ def can_cast(from_, to, casting="safe"):
     return onp.can_cast(onp.dtype(getattr(from_, "dtype", from_)), to, casting)
 
 
+def promote_types(type1, type2):
+    """The dtype of arithmetic on arrays of two dtypes."""
+    return result_type(type1, type2)
+
+
+min_scalar_type = onp.min_scalar_type
+
+
 __all__ = [
     "NAN",
     "NINF",
@@ -70,10 +78,12 @@ __all__ = [
     "int8",
     "int32",
     "int64",
+    "min_scalar_type",
     "nan",
     "ndim",
     "newaxis",
     "pi",
+    "promote_types",
     "result_type",
     "set_printoptions",
     "shape",

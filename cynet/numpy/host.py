@@ -17,7 +17,8 @@ NAMES = (
     "sinc", "spacing", "tril_indices", "tril_indices_from", "trim_zeros", "triu_indices",
     "triu_indices_from", "union1d", "unique", "unpackbits", "unravel_index", "unwrap", "vander",
     "diag_indices_from", "ravel_multi_index", "trapezoid", "convolve", "gradient", "nan_to_num",
-    "unique_values", "unique_counts", "unique_inverse", "unique_all", "cumulative_prod",
+    "choose", "frexp", "genfromtxt", "unique_values", "unique_counts",
+    "unique_inverse", "unique_all", "cumulative_prod",
 )  # fmt: skip
 
 
@@ -34,6 +35,15 @@ def _made(name):
 
 
 FUNCTIONS = {name: _made(name) for name in NAMES if hasattr(onp, name)}
+FUNCTIONS["trapz"] = FUNCTIONS.get("trapezoid") or _made("trapz")  # the name before NumPy 2
+
+
+def in1d(ar1, ar2, assume_unique=False, invert=False):
+    """Whether elements of one array are in another, in one axis."""
+    return FUNCTIONS["isin"](ar1, ar2, assume_unique=assume_unique, invert=invert).reshape(-1)
+
+
+FUNCTIONS["in1d"] = in1d
 
 globals().update(FUNCTIONS)
 __all__ = list(FUNCTIONS)

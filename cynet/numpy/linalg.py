@@ -80,6 +80,44 @@ def eigvalsh(a, UPLO="L"):
     return eigh(a, UPLO)[0]
 
 
+def solve(a, b):
+    """The solutions x of ``a x = b``; `b` is a vector or has right sides as columns."""
+    a, b = shapes.common_dtype([_floats(a, "linalg.solve"), _floats(b, "linalg.solve")], "solve")
+    if b.ndim == 1:
+        return shapes.squeeze(ops._linalg_solve(a, shapes.expand_dims(b, 1)), 1)
+    return ops._linalg_solve(a, b)
+
+
+def svd(a, full_matrices=False, compute_uv=True):
+    """Singular value decompositions: U, the values, V; reduced, as MXNet has it.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `full_matrices` of matrices that are not square.
+    """
+    a = _floats(a, "linalg.svd")
+    if full_matrices and a.shape[-1] != a.shape[-2]:
+        raise ArgumentTypeError("mx.np.linalg.svd: full_matrices is False alone")
+    found = tuple(ops._linalg_svd(a))
+    return found if compute_uv else found[1]
+
+
+def svdvals(x):
+    """The singular values, descending."""
+    return svd(x)[1]
+
+
+def eig(a):
+    """The eigenvalues and eigenvectors of square matrices, where they are real."""
+    return tuple(ops._linalg_eig(_floats(a, "linalg.eig")))
+
+
+def eigvals(a):
+    """The eigenvalues of square matrices, where they are real."""
+    return eig(a)[0]
+
+
 def _host(name):
     host = getattr(onp.linalg, name)
 
@@ -92,7 +130,7 @@ def _host(name):
 
 
 for _name in (
-    "cond", "eig", "eigvals", "lstsq", "matrix_power", "matrix_rank", "multi_dot", "pinv", "qr",
-    "solve", "svd", "tensorinv", "tensorsolve", "svdvals",
+    "cond", "lstsq", "matrix_power", "matrix_rank", "multi_dot", "pinv", "qr", "tensorinv",
+    "tensorsolve",
 ):  # fmt: skip
     globals()[_name] = _host(_name)

@@ -155,6 +155,18 @@ class Members:
             return ops._npi_logical_not(self)
         return elementwise.FUNCTIONS["bitwise_not"](self)
 
+    def __round__(self, digits=0):
+        return self.round(0 if digits is None else digits)
+
+    def __floor__(self):
+        return ops.floor(self)
+
+    def __ceil__(self):
+        return ops.ceil(self)
+
+    def __trunc__(self):
+        return ops.trunc(self)
+
     def __divmod__(self, other):
         return self // other, self % other
 

@@ -9,6 +9,13 @@ from .elementwise import FUNCTIONS
 from .shapes import broadcast_to, reshaped, take
 
 
+def seed(seed):
+    """Start the streams of random numbers anew: ``mx.random.seed``."""
+    from ..random import seed as begin
+
+    begin(seed)
+
+
 def _shape(size, *params):
     sizes = [p.shape for p in params if hasattr(p, "shape")]
     if size is None:

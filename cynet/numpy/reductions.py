@@ -230,7 +230,27 @@ def count_nonzero(a, axis=None, keepdims=False):
     return sum(a if _kind(a) == "b" else a != 0, axis, keepdims=keepdims)
 
 
+alltrue, sometrue, product = all, any, prod
+
 __all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumsum", "max",
-    "mean", "min", "prod", "ptp", "std", "sum", "var",
+    "all",
+    "alltrue",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "average",
+    "count_nonzero",
+    "cumsum",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "product",
+    "ptp",
+    "sometrue",
+    "std",
+    "sum",
+    "var",
 ]  # fmt: skip

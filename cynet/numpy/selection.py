@@ -303,6 +303,57 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     return x
 
 
+def array_equiv(a1, a2):
+    """Whether two arrays have the same elements once they are broadcast, a bool."""
+    a1, a2 = array_of(a1, "array_equiv"), array_of(a2, "array_equiv")
+    try:
+        return bool((a1 == a2).all())
+    except ShapeError:
+        return False
+
+
+def positive(x, out=None):
+    """The elements themselves."""
+    return finished(array_of(x, "positive").copy(), out)
+
+
+real = positive
+
+
+def float_power(x1, x2, out=None):
+    """Powers in floats, of integers too."""
+    x1 = array_of(x1, "float_power")
+    x1 = x1.astype("float32") if onp.dtype(x1.dtype).kind != "f" else x1
+    return finished(FUNCTIONS["power"](x1, x2), out)
+
+
+def divmod(x1, x2):
+    """Quotients rounded down, and what is left."""
+    return FUNCTIONS["floor_divide"](x1, x2), FUNCTIONS["mod"](x1, x2)
+
+
+def modf(x):
+    """The fractions and the whole parts of the elements."""
+    x = array_of(x, "modf")
+    whole = FUNCTIONS["trunc"](x)
+    return x - whole, whole
+
+
+def ix_(*args):
+    """Index arrays that pick the rows, columns and so on of a grid."""
+    found, n = [], len(args)
+    for i, each in enumerate(args):
+        each = array_of(each, "ix_", "int64")
+        each = nonzero(each)[0] if onp.dtype(each.dtype).kind == "b" else each.astype("int64")
+        found.append(reshaped(each, tuple(each.size if k == i else 1 for k in range(n))))
+    return tuple(found)
+
+
+def msort(a):
+    """The elements in order along the first axis."""
+    return sort(a, 0)
+
+
 def shares_memory(a, b, max_work=None):
     """Whether two arrays have a byte in common."""
     return isinstance(a, NDArray) and isinstance(b, NDArray) and NDArray.shares_memory(a, b)
@@ -317,8 +368,40 @@ def copy(a):
 
 
 __all__ = [
-    "allclose", "argsort", "argwhere", "around", "array_equal", "clip", "copy", "diag", "diagflat",
-    "diff", "ediff1d", "flatnonzero", "isclose", "isneginf",
-    "isposinf", "may_share_memory", "meshgrid", "nan_to_num", "nonzero", "rint", "round", "round_",
-    "shares_memory", "sort", "take_along_axis", "tril", "triu", "where",
+    "allclose",
+    "argsort",
+    "argwhere",
+    "around",
+    "array_equal",
+    "array_equiv",
+    "clip",
+    "copy",
+    "diag",
+    "diagflat",
+    "diff",
+    "divmod",
+    "ediff1d",
+    "flatnonzero",
+    "float_power",
+    "isclose",
+    "isneginf",
+    "isposinf",
+    "ix_",
+    "may_share_memory",
+    "meshgrid",
+    "modf",
+    "msort",
+    "nan_to_num",
+    "nonzero",
+    "positive",
+    "real",
+    "rint",
+    "round",
+    "round_",
+    "shares_memory",
+    "sort",
+    "take_along_axis",
+    "tril",
+    "triu",
+    "where",
 ]  # fmt: skip

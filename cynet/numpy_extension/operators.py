@@ -240,6 +240,16 @@ def multibox_detection(cls_prob, loc_pred, anchor, **kwargs):
     return ops._contrib_MultiBoxDetection(*_arrays(cls_prob, loc_pred, anchor), **kwargs)
 
 
+def cast(data, dtype):
+    """The elements as another dtype."""
+    return array_of(data, "npx.cast").astype(dtype)
+
+
+def shape_array(data):
+    """The shape of an array as an array of int64."""
+    return array_of(onp.asarray(array_of(data, "npx.shape_array").shape, "int64"), "shape_array")
+
+
 def nonzero(a):
     """The places of elements that are not 0, as rows of int64."""
     from ..numpy import argwhere

@@ -2,6 +2,7 @@
 
 from ..numpy import random as _random
 from ..numpy._call import array_of, finished
+from ..numpy.random import seed as seed
 
 
 def bernoulli(prob=None, logit=None, size=None, dtype=None, ctx=None, out=None):

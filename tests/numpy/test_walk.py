@@ -230,6 +230,8 @@ CALLS = [
     ("linalg.norm", X, 2, 1),
     ("linalg.solve", M, M[:, :1]),
     ("cumprod", X[0, 0]),
+    ("linalg.solve", M, M[0]), ("linalg.svdvals", X[0]), ("float_power", X, 2), ("modf", X / 8),
+    ("positive", X), ("array_equiv", X, X), ("isin", X, X[0]),
     ("take_along_axis", X, X.astype("int64") % 2, 0),
     ("searchsorted", X[0, 0], X[0, 0]),
 ]  # fmt: skip
@@ -346,3 +348,33 @@ def test_gluon_under_set_np():
         assert {type(each) for batch in data for each in batch} == {mx.np.ndarray}
     finally:
         mx.npx.reset_np()
+
+
+def test_random_numbers_follow_the_seed():
+    mx.npx.random.seed(3)
+    first = mx.np.random.uniform(size=3).tolist()
+    mx.np.random.seed(3)
+    assert mx.np.random.uniform(size=3).tolist() == first
+    mx.random.seed(3)
+    assert mx.nd.random.uniform(shape=3).asnumpy().tolist() == first
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "mean", "deviation"),
+    [
+        ("normal", (2, 3), 2, 3), ("uniform", (1, 5), 3, 4 / 12**0.5), ("exponential", (2,), 2, 2),
+        ("gamma", (3, 2), 6, 12**0.5), ("beta", (2, 2), 0.5, 0.05**0.5),
+        ("laplace", (1, 2), 1, 8**0.5),
+        ("chisquare", (4,), 4, 8**0.5), ("rayleigh", (2,), 2.5066, 1.3103),
+        ("logistic", (1, 1), 1, np.pi / 3**0.5), ("gumbel", (0, 1), 0.5772, np.pi / 6**0.5),
+        ("randint", (0, 5), 2, 2**0.5), ("weibull", (2,), 0.8862, 0.4633),
+        ("power", (2,), 2 / 3, 18**-0.5),
+        ("lognormal", (0, 0.5), 1.1331, 0.6039), ("pareto", (6,), 0.2, 0.2449),
+    ],
+)  # fmt: skip
+def test_distributions(name, args, mean, deviation, seed):
+    mx.random.seed(seed % 1000)
+    drawn = getattr(mx.np.random, name)(*args, size=40_000).asnumpy().astype("float64")
+    assert abs(drawn.mean() - mean) < 0.03 * (deviation + abs(mean))
+    assert abs(drawn.std() - deviation) < 0.1 * deviation
+    assert getattr(mx.np.random, name)(*args).shape == ()
