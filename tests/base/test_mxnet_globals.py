@@ -107,13 +107,12 @@ def test_random_is_not_replaced():
 
 
 EXPLAINED = {
-    "from mxnet import np": "mx.np is a name of MXNet 1.9.1 that cynet does not provide",
-    "from mxnet import npx": "mx.npx is a name of MXNet 1.9.1 that cynet does not provide",
-    "import mxnet.numpy": "mx.numpy is a name of MXNet 1.9.1 that cynet does not provide",
+    "from mxnet import notebook": "mx.notebook is a name of MXNet 1.9.1 that cynet does not",
+    "import mxnet.notebook": "mx.notebook is a name of MXNet 1.9.1 that cynet does not provide",
     "from mxnet.metric import Acuracy": "mx.metric has no attribute 'Acuracy'; did you mean",
     "from mxnet.ndarray.ndarray import nothing": "has no attribute 'nothing'",
-    "from cynet import np": "mx.np is a name of MXNet 1.9.1 that cynet does not provide",
-    "import cynet.numpy": "mx.numpy is a name of MXNet 1.9.1 that cynet does not provide",
+    "from cynet import notebook": "mx.notebook is a name of MXNet 1.9.1 that cynet does not",
+    "import cynet.notebook": "mx.notebook is a name of MXNet 1.9.1 that cynet does not provide",
 }
 
 
