@@ -22,11 +22,11 @@ DECLARED = {
 
 
 def declarations(base):
-    """Classes of cynet's that declare kernels, forms for other memory orders among them; those of
-    a name with an underscore are bases."""
+    """Classes of cynet's operators that declare kernels, forms for other memory orders among
+    them; bases of operators have no name of one."""
     for prop in base.__subclasses__():
         own = prop.__module__.startswith("cynet.") and not prop.users
-        yield from [prop] if own and not prop.__name__.startswith("_") else []
+        yield from [prop] if own and prop.op_name else []
         yield from declarations(prop)
 
 
