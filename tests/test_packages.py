@@ -7,10 +7,7 @@ from pathlib import Path
 
 FIXTURES = Path(__file__).parent / "fixtures"
 # Parts of MXNet that cynet does without, which say so.
-NOT_HERE = {
-    "mxnet.library",
-    "mxnet.numpy",
-}  # fmt: skip
+NOT_HERE = {"mxnet.library"}
 CODE = """
 import json, sys
 import cynet

@@ -1,5 +1,7 @@
 """Elements of arrays of mx.np that are chosen, ordered or limited."""
 
+from typing import Any
+
 import numpy as onp
 
 from ..base.errors import ArgumentTypeError, ShapeError, shown
@@ -10,7 +12,7 @@ from .reductions import axes_of
 from .shapes import broadcast_to, common_dtype, ravel, reshaped, transpose
 
 
-def where(condition, x=None, y=None):
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Elements of `x` where `condition` is not 0, else of `y`; of it alone the places."""
     condition = array_of(condition, "where")
     if x is None and y is None:

@@ -115,10 +115,10 @@ def test_what_is_marked_after_a_graph_was_traced(rng):
     net.hybridize()
     x = mx.nd.array(rng.normal(size=(3, 8)))
     before = net(x).asnumpy()
-    assert "force_mirroring" not in net._cached.graph_to_export()[0].tojson()
+    assert "force_mirroring" not in net._last_graph().symbol.tojson()
     gluon.checkpoint(net[0])
     assert (net(x).asnumpy() == before).all()
-    assert "force_mirroring" in net._cached.graph_to_export()[0].tojson()
+    assert "force_mirroring" in net._last_graph().symbol.tojson()
 
 
 def test_structure_stays():

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 SCRIPT = """import mxnet as mx
-from mxnet import np, nd, gluon
+from mxnet import np, nd, gluon, library
 from mxnet.gluon import nn
 from mxnet.metric import *
 try:
@@ -31,7 +31,7 @@ def train(mx2):
     return Accuracy(), mx.sym.FullyConnected, mx.metric.Acuracy
 """
 FOUND = {
-    2: "mx.np is a name of MXNet 1.9.1 that cynet does not provide",
+    2: "mx.library is a name of MXNet 1.9.1 that cynet does not provide",
     14: "mx.gluon.nn has no attribute 'Linear'; what other packages call Linear: nn.Dense",
     18: "ones has no parameter 'typo'",
     19: "mx.nd.imdecode is a name of MXNet 1.9.1",
