@@ -51,6 +51,7 @@ def floor_of(module):
 LAZY = {
     ("cynet.context", "cynet._storage"),
     ("cynet.context", "cynet.cuda.backend"),
+    ("cynet.operator.numpy.named", "cynet.gluon.block.written"),
     ("cynet.operator.custom.legacy", "cynet.symbol.register"),
     ("cynet.ndarray.functions", "cynet.gluon.block.traced"),
     ("cynet.ndarray.ndarray", "cynet.autograd.heads"),

@@ -27,7 +27,7 @@ ctypedef fused whole_number:
 cdef bint is_basic(object item):
     if PySlice_Check(item) or item is None or item is Ellipsis or type(item) is int:
         return True
-    if isinstance(item, (NDArrayBase, np.ndarray, list, tuple)):
+    if isinstance(item, (NDArrayBase, np.ndarray, list, range, tuple)):
         return False
     if hasattr(item, "__index__"):  # np.int64, bool and the like
         return True

@@ -6,8 +6,8 @@ from ..attribute import is_attribute_key, split_suffix, stored_key
 from ..base.errors import ArgumentTypeError, CynetError, FormatError, NotFoundError, shown
 from ..base.kinds import read_json
 from ..base.np_shape import is_np_shape
-from ..operator._base import get_operator
 from ..operator.checks.values import read_shape
+from ..operator.numpy.named import find_operator, fitted, is_named
 from ..operator.tensor.cast import AmpCastProperty, AmpMulticastProperty
 from .compose import set_variable_attrs
 from .node import Node, topological_order
@@ -18,6 +18,7 @@ _VERSION = 10901  # of the MXNet whose form is written
 # axis -1 of argmax the last one.
 _LISTS_INPUTS, _HAS_INITIALIZERS, _HAS_LAST_AXIS = 900, 904, 905
 _OF_PLACES = ("argmax", "argmin")
+_LINALG = "_linalg_"  # the shape of one determinant follows the switch
 MAX_NESTED = 64  # subgraphs inside of one another that are read
 
 
@@ -263,7 +264,7 @@ def _read_node(record, nodes, where, version, depth):
             )
         return Node(None, name, {stored_key(k): v for k, v in {**given, **loose}.items()})
     try:
-        entry = get_operator(kind)
+        entry = find_operator(kind)
     except NotFoundError as error:
         raise NotFoundError(f"{where}: {error}") from None
     edges = [] if record.get("inputs") is None else _list(record, "inputs", where)
@@ -272,13 +273,17 @@ def _read_node(record, nodes, where, version, depth):
     if version < _HAS_LAST_AXIS and entry.name in _OF_PLACES and params.get("axis") == "-1":
         del params["axis"]  # meant: over all axes
     try:
-        prop = entry.prop(**entry.prop.accepted_params(params))
+        prop = entry.prop(**entry.prop.accepted_params(fitted(entry, params)))
     except NotFoundError as error:
         raise NotFoundError(f"{where}: {error}") from None
     except CynetError as error:
         raise FormatError(f"{where}: {error}") from error
     _take_subgraphs(prop, record, where, version, depth)
     node = Node(entry, name, attrs, params, prop, inputs)
+    if is_named(node):
+        prop.n_inputs = len(inputs)
+    elif entry.name.startswith(_LINALG) and is_np_shape():
+        node.prop = prop.changed(no_axes=())
     names = node.input_names()
     known = len(inputs) in (len(names), len(prop.list_arguments()))
     if not known and (version >= _LISTS_INPUTS or len(inputs) > len(names)):

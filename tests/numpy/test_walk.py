@@ -245,6 +245,7 @@ def test_call(call):
 KEYS = [
     0, -1, (0, 1), (0, 1, 2), slice(1, None), (slice(None), 0), (..., 1), (None, 0), ([0, 1],),
     (slice(None), [0, 2]), ([0, 1], [1, 2]), np.array([1, 0]), np.array([True, False]), True, False,
+    range(1), (range(2), [0, 1]),
     X > 7, (0, X[0, :, 0] > 3), (slice(None, None, -1),), (0, slice(None, None, 2), 1),
 ]  # fmt: skip
 

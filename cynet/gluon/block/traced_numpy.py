@@ -13,6 +13,8 @@ from ...symbol import Symbol
 from ...symbol.register import add_symbol_class
 from .traced import Traced, UntraceableError
 
+_HOST = (list, range, np.ndarray)  # indices whose values are known
+
 
 class TracedNumpy(Members, Traced):
     """A symbol with the face of an array of mx.np."""
@@ -62,13 +64,12 @@ class TracedNumpy(Members, Traced):
         if len(self.entries) != 1:
             return TracedNumpy(Symbol.__getitem__(self, key).entries)
         keys = list(key) if isinstance(key, tuple) else [key]
-        arrays = [each for each in keys if isinstance(each, (NDArray, Symbol, np.ndarray, list))]
-        if arrays:
-            return self._picked(keys, arrays)
         if any(each is Ellipsis for each in keys):
             at = next(i for i, each in enumerate(keys) if each is Ellipsis)
-            count = sum(each is not None and each is not Ellipsis for each in keys)
+            count = sum(len(_indices(each)) for each in keys if each is not None) - 1
             keys[at : at + 1] = [slice(None)] * (self.ndim - count)
+        if any(isinstance(each, (NDArray, Symbol, *_HOST)) for each in keys):
+            return self._picked(keys)
         keys += [slice(None)] * (self.ndim - sum(each is not None for each in keys))
         sizes, begins, ends, steps, result, axis = self.shape, [], [], [], [], 0
         if axis + sum(each is not None for each in keys) > len(sizes):
@@ -102,20 +103,58 @@ class TracedNumpy(Members, Traced):
             out = ops.slice(self, begin=tuple(begins), end=tuple(ends), step=tuple(steps))
         return shapes.reshaped(out, tuple(result))
 
-    def _picked(self, keys, arrays):
-        """The rows of an array of numbers, the only key or one behind whole axes."""
-        front = keys.index(arrays[0]) if len(keys) > 1 else 0
-        kind = getattr(arrays[0], "dtype", None)
-        if (
-            len(arrays) > 1
-            or any(k != slice(None) for k in keys[:front] + keys[front + 1 :])
-            or (kind is not None and np.dtype(kind).kind == "b")
-        ):
+    def _picked(self, keys):
+        """Elements by arrays of ints, and ints, in axes that lie side by side; slices elsewhere."""
+        keys = [part for each in keys for part in _indices(each)]
+        keys += [slice(None)] * (self.ndim - len(keys))
+        chosen = [i for i, each in enumerate(keys) if not isinstance(each, slice)]
+        first, count = chosen[0], len(chosen)
+        if any(each is None for each in keys) or chosen != list(range(first, first + count)):
             raise UntraceableError(
-                "an index of a traced array is of ints, slices and one array of ints; masks have "
-                "no shape that a graph can know"
+                "an index of a traced array has its arrays of ints in axes side by side, and None "
+                "not beside them"
             )
-        return shapes.take(self, array_of(arrays[0], "take", "int64"), axis=front, mode="clip")
+        if len(keys) > self.ndim:
+            raise BoundsError(f"too many indices ({len(keys)}) for an array of {self.ndim} axes")
+        places = [_inside(keys[i], self.shape[i], i) for i in chosen]
+        whole = [slice(None) if i in chosen else each for i, each in enumerate(keys)]
+        out = self if all(each == slice(None) for each in whole) else self[tuple(whole)]
+        if count == 1:
+            return shapes.take(out, places[0], axis=first, mode="clip")
+        places = shapes.stack(shapes.broadcast_arrays(*places))
+        order = [*chosen, *(i for i in range(self.ndim) if i not in chosen)]
+        found = ops.gather_nd(out if first == 0 else shapes.transpose(out, order), places)
+        if first == 0:
+            return found
+        wide = places.ndim - 1
+        back = [*range(wide, wide + first), *range(wide), *range(wide + first, found.ndim)]
+        return shapes.transpose(found, back)
+
+
+def _indices(key):
+    """A key as NumPy takes it: a mask of the host's as the places where it is true."""
+    if isinstance(key, _HOST):
+        key = np.asarray(key)
+        return key.nonzero() if key.dtype == bool else [key]
+    if isinstance(key, (NDArray, Symbol)) and np.dtype(key.dtype).kind == "b":
+        raise UntraceableError(
+            "an index of a traced array is of ints, slices and arrays of ints; masks have no shape "
+            "that a graph can know"
+        )
+    return [key]
+
+
+def _inside(places, n, axis):
+    """Places along an axis of `n`, counted from its beginning."""
+    if isinstance(places, (NDArray, Symbol)):
+        places = array_of(places, "take").astype("int64")
+        return places + (places < 0).astype("int64") * n
+    places = np.asarray(places)
+    wrong = (places < -n) | (places >= n)
+    if wrong.any():
+        place = places[wrong].ravel()[0]
+        raise BoundsError(f"index {place} is out of bounds for axis {axis} of {n}")
+    return array_of(places % n if n else places, "take", "int64")
 
 
 def _binary(name, turned):

@@ -1,0 +1,37 @@
+"""Calls of functions of mx.np in graphs from files, written out in operators by tracing them."""
+
+from typing import NamedTuple
+
+from ...base.dtype import name_of
+from ...name import Prefix
+from ...ndarray import NDArray
+from ...symbol import var
+from ..tracing import tracing
+from .traced import Trace
+from .traced_numpy import TracedNumpy
+
+
+class Written(NamedTuple):
+    """What a call is made of: entries of its outputs, shapes and dtypes of them, the variables that
+    stand for its inputs, and arrays by name."""
+
+    entries: list
+    shapes: list
+    types: list
+    inputs: list
+    constants: dict
+
+
+def write(prop, shapes, types, name="of"):
+    """The operators of a call of `prop` with inputs of these shapes and dtypes."""
+    names = [f"{name}_in{i}" for i in range(len(shapes))]
+    trace = Trace(dict(zip(names, shapes)), dict(zip(names, types)), (), None, TracedNumpy)
+    inputs = [var(each) for each in names]
+    with tracing(trace), Prefix(f"{name}_"):
+        made = prop.call([TracedNumpy(each.entries) for each in inputs])
+        made = [trace.constant(each) if isinstance(each, NDArray) else each for each in made]
+        found_shapes = [trace.shape(each) for each in made]
+        found_types = [name_of(trace.dtype(each)) for each in made]
+    entries = [each.entries[0] for each in made]
+    nodes = [each.entries[0][0] for each in inputs]
+    return Written(entries, found_shapes, found_types, nodes, trace.constants)

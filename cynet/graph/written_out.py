@@ -1,0 +1,117 @@
+"""Nodes that are functions of mx.np become the operators that these are made of."""
+
+from itertools import count
+
+import numpy as np
+
+from ..operator._base import OpEntry, Operator, get_operator
+from ..operator.checks.shapes import plain
+from ..operator.numpy.named import is_named, writer
+from ..operator.parameters import Int
+from ..operator.property import OperatorProperty
+from ..symbol.node import Node, topological_order
+
+_numbers = count()
+
+
+class _Held(OperatorProperty):
+    """An array that a function of mx.np holds: a mask, places."""
+
+    number = Int(0)  # no two are one
+    differentiable = False
+    op_name = "_held"
+    array = None
+
+    def list_arguments(self):
+        return []
+
+    def infer_shape(self, in_shapes, out_shapes):
+        return [], [self.array.shape], []
+
+    def infer_type(self, in_types, out_types):
+        return [], [self.array.dtype.name], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return _Copies(self.array)
+
+
+class _Copies(Operator):
+    def __init__(self, array):
+        self.array = array
+
+    def forward(self, ctx, in_data, req, out_data, aux_states):
+        np.asarray(out_data[0])[...] = self.array
+
+
+_HELD = OpEntry("_held", _Held)
+
+
+def _holding(name, array):
+    prop = _Held(number=next(_numbers))
+    prop.array = array.asnumpy()
+    return Node(_HELD, name, {}, {}, prop)
+
+
+def written_out(heads, shapes, dtypes):
+    """The same graph in operators that can run.
+
+    Parameters
+    ----------
+    heads : list of (Node, int)
+    shapes, dtypes : dict of (Node, int) to tuple, str
+        For every entry.
+
+    Returns
+    -------
+    list of (Node, int)
+        The new heads.
+    """
+    new = {}
+    for node in topological_order(heads):
+        outputs = [(node, i) for i in range(node.num_outputs)]
+        inputs = [new[entry] for entry in node.inputs]
+        if node.op is None or (inputs == node.inputs and not is_named(node)):
+            new.update((each, each) for each in outputs)
+        elif is_named(node):
+            given = [plain(shapes[e]) for e in node.inputs], [dtypes[e] for e in node.inputs]
+            made = _called(node, inputs, writer()(node.prop, *given, node.name))
+            new.update(zip(outputs, (_cast(e, t, dtypes[o]) for (e, t), o in zip(made, outputs))))
+        else:
+            again = Node(node.op, node.name, node.attrs, node.params, node.prop, inputs)
+            new.update((each, (again, each[1])) for each in outputs)
+    return [new[each] for each in heads]
+
+
+def _called(node, inputs, written):
+    """Pairs (entry, dtype) of the outputs of a call."""
+    places = {id(each): entry for each, entry in zip(written.inputs, inputs)}
+    held = {}
+
+    def source(entry):
+        inner = entry[0]
+        if inner.op is not None:
+            return entry
+        if id(inner) not in places and inner.name not in held:
+            held[inner.name] = _holding(inner.name, written.constants[inner.name]), 0
+        found = places.get(id(inner)) or next(
+            (e for each, e in zip(written.inputs, inputs) if each.name == inner.name), None
+        )
+        return found or held[inner.name]
+
+    for inner in topological_order(written.entries):
+        if inner.op is not None:
+            inner.inputs = [source(each) for each in inner.inputs]
+            inner.attrs.update(node.attrs)
+    last = {id(each) for each, _ in written.entries if each.op is not None}
+    if len(last) == 1 and len(written.entries) == 1:
+        written.entries[0][0].name = node.name
+    return [(source(entry), kind) for entry, kind in zip(written.entries, written.types)]
+
+
+def _cast(entry, kind, wanted):
+    """An entry in the dtype that was inferred."""
+    if kind == wanted:
+        return entry
+    cast = get_operator("Cast")
+    prop = cast.prop(dtype=wanted)
+    return Node(cast, f"{entry[0].name}_cast", {}, {"dtype": wanted}, prop, [entry]), 0

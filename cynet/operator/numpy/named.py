@@ -1,0 +1,194 @@
+"""Operators of MXNet's NumPy face as nodes of graphs: calls of functions of ``mx.np``, by name.
+
+MXNet's files name operators (``_npi_tensordot``) that are functions of ``mx.np`` here. A node of
+such a name keeps MXNet's parameters. What it computes is written out in other operators when the
+shapes of its inputs are known (``graph/written_out.py``), by calling the function; no operator is
+registered for it.
+"""
+
+import ast
+from functools import cache
+from importlib import import_module
+
+from ...base.dtype import name_of
+from ...base.errors import ArgumentError
+from .._base import OPERATORS, OpEntry, get_operator
+from ..checks.shapes import known, plain
+from ..functions.numpy_rows import EXTENSIONS, UNARIES
+from ..property import OperatorProperty, is_known
+from .named_rows import DROPPED, ROWS
+from .promotion import DEFAULT_FLOAT, FLOATS, promoted
+
+_CONSTANTS = {"nan": float("nan"), "inf": float("inf"), "-inf": -float("inf")}
+_UNARIES = {f"_npi_{name}": operator for name, (operator, _) in UNARIES.items()}
+_UNARIES |= {f"_npx_{name}": operator for name, (operator, _) in EXTENSIONS.items()}
+_FAMILIES = ("_contrib_", "_linalg_", "_")
+
+
+def value_of(text):
+    """What the text of a parameter means.
+
+    >>> value_of("(1, None)"), value_of("inf"), value_of("linear")
+    ((1, None), inf, 'linear')
+    """
+    if not isinstance(text, str):
+        return text
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def is_named(node):
+    """Whether a node is to be written out."""
+    return isinstance(node.prop, NumpyFunction)
+
+
+def find_operator(name):
+    """The entry of a registered operator, or of a function of ``mx.np`` under MXNet's name of it.
+
+    Raises
+    ------
+    NotFoundError
+    """
+    if name in OPERATORS:
+        return get_operator(name)
+    if name in ROWS:
+        return _entry(name)
+    return get_operator(_UNARIES.get(name) or _spelled(name) or name)
+
+
+@cache
+def _spelled(name):
+    """The operator with the same word in mx.nd's spelling; None where there is none.
+
+    >>> _spelled("_npx_fully_connected"), _spelled("_npi_det"), _spelled("_npx__image_crop")
+    ('FullyConnected', '_linalg_det', '_image_crop')
+    """
+    if not name.startswith(("_npi_", "_npx_")):
+        return None
+    word = name[5:]
+    if word in OPERATORS:
+        return word
+    plain_word = word.replace("_", "")
+    for each in OPERATORS:
+        for family in _FAMILIES:
+            if each.removeprefix(family).replace("_", "").lower() == plain_word:
+                return each
+    return None
+
+
+def fitted(entry, params):
+    """Parameters of a node without those that say nothing here, as MXNet's NumPy face writes them
+    beside those of an operator."""
+    if not entry.name.startswith("_np") and entry.name != "slice":
+        return params
+    fields = entry.prop.fields
+    return {
+        key: text
+        for key, text in params.items()
+        if entry.prop.any_parameters
+        or (key in fields and not (text == "None" and key == "step"))
+        or key not in (*DROPPED, "step")
+    }
+
+
+@cache
+def _entry(name):
+    made = {"op_name": name, "row": ROWS[name], "__module__": __name__, "__doc__": ROWS[name].doc}
+    return OpEntry(name, type(name, (NumpyFunction,), made), (), ROWS[name].doc)
+
+
+def called(path):
+    """The function of ``np.linalg.inv``, ``npx.topk``."""
+    first, *rest = path.split(".")
+    packages = {"np": "numpy", "npx": "numpy_extension"}
+    found = import_module(f"{__name__.partition('.')[0]}.{packages[first]}")
+    for part in rest:
+        found = getattr(found, part)
+    return found
+
+
+class NumpyFunction(OperatorProperty):
+    """A call of a function of ``mx.np``.
+
+    Attributes
+    ----------
+    row : Row
+        Its function, and what its parameters are there.
+    """
+
+    row = None
+    any_parameters = True
+    n_inputs = None  # what the node has
+
+    def __init__(self, **given):
+        super().__init__()
+        self.given = {key: value_of(text) for key, text in given.items()}
+
+    @classmethod
+    def accepted_params(cls, params):
+        """All of them: the function says what is wrong with one."""
+        return params
+
+    def params(self):
+        return dict(self.given)
+
+    def list_arguments(self):
+        count = self.given.get("num_args", self.n_inputs)
+        return [f"arg{i}" for i in range(self.row.count(self.given) if count is None else count)]
+
+    def list_outputs(self):
+        count = self.row.outputs(self.given)
+        return ["output"] if count == 1 else [f"output{i}" for i in range(count)]
+
+    def call(self, inputs):
+        """What the function gives, a list."""
+        found = self.row.run(called, inputs, self.given)
+        found = list(found) if isinstance(found, (list, tuple)) else [found]
+        if len(found) != len(self.list_outputs()):
+            raise ArgumentError(
+                f"operator {self.op_name}: {len(found)} outputs, expected {self.list_outputs()}"
+            )
+        return found
+
+    def infer_shape(self, in_shapes, out_shapes):
+        if not all(map(is_known, in_shapes)):
+            return in_shapes, out_shapes, []
+        types = ["float32"] * len(in_shapes)
+        written = writer()(self, [plain(shape) for shape in in_shapes], types)
+        return in_shapes, [known(shape) for shape in written.shapes], []
+
+    def infer_type(self, in_types, out_types):
+        asked, kind, count = self.given.get("dtype"), self.row.kind, len(out_types)
+        if asked is not None and kind != "bool":
+            return in_types, [name_of(asked)] * count, []
+        if kind in ("bool", "int64", "float32") or not in_types:
+            return in_types, [DEFAULT_FLOAT if kind == "same" else kind] * count, []
+        read = {"first": in_types[:1], "second": in_types[1:], "number": in_types[1:]}
+        read = read.get(kind, in_types)
+        if any(each is None for each in read):
+            return in_types, out_types, []
+        common = read[0]
+        for each in read[1:]:
+            common = promoted(common, each)
+        if kind in ("float", "number") and common not in FLOATS:
+            common = DEFAULT_FLOAT
+        if kind == "sum" and common not in FLOATS:
+            common = "int64"
+        return in_types, [common] * count, []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        raise ArgumentError(
+            f"operator {self.op_name} is a function of mx.np: it runs in a graph that was bound"
+        )
+
+
+@cache
+def writer():
+    """The function that traces a call: that of ``gluon/block``, which has symbols with shapes."""
+    from ...gluon.block.written import write
+
+    return write

@@ -1,0 +1,196 @@
+"""Operators of MXNet's NumPy face that are more than a function's call with other words.
+
+Each takes what finds functions (``called("np.sum")``), the inputs and MXNet's parameters.
+"""
+
+import numpy as onp
+
+from ...base.errors import ArgumentError
+
+
+def average(called, x, p):
+    """``np.average``."""
+    weights = x[1] if len(x) > 1 else None
+    return called("np.average")(x[0], p.get("axis"), weights, p.get("returned", False))
+
+
+def masked(called, x, p):
+    """Elements by a mask."""
+    return x[0][x[1]]
+
+
+def put_number(called, x, p):
+    """A copy with a number where a mask is true."""
+    return called("np.where")(_wide(x[1], x[0]), p.get("value", 0.0), x[0])
+
+
+def put_array(called, x, p):
+    """A copy with a single element of an array where a mask is true."""
+    if x[2].size != 1:
+        raise ArgumentError(
+            f"_npi_boolean_mask_assign_tensor: in a graph a value has one element, got {x[2].shape}"
+        )
+    return called("np.where")(_wide(x[1], x[0]), x[2].reshape(()).astype(x[0].dtype), x[0])
+
+
+def _wide(mask, data):
+    return mask.reshape(mask.shape + (1,) * (data.ndim - mask.ndim))
+
+
+def choice(called, x, p):
+    """``np.random.choice``."""
+    weights = x[-1] if p.get("weighted") else None
+    a = p["a"] if p.get("a") is not None else x[0]
+    return called("np.random.choice")(a, p.get("size"), p.get("replace", True), weights)
+
+
+def _places(p, n):
+    if p.get("int_ind") is not None:
+        return p["int_ind"]
+    return slice(p.get("start"), p.get("stop"), p.get("step"))
+
+
+def deleted(called, x, p):
+    """``np.delete`` with an int or a slice."""
+    if len(x) > 1:
+        raise ArgumentError("_npi_delete: in a graph what is deleted is an int or a slice")
+    a, axis = (x[0].reshape(-1), 0) if p.get("axis") is None else (x[0], p["axis"])
+    kept = onp.delete(onp.arange(a.shape[axis]), _places(p, a.shape[axis]))
+    return called("np.take")(a, kept, axis, mode="clip")
+
+
+def inserted(called, x, p):
+    """``np.insert`` at an int or a slice."""
+    a, axis = (x[0].reshape(-1), 0) if p.get("axis") is None else (x[0], p["axis"])
+    axis = axis % a.ndim
+    n = a.shape[axis]
+    where = onp.insert(onp.arange(n), _places(p, n), -1)
+    places = onp.flatnonzero(where == -1)
+    if len(x) > 1:
+        value = x[1]
+        if p.get("int_ind") is not None:  # its first axis is the place's
+            value = value.reshape((1,) * (a.ndim - value.ndim) + value.shape)
+            value = called("np.moveaxis")(value, 0, axis)
+    else:
+        value = called("np.full")((), p.get("val", 0.0))
+    shape = [*a.shape[:axis], len(places), *a.shape[axis + 1 :]]
+    value = called("np.broadcast_to")(value.astype(a.dtype), tuple(shape))
+    both = called("np.concatenate")([a, value], axis)
+    order = where.copy()
+    order[places] = n + onp.arange(len(places))
+    return called("np.take")(both, order, axis, mode="clip")
+
+
+def inserted_by_array(called, x, p):
+    """Refused: where to insert would be values."""
+    raise ArgumentError("_npi_insert_tensor: in a graph places are an int or a slice")
+
+
+def diagonal_places(called, x, p):
+    """``np.diag_indices_from`` as one array."""
+    return called("np.array")(onp.stack([onp.arange(x[0].shape[0])] * x[0].ndim), dtype="int64")
+
+
+def _split(called, x, p, axis):
+    if p.get("sections"):
+        return called("np.split")(x[0], p["sections"], axis)
+    return called("np.split")(x[0], list(p["indices"])[1:], axis)
+
+
+def split(called, x, p):
+    """``np.split``."""
+    return _split(called, x, p, p.get("axis", 0))
+
+
+def split_1(called, x, p):
+    """``np.hsplit``."""
+    return _split(called, x, p, 1 if x[0].ndim > 1 else 0)
+
+
+def split_2(called, x, p):
+    """``np.dsplit``."""
+    return _split(called, x, p, 2)
+
+
+def differences(called, x, p):
+    """``np.ediff1d``."""
+    ends, rest = {}, list(x[1:])
+    for name in ("to_begin", "to_end"):
+        if p.get(f"{name}_arr_given"):
+            ends[name] = rest.pop(0)
+        elif p.get(f"{name}_scalar") is not None:
+            ends[name] = p[f"{name}_scalar"]
+    return called("np.ediff1d")(x[0], **ends)
+
+
+def einsum(called, x, p):
+    """``np.einsum``."""
+    return called("np.einsum")(p["subscripts"], *x)
+
+
+def identity(called, x, p):
+    """``np.identity``."""
+    return called("np.eye")(p["shape"][0], dtype=p.get("dtype"))
+
+
+def norm(called, x, p):
+    """``np.linalg.norm``; `flag` is the kind: of all elements, of vectors, spectral, Frobenius's,
+    nuclear."""
+    ord = {-2: None, 1: None, 2: "nuc"}.get(p.get("flag", -1), p.get("ord", 2))
+    return called("np.linalg.norm")(x[0], ord, p.get("axis"), p.get("keepdims", False))
+
+
+def padded(called, x, p):
+    """``np.pad``, by parts put beside each other."""
+    out, mode = x[0], p.get("mode", "constant")
+    width = p["pad_width"]
+    width = width if isinstance(width[0], (tuple, list)) else (width,) * out.ndim
+    for axis, (before, after) in enumerate(width):
+        n = out.shape[axis]
+        if mode == "constant":
+            shape = [*out.shape]
+            parts = [out]
+            for count, at in ((before, 0), (after, len(parts) + 1)):
+                if count:
+                    shape[axis] = count
+                    value = p.get("constant_values", p.get("constant_value", 0))
+                    parts.insert(at, called("np.full")(tuple(shape), value, dtype=out.dtype))
+            out = called("np.concatenate")(parts, axis) if len(parts) > 1 else out
+            continue
+        if mode in ("maximum", "minimum"):
+            end = called(f"np.{mode[:3]}")(out, axis, keepdims=True)
+            parts = [end] * before + [out] + [end] * after
+            out = called("np.concatenate")(parts, axis)
+            continue
+        places = onp.pad(onp.arange(n), (before, after), mode)
+        out = called("np.take")(out, places, axis, mode="clip")
+    return out
+
+
+def polyval(called, x, p):
+    """``np.polyval``."""
+    coefficients, at = x
+    out = called("np.zeros_like")(at)
+    for i in range(coefficients.shape[0]):
+        out = out * at + coefficients[i]
+    return out
+
+
+def tensordot(called, x, p):
+    """``np.tensordot`` over axes that are named."""
+    return called("np.tensordot")(x[0], x[1], (p["a_axes_summed"], p["b_axes_summed"]))
+
+
+def where_left(called, x, p):
+    """A number where a condition holds, else elements."""
+    return called("np.where")(x[0], p["scalar"], x[1])
+
+
+def where_right(called, x, p):
+    """Elements where a condition holds, else a number."""
+    return called("np.where")(x[0], x[1], p["scalar"])
+
+
+def where_numbers(called, x, p):
+    """One of two numbers, by a condition."""
+    return called("np.where")(x[0], p["x"], p["y"])
