@@ -108,10 +108,14 @@ def test_inputs_are_counted_before_they_are_named():
              "inputs": [[0, 0, 0]]},
         ],
         "heads": [[1, 0, 0]],
+        "attrs": {"mxnet_version": ["int", 10901]},
     }  # fmt: skip
     with pytest.raises(mx.base.MXNetError, match=f"{MOST_ARRAYS} inputs") as caught:
         mx.sym.load_json(json.dumps(graph))
     assert len(str(caught.value)) < 1000
+    graph["attrs"]["mxnet_version"][1] = 800  # files that do not list all inputs
+    listed = mx.sym.load_json(json.dumps(graph)).list_arguments()
+    assert listed == ["x", *(f"y_arg{i}" for i in range(1, MOST_ARRAYS))]
 
 
 def test_an_executor_refuses_sizes_by_name():

@@ -195,6 +195,8 @@ class Other:
         self.functions, self._handle = real(path), real({str(tmp_path / "a.so")!r})._handle
     def __getattr__(self, name):
         return getattr(self.functions, name)
+    def __getitem__(self, name):
+        return self.functions[name]
 ctypes.CDLL = Other
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")

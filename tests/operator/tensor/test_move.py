@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from cynet.base.errors import ArgumentError, CynetError, ShapeError
+from cynet.base.errors import ArgumentError, BoundsError, CynetError, ShapeError
 from tests.operator.direct import call, gradients
 
 
@@ -85,7 +85,7 @@ def test_shapes_that_do_not_join():
 def test_take_refuses_what_is_out_of_bounds():
     with pytest.raises(ArgumentError, match=r"index 5 .* length 3"):
         call("take", np.ones((3, 2)), np.array([0, 5]), mode="raise")
-    with pytest.raises(ArgumentError, match=r"axis 1 of length 4"):
+    with pytest.raises(BoundsError, match=r"index 4 is .* axis 1 of length 4"):
         call("gather_nd", np.ones((3, 4)), np.array([[0, 1], [1, 4]]))
     with pytest.raises(ArgumentError, match=r"sequence_length 9"):
         call("SequenceLast", np.ones((3, 1)), np.array([9.0]), use_sequence_length=True)

@@ -5,7 +5,7 @@ import pytest
 
 import cynet as mx
 from cynet import autograd, nd
-from cynet.base.errors import ArgumentError
+from cynet.base.errors import ArgumentError, BoundsError
 
 X = np.arange(24.0).reshape(2, 3, 4)
 INDEX = np.array([[0, -1, 1, -2], [-3, 2, -1, 0]])
@@ -42,7 +42,7 @@ def test_scatter():
 
 @pytest.mark.parametrize("index, words", [(-3, "index -3 is .* axis 0 of length 2"), (2, "2 is")])
 def test_beyond(index, words):
-    with pytest.raises(ArgumentError, match=words):
+    with pytest.raises(BoundsError, match=words):
         nd.gather_nd(nd.array(X), nd.array([[0, index]])).wait_to_read()
 
 
