@@ -98,8 +98,6 @@ class OperatorProperty(Registered):
         True: backward does with each gradient what its request says: nothing (there is no array
         then), write or add. False for operators that users write in Python, unless they say
         otherwise: backward gets an array for every input and is asked to write each.
-    no_axes : tuple
-        Shape of an output that has no axes left: ``(1,)``, or ``()`` under a face that has it.
     graph : GraphHooks
         What graph passes may know (``graph_hooks.py``); right as it is for any operator.
 
@@ -135,7 +133,6 @@ class OperatorProperty(Registered):
     differentiable = True
     pure = True
     honours_req = True
-    no_axes = (1,)
     graph = GraphHooks()
 
     # --- names ------------------------------------------------------------------------------------
@@ -324,30 +321,6 @@ class OperatorProperty(Registered):
         (['row_sparse'], ['row_sparse'])
         """
         return [*in_stypes], [output_type(self, in_stypes)] * len(self.list_outputs())
-
-    def named_places(self, in_shapes, in_types):
-        """Say which places along axes arrays name; a dtype that cannot name them is refused.
-
-        Parameters
-        ----------
-        in_shapes : list of tuple of int
-            Shapes of the inputs.
-        in_types : list of str
-            Types of the inputs.
-
-        Returns
-        -------
-        sequence of Read or Written
-            Of ``operator/checks/places.py``: name of an array, its dtype, number of places.
-
-        Examples
-        --------
-        >>> from cynet.operator import get_operator
-        >>> take = get_operator("take").prop()
-        >>> take.named_places([(5000, 2), (3,)], ["float32", "float16"])
-        [('indices', 'float16', 5000)]
-        """
-        return ()
 
     # --- what execution needs ---------------------------------------------------------------------
     def forward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:

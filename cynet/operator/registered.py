@@ -78,6 +78,8 @@ class Registered:
     methods : tuple of str
         Names under which arrays and symbols have it as a method, the operator's or aliases; they
         are its first input. Not inherited.
+    no_axes : tuple
+        Shape of an output that has no axes left: ``(1,)``, or ``()`` under a face that has it.
     any_device : bool
         True: `create_operator` answers for GPUs, too, as it does where the code is the user's;
         built-in operators have their GPU forms in ``operator/cuda``.
@@ -104,6 +106,7 @@ class Registered:
     label_names_classes = False
     without_label = None
     methods = ()
+    no_axes = (1,)
     any_device = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -174,7 +177,7 @@ class Registered:
             ...
         cynet.errors.ArgumentTypeError: operator Convolution has no parameter 'widht'; its
             parameters: kernel, stride, dilate, pad, num_filter, num_group, workspace, no_bias,
-            cudnn_tune, cudnn_off, layout
+            cudnn_tune, cudnn_off, layout; did you mean 'weight'?
         """
         if cls.any_parameters:
             if "self" in params:
@@ -268,6 +271,30 @@ class Registered:
             copied.__dict__.pop(name, None)
         copied.__dict__.update(attributes)
         return copied
+
+    def named_places(self, in_shapes, in_types):
+        """Say which places along axes arrays name; a dtype that cannot name them is refused.
+
+        Parameters
+        ----------
+        in_shapes : list of tuple of int
+            Shapes of the inputs.
+        in_types : list of str
+            Types of the inputs.
+
+        Returns
+        -------
+        sequence of Read or Written
+            Of ``operator/checks/places.py``: name of an array, its dtype, number of places.
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> take = get_operator("take").prop()
+        >>> take.named_places([(5000, 2), (3,)], ["float32", "float16"])
+        [('indices', 'float16', 5000)]
+        """
+        return ()
 
     def operator_on(self, ctx, in_shapes, in_types):
         """Make the Operator that computes this on a device: what the executor calls.
