@@ -151,8 +151,6 @@ class Members:
         return self
 
     def __invert__(self):
-        if onp.dtype(self.dtype).kind == "b":
-            return ops._npi_logical_not(self)
         return elementwise.FUNCTIONS["bitwise_not"](self)
 
     def __round__(self, digits=0):

@@ -113,6 +113,38 @@ def test_functions_of_whole_numbers(name, rng):
             check(name, a, b)
 
 
+KEEP_BOOLS = ("square",)  # where NumPy has int8
+BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "gcd", "lcm")
+
+
+def check_bools(name, *arrays):
+    """NumPy's result and its dtype, with float32 for any float; a refusal where it refuses."""
+    try:
+        with np.errstate(all="ignore"):
+            expected = getattr(np, name)(*arrays)
+    except TypeError:
+        with pytest.raises(mx.base.MXNetError, match=f"{name} does not take"):
+            getattr(mx.np, name)(*map(given, arrays)).asnumpy()
+        return
+    kept = name in KEEP_BOOLS
+    check(name, *arrays, kinds=not kept)
+    found = getattr(mx.np, name)(*map(given, arrays))
+    wanted = "float32" if expected.dtype.kind == "f" else "bool" if kept else expected.dtype
+    assert found.dtype == wanted, (name, found.dtype, expected.dtype)
+    if found.dtype == bool:
+        assert found.asnumpy().view("uint8").max(initial=0) <= 1, name
+
+
+@pytest.mark.parametrize("name", [*sorted({*UNARY} - {"reciprocal"}), "invert", "bitwise_not"])
+def test_functions_of_bools(name):
+    check_bools(name, np.array([True, False, True]))
+
+
+@pytest.mark.parametrize("name", [*BINARY, *BITS, "power"])
+def test_functions_of_two_bools(name):
+    check_bools(name, np.array([True, False, True, False]), np.array([True, True, False, False]))
+
+
 @pytest.mark.parametrize("name", ["sum", "prod", "mean", "max", "min", "any", "all", "std", "var"])
 def test_reductions(name, rng):
     for dtype in DTYPES:

@@ -54,7 +54,7 @@ cdef class UnaryOperator(Operator):
         known = data if prop.reads == "x" else out
         self.reads = ("", "x", "y").index(prop.reads)
         for add in range(2):
-            self.write[add] = _mixed(find_unary(prop.functor.encode(), flag, add),
+            self.write[add] = _mixed(find_unary(prop.functor_for(compute).encode(), flag, add),
                                      [dtype_flag(data)], dtype_flag(out))
             self.grad[add] = _mixed(
                 find_unary_grad((prop.gradient or "zero").encode(), grad, add),

@@ -21,8 +21,10 @@ from .promotion import (
 )
 
 # Functions of bools that are not those of numbers: a sum is "or", as for NumPy.
-_OF_BOOLS = {"plus": "logical_or", "mul": "logical_and"}
-_NOT_OF_BOOLS = ("minus", "negative", "mod", "power", "floor_divide", "fmod")
+_OF_BOOLS = {"plus": "logical_or", "mul": "logical_and", "bitwise_not": "logical_not"}
+_NOT_OF_BOOLS = ("minus", "negative", "gcd", "lcm")
+# Functions of two bools that are those of int8.
+_OF_INT8 = ("mod", "power", "floor_divide", "fmod", "left_shift", "right_shift")
 
 
 class NumpyHooks(GraphHooks):
@@ -32,14 +34,24 @@ class NumpyHooks(GraphHooks):
         return len({*in_shapes}) == 1  # where it repeats, a gradient is a sum of rounded numbers
 
 
-class NumpyUnary(OperatorProperty):
+class _Elementwise(OperatorProperty):
+    """What all of them share."""
+
+    functor = None
+    result = SAME
+    graph = NumpyHooks()
+
+    def functor_for(self, compute):
+        """The functor in that dtype."""
+        return _OF_BOOLS.get(self.functor, self.functor) if compute == "bool" else self.functor
+
+
+class NumpyUnary(_Elementwise):
     """Base of functions of one array."""
 
     inputs_doc = {"data": "The input, any shape."}
-    functor = gradient = None
+    gradient = None
     reads = ""  # what the gradient functor is a function of: 'x' data, 'y' output, '' nothing
-    result = SAME
-    graph = NumpyHooks()
 
     def infer_type(self, in_types, out_types):
         data = in_types[0]
@@ -63,26 +75,21 @@ class NumpyUnary(OperatorProperty):
         return UnaryOperator(self, in_types[0], out, compute)
 
 
-class _Binary(OperatorProperty):
+class _Binary(_Elementwise):
     """What functions of two operands share."""
 
-    functor = None
     gradients = Gradient("grad_one", "grad_one", False, False)
-    result = SAME
-    graph = NumpyHooks()
-
-    def functor_for(self, compute):
-        """The functor in that dtype."""
-        return _OF_BOOLS.get(self.functor, self.functor) if compute == "bool" else self.functor
 
     def _types(self, common, compared):
         """(the output's dtype, that of the loop)."""
         if self.result == BITS:
             refuse_floats(self.op_name, [common])
-        elif common == "bool" and self.functor in _NOT_OF_BOOLS:
+        if common == "bool" and self.functor in _NOT_OF_BOOLS:
             raise ArgumentTypeError(
                 f"operator {self.op_name} does not take two bools; logical_xor or astype serve"
             )
+        if common == "bool" and self.functor in _OF_INT8:
+            common = "int8"
         out = result_of(self.result, common)
         return out, compared if self.result == BOOL else out
 

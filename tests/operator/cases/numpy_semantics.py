@@ -127,7 +127,8 @@ def bits():
         for left, right in ((S, S), ((1, 4), (2, 3, 1))):
             yield Case(
                 f"_npi_{name}", [Input(left, ints(1, 9)), Input(right, ints(1, 5))], function,
-                grad=False, dtypes=WHOLE, note=f"{left}{right}",
+                grad=False, dtypes=WHOLE + ("bool",) * (name not in ("gcd", "lcm")),
+                note=f"{left}{right}",
             )  # fmt: skip
         yield Case(
             f"_npi_{name}_scalar", [Input(S, ints(1, 9))],
@@ -140,7 +141,8 @@ def bits():
                 lambda x, scalar, f=function: f(x.dtype.type(scalar), x), {"scalar": 9}, grad=False,
                 dtypes=WHOLE,
             )  # fmt: skip
-    yield Case("_npi_bitwise_not", [Input(S, ints(0, 9))], np.invert, grad=False, dtypes=WHOLE)
+    yield Case("_npi_bitwise_not", [Input(S, ints(0, 9))], np.invert, grad=False,
+               dtypes=(*WHOLE, "bool"))
 
 
 def more():
