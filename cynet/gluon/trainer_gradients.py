@@ -64,11 +64,14 @@ class TrainerGradients:
             else:
                 self._kvstore.pushpull(name, grads, grads, priority=-i)
         if together:
-            names, arrays = list(together), list(together.values())
-            if self._update_on_kvstore:
-                self._kvstore.push(names, arrays)
-            else:
-                self._kvstore.sum_up(names, arrays, optimizer=self._optimizer)
+            self._send(list(together), list(together.values()))
+
+    def _send(self, names, grads):
+        """Have the KVStore of all ranks sum gradients, a list for each name."""
+        if self._update_on_kvstore:
+            self._kvstore.push(names, grads)
+        else:
+            self._kvstore.sum_up(names, grads, optimizer=self._optimizer)
 
     def _gradients_to_sum(self):
         """(number, name, Parameter) of those whose gradients are summed.

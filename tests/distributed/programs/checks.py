@@ -9,15 +9,14 @@ import random
 import sys
 import time
 import traceback
-import warnings
 
 import agreement
+import horovod_checks
 import numpy as np
 import training
 import waiting
 
 import cynet as mx
-import cynet.contrib.horovod as hvd
 from cynet.module.ranks import Ranks
 from tests.gluon import partly_fresh
 from tests.module import partly_used
@@ -302,58 +301,6 @@ def check_parts_of_data():
         assert len({i for part in parts for i in part}) == 4 * SIZE
 
 
-def check_horovod_calls():
-    hvd.init()
-    assert (hvd.rank(), hvd.size(), hvd.local_rank()) == (RANK, SIZE, RANK)
-    mine = mx.nd.full((2, 2), RANK + 1)
-    equal(hvd.allreduce(mine), np.full((2, 2), TOTAL / SIZE))
-    equal(hvd.allreduce(mine, average=False, name="w"), np.full((2, 2), TOTAL))
-    equal(mine, np.full((2, 2), RANK + 1))
-    gathered = hvd.allgather(mx.nd.full((RANK + 1, 2), RANK))
-    equal(gathered, np.repeat(np.arange(SIZE), np.arange(SIZE) + 1)[:, None] * np.ones(2))
-    equal(hvd.broadcast(mine, SIZE - 1), np.full((2, 2), SIZE))
-    params = {"a": mx.nd.full(2, RANK), "b": mx.nd.full(3, RANK)}
-    hvd.broadcast_parameters(params, root_rank=1)
-    equal(params["b"], np.ones(3))
-
-
-def check_horovod_trains():
-    x, y = training.data(SIZE)
-    x_mine, y_mine = training.part(x, RANK, SIZE), training.part(y, RANK, SIZE)
-    optimizer = mx.optimizer.create(
-        "adam", rescale_grad=1 / training.B, **training.SETTINGS["adam"]
-    )
-    module = mx.mod.Module(training.symbol())
-    data = mx.io.NDArrayIter(x_mine, y_mine, training.B)
-    module.bind(data.provide_data, data.provide_label)
-    module.init_params(arg_params=training.first_values(RANK))
-    args, auxs = module.get_params()
-    hvd.broadcast_parameters(args, root_rank=0)
-    module.set_params(args, auxs)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # rescale_grad is not that of a batch
-        module.fit(
-            data, num_epoch=1, kvstore=None, optimizer=hvd.DistributedOptimizer(optimizer),
-            verbose=False,
-        )  # fmt: skip
-    args, _ = module.get_params()
-    if RANK == 0:
-        wanted = training.module_weights(None, x, y, training.B * SIZE, "adam", 0)
-        assert training.differ({n: a.asnumpy() for n, a in args.items()}, wanted) < 1e-5
-    net = mx.gluon.nn.Dense(2)
-    net.initialize(mx.init.Normal(RANK + 1))
-    hvd.broadcast_parameters(net.collect_params())
-    trainer = hvd.DistributedTrainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
-    with mx.autograd.record():
-        loss = (net(mx.nd.full((1, 3), RANK + 1)) * mx.nd.array([1, 2])).sum()
-    first = net.weight.data().asnumpy()
-    assert len(set(WORLD.gather(first.tobytes()))) == 1
-    loss.backward()
-    trainer.step(1)
-    gradient = np.outer([1, 2], np.full(3, TOTAL / SIZE))
-    np.testing.assert_allclose(net.weight.data().asnumpy(), first - 0.5 * gradient, rtol=1e-5)
-
-
 def check_sync_batch_norm_is_batch_norm_of_all_rows():
     rows = [3 + rank for rank in range(SIZE)]
     rng = np.random.RandomState(9)
@@ -578,7 +525,8 @@ def check_waiting_takes_a_tenth_of_a_core():
 
 def main():
     out = {}
-    named = [(n.removeprefix("check_"), f) for n, f in globals().items() if n.startswith("check_")]
+    checks = {**globals(), **vars(horovod_checks)}
+    named = [(n.removeprefix("check_"), f) for n, f in checks.items() if n.startswith("check_")]
     for name, check in [*named, *training_checks()]:
         began = time.perf_counter()
         try:

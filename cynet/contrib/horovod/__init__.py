@@ -1,0 +1,44 @@
+"""mx.contrib.horovod: the calls of ``horovod.mxnet``, for scripts that were written for it.
+
+``import cynet.contrib.horovod as hvd`` in place of ``import horovod.mxnet as hvd``.
+"""
+
+from .arrays import (
+    Average,
+    Compression,
+    ReduceOp,
+    Sum,
+    allgather,
+    allreduce,
+    allreduce_,
+    alltoall,
+    broadcast,
+    broadcast_,
+    grouped_allreduce,
+    grouped_allreduce_,
+    reducescatter,
+)
+from .processes import (
+    ccl_built,
+    cross_rank,
+    cross_size,
+    cuda_built,
+    ddl_built,
+    gloo_built,
+    gloo_enabled,
+    init,
+    is_homogeneous,
+    is_initialized,
+    local_rank,
+    local_size,
+    mpi_built,
+    mpi_enabled,
+    mpi_threads_supported,
+    nccl_built,
+    rank,
+    rocm_built,
+    shutdown,
+    size,
+)
+from .sharing import allgather_object, broadcast_object, broadcast_parameters
+from .training import DistributedOptimizer, DistributedTrainer

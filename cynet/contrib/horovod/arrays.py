@@ -1,0 +1,491 @@
+"""Arrays of all processes: sums, means, copies, parts; names of ``horovod.mxnet``."""
+
+from __future__ import annotations
+
+import enum
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import ndarray as nd
+from ...base.dtype import NAMES
+from ...base.errors import ArgumentError, shown
+from ...base.guard import guarded
+from ...base.kinds import read_json
+from ...distributed import world
+from .processes import rank, refuse_process_set, size, store
+from .sharing import share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...typing import NDArray
+
+
+class ReduceOp(enum.Enum):
+    """How the arrays of all processes become one: `Average` or `Sum`.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.ReduceOp.Sum is hvd.Sum
+    True
+    """
+
+    Average = 0
+    Sum = 1
+
+
+Average, Sum = ReduceOp.Average, ReduceOp.Sum
+
+
+class Compression:
+    """How numbers travel: as they are (`none`), or floats as float16 (`fp16`).
+
+    Sums of float16 are computed in float32 on the way.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.allreduce(mx.nd.array([1, 3])).asnumpy().tolist()
+    [1.0, 3.0]
+    >>> hvd.Compression.fp16, hvd.Compression.none
+    ('fp16', 'none')
+    """
+
+    none, fp16 = "none", "fp16"
+
+
+def checked_compression(where, compression):
+    """`compression`, one of those of `Compression`; None is `none`."""
+    if compression not in (None, Compression.none, Compression.fp16):
+        raise ArgumentError(
+            f"{where}: compression is Compression.none or Compression.fp16, got"
+            f" {shown(compression)}"
+        )
+    return compression or Compression.none
+
+
+def sum_up(names, arrays, priority=0, compression=Compression.none, **options):
+    """Make each of the arrays its sum over the processes, in place."""
+    if compression == Compression.none or size() < 2:
+        store().sum_up(names, arrays, priority, **options)
+        return
+    halves = [
+        each.astype("float16") if np.dtype(each.dtype).kind == "f" else each for each in arrays
+    ]
+    store().sum_up(names, halves, priority, **options)
+    for each, half in zip(arrays, halves):
+        if half is not each:
+            each[:] = half.astype(each.dtype)
+
+
+def _averages(where, average, op):
+    if op is None:
+        return True if average is None else bool(average)
+    if average is not None and op is not None:
+        raise ArgumentError(f"{where}: give op or average, not both")
+    if not isinstance(op, ReduceOp):
+        raise ArgumentError(f"{where}: op is Average or Sum, got {shown(op)}")
+    return op is Average
+
+
+@guarded
+def allreduce(
+    tensor: NDArray,
+    average: bool | None = None,
+    name: str | None = None,
+    priority: int = 0,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    process_set: None = None,
+    op: ReduceOp | None = None,
+) -> NDArray:
+    """The mean of an array over all processes, or the sum.
+
+    Parameters
+    ----------
+    tensor : NDArray
+        An array of the same shape and dtype in all processes.
+    average : bool, optional
+        Whether to take the mean, the default; if False, the sum.
+    name : str, optional
+        Name of the array in errors.
+    priority : int
+        Arrays of higher priority are summed first.
+    prescale_factor, postscale_factor : float
+        Factors of the array before it is summed, and of the result.
+    process_set : None
+        Sets of processes are not there.
+    op : ReduceOp, optional
+        `Average` or `Sum`, in place of `average`.
+
+    Returns
+    -------
+    NDArray
+        A new array, on the context of `tensor`.
+
+    Raises
+    ------
+    ArgumentError
+        `op` is given beside `average`, or is another one, or a `process_set` is given.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.allreduce(mx.nd.array([1, 3]), op=hvd.Sum, prescale_factor=0.5).asnumpy().tolist()
+    [0.5, 1.5]
+    """
+    options = prescale_factor, postscale_factor, process_set, op
+    return allreduce_(tensor.copy(), average, name, priority, *options)
+
+
+@guarded
+def allreduce_(
+    tensor: NDArray,
+    average: bool | None = None,
+    name: str | None = None,
+    priority: int = 0,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    process_set: None = None,
+    op: ReduceOp | None = None,
+) -> NDArray:
+    """`allreduce` in the array's own memory.
+
+    Parameters
+    ----------
+    tensor : NDArray
+        An array of the same shape and dtype in all processes.
+    average, name, priority, prescale_factor, postscale_factor, process_set, op : optional
+        See `allreduce`.
+
+    Returns
+    -------
+    NDArray
+        `tensor` itself.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> array = mx.nd.array([1, 3])
+    >>> hvd.allreduce_(array, average=False) is array
+    True
+    """
+    options = prescale_factor, postscale_factor, process_set, op
+    return grouped_allreduce_([tensor], average, name, priority, *options)[0]
+
+
+@guarded
+def grouped_allreduce(
+    tensors: Sequence[NDArray],
+    average: bool | None = None,
+    name: str | None = None,
+    priority: int = 0,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    process_set: None = None,
+    op: ReduceOp | None = None,
+) -> list[NDArray]:
+    """`allreduce` of several arrays at once.
+
+    Parameters
+    ----------
+    tensors : list of NDArray
+        Arrays of the same shapes and dtypes in all processes.
+    average, name, priority, prescale_factor, postscale_factor, process_set, op : optional
+        See `allreduce`.
+
+    Returns
+    -------
+    list of NDArray
+        New arrays.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> [each.asnumpy().tolist() for each in hvd.grouped_allreduce([mx.nd.ones(1), mx.nd.ones(2)])]
+    [[1.0], [1.0, 1.0]]
+    """
+    copies = [each.copy() for each in tensors]
+    options = prescale_factor, postscale_factor, process_set, op
+    return grouped_allreduce_(copies, average, name, priority, *options)
+
+
+@guarded
+def grouped_allreduce_(
+    tensors: Sequence[NDArray],
+    average: bool | None = None,
+    name: str | None = None,
+    priority: int = 0,
+    prescale_factor: float = 1.0,
+    postscale_factor: float = 1.0,
+    process_set: None = None,
+    op: ReduceOp | None = None,
+) -> list[NDArray]:
+    """`grouped_allreduce` in the arrays' own memory.
+
+    Parameters
+    ----------
+    tensors : list of NDArray
+        Arrays of the same shapes and dtypes in all processes.
+    average, name, priority, prescale_factor, postscale_factor, process_set, op : optional
+        See `allreduce`.
+
+    Returns
+    -------
+    list of NDArray
+        The arrays themselves.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> array = mx.nd.ones(2)
+    >>> hvd.grouped_allreduce_([array])[0] is array
+    True
+    """
+    refuse_process_set("allreduce", process_set)
+    averages = _averages("allreduce", average, op)
+    tensors = list(tensors)
+    names = [name or "tensor"]
+    if len(tensors) > 1:
+        names = [f"{names[0]}.{i}" for i in range(len(tensors))]
+    for each in tensors:
+        if prescale_factor != 1:
+            each *= prescale_factor
+    sum_up(names, tensors, priority)
+    for each in tensors:
+        if averages and size() > 1:
+            each /= size()
+        if postscale_factor != 1:
+            each *= postscale_factor
+    return tensors
+
+
+@guarded
+def reducescatter(
+    tensor: NDArray,
+    op: ReduceOp = Average,
+    name: str | None = None,
+    priority: int = 0,
+    process_set: None = None,
+) -> NDArray:
+    """This process's rows of `allreduce`: the first processes have one more where they do not
+    share them evenly.
+
+    Parameters
+    ----------
+    tensor : NDArray
+        An array of the same shape and dtype in all processes, with at least one axis.
+    op : ReduceOp
+        `Average` or `Sum`.
+    name, priority, process_set : optional
+        See `allreduce`.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        `tensor` has no axis.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.reducescatter(mx.nd.array([1, 3])).asnumpy().tolist()
+    [1.0, 3.0]
+    """
+    _need_axis("reducescatter", tensor)
+    total = allreduce(tensor, None, name, priority, process_set=process_set, op=op)
+    each, more = divmod(tensor.shape[0], size())
+    begin = rank() * each + min(rank(), more)
+    return total[begin : begin + each + (rank() < more)].copy()
+
+
+@guarded
+def alltoall(
+    tensor: NDArray,
+    splits: Sequence[int] | NDArray | None = None,
+    name: str | None = None,
+    priority: int = 0,
+    process_set: None = None,
+) -> Any:
+    """What every process has for this one: rows of an array, by process; waits.
+
+    Each process is sent what all have, so it is for small arrays.
+
+    Parameters
+    ----------
+    tensor : NDArray
+        An array with at least one axis: rows for process 0, then for process 1, ...
+    splits : list of int, optional
+        How many rows are for each process; by default as many for all.
+    name, priority, process_set : optional
+        See `allreduce`.
+
+    Returns
+    -------
+    NDArray, or pair of NDArray
+        The rows for this process. With `splits` also how many came from each process, int32.
+
+    Raises
+    ------
+    ArgumentError
+        `splits` do not fit the array.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> rows, counts = hvd.alltoall(mx.nd.array([1, 3]), splits=[2])
+    >>> rows.asnumpy().tolist(), counts.asnumpy().tolist()
+    ([1.0, 3.0], [2])
+    """
+    refuse_process_set("alltoall", process_set)
+    _need_axis("alltoall", tensor)
+    rows = tensor.shape[0]
+    if splits is None:
+        counts = [rows // size()] * size()
+    else:
+        given = splits.asnumpy() if isinstance(splits, nd.NDArray) else splits
+        counts = [int(each) for each in given]
+    if len(counts) != size() or min(counts) < 0 or sum(counts) != rows:
+        raise ArgumentError(
+            f"alltoall: {rows} rows are shared out among {size()} processes, got splits {counts}"
+        )
+    plans = [read_json(each) for each in world().gather(json.dumps(counts).encode(), "splits")]
+    arrays = _gathered(tensor, name)
+    parts, start = [], rank()
+    for plan, array in zip(plans, arrays):
+        begin = sum(plan[:start])
+        parts.append(array[begin : begin + plan[start]])
+    out = nd.array(np.concatenate(parts), ctx=tensor.context, dtype=tensor.dtype)
+    if splits is None:
+        return out
+    return out, nd.array([plan[start] for plan in plans], dtype="int32")
+
+
+def _need_axis(where, tensor):
+    if not isinstance(tensor, nd.NDArray) or tensor.ndim < 1:
+        raise ArgumentError(f"{where} takes an NDArray with an axis, got {shown(tensor)}")
+
+
+def _gathered(tensor, name):
+    """The arrays of all processes, NumPy's, whose first axes may be of other lengths."""
+    mine, rest = tensor.host_copy(), tensor.shape[1:]
+    what = f"{name or 'tensor'} (n, {str(rest)[1:]} {NAMES[tensor.dtype_flag]}"
+    row = int(np.prod(rest)) * mine.itemsize
+    return [
+        np.frombuffer(part, mine.dtype).reshape(len(part) // row if row else 0, *rest)
+        for part in world().gather(mine.tobytes(), what)
+    ]
+
+
+@guarded
+def allgather(tensor: NDArray, name: str | None = None, priority: int = 0) -> NDArray:
+    """The arrays of all processes one after another along the first axis; waits.
+
+    Parameters
+    ----------
+    tensor : NDArray
+        An array with at least one axis. The first may have another length in each process; other
+        axes and the dtype are the same.
+    name, priority : optional
+        See `allreduce`.
+
+    Returns
+    -------
+    NDArray
+        A new array, on the context of `tensor`.
+
+    Raises
+    ------
+    ArgumentError
+        `tensor` is not an NDArray with an axis.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.allgather(mx.nd.array([[1, 2], [3, 4]])).asnumpy()  # of a single process
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
+    _need_axis("allgather", tensor)
+    arrays = _gathered(tensor, name)
+    return nd.array(np.concatenate(arrays), ctx=tensor.context, dtype=tensor.dtype)
+
+
+@guarded
+def broadcast(
+    tensor: NDArray, root_rank: int, name: str | None = None, priority: int = 0
+) -> NDArray:
+    """A new array with the values that `tensor` has in one process.
+
+    Parameters
+    ----------
+    tensor : NDArray
+        An array of the same shape and dtype in all processes.
+    root_rank : int
+        Number of the process whose values are taken.
+    name : str, optional
+        Name of the array in errors.
+    priority : int
+        Part of Horovod's signature; not used.
+
+    Returns
+    -------
+    NDArray
+        A new array.
+
+    Raises
+    ------
+    ArgumentError
+        There is no process `root_rank`.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.broadcast(mx.nd.array([1, 2]), root_rank=0).asnumpy()
+    array([1., 2.], dtype=float32)
+    """
+    return broadcast_(tensor.copy(), root_rank, name, priority)
+
+
+@guarded
+def broadcast_(
+    tensor: NDArray, root_rank: int, name: str | None = None, priority: int = 0
+) -> NDArray:
+    """Give `tensor` the values that it has in one process.
+
+    Parameters
+    ----------
+    tensor : NDArray
+        An array of the same shape and dtype in all processes.
+    root_rank : int
+        Number of the process whose values are taken.
+    name : str, optional
+        Name of the array in errors.
+    priority : int
+        Part of Horovod's signature; not used.
+
+    Returns
+    -------
+    NDArray
+        `tensor` itself.
+
+    Raises
+    ------
+    ArgumentError
+        There is no process `root_rank`.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> array = mx.nd.array([1, 2])
+    >>> hvd.broadcast_(array, root_rank=0) is array
+    True
+    """
+    share({name or "tensor": [tensor]}, root_rank)
+    return tensor

@@ -1,0 +1,287 @@
+"""The processes of a job, and what this build has: names of ``horovod.mxnet``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import kvstore as kvs
+from ...base.compat import optional
+from ...base.errors import ArgumentError, shown
+from ...distributed import world
+
+_state = {"store": None}
+
+
+def init(comm: Any = None, process_sets: Any = None) -> None:
+    """Join the other processes; the first call of a script.
+
+    Parameters
+    ----------
+    comm : object, optional
+        Part of Horovod's signature; not used: the launcher knows the other processes.
+    process_sets : None
+        Sets of processes are not there: all processes are one.
+
+    Raises
+    ------
+    ArgumentError
+        `process_sets` are asked for.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.init()
+    >>> hvd.rank(), hvd.size(), hvd.local_rank()
+    (0, 1, 0)
+    """
+    refuse_process_set("init", process_sets)
+    store()
+
+
+def shutdown() -> None:
+    """Forget the store; a process leaves the others when it ends.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.init()
+    >>> hvd.shutdown()
+    >>> hvd.is_initialized()
+    False
+    """
+    _state["store"] = None
+
+
+def is_initialized() -> bool:
+    """Whether `init` has been called, and `shutdown` not since.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.init()
+    >>> hvd.is_initialized()
+    True
+    """
+    return _state["store"] is not None
+
+
+def size() -> int:
+    """How many processes there are.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.size()  # of a process that was started by itself
+    1
+    """
+    return world().size
+
+
+def rank() -> int:
+    """The number of this process, from 0.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.rank()  # of a process that was started by itself
+    0
+    """
+    return world().rank
+
+
+def local_size() -> int:
+    """How many processes there are on this machine.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.local_size()  # of a process that was started by itself
+    1
+    """
+    return world().local_size
+
+
+def local_rank() -> int:
+    """The number of this process among those of this machine, from 0: that of its GPU.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.local_rank()  # of a process that was started by itself
+    0
+    """
+    return world().local_rank
+
+
+def cross_size() -> int:
+    """On how many machines there are processes.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.cross_size()  # of a process that was started by itself
+    1
+    """
+    return -(-world().size // world().local_size)
+
+
+def cross_rank() -> int:
+    """The number of this process's machine, from 0, where each has as many processes.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.cross_rank()  # of a process that was started by itself
+    0
+    """
+    return world().rank // world().local_size
+
+
+def is_homogeneous() -> bool:
+    """Whether all machines have as many processes, as far as this one can tell.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.is_homogeneous()
+    True
+    """
+    return world().size % world().local_size == 0
+
+
+def mpi_threads_supported() -> bool:
+    """Whether other threads may use MPI, too: no, one thread of cynet's owns it.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.mpi_threads_supported()
+    False
+    """
+    return False
+
+
+def mpi_built(verbose: bool = False) -> bool:
+    """Whether processes can talk over MPI: the extra ``mpi`` is installed.
+
+    Parameters
+    ----------
+    verbose : bool
+        Part of Horovod's signature; not used.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.mpi_built() == hvd.mpi_enabled()
+    True
+    """
+    try:
+        optional("mpi4py", "processes over MPI")
+    except ImportError:
+        return False
+    return True
+
+
+def mpi_enabled() -> bool:
+    """`mpi_built`: there is no other way to talk.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.mpi_enabled() in (True, False)
+    True
+    """
+    return mpi_built()
+
+
+def _absent(name, what):
+    def built(verbose: bool = False) -> bool:
+        return False
+
+    built.__name__ = built.__qualname__ = name
+    built.__doc__ = f"""Whether processes talk over {what}: no, over MPI alone.
+
+    Parameters
+    ----------
+    verbose : bool
+        Part of Horovod's signature; not used.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.{name}()
+    False
+    """
+    return built
+
+
+nccl_built = _absent("nccl_built", "NCCL")
+gloo_built = _absent("gloo_built", "Gloo")
+gloo_enabled = _absent("gloo_enabled", "Gloo")
+ddl_built = _absent("ddl_built", "DDL")
+ccl_built = _absent("ccl_built", "oneCCL")
+cuda_built = _absent("cuda_built", "CUDA-aware MPI")
+rocm_built = _absent("rocm_built", "ROCm")
+
+
+def store():
+    """The KVStore of all processes, made at the first call."""
+    if _state["store"] is None:
+        _state["store"] = kvs.create("dist_sync")
+    return _state["store"]
+
+
+def refuse_process_set(where, given):
+    """Refuse a set of processes: all are one."""
+    if given is not None:
+        raise ArgumentError(
+            f"{where}: sets of processes are not there, all processes are one; got {shown(given)}"
+        )

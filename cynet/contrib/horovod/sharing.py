@@ -1,0 +1,157 @@
+"""Objects and parameters of one process for all; names of ``horovod.mxnet``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ... import ndarray as nd
+from ...base.errors import ArgumentError, ArgumentTypeError, MismatchError, shown
+from ...base.guard import guarded
+from ...base.kinds import read_json
+from ...distributed import world
+from ...gluon.parameter import Parameter
+from .processes import rank, size, store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...typing import ParameterDict
+
+
+@guarded
+def allgather_object(obj: Any, name: str | None = None) -> list[Any]:
+    """The objects of all processes, in their order; waits.
+
+    Parameters
+    ----------
+    obj : object
+        None, a number, str, bool, or lists and dicts (of str) of such: what JSON holds.
+    name : str, optional
+        Name in errors.
+
+    Returns
+    -------
+    list
+
+    Raises
+    ------
+    ArgumentTypeError
+        JSON does not hold it.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.allgather_object({"loss": 0.5, "epochs": [1, 2]})
+    [{'loss': 0.5, 'epochs': [1, 2]}]
+    """
+    try:
+        text = json.dumps(obj)
+        why = "" if read_json(text) == obj else "tuples, or keys that are no str"
+    except (TypeError, ValueError) as error:
+        why = str(error)
+    if why:
+        raise ArgumentTypeError(
+            f"objects of other processes travel as JSON, which does not hold {shown(obj)}: {why}"
+        )
+    return [read_json(each) for each in world().gather(text.encode(), name or "object")]
+
+
+@guarded
+def broadcast_object(obj: Any, root_rank: int = 0, name: str | None = None) -> Any:
+    """The object of one process; waits.
+
+    Parameters
+    ----------
+    obj : object
+        See `allgather_object`; that of other processes than `root_rank` is not looked at.
+    root_rank : int
+        Number of the process whose object is taken.
+    name : str, optional
+        Name in errors.
+
+    Returns
+    -------
+    object
+
+    Raises
+    ------
+    ArgumentError
+        There is no process `root_rank`.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.broadcast_object({"epoch": 3})
+    {'epoch': 3}
+    """
+    check_root(root_rank)
+    return allgather_object(obj if rank() == root_rank else None, name)[root_rank]
+
+
+@guarded
+def broadcast_parameters(
+    params: Mapping[str, Any] | ParameterDict, root_rank: int = 0, prefix: str | None = None
+) -> None:
+    """Give parameters the values that they have in one process.
+
+    Parameters
+    ----------
+    params : dict of str to NDArray, or of str to Parameter
+        Parameters as ``module.get_params()`` or ``net.collect_params()`` returns them. A Parameter
+        whose shape is not known yet gets the values of rank 0 from the `DistributedTrainer`, when
+        it is known.
+    root_rank : int
+        Number of the process whose values are taken.
+    prefix : str, optional
+        Part of Horovod's signature; not used.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `params` is not a dict, or has something else than Parameters and arrays.
+    ArgumentError
+        There is no process `root_rank`.
+    MismatchError
+        The shape of a Parameter is not known yet, and `root_rank` is not 0.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> net = mx.gluon.nn.Dense(2, in_units=3)
+    >>> net.initialize()
+    >>> hvd.broadcast_parameters(net.collect_params())
+    """
+    if not hasattr(params, "items"):
+        raise ArgumentTypeError(f"broadcast_parameters takes a dict, got {shown(params)}")
+    arrays = {}
+    for name, each in params.items():
+        if isinstance(each, Parameter):
+            if each._data is not None:
+                arrays[name] = each._all_data()
+            elif root_rank:
+                raise MismatchError(
+                    f"broadcast_parameters: the shape of '{name}' is not known yet, so it can come"
+                    f" from rank 0 alone, not from {root_rank}"
+                )
+        elif isinstance(each, nd.NDArray):
+            arrays[name] = [each]
+        else:
+            raise ArgumentTypeError(
+                f"broadcast_parameters: expected a Parameter or NDArray as '{name}', got"
+                f" {shown(each)}"
+            )
+    if arrays:
+        share(arrays, root_rank)
+
+
+def share(arrays, root):
+    """Give arrays, lists by name, the values that they have in one process."""
+    check_root(root)
+    store().share(arrays, root)
+
+
+def check_root(root):
+    """Refuse what is no number of a process."""
+    if not isinstance(root, int) or not 0 <= root < size():
+        raise ArgumentError(f"root_rank is from 0 to {size() - 1}, got {shown(root)}")

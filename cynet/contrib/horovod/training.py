@@ -1,0 +1,178 @@
+"""Training over all processes: names of ``horovod.mxnet``."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ... import kvstore as kvs
+from ...base.errors import ArgumentError, ArgumentTypeError, shown
+from ...base.guard import guarded
+from ...gluon.trainer import Trainer
+from ...optimizer import Optimizer, register
+from ...optimizer.settings import check_real
+from .arrays import Compression, checked_compression, sum_up
+from .processes import refuse_process_set, size
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_classes = {}  # class of an optimizer -> the class that sums gradients before
+
+
+class _Summed:
+    """Before an optimizer: gradients become their mean over the processes."""
+
+    _predivide = 1.0  # by what gradients are divided before they are summed
+
+    def update_all(self, indices, weights, grads, states):
+        """Sum, then update."""
+        if grads:
+            names = [f"gradient {i}" for i in indices]
+            factor = self._predivide
+            arrays = list(grads)
+            if factor != 1:
+                for each in arrays:
+                    each /= factor
+            sum_up(names, arrays, optimizer=self)
+        super().update_all(indices, weights, grads, states)
+
+    def joined_update(self, indices, weights, grads, states):
+        """None: the sum comes between backward and update."""
+        return None
+
+
+@guarded
+def DistributedOptimizer(
+    optimizer: Optimizer,
+    gradient_predivide_factor: float = 1.0,
+    num_groups: int = 0,
+    process_set: None = None,
+) -> Optimizer:
+    """An optimizer that first takes the mean of gradients over all processes.
+
+    It is for ``Module.fit`` with ``kvstore=None``.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer to copy; ``rescale_grad`` of the copy is divided by the number of processes.
+    gradient_predivide_factor : float
+        What gradients are divided by before they are summed; their sum is multiplied by it.
+    num_groups : int
+        Part of Horovod's signature; not used: gradients are summed in buckets anyway.
+    process_set : None
+        Sets of processes are not there.
+
+    Returns
+    -------
+    Optimizer
+        A copy, of a subclass of the optimizer's class.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `optimizer` is not an Optimizer.
+    ArgumentError
+        `gradient_predivide_factor` is not above 0, or a `process_set` is given.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.DistributedOptimizer(mx.optimizer.SGD(learning_rate=0.1)).rescale_grad
+    1.0
+    """
+    refuse_process_set("DistributedOptimizer", process_set)
+    _check_factor("DistributedOptimizer", gradient_predivide_factor)
+    if not isinstance(optimizer, Optimizer):
+        raise ArgumentTypeError(f"DistributedOptimizer takes an Optimizer, got {shown(optimizer)}")
+    kind = type(optimizer)
+    if kind not in _classes:
+        members = {"__module__": __name__, "__doc__": kind.__doc__}
+        _classes[kind] = type(f"Distributed{kind.__name__}", (_Summed, kind), members)
+        register(_classes[kind])  # states in files name it
+    out = object.__new__(_classes[kind])  # a copy: settings are checked already
+    vars(out).update(vars(optimizer))
+    out.rescale_grad = optimizer.rescale_grad / size() * gradient_predivide_factor
+    out._predivide = gradient_predivide_factor
+    return out
+
+
+def _check_factor(where, factor):
+    check_real(f"{where}: gradient_predivide_factor", factor)
+    if not 0 < factor < math.inf:
+        raise ArgumentError(f"{where}: gradient_predivide_factor is above 0, got {shown(factor)}")
+
+
+class DistributedTrainer(Trainer):
+    """A Trainer that takes the mean of gradients over all processes; all begin with the values of
+    rank 0.
+
+    Parameters
+    ----------
+    params, optimizer, optimizer_params
+        See ``gluon.Trainer``.
+    compression : str, optional
+        ``Compression.none`` or ``Compression.fp16``: how gradients travel.
+    gradient_predivide_factor : float
+        What gradients are divided by before they are summed; their sum is multiplied by it.
+    prefix : str, optional
+        Part of Horovod's signature; not used.
+    num_groups : int
+        Part of Horovod's signature; not used: gradients are summed in buckets anyway.
+    process_set : None
+        Sets of processes are not there.
+    **options
+        Further arguments of ``gluon.Trainer``: ``compression_params``, ...
+
+    Raises
+    ------
+    ArgumentError
+        `compression` is another one, `gradient_predivide_factor` is not above 0, or a `process_set`
+        is given.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> net = mx.gluon.nn.Dense(1, in_units=2)
+    >>> net.initialize()
+    >>> trainer = hvd.DistributedTrainer(net.collect_params(), "sgd")
+    """
+
+    _has_told = True  # step() is given the examples of one rank, as everywhere in Horovod
+
+    def __init__(
+        self,
+        params: Any,
+        optimizer: Any,
+        optimizer_params: Mapping[str, Any] | None = None,
+        compression: Any = None,
+        gradient_predivide_factor: float = 1.0,
+        prefix: str | None = None,
+        num_groups: int = 0,
+        process_set: None = None,
+        **options: Any,
+    ) -> None:
+        where = "DistributedTrainer"
+        refuse_process_set(where, process_set)
+        _check_factor(where, gradient_predivide_factor)
+        self._compression = checked_compression(where, compression)
+        self._predivide = gradient_predivide_factor
+        joined = kvs.create("dist_sync")
+        options.setdefault("update_on_kvstore", False)
+        super().__init__(params, optimizer, optimizer_params, kvstore=joined, **options)
+        self._scale *= gradient_predivide_factor / joined.num_workers
+
+    def _send(self, names, grads):
+        """Sum gradients over contexts and processes, as they travel here."""
+        for each in grads:
+            for grad in each if self._predivide != 1 else ():
+                grad /= self._predivide
+        if self._compression == Compression.none:
+            super()._send(names, grads)
+            return
+        halves = [[grad.astype("float16") for grad in each] for each in grads]
+        super()._send(names, halves)
+        for each, half in zip(grads, halves):
+            for grad, narrow in zip(each, half):
+                grad[:] = narrow.astype(grad.dtype)
