@@ -12,7 +12,8 @@ need_mpi()
 SIZES = (2, 3, 4) if os.environ.get("CYNET_STRESS_KILLS") else (2, 4)
 NAMES = [
     line.removeprefix("def check_").partition("(")[0]
-    for line in (PROGRAMS / "checks.py").read_text().splitlines()
+    for name in ("checks.py", "horovod_checks.py")
+    for line in (PROGRAMS / name).read_text().splitlines()
     if line.startswith("def check_")
 ]
 _found = {}
