@@ -172,6 +172,7 @@ def serve(app: Application, args: argparse.Namespace) -> int:
     Parameters
     ----------
     app : Application
+        Or another WSGI application that has its `predictor` and `max_body`.
     args : argparse.Namespace
         What `parser` read.
 
