@@ -31,6 +31,7 @@ from .binary import subtract as subtract
 from .binary import true_divide as true_divide
 from .composed import concatenate as concatenate
 from .composed import histogram as histogram
+from .composed import isnan as isnan
 from .composed import moveaxis as moveaxis
 from .composed import onehot_encode as onehot_encode
 from .composed import split_v2 as split_v2
@@ -52,6 +53,14 @@ from .dlpack import to_dlpack_for_write as to_dlpack_for_write
 from .ndarray import NDArray as NDArray
 from .methods import einsum as einsum
 from .methods import matmul as matmul
+from .methods.numpy_functions import bincount as bincount
+from .methods.numpy_functions import diff as diff
+from .methods.numpy_functions import meshgrid as meshgrid
+from .methods.numpy_functions import nonzero as nonzero
+from .methods.numpy_functions import quantile as quantile
+from .methods.numpy_functions import tril as tril
+from .methods.numpy_functions import triu as triu
+from .methods.numpy_functions import unique as unique
 from .serialization import load as load
 from .serialization import load_frombuffer as load_frombuffer
 from .serialization import save as save

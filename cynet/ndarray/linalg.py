@@ -1,5 +1,11 @@
-"""mx.nd.linalg: the operators whose names start with _linalg_."""
+"""mx.nd.linalg: the operators whose names start with _linalg_, and functions of mx.np.linalg."""
 
 from .functions import namespace
+from .methods.numpy_functions import inv, lstsq, norm, qr
 
-__getattr__, __dir__ = namespace(__name__, "_linalg_")
+__all__ = ["inv", "lstsq", "norm", "qr"]
+__getattr__, _operators = namespace(__name__, "_linalg_")
+
+
+def __dir__():
+    return sorted({*_operators(), *__all__})

@@ -3,6 +3,10 @@
 from collections.abc import Sequence
 from .ndarray import NDArray
 
+from .methods.numpy_functions import inv as inv
+from .methods.numpy_functions import lstsq as lstsq
+from .methods.numpy_functions import norm as norm
+from .methods.numpy_functions import qr as qr
 def det(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Determinants of square matrices; of one matrix an array of one number."""
 def eig(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:

@@ -5,15 +5,15 @@ import numpy as onp
 from .dispatch import on_host
 
 NAMES = (
-    "apply_along_axis", "apply_over_axes", "argpartition", "array_repr", "bincount", "block",
+    "apply_along_axis", "apply_over_axes", "argpartition", "array_repr", "block",
     "compress", "corrcoef", "correlate", "cov", "cumprod", "delete", "digitize", "extract",
     "fill_diagonal", "heaviside", "histogram", "histogram2d", "histogram_bin_edges",
     "histogramdd", "i0", "in1d", "insert", "interp", "intersect1d", "isin", "iscomplexobj",
-    "isrealobj", "lexsort", "median", "msort", "nanargmax", "nanargmin", "nancumprod",
+    "isrealobj", "lexsort", "msort", "nanargmax", "nanargmin", "nancumprod",
     "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod",
-    "nanquantile", "nanstd", "nansum", "nanvar", "packbits", "pad", "partition", "percentile",
+    "nanquantile", "nanstd", "nansum", "nanvar", "packbits", "pad", "partition",
     "piecewise", "poly", "polyadd", "polydiv", "polyfit", "polyint", "polymul", "polysub",
-    "polyval", "quantile", "resize", "roots", "searchsorted", "select", "setdiff1d", "setxor1d",
+    "polyval", "resize", "roots", "searchsorted", "select", "setdiff1d", "setxor1d",
     "sinc", "spacing", "tril_indices", "tril_indices_from", "trim_zeros", "triu_indices",
     "triu_indices_from", "union1d", "unique", "unpackbits", "unravel_index", "unwrap", "vander",
     "diag_indices_from", "ravel_multi_index", "trapezoid", "convolve", "gradient", "nan_to_num",

@@ -1,17 +1,26 @@
 """mx.np.linalg: matrices in the last two axes."""
 
-import numpy as onp
-
 from ..base.errors import ArgumentTypeError, shown
-from . import reductions, shapes
-from ._call import array_of, ops
-from .dispatch import on_host
+from . import products, reductions, shapes
+from ._call import ops
 from .elementwise import FUNCTIONS
-
-
-def _floats(a, where):
-    a = array_of(a, where)
-    return a.astype("float32") if onp.dtype(a.dtype).kind != "f" else a
+from .least_squares import (
+    cond,
+    lstsq,
+    matrices,
+    matrix_power,
+    matrix_rank,
+    multi_dot,
+    pinv,
+    qr,
+    svd,
+    svdvals,
+    tensorinv,
+    tensorsolve,
+)
+from .least_squares import floats as _floats
+from .products import cross, matmul, outer, tensordot, vecdot
+from .shapes import matrix_transpose
 
 
 def norm(x, ord=None, axis=None, keepdims=False):
@@ -36,14 +45,54 @@ def norm(x, ord=None, axis=None, keepdims=False):
         if ord == 1:
             return reductions.sum(size, axes, keepdims=keepdims)
         return reductions.sum(size**ord, axes, keepdims=keepdims) ** (1.0 / ord)
-    if len(axes) == 2 and ord in (1, -1, float("inf"), -float("inf")):
-        rows, columns = axes
-        over, rest = (rows, columns) if abs(ord) == 1 else (columns, rows)
-        total = reductions.sum(size, over, keepdims=True)
-        pick = reductions.max if ord > 0 else reductions.min
-        out = pick(total, rest, keepdims=True)
-        return out if keepdims else shapes.squeeze(out, axes)
-    return on_host(onp.linalg.norm, (x, ord, axis, keepdims), {})
+    if len(axes) != 2:
+        raise ArgumentTypeError(f"mx.np.linalg.norm: axis is one or two axes, got {shown(axis)}")
+    return _of_matrices(x, size, ord, axes, keepdims)
+
+
+def _of_matrices(x, size, ord, axes, keepdims):
+    pick = {1: reductions.max, 2: reductions.max, float("inf"): reductions.max,
+            -1: reductions.min, -2: reductions.min, -float("inf"): reductions.min,
+            "nuc": reductions.sum}.get(ord)  # fmt: skip
+    if pick is None:
+        raise ArgumentTypeError(f"mx.np.linalg.norm: matrices have no norm {shown(ord)}")
+    if ord in (2, -2, "nuc"):
+        out = pick(svdvals(shapes.moveaxis(x, axes, (-2, -1))), -1)
+        return shapes.expand_dims(out, axes) if keepdims else out
+    rows, columns = axes
+    over, rest = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    out = pick(reductions.sum(size, over, keepdims=True), rest, keepdims=True)
+    return out if keepdims else shapes.squeeze(out, axes)
+
+
+def vector_norm(x, axis=None, keepdims=False, ord=2):
+    """The norm of the elements over axes, which are one vector."""
+    x = _floats(x, "linalg.vector_norm")
+    axes = tuple(range(x.ndim)) if axis is None else reductions.axes_of(
+        axis, x.ndim, "linalg.vector_norm")  # fmt: skip
+    rest = tuple(i for i in range(x.ndim) if i not in axes)
+    flat = shapes.transpose(x, (*rest, *axes)) if x.ndim > 1 else x
+    count = 1
+    for each in axes:
+        count *= x.shape[each]
+    flat = shapes.reshaped(flat, (*(x.shape[i] for i in rest), count))
+    out = norm(flat, ord, -1)
+    return shapes.expand_dims(out, axes) if keepdims else out
+
+
+def matrix_norm(x, keepdims=False, ord="fro"):
+    """The norm of the matrices in the last two axes."""
+    return norm(matrices(x, "linalg.matrix_norm"), ord, (-2, -1), keepdims)
+
+
+def diagonal(x, offset=0):
+    """A diagonal of the matrices in the last two axes."""
+    return products.diagonal(x, offset, -2, -1)
+
+
+def trace(x, offset=0, dtype=None):
+    """The sum of a diagonal of the matrices in the last two axes."""
+    return reductions.sum(diagonal(x, offset), -1, dtype)
 
 
 def inv(a):
@@ -88,26 +137,6 @@ def solve(a, b):
     return ops._linalg_solve(a, b)
 
 
-def svd(a, full_matrices=False, compute_uv=True):
-    """Singular value decompositions: U, the values, V; reduced, as MXNet has it.
-
-    Raises
-    ------
-    ArgumentTypeError
-        `full_matrices` of matrices that are not square.
-    """
-    a = _floats(a, "linalg.svd")
-    if full_matrices and a.shape[-1] != a.shape[-2]:
-        raise ArgumentTypeError("mx.np.linalg.svd: full_matrices is False alone")
-    found = tuple(ops._linalg_svd(a))
-    return found if compute_uv else found[1]
-
-
-def svdvals(x):
-    """The singular values, descending."""
-    return svd(x)[1]
-
-
 def eig(a):
     """The eigenvalues and eigenvectors of square matrices, where they are real."""
     return tuple(ops._linalg_eig(_floats(a, "linalg.eig")))
@@ -118,19 +147,9 @@ def eigvals(a):
     return eig(a)[0]
 
 
-def _host(name):
-    host = getattr(onp.linalg, name)
-
-    def function(*args, **kwargs):
-        return on_host(host, args, kwargs)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"``numpy.linalg.{name}``, computed by NumPy on the host."
-    return function
-
-
-for _name in (
-    "cond", "lstsq", "matrix_power", "matrix_rank", "multi_dot", "pinv", "qr", "tensorinv",
-    "tensorsolve",
-):  # fmt: skip
-    globals()[_name] = _host(_name)
+__all__ = [
+    "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv",
+    "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose",
+    "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
+    "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
+]  # fmt: skip

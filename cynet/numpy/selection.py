@@ -233,7 +233,22 @@ def meshgrid(*xi, indexing="xy", sparse=False, copy=True):
 def diff(a, n=1, axis=-1, prepend=None, append=None):
     """Differences of neighbours along an axis, n times."""
     a = array_of(a, "diff")
+    if not hasattr(n, "__index__") or n < 0:
+        raise ArgumentTypeError(f"mx.np.diff: n is an int that is not negative, got {shown(n)}")
+    if a.ndim == 0:
+        raise ShapeError("mx.np.diff takes an array of one axis at least")
     axis = axes_of(axis, a.ndim, "diff")[0]
+    if n and (prepend is not None or append is not None):
+        from .shapes import concatenate
+
+        edge = (*a.shape[:axis], 1, *a.shape[axis + 1 :])
+        ends = [
+            e if e is None or e.ndim else broadcast_to(e, edge)
+            for e in (
+                None if e is None else array_of(e, "diff", a.dtype) for e in (prepend, append)
+            )
+        ]
+        a = concatenate([e for e in (ends[0], a, ends[1]) if e is not None], axis)
     front = (slice(None),) * axis
     for _ in range(n):
         later, earlier = a[(*front, slice(1, None))], a[(*front, slice(None, -1))]

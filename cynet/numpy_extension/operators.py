@@ -4,7 +4,7 @@ and parameters."""
 import numpy as onp
 
 from ..numpy._call import array_of, ops
-from ..numpy.shapes import reshaped
+from ..numpy.shapes import broadcast_to, reshaped
 
 
 def _arrays(*given):
@@ -267,7 +267,10 @@ def index_update(a, ind, val):
 def index_add(a, ind, val):
     """A copy of an array with values added at places, as often as they are named."""
     a, ind = array_of(a, "npx.index_add"), array_of(ind, "npx.index_add")
-    added = ops.scatter_nd(array_of(val, "npx.index_add"), ind, shape=a.shape)
+    val = array_of(val, "npx.index_add", a.dtype).astype(a.dtype)
+    full = (*ind.shape[1:], *a.shape[ind.shape[0] :])
+    val = val if val.shape == full else broadcast_to(val, full)
+    added = ops._backward_gather_nd(val, ind, shape=a.shape)
     return a + added
 
 
@@ -320,4 +323,4 @@ def reshape(a, newshape, reverse=False, order="C"):
 
 
 __all__ = [name for name in dir() if not name.startswith("_") and name not in (
-    "array_of", "finished", "ops", "reshaped", "onp")]  # fmt: skip
+    "array_of", "broadcast_to", "ops", "reshaped", "onp")]  # fmt: skip

@@ -14,9 +14,12 @@ from .._tape cimport CallNode
 import numpy as np
 
 from ...base.dtype import name_of
-from ...base.errors import ArgumentError, ArgumentTypeError
+from ...base.errors import ArgumentError, ArgumentTypeError, shown
+from ...operator._base import get_operator
 from ...operator.faces import BINARY, COMPARISONS
+from ...operator.functions.numpy_rows import operators_of
 from .._arithmetic import OPERATORS, UNARY, set_operators
+from .._call import invoke
 
 # --- masks ----------------------------------------------------------------------------------------
 cdef bint _is_truth(NDArrayBase item):
@@ -133,9 +136,148 @@ cdef class LegacySlot(Slot):
         return from_host(other, array.blob.dtype, array.blob.dev_type, array.blob.dev_id)
 
 
+cdef class QuotientSlot(LegacySlot):
+    """``//``, whose result is of floats where a float stands beside integers."""
+
+    cdef Call for_scalar(self, Call last, object before, OpEntry entry, NDArrayBase array,
+                         object value):
+        return Slot.for_scalar(self, last, before, entry, array, value)
+
+
+cdef class BitSlot(LegacySlot):
+    """``&``, ``|``, ``^``, ``<<``, ``>>``: of bits, where both operands are integers or bools;
+    ``&``, ``|``, ``^`` of a mask of floats are logical, and give a mask of that dtype."""
+
+    cdef str logical  # the operator of masks, None for shifts
+
+    def __init__(self, name, sign):
+        super().__init__(sign, *operators_of(name))
+        row = BINARY.get(name.replace("bitwise", "logical"))
+        self.logical = None if row is None else row.broadcast
+
+    cdef object forward(self, NDArrayBase array, object other, NDArrayBase out):
+        found = self.joined(array, other, False)
+        return found if out is None or found is NotImplemented else found.copyto(out)
+
+    cdef object backward(self, NDArrayBase array, object other):
+        return self.joined(array, other, True)
+
+    cdef object joined(self, NDArrayBase array, object other, bint turned):
+        cdef NDArrayBase out
+        refuse_sparse(array, f"NDArray {self.sign}")
+        if isinstance(other, np.ndarray):
+            other = self.beside(array, other)
+        if isinstance(other, NDArrayBase):
+            if (<NDArrayBase>other).face is not ND:
+                self.refuse_mixture(array, other)
+            refuse_sparse(other, f"NDArray {self.sign}")
+        elif not isinstance(other, (int, np.integer, np.bool_)):
+            return self.refuse_operand(other)
+        if self.is_bits(array) and (
+                not isinstance(other, NDArrayBase) or self.is_bits(other)):
+            return self.of_bits(array, other, turned)
+        if self.logical is None:
+            raise ArgumentTypeError(
+                f"NDArray {self.sign} takes integers, got an array of {name_of(array.dtype)} and "
+                f"{_said(other)}")
+        left = self.as_mask(array, self.sign)
+        if isinstance(other, NDArrayBase):
+            right = self.as_mask(other, self.sign)
+            kind = array.dtype if not self.is_bits(array) else other.dtype
+            left, right = (e if e.dtype == kind else e.astype(kind) for e in (left, right))
+            out = invoke(self.masks_entry(), (left, right), {})
+        else:
+            if other not in (0, 1):
+                raise ArgumentTypeError(
+                    f"NDArray {self.sign} {other}: a mask of {name_of(array.dtype)} takes True or "
+                    "False beside it; for bits convert it to an integer dtype with astype")
+            out = invoke(self.masks_entry(), (left, left * 0 + int(other)), {})
+        out.truths = True
+        return out
+
+    cdef object masks_entry(self):
+        return get_operator(self.logical)
+
+    cdef bint is_bits(self, NDArrayBase array):
+        return array.blob.dtype in (kBool, kInt8, kInt32, kInt64, kUint8)
+
+    cdef object of_bits(self, NDArrayBase array, object other, bint turned):
+        cdef NDArrayBase out
+        if isinstance(other, NDArrayBase):
+            pair = (other, array) if turned else (array, other)
+            out = Slot.with_array(self, pair[0], pair[1], None)
+            out.truths = self.logical is not None and _is_truth(array) and _is_truth(other)
+        else:
+            value = int(other)
+            if array.blob.dtype == kBool and isinstance(other, (bool, np.bool_)):
+                return self.of_bits(array, Slot.beside(self, array, np.asarray(other)), turned)
+            out = (Slot.with_reflected(self, array, value) if turned
+                   else Slot.with_scalar(self, array, value, None))
+            out.truths = self.logical is not None and _is_truth(array) and value in (0, 1)
+        return out
+
+    cdef Call for_scalar(self, Call last, object before, OpEntry entry, NDArrayBase array,
+                         object value):
+        return Slot.for_scalar(self, last, before, entry, array, value)
+
+    cdef object as_mask(self, NDArrayBase array, str sign):
+        # Floats that a comparison did not make are looked at.
+        if array.blob.dtype == kBool or _is_truth(array):
+            return array
+        values = array.asnumpy()
+        wrong = values[(values != 0) & (values != 1)]
+        if wrong.size:
+            raise ArgumentTypeError(
+                f"NDArray {sign}: an operand, of {name_of(array.dtype)}, is no mask of zeros and"
+                f" ones, it holds {wrong[0]}: compare it first (x != 0), or convert to an integer"
+                " dtype for bits")
+        return array
+
+    cdef object refuse_operand(self, object other):
+        if isinstance(other, (float, np.floating)):
+            raise ArgumentTypeError(
+                f"NDArray {self.sign} {other}: expected a mask, integers or a bool beside it")
+        return NotImplemented
+
+
+cdef str _said(object other):
+    if isinstance(other, NDArrayBase):
+        return f"one of {name_of(other.dtype)}"
+    return shown(other)
+
+
+def inverted(NDArrayBase array):
+    """``~array``: 0 where a mask is 1 and 1 where it is 0; the bits of integers turned.
+
+    Raises
+    ------
+    ArgumentTypeError
+        It is neither a mask nor of integers.
+    """
+    cdef NDArrayBase out
+    cdef BitSlot slot = ND.slots[OPERATORS.index("bitwise_xor")]
+    refuse_sparse(array, "~ NDArray")
+    if array.blob.dtype == kBool:
+        return invoke(get_operator("_npi_logical_not"), (array,), {})
+    if slot.is_bits(array) and not _is_truth(array):
+        return invoke(get_operator("_npi_bitwise_not"), (array,), {})
+    out = 1 - slot.as_mask(array, "~")
+    out.truths = True
+    return out
+
+
+_BITS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<",
+         "right_shift": ">>"}
+
+
+cdef dict _slots():
+    slots = {name: LegacySlot(BINARY[name].sign, *BINARY[name].operators)
+             for name in OPERATORS if name in BINARY}
+    slots["floor_divide"] = QuotientSlot("//", *operators_of("floor_divide"))
+    for name, sign in _BITS.items():
+        slots[name] = BitSlot(f"bitwise_{name}" if "shift" in name else name, sign)
+    return slots
+
+
 ND.set_key_of(with_masks)
-set_operators(
-    ND,
-    {name: LegacySlot(BINARY[name].sign, *BINARY[name].operators)
-     for name in OPERATORS if name in BINARY},
-    dict(zip(UNARY, UNARY)))
+set_operators(ND, _slots(), dict(zip(UNARY, UNARY)))

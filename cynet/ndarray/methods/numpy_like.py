@@ -252,6 +252,12 @@ class NumpyMethods:
             f"@: expected two NDArrays, got {type(other).__name__}; mx.nd.array makes one"
         )
 
+    # --- masks ------------------------------------------------------------------------------------
+    def __invert__(self):
+        from ..legacy.slots import inverted  # made on top of the class
+
+        return inverted(self)
+
     # --- parts ------------------------------------------------------------------------------------
     @guarded
     def tril(self, k=0):

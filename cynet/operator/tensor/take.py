@@ -310,6 +310,18 @@ class ScatterNDProperty(IndexedProperty):
         return {"lengths": self.shape[:k], "inner": prod(self.shape[k:])}
 
 
+class ScatterAddNDProperty(ScatterNDProperty):
+    """An array of zeros with values added at index tuples, as often as they are named; negative
+    ones count from the end."""
+
+    forward = Kernel("gather_nd_grad", ("data", "indices"))
+    example = """
+    >>> mx.nd._internal._backward_gather_nd(mx.nd.array([5, 6]), mx.nd.array([[1, 1]]), shape=(3,))
+    [ 0. 11.  0.]
+    <NDArray 3 @cpu(0)>
+    """
+
+
 class FillElementProperty(KernelProperty):
     """`lhs` with one element of each row replaced: ``out[i, rhs[i]] = mhs[i]``.
 
@@ -354,4 +366,5 @@ register_operator("batch_take", BatchTakeProperty)
 register_operator("one_hot", OneHotProperty)
 register_operator("gather_nd", GatherNDProperty)
 register_operator("scatter_nd", ScatterNDProperty)
+register_operator("_backward_gather_nd", ScatterAddNDProperty)
 register_operator("fill_element_0index", FillElementProperty)

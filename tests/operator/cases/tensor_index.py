@@ -129,6 +129,12 @@ def scatter_nd(x, i, shape):
     return out
 
 
+def scatter_add_nd(x, i, shape):
+    out = np.zeros(shape, x.dtype)
+    np.add.at(out, tuple(i.astype("int64")), x)
+    return out
+
+
 def indexing():
     first = {"grad": (0,), **LOOSE}
     yield Case("take", [(4, 3), index((2, 3), -2, 6, "float32")], take, **first)
@@ -163,6 +169,8 @@ def indexing():
     yield Case("scatter_nd", [(3,), places], scatter_nd, {"shape": (3, 4)}, **first)
     rows = Input((1, 2), np.array([[2, 0]]), "int64")
     yield Case("scatter_nd", [(2, 4), rows], scatter_nd, {"shape": (3, 4)}, **first)
+    twice = Input((1, 4), np.array([[2, 0, 2, -1]]), "int64")
+    yield Case("_backward_gather_nd", [(4, 3), twice], scatter_add_nd, {"shape": (3, 3)}, **first)
 
 
 def assign(x, y, begin, end, step=()):

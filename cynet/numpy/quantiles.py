@@ -1,0 +1,124 @@
+"""Quantiles of mx.np, and counts of whole numbers."""
+
+import numpy as onp
+
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ..ndarray.ndarray import NDArray
+from . import reductions, shapes
+from ._call import array_of, finished, is_traced, ops
+from .elementwise import FUNCTIONS
+from .selection import where
+
+METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def quantile(a, q, axis=None, out=None, overwrite_input=None, method="linear", keepdims=False,
+             interpolation=None):  # fmt: skip
+    """The values that a share `q` of the elements over axes is not above.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentError
+        The method is unknown, or a share is not within 0 and 1.
+    """
+    return finished(_quantile(a, q, axis, interpolation or method, keepdims, 1.0, "quantile"), out)
+
+
+def percentile(a, q, axis=None, out=None, overwrite_input=None, method="linear", keepdims=False,
+               interpolation=None):  # fmt: skip
+    """The values that `q` percent of the elements over axes are not above.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentError
+        The method is unknown, or a share is not within 0 and 100.
+    """
+    return finished(
+        _quantile(a, q, axis, interpolation or method, keepdims, 100.0, "percentile"), out
+    )
+
+
+def median(a, axis=None, out=None, overwrite_input=None, keepdims=False):
+    """The middle elements over axes, or the means of the two in the middle."""
+    return finished(_quantile(a, 0.5, axis, "linear", keepdims, 1.0, "median"), out)
+
+
+def _quantile(a, q, axis, method, keepdims, whole, name):
+    if method not in METHODS:
+        raise ArgumentTypeError(
+            f"mx.np.{name}: the method is one of {METHODS}, got {shown(method)}"
+        )
+    if is_traced(q):
+        raise ArgumentTypeError(f"mx.np.{name}: q has to be known when a graph is made")
+    a = array_of(a, name)
+    a = a.astype("float32") if onp.dtype(a.dtype).kind in "biu" else a
+    shares = onp.asarray(q.asnumpy() if isinstance(q, NDArray) else q, "float64") / whole
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise ArgumentError(f"mx.np.{name}: q is within 0 and {whole:g}, got {shown(q)}")
+    axes = tuple(range(a.ndim)) if axis is None else reductions.axes_of(axis, a.ndim, name)
+    rest = tuple(i for i in range(a.ndim) if i not in axes)
+    count = 1
+    for each in axes:
+        count *= a.shape[each]
+    if not count:
+        raise ShapeError(f"mx.np.{name} of no elements: shape {a.shape}, axis {shown(axis)}")
+    kept = tuple(a.shape[i] for i in rest)
+    rows = shapes.transpose(a, (*rest, *axes)) if a.ndim > 1 else a
+    rows = ops.sort(shapes.reshaped(rows, (*kept, count)), axis=-1)
+    found = _between(rows, shares.reshape(-1) * (count - 1), method)
+    undefined = reductions.any(FUNCTIONS["isnan"](rows), -1, keepdims=True)
+    found = shapes.moveaxis(where(undefined, float("nan"), found), -1, 0)
+    size = tuple(1 if i in axes else n for i, n in enumerate(a.shape)) if keepdims else kept
+    return shapes.reshaped(found, (*shares.shape, *size))
+
+
+def _between(rows, places, method):
+    low, high = onp.floor(places).astype("int64"), onp.ceil(places).astype("int64")
+    if method == "nearest":
+        low = high = onp.rint(places).astype("int64")
+    elif method in ("lower", "higher"):
+        low = high = low if method == "lower" else high
+    first = shapes.take(rows, low, -1)
+    if (low == high).all():
+        return first
+    share = places - low if method == "linear" else (high > low) * 0.5
+    return first + (shapes.take(rows, high, -1) - first) * array_of(
+        share.astype(rows.dtype), "quantile"
+    )
+
+
+def bincount(x, weights=None, minlength=0):
+    """How often each whole number occurs, or the sums of the weights beside it.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentError
+        The numbers are not of an integer dtype, or a number is negative.
+    """
+    x = array_of(x, "bincount", "int64")
+    if is_traced(x):
+        raise ArgumentTypeError("mx.np.bincount needs values, which a graph that is made has not")
+    numbers = x.asnumpy()
+    if numbers.ndim != 1 or (weights is not None and tuple(weights.shape) != x.shape):
+        raise ShapeError(
+            f"mx.np.bincount takes numbers and weights of one axis, got shapes {x.shape} and "
+            f"{None if weights is None else tuple(weights.shape)}"
+        )
+    if numbers.dtype.kind not in "biu":
+        if (numbers % 1 != 0).any():
+            raise ArgumentTypeError(f"mx.np.bincount takes whole numbers, got {shown(numbers)}")
+        numbers = numbers.astype("int64")
+    if (numbers.size and numbers.min() < 0) or minlength < 0:
+        raise ArgumentError("mx.np.bincount: a number is negative")
+    counts = onp.bincount(numbers, minlength=minlength)
+    if weights is None:
+        return array_of(counts.astype("int64"), "bincount")
+    weights = array_of(weights, "bincount")
+    weights = weights.astype("float32") if onp.dtype(weights.dtype).kind != "f" else weights
+    if not numbers.size:
+        return array_of(onp.zeros(counts.shape, weights.dtype), "bincount")
+    places = array_of(numbers.astype("int64").reshape(1, -1), "bincount")
+    return ops._backward_gather_nd(weights, places, shape=counts.shape)
+
+
+__all__ = ["bincount", "median", "percentile", "quantile"]
