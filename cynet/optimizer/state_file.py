@@ -3,7 +3,7 @@
 Layout: 8 bytes of mark, the header's length as 8 bytes (little-endian), the header, a .params
 block, and a checksum of all that (base/files.py), which older files have not. The header has
 ``states``, pairs [key, tree], where a tree is null, a number (the array's position) or a list of
-trees; ``optimizer``, null or its name, settings and update counts; and ``pair``, of states that
+trees (up to mark 2, states of SGD, NAG and LARS had the float32 copy of a narrow weight in front); ``optimizer``, null or its name, settings and update counts; and ``pair``, of states that
 were written with parameters: ``params``, the digest of that file, and ``saved``, when it was, in
 nanoseconds.
 """
@@ -19,10 +19,12 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentTypeError, CynetError, FormatError, shown
 from ..base.files import content_size, opened, opened_sealed, sealed
 from ..base.kinds import checked_settings, count, number, read_json, settings_of
+from ..base.overrides import is_ours
 from ..ndarray.serialization import Buffer, chunks_of, load_from
 from .base import OPTIMIZERS
 
-_MARK, _UNSEALED = b"CYNSTAT2", b"CYNSTAT1"  # with a checksum, and as older files begin
+# As files begin: today; with the float32 copy in front; that without a checksum.
+_MARK, _COPY_FIRST, _UNSEALED = b"CYNSTAT3", b"CYNSTAT2", b"CYNSTAT1"
 _DEEPEST = 8
 _COUNT, _NUMBER = count(), number()
 _TABLES = {"idx2name": lambda value: isinstance(value, str), "lr_mult": _NUMBER.fits,
@@ -66,8 +68,14 @@ def pack(states, optimizer=None, pair=None):
     yield from sealed(itertools.chain([head], chunks_of(arrays)))
 
 
-def unpack(content):
+def unpack(content, user=None):
     """(states, optimizer or None) from the bytes of :func:`pack`.
+
+    Parameters
+    ----------
+    content : bytes
+    user : Optimizer, optional
+        Whose states they become where the bytes hold no optimizer.
 
     Raises
     ------
@@ -82,14 +90,15 @@ def unpack(content):
     source = source.cast("B")
     size = content_size(io.BytesIO(source), source.nbytes, "optimizer states")
     header, end = _read_header(Buffer(source), size, "optimizer states", size < source.nbytes)
-    return _build(header, nd.load_frombuffer(source[end:size]), "optimizer states")
+    return _build(header, nd.load_frombuffer(source[end:size]), "optimizer states", user)
 
 
-def read(path):
-    """(states, optimizer or None) from a file; memory is taken for the arrays alone."""
+def read(path, user=None):
+    """(states, optimizer or None) from a file, see `unpack`; memory is taken for the arrays
+    alone."""
     with opened_sealed(path) as (file, size, whole):
         header, end = _read_header(file, size, path, whole)
-        return _build(header, load_from(file, f"{path}", end, size), path)
+        return _build(header, load_from(file, f"{path}", end, size), path, user)
 
 
 def check(path):
@@ -120,11 +129,11 @@ def _read_header(file, size, name, whole):
             f"{name}: this is a pickle, as MXNet writes them; a pickle can"
             " run any code and is not loaded. Train on from the parameters alone"
         )
-    if mark[:8] not in (_MARK, _UNSEALED):
+    if mark[:8] not in (_MARK, _COPY_FIRST, _UNSEALED):
         raise FormatError(
             f"{name}: optimizer states begin with {shown(_MARK)}, found {shown(mark[:8])}"
         )
-    if len(mark) < 16 or (mark[:8] == _MARK and not whole):
+    if len(mark) < 16 or (mark[:8] != _UNSEALED and not whole):
         raise FormatError(f"{name}: truncated or damaged: no checksum behind {size} bytes")
     (length,) = struct.unpack("<Q", mark[8:])
     if length > size - 16:
@@ -138,10 +147,11 @@ def _read_header(file, size, name, whole):
             raise ValueError("'states' or 'optimizer' is missing")
     except ValueError as error:
         raise FormatError(f"{name}: the header is damaged: {error}") from None
+    header["copies are first"] = mark[:8] != _MARK
     return header, 16 + length
 
 
-def _build(header, arrays, name):
+def _build(header, arrays, name, user):
     if isinstance(arrays, dict):
         raise FormatError(f"{name}: arrays must have no names")
     try:
@@ -150,9 +160,26 @@ def _build(header, arrays, name):
             for key, tree in _table("states", header["states"], lambda _: True).items()
         }
         optimizer = None if header["optimizer"] is None else _restore(header["optimizer"])
+        if header["copies are first"]:
+            states = _with_copies_last(states, optimizer or user)
     except CynetError as error:
         raise FormatError(f"{name}: {error}") from None
     return states, optimizer
+
+
+def _with_copies_last(states, optimizer):
+    """States of an older file in today's order: both may be float32 arrays of one shape, so that
+    nothing but the mark of the file tells them apart."""
+    if not (getattr(optimizer, "_copy_is_last", False) and optimizer.multi_precision):
+        return states
+    pairs = {key for key, state in states.items() if isinstance(state, tuple)}
+    for method in ("create_state", "create_state_multi_precision"):
+        if pairs and not is_ours(getattr(optimizer, method)):
+            raise FormatError(
+                "an older version wrote the states, and put the float32 copy of a weight first;"
+                f" {type(optimizer).__name__}.{method} is not cynet's, so the order is not known"
+            )
+    return {key: state[::-1] if key in pairs else state for key, state in states.items()}
 
 
 def _untree(tree, arrays, depth):

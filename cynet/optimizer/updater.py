@@ -235,7 +235,7 @@ class Updater:
         >>> other.optimizer.num_update
         1
         """
-        self.take_over(*unpack(states))
+        self.take_over(*unpack(states, self.optimizer))
 
     def load(self, fname):
         """Take over the states in a file that has what ``get_states`` gives.
@@ -265,7 +265,7 @@ class Updater:
         array([-0.01, -0.01], dtype=float32)
         """
         if is_ours(self.set_states):
-            self.take_over(*read(fname))
+            self.take_over(*read(fname, self.optimizer))
         else:
             self.set_states(read_file(fname))
 

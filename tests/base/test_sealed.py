@@ -102,7 +102,7 @@ def test_files_without_a_checksum_load(tmp_path, write):
     """Those of older versions."""
     path, load = write(tmp_path / "a")
     content = Path(path).read_bytes()[:-SEAL]
-    if content.startswith(b"CYNSTAT2"):
+    if content.startswith(b"CYNSTAT3"):
         content = b"CYNSTAT1" + content[8:]
     content = content.replace(b'"sealed": true', b'"sealed":false')
     Path(path).write_bytes(content)

@@ -319,3 +319,55 @@ def test_states_without_momentum_go_on_with_one_and_the_reverse(before, after, w
     for value in wanted:
         update(0, mx.nd.ones(3), weight)
         np.testing.assert_allclose(weight.asnumpy(), value, rtol=1e-6)
+
+
+def narrow(name, **options):
+    """An Updater of halves after three steps, and its weights."""
+    options = {"learning_rate": 0.1, "multi_precision": True, **options}
+    update = mx.optimizer.get_updater(mx.optimizer.create(name, **options))
+    weights = [mx.nd.full((3,), 1.0, dtype="float16"), mx.nd.full((2,), 2.0)]
+    grads = [mx.nd.full((3,), 0.3, dtype="float16"), mx.nd.full((2,), 0.3)]
+    for _ in range(3):
+        update([0, 1], grads, weights)
+    return update, weights, grads
+
+
+def as_older(update, dump_optimizer):
+    """The bytes that a version with the float32 copy in front wrote."""
+    states = dict(update.states)
+    if update.optimizer._copy_is_last:
+        update.states[0] = update.states[0][::-1]
+    content = update.get_states(dump_optimizer)[:-SEAL]
+    update.states = states
+    return b"".join(sealed([b"CYNSTAT2" + content[8:]]))
+
+
+@pytest.mark.parametrize("dump_optimizer", [False, True])
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize("name", ["sgd", "nag", "lars", "signum"])
+def test_older_files_have_float32_copies_in_front(name, momentum, dump_optimizer):
+    update, weights, grads = narrow(name, momentum=momentum)
+    found = []
+    for content in (update.get_states(dump_optimizer), as_older(update, dump_optimizer)):
+        loaded, _, _ = narrow(name, momentum=momentum)
+        loaded.set_states(content)
+        assert loaded.get_states(dump_optimizer) == update.get_states(dump_optimizer)
+        own = copies(weights)
+        for _ in range(2):
+            loaded([0, 1], grads, own)
+        found.append([each.asnumpy() for each in own])
+    np.testing.assert_equal(*found)
+
+
+def test_older_states_of_an_own_order_are_refused():
+    class Mine(mx.optimizer.SGD):
+        def create_state(self, index, weight):
+            return mx.nd.zeros_like(weight), mx.nd.zeros_like(weight)
+
+        def update(self, index, weight, grad, state):
+            weight -= grad
+
+    update, _, _ = narrow("sgd", momentum=0.9)
+    other = mx.optimizer.get_updater(Mine(multi_precision=True))
+    with pytest.raises(FormatError, match="Mine.create_state is not cynet's"):
+        other.set_states(as_older(update, False))
