@@ -9,7 +9,7 @@ import time
 from .sweep import end, members, sweep
 
 _TERM = 0.8  # seconds that mpiexec has to end ranks on other machines; then all get SIGKILL
-_OVER = b"over\n"
+_OVER = "over"  # instead of a folder, whose name may end in it
 
 
 class Guard:
@@ -60,7 +60,7 @@ class Guard:
         """The end of the guard; of the jobs, too, unless they are `over`."""
         if over:
             with contextlib.suppress(OSError):
-                os.write(self._writing, _OVER)
+                os.write(self._writing, os.fsencode(f"{_OVER}\n"))
         os.close(self._writing)
         os.waitpid(self._pid, 0)
 
@@ -80,9 +80,9 @@ def _wait(reading):
     began, text = time.time(), b""
     while piece := os.read(reading, 1 << 16):
         text += piece
-    if text.endswith(_OVER):
-        return
     folders = [os.fsdecode(each) for each in text.splitlines()]
+    if folders[-1:] == [_OVER]:
+        return
     end(members(folders), _TERM)
     end(members(folders), 0.0)  # that were started in the meantime
     for each in folders:

@@ -142,7 +142,9 @@ class Server:
         """Accept the connections that the system holds, and stop listening: those that come while
         this is done are the first that are refused."""
         for each in self._listening:
-            while _has_sent(each.socket):
+            for _ in range(each.adj.backlog + 1):  # the most that are held: files may run out
+                if not _has_sent(each.socket):
+                    break
                 each.handle_accept()
             each.del_channel()
             each.socket.close()

@@ -74,7 +74,7 @@ def gone_within(pids, seconds=LIMIT):
     "how", ["killed", "group killed", "hung up", "fails", "guard killed", "over"]
 )
 def test_processes_of_a_job_end_with_its_launcher(how, tmp_path):
-    folder = tmp_path / "job"
+    folder = tmp_path / "jobover"  # "over" alone is what a guard is told at the end
     folder.mkdir()
     (folder / "0.json").write_text("{}")
     process = subprocess.Popen(

@@ -220,6 +220,20 @@ def test_nobody_is_waited_for_beyond_the_limit(how):
         good.close()
 
 
+@pytest.mark.timeout(30)
+def test_connections_beyond_the_open_files_do_not_hold_up_the_end():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with server_of() as server, contextlib.ExitStack() as lines:
+        for _ in range(3):
+            lines.enter_context(connected(server))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            server.stop()
+            assert server.run(0.2) == 0
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 def test_health_says_that_the_end_has_come():
     with running() as (server, end):
         line = http.client.HTTPConnection("127.0.0.1", port_of(server), timeout=20)
