@@ -172,3 +172,37 @@ def test_indices_that_are_inputs():
         pytest.raises(IndexError, match="out of bounds"),
     ):
         net(mx.np.array(x))
+
+
+FORMS = {  # ways to hand two arrays to a Block
+    "arguments": lambda net, x, y: net(x, y),
+    "keyword": lambda net, x, y: net(x, b=y),
+    "list": lambda net, x, y: net([x, y]),
+    "tuple": lambda net, x, y: net((x, y)),
+    "dict": lambda net, x, y: net({"a": x, "b": y}),
+    "nested": lambda net, x, y: net([[x], (y,)]),
+}
+
+
+class Compared(gluon.HybridBlock):
+    """Which of two arrays is larger, and the sum of one."""
+
+    def forward(self, a, b=None):
+        if b is None:
+            a, b = a.values() if isinstance(a, dict) else a
+        a, b = (each[0] if isinstance(each, (list, tuple)) else each for each in (a, b))
+        return a > b, a.sum()
+
+
+@pytest.mark.parametrize("order", [("nd", "np", "nd"), ("np", "nd", "np")], ids="-".join)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_graph_serves_arrays_of_its_own_kind(form, order):
+    net = Compared()
+    net.hybridize()
+    for kind in order:
+        x, y = (getattr(mx, kind).array(each) for each in ([1.0, 4.0], [3.0, 2.0]))
+        found, wanted = FORMS[form](net, x, y), FORMS[form](Compared(), x, y)
+        for graph, plain in zip(found, wanted, strict=True):
+            assert type(graph) is type(plain)
+            assert (graph.shape, graph.dtype) == (plain.shape, plain.dtype)
+            assert graph.asnumpy().tolist() == plain.asnumpy().tolist()

@@ -24,7 +24,7 @@ from .children import fingerprint, has_hooks, has_own_forward
 from .graph import trace_block
 from .hooked_graph import HookedGraph
 from .structure import Fixed, Table, flatten, format_of_mxnet, regroup
-from .traced import UntraceableError
+from .traced import UntraceableError, kind_for
 
 _conversions = []  # what changes the graphs that are to run: contrib/amp
 
@@ -218,7 +218,7 @@ class Hybridized:
             if any(each.stype != "default" for each in arrays):
                 self._passed_by = "graphs hold dense arrays, and it was called with sparse ones"
                 return self._run_plain(args, kwargs)
-            key = _hashable(form)
+            key = (_hashable(form), kind_for(arrays))
         key = (key, get_state() & _TRAINS)
         signature = (key, *[(each.shape, each.dtype_flag) for each in arrays])
         plan = self._served.get(signature) or self._alone.get(signature)
