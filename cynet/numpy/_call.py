@@ -3,7 +3,7 @@
 import numpy as onp
 
 from .._core.face import Face
-from ..base.dtype import dtype_flag
+from ..base.dtype import dtype_flag, is_bfloat16, name_of
 from ..base.errors import ArgumentTypeError, shown
 from ..base.tracing import state
 from ..context import current_context
@@ -105,5 +105,21 @@ def finished(value, out):
     out = one_of(out)
     if out is None:
         return value
+    if isinstance(value, NDArray):
+        refuse_other_kind(value.dtype, out.dtype, "out is of")
     out[...] = value
     return out
+
+
+def refuse_other_kind(given, dtype, who):
+    """Raise ArgumentTypeError where NumPy does, by its casting "same_kind": nothing loses its
+    fraction or its sign, or becomes a truth, because of where it is written."""
+    if _rank(given) > _rank(dtype):
+        raise ArgumentTypeError(
+            f"{who} {name_of(dtype)}, which does not hold {name_of(given)}: astype() converts it"
+        )
+
+
+def _rank(dtype):
+    dtype = onp.dtype(dtype)
+    return 3 if is_bfloat16(dtype) else "buif".index(dtype.kind)

@@ -8,7 +8,7 @@ from ..base.dtype import name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..ndarray.ndarray import NDArray
 from . import elementwise, reductions, shapes
-from ._call import NP, ops
+from ._call import NP, ops, refuse_other_kind
 
 
 class Members:
@@ -306,8 +306,27 @@ class ndarray(Members, NDArray):
     def __ipow__(self, other):
         return self._in_place("power", other)
 
+    def __ifloordiv__(self, other):
+        return self._in_place("floor_divide", other)
+
+    def __iand__(self, other):
+        return self._in_place("bitwise_and", other)
+
+    def __ior__(self, other):
+        return self._in_place("bitwise_or", other)
+
+    def __ixor__(self, other):
+        return self._in_place("bitwise_xor", other)
+
+    def __ilshift__(self, other):
+        return self._in_place("bitwise_left_shift", other)
+
+    def __irshift__(self, other):
+        return self._in_place("bitwise_right_shift", other)
+
     def _in_place(self, name, other):
         value = elementwise.FUNCTIONS[name](self, other)
+        refuse_other_kind(value.dtype, self.dtype, f"mx.np {name} in place: the array is of")
         if value.shape != self.shape:
             raise ArgumentError(
                 f"mx.np {name}: an array of shape {self.shape} does not hold {value.shape}"
