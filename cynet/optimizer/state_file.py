@@ -3,9 +3,10 @@
 Layout: 8 bytes of mark, the header's length as 8 bytes (little-endian), the header, a .params
 block, and a checksum of all that (base/files.py), which older files have not. The header has
 ``states``, pairs [key, tree], where a tree is null, a number (the array's position) or a list of
-trees (up to mark 2, states of SGD, NAG and LARS had the float32 copy of a narrow weight in front); ``optimizer``, null or its name, settings and update counts; and ``pair``, of states that
+trees; ``optimizer``, null or its name, settings and update counts; and ``pair``, of states that
 were written with parameters: ``params``, the digest of that file, and ``saved``, when it was, in
-nanoseconds.
+nanoseconds. Up to mark 2, states of SGD, NAG and LARS had the float32 copy of a narrow weight in
+front.
 """
 
 import io
