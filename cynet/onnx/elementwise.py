@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..operator.functions import BINARY, UNARY
-from ..operator.functions.row import BOOL
+from ..operator.functions.row import BOOL, FLOAT
 from ..operator.random.choice import MultinomialProperty
 from ..operator.tensor.add_n import AddNProperty
 from ..operator.tensor.cast import AmpCastProperty, CastProperty
@@ -19,32 +19,51 @@ def _number(g, c, value):
     return g.constant(np.array(value, c.dtypes[0]))
 
 
-def _write(g, c, row, inputs):
-    """The node, or nodes, of a function; numbers are of the data's dtype."""
+def _write(g, row, inputs, dtype):
+    """The node, or nodes, of a function; numbers are of that dtype."""
 
     def emit(word, *given):
-        return g.emit(word, [v if isinstance(v, str) else _number(g, c, v) for v in given])
+        return g.emit(
+            word, [v if isinstance(v, str) else g.constant(np.array(v, dtype)) for v in given]
+        )
 
     return row.onnx(emit, *inputs) if callable(row.onnx) else g.emit(row.onnx, inputs)
 
 
+def _dtype_beside(dtype, *numbers):
+    """What integers are computed in beside numbers that their dtype does not hold."""
+    if dtype.startswith("float") or not numbers:
+        return dtype
+    if not all(float(each).is_integer() for each in numbers):
+        return "float64"
+    ends = np.iinfo("uint8" if dtype == "bool" else dtype)
+    return dtype if all(ends.min <= each <= ends.max for each in numbers) else "int64"
+
+
 @exports(*operators(*(row.name for row in UNARY if row.onnx)))
 def unary(g, c):
-    if c.op == "relu" and not c.dtypes[0].startswith("float"):
+    row, dtype = c.prop.function, c.dtypes[0]
+    if c.op == "relu" and not dtype.startswith("float"):
         return g.emit("Max", [c.inputs[0], _number(g, c, 0)])
-    return _write(g, c, c.prop.function, c.inputs)
+    if not dtype.startswith("float") and row.result == FLOAT:
+        c.refuse(f"its data are {dtype}: cast them to a float")  # numbers in it are fractions
+    return _write(g, row, c.inputs, dtype)
 
 
 @exports(*operators(*(f.name for row in BINARY if row.onnx for f in row.forms().values())))
 def binary(g, c):
-    row, inputs = c.prop.function, list(c.inputs)
+    row, inputs, dtype = c.prop.function, list(c.inputs), c.dtypes[0]
     if len(inputs) == 1:
-        inputs.append(_number(g, c, c.prop.scalar))
+        dtype = _dtype_beside(dtype, c.prop.scalar)
+        if dtype != c.dtypes[0]:
+            inputs = [g.cast(inputs[0], dtype)]
+        inputs.append(g.constant(np.array(c.prop.scalar, dtype)))
         inputs = inputs[::-1] if c.prop.reverse else inputs
     if row.result == BOOL and not row.sign:
         inputs = [g.cast(each, "bool") for each in inputs]
-    made = _write(g, c, row, inputs)
-    return g.cast(made, c.out_dtypes[0]) if row.result == BOOL else made
+    made = _write(g, row, inputs, dtype)
+    is_other = row.result == BOOL or dtype != c.dtypes[0]
+    return g.cast(made, c.out_dtypes[0]) if is_other else made
 
 
 @exports(*operators("logical_not"))
@@ -135,10 +154,13 @@ def add_n(g, c):
 def smooth_l1(g, c):
     x, s = c.inputs[0], c.prop.scalar**2
     limit = 1 / s if s else math.inf
+    dtype = _dtype_beside(c.dtypes[0], 0.5)
+    x = x if dtype == c.dtypes[0] else g.cast(x, dtype)
     size = g.emit("Abs", [x])
-    inner = g.emit("Mul", [g.emit("Mul", [x, x]), _number(g, c, 0.5 * s)])
-    outer = g.emit("Sub", [size, _number(g, c, 0.5 * limit)])
-    return g.emit("Where", [g.emit("Less", [size, _number(g, c, limit)]), inner, outer])
+    half, end, turn = (g.constant(np.array(v, dtype)) for v in (0.5 * s, 0.5 * limit, limit))
+    inner = g.emit("Mul", [g.emit("Mul", [x, x]), half])
+    made = g.emit("Where", [g.emit("Less", [size, turn]), inner, g.emit("Sub", [size, end])])
+    return made if dtype == c.dtypes[0] else g.cast(made, c.out_dtypes[0])
 
 
 @exports(WhereProperty)

@@ -85,6 +85,14 @@ def elementwise():
     for word in [*NUMBERS, *COMPARED, *LOGICAL]:
         for scalar, x in itertools.product((2.0, -3.0, 0.5), (POSITIVE, whole(3, 4, low=1))):
             yield Row(f"_{word}_scalar", x, scalar=scalar)
+    integers, numbers = ("int32", "int64", "int8", "uint8"), (0.5, -1.5, 3.0, 300.0)
+    for words, dtypes in (
+        (["plus", "minus", "rminus", "mul"], integers[:2]),  # ONNX adds no bytes
+        ([*COMPARED, *LOGICAL], integers),
+    ):
+        for word, dtype, scalar in itertools.product(words, dtypes, numbers):
+            yield Row(f"_{word}_scalar", whole(3, 4, low=0, dtype=dtype), scalar=scalar)
+    yield Row("smooth_l1", whole(3, 4, dtype="int32"), scalar=1.5)
     for word in ["add", "sub", "mul", "div", "power", "maximum", "minimum", "mod", *COMPARED,
                  *LOGICAL, "plus", "minus"]:  # fmt: skip
         a, b = (np.abs(ONE) + 1, WIDE) if word == "power" else (ONE, WIDE)
@@ -474,3 +482,10 @@ def test_sparse_variables_are_refused(name, stype, tmp_path):
         path = str(tmp_path / "net.onnx")
         mx.onnx.export_model(net, {"fc_weight": mx.nd.ones((3, 2))}, [(1, 2)], onnx_file_path=path)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["degrees", "cbrt", "log2", "rsqrt", "expm1"])
+def test_functions_with_fractions_take_no_integers(name, tmp_path):
+    symbol = getattr(mx.sym, name)(mx.sym.Variable("x"))
+    with pytest.raises(mx.errors.UndefinedError, match="its data are int32: cast them to a float"):
+        mx.onnx.export_model(symbol, {}, [(2,)], np.int32, str(tmp_path / "x.onnx"))
