@@ -328,7 +328,9 @@ def test_paths_of_the_makefile_exist():
 NAMES_MAY_STAND = ("onnx", "operator/cuda", "operator/families.py")
 # What is called with the name of an operator, to register or to compute it. That tells nothing of
 # it.
-CALLS = r"\b(register_operator|get_operator|OPERATORS\.get|function_of|_?call|_operator|_apply)\($"
+CALLS = (
+    r"\b(register_operator|get_operator|OPERATORS\.get|function_of|_?call|_operator|_apply|_node)\($"
+)
 
 
 def quoted(path):
@@ -350,6 +352,10 @@ def quoted(path):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             passed.update(ast.walk(node.value))
         if isinstance(node, ast.Call) and re.search(CALLS, ast.unparse(node.func) + "("):
+            passed.update(node.args[:1])
+        if isinstance(node, ast.JoinedStr):  # a part of a text is no name
+            passed.update(node.values)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Algorithm":  # its own name
             passed.update(node.args[:1])
     for node in ast.walk(tree):
         items = getattr(node, "elts", None) or getattr(node, "keys", None) or ()
@@ -388,7 +394,7 @@ def names_of_operators():
 def test_names_of_operators_stand_in_their_own_files():
     """Lower the number where you take one away; nothing else may raise it."""
     found = list(names_of_operators())
-    assert len(found) <= 20, "\n".join(f"{path}:{line}: {name}" for path, line, name in found)
+    assert len(found) <= 4, "\n".join(f"{path}:{line}: {name}" for path, line, name in found)
 
 
 # What was told of operators by their names, table by table: how many names still stand there.

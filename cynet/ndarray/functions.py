@@ -3,7 +3,7 @@ asked for."""
 
 from ..base.errors import ArgumentTypeError
 from ..base.tracing import state
-from ..operator import OPERATORS, namespaces
+from ..operator import OPERATORS, get_operator, namespaces
 from ..operator.graph_hooks import GraphHooks
 from ..operator.signature import bind_positional, docstring, python_signature
 from ._call import invoke, is_array
@@ -48,7 +48,7 @@ def binary_of_symbols(row, lhs, rhs):
 
 
 def _make(entry, name):
-    if entry.name == "cast_storage":
+    if entry is get_operator("cast_storage"):
         from .sparse.functions import cast_storage
 
         return cast_storage  # which of a dense array makes a sparse one

@@ -247,7 +247,8 @@ def cast(data, dtype):
 
 def shape_array(data):
     """The shape of an array as an array of int64."""
-    return array_of(onp.asarray(array_of(data, "npx.shape_array").shape, "int64"), "shape_array")
+    shape = array_of(data, "npx.shape_array").shape
+    return array_of(onp.asarray(shape, "int64"), "npx.shape_array")
 
 
 def nonzero(a):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..base.errors import ArgumentError
 from ..base.guard import guarded
+from ..operator import get_operator
 from ..symbol.node import fixed_arguments, topological_order
 from .layers import WEIGHTS, aside_of, checked_shapes, layers_before
 
@@ -111,7 +112,7 @@ def _frozen(symbol, order, fixed_param_names):
         node = waiting.pop()
         if id(node) not in reached:
             reached.add(id(node))
-            if node.op is None or node.op.name != "BlockGrad":
+            if node.op is None or node.op is not get_operator("BlockGrad"):
                 waiting.extend(source for source, _ in node.inputs)
     frozen = {node.name for node in order if node.op is None and id(node) not in reached}
     attrs = symbol.attr_dict()

@@ -43,7 +43,7 @@ class _Conv(HybridBlock):
     """What all convolutions are. A subclass says over how many spatial axes it goes."""
 
     _axes = 0
-    _op_name = "Convolution"
+    _is_transposed = False
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class _Conv(HybridBlock):
             "pad": sizes_of("padding", padding, axes),
             "dilate": sizes_of("dilation", dilation, axes),
         }
-        if self._op_name == "Deconvolution":
+        if self._is_transposed:
             sizes["adj"] = sizes_of("output_padding", output_padding, axes)
             outer, inner = in_channels, channels // groups
         else:
@@ -108,7 +108,8 @@ class _Conv(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """The layer's output."""
-        out = getattr(F, self._op_name)(x, weight, bias, name="fwd", **self._kwargs)
+        compute = F.Deconvolution if self._is_transposed else F.Convolution
+        out = compute(x, weight, bias, name="fwd", **self._kwargs)
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:
@@ -127,7 +128,7 @@ class _Conv(HybridBlock):
             text += f", {self.act}"
         outer, inner, *_ = channels_first(self.weight.shape, k["layout"])
         ends = inner or None, outer
-        if self._op_name != "Convolution":
+        if self._is_transposed:
             ends = inner, outer or None
         return f"{type(self).__name__}({ends[0]} -> {ends[1]}, {text})"
 
@@ -397,7 +398,7 @@ class Conv1DTranspose(_Conv):
     """
 
     _axes = 1
-    _op_name = "Deconvolution"
+    _is_transposed = True
 
     def __init__(
         self,
@@ -476,7 +477,7 @@ class Conv2DTranspose(_Conv):
     """
 
     _axes = 2
-    _op_name = "Deconvolution"
+    _is_transposed = True
 
     def __init__(
         self,
@@ -554,7 +555,7 @@ class Conv3DTranspose(_Conv):
     """
 
     _axes = 3
-    _op_name = "Deconvolution"
+    _is_transposed = True
 
     def __init__(
         self,
