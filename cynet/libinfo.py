@@ -38,8 +38,9 @@ for _each in ("autograd", "horovod", "io", "onnx", "quantization", "tensorboard"
 _LATER["contrib.quant"] = "contrib.quantization"
 _LATER["compile"] = "gluon.block:compile"
 _LATER["serving"] = "serving"
-for _each in ("", "ndarray.", "symbol."):
+for _each in ("", "ndarray."):
     _LATER |= {f"{_each}np": "numpy", f"{_each}npx": "numpy_extension"}
+_LATER |= {"symbol.np": "symbol.numpy", "symbol.npx": "symbol.numpy.extension"}
 _LATER |= {"numpy": "numpy", "numpy_extension": "numpy_extension"}
 _LATER["Predictor"] = "serving:Predictor"
 for _each in (

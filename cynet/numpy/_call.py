@@ -76,6 +76,11 @@ def array_of(value, where, dtype=None):
     """
     if is_np(value):
         return value
+    if hasattr(value, "entries"):
+        raise ArgumentTypeError(
+            f"mx.np.{where} takes arrays of mx.np, got the symbol {shown(value)}: the functions of "
+            "mx.sym.np and mx.sym.npx (F.np, F.npx) take symbols"
+        )
     if isinstance(value, NDArray):
         raise ArgumentTypeError(
             f"mx.np.{where} takes arrays of mx.np, got one of {value._face.name}: as_np_ndarray() "

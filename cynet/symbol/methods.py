@@ -22,6 +22,24 @@ class OperatorMethods:
         """
         return self
 
+    def as_np_ndarray(self):
+        """The same outputs as a symbol of ``mx.sym.np``: its operators and members are NumPy's.
+
+        Returns
+        -------
+        Symbol
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.sym.var("x").as_np_ndarray()
+        >>> (x + 1).sum().infer_shape(x=(2, 3))[1]
+        [()]
+        """
+        from .numpy import NumpySymbol
+
+        return NumpySymbol(self.entries)
+
     def astype(self, *args, **kwargs):
         """This symbol's values in another type: operator Cast.
 

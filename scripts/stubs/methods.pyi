@@ -9,6 +9,8 @@ class OperatorMethods:
 
     def as_nd_ndarray(self) -> Symbol:
         """This symbol: it is of the classic face already."""
+    def as_np_ndarray(self) -> Symbol:
+        """The same outputs as a symbol of ``mx.sym.np``: its operators and members are NumPy's."""
     def astype(self, dtype: DTypeLike) -> Symbol:
         """This symbol's values in another type: operator Cast."""
     def expand_dims(

@@ -16,6 +16,7 @@ from ...graph.infer import infer_shapes, infer_types
 from ...ndarray import NDArray
 from ...ndarray.methods import NumpyMethods
 from ...operator._base import get_operator
+from ...operator.checks.shapes import known
 from ...operator.control_flow.subgraphs import row_of
 from ...operator.faces import BINARY
 from ...operator.property import is_known, plain
@@ -47,7 +48,7 @@ class Trace:
         self.kind = kind or Traced  # of the symbols
         self.asked = False  # whether the Block has looked at a shape
         self.constants = {}  # name -> NDArray
-        self.shapes = dict(shapes)
+        self.shapes = {name: known(shape) for name, shape in shapes.items()}
         self.types = {name: name_of(each) for name, each in types.items()}
         self._params = {}  # id of a parameter's array -> Parameter
         for each in params:
@@ -85,7 +86,7 @@ class Trace:
             else:
                 name = f"constant{len(self.constants)}"
                 self.constants[name] = array
-                self.shapes[name], self.types[name] = array.shape, name_of(array.dtype)
+                self.shapes[name], self.types[name] = known(array.shape), name_of(array.dtype)
                 symbol = sym.var(name, shape=array.shape, dtype=array.dtype)
             found = self._by_array[id(array)] = self.kind(symbol.entries), array
         return found[0]
@@ -218,7 +219,7 @@ class Traced(NumpyMethods, Symbol):
             shape = trace.shape(self)
         except UntraceableError:
             return made
-        trace.shapes[name] = row_of(shape) if row else shape
+        trace.shapes[name] = known(row_of(shape) if row else shape)
         trace.types[name] = name_of(trace.dtype(self))
         return made
 

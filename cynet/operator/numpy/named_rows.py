@@ -126,6 +126,7 @@ _npi_polyval named.polyval p,x
 _npi_tensordot named.tensordot a,b
 _npi_where_lscalar named.where_left condition,y - number
 _npi_where_rscalar named.where_right condition,x - number
+_np_call named.call ** - call call
 _npi_where_scalar2 named.where_numbers condition - float32
 """
 
@@ -163,6 +164,8 @@ class Row:
             return int(self._outputs)
         if self._outputs == "num_args":
             return given.get("num_args", 1)
+        if self._outputs == "call":
+            return given.get("num_outputs", 1)
         if self._outputs == "averages":
             return 1 + bool(given.get("returned", False))
         return given.get("sections") or len(given.get("indices", (0,)))

@@ -1,0 +1,257 @@
+"""Functions of mx.np and mx.npx of symbols: nodes under MXNet's names, with its parameters.
+
+What MXNet has no name for is a node ``_np_call``, which says function and arguments.
+"""
+
+import inspect
+from functools import cache
+from types import ModuleType
+
+import numpy as onp
+
+from ...attribute import AttrScope, stored_key
+from ...base.dtype import name_of
+from ...base.errors import ArgumentTypeError, NotFoundError, shown
+from ...base.tracing import state
+from ...name import NameManager
+from ...ndarray import NDArray
+from ...numpy.elementwise import EXTENSION_FUNCTIONS, FUNCTIONS
+from ...operator._base import OPERATORS, get_operator
+from ...operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, operators_of
+from ...operator.numpy.named import called, find_operator
+from ...operator.numpy.named_rows import ROWS
+from ..compose import parameter_text
+from ..node import Node
+from ..register import function_of
+from ..symbol import Symbol
+from .numpy_symbol import NUMBERS, NumpySymbol, binary_of
+from .spelled import SPELLED
+
+_BY_PATH = {row.path: name for name, row in reversed(ROWS.items())}
+_ELEMENTWISE = {name for name, *_ in BINARIES}
+_OF_ONE = {**UNARIES, **EXTENSIONS}
+
+
+def namespace(path):
+    """``__getattr__`` of a module of functions."""
+
+    def find(name):
+        try:
+            found = getattr(called(path), name) if path in ("np", "npx") else None
+        except AttributeError:
+            found = None
+        if found is None or name.startswith("__"):
+            raise NotFoundError(f"module 'mx.sym.{path}' has no attribute {shown(name)}")
+        if isinstance(found, ModuleType):
+            return _Module(f"{path}.{name}")
+        return function(f"{path}.{name}") if inspect.isroutine(found) else found
+
+    return find
+
+
+class _Module:
+    """A module inside, as mx.sym.np.linalg."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def __getattr__(self, name):
+        path = f"{self._path}.{name}"
+        try:
+            found = called(path)
+        except AttributeError:
+            raise NotFoundError(
+                f"module 'mx.sym.{self._path}' has no attribute {shown(name)}"
+            ) from None
+        return function(path) if inspect.isroutine(found) else found
+
+
+@cache
+def function(path):
+    """The function of symbols; while a Block is traced it is that of mx.np."""
+    imperative = called(path)
+
+    def of_symbols(*args, **kwargs):
+        if state.trace is not None:
+            return imperative(*args, **kwargs)
+        kwargs = {k: v for k, v in kwargs.items() if k != "out" or v is not None}
+        if "out" in kwargs:
+            raise ArgumentTypeError(f"mx.sym.{path}: a symbol has no 'out'")
+        return _made(path, imperative, args, kwargs)
+
+    of_symbols.__name__ = of_symbols.__qualname__ = path.rpartition(".")[2]
+    of_symbols.__module__ = "cynet.symbol.numpy"
+    of_symbols.__doc__ = f"``mx.{path}`` as a node of a graph."
+    return of_symbols
+
+
+def _made(path, imperative, args, kwargs):
+    label, attr = kwargs.pop("name", None), kwargs.pop("attr", None)
+    word = imperative.__name__.lower()
+    if word in _ELEMENTWISE and imperative is FUNCTIONS[word]:
+        return binary_of(operators_of(word), *args[:2], *kwargs.values())
+    own = (FUNCTIONS | EXTENSION_FUNCTIONS).get(word)
+    if word in _OF_ONE and len(args) == 1 and not kwargs and imperative is own:
+        operator = get_operator(_OF_ONE[word][0])
+        made = function_of(word, operator)(args[0], name=label, attr=attr)
+        return NumpySymbol(made.entries)
+    given = _arguments(path, args, kwargs)
+    for make in (SPELLED.get(path), _registered, _row):
+        made = make and make(path, given)
+        if made:
+            operator, inputs, params = made
+            return _node(operator, inputs, params, word, label, attr, path in _LISTS)
+    return _node(*_call(path, args, kwargs), word, label, attr, path in _TUPLES)
+
+
+_LISTS = {f"np.{name}" for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")}
+_TUPLES = {"np.meshgrid", "np.broadcast_arrays", "np.linalg.slogdet", "np.linalg.qr"}
+
+
+@cache
+def _signature(path):
+    """Of a function of mx.np; NumPy's, where NumPy computes it."""
+    found = inspect.signature(called(path))
+    if [each.kind for each in found.parameters.values()] == _ANY:
+        host = onp
+        for word in path.split(".")[1:]:
+            host = getattr(host, word)
+        return inspect.signature(host)
+    return found
+
+
+_ANY = [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]
+
+
+def _arguments(path, args, kwargs):
+    """Arguments by name; those of ``**kwargs`` are items of their own."""
+    signature = _signature(path)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise ArgumentTypeError(f"mx.sym.{path}: {error}") from None
+    bound.apply_defaults()
+    found = {}
+    for name, value in bound.arguments.items():
+        many = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+        found.update(value if many else {name: value})
+    return found
+
+
+def _registered(path, given):
+    """An operator of the function's name, where all that is given are its parameters."""
+    word = path.rpartition(".")[2]
+    names = [f"_np{end}_{word}" for end in ("", "i", "x") if path.startswith("np")]
+    if path.startswith("npx."):
+        names = names[-1:]
+    name = next((each for each in names if each in OPERATORS), None)
+    if name is None and path.startswith("npx.") and names[-1] not in ROWS:
+        try:
+            name = find_operator(names[-1]).name
+        except NotFoundError:
+            return None
+    if name is None:
+        return None
+    inputs, params = [], {}
+    fields = get_operator(name).prop.fields
+    for key, value in given.items():
+        if isinstance(value, Symbol):
+            inputs.append(value)
+        elif key in fields:
+            if value is not None:
+                params[key] = value
+        elif not _is_default(path, key, value):
+            return None
+    return name, inputs, params
+
+
+def _is_default(path, key, value):
+    parameter = _signature(path).parameters.get(key)
+    return value is None or (parameter is not None and value is parameter.default)
+
+
+def _row(path, given):
+    """MXNet's name and parameters; None where something given has no place there."""
+    name = _BY_PATH.get(path)
+    if name is None:
+        return None
+    row, inputs, params = ROWS[name], [], {}
+    words = {value: key for key, value in row.words.items()}
+    arrays = [each.rstrip("?") for each in row.arrays]
+    if arrays in (["*"], ["**"]):
+        inputs = list(given.pop(next(iter(given))))
+        params["num_args"] = len(inputs)
+        arrays = []
+    inputs += [given[key] for key in arrays if isinstance(given.get(key), Symbol)]
+    for key, value in given.items():
+        if isinstance(value, Symbol) and key in arrays:
+            continue
+        if key in words and not isinstance(value, (Symbol, onp.ndarray, list)):
+            if value is not None or not _is_default(path, key, value) or key == "axis":
+                params[words[key]] = value
+        elif not _is_default(path, key, value):
+            return None
+    if not all(isinstance(each, Symbol) for each in inputs):
+        return None
+    return name, inputs, params
+
+
+def _call(path, args, kwargs):
+    """A call in words: symbols stand as ``{"input": number}``."""
+    inputs = []
+
+    def said(value):
+        if isinstance(value, Symbol):
+            inputs.append(value)
+            return {"input": len(inputs) - 1}
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(said, value))
+        if isinstance(value, NDArray):
+            value = value.asnumpy()
+        if isinstance(value, onp.ndarray):
+            return {"array": value.tolist(), "dtype": value.dtype.name}
+        if isinstance(value, (*NUMBERS, str, type(None))):
+            return value.item() if isinstance(value, onp.generic) else value
+        try:
+            return name_of(value)
+        except TypeError:
+            raise ArgumentTypeError(
+                f"mx.sym.{path} takes symbols, numbers, lists and NumPy arrays, got {shown(value)}"
+            ) from None
+
+    given = [said(each) for each in args], {key: said(each) for key, each in kwargs.items()}
+    count = len(inputs) if path in ("np.meshgrid", "np.broadcast_arrays") else 2
+    params = {"function": path, "arguments": repr(given)}
+    return "_np_call", inputs, params | ({"num_outputs": count} if path in _TUPLES else {})
+
+
+def _node(operator, inputs, params, hint, label, attr, is_list):
+    entry = find_operator(operator)
+    label = NameManager.current.get(label, hint)
+    attrs = {stored_key(key): value for key, value in AttrScope.current.get(attr).items()}
+    heads = []
+    for each in inputs:
+        if not isinstance(each, Symbol) or len(each.entries) != 1:
+            raise ArgumentTypeError(
+                f"operator {operator} (node {label}): expected a symbol of one output, got "
+                f"{shown(each)}"
+            )
+        heads.append(each.entries[0])
+    params = {key: _text(value) for key, value in params.items()}
+    prop = entry.prop(**params)
+    if hasattr(prop, "n_inputs"):
+        prop.n_inputs = len(heads)
+    if prop.no_axes:
+        prop = prop.changed(no_axes=())
+    node = Node(entry, label, attrs, params, prop, heads)
+    names = node.input_names()
+    for key in names[len(heads) :]:
+        node.inputs.append((Node(None, f"{label}_{key}"), 0))
+    made = [NumpySymbol([(node, i)]) for i in range(node.num_visible_outputs)]
+    return made if is_list or len(made) > 1 else made[0]
+
+
+def _text(value):
+    if value is None or isinstance(value, (*NUMBERS, str, tuple, list)):
+        return parameter_text(None, value)
+    return name_of(value)

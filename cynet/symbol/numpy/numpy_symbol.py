@@ -1,0 +1,208 @@
+"""Symbols of mx.sym.np: NumPy's operators and members, as nodes of graphs."""
+
+import numpy as onp
+
+from ...base.errors import ArgumentTypeError, NotFoundError, shown
+from ...numpy.multiarray import Members
+from ...operator._base import get_operator
+from ...operator.functions.numpy_rows import operators_of
+from ..register import add_symbol_class, function_of
+from ..symbol import Symbol
+
+NUMBERS = (bool, int, float, onp.generic)
+
+
+class NumpySymbol(Symbol):
+    """A symbol that stands for an array of mx.np.
+
+    Examples
+    --------
+    >>> x = mx.sym.var("x").as_np_ndarray()
+    >>> ((x + 1.5) * x.mean(axis=1, keepdims=True)).infer_shape(x=(2, 3))[1]
+    [(2, 3)]
+    """
+
+    __slots__ = ()
+    __hash__ = None
+
+    def as_np_ndarray(self):
+        """The symbol itself."""
+        return self
+
+    def as_nd_ndarray(self):
+        """The same outputs, as a symbol of the classic face."""
+        return Symbol(self.entries)
+
+    def __repr__(self):
+        return Symbol.__repr__(self).replace("<Symbol", "<_Symbol", 1)
+
+    def __iter__(self):
+        return (NumpySymbol([each]) for each in self.entries)
+
+    def __copy__(self):
+        return NumpySymbol(Symbol.__copy__(self).entries)
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
+
+    @property
+    def T(self):
+        """The array with its axes reversed."""
+        return _function("np.transpose")(self)
+
+    def reshape(self, *shape, order="C", newshape=None):
+        """See ``mx.np.ndarray.reshape``."""
+        shape = shape if newshape is None else (newshape,)
+        shape = shape[0] if len(shape) == 1 else shape
+        return _function("np.reshape")(self, shape)
+
+    def transpose(self, *axes):
+        """See ``mx.np.ndarray.transpose``."""
+        axes = axes[0] if len(axes) == 1 and not hasattr(axes[0], "__index__") else axes
+        return _function("np.transpose")(self, tuple(axes) if axes else None)
+
+    def flatten(self, order="C"):
+        """The elements in one axis."""
+        return _function("np.reshape")(self, (-1,))
+
+    def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
+        """See ``mx.np.ndarray.astype``."""
+        return _legacy("cast", self, dtype=dtype)
+
+    def clip(self, min=None, max=None, out=None):
+        """See ``mx.np.ndarray.clip``."""
+        return _function("np.clip")(self, min, max)
+
+    def __getitem__(self, key):
+        """A part of the array by ints, slices and None; of several outputs one of them."""
+        if len(self.entries) != 1 or isinstance(key, str):
+            return NumpySymbol(Symbol.__getitem__(self, key).entries)
+        keys = key if isinstance(key, tuple) else (key,)
+        if keys and keys[-1] is Ellipsis:
+            keys = keys[:-1]
+        begins, ends, steps, codes, new, kept = [], [], [], [], [], 0
+        for each in keys:
+            if each is None:
+                new.append(kept)
+                kept += 1
+                continue
+            if isinstance(each, slice):
+                begins.append(each.start)
+                ends.append(each.stop)
+                steps.append(each.step)
+                codes.append(-2)
+                kept += 1
+            elif hasattr(each, "__index__") and not isinstance(each, (bool, onp.bool_)):
+                place = each.__index__()
+                begins.append(place)
+                ends.append(None if place == -1 else place + 1)
+                steps.append(1)
+                codes.append(-3)
+            else:
+                raise ArgumentTypeError(
+                    f"{self!r} is indexed by ints, slices, None and a last ..., got {shown(each)}"
+                )
+        out = self
+        if any(
+            (b, e) != (None, None) or s not in (None, 1) for b, e, s in zip(begins, ends, steps)
+        ):
+            out = _legacy("slice", self, begin=tuple(begins), end=tuple(ends), step=tuple(steps))
+        if -3 in codes:
+            out = _function("npx.reshape")(out, (*codes, -4))
+        for axis in new:
+            out = _function("np.expand_dims")(out, axis)
+        return out
+
+    def __matmul__(self, other):
+        return _function("np.matmul")(self, other)
+
+    def __rmatmul__(self, other):
+        return _function("np.matmul")(other, self)
+
+    def __neg__(self):
+        return _function("np.negative")(self)
+
+    def __abs__(self):
+        return _function("np.absolute")(self)
+
+    def __invert__(self):
+        return _function("np.bitwise_not")(self)
+
+    def __divmod__(self, other):
+        return self // other, self % other
+
+
+def _function(path):
+    from .functions import function
+
+    return function(path)
+
+
+def _legacy(name, *args, **kwargs):
+    made = function_of(name, get_operator(name))(*args, **kwargs)
+    return NumpySymbol(made.entries)
+
+
+def binary_of(operators, lhs, rhs):
+    """A function of two operands of which one is a symbol at least."""
+    _, arrays, scalar, reflected = operators
+    for value, other, operator in ((rhs, lhs, scalar), (lhs, rhs, reflected)):
+        if isinstance(value, NUMBERS) and isinstance(other, Symbol):
+            whole = not isinstance(value, (float, onp.floating))
+            return _legacy(operator, other, scalar=float(value), is_int=whole)
+    if not (isinstance(lhs, Symbol) and isinstance(rhs, Symbol)):
+        raise ArgumentTypeError(
+            f"operator {arrays} takes symbols and numbers, got {shown(lhs)} and {shown(rhs)}"
+        )
+    return _legacy(arrays, lhs, rhs)
+
+
+def _binary(name, turned):
+    operators = operators_of(name)
+
+    def method(self, other):
+        return binary_of(operators, *((other, self) if turned else (self, other)))
+
+    method.__doc__ = f"``mx.sym.np.{name}``."
+    return method
+
+
+_SIGNS = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "mod": "mod",
+    "pow": "power", "floordiv": "floor_divide", "and": "bitwise_and", "or": "bitwise_or",
+    "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+}  # fmt: skip
+COMPARED = {
+    "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "less",
+    "le": "less_equal",
+}  # fmt: skip
+for _sign, _name in _SIGNS.items():
+    setattr(NumpySymbol, f"__{_sign}__", _binary(_name, False))
+    setattr(NumpySymbol, f"__r{_sign}__", _binary(_name, True))
+for _sign, _name in COMPARED.items():
+    setattr(NumpySymbol, f"__{_sign}__", _binary(_name, False))
+
+
+def _method(name):
+    def method(self, *args, **kwargs):
+        for family in ("np", "npx"):
+            try:
+                return _function(f"{family}.{name}")(self, *args, **kwargs)
+            except (AttributeError, NotFoundError):
+                continue
+        return getattr(Symbol, name)(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = name, f"``mx.sym.np.{name}`` of this symbol."
+    return method
+
+
+_own = vars(NumpySymbol)
+_WORDS = [name for name, value in vars(Members).items() if callable(value) and name[0] != "_"]
+_MORE = ("exp log log10 log1p log2 expm1 sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh "
+         "arccosh arctanh sqrt square cbrt sign floor ceil trunc fix rint degrees radians "
+         "reciprocal relu sigmoid softmax log_softmax one_hot pick topk flip sort diag ones_like "
+         "zeros_like reshape_like broadcast_like shape_array slice pad copy")  # fmt: skip
+for _name in (*_WORDS, *_MORE.split()):
+    if _name not in _own:
+        setattr(NumpySymbol, _name, _method(_name))
+add_symbol_class(NumpySymbol)
