@@ -28,17 +28,18 @@ def served(tmp_path_factory):
     pytest.importorskip("cv2")
     folder = tmp_path_factory.mktemp("page")
     command = [sys.executable, str(ROOT / "examples" / "serving" / "page.py"), "--port", "0"]
-    process = subprocess.Popen(
-        [*command, "--out", str(folder)],
-        **{"cwd": folder, "text": True, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE},
-    )
-    lines = [process.stdout.readline(), process.stdout.readline()]
-    found = re.search(r":(\d+)$", lines[1])
-    assert found, (lines, process.stderr.read())
-    yield folder, int(found[1])
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
-    assert process.returncode == 0
+    pipes = {"text": True, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*command, "--out", str(folder)], cwd=folder, **pipes) as process:
+        try:
+            lines = [process.stdout.readline(), process.stdout.readline()]
+            found = re.search(r":(\d+)$", lines[1])
+            assert found, (lines, process.stderr.read())
+            yield folder, int(found[1])
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=30)
+            assert process.returncode == 0
+        finally:
+            process.kill()  # what is left of it is a warning in another file's tests
 
 
 def drop(page, path, kind="image/png"):
