@@ -9,5 +9,6 @@ from .shapes import *  # noqa: F403
 from .products import *  # noqa: F403
 from .selection import *  # noqa: F403
 from .quantiles import *  # noqa: F403
+from .financial import *  # noqa: F403
 from .constants import *  # noqa: F403
 from .multiarray import ndarray

@@ -35,13 +35,31 @@ def ufunc_of(ufunc, method, inputs, out, kwargs):
     if method == "reduce" and name in _REDUCED:
         kwargs.setdefault("axis", 0)
         return _named(_REDUCED[name])(*inputs, **kwargs)
-    if method == "accumulate" and name == "add":
+    if method == "accumulate" and name in ("add", "multiply"):
         kwargs.setdefault("axis", 0)
-        return _named("cumsum")(*inputs, **kwargs)
+        return _named("cumsum" if name == "add" else "cumprod")(*inputs, **kwargs)
+    if method == "at":
+        return _at(ufunc, *inputs)
     if method == "outer" and ufunc.nin == 2 and not kwargs:
         a, b = (array_of(each, name) for each in inputs)
         return ufunc_of(ufunc, "__call__", (a.reshape(a.shape + (1,) * b.ndim), b), None, {})
     return on_host(getattr(ufunc, method), inputs, kwargs)
+
+
+def _at(ufunc, array, indices, *values):
+    # NumPy changes its first operand in place.
+    if not isinstance(array, NDArray):
+        ufunc.at(array, _plain(indices), *map(_plain, values))
+        return
+    host = array.asnumpy()
+    ufunc.at(host, _plain(indices), *map(_plain, values))
+    array[...] = array_of(host, ufunc.__name__)
+
+
+def _plain(value):
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return value.asnumpy() if isinstance(value, NDArray) else value
 
 
 def _taken(value):
@@ -85,6 +103,7 @@ def on_host(function, args, kwargs):
 def _back(value):
     if isinstance(value, (onp.ndarray, onp.generic)) and value.dtype.kind in "fiub":
         return made(value, value.dtype, None, "array")
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return type(value)(map(_back, value))
+    if isinstance(value, (list, tuple)):
+        found = map(_back, value)
+        return type(value)(*found) if hasattr(value, "_fields") else type(value)(found)
     return value

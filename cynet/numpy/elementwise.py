@@ -2,7 +2,7 @@
 
 import numpy as onp
 
-from ..base.errors import ArgumentTypeError, NotFoundError, shown
+from ..base.errors import NotFoundError, shown
 from ..ndarray._arithmetic import UNARY, Slot, set_operators
 from ..operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, operators_of
 from ._call import NP, NUMBERS, array_of, call, finished, is_traced, one_of, ops
@@ -27,11 +27,18 @@ set_operators(
 )
 
 
-def _checked(name, where, dtype, casting, order, subok):
-    if where is not True:
-        raise ArgumentTypeError(f"mx.np.{name}: 'where' is True alone; use where() on the result")
+def _chosen(function, inputs, out, where, dtype):
+    """A function under ``dtype=``, which its inputs are converted to, and ``where=``: elsewhere
+    `out` keeps its elements, and a new result has zeros."""
     if dtype is not None:
-        raise ArgumentTypeError(f"mx.np.{name}: 'dtype' is not taken; use astype() on the result")
+        inputs = [array_of(each, function.__name__).astype(dtype) for each in inputs]
+    if where is True:
+        return function(*inputs, out)
+    from .selection import where as choose
+
+    value, out = function(*inputs), one_of(out)
+    rest = onp.dtype(value.dtype).type(0) if out is None else out
+    return finished(choose(where, value, rest), out)
 
 
 def _binary(name):
@@ -41,7 +48,7 @@ def _binary(name):
         x1, x2, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True
     ):
         if where is not True or dtype is not None:
-            _checked(name, where, dtype, casting, order, subok)
+            return _chosen(function, (x1, x2), out, where, dtype)
         if out is None and hasattr(x1, "_face") and hasattr(x2, "_face"):
             return slot.call(x1, x2)
         if is_traced(x1) or is_traced(x2):
@@ -83,7 +90,7 @@ def _unary(name, operator):
 
     def function(x, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True):
         if where is not True or dtype is not None:
-            _checked(name, where, dtype, casting, order, subok)
+            return _chosen(function, (x,), out, where, dtype)
         if isinstance(x, NUMBERS) and host is not None:
             return host(x)
         x = array_of(x, name)
@@ -110,7 +117,7 @@ _ALIASES = {
     "divide": "true_divide", "remainder": "mod", "abs": "absolute", "pow": "power",
     "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
     "atanh": "arctanh", "rad2deg": "degrees", "deg2rad": "radians",
-    "fabs": "absolute", "arctan2": "arctan2", "atan2": "arctan2",
+    "arctan2": "arctan2", "atan2": "arctan2",
     "bitwise_invert": "bitwise_not", "invert": "bitwise_not",
     "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
 }  # fmt: skip

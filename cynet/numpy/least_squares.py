@@ -7,7 +7,7 @@ import numpy as onp
 
 from ..base.errors import ArgumentTypeError, ShapeError, shown
 from . import reductions, shapes
-from ._call import NUMBERS, array_of, ops
+from ._call import NUMBERS, array_of, finished, ops
 from .products import matmul
 from .selection import where
 
@@ -205,10 +205,7 @@ def multi_dot(arrays, out=None):
     found = arrays[0]
     gone = tuple(axis for axis, is_vector in ((0, first), (1, last)) if is_vector)
     found = shapes.squeeze(found, gone) if gone else found
-    if out is None:
-        return found
-    out[...] = found
-    return out
+    return finished(found, out)
 
 
 def tensorinv(a, ind=2):

@@ -324,8 +324,13 @@ class ndarray(Members, NDArray):
     def __irshift__(self, other):
         return self._in_place("bitwise_right_shift", other)
 
+    def __imatmul__(self, other):
+        return self._held("matmul", self @ other)
+
     def _in_place(self, name, other):
-        value = elementwise.FUNCTIONS[name](self, other)
+        return self._held(name, elementwise.FUNCTIONS[name](self, other))
+
+    def _held(self, name, value):
         refuse_other_kind(value.dtype, self.dtype, f"mx.np {name} in place: the array is of")
         if value.shape != self.shape:
             raise ArgumentError(

@@ -6,6 +6,7 @@ import numpy as onp
 
 from ..base.errors import ArgumentTypeError, ShapeError, shown
 from ._call import NUMBERS, array_of, finished, ops
+from .reductions import any as any_of
 from .reductions import axes_of
 from .reductions import sum as sum_of
 from .shapes import broadcast_to, common_dtype, expand_dims, reshaped, transpose
@@ -135,7 +136,10 @@ def cross(a, b, axis=-1):
 
 def vecdot(x1, x2, axis=-1):
     """The sum of products along an axis."""
-    return sum_of(array_of(x1, "vecdot") * x2, axis)
+    found = array_of(x1, "vecdot") * x2
+    if onp.dtype(found.dtype).kind == "b":
+        return any_of(found, axis)
+    return sum_of(found, axis, found.dtype)
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1):

@@ -45,9 +45,19 @@ def _reduced(operator, a, axis, keepdims, where):
     return run(a, axis=axes, keepdims=bool(keepdims))
 
 
-def _refuse_where(where, name):
-    if where is not True and where is not None:
-        raise ArgumentTypeError(f"mx.np.{name}: 'where' is True alone; use where() first")
+def _among(a, where, other):
+    """The elements where a mask has True; elsewhere `other`."""
+    from .selection import where as choose
+
+    a = array_of(a, "where")
+    return choose(where, a, onp.dtype(a.dtype).type(other))
+
+
+def _counted(a, where, axis):
+    """How many elements of each group a mask has, with the axes kept."""
+    from .shapes import broadcast_to
+
+    return sum(broadcast_to(array_of(where, "where"), a.shape), axis, keepdims=True)
 
 
 def _sum_like(name, unit, combine):
@@ -55,17 +65,17 @@ def _sum_like(name, unit, combine):
     run = getattr(ops, operator)
 
     def function(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
-        _refuse_where(where, name)
         a = array_of(a, name)
+        if where is not True:
+            a = _among(a, where, unit)
         if axis is None and dtype is None and out is None and initial is None and a.ndim:
             return run(a, keepdims=True) if keepdims else run(a)
         if dtype is not None and onp.dtype(dtype) != a.dtype:
             a = a.astype(dtype)
         result = _reduced(operator, a, axis, keepdims, name)
         if result is None:
-            result = a + unit if unit == 0 else a * unit
-            if _kind(a) in "b":
-                result = a.astype("int64")
+            wide = dtype is None and _kind(a) in "biu"
+            result = a.astype("int64") if wide else a * 1
         if dtype is not None and result.dtype != onp.dtype(dtype):
             result = result.astype(dtype)
         if initial is not None:
@@ -85,10 +95,13 @@ prod = _sum_like("prod", 1, lambda a, b: a * b)
 
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
     """The arithmetic mean over axes; integers and bools give float32."""
-    _refuse_where(where, "mean")
     a = array_of(a, "mean")
     if dtype is not None and onp.dtype(dtype) != a.dtype:
         a = a.astype(dtype)
+    if where is not True:
+        total = sum(_among(a, where, 0), axis, keepdims=True) / _counted(a, where, axis)
+        total = total.astype(a.dtype if _kind(a) == "f" else "float32")
+        return finished(total if keepdims else _dropped(total, axis), out)
     result = _reduced(ops._npi_mean, a, axis, keepdims, "mean")
     return finished(a / 1 if result is None else result, out)
 
@@ -97,13 +110,19 @@ def _extreme(name, choose):
     operator = f"_np_{name}"
 
     def function(a, axis=None, out=None, keepdims=False, initial=None, where=True):
-        _refuse_where(where, name)
         a = array_of(a, name)
+        if where is not True:
+            if initial is None:
+                raise ArgumentTypeError(
+                    f"mx.np.{name}: 'where' may leave nothing, so that 'initial' is needed"
+                )
+            a = _among(a, where, initial)
         result = _reduced(operator, a, axis, keepdims, name)
         result = a.copy() if result is None else result
         if initial is not None:
             from .elementwise import FUNCTIONS
 
+            initial = onp.bool_(initial) if _kind(a) == "b" else initial
             result = FUNCTIONS[choose](result, initial)
         return finished(result, out)
 
@@ -120,9 +139,10 @@ def _truth(name):
     operator = f"_np_{name}"
 
     def function(a, axis=None, out=None, keepdims=False, where=True):
-        _refuse_where(where, name)
         a = array_of(a, name)
         truths = a if _kind(a) == "b" else a != 0
+        if where is not True:
+            truths = _among(truths, where, name == "all")
         result = _reduced(operator, truths, axis, keepdims, name)
         return finished(truths if result is None else result, out)
 
@@ -159,7 +179,15 @@ def _arg(name):
 argmax, argmin = _arg("argmax"), _arg("argmin")
 
 
-def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=None):
+def _dropped(a, axis):
+    from .shapes import reshaped
+
+    axes = axes_of(axis, a.ndim, "mean")
+    axes = range(a.ndim) if axes is None else axes
+    return reshaped(a, tuple(n for i, n in enumerate(a.shape) if i not in axes))
+
+
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=None, where=True):
     """The variance over axes, of floats."""
     a = array_of(a, "var")
     if dtype is not None:
@@ -167,6 +195,12 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=N
     elif _kind(a) != "f":
         a = a.astype("float32")
     ddof = ddof if correction is None else correction
+    if where is not True:
+        centred = a - mean(a, axis, keepdims=True, where=where)
+        total = sum(_among(centred * centred, where, 0), axis, keepdims=True)
+        left = (_counted(a, where, axis) - ddof).astype(a.dtype)
+        total = total / _among(left, left > 0, 0)
+        return finished(total if keepdims else _dropped(total, axis), out)
     axes = axes_of(axis, a.ndim, "var")
     count = 1
     for each in range(a.ndim) if axes is None else axes:
@@ -177,11 +211,12 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=N
                     else squares * float("nan"), out)  # fmt: skip
 
 
-def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=None):
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=None, where=True):
     """The standard deviation over axes, of floats."""
     from .elementwise import FUNCTIONS
 
-    return finished(FUNCTIONS["sqrt"](var(a, axis, dtype, None, ddof, keepdims, correction)), out)
+    spread = var(a, axis, dtype, None, ddof, keepdims, correction, where)
+    return finished(FUNCTIONS["sqrt"](spread), out)
 
 
 def cumsum(a, axis=None, dtype=None, out=None):

@@ -366,6 +366,13 @@ def ix_(*args):
     return tuple(found)
 
 
+def fabs(x, out=None):
+    """The absolute values, in floats."""
+    x = array_of(x, "fabs")
+    x = x.astype("float32") if onp.dtype(x.dtype).kind != "f" else x
+    return FUNCTIONS["absolute"](x, out)
+
+
 def msort(a):
     """The elements in order along the first axis."""
     return sort(a, 0)
@@ -398,6 +405,7 @@ __all__ = [
     "diff",
     "divmod",
     "ediff1d",
+    "fabs",
     "flatnonzero",
     "float_power",
     "isclose",

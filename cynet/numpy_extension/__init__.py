@@ -1,9 +1,19 @@
 """mx.npx: what networks need beyond NumPy, on arrays of mx.np; and the switches."""
 
-from ..context import Context, cpu, cpu_pinned, current_context, gpu, num_gpus
+from ..context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
 from ..context import current_context as current_device
 from ..numpy.elementwise import erf, erfinv, gamma, gammaln, relu, sigmoid, softsign
 from . import random
-from .arrays import load, save, waitall
+from ..ndarray.control_flow import cond, foreach, while_loop
+from .arrays import (
+    from_dlpack,
+    from_numpy,
+    load,
+    save,
+    savez,
+    to_dlpack_for_read,
+    to_dlpack_for_write,
+    waitall,
+)
 from .operators import *  # noqa: F403
 from .switches import *  # noqa: F403
