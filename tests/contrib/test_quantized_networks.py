@@ -444,3 +444,23 @@ def test_limits_that_are_none(low, high):
     check_limits({"fc": (0.0, 0.0), "out": (-1.0, 2.0)})
     with pytest.raises(ArgumentError, match=f"the values of out go from {low} to {high}"):
         check_limits({"fc": (0.0, 0.0), "out": (low, high)})
+
+
+@pytest.mark.parametrize("tensor_wise", [False, True])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("where", ["weight", "gamma", "running_var"])
+def test_weights_without_numbers_do_not_become_numbers(where, bad, tensor_wise):
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(3, 1, in_channels=2, use_bias=False, prefix="first_"))
+    net.add(nn.BatchNorm(in_channels=3))
+    net.initialize()
+    net(mx.nd.ones((1, 2, 2, 2)))
+    (parameter,) = net.collect_params(f".*{where}").values()
+    values = parameter.data().asnumpy()
+    values[(1, *(0,) * (values.ndim - 1))] = bad if where != "running_var" else -1.0
+    parameter.set_data(mx.nd.array(values))
+    granularity = "tensor-wise" if tensor_wise else "channel-wise"
+    with pytest.raises(ArgumentError, match="the weight of layer 'first_fwd', of .*NaN or inf"):
+        tools.quantize_net_v2(
+            net, calib_mode="none", data_shapes=[(1, 2, 2, 2)], quantize_granularity=granularity
+        )

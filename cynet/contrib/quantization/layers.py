@@ -3,6 +3,7 @@ it, a term that is added, bounds."""
 
 import numpy as np
 
+from ...base.errors import ArgumentError
 from ...operator.nn.batch_norm import BatchNormProperty
 from ...operator.nn.spatial_window import is_last
 from ...operator.quantization.int8_form import int8_of
@@ -61,9 +62,17 @@ class Layer:
             found = (params[entry[0].name].asnumpy() for entry in self.norm.inputs[1:5])
             gamma, beta, mean, var = (each.astype(np.float64) for each in found)
             prop = self.norm.prop
-            gain = (1.0 if prop.fix_gamma else gamma) / np.sqrt(var + prop.eps)
-            weight = weight * gain.reshape(-1, *(1,) * (weight.ndim - 1))
-            bias = (bias - mean) * gain + beta
+            with np.errstate(all="ignore"):  # what is no number is refused below
+                gain = (1.0 if prop.fix_gamma else gamma) / np.sqrt(var + prop.eps)
+                weight = weight * gain.reshape(-1, *(1,) * (weight.ndim - 1))
+                bias = (bias - mean) * gain + beta
+        if not np.isfinite(weight).all():
+            given = names[1:2] + [entry[0].name for entry in (self.norm or self.node).inputs[1:5]]
+            raise ArgumentError(
+                f"quantization: the weight of layer '{self.node.name}', of the parameters "
+                f"{', '.join(dict.fromkeys(given))}, has values that are NaN or infinite, of which "
+                "integers of 8 bits have none"
+            )
         most = np.abs(weight).reshape(len(weight), -1).max(1)
         if tensor_wise:
             most[:] = most.max()
