@@ -81,7 +81,6 @@ _npi_powerd np.random.power a? a,size float32
 _npi_random_randint np.random.randint - low,high,size,dtype int64
 _npi_rayleigh np.random.rayleigh scale? scale,size float32
 _npi_reshape np.reshape a newshape
-_npi_rnn_param_concat np.concatenate * dim=axis
 _npi_rot90 np.rot90 m k,axes
 _npi_share_memory np.shares_memory a,b - bool
 _npi_solve np.linalg.solve a,b - float

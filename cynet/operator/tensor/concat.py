@@ -305,7 +305,7 @@ class SplitV2Property(MoveProperty):
         return StridedCopyOperator(in_types[0], self.graph.pieces(self, in_shapes))
 
 
-register_operator("Concat", ConcatProperty, aliases=("concat",))
+register_operator("Concat", ConcatProperty, aliases=("concat", "_rnn_param_concat"))
 register_operator("stack", StackProperty)
 register_operator("SliceChannel", SliceChannelProperty, aliases=("split",))
 register_operator("_split_v2", SplitV2Property)
