@@ -156,3 +156,12 @@ def test_sparse_grad_refuses(hybrid, ids):
     assert weight.grad.indices.asnumpy().tolist() == [1, 2]
     with pytest.raises(CynetError, match=f"names none of {N} places"):
         nd.contrib.SparseEmbedding(nd.array(ids), weight, input_dim=N, output_dim=2).asnumpy()
+
+
+def test_lengths_that_vary_are_told_of_no_more_than_a_hundred_times():
+    def call():
+        for n in range(1, 131):
+            out = nd.take(nd.ones((n,)), nd.array([500.0]))
+        return out
+
+    assert len(told(call)[0]) == len(outside._told) == 100
