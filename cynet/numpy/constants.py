@@ -11,6 +11,7 @@ newaxis = None
 float16, float32, float64 = onp.float16, onp.float32, onp.float64
 uint8, int8, int32, int64 = onp.uint8, onp.int8, onp.int32, onp.int64
 bool_ = onp.bool_
+_bool = bool
 bool = onp.bool_
 dtype, finfo, iinfo = onp.dtype, onp.finfo, onp.iinfo
 set_printoptions = onp.set_printoptions
@@ -34,12 +35,19 @@ def size(a, axis=None):
 
 
 def result_type(*arrays_and_dtypes):
-    """The dtype of arithmetic on arrays and dtypes."""
+    """The dtype of arithmetic on arrays, dtypes and Python numbers, which are weak."""
     found = None
+    numbers = [type(each) for each in arrays_and_dtypes if type(each) in (_bool, int, float)]
     for each in arrays_and_dtypes:
+        if type(each) in (_bool, int, float):
+            continue
         name = onp.dtype(getattr(each, "dtype", each)).name
         found = name if found is None else promoted(found, name)
-    return onp.dtype(found)
+    if float in numbers and (found is None or onp.dtype(found).kind != "f"):
+        found = "float32"
+    elif int in numbers and found in (None, "bool"):
+        found = "int64"
+    return onp.dtype("bool" if found is None and numbers else found)
 
 
 def can_cast(from_, to, casting="safe"):

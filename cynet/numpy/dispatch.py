@@ -5,7 +5,7 @@ import numpy as onp
 from ..base.errors import ArgumentTypeError
 from ..ndarray._tape import follows
 from ..ndarray.ndarray import NDArray
-from ._call import array_of, made
+from ._call import array_of, finished, made, one_of
 
 _UFUNC_NAMES = {"divide": "true_divide", "remainder": "mod", "invert": "bitwise_not"}
 _REDUCED = {
@@ -57,8 +57,8 @@ def _at(ufunc, array, indices, *values):
 
 
 def _plain(value):
-    if isinstance(value, tuple):
-        return tuple(map(_plain, value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_plain, value))
     return value.asnumpy() if isinstance(value, NDArray) else value
 
 
@@ -76,6 +76,16 @@ def function_of(function, args, kwargs):
     return on_host(function, args, kwargs)
 
 
+# Functions of NumPy that write their first operand.
+_WRITING = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
+
+
+def _written_on_host(function, array, args, kwargs):
+    host = array.asnumpy()
+    function(host, *map(_plain, args), **{name: _plain(each) for name, each in kwargs.items()})
+    array[...] = array_of(host, function.__name__)
+
+
 def on_host(function, args, kwargs):
     """A function of NumPy on the values, and its results as arrays of mx.np.
 
@@ -84,6 +94,13 @@ def on_host(function, args, kwargs):
     ArgumentTypeError
         The thread records and an array belongs to the graph: no gradient would flow.
     """
+
+    if function.__name__ in _WRITING and args and isinstance(args[0], NDArray):
+        return _written_on_host(function, args[0], args[1:], kwargs)
+    out = kwargs.get("out")
+    if isinstance(one_of(out), NDArray):
+        rest = {name: each for name, each in kwargs.items() if name != "out"}
+        return finished(on_host(function, args, rest), out)
 
     def given(value):
         if isinstance(value, NDArray):
