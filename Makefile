@@ -23,7 +23,7 @@ endif
 # Tests of ranks, servers and loaders wait for their processes: another one uses that time.
 AT_ONCE = $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 
-.PHONY: help train test check test-gpu stress fuzz packages mutants build docs site lint bench bench-peers check-cuda asan tsan wheels smoke clean
+.PHONY: help train test check test-gpu stress fuzz packages array-api mutants build docs site lint bench bench-peers check-cuda asan tsan wheels smoke clean
 
 help:  ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ fuzz: $(VENV)/.dev  ## random calls of every operator, wrong ones of all else, d
 
 packages: $(VENV)/.dev  ## packages written for MXNet, downloaded and run unmodified: writes docs/packages.md (NAMES=: some of them)
 	$(PY) -m tests.packages.run $(NAMES)
+
+array-api: $(VENV)/.dev  ## the array API's own suite on mx.np (ARRAY_API_TESTS=a clone of data-apis/array-api-tests, ARGS=--max-examples=100)
+	$(PY) tests/numpy/run_array_api.py $(ARGS)
 
 mutants: $(VENV)/.dev  ## plant small faults, tell those that no test notices (FILES=, SINCE=revision, SEED=, ARGS=--help)
 	$(PY) -m tests.mutants.run $(FILES) $(if $(SINCE),--since $(SINCE)) $(if $(SEED),--seed $(SEED)) $(ARGS)

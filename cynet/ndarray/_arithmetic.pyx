@@ -8,6 +8,7 @@ from .._core.face cimport Face
 from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, same_shape
 from ..operator._base cimport OpEntry
+from .._typedefs cimport kBool
 from ._dispatch cimport run_small
 from ._resolve cimport Call, fits, resolve, sparse_call
 from ._resolve cimport with_scalar as another_scalar
@@ -76,6 +77,12 @@ def set_operators(Face face not None, dict slots, dict unary):
 
 
 # --- operators ------------------------------------------------------------------------------------
+cdef inline bint _is_truth(NDArrayBase array, object other):
+    # Python's True beside bools is a bool, where NumPy's rules hold.
+    return (array.blob.dtype == kBool and array.face.has_scalars()
+            and isinstance(other, (bool, np.bool_)))
+
+
 cdef class Slot:
     """One function of two operands under a face.
 
@@ -168,6 +175,8 @@ cdef class Slot:
         if isinstance(other, NDArrayBase):
             return self.with_array(array, other, out)
         if isinstance(other, _NUMBERS):
+            if _is_truth(array, other):
+                return self.with_array(array, self.beside(array, np.asarray(other)), out)
             return self.with_scalar(array, other, out)
         if isinstance(other, np.ndarray):
             return self.forward(array, self.beside(array, other), out)
@@ -175,6 +184,8 @@ cdef class Slot:
 
     cdef object backward(self, NDArrayBase array, object other):
         if isinstance(other, _NUMBERS):
+            if _is_truth(array, other):
+                return self.with_array(self.beside(array, np.asarray(other)), array, None)
             return self.with_reflected(array, other)
         if isinstance(other, np.ndarray):
             other = self.beside(array, other)

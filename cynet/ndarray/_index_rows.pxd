@@ -8,6 +8,9 @@ from .._ndarray cimport NDArrayBase
 # True for ints, slices, None and ...; ArgumentTypeError where `item` is no index.
 cdef bint is_basic(object item)
 
+# True for ``:``, whose bounds may be arrays, which None does not compare with.
+cdef bint is_whole(object item)
+
 # Row numbers along the first axis by one array of ints within bounds; None: by `rows_by_number`. As
 # it, in half the time.
 cdef cnp.ndarray rows_of_one(NDArrayBase array, object item)

@@ -24,6 +24,11 @@ ctypedef fused whole_number:
     int64_t
 
 
+cdef bint is_whole(object item):
+    return (PySlice_Check(item) and item.start is None and item.stop is None
+            and item.step is None)
+
+
 cdef bint is_basic(object item):
     if PySlice_Check(item) or item is None or item is Ellipsis or type(item) is int:
         return True
@@ -192,7 +197,7 @@ cdef tuple rows_by_number(NDArrayBase array, tuple items):
             lead = axis
         elif item is not None:
             axis += 1
-            if not (PySlice_Check(item) and item == slice(None)):
+            if not is_whole(item):
                 lead = axis
         else:
             lead = axis
@@ -204,8 +209,7 @@ cdef tuple rows_by_number(NDArrayBase array, tuple items):
         numbers = _numbers(arrays[:lead], shape)
         if numbers is not None:
             return numbers, shape[lead:]
-    while (arrays and PySlice_Check(arrays[len(arrays) - 1])
-            and arrays[len(arrays) - 1] == slice(None)):
+    while arrays and is_whole(arrays[len(arrays) - 1]):
         arrays.pop()
     numbers = np.arange(prod(sizes), dtype=np.int64).reshape(sizes)
     return np.ascontiguousarray(numbers[tuple(arrays)]), shape[lead:]

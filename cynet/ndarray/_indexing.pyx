@@ -5,7 +5,7 @@ from cpython.slice cimport PySlice_Check
 from libc.stdint cimport int64_t, uint64_t
 
 from ._arithmetic cimport NDArrayArithmetic
-from ._index_rows cimport is_basic, rows_by_number, rows_of_many, rows_of_one
+from ._index_rows cimport is_basic, is_whole, rows_by_number, rows_of_many, rows_of_one
 from ._resolve cimport resolve
 from ._tape cimport flagged, record_view, records, refuse_part, refuse_write
 from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole
@@ -253,6 +253,24 @@ cdef object _with_masks(NDArrayBase array, object key):
     return key
 
 
+cdef object _without_truths(object key):
+    # A key in which bools and masks without axes are new axes, as NumPy has it; None where one of
+    # them is False, so that nothing is picked.
+    cdef tuple items = key if type(key) is tuple else (key,)
+    cdef list kept = []
+    cdef int truths = 0
+    for item in items:
+        if isinstance(item, (bool, np.bool_)) or (_is_mask(item) and item.ndim == 0):
+            if not item:
+                return None
+            truths += 1
+            if truths > 1:
+                continue
+            item = None
+        kept.append(item)
+    return tuple(kept) if truths else key
+
+
 # --- basic keys -----------------------------------------------------------------------------------
 cdef int64_t _place(object index, int64_t size, int axis) except -1:
     cdef int64_t i, given
@@ -417,7 +435,7 @@ cdef object recorded_item(NDArrayBase array, object key):
     cdef Region region
     cdef tuple items
     cdef NDArrayBase picked
-    if PySlice_Check(key) and key == slice(None) or type(key) is tuple and not key:
+    if is_whole(key) or type(key) is tuple and not key:
         return array
     key = _with_masks(array, key)
     if array.blob.size == 0:
@@ -474,7 +492,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
                 return new_view(self, self.blob.shape + 1, self.blob.ndim - 1, stride)
             one = 1
             return new_view(self, &one, 1, stride)
-        if PySlice_Check(key) and key == slice(None) or type(key) is tuple and not key:
+        if is_whole(key) or type(key) is tuple and not key:
             return self
         if _is_plain(key):
             region = _basic_region(self, _expand(self, key))
@@ -518,7 +536,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         cdef Region region
         if flagged:
             refuse_write(self)
-        if PySlice_Check(key) and key == slice(None):
+        if is_whole(key):
             region = whole(self)
             _assign(self, &region, value)
             return
@@ -527,6 +545,10 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             _assign(self, &region, value)
             return
         key = _with_masks(self, key)
+        if self.face.has_scalars():
+            key = _without_truths(key)
+            if key is None:
+                return
         if isinstance(key, (list, np.ndarray, NDArrayBase)) and self.blob.ndim > 0:
             rows = rows_of_one(self, key)
             if rows is not None:

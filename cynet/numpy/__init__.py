@@ -12,3 +12,4 @@ from .quantiles import *  # noqa: F403
 from .financial import *  # noqa: F403
 from .constants import *  # noqa: F403
 from .multiarray import ndarray
+from . import array_api

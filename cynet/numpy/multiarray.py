@@ -288,6 +288,23 @@ class ndarray(Members, NDArray):
 
         return function_of(func, args, kwargs)
 
+    def __array_namespace__(self, *, api_version=None):
+        """The namespace of the array API standard for such arrays, ``mx.np.array_api``.
+
+        Raises
+        ------
+        ArgumentError
+            It has another version of the standard.
+        """
+        from . import array_api
+
+        if api_version not in (None, *array_api.VERSIONS):
+            raise ArgumentError(
+                f"mx.np: api_version is one of {', '.join(array_api.VERSIONS)}, "
+                f"got {shown(api_version)}"
+            )
+        return array_api
+
     def __iadd__(self, other):
         return self._in_place("add", other)
 
@@ -415,19 +432,35 @@ class ndarray(Members, NDArray):
         return None if found is None else found.as_np_ndarray()
 
     def __getitem__(self, key):
-        if isinstance(key, (bool, onp.bool_)) or (
-            type(key) is tuple and any(isinstance(each, (bool, onp.bool_)) for each in key)
-        ):
+        if any(map(_is_truth, key)) if type(key) is tuple else _is_truth(key):
             return _with_truths(self, key)
         return NDArray.__getitem__(self, key)
 
 
+def _is_truth(item):
+    """Whether an item of a key is a bool, or a mask without axes."""
+    kind = type(item)
+    if kind is ndarray or kind is onp.ndarray:
+        return item.ndim == 0 and item.dtype == bool
+    return kind is bool or kind is onp.bool_
+
+
 def _with_truths(array, key):
-    """``x[True]`` and ``x[..., False]``: a new axis of length 1 or 0."""
+    """``x[True]`` and ``x[..., False]``: a new axis of length 1 or 0, one for all of them."""
     keys = key if type(key) is tuple else (key,)
-    kept = all(keys[i] for i, k in enumerate(keys) if isinstance(k, (bool, onp.bool_)))
-    out = array[tuple(None if isinstance(k, (bool, onp.bool_)) else k for k in keys)]
-    return out if kept else out[:0]
+    places = [i for i, item in enumerate(keys) if _is_truth(item)]
+    out = array[tuple(None if i == places[0] else item for i, item in enumerate(keys)
+                      if i not in places[1:])]  # fmt: skip
+    return out if all(bool(keys[i]) for i in places) else _none_of(out, keys, places[0])
+
+
+def _none_of(out, keys, place):
+    """Nothing of the axis that stands for a truth."""
+    axis = sum(1 for item in keys[:place] if isinstance(item, slice) or item is None)
+    if any(item is Ellipsis for item in keys[:place]):
+        behind = sum(1 for item in keys[place + 1 :] if isinstance(item, slice) or item is None)
+        axis = out.ndim - 1 - behind
+    return out[(slice(None),) * axis + (slice(0, 0),)]
 
 
 def text_of(array):

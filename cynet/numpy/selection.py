@@ -70,10 +70,25 @@ def round(a, decimals=0, out=None):
     odd = (low - 2 * FUNCTIONS["floor"](low / 2)) > 0
     up = FUNCTIONS["logical_or"](rest > 0.5, FUNCTIONS["logical_and"](rest == 0.5, odd))
     nearest = low + up.astype(low.dtype)
-    return finished(nearest / scale if decimals else nearest, out)
+    nearest = nearest / scale if decimals else nearest
+    return finished(FUNCTIONS["copysign"](nearest, a), out)
 
 
 around = round_ = round
+
+
+def sign(x, out=None, where=True):
+    """-1, 0 or 1 of each element; NaN of NaN."""
+    if isinstance(x, NUMBERS):
+        return onp.sign(x)
+    x = array_of(x, "sign")
+    return finished(_with_nans(FUNCTIONS["sign"](x, where=where), x), out)
+
+
+def _with_nans(result, x):
+    if onp.dtype(x.dtype).kind != "f":
+        return result
+    return where(FUNCTIONS["isnan"](x), x, result)
 
 
 def rint(x, out=None):
@@ -424,6 +439,7 @@ __all__ = [
     "round",
     "round_",
     "shares_memory",
+    "sign",
     "sort",
     "take_along_axis",
     "tril",

@@ -409,6 +409,9 @@ def take(a, indices, axis=None, mode="raise", out=None):
             raise BoundsError(
                 f"mx.np.take: an index is out of bounds for axis {axis} of length {n}"
             )
+        if not n and not host.size:
+            sizes = a.shape[:axis] + host.shape + a.shape[axis + 1 :]
+            return finished(_nothing(a, sizes), out)
         if mode == "clip":
             host = onp.clip(host, 0, n - 1)
         if n:

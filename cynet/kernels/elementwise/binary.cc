@@ -15,6 +15,7 @@ static const Row<BinaryLoop> rows[] = {
     REAL(leaky),      REAL(elu),           REAL(selu),      REAL(gelu),
     REAL(polygamma), ALL(bitwise_and),   ALL(bitwise_or), ALL(bitwise_xor),  ALL(left_shift),
     ALL(right_shift), ALL(gcd),          ALL(lcm),       ALL(floor_divide), ALL(fmod),
+    ALL(remainder),
     ALL(fmax),       ALL(fmin),          REAL(arctan2),  REAL(copysign),    REAL(nextafter),
     REAL(ldexp),     REAL(logaddexp),
 };

@@ -255,6 +255,25 @@ struct mod {
   static CYNET_XINLINE float suited(float a, float b) { return math::mod_suited(a, b); }
 };
 
+// NumPy's: of floats by 0 it is NaN, and a 0 has the sign of the divisor.
+struct remainder {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    if constexpr (std::is_integral<T>::value) {
+      return whole_remainder(a, b);
+    } else {
+      const T r = std::fmod(a, b);
+      if (r == T(0)) return std::copysign(T(0), b);
+      return (r < T(0)) != (b < T(0)) && r == r ? r + b : r;
+    }
+  }
+  static CYNET_XINLINE bool suits(float a, float b) { return math::mod_suits(a, b); }
+  static CYNET_XINLINE float suited(float a, float b) {
+    const float r = math::mod_suited(a, b);
+    return r == 0.0f ? std::copysign(0.0f, b) : r;
+  }
+};
+
 CYNET_BINARY(left_squared, a* a)
 
 struct power : repeats_operand {

@@ -20,6 +20,8 @@ _WORDS = {
     "lesser_equal": "less_equal",
     "abs": "absolute",
 }
+# mx.nd's remainder by 0 is 0
+_FUNCTORS = {"mod": "remainder"}
 _FLAT = Gradient("grad_one", "grad_one", False, False)
 
 
@@ -48,7 +50,8 @@ _MORE = (
 
 # (name, functor, gradient, kind of result, rule or function, row of mx.nd) of each
 BINARIES = tuple(
-    (_WORDS.get(row.function, row.function), row.functor, row.gradient, row.result, None, row)
+    (_WORDS.get(row.function, row.function), _FUNCTORS.get(row.functor, row.functor), row.gradient,
+     row.result, None, row)
     for row in BINARY
     if row.broadcast is not None
 ) + tuple((*row, None) for row in _MORE)  # fmt: skip

@@ -24,7 +24,7 @@ from .promotion import (
 _OF_BOOLS = {"plus": "logical_or", "mul": "logical_and", "bitwise_not": "logical_not"}
 _NOT_OF_BOOLS = ("minus", "negative", "gcd", "lcm")
 # Functions of two bools that are those of int8.
-_OF_INT8 = ("mod", "power", "floor_divide", "fmod", "left_shift", "right_shift")
+_OF_INT8 = ("remainder", "power", "floor_divide", "fmod", "left_shift", "right_shift")
 
 
 class NumpyHooks(GraphHooks):

@@ -1,0 +1,161 @@
+"""Dtypes of the array API: their names, kinds, limits and promotion."""
+
+from collections import namedtuple
+
+import numpy as onp
+
+from ...base.errors import ArgumentTypeError, shown
+from ...context import read_context
+from .. import constants
+from .._call import array_of
+
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # of the standard
+__array_api_version__ = VERSIONS[-1]
+NAMES = (
+    "bool", "int8", "int32", "int64", "uint8", "float16", "float32", "float64",
+)  # fmt: skip
+globals().update({name: onp.dtype(name) for name in NAMES})
+
+_KINDS = {
+    "bool": ("bool",),
+    "signed integer": ("int8", "int32", "int64"),
+    "unsigned integer": ("uint8",),
+    "real floating": ("float16", "float32", "float64"),
+    "complex floating": (),
+}
+_KINDS["integral"] = _KINDS["signed integer"] + _KINDS["unsigned integer"]
+_KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"]
+_DEFAULTS = {"b": "bool", "i": "int64", "u": "int64", "f": "float32"}
+
+
+FloatLimits = namedtuple("FloatLimits", "bits eps max min smallest_normal dtype")
+IntLimits = namedtuple("IntLimits", "bits max min dtype")
+
+
+def default_dtype(kind):
+    """The dtype of Python numbers of a kind (a letter of NumPy's): int64 and float32."""
+    return onp.dtype(_DEFAULTS[kind])
+
+
+def dtype_of(value):
+    """The dtype of an array, or the dtype itself."""
+    return onp.dtype(getattr(value, "dtype", value))
+
+
+def astype(x, dtype, /, *, copy=True, device=None):
+    """The elements as another dtype: in a new array unless `copy` is False and it has that one."""
+    x = array_of(x, "array_api.astype").astype(dtype, copy=copy)
+    return x if device is None else x.to_device(read_context(device))
+
+
+def can_cast(from_, to, /):
+    """Whether a dtype, or an array's, becomes another one by promotion."""
+    from_, to = dtype_of(from_), dtype_of(to)
+    return onp.can_cast(from_, to) if from_.kind == to.kind or from_.kind != "b" else True
+
+
+def finfo(type, /):
+    """The limits of a dtype of floats, as Python's numbers."""
+    dtype = dtype_of(type)
+    own = onp.finfo(dtype)
+    limits = (float(each) for each in (own.eps, own.max, own.min, own.smallest_normal))
+    return FloatLimits(own.bits, *limits, dtype)
+
+
+def iinfo(type, /):
+    """The limits of a dtype of integers, as Python's numbers."""
+    dtype = dtype_of(type)
+    own = onp.iinfo(dtype)
+    return IntLimits(own.bits, own.max, own.min, dtype)
+
+
+def isdtype(dtype, kind):
+    """Whether a dtype is of a kind, a name such as "integral", another dtype, or one of several.
+
+    Raises
+    ------
+    ArgumentTypeError
+        No kind has that name.
+    """
+    if isinstance(kind, tuple):
+        return any(isdtype(dtype, each) for each in kind)
+    if isinstance(kind, str):
+        if kind not in _KINDS:
+            raise ArgumentTypeError(
+                f"array_api.isdtype: kind is one of {', '.join(_KINDS)}, got {shown(kind)}"
+            )
+        return onp.dtype(dtype).name in _KINDS[kind]
+    return onp.dtype(dtype) == onp.dtype(kind)
+
+
+def result_type(*arrays_and_dtypes):
+    """The dtype of arithmetic on arrays, dtypes and Python numbers, of which numbers are weak.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Nothing is given.
+    """
+    if not arrays_and_dtypes:
+        raise ArgumentTypeError("array_api.result_type takes one array or dtype at least")
+    numbers = [e for e in arrays_and_dtypes if isinstance(e, (int, float))]
+    strong = [e for e in arrays_and_dtypes if not isinstance(e, (int, float))]
+    kinds = "".join(default_kind(e) for e in numbers)
+    if not strong:
+        return default_dtype("f" if "f" in kinds else "i" if "i" in kinds else "b")
+    found = constants.result_type(*strong)
+    if "f" in kinds and found.kind in "biu":
+        return default_dtype("f")
+    return default_dtype("i") if "i" in kinds and found.kind == "b" else found
+
+
+def default_kind(number):
+    """The letter of the kind of a Python number."""
+    return "b" if number is True or number is False else "i" if isinstance(number, int) else "f"
+
+
+class Information:
+    """What `__array_namespace_info__` gives: the devices, dtypes and defaults of the namespace."""
+
+    __slots__ = ()
+
+    def capabilities(self):
+        """What is optional in the standard, by name."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 32}
+
+    def default_device(self):
+        """The device of new arrays."""
+        from ...context import current_context
+
+        return current_context()
+
+    def default_dtypes(self, *, device=None):
+        """The dtypes of new arrays, by kind."""
+        return {
+            "real floating": default_dtype("f"),
+            "integral": default_dtype("i"),
+            "indexing": default_dtype("i"),
+        }
+
+    def devices(self):
+        """The CPU, and the GPUs there are."""
+        from ...context import cpu, gpu, num_gpus
+
+        return [cpu(0), *(gpu(i) for i in range(num_gpus()))]
+
+    def dtypes(self, *, device=None, kind=None):
+        """The standard's dtypes by name, of a kind or of all."""
+        return {
+            n: onp.dtype(n) for n in NAMES if n != "float16" and (kind is None or isdtype(n, kind))
+        }
+
+
+def __array_namespace_info__():
+    """What the namespace has: devices, dtypes, defaults."""
+    return Information()
+
+
+__all__ = [
+    *NAMES, "__array_namespace_info__", "astype", "can_cast", "finfo", "iinfo", "isdtype",
+    "result_type",
+]  # fmt: skip
