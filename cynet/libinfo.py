@@ -42,6 +42,7 @@ for _each in ("", "ndarray."):
     _LATER |= {f"{_each}np": "numpy", f"{_each}npx": "numpy_extension"}
 _LATER |= {"symbol.np": "symbol.numpy", "symbol.npx": "symbol.numpy.extension"}
 _LATER |= {"numpy": "numpy", "numpy_extension": "numpy_extension"}
+_LATER["numpy.array_api"] = "numpy.array_api"
 _LATER["Predictor"] = "serving:Predictor"
 for _each in (
     *("is_np_array", "is_np_shape", "np_array", "np_shape", "set_np_shape"),

@@ -12,4 +12,3 @@ from .quantiles import *  # noqa: F403
 from .financial import *  # noqa: F403
 from .constants import *  # noqa: F403
 from .multiarray import ndarray
-from . import array_api

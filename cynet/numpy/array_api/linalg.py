@@ -8,23 +8,13 @@ from ...base.errors import ArgumentTypeError, ShapeError
 from .. import linalg, products, shapes
 from .._call import array_of
 from ..dispatch import on_host
+from ..least_squares import floats, matrices
 from . import reductions
 
 EigenResult = namedtuple("EigenResult", "eigenvalues eigenvectors")
 QRResult = namedtuple("QRResult", "Q R")
 SVDResult = namedtuple("SVDResult", "U S Vh")
 SlogdetResult = namedtuple("SlogdetResult", "sign logabsdet")
-
-
-def _through(function, x, *args, **kwargs):
-    """A function of NumPy on the values, in the dtype of `x`; no gradient flows."""
-
-    def plain(*values, **options):
-        found = function(*values, **options)
-        return tuple(found) if isinstance(found, tuple) else found
-
-    plain.__name__ = function.__name__
-    return on_host(plain, (x, *args), kwargs)
 
 
 def matmul(x1, x2, /):
@@ -108,12 +98,12 @@ def trace(x, /, *, offset=0, dtype=None):
 
 def eigh(x, /):
     """The eigenvalues and eigenvectors of symmetric matrices."""
-    return EigenResult(*_through(onp.linalg.eigh, x))
+    return EigenResult(*linalg.eigh(x))
 
 
 def eigvalsh(x, /):
     """The eigenvalues of symmetric matrices."""
-    return _through(onp.linalg.eigvalsh, x)
+    return linalg.eigvalsh(x)
 
 
 def inv(x, /):
@@ -123,22 +113,22 @@ def inv(x, /):
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     """The norms of matrices."""
-    return _through(onp.linalg.matrix_norm, x, keepdims=keepdims, ord=ord)
+    return linalg.matrix_norm(x, keepdims, ord)
 
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     """The norms of vectors, of all elements where no axis is given."""
-    return _through(onp.linalg.vector_norm, x, axis=axis, keepdims=keepdims, ord=ord)
+    return linalg.vector_norm(x, axis, keepdims, ord)
 
 
 def matrix_power(x, n, /):
     """The matrices multiplied with themselves, n times."""
-    return _through(onp.linalg.matrix_power, x, n)
+    return linalg.matrix_power(x, n)
 
 
 def matrix_rank(x, /, *, rtol=None):
     """The ranks: how many singular values are not small."""
-    return _through(onp.linalg.matrix_rank, x, rtol=rtol)
+    return linalg.matrix_rank(x, rcond=rtol)
 
 
 def outer(x1, x2, /):
@@ -156,7 +146,9 @@ def outer(x1, x2, /):
 
 def pinv(x, /, *, rtol=None):
     """The pseudoinverses."""
-    return _through(onp.linalg.pinv, x, rtol=rtol)
+    x = matrices(x, "array_api.linalg.pinv")
+    rtol = onp.finfo(x.dtype).eps.item() * max(x.shape[-2:]) if rtol is None else rtol
+    return linalg.pinv(x, rtol)
 
 
 def qr(x, /, *, mode="reduced"):
@@ -169,23 +161,36 @@ def qr(x, /, *, mode="reduced"):
     """
     if mode not in ("reduced", "complete"):
         raise ArgumentTypeError(f"array_api.linalg.qr: mode is reduced or complete, got {mode!r}")
-    return QRResult(*_through(onp.linalg.qr, x, mode=mode))
+    return QRResult(*linalg.qr(x, mode))
 
 
 def solve(x1, x2, /):
     """The solutions x of ``x1 x = x2``."""
-    x1, x2 = shapes.common_dtype([x1, x2], "solve")
-    return _through(onp.linalg.solve, x1, x2)
+    x1, x2 = matrices(x1, "array_api.linalg.solve"), floats(x2, "array_api.linalg.solve")
+    columns = shapes.expand_dims(x2, 1) if x2.ndim == 1 else x2
+    outer_axes = onp.broadcast_shapes(x1.shape[:-2], columns.shape[:-2])
+    out = linalg.solve(
+        shapes.broadcast_to(x1, outer_axes + x1.shape[-2:]),
+        shapes.broadcast_to(columns, outer_axes + columns.shape[-2:]),
+    )
+    return shapes.squeeze(out, -1) if x2.ndim == 1 else out
 
 
 def svd(x, /, *, full_matrices=True):
     """Singular value decompositions: U, the values, V."""
-    return SVDResult(*_through(onp.linalg.svd, x, full_matrices))
+    x = matrices(x, "array_api.linalg.svd")
+    if full_matrices and x.shape[-1] != x.shape[-2]:
+        return SVDResult(*on_host(_full_svd, (x,), {}))
+    return SVDResult(*linalg.svd(x))
+
+
+def _full_svd(x):
+    return tuple(onp.linalg.svd(x))
 
 
 def svdvals(x, /):
     """The singular values, descending."""
-    return _through(onp.linalg.svdvals, x)
+    return linalg.svdvals(x)
 
 
 __all__ = [
