@@ -87,6 +87,8 @@ _BOOLS_STAY = ("absolute", "square", "floor", "ceil", "trunc", "fix")
 
 def _unary(name, operator):
     host, run, stays = getattr(onp, name, None), getattr(ops, operator), name in _BOOLS_STAY
+    if name == "sign":
+        run = _with_nans(run)
 
     def function(x, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True):
         if where is not True or dtype is not None:
@@ -101,6 +103,20 @@ def _unary(name, operator):
         return run(x, out=out)
 
     return _named(function, name, host)
+
+
+def _with_nans(run):
+    """A function that gives NaN of NaN, which that of mx.nd gives a number of."""
+
+    def function(x, out=None):
+        from .selection import where
+
+        result = run(x)
+        if onp.dtype(x.dtype).kind == "f":
+            result = where(FUNCTIONS["isnan"](x), x, result)
+        return finished(result, out)
+
+    return function
 
 
 def _named(function, name, host):

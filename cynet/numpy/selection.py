@@ -77,20 +77,6 @@ def round(a, decimals=0, out=None):
 around = round_ = round
 
 
-def sign(x, out=None, where=True):
-    """-1, 0 or 1 of each element; NaN of NaN."""
-    if isinstance(x, NUMBERS):
-        return onp.sign(x)
-    x = array_of(x, "sign")
-    return finished(_with_nans(FUNCTIONS["sign"](x, where=where), x), out)
-
-
-def _with_nans(result, x):
-    if onp.dtype(x.dtype).kind != "f":
-        return result
-    return where(FUNCTIONS["isnan"](x), x, result)
-
-
 def rint(x, out=None):
     """The nearest whole numbers, a tie to the even one."""
     x = array_of(x, "rint")
@@ -439,7 +425,6 @@ __all__ = [
     "round",
     "round_",
     "shares_memory",
-    "sign",
     "sort",
     "take_along_axis",
     "tril",

@@ -125,6 +125,9 @@ def test_remainders_are_those_of_numpy(dtype, rng):
 def test_signs_and_rounding_of_special_values():
     x = mx.np.array([onp.nan, -0.4, -0.0, 2.5, -onp.inf])
     onp.testing.assert_array_equal(mx.np.sign(x).asnumpy(), onp.sign(x.asnumpy()))
+    out, chosen = mx.np.full((5,), 7.0), mx.np.array([False, True, True, True, True])
+    assert mx.np.sign(x, out=out, where=chosen) is out
+    assert out.tolist() == [7.0, -1.0, 0.0, 1.0, -1.0]
     rounded = mx.np.round(x).asnumpy()
     onp.testing.assert_array_equal(rounded, onp.round(x.asnumpy()))
     assert onp.signbit(rounded).tolist() == onp.signbit(onp.round(x.asnumpy())).tolist()

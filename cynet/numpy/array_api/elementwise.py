@@ -24,7 +24,7 @@ BINARY = (
 
 
 def _unary(name):
-    function = getattr(selection, name) if name in ("round", "sign") else FUNCTIONS[name]
+    function = selection.round if name == "round" else FUNCTIONS[name]
 
     def apply(x, /):
         return function(array_of(x, name))
