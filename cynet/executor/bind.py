@@ -157,8 +157,8 @@ def _check_shapes(structure, arg_names, arg_arrays, grad_arrays, aux_names, aux_
     for name, value, grad in zip(arg_names, arg_arrays, grad_arrays):
         if grad is not None and grad.dtype != value.dtype:
             raise ArgumentTypeError(
-                f"bind: gradient of '{name}' has dtype {grad.dtype.__name__}, "
-                f"expected {value.dtype.__name__}"
+                f"bind: gradient of '{name}' has dtype {name_of(grad.dtype)}, "
+                f"expected {name_of(value.dtype)}"
             )
     return shapes
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from .. import kvstore as kvs
+from ..base.dtype import name_of
 from ..base.files import read_file
 from ..distributed import world
 
@@ -111,7 +112,7 @@ class Ranks(Alone):
 
     def average(self, module):
         args, auxs = module.get_params()
-        floats = {k: each for k, each in auxs.items() if each.dtype.__name__.startswith("float")}
+        floats = {k: each for k, each in auxs.items() if name_of(each.dtype).startswith("float")}
         if floats:
             self._store.sum_up(list(floats), list(floats.values()))
             for each in floats.values():

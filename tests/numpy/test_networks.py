@@ -133,3 +133,113 @@ def test_parameters_are_arrays_of_np():
     param.initialize()
     param.set_data(np.ones((2, 3)))
     assert type(param.data()) is type(param.grad()) is np.ndarray
+
+
+@pytest.mark.parametrize("name", ["dcasgd", "sgld", "nadam", "ftml", "lamb", "lars", "signum"])
+def test_optimizers_that_are_written_in_functions_of_nd(name):
+    rows = []
+    for numpy in (True, False):
+        (npx.set_np if numpy else npx.reset_np)()
+        mx.random.seed(5)
+        array = np.array if numpy else mx.nd.array
+        param = gluon.Parameter("w", shape=(2,))
+        param.initialize(mx.init.One())
+        trainer = gluon.Trainer([param], name, {"learning_rate": 0.1})
+        for _ in range(3):
+            with autograd.record():
+                loss = (param.data() * array([1.0, -2])).sum()
+            loss.backward()
+            trainer.step(1)
+        assert type(param.data()) is (np.ndarray if numpy else mx.nd.NDArray)
+        rows.append(param.data().asnumpy())
+    onp.testing.assert_allclose(*rows, rtol=1e-6)
+    assert abs(rows[0] - 1).max() > 1e-4
+
+
+@pytest.mark.parametrize("cell", ["LSTMCell", "GRUCell", "RNNCell"])
+def test_cells_begin_with_arrays_of_np(cell):
+    cell = getattr(gluon.rnn, cell)(4)
+    cell.initialize()
+    x = np.random.normal(size=(2, 3, 5))
+    plain, states = cell.unroll(3, x, merge_outputs=True)
+    assert {type(each) for each in (plain, *states, *cell.begin_state(2))} == {np.ndarray}
+    cell.hybridize()
+    found, _ = cell.unroll(3, x, merge_outputs=True)
+    onp.testing.assert_allclose(found.asnumpy(), plain.asnumpy(), rtol=1e-5)
+    begun = cell.begin_state(2, func=np.ones)
+    assert all(type(each) is np.ndarray and each.min() == 1 for each in begun)
+
+
+LOSSES = {
+    "L2Loss": 2, "L1Loss": 2, "SigmoidBinaryCrossEntropyLoss": 2, "HuberLoss": 2, "HingeLoss": 2,
+    "SquaredHingeLoss": 2, "LogisticLoss": 2, "KLDivLoss": 2, "PoissonNLLLoss": 2,
+    "TripletLoss": 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_is_that_of_nd(name):
+    drawn = [onp.random.default_rng(i).uniform(0.1, 1, (4, 3)).astype("float32") for i in range(3)]
+    rows = []
+    for numpy in (True, False):
+        (npx.set_np if numpy else npx.reset_np)()
+        array = np.array if numpy else mx.nd.array
+        for hybridized in (False, True):
+            loss = getattr(gluon.loss, name)()
+            if hybridized:
+                loss.hybridize()
+            found = loss(*map(array, drawn[: LOSSES[name]]))
+            assert type(found) is (np.ndarray if numpy else mx.nd.NDArray)
+            rows.append(found.asnumpy().reshape(-1))
+    for each in rows[1:]:
+        onp.testing.assert_allclose(each, rows[0], rtol=1e-5)
+
+
+METRICS = ("acc", "f1", "mcc", "ce", "nll-loss", "pcc", "mae", "mse", "rmse", "pearsonr")
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_metric_is_that_of_nd(name):
+    label, guess = onp.array([0.0, 1, 1]), onp.array([[0.2, 0.8], [0.4, 0.6], [0.9, 0.1]])
+    if name in ("mae", "mse", "rmse", "pearsonr"):
+        guess = guess[:, 0]
+    found = []
+    for array in (np.array, mx.nd.array):
+        for pack in (list, lambda pair: pair[0]):
+            metric = mx.metric.create(name)
+            metric.update(pack([array(label)]), pack([array(guess)]))
+            found.append(metric.get()[1])
+    onp.testing.assert_allclose(found, found[0], rtol=1e-6)
+
+
+def test_gradients_of_gradients():
+    x = np.array([1.0, 2])
+    x.attach_grad()
+    for run, second in (
+        (lambda: (x**3).sum(), 6 * onp.array([1.0, 2])),
+        (lambda: (np.sin(x) * 2 / 1).sum(), -2 * onp.sin([1.0, 2])),
+        (lambda: (x * x * 1.5 - x).mean(), onp.array([1.5, 1.5])),
+    ):
+        with autograd.record():
+            (first,) = autograd.grad(run(), [x], create_graph=True, retain_graph=True)
+            total = first.sum()
+        total.backward()
+        assert type(first) is np.ndarray
+        onp.testing.assert_allclose(x.grad.asnumpy(), second, rtol=1e-5)
+
+
+def test_the_estimator_trains(rng):
+    net = nn.Dense(3, in_units=4)
+    net.initialize()
+    x, label = np.array(rng.normal(size=(32, 4)).astype("f4")), np.array(rng.integers(0, 3, 32))
+    data = gluon.data.DataLoader(gluon.data.ArrayDataset(x, label), batch_size=8)
+    accuracy = mx.metric.Accuracy()
+    estimator = gluon.contrib.estimator.Estimator(
+        net,
+        gluon.loss.SoftmaxCrossEntropyLoss(),
+        train_metrics=accuracy,
+        trainer=gluon.Trainer(net.collect_params(), "adam"),
+    )
+    before = net.weight.data().copy()
+    estimator.fit(data, epochs=2)
+    assert type(net.weight.data()) is np.ndarray and abs(net.weight.data() - before).max() > 0

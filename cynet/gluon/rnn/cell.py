@@ -10,6 +10,7 @@ from ...base.guard import guarded
 from ...symbol import Symbol
 from ..block import Block, HybridBlock
 from ..errors import MismatchError
+from .begin import makes_arrays, of_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,11 +169,11 @@ class RecurrentCell(Block):
         for info in self.state_info(batch_size):
             vars(self)["_init_counter"] += 1
             settings = {**info, **kwargs}
-            if getattr(func, "__module__", "").startswith(ndarray.__name__):
+            if makes_arrays(func):
                 settings.pop("__layout__", None)  # arrays have neither names nor attributes
             else:
                 settings["name"] = f"{self._prefix}begin_state_{self._init_counter}"
-            states.append(func(**settings))
+            states.append(of_thread(func(**settings)))
         return states
 
     def _states(self, F, begin_state, inputs, batch_size):

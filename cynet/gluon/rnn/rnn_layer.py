@@ -14,6 +14,7 @@ from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..block import HybridBlock
 from ..errors import MismatchError
+from .begin import makes_arrays, of_thread
 from .cells import GRUCell, LSTMCell, LSTMPCell, RNNCell
 from .modifiers import DropoutCell
 from .stacks import BidirectionalCell, HybridSequentialRNNCell
@@ -173,11 +174,11 @@ class _RNNLayer(HybridBlock):
         states = []
         for i, info in enumerate(self.state_info(batch_size)):
             settings = {**info, **kwargs}
-            if getattr(func, "__module__", "").startswith(ndarray.__name__):
+            if makes_arrays(func):
                 settings.pop("__layout__", None)
             else:
                 settings["name"] = f"{self.prefix}h0_{i}"
-            states.append(func(**settings))
+            states.append(of_thread(func(**settings)))
         return states
 
     def _cells(self):

@@ -23,7 +23,7 @@ def _rewritten(function):
     """The rule of ``function(p, F, *x)``, in operators of mx.nd."""
 
     def outputs(p, F, x, aux, training):
-        kind = p.infer_type([each.dtype.__name__ for each in x], [None])[1][0]
+        kind = p.infer_type([name_of(each.dtype) for each in x], [None])[1][0]
         if kind not in FLOATS:
             return None
         return [function(p, F, *[_like(each, kind) for each in x])]
