@@ -335,6 +335,26 @@ def test_limits_of_an_own_collector_are_looked_at(limits):
         tools.calib_graph(*made, collector, calib_mode="custom")
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "auto"])
+@pytest.mark.parametrize("least", [0.0, -1.0])
+@pytest.mark.parametrize("bins", [101, 8001])
+def test_a_histogram_is_cut_to_the_steps_of_its_type(dtype, least, bins, rng, monkeypatch):
+    """255 bins, as there are steps on both sides of 0, and 511 where one side has all."""
+    seen, inner = [], mx.nd.contrib.calibrate_entropy
+
+    def calibrate(*given, num_quantized_bins):
+        seen.append(num_quantized_bins)
+        return inner(*given, num_quantized_bins=num_quantized_bins)
+
+    monkeypatch.setattr(mx.nd.contrib, "calibrate_entropy", calibrate)
+    collector = tools.LayerHistogramCollector(quantized_dtype=dtype, num_bins=bins)
+    values = rng.uniform(0, 3, 3000).astype("float32")
+    values[0] = least
+    collector.collect("x", mx.nd.array(values))
+    collector.post_collect()
+    assert seen == [min(511 if least >= 0 and dtype != "int8" else 255, bins)]
+
+
 @pytest.mark.parametrize("least", [0.0, 0.25, -0.25])
 def test_limits_of_a_histogram_begin_at_0_where_nothing_is_below(least, rng):
     collector = tools.LayerHistogramCollector(quantized_dtype="auto")

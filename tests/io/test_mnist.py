@@ -12,6 +12,8 @@ import pytest
 import cynet as mx
 from cynet.base.errors import ArgumentError, FormatError, ShapeError
 
+BOTH = "input_shape", "data_shape"
+
 
 def idx(array):
     """The bytes of an array of unsigned bytes in the IDX format."""
@@ -63,6 +65,21 @@ def test_shuffle_is_fixed_by_the_seed(files):
         for seed in (1, 1, 2)
     ]
     assert orders[0] == orders[1] != orders[2]
+
+
+def test_shapes_of_images(files):
+    """Either name gives it; both are to say the same, and as many numbers as an image has."""
+    image, label, images = files
+    size = images[0].size
+    for shape in ((size,), (1, *images.shape[1:]), (size, 1)):
+        for given in ({"input_shape": shape}, {"data_shape": shape}, dict.fromkeys(BOTH, shape)):
+            it = mx.io.MNISTIter(image=image, label=label, batch_size=2, **given)
+            assert it.provide_data[0].shape == (2, *shape)
+    wrong = [dict(zip(BOTH, pair)) for pair in (((size,), (1, size)), ((1, size), (size,)))]
+    wrong += [{name: (size + more,)} for name in BOTH for more in (1, -1)]
+    for given in wrong:
+        with pytest.raises(ShapeError, match="MNISTIter: input_shape, data_shape .* for images of"):
+            mx.io.MNISTIter(image=image, label=label, batch_size=2, **given)
 
 
 def test_refused(files, tmp_path):

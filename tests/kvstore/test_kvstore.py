@@ -244,6 +244,20 @@ def test_errors_name_the_key_and_change_nothing(call, error, match):
     assert values(store, ["w"]) == [1]
 
 
+@pytest.mark.parametrize("key", [1.5, None, True, b"w", ("w", None), [np.float32(1), "w"]])
+@pytest.mark.parametrize("name", ["init", "push", "pull", "pushpull", "broadcast"])
+def test_keys_of_other_types_are_refused(name, key):
+    """By each method: a float is no int, though it equals one."""
+    store, two = mx.kv.create("local"), isinstance(key, (tuple, list))
+    given = [full(1), full(1)] if two else full(1)
+    more = {"out": given} if name == "broadcast" else {}
+    said = f"kvstore {name if name != 'broadcast' else 'init'}: a key must be a str or an int"
+    with pytest.raises(TypeError, match=said):
+        getattr(store, name)(key, given, **more)
+    with pytest.raises(KeyError, match="key 'w' has no value"):
+        store.pull("w", out=full(1))
+
+
 def test_a_push_of_several_keys_with_one_wrong_changes_none():
     store = store_with_value()
     store.init("b", full(2))

@@ -12,6 +12,7 @@ from cynet.launch import command as command_file
 from cynet.launch.command import find_mpiexec, hosts_of
 from cynet.launch.options import read
 from cynet.launch.sweep import _found, sweep
+from tests import scripts
 
 SCRIPT = os.path.join(os.path.dirname(__file__), "scripts", "module_script.py")
 RANK = [sys.executable, "-m", "cynet.launch._rank"]
@@ -327,3 +328,25 @@ def test_only_what_is_of_this_user_and_younger_is_swept(places, monkeypatch):
 def test_sweeping_nothing_looks_at_no_process(places, monkeypatch):
     monkeypatch.setattr("cynet.launch.sweep._used", lambda: 1 / 0)
     assert sweep(0, str(places[0])) == []
+
+
+@pytest.mark.parametrize(
+    "line, code, said",
+    [
+        ("sys.exit(3)", 3, ""),
+        ("sys.exit(0)", 0, ""),
+        ("sys.exit()", 0, ""),
+        ("sys.exit('no data')", 1, "no data"),
+        ("raise ValueError('no data')", 1, "ValueError: no data"),
+        ("raise KeyboardInterrupt", 1, "KeyboardInterrupt"),
+        ("pass", 0, ""),
+    ],
+)
+@pytest.mark.parametrize("as_module", [False, True])
+def test_a_rank_ends_with_the_code_of_its_script(line, code, said, as_module, tmp_path):
+    """And shows what Python would; also where no launcher listens."""
+    (tmp_path / "job.py").write_text(f"import sys\nprint(sys.argv[1:])\n{line}\n")
+    script = ["-m", "job"] if as_module else [str(tmp_path / "job.py")]
+    done = scripts.run("cynet.launch._rank", *script, "a", "-n", cwd=tmp_path)
+    assert done.stdout == "['a', '-n']\n" and done.returncode == code
+    assert done.stderr.strip().endswith(said) and bool(done.stderr) == bool(said)

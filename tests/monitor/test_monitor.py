@@ -43,6 +43,20 @@ def test_a_users_statistic(executor):
     assert monitor.toc() == []
 
 
+def test_nothing_is_kept_of_values_between_collections():
+    """What is handed in where no collection is due, or under another name, is not kept."""
+    seen = []
+    monitor = mx.mon.Monitor(2, stat_func=lambda array: seen.append(array) or array, pattern="a")
+    for _ in range(4):
+        monitor.stat_helper("a", mx.nd.ones(1))
+        monitor.tic()
+        monitor.stat_helper("a", mx.nd.ones(1))
+        monitor.stat_helper("b", mx.nd.ones(1))
+        monitor.toc()
+        monitor.stat_helper("a", mx.nd.ones(1))
+    assert len(seen) == 2 and not monitor.queue
+
+
 def test_inputs_too(executor):
     monitor = mx.mon.Monitor(1, pattern="fc2_(data|weight)$", monitor_all=True)
     monitor.install(executor)

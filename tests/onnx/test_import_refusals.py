@@ -92,3 +92,43 @@ def test_an_output_that_is_not_computed(tmp_path):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), str(path))
     with pytest.raises(mx.errors.UndefinedError, match="its output places is not computed"):
         mx.onnx.import_model(path)
+
+
+@pytest.mark.parametrize("change", ["fewer bytes", "more bytes", "another shape", "no such type"])
+def test_constants_that_do_not_hold_together(change, tmp_path):
+    """Of the bytes of a file: FormatError, as for nodes, not what the onnx package raises."""
+    path = tmp_path / "m.onnx"
+    save(path, "Add", [T3], [np.ones(4, "float32")])
+    mx.onnx.import_model(path)
+    model = onnx.load(str(path))
+    constant = model.graph.initializer[0]
+    if change == "another shape":
+        constant.dims[0] = 5
+    elif change == "no such type":
+        constant.data_type = 99
+    else:
+        constant.raw_data = constant.raw_data[:-4] if change[0] == "f" else bytes(20)
+    onnx.save(model, str(path))
+    with pytest.raises(mx.errors.FormatError, match="its constants does not hold together: "):
+        mx.onnx.import_model(path)
+
+
+@pytest.mark.parametrize("kind", ["RandomNormalLike", "RandomUniformLike", "Bernoulli"])
+def test_what_draws_is_not_folded(kind, tmp_path):
+    """Nodes of constants are computed once, when a file is read; numbers drawn then would stay."""
+    save(tmp_path / "m.onnx", kind, [], [np.full((2, 3), 0.5, "float32")], opset=15)
+    with pytest.raises(mx.errors.UndefinedError, match=r"of kind Random\w+Like is not read"):
+        mx.onnx.import_model(tmp_path / "m.onnx")
+
+
+def test_a_node_of_another_domain_is_not_folded(tmp_path):
+    """Its name may be one of ONNX's own, what it computes is not known."""
+    path = tmp_path / "m.onnx"
+    save(path, "Neg", [], [np.ones(3, "float32")])
+    mx.onnx.import_model(path)
+    model = onnx.load(str(path))
+    model.graph.node[0].domain = "own"
+    model.opset_import.append(helper.make_opsetid("own", 1))
+    onnx.save(model, str(path))
+    with pytest.raises(mx.errors.UndefinedError, match="of kind own.Neg is not read by cynet"):
+        mx.onnx.import_model(path)

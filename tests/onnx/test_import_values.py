@@ -48,6 +48,19 @@ def agree(path, kind, inputs, constants=(), rtol=1e-4, **more):
         np.testing.assert_allclose(found.asnumpy(), each.reshape(found.shape), rtol, atol=1e-5)
 
 
+def save_with_outputs(path, kind, inputs, constants, outputs, **attributes):
+    """A file of one node whose outputs have these names; "" is one that nobody asks for."""
+    names = save(path, kind, inputs, constants, outputs=len(outputs), **attributes)
+    model = onnx.load(str(path))
+    for i, name in enumerate(outputs):
+        model.graph.node[0].output[i] = name
+    del model.graph.output[:]
+    model.graph.output.extend(helper.make_empty_tensor_value_info(n) for n in outputs if n)
+    onnx.save(model, str(path))
+    return names
+
+
+
 def f(*values):
     return np.array(values, "float32")
 
@@ -305,3 +318,23 @@ def test_files_keep_their_dtype(dtype, tmp_path):
     network, args, _ = mx.onnx.import_model(path)
     assert {np.dtype(v.dtype).name for v in args.values()} == {dtype}
     assert network.infer_type()[1] == [np.dtype(dtype).type]
+
+
+@pytest.mark.parametrize(
+    "kind, inputs, constants, outputs, attributes",
+    [
+        ("Dropout", [T3], [], ["y", ""], {}),
+        ("MaxPool", [IMAGE], [], ["y", ""], {"kernel_shape": [2, 2]}),
+        ("LSTM", [SEQUENCE], [W[:1], R[:1]], ["", "h", ""], {"hidden_size": 4}),
+    ],
+)
+def test_outputs_without_a_name_are_not_asked_for(
+    tmp_path, kind, inputs, constants, outputs, attributes
+):
+    """Outputs that cynet does not compute may stand in a file so."""
+    path = tmp_path / "one.onnx"
+    names = save_with_outputs(path, kind, inputs, constants, outputs, **attributes)
+    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    (wanted,) = session.run(None, dict(zip(names, inputs)))
+    (found,) = compute(path, names, inputs)
+    np.testing.assert_allclose(found.asnumpy(), wanted.reshape(found.shape), 1e-4, atol=1e-5)

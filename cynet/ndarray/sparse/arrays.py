@@ -157,10 +157,10 @@ class BaseSparseNDArray(NDArray):
             return make()
         return recorded_cast(self, make)
 
-    def _like(self, values, shape=None):
+    def _like(self, values):
         """An array of the same structure with other values."""
         out = sparse_shell(type(self), dtype_flag(values.dtype))
-        return out._set(shape or self._shape, values, self._indices, self._indptr, self._ready)
+        return out._set(self._shape, values, self._indices, self._indptr, self._ready)
 
     def copy(self):
         """A copy on the same device."""

@@ -53,7 +53,7 @@ def _shape(what, shape, ndim=None):
 
 
 def _is_shape(given):
-    return isinstance(given, (tuple, list)) and all(isinstance(n, (int, np.integer)) for n in given)
+    return all(isinstance(n, (int, np.integer)) for n in given)
 
 
 @guarded

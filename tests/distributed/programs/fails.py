@@ -27,6 +27,8 @@ def wrong():
         kv.sum_up("bad", mx.nd.Custom(mx.nd.ones(3), op_type="failing"))
     if HOW == "another rate":
         optimizer.set_learning_rate(0.2)
+    if HOW == "another rate in the store":
+        kv.updater.optimizer.set_learning_rate(0.2)
     if HOW == "sets an optimizer alone":
         kv.set_optimizer(optimizer)
     if HOW == "has no data":
@@ -58,6 +60,10 @@ if HOW == "never comes" and RANK == 1:
 kv = mx.kv.create("dist_sync")
 gradient = mx.nd.ones(3)
 optimizer = mx.optimizer.SGD(learning_rate=0.1)
+in_store = HOW == "another rate in the store"
+if in_store:
+    kv.init("w", gradient)
+    kv.set_optimizer(optimizer)
 began = time.monotonic()
 try:
     for step in range(1, 10):
@@ -70,7 +76,10 @@ try:
             dtype = "float64" if HOW == "another dtype" else "float32"
             key = "v" if HOW == "another key" else "w"
         began = time.monotonic()
-        kv.sum_up(key, mx.nd.ones(shape, dtype=dtype), optimizer=optimizer)
+        if in_store:
+            kv.push("w", mx.nd.ones(3))
+        else:
+            kv.sum_up(key, mx.nd.ones(shape, dtype=dtype), optimizer=optimizer)
         kv.sum_up("then", gradient)
         gradient.wait_to_read()
         if step < 5:
