@@ -370,7 +370,7 @@ def test_gluon_under_set_np():
         loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
         label = mx.np.array([0, 1, 2, 0])
         losses = []
-        for _ in range(20):
+        for _ in range(60):
             with mx.autograd.record():
                 loss = loss_of(net(x), label)
             loss.backward()
