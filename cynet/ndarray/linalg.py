@@ -1,11 +1,17 @@
 """mx.nd.linalg: the operators whose names start with _linalg_, and functions of mx.np.linalg."""
 
 from .functions import namespace
-from .methods.numpy_functions import inv, lstsq, norm, qr
+from .methods.numpy_functions import inv as inv
+from .methods.numpy_functions import lstsq as lstsq
+from .methods.numpy_functions import norm as norm
+from .methods.numpy_functions import qr as qr
 
-__all__ = ["inv", "lstsq", "norm", "qr"]
-__getattr__, _operators = namespace(__name__, "_linalg_")
+_operator, _operators = namespace(__name__, "_linalg_")
+
+
+def __getattr__(name):
+    return __dir__() if name == "__all__" else _operator(name)
 
 
 def __dir__():
-    return sorted({*_operators(), *__all__})
+    return sorted({*_operators(), "inv", "lstsq", "norm", "qr"})

@@ -98,7 +98,17 @@ def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):
 
 
 def group_norm(data, gamma, beta, num_groups=1, eps=1e-3, output_mean_var=False):
-    """Normalization of groups of channels, scaled and shifted."""
+    """Normalization of groups of channels; `gamma` and `beta` scale and shift each channel, as in
+    MXNet 2.0, or each group, as in 1.9.1: by how many numbers they hold."""
+    data, gamma, beta = _arrays(data, gamma, beta)
+    if gamma.shape == data.shape[1:2] != (num_groups,):
+        ones = array_of(onp.ones(num_groups, gamma.dtype), "npx.group_norm")
+        found = ops.GroupNorm(data, ones, ones * 0, num_groups=num_groups, eps=eps,
+                              output_mean_var=output_mean_var)  # fmt: skip
+        first, *rest = found if output_mean_var else (found,)
+        wide = (1, -1, *(1,) * (data.ndim - 2))
+        scaled = first * gamma.reshape(wide) + beta.reshape(wide)
+        return [scaled, *rest] if output_mean_var else scaled
     return ops.GroupNorm(
         *_arrays(data, gamma, beta), num_groups=num_groups, eps=eps,
         output_mean_var=output_mean_var,

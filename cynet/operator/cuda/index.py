@@ -13,6 +13,7 @@ from ..tensor.take import (
     GatherNDProperty,
     OneHotProperty,
     PickProperty,
+    ScatterAddNDProperty,
     ScatterNDProperty,
     TakeProperty,
 )
@@ -154,7 +155,7 @@ def _positions(steps, prop, shape, dtype, lengths):
     return flat, count
 
 
-@form(GatherNDProperty, ScatterNDProperty)
+@form(GatherNDProperty, ScatterNDProperty, ScatterAddNDProperty)
 def by_tuples(prop, shapes, types, device):
     gathers, kind = isinstance(prop, GatherNDProperty), C_TYPES[types[0]]
     whole, k = (shapes[0] if gathers else prop.shape), shapes[1][0]
@@ -187,7 +188,7 @@ def by_tuples(prop, shapes, types, device):
         gather(forward, IN[0], OUT[0])
         scatter(backward, OUT_GRAD[0], IN_GRAD[0], False)
     else:
-        scatter(forward, IN[0], OUT[0], True)
+        scatter(forward, IN[0], OUT[0], not isinstance(prop, ScatterAddNDProperty))
         gather(backward, OUT_GRAD[0], IN_GRAD[0])
     return operator(device, forward, backward)
 

@@ -47,3 +47,14 @@ def test_sequence_longer_than_time():
     made = build(prop, [x.shape, length.shape], ["float32", "float32"], device())
     with pytest.raises(ArgumentError, match="sequence_length 7 is outside of 1 to 3"):
         run_forward(made, [x, length], [1], [np.zeros((2, 4), "f")])
+
+
+def test_values_at_one_place_add_up():
+    x, index = np.arange(1, 5, dtype="f"), np.array([[2, 0, 2, -1]], "i4")
+    made = build(get_operator("_backward_gather_nd").prop(shape=(3,)), [x.shape, index.shape],
+                 ["float32", "int32"], device())  # fmt: skip
+    out = np.full(3, 9, "f")
+    run_forward(made, [x, index], [1], [out])
+    assert out.tolist() == [2, 0, 8]
+    run_forward(made, [x, index], [3], [out])  # added to what there is
+    assert out.tolist() == [4, 0, 16]
