@@ -10,7 +10,9 @@ _operator, _operators = namespace(__name__, "_linalg_")
 
 
 def __getattr__(name):
-    return __dir__() if name == "__all__" else _operator(name)
+    if name == "__all__":
+        return [each for each in __dir__() if not each.startswith("_")]
+    return _operator(name)
 
 
 def __dir__():
