@@ -14,7 +14,7 @@ from ..symbol.node import Node, topological_order
 _numbers = count()
 
 
-class _Held(OperatorProperty):
+class Held(OperatorProperty):
     """An array that a function of mx.np holds: a mask, places."""
 
     number = Int(0)  # no two are one
@@ -43,11 +43,11 @@ class _Copies(Operator):
         np.asarray(out_data[0])[...] = self.array
 
 
-_HELD = OpEntry("_held", _Held)
+_HELD = OpEntry("_held", Held)
 
 
 def _holding(name, array):
-    prop = _Held(number=next(_numbers))
+    prop = Held(number=next(_numbers))
     prop.array = array.asnumpy()
     return Node(_HELD, name, {}, {}, prop)
 

@@ -19,7 +19,7 @@ def _number(g, c, value):
     return g.constant(np.array(value, c.dtypes[0]))
 
 
-def _write(g, row, inputs, dtype):
+def write_row(g, row, inputs, dtype):
     """The node, or nodes, of a function; numbers are of that dtype."""
 
     def emit(word, *given):
@@ -47,7 +47,7 @@ def unary(g, c):
         return g.emit("Max", [c.inputs[0], _number(g, c, 0)])
     if not dtype.startswith("float") and row.result == FLOAT:
         c.refuse(f"its data are {dtype}: cast them to a float")  # numbers in it are fractions
-    return _write(g, row, c.inputs, dtype)
+    return write_row(g, row, c.inputs, dtype)
 
 
 @exports(*operators(*(f.name for row in BINARY if row.onnx for f in row.forms().values())))
@@ -61,7 +61,7 @@ def binary(g, c):
         inputs = inputs[::-1] if c.prop.reverse else inputs
     if row.result == BOOL and not row.sign:
         inputs = [g.cast(each, "bool") for each in inputs]
-    made = _write(g, row, inputs, dtype)
+    made = write_row(g, row, inputs, dtype)
     is_other = row.result == BOOL or dtype != c.dtypes[0]
     return g.cast(made, c.out_dtypes[0]) if is_other else made
 

@@ -13,9 +13,11 @@ from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, Undefine
 from ..base.files import write_atomically
 from ..base.guard import guarded
 from ..graph.infer import infer_shapes, infer_types
+from ..graph.written_out import written_out
 from ..ndarray import NDArray
 from ..ndarray import load as load_arrays
 from ..operator import OPERATORS
+from ..operator.numpy.named import is_named
 from ..symbol.node import topological_order
 from ..symbol.variable import STORAGE_TYPES
 from .graph import OPSET, Call, Graph, exporter_of
@@ -151,6 +153,11 @@ def export_model(
     dtypes |= {k: v.dtype.name for k, v in arrays.items() if k in names}
     extents = infer_shapes(network.entries, known)
     types = infer_types(network.entries, dtypes, "float32")
+    if any(map(is_named, order)):
+        network = symbol.Symbol(written_out(network.entries, extents, types))
+        order = topological_order(network.entries)
+        extents = infer_shapes(network.entries, known)
+        types = infer_types(network.entries, dtypes, "float32")
     unknown = [n.name for (n, _), s in extents.items() if (s is None or not all(s))]
     unknown = [name for name in unknown if name not in {n.name for n in order if id(n) in labels}]
     if unknown:

@@ -1,0 +1,102 @@
+"""Operators with NumPy's semantics as ONNX writes them: in the dtypes that promotion says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..graph.written_out import Held
+from ..operator._base import get_operator
+from ..operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, operators_of
+from ..operator.functions.reductions import REDUCTIONS
+from ..operator.functions.row import BOOL
+from ..operator.numpy.promotion import compared_in, promoted
+from ..operator.numpy.shapes import RESHAPE
+from .elementwise import write_row
+from .graph import exports
+
+_PAIRS, _NUMBERS, _ONES, _REDUCED = {}, {}, {}, {}
+for _name, *_, _row in BINARIES:
+    if _row is not None and _row.onnx:
+        _names = operators_of(_name)
+        _PAIRS[get_operator(_names[0]).prop] = _row
+        _NUMBERS[get_operator(_names[2]).prop] = _row
+        if _names[3] == f"_npi_r{_name}_scalar":  # else it is another row's
+            _NUMBERS[get_operator(_names[3]).prop] = _row
+for _operator, _row in (*UNARIES.values(), *EXTENSIONS.values()):
+    if _row is not None and _operator != _row.name and _row.onnx:
+        _ONES[get_operator(_operator).prop] = _row
+for _row in REDUCTIONS:
+    if _row.onnx and not _row.name.startswith("nan") and _row.name != "norm":
+        _REDUCED[get_operator(f"_np{'i' * _row.mean}_{_row.name}").prop] = _row
+
+
+def _in(g, c, i, dtype):
+    return c.inputs[i] if c.dtypes[i] == dtype else g.cast(c.inputs[i], dtype)
+
+
+def _written(g, c, row, inputs, dtype):
+    if row.result == BOOL and not row.sign:
+        inputs, dtype = [g.cast(each, "bool") for each in inputs], "bool"
+    return g.cast(write_row(g, row, inputs, dtype), c.out_dtypes[0])
+
+
+@exports(*_PAIRS)
+def pair(g, c):
+    row, out = _PAIRS[type(c.prop)], c.out_dtypes[0]
+    common = compared_in(*c.dtypes) if row.result == BOOL else out
+    if common == "bool":
+        common = promoted(*c.dtypes)
+    return _written(g, c, row, [_in(g, c, 0, common), _in(g, c, 1, common)], common)
+
+
+@exports(*_NUMBERS)
+def number(g, c):
+    row, value = _NUMBERS[type(c.prop)], c.prop.scalar
+    dtype = c.out_dtypes[0]
+    if row.result == BOOL:
+        whole = float(value).is_integer()
+        dtype = c.dtypes[0] if c.dtypes[0].startswith("float") else "int64" if whole else "float64"
+    inputs = [_in(g, c, 0, dtype), g.constant(np.array(value, dtype))]
+    return _written(g, c, row, inputs[::-1] if c.prop.reverse else inputs, dtype)
+
+
+@exports(*_ONES)
+def one(g, c):
+    row, out = _ONES[type(c.prop)], c.out_dtypes[0]
+    dtype = c.dtypes[0] if row.result == BOOL else out
+    return _written(g, c, row, [_in(g, c, 0, dtype)], dtype)
+
+
+@exports(Held)
+def held(g, c):
+    return g.constant(c.prop.array)
+
+
+@exports(RESHAPE.prop)
+def reshape(g, c):
+    return g.reshape(c.inputs[0], c.out_shapes[0])
+
+
+@exports(*_REDUCED)
+def reduce(g, c):
+    row, n, axis = _REDUCED[type(c.prop)], len(c.shapes[0]), c.prop.axis
+    axes = range(n) if axis is None else [axis] if isinstance(axis, int) else axis
+    axes = sorted(each % n for each in axes)
+    x = _in(g, c, 0, c.out_dtypes[0])
+    if not axes:
+        return x
+    if row.onnx == "ReduceSum":  # its axes are an input since opset 13
+        return g.emit(row.onnx, [x, g.ints(*axes)], keepdims=int(c.prop.keepdims))
+    return g.emit(row.onnx, [x], axes=axes, keepdims=int(c.prop.keepdims))
+
+
+_PLACES = {get_operator(f"_npi_{each.lower()}").prop: each for each in ("ArgMax", "ArgMin")}
+
+
+@exports(*_PLACES)
+def place(g, c):
+    x, axis = c.inputs[0], c.prop.axis
+    if axis is None:
+        x, axis = g.reshape(x, (-1,)), 0
+    made = g.emit(_PLACES[type(c.prop)], [x], axis=axis, keepdims=int(c.prop.keepdims))
+    return g.reshape(made, c.out_shapes[0]) if c.prop.axis is None else made
