@@ -11,7 +11,7 @@ A = RNG.normal(size=(2, 5, 3)).astype("float32")
 S = (RNG.normal(size=(3, 3)) + 3 * np.eye(3)).astype("float32")
 SPD = (S @ S.T).astype("float32")
 T = RNG.normal(size=(4, 6, 8, 3)).astype("float32")
-FLAT = np.outer([1, 2, 3], [1, 2]).astype("float32")  # of rank 1
+FLAT = np.arange(12, dtype="float32").reshape(3, 4)  # of rank 2, as far as float32 can tell
 INF = float("inf")
 CALLS = [
     ("qr", A), ("qr", A.swapaxes(1, 2)), ("qr", S), ("qr", S, "r"), ("pinv", A), ("pinv", S),
