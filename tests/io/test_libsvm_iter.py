@@ -95,3 +95,21 @@ def test_indices_in_any_order(path):
     (batch,) = mx.io.LibSVMIter(data_libsvm=path, data_shape=(3,), batch_size=2)
     assert batch.data[0].asnumpy().tolist() == [[1, 0, 5], [0, 7, 0]]
     batch.data[0].check_format()
+
+
+def test_as_many_labels_as_examples_and_some_for_each_part(tmp_path):
+    data, label = tmp_path / "data", tmp_path / "label"
+    data.write_text("0 1:1\n0 0:2\n0 2:3\n")
+    given = {"data_libsvm": str(data), "data_shape": (3,), "batch_size": 1}
+    for count in (2, 3, 4):
+        label.write_text("0 0:1\n" * count)
+        more = {"label_libsvm": str(label), "label_shape": (2,)}
+        if count == 3:
+            assert len(list(mx.io.LibSVMIter(**given, **more))) == 3
+            continue
+        said = f"LibSVMIter: 3 lines of data, {count} of labels"
+        with pytest.raises(mx.errors.ShapeError, match=said):
+            mx.io.LibSVMIter(**given, **more)
+    assert len(list(mx.io.LibSVMIter(**given, num_parts=3, part_index=2))) == 1
+    with pytest.raises(mx.errors.FormatError, match="LibSVMIter: there are no examples for part 3"):
+        mx.io.LibSVMIter(**given, num_parts=4, part_index=3)

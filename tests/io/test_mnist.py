@@ -82,6 +82,15 @@ def test_shapes_of_images(files):
             mx.io.MNISTIter(image=image, label=label, batch_size=2, **given)
 
 
+def test_a_batch_of_more_images_than_there_are(files):
+    """Of a part, too: the largest batch is all of its images."""
+    given = {"image": files[0], "label": files[1], "shuffle": False}
+    for most, more in ((10, {}), (5, {"num_parts": 2})):
+        assert len(list(mx.io.MNISTIter(batch_size=most, **given, **more))) == 1
+        with pytest.raises(ArgumentError, match=f"batch_size {most + 1} is more than the {most}"):
+            mx.io.MNISTIter(batch_size=most + 1, **given, **more)
+
+
 def test_refused(files, tmp_path):
     image, label, _ = files
     with pytest.raises(FileNotFoundError, match="nowhere"):

@@ -342,3 +342,12 @@ def test_within_record_nothing_is_recorded_and_nothing_trains():
     predictor = mx.Predictor(net, shapes=(100,))
     with mx.autograd.record():
         assert (predictor(np.ones((1, 100))) == 1).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_hybrid_block_runs_as_one_graph(dtype):
+    """Not operator by operator: the Predictor hybridizes what it is given."""
+    block = mx.gluon.nn.Dense(2, in_units=3)
+    block.initialize()
+    with mx.Predictor(block, shapes=(3,), dtype=dtype) as predictor:
+        assert predictor._net.block._active
