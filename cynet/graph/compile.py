@@ -8,7 +8,6 @@ from math import prod
 from ..base import config
 from ..base.errors import CynetError, ShapeError
 from ..operator.checks.shapes import EMPTY, MAX_NDIM, check_elements, known, plain
-from ..operator.numpy.named import is_named
 from ..operator.property import is_known
 from . import pipeline
 from .from_symbol import build
@@ -18,7 +17,6 @@ from .memory_plan import plan_memory
 from .placement import place
 from .subgraphs import settle
 from .verify import verify, verify_memory
-from .written_out import written_out
 
 MAX_SIMPLE = 1 << 40  # elements of a shape that needs no further look
 
@@ -71,7 +69,9 @@ def lower(
     found_shapes, found_types = inferred
     shapes = _complete(found_shapes or infer_shapes(heads, shapes, structure=structure))
     dtypes = found_types or infer_types(heads, dtypes, "float32", structure=structure)
-    if any(map(is_named, order)):
+    if any(node.op is not None and node.prop.written_out for node in order):
+        from .written_out import written_out  # with the family of mx.np, which few graphs need
+
         variables = {node.name: (node, 0) for node in order if node.op is None}
         known_shapes = {name: known(shapes[entry]) for name, entry in variables.items()}
         known_types = {name: dtypes[entry] for name, entry in variables.items()}

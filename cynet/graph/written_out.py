@@ -6,7 +6,7 @@ import numpy as np
 
 from ..operator._base import OpEntry, Operator, get_operator
 from ..operator.checks.shapes import plain
-from ..operator.numpy.named import is_named, writer
+from ..operator.numpy.named import writer
 from ..operator.parameters import Int
 from ..operator.property import OperatorProperty
 from ..symbol.node import Node, topological_order
@@ -70,9 +70,9 @@ def written_out(heads, shapes, dtypes):
     for node in topological_order(heads):
         outputs = [(node, i) for i in range(node.num_outputs)]
         inputs = [new[entry] for entry in node.inputs]
-        if node.op is None or (inputs == node.inputs and not is_named(node)):
+        if node.op is None or (inputs == node.inputs and not node.prop.written_out):
             new.update((each, each) for each in outputs)
-        elif is_named(node):
+        elif node.prop.written_out:
             given = [plain(shapes[e]) for e in node.inputs], [dtypes[e] for e in node.inputs]
             made = _called(node, inputs, writer()(node.prop, *given, node.name))
             new.update(zip(outputs, (_cast(e, t, dtypes[o]) for (e, t), o in zip(made, outputs))))

@@ -80,6 +80,9 @@ class Registered:
         are its first input. Not inherited.
     no_axes : tuple
         Shape of an output that has no axes left: ``(1,)``, or ``()`` under a face that has it.
+    written_out : bool
+        True: nodes of it are written out in other operators before a graph runs
+        (``graph/written_out.py``), as those of functions of ``mx.np``.
     any_device : bool
         True: `create_operator` answers for GPUs, too, as it does where the code is the user's;
         built-in operators have their GPU forms in ``operator/cuda``.
@@ -107,6 +110,7 @@ class Registered:
     without_label = None
     methods = ()
     no_axes = (1,)
+    written_out = False
     any_device = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

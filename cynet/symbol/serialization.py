@@ -6,8 +6,8 @@ from ..attribute import is_attribute_key, split_suffix, stored_key
 from ..base.errors import ArgumentTypeError, CynetError, FormatError, NotFoundError, shown
 from ..base.kinds import read_json
 from ..base.np_shape import is_np_shape
+from ..operator._base import get_operator
 from ..operator.checks.values import read_shape
-from ..operator.numpy.named import find_operator, fitted, is_named
 from ..operator.tensor.cast import AmpCastProperty, AmpMulticastProperty
 from .compose import set_variable_attrs
 from .node import Node, topological_order
@@ -246,6 +246,13 @@ def _strings(record, key, where):
     return values
 
 
+def _numpy_names():
+    """MXNet's names for functions of mx.np, which few files hold and which are slow to import."""
+    from ..operator.numpy import named
+
+    return named
+
+
 def _read_node(record, nodes, where, version, depth):
     if not isinstance(record, dict):
         raise FormatError(f"{where}: expected an object, got a {_kind(record)}")
@@ -263,8 +270,10 @@ def _read_node(record, nodes, where, version, depth):
                 f"{where}: expected no inputs of a variable, got {shown(record['inputs'])}"
             )
         return Node(None, name, {stored_key(k): v for k, v in {**given, **loose}.items()})
+    of_numpy = kind.startswith("_np") or given.get("step") == "None"
+    named = _numpy_names() if of_numpy else None
     try:
-        entry = find_operator(kind)
+        entry = get_operator(kind) if named is None else named.find_operator(kind)
     except NotFoundError as error:
         raise NotFoundError(f"{where}: {error}") from None
     edges = [] if record.get("inputs") is None else _list(record, "inputs", where)
@@ -273,14 +282,16 @@ def _read_node(record, nodes, where, version, depth):
     if version < _HAS_LAST_AXIS and entry.name in _OF_PLACES and params.get("axis") == "-1":
         del params["axis"]  # meant: over all axes
     try:
-        prop = entry.prop(**entry.prop.accepted_params(fitted(entry, params)))
+        if named is not None:
+            params = named.fitted(entry, params)
+        prop = entry.prop(**entry.prop.accepted_params(params))
     except NotFoundError as error:
         raise NotFoundError(f"{where}: {error}") from None
     except CynetError as error:
         raise FormatError(f"{where}: {error}") from error
     _take_subgraphs(prop, record, where, version, depth)
     node = Node(entry, name, attrs, params, prop, inputs)
-    if is_named(node):
+    if prop.written_out:
         prop.n_inputs = len(inputs)
     elif entry.name.startswith(_LINALG) and is_np_shape():
         node.prop = prop.changed(no_axes=())

@@ -41,11 +41,6 @@ def value_of(text):
         return text
 
 
-def is_named(node):
-    """Whether a node is to be written out."""
-    return isinstance(node.prop, NumpyFunction)
-
-
 def find_operator(name):
     """The entry of a registered operator, or of a function of ``mx.np`` under MXNet's name of it.
 
@@ -122,6 +117,7 @@ class NumpyFunction(OperatorProperty):
 
     row = None
     any_parameters = True
+    written_out = True
     n_inputs = None  # what the node has
 
     def __init__(self, **given):
