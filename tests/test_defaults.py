@@ -18,6 +18,8 @@ OTHER = {
     ("mx.rnn.ConvGRUCell", "prefix"): None,  # made of the class
     ("mx.rnn.ConvLSTMCell", "prefix"): None,
     ("mx.rnn.ConvRNNCell", "prefix"): None,
+    ("mx.numpy.percentile", "interpolation"): None,  # NumPy's older name of method="linear"
+    ("mx.numpy.quantile", "interpolation"): None,
 }
 SPREAD = {"i2h_pad": 0, "i2h_dilate": 1, "h2h_dilate": 1, "conv_layout": None}  # over all axes
 

@@ -10,6 +10,9 @@ from tests.fixtures import make
 
 # Made by cynet: python -m tests.own_defaults, python -m tests.base.test_mxnet_globals.
 OWN = {"own_defaults.txt", "own_limits.txt", "globals_not_here.txt"}
+# Made by MXNet in programs of their own: tests/fixtures/numpy/make_symbols.py, make_networks.py.
+OWN |= {f"numpy/{name}" for name in ("networks.npz", "symbols.json", "symbol_names.json")}
+OWN |= {"numpy/operators.txt"}
 
 
 def declared(module):

@@ -218,7 +218,11 @@ OTHER_NAMES = {
         "save_weights": "save_params(file)",
         "summary": "mx.viz.print_summary(module.symbol, shape=shapes)",
     },
-    "mx.ndarray": {name: there for name, there in _ARRAYS.items() if name != "matmul"},
+    "mx.ndarray": {
+        name: there
+        for name, there in _ARRAYS.items()
+        if name not in ("isnan", "matmul", "meshgrid")
+    },
     "mx.ndarray.NDArray": _NDARRAY,
     "mx.optimizer": {
         "AveragedModel": "gluon.EMA, gluon.SWA; in fit mx.callback.EMA, mx.callback.SWA",

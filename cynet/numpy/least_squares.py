@@ -86,7 +86,7 @@ def _pinv_by_values(a, rcond):
     return matmul(wide, shapes.matrix_transpose(u))
 
 
-def pinv(a, rcond=None, hermitian=False):
+def pinv(a, rcond=1e-15, hermitian=False):
     """The pseudo-inverses: those of Moore and Penrose.
 
     Singular values up to `rcond` times the largest one count as 0, by default 1e-15 times it. The

@@ -17,7 +17,6 @@ from ..graph.written_out import written_out
 from ..ndarray import NDArray
 from ..ndarray import load as load_arrays
 from ..operator import OPERATORS
-from ..operator.numpy.named import is_named
 from ..symbol.node import topological_order
 from ..symbol.variable import STORAGE_TYPES
 from .graph import OPSET, Call, Graph, exporter_of
@@ -153,7 +152,7 @@ def export_model(
     dtypes |= {k: v.dtype.name for k, v in arrays.items() if k in names}
     extents = infer_shapes(network.entries, known)
     types = infer_types(network.entries, dtypes, "float32")
-    if any(map(is_named, order)):
+    if any(node.op is not None and node.prop.written_out for node in order):
         network = symbol.Symbol(written_out(network.entries, extents, types))
         order = topological_order(network.entries)
         extents = infer_shapes(network.entries, known)
