@@ -56,7 +56,28 @@ def set_np_shape(active: bool) -> bool:
     return switch(bool(on), everywhere=on == 2)
 
 
-class np_shape:
+class _Scope:
+    """A switch for a block of code, or for a function that it decorates."""
+
+    def __enter__(self):
+        self._before.append(self._switch(self._active))
+
+    def __exit__(self, *exc):
+        self._switch(self._before.pop())
+
+    def __call__(self, func):
+        """`func`, which runs in such a scope."""
+        scope, active = type(self), self._active
+
+        @functools.wraps(func)
+        def run(*args, **kwargs):
+            with scope(active):
+                return func(*args, **kwargs)
+
+        return run
+
+
+class np_shape(_Scope):
     """A scope of `set_np_shape`; also a decorator.
 
     Parameters
@@ -73,25 +94,10 @@ class np_shape:
     ([(0, 3)], [(0, 3)], [])
     """
 
+    _switch = staticmethod(set_np_shape)
+
     def __init__(self, active: bool = True) -> None:
         self._active, self._before = active, []
-
-    def __enter__(self):
-        self._before.append(set_np_shape(self._active))
-
-    def __exit__(self, *exc):
-        set_np_shape(self._before.pop())
-
-    def __call__(self, func):
-        """`func`, which runs in such a scope."""
-        active = self._active
-
-        @functools.wraps(func)
-        def run(*args, **kwargs):
-            with np_shape(active):
-                return func(*args, **kwargs)
-
-        return run
 
 
 def use_np_shape(func):
@@ -154,7 +160,7 @@ def is_np_array() -> bool:
     return np_arrays()
 
 
-class np_array:
+class np_array(_Scope):
     """A scope in which parameters, batches and losses are arrays of ``mx.np``; also a decorator.
 
     Parameters
@@ -169,25 +175,10 @@ class np_array:
     True
     """
 
+    _switch = staticmethod(switch_arrays)
+
     def __init__(self, active: bool = True) -> None:
         self._active, self._before = bool(active), []
-
-    def __enter__(self):
-        self._before.append(switch_arrays(self._active))
-
-    def __exit__(self, *exc):
-        switch_arrays(self._before.pop())
-
-    def __call__(self, func):
-        """`func`, which runs in such a scope."""
-        active = self._active
-
-        @functools.wraps(func)
-        def run(*args, **kwargs):
-            with np_array(active):
-                return func(*args, **kwargs)
-
-        return run
 
 
 def set_np(shape: bool = True, array: bool = True) -> None:
