@@ -519,6 +519,12 @@ class OperatorProperty(Registered):
         raise ArgumentError(f"{self._where()} has no implementation on {ctx}")
 
 
+def type_of_first(self, in_types, out_types):
+    """`infer_type` where outputs have the dtype of the first input; the others keep their own."""
+    kind = in_types[0] or out_types[0]
+    return [kind, *(t or kind for t in in_types[1:])], [kind], []
+
+
 def merge_shapes(*shapes):
     """The one shape that all of `shapes` (None and 0 unknown, EMPTY known) describe, or
     ShapeError.

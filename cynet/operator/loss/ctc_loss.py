@@ -11,6 +11,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum
 from ..precision import FLOAT32, Precision
+from ..property import type_of_first
 from .ctc_stepwise import STEPWISE
 
 
@@ -91,9 +92,7 @@ class CTCLossProperty(KernelProperty):
                     f"label has shape {label}, more labels than data of shape {data} has steps")
         return [data, label, *[batch] * (len(in_shapes) - 2)], [batch], []
 
-    def infer_type(self, in_types, out_types):
-        kind = in_types[0] or out_types[0]
-        return [kind, *(t or kind for t in in_types[1:])], [kind], []
+    infer_type = type_of_first
 
     def named_places(self, in_shapes, in_types):
         steps, _, classes = in_shapes[0]

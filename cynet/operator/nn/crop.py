@@ -4,7 +4,7 @@ from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Int, Shape
-from ..property import OperatorProperty, is_known, merge_shapes
+from ..property import OperatorProperty, is_known, merge_shapes, type_of_first
 from ..second_order import Linear
 from ..tensor.strided_moves import StridedCopyOperator, StridedPart, contiguous, sliced
 
@@ -85,9 +85,7 @@ class CropProperty(OperatorProperty):
             )
         return self.offset
 
-    def infer_type(self, in_types, out_types):
-        kind = in_types[0] or out_types[0]
-        return [kind, *(t or kind for t in in_types[1:])], [kind], []
+    infer_type = type_of_first
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return out_grad

@@ -5,7 +5,7 @@ from .._base import register_operator
 from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Int, Shape
-from ..property import OperatorProperty, is_known, merge_shapes
+from ..property import OperatorProperty, is_known, merge_shapes, type_of_first
 from ..second_order import Linear
 from .axes import axes_of, axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, contiguous
@@ -252,9 +252,7 @@ class SqueezeProperty(SameBytesProperty):
 class LikeProperty(CopyProperty):
     """Base: the second input counts by its shape alone."""
 
-    def infer_type(self, in_types, out_types):
-        kind = in_types[0] or out_types[0]
-        return [kind, in_types[1] or kind], [kind], []
+    infer_type = type_of_first
 
 
 class ReshapeLikeProperty(LikeProperty):

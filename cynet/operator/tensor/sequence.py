@@ -11,7 +11,7 @@ from .._base import register_operator
 from ..checks.places import Read
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, Int
-from ..property import merge_shapes
+from ..property import merge_shapes, type_of_first
 from ..second_order import Linear
 
 
@@ -58,9 +58,7 @@ class SequenceProperty(KernelProperty):
         most = in_shapes[0][self.axis] + 1
         return [Read(("sequence_length", kind, most)) for kind in in_types[1:]]
 
-    def infer_type(self, in_types, out_types):
-        kind = in_types[0] or out_types[0]
-        return [kind, *(t or kind for t in in_types[1:])], [kind], []
+    infer_type = type_of_first
 
     def kernel_params(self, in_shapes):
         shape = in_shapes[0]

@@ -4,7 +4,7 @@ from ...base.errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks, Traits
 from ..parameters import Int, IntOrNone, Shape
-from ..property import merge_shapes
+from ..property import merge_shapes, type_of_first
 from ..second_order import Linear
 from ..sparse.rows import SLICE
 from .axes import axes_of, axis_of
@@ -178,9 +178,7 @@ class SliceLikeProperty(SlicedProperty):
             return [data, like], [out_shapes[0]], []
         return [data, like], [merge_shapes(self.counts(data, like), out_shapes[0])], []
 
-    def infer_type(self, in_types, out_types):
-        kind = in_types[0] or out_types[0]
-        return [kind, in_types[1] or kind], [kind], []
+    infer_type = type_of_first
 
     def create_operator(self, ctx, in_shapes, in_types):
         data, like = in_shapes

@@ -15,7 +15,7 @@ from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, DType, Enum, Int, Shape
-from ..property import is_known, merge_shapes
+from ..property import is_known, merge_shapes, type_of_first
 from ..second_order import Linear
 from ..sparse.rows import TAKE
 from .axes import axis_of, split_at
@@ -37,9 +37,7 @@ class IndexedProperty(KernelProperty):
         beside = "mode='clip' clips without a word" if "mode" in self.fields else ""
         told_outside(self, self.list_arguments()[1], *values, beside)
 
-    def infer_type(self, in_types, out_types):
-        kind = in_types[0] or out_types[0]
-        return [kind, in_types[1] or kind], [kind], []
+    infer_type = type_of_first
 
     def named_places(self, in_shapes, in_types):
         params, name = self.kernel_params(in_shapes), self.list_arguments()[1]

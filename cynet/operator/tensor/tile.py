@@ -7,7 +7,7 @@ from ...base.errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Int, Shape
-from ..property import merge_shapes
+from ..property import merge_shapes, type_of_first
 from ..second_order import Linear
 from .axes import axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, View, contiguous
@@ -194,9 +194,7 @@ class BroadcastLikeProperty(SpreadProperty):
     <NDArray 2x2 @cpu(0)>
     """
 
-    def infer_type(self, in_types, out_types):
-        kind = in_types[0] or out_types[0]
-        return [kind, in_types[1] or kind], [kind], []
+    infer_type = type_of_first
 
     def out_shape(self, in_shapes):
         lhs, rhs = in_shapes
