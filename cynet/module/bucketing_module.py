@@ -284,7 +284,7 @@ class BucketingModule(BucketInUse):
     def _need_parameters_of(self, module, bucket_key):
         """Refuse a bucket with parameters of its own: nobody gives them values."""
         module._need_values_for(
-            {*self._default._param_names, *self._default._aux_names},
+            (*self._default._param_names, *self._default._aux_names),
             f"bucket {shown(bucket_key)}: the default bucket, whose parameters all buckets share,"
             " has no parameter",
         )

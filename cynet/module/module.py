@@ -295,7 +295,7 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
                 raise ArgumentTypeError("bind: shared_module must be a Module that is bound")
             if shared_module.params_initialized:
                 self._need_values_for(
-                    {*shared_module._param_names, *shared_module._aux_names},
+                    (*shared_module._param_names, *shared_module._aux_names),
                     "bind: shared_module has no parameter",
                 )
             shared_group = shared_module._exec_group
@@ -335,7 +335,7 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
         elif self.params_initialized:
             # loaded from a checkpoint, or bound before
             self._need_values_for(
-                {*self._arg_params, *self._aux_params}, "bind: there is no value of"
+                (*self._arg_params, *self._aux_params), "bind: there is no value of"
             )
             self._hold_fixed_values()
             self._exec_group.set_params(self._arg_params, self._aux_params)

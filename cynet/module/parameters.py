@@ -92,7 +92,7 @@ class Parameters:
                 )
         if initializer is None and not self.params_initialized:
             self._need_values_for(
-                {*(arg_params or ()), *(aux_params or ())},
+                (*(arg_params or ()), *(aux_params or ())),
                 "init_params: neither an initializer nor a value is given for",
             )
         self._make_host_arrays()
@@ -121,6 +121,7 @@ class Parameters:
 
     def _lacking(self, given):
         """Parameters and states that are not among the names `given`."""
+        given = set(given)
         return [name for name in (*self._param_names, *self._aux_names) if name not in given]
 
     def _warn_of_zeros(self, given):
@@ -199,7 +200,7 @@ class Parameters:
             return
         self._need("set_params", "binded")
         if not self.params_initialized:
-            self._warn_of_zeros({*(arg_params or ()), *(aux_params or ())})
+            self._warn_of_zeros((*(arg_params or ()), *(aux_params or ())))
         self._make_host_arrays()
         self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
         self._params_dirty = True

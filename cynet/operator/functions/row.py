@@ -42,7 +42,7 @@ class Row:
         fields = self.__annotations__
         self.__dict__.update(zip(fields, values), **said)
         if not said.keys() <= fields.keys():
-            unknown = ", ".join(said.keys() - fields.keys())
+            unknown = ", ".join(sorted(said.keys() - fields.keys()))
             raise ArgumentTypeError(f"{type(self).__name__} {values[0]!r} has no field {unknown}")
 
 
