@@ -322,6 +322,7 @@ class BaseModule(Told, Evaluation, Defaults):
         >>> history.epochs, history.metrics["Train-accuracy"][-1] > 0.9
         ([0, 1, 2, 3, 4], True)
         """
+        options = dict(locals())  # callbacks see them (BatchEndParam.locals), by MXNet's names
         if num_epoch is None:
             raise ArgumentError("fit: say how long to train with num_epoch")
         check_numbers("fit", begin_epoch=begin_epoch, num_epoch=num_epoch)
@@ -344,17 +345,7 @@ class BaseModule(Told, Evaluation, Defaults):
         )
         # before the network is bound: its plan depends on it
         ranks = ranks_of(getattr(self, "_kvstore", None), kvstore)
-        if force_rebind or not self.binded:
-            self.bind(
-                data_shapes=train_data.provide_data,
-                label_shapes=train_data.provide_label,
-                for_training=True,
-                force_rebind=force_rebind,
-            )
-        elif not self.for_training:
-            raise ArgumentError(
-                "fit: the module was bound with for_training=False; force_rebind=True binds it anew"
-            )
+        self._bind_for_fit(train_data, force_rebind)
         if monitor is not None:
             check_monitor("fit", monitor)
             self.install_monitor(monitor)
@@ -369,141 +360,27 @@ class BaseModule(Told, Evaluation, Defaults):
         if resumed is not None:
             resumed.load_params(self)
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
-        logger = self.logger if ranks.is_first else _SILENT
-        check_labels = self._label_check(train_data)
-        history = History()
-        progress = progress_for(verbose, logger, batch_end_callback, num_epoch)
-        provided = train_data.provide_data  # None of an iterator of one's own is no reason to stop
-        for line in ranks.told(provided[0][1][0]) if provided else ():
-            note(logger, progress, line)
-        if resumed is not None:
-            next_epoch, changed = resumed.load(
-                self, train_data, callbacks, history, clip_global_norm
-            )
-            if next_epoch is not None:
-                begin_epoch = next_epoch
-                self._tell_of_resuming(
-                    resumed.path, next_epoch, num_epoch, changed, history, progress
-                )
-            if history.reason is not None:  # a callback has ended this training
-                return history
-        judged = [("Train", eval_metric)]
-        if eval_data is not None:
-            judged.append(("Validation", validation_metric))
-        state = FitState(
-            self, begin_epoch, num_epoch, eval_metric, history, columns=columns_of(judged)
+        options.update(
+            train_data=train_data,
+            eval_data=eval_data,
+            eval_metric=eval_metric,
+            validation_metric=validation_metric,
+            callbacks=callbacks,
         )
-        for each in callbacks:
-            each.begin(state)
+        return _Training(self, options, ranks, resumed).run()
 
-        # callbacks see this method's variables (BatchEndParam.locals), by the names of MXNet's
-        try:
-            for epoch in range(begin_epoch, num_epoch):
-                state.epoch = epoch
-                tic = time.time()
-                eval_metric.reset()
-                self._begin_epoch(epoch, train_data)
-                nbatch = 0
-                data_iter, next_data_batch = _started(train_data)
-                end_of_batch = False
-                while not end_of_batch:
-                    data_batch = next_data_batch
-                    if check_labels is not None:
-                        check_labels(data_batch)
-                    if monitor is not None:
-                        monitor.tic()
-                    with self._turns.lock:  # for threads that predict meanwhile
-                        if clip_global_norm is None:
-                            self.train_step(data_batch)
-                        else:
-                            self.forward_backward(data_batch)
-                            self.clip_gradients(clip_global_norm)
-                            self.update()
-                        # before the next batch, which may be the same object or memory
-                        self._judge(eval_metric, data_batch)
-                    # backward and update go on while the next batch is made ready
-                    next_data_batch = next(data_iter, None)
-                    goes_on = ranks.vote(next_data_batch is not None)
-                    if next_data_batch is not None:
-                        self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
-                    if not goes_on():
-                        end_of_batch, next_data_batch = True, data_batch
-                    if monitor is not None:
-                        monitor.toc_print()
-                    with _CALLBACKS:
-                        if batch_end_callback is not None:
-                            if end_of_batch:
-                                eval_name_vals = eval_metric.get_global_name_value()
-                            param = BatchEndParam(epoch, nbatch, eval_metric, locals())
-                            call_each(batch_end_callback, param)
-                        if progress is not None:
-                            progress.batch(epoch, nbatch, eval_metric)
-                        state.nbatch = nbatch
-                        for each in callbacks:
-                            each.batch_end(state)
-                    nbatch += 1
-                check_labels = None
-                eval_name_vals = ranks.figures(eval_metric)
-                for name, value in eval_name_vals:
-                    logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
-                seconds = time.time() - tic
-                logger.info("Epoch[%d] Time cost=%.3f", epoch, seconds)
-                history.add(epoch, seconds, eval_name_vals)
-
-                with _EPOCH_END:
-                    ranks.average(self)
-                    arg_params, aux_params = self.get_params()
-                    self.set_params(arg_params, aux_params)  # devices' auxiliary states may differ
-                    for callback in as_list(epoch_end_callback):
-                        callback(epoch, self.symbol, arg_params, aux_params)
-                    for each in callbacks:
-                        each.epoch_trained(state)
-                res = []
-                if eval_data is not None:
-                    with _VALIDATION:
-                        res = self.score(
-                            eval_data,
-                            validation_metric,
-                            score_end_callback=eval_end_callback,
-                            batch_end_callback=eval_batch_end_callback,
-                            epoch=epoch,
-                        )
-                    for name, value in res:
-                        logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
-                    history.add_validation(res)
-                if nbatch:
-                    warn_of_nan(history)
-                if progress is not None:
-                    progress.epoch(epoch, seconds, eval_name_vals, res)
-                train_data.reset()
-                stop = end_epoch(callbacks, state)
-                if resumed is not None:
-                    resumed.save(epoch, self, train_data, callbacks, history)
-                if stop is not None:
-                    break
-        except StopTraining as stop:
-            history.reason = str(stop)
-            logger.info("Epoch[%d] training ends: %s", state.epoch, stop)
-            train_data.reset()
-        finally:
-            for each in callbacks:
-                each.end(state)
-        for line in ranks.summed_up(sum(history.times)):
-            note(logger, progress, line)
-        return history
-
-    def _tell_of_resuming(self, path, epoch, num_epoch, changed, history, progress):
-        """Say where training goes on, and whether anything is left of it."""
-        lines = [f"fit: resume: {path} has {counted(epoch, 'epoch')}"]
-        if history.reason is not None:
-            lines[0] += f": nothing is left to do, training has ended: {history.reason}"
-        elif epoch >= num_epoch:
-            lines[0] += f": nothing is left to do for num_epoch={num_epoch}"
-        else:
-            lines[0] += f": training goes on with Epoch[{epoch}], up to num_epoch={num_epoch}"
-            lines += [f"fit: resume: from here on with {each}" for each in changed]
-        for line in lines:
-            note(self.logger, progress, line)
+    def _bind_for_fit(self, train_data, force_rebind):
+        if force_rebind or not self.binded:
+            self.bind(
+                data_shapes=train_data.provide_data,
+                label_shapes=train_data.provide_label,
+                for_training=True,
+                force_rebind=force_rebind,
+            )
+        elif not self.for_training:
+            raise ArgumentError(
+                "fit: the module was bound with for_training=False; force_rebind=True binds it anew"
+            )
 
     def _label_check(self, train_data):
         """A function that refuses a batch whose labels the outputs cannot have, or None."""
@@ -522,6 +399,208 @@ class BaseModule(Told, Evaluation, Defaults):
         )
 
 
+class _Training:
+    """One call of ``fit``, whose module is bound and initialized.
+
+    Parameters
+    ----------
+    module : BaseModule
+    options : dict
+        The arguments of ``fit`` by name, its data as iterators and its metrics made.
+    ranks : Alone or Ranks
+    resumed : Resume, optional
+    """
+
+    def __init__(self, module, options, ranks, resumed):
+        self._module, self._options, self._ranks, self._resumed = module, options, ranks, resumed
+        self._train_data, self._metric = options["train_data"], options["eval_metric"]
+        self._callbacks, self._monitor = options["callbacks"], options["monitor"]
+        self._batch_end, self._clip_norm = (
+            options["batch_end_callback"],
+            options["clip_global_norm"],
+        )
+        self._logger = module.logger if ranks.is_first else _SILENT
+        self._check_labels = module._label_check(self._train_data)
+        self._history, self._state = History(), None
+        self._progress = progress_for(
+            options["verbose"], self._logger, self._batch_end, options["num_epoch"]
+        )
+
+    def run(self):
+        """Train all epochs; return their History."""
+        provided = self._train_data.provide_data  # None of a user's iterator is no reason to stop
+        self._note(self._ranks.told(provided[0][1][0]) if provided else ())
+        begin_epoch, num_epoch = self._first_epoch(), self._options["num_epoch"]
+        if self._history.reason is not None:  # a callback has ended this training
+            return self._history
+        judged = [("Train", self._metric)]
+        if self._options["eval_data"] is not None:
+            judged.append(("Validation", self._options["validation_metric"]))
+        self._state = FitState(
+            self._module,
+            begin_epoch,
+            num_epoch,
+            self._metric,
+            self._history,
+            columns=columns_of(judged),
+        )
+        for each in self._callbacks:
+            each.begin(self._state)
+        try:
+            for epoch in range(begin_epoch, num_epoch):
+                if self._epoch(epoch) is not None:
+                    break
+        except StopTraining as stop:
+            self._history.reason = str(stop)
+            self._logger.info("Epoch[%d] training ends: %s", self._state.epoch, stop)
+            self._train_data.reset()
+        finally:
+            for each in self._callbacks:
+                each.end(self._state)
+        self._note(self._ranks.summed_up(sum(self._history.times)))
+        return self._history
+
+    def _epoch(self, epoch):
+        """Train and validate one epoch; return why training ends with it, or None."""
+        self._state.epoch = epoch
+        tic = time.time()
+        self._metric.reset()
+        self._module._begin_epoch(epoch, self._train_data)
+        nbatch = 0
+        data_iter, batch = _first_batch(self._train_data)
+        while batch is not None:
+            batch = self._batch(epoch, nbatch, batch, data_iter, tic)
+            nbatch += 1
+        self._check_labels = None  # has seen all labels
+        figures = self._ranks.figures(self._metric)
+        for name, value in figures:
+            self._logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
+        seconds = time.time() - tic
+        self._logger.info("Epoch[%d] Time cost=%.3f", epoch, seconds)
+        self._history.add(epoch, seconds, figures)
+        with _EPOCH_END:
+            self._end_of_training(epoch)
+        validation = self._validate(epoch)
+        if nbatch:
+            warn_of_nan(self._history)
+        if self._progress is not None:
+            self._progress.epoch(epoch, seconds, figures, validation)
+        self._train_data.reset()
+        stop = end_epoch(self._callbacks, self._state)
+        if self._resumed is not None:
+            self._resumed.save(
+                epoch, self._module, self._train_data, self._callbacks, self._history
+            )
+        return stop
+
+    def _batch(self, epoch, nbatch, data_batch, data_iter, tic):
+        """Train on a batch; return the next one, None behind the last."""
+        module, metric = self._module, self._metric
+        if self._check_labels is not None:
+            self._check_labels(data_batch)
+        if self._monitor is not None:
+            self._monitor.tic()
+        with module._turns.lock:  # for threads that predict meanwhile
+            if self._clip_norm is None:
+                module.train_step(data_batch)
+            else:
+                module.forward_backward(data_batch)
+                module.clip_gradients(self._clip_norm)
+                module.update()
+            # before the next batch, which may be the same object or memory
+            module._judge(metric, data_batch)
+        # backward and update go on while the next batch is made ready
+        next_batch = next(data_iter, None)
+        goes_on = self._ranks.vote(next_batch is not None)
+        if next_batch is not None:
+            module.prepare(next_batch, sparse_row_id_fn=self._options["sparse_row_id_fn"])
+        if not goes_on():
+            next_batch = None
+        if self._monitor is not None:
+            self._monitor.toc_print()
+        with _CALLBACKS:
+            if self._batch_end is not None:
+                seen = self._seen(epoch, nbatch, data_batch, data_iter, next_batch, tic)
+                call_each(self._batch_end, BatchEndParam(epoch, nbatch, metric, seen))
+            if self._progress is not None:
+                self._progress.batch(epoch, nbatch, metric)
+            self._state.nbatch = nbatch
+            for each in self._callbacks:
+                each.batch_end(self._state)
+        return next_batch
+
+    def _seen(self, epoch, nbatch, data_batch, data_iter, next_batch, tic):
+        """What a callback sees as the variables of ``fit``, by the names that MXNet's has."""
+        last = next_batch is None
+        seen = {
+            **self._options,
+            "epoch": epoch,
+            "nbatch": nbatch,
+            "data_batch": data_batch,
+            "next_data_batch": data_batch if last else next_batch,
+            "data_iter": data_iter,
+            "end_of_batch": last,
+            "tic": tic,
+        }
+        if last:
+            seen["eval_name_vals"] = self._metric.get_global_name_value()
+        return seen
+
+    def _end_of_training(self, epoch):
+        """All batches of the epoch are trained: devices and ranks agree, callbacks see weights."""
+        module = self._module
+        self._ranks.average(module)
+        arg_params, aux_params = module.get_params()
+        module.set_params(arg_params, aux_params)  # devices' auxiliary states may differ
+        for callback in as_list(self._options["epoch_end_callback"]):
+            callback(epoch, module.symbol, arg_params, aux_params)
+        for each in self._callbacks:
+            each.epoch_trained(self._state)
+
+    def _validate(self, epoch):
+        """Score the validation data, if there are any: pairs (name, value)."""
+        options = self._options
+        if options["eval_data"] is None:
+            return []
+        with _VALIDATION:
+            figures = self._module.score(
+                options["eval_data"],
+                options["validation_metric"],
+                score_end_callback=options["eval_end_callback"],
+                batch_end_callback=options["eval_batch_end_callback"],
+                epoch=epoch,
+            )
+        for name, value in figures:
+            self._logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+        self._history.add_validation(figures)
+        return figures
+
+    def _first_epoch(self):
+        """Where training begins: the file of `resume` decides, if it is there, and is loaded."""
+        begin_epoch, num_epoch = self._options["begin_epoch"], self._options["num_epoch"]
+        if self._resumed is None:
+            return begin_epoch
+        next_epoch, changed = self._resumed.load(
+            self._module, self._train_data, self._callbacks, self._history, self._clip_norm
+        )
+        if next_epoch is None:
+            return begin_epoch
+        lines = [f"fit: resume: {self._resumed.path} has {counted(next_epoch, 'epoch')}"]
+        if self._history.reason is not None:
+            lines[0] += f": nothing is left to do, training has ended: {self._history.reason}"
+        elif next_epoch >= num_epoch:
+            lines[0] += f": nothing is left to do for num_epoch={num_epoch}"
+        else:
+            lines[0] += f": training goes on with Epoch[{next_epoch}], up to num_epoch={num_epoch}"
+            lines += [f"fit: resume: from here on with {each}" for each in changed]
+        self._note(lines)
+        return next_epoch
+
+    def _note(self, lines):
+        for line in lines:
+            note(self._logger, self._progress, line)
+
+
 def _same(settings, others):
     try:
         return bool(settings == others)
@@ -529,7 +608,7 @@ def _same(settings, others):
         return False
 
 
-def _started(train_data):
+def _first_batch(train_data):
     """An iterator over the batches of an epoch, and the first of them.
 
     Whoever has looked at the data before, as ``score`` does, has left them at their end.
