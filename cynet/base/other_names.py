@@ -209,7 +209,6 @@ OTHER_NAMES = {
         "zero_grad": "net.collect_params().zero_grad(), where grad_req is 'add'",
         "state_dict": "trainer.save_states(file)",
         "load_state_dict": "trainer.load_states(file)",
-        "param_groups": "trainer.learning_rate, trainer.set_learning_rate(rate)",
     },
     "mx.module.BaseModule": {
         "compile": "fit(optimizer=..., eval_metric=...)",

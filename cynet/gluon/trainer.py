@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from .. import kvstore as kvs
@@ -17,6 +16,7 @@ from .errors import MismatchError
 from .parameter import Parameter, ParameterDict
 from .tracing import count_of_changes
 from .trainer_gradients import TrainerGradients, stale_error
+from .trainer_groups import TrainerGroups, names_of, parted
 from .trainer_states import TrainerStates, copied
 from .utils import clip_global_norm
 
@@ -25,12 +25,11 @@ if TYPE_CHECKING:
 
     from ..typing import KVStoreLike, Optimizer
 
-_OF_GROUPS = {"lr_mult", "wd_mult", "grad_req"}
 _UPDATE = Span("update", "training")
 
 
 @guarded(but=("step", "update"))
-class Trainer(Told, TrainerGradients, TrainerStates):
+class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
     """Applies an optimizer to parameters: after ``backward`` call ``step(batch_size)``.
 
     One thread at a time uses it (docs/guide/threads.md).
@@ -39,8 +38,9 @@ class Trainer(Told, TrainerGradients, TrainerStates):
 
     Parameters
     ----------
-    params : ParameterDict, dict or list of Parameter
-        What to train: ``net.collect_params()``, for instance.
+    params : ParameterDict, dict or list of Parameter, or list of dict
+        What to train: ``net.collect_params()``, for instance; or groups, each a dict of ``params``
+        (a Block, a ParameterDict or a list) and settings as those of `groups`.
     optimizer : str or Optimizer
         An optimizer, or the name of one.
     optimizer_params : dict, optional
@@ -53,8 +53,10 @@ class Trainer(Told, TrainerGradients, TrainerStates):
     update_on_kvstore : bool, optional
         Whether the KVStore updates the weights; by default it does if there is one.
     groups : list of dict, optional
-        ``{"select": ".*bias", "wd_mult": 0}``: attributes of the parameters whose structural or
-        whole name matches from its beginning (lr_mult, wd_mult, grad_req).
+        ``{"select": ".*bias", "wd": 0}``: settings of the parameters whose structural or whole
+        name matches from its beginning, or of a Block. ``lr`` and ``wd`` stand in place of the
+        optimizer's; ``lr`` stays in its ratio to the Trainer's rate, whatever changes that.
+        ``lr_mult``, ``wd_mult`` and ``grad_req`` are attributes of parameters.
     clip_global_norm : float, optional
         Upper bound of the norm of all gradients together, after the division by the batch size.
 
@@ -82,7 +84,10 @@ class Trainer(Told, TrainerGradients, TrainerStates):
 
     def __init__(
         self,
-        params: ParameterDict | Mapping[str, Parameter] | Sequence[Parameter],
+        params: ParameterDict
+        | Mapping[str, Parameter]
+        | Sequence[Parameter]
+        | Sequence[Mapping[str, Any]],
         optimizer: str | Optimizer,
         optimizer_params: Mapping[str, Any] | None = None,
         kvstore: KVStoreLike | None = "device",
@@ -91,9 +96,13 @@ class Trainer(Told, TrainerGradients, TrainerStates):
         groups: Sequence[Mapping[str, Any]] = (),
         clip_global_norm: float | None = None,
     ) -> None:
-        self._params = _parameters(params)
-        self._names = _names_of(params, self._params)
-        self._apply(groups)
+        in_groups = parted(params)
+        if in_groups is None:
+            self._params = _parameters(params)
+            self._names, given = names_of(params, self._params), []
+        else:
+            self._params, self._names, given = in_groups
+        self._group([*((p, s) for p, s in given if s), *map(_selection, groups)])
         if clip_global_norm is not None and not clip_global_norm > 0:
             raise ArgumentError(
                 f"Trainer: clip_global_norm must be greater than 0, got {shown(clip_global_norm)}"
@@ -144,27 +153,6 @@ class Trainer(Told, TrainerGradients, TrainerStates):
         self._kv_initialized = False
         self._params_to_init = list(self._params)
 
-    def _apply(self, groups):
-        """Set what groups of parameters have in common."""
-        for group in groups:
-            settings = dict(group)
-            pattern = settings.pop("select", None)
-            if not isinstance(pattern, str) or not settings.keys() <= _OF_GROUPS:
-                raise ArgumentError(
-                    "Trainer: a group is a dict with 'select', a regular expression, and some of"
-                    f" {', '.join(sorted(_OF_GROUPS))}; got {shown(group)}"
-                )
-            chosen = [
-                each
-                for name, each in zip(self._names, self._params)
-                if re.match(pattern, name) or re.match(pattern, each.name)
-            ]
-            if not chosen:
-                raise ArgumentError(f"Trainer: no parameter matches {shown(pattern)}")
-            for each in chosen:
-                for name, value in settings.items():
-                    setattr(each, name, value)
-
     def _check_contexts(self):
         contexts = None
         for each in self._params:
@@ -190,6 +178,7 @@ class Trainer(Told, TrainerGradients, TrainerStates):
                 raise ArgumentError(f"Trainer: no optimizer is named {shown(optimizer)}")
             self._optimizer = opt.create(optimizer, **dict(settings or {}))
         self._optimizer.param_dict = self._param_dict()
+        self._set_groups()
 
     def _param_dict(self):
         """Parameters by the names of their states, and by their numbers as scripts ask for them."""
@@ -563,6 +552,17 @@ def _is_special(kvstore):
     return kind is not kvs.KVStore or any(callable(getattr(kind, n, None)) for n in vars(kvstore))
 
 
+def _selection(group):
+    """(a pattern or parameters, settings) of a dict of `groups`."""
+    settings = dict(group) if isinstance(group, dict) else {}
+    if settings.get("select") is None:
+        raise ArgumentError(
+            "Trainer: a group of groups= is a dict with 'select', a regular expression or a Block,"
+            f" got {shown(group)}"
+        )
+    return settings.pop("select"), settings
+
+
 def _parameters(params):
     """A list of Parameters, each once."""
     told = "Trainer takes a list or dict of Parameters, got "
@@ -574,22 +574,3 @@ def _parameters(params):
         if not isinstance(each, Parameter):
             raise ArgumentError(f"{told}a list with {shown(each)}")
     return list({id(each): each for each in params}.values())
-
-
-def _names_of(params, found):
-    """The names of states: structural ones where `params` knows them, else those of parameters."""
-    owner = getattr(params, "_owner", None)
-    names = {}
-    if owner is not None:
-        for name, each in owner._collect_params_with_prefix().items():
-            names.setdefault(id(each), name)
-    out = [names.get(id(each), each.name) for each in found]
-    taken, seen = set(out), set()
-    for i, name in enumerate(out):  # lists of Parameters may have several of one name
-        numbered, n = name, 1
-        while numbered in seen or (n > 1 and numbered in taken):
-            n += 1
-            numbered = f"{name}#{n}"
-        seen.add(numbered)
-        out[i] = numbered
-    return out

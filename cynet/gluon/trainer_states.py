@@ -105,6 +105,7 @@ class TrainerStates:
                 f"{fname}: there are states of {brief_list(map(str, strange))}, which are not among"
                 f" the parameters {brief_list(self._names)}"
             )
+        self._regroup(self._optimizer, loaded.optimizer)
         for updater in self._updaters:
             updater.states = {name: copied(state) for name, state in loaded.states.items()}
             updater.states_synced = dict.fromkeys(loaded.states, False)

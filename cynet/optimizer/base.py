@@ -186,6 +186,8 @@ class Optimizer(ShownOptimizer):
     aggregate_num = 0
     _copy_is_last = False  # whether a state with a float32 copy has it behind, as MXNet's SGD
     _draws = False  # whether steps draw random numbers
+    _group_rates: dict[Any, float] = {}  # of a Trainer's groups: factors by index
+    _group_decays: dict[Any, float] = {}  # in place of `wd`
     _takes_lists = True  # whether `update` is given what an Updater hands over in one call
     # those of STEPS that a user has defined, for the class and for this object
     _of_user: frozenset[str] = frozenset()
@@ -559,19 +561,19 @@ class Optimizer(ShownOptimizer):
         return self._get_lrs([index])[0]
 
     def _get_lrs(self, indices):
-        lr = self.learning_rate
+        lr, own = self.learning_rate, self._group_rates
         if not self.lr_mult and not self.param_dict:
             return [lr] * len(indices)
-        return [lr * self._mult(index, self.lr_mult, "lr_mult") for index in indices]
+        return [lr * own.get(i, 1.0) * self._mult(i, self.lr_mult, "lr_mult") for i in indices]
 
     def _get_wd(self, index):
         return self._get_wds([index])[0]
 
     def _get_wds(self, indices):
-        wd = self.wd
-        if wd == 0:
+        wd, own = self.wd, self._group_decays
+        if wd == 0 and not own:
             return [0.0] * len(indices)
-        return [wd * self._mult(index, self.wd_mult, "wd_mult") for index in indices]
+        return [own.get(i, wd) * self._mult(i, self.wd_mult, "wd_mult") for i in indices]
 
     def _step(self, index):
         """Count an update of `index`; its (learning rate, weight decay, number of updates)."""

@@ -30,6 +30,7 @@ _DEEPEST = 8
 _COUNT, _NUMBER = count(), number()
 _TABLES = {"idx2name": lambda value: isinstance(value, str), "lr_mult": _NUMBER.fits,
            "wd_mult": _NUMBER.fits}  # fmt: skip
+_GROUPS = ("_group_rates", "_group_decays")  # tables by name, of Trainers with groups
 
 
 def pack(states, optimizer=None, pair=None):
@@ -203,10 +204,20 @@ def _describe(optimizer):
             for device, counts in optimizer._all_index_update_counts.items()
         ],
         **{name: list(getattr(optimizer, name).items()) for name in _TABLES},
+        **_groups_of(optimizer),
         "lr_scheduler": None
         if scheduler is None
         else {"name": type(scheduler).__name__, "settings": settings_of(scheduler)},
     }
+
+
+def _groups_of(optimizer):
+    found = {}
+    for table in _GROUPS:
+        pairs = [[k, v] for k, v in getattr(optimizer, table).items() if isinstance(k, str)]
+        if pairs:
+            found[table.lstrip("_")] = pairs
+    return found
 
 
 def _table(what, pairs, fits):
@@ -249,6 +260,10 @@ def _restore(described):
     optimizer._set_current_context(0)
     for table, fits in _TABLES.items():
         setattr(optimizer, table, _table(table, _part(described, table), fits))
+    for table in _GROUPS:
+        pairs = described.get(table.lstrip("_"))
+        if pairs is not None:
+            setattr(optimizer, table, _table(table.lstrip("_"), pairs, _NUMBER.fits))
     optimizer.param_dict = {}
     optimizer.sym_info = ()
     scheduler = _part(described, "lr_scheduler")
