@@ -29,10 +29,10 @@ _PIECE = 2 << 20
 class Entry:
     """A key with its place in a bucket."""
 
-    __slots__ = ("bucket", "key", "shape", "view")
+    __slots__ = ("key", "view")
 
-    def __init__(self, key, shape, bucket, view):
-        self.key, self.shape, self.bucket, self.view = key, shape, bucket, view
+    def __init__(self, key, view):
+        self.key, self.view = key, view
 
 
 class Bucket:
@@ -59,7 +59,7 @@ class Bucket:
         self.nbytes = self.flat.size * np.dtype(self.dtype).itemsize
         self.entries, start = [], 0
         for (key, shape, _), size in zip(rows, sizes):
-            self.entries.append(Entry(key, shape, self, self.flat._view(shape, start)))
+            self.entries.append(Entry(key, self.flat._view(shape, start)))
             start += size
         self.direct = len(rows) == 1 and self.nbytes >= _DIRECT
         self.verb, self.priority = verb, priority

@@ -156,7 +156,7 @@ class DistributedTrainer(Trainer):
         where = "DistributedTrainer"
         refuse_process_set(where, process_set)
         _check_factor(where, gradient_predivide_factor)
-        self._compression = checked_compression(where, compression)
+        self._travels_as = checked_compression(where, compression)
         self._predivide = gradient_predivide_factor
         joined = kvs.create("dist_sync")
         options.setdefault("update_on_kvstore", False)
@@ -168,7 +168,7 @@ class DistributedTrainer(Trainer):
         for each in grads:
             for grad in each if self._predivide != 1 else ():
                 grad /= self._predivide
-        if self._compression == Compression.none:
+        if self._travels_as == Compression.none:
             super()._send(names, grads)
             return
         halves = [[grad.astype("float16") for grad in each] for each in grads]

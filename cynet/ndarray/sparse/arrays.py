@@ -234,7 +234,7 @@ class BaseSparseNDArray(NDArray):
         if source.stype != self.stype:
             source = cast(source, self.stype)
         _tape.check_written(self)
-        values = source._held.astype(self.dtype)
+        values = source._held.as_in_context(self.context).astype(self.dtype)
         self._set(self._shape, values, source._indices, source._indptr, source._ready)
         return self
 

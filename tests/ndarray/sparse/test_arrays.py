@@ -375,3 +375,24 @@ def test_quadratic_stays_sparse_without_a_constant(stype, c):
     assert got.stype == ("default" if c else stype)
     values = dense.asnumpy()
     np.testing.assert_allclose(got.asnumpy(), 2 * values**2 + 3 * values + c)
+
+
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_what_is_written_stays_on_its_device(stype):
+    """Whatever device and form the values come from."""
+    values = np.array([[0, 1], [2, 0]], "float32")
+    dense = mx.nd.array(values, mx.cpu(0))
+    for source in (dense, dense.tostype(stype)):
+        for write in (
+            lambda target, source: source.copyto(target) if source.stype == stype else (
+                target.__setitem__(slice(None), source)
+            ),
+            lambda target, source: target.copied_from(source),
+            lambda target, source: target.__setitem__(slice(None), source),
+            lambda target, source: target.__setitem__(slice(None), values),
+        ):  # fmt: skip
+            target = mx.nd.ones((2, 2), mx.cpu(1)).tostype(stype)
+            write(target, source)
+            assert target.context == target.data.context == mx.cpu(1)
+            np.testing.assert_array_equal(target.asnumpy(), values)
+            assert source.context == mx.cpu(0)
