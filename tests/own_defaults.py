@@ -52,6 +52,9 @@ def defaults():
                     for key, each in vars(value).items()
                     if not key.startswith("_") or key in ("__init__", "__call__")
                 }
+                for key, default in getattr(value, "_field_defaults", {}).items():
+                    if plain(default):
+                        found[f"{info.name}.{name}({key})"] = repr(default)
             for path, function in functions.items():
                 if inspect.isfunction(function):
                     for parameter, default in of(function):
