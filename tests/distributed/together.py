@@ -215,9 +215,8 @@ def run(monkeypatch, size, do, hosts=None, stall=20.0, end=True):
         monkeypatch.setattr(f"{name}.world", lambda: own.world)
     monkeypatch.setattr("cynet.contrib.horovod.processes._state", Own())
     monkeypatch.setattr(communication, "optional", lambda name, purpose: mine().library)
-    monkeypatch.setattr(
-        communication, "socket", SimpleNamespace(gethostname=lambda: getattr(mine(), "host", "main"))
-    )
+    host = SimpleNamespace(gethostname=lambda: getattr(mine(), "host", "main"))
+    monkeypatch.setattr(communication, "socket", host)
     monkeypatch.setattr(ending, "wait_until_read", lambda: None)
     buckets = importlib.import_module("cynet.kvstore.buckets")
     monkeypatch.setattr(
