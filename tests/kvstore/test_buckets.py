@@ -77,8 +77,7 @@ def test_dtypes_travel_apart():
         ("float32", 4), ("int32", 1), ("uint8", 2), ("int32", 1),
     ]  # fmt: skip
     assert found[0].what == (
-        "sum of 'k0' (2, 3) float32, 'k1' (2, 3) float16, 'k2' (2, 3) bfloat16, 'k3' (2, 3)"
-        " float32"
+        "sum of 'k0' (2, 3) float32, 'k1' (2, 3) float16, 'k2' (2, 3) bfloat16, 'k3' (2, 3) float32"
     )
     assert found[0].entries[1].view.shape == (2, 3) and found[0].nbytes == 96
     shared = bucketed("broadcast", [("a", (2,), "bool"), ("b", (3,), "uint8")], 0)

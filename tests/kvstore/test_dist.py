@@ -87,7 +87,8 @@ def test_sums_of_every_form(size, monkeypatch):
             for shape, pair in zip(shapes, outs):
                 for each in pair:
                     same(each, total(size, shape, devices, step), dtype)
-            for each, other in zip(itertools.chain(*given), itertools.chain(*kept)):  # what is pushed stays
+            pairs = zip(itertools.chain(*given), itertools.chain(*kept))
+            for each, other in pairs:  # what is pushed stays
                 same(each, other.asnumpy().astype("float64"), dtype)
         updated, seen = mx.kv.create(kind), []
         updated.init(keys, [mx.nd.ones(s, dtype=dtype) for s in shapes])
@@ -296,9 +297,7 @@ def test_what_ranks_are_asked_for(monkeypatch):
         kv.set_gradient_compression({"type": "2bit", "threshold": 0.25})
         kv.push("b", large)
         note = " in 2 bits, 0.25"
-        assert taken() == [
-            (f"sum of 'b' ({LARGE},) float32{note}", 0, 1 << 20, 1, [], [(LARGE,)])
-        ]
+        assert taken() == [(f"sum of 'b' ({LARGE},) float32{note}", 0, 1 << 20, 1, [], [(LARGE,)])]
         kv.barrier()
         return world.times[0]
 
