@@ -178,3 +178,62 @@ def test_updaters_get_gradients_of_the_dtype_that_was_pushed(name, dtype):
     out = mx.nd.zeros(2, dtype=dtype)
     kv.pull("w", out=out)
     assert out.asnumpy().tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("store", [mx.kv.KVStoreBase, type("Own", (mx.kv.KVStoreBase,), {})])
+def test_what_a_store_does_not_define_is_told(store):
+    """Every member that a store of one's own may have."""
+    one, found = mx.nd.ones(1), store()
+    calls = {
+        "broadcast": lambda: found.broadcast("a", one, one),
+        "pushpull": lambda: found.pushpull("a", one),
+        "set_optimizer": lambda: found.set_optimizer(mx.optimizer.SGD()),
+        "is_capable": lambda: found.is_capable("optimizer"),
+        "save_optimizer_states": lambda: found.save_optimizer_states("x"),
+        "load_optimizer_states": lambda: found.load_optimizer_states("x"),
+        "type": lambda: found.type,
+        "rank": lambda: found.rank,
+        "num_workers": lambda: found.num_workers,
+    }
+    assert calls.keys() == {n for n, v in vars(mx.kv.KVStoreBase).items() if n[:1] != "_"} - {
+        "OPTIMIZER", "kv_registry", "register",
+    }  # fmt: skip
+    for name, call in calls.items():
+        with pytest.raises(NotImplementedError, match=f"^{store.__name__} defines no {name}$"):
+            call()
+
+
+def test_capabilities():
+    for name in ("local", "device", "dist_sync"):
+        kv = mx.kv.create(name)
+        assert kv.is_capable("optimizer") is True and kv.is_capable("OPTIMIZER") is True
+        for other in ("pull", "", None, 3, ["optimizer"]):
+            assert kv.is_capable(other) is False
+    for bad in ("pull", None, 3, ["optimizer"]):
+        with pytest.raises(ValueError, match="TestStore: a capability is 'optimizer', got"):
+            mx.kv.create("teststore").is_capable(bad)
+
+
+@pytest.mark.parametrize("name", ["nccl", "dist_p3", "horovod", "byteps", "dist_device_async"])
+def test_kinds_of_others_say_what_to_use(name):
+    with pytest.raises(ValueError, match=f"kvstore '{name}' is not there: .*; kinds: 'local', "):
+        mx.kv.create(name)
+
+
+def test_what_a_store_tells_of_itself():
+    kv = mx.kv.create("device")
+    kv.init(["a", "b"], [mx.nd.ones(1)] * 2)
+    assert kv._told() == {"type": "device", "keys": 2, "rank": None, "optimizer": None}
+    kv.set_optimizer(own := mx.optimizer.SGD())
+    assert kv._told()["optimizer"] is own
+    kv.set_updater(lambda *given: None)
+    assert kv._told()["optimizer"] is None
+
+
+def test_a_name_that_is_registered_twice():
+    class Named(mx.kv.KVStoreBase):
+        pass
+
+    first = mx.kv.KVStoreBase.register(Named)
+    second = mx.kv.KVStoreBase.register(type("NAMED", (mx.kv.KVStoreBase,), {}))
+    assert first is Named and type(mx.kv.create("named")) is type(mx.kv.create("NaMeD")) is second

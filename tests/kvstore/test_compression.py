@@ -96,3 +96,61 @@ def test_exactly_the_threshold_is_pushed(sign):
     assert out.asnumpy().tolist() == [sign * 0.5, 0, sign * 0.5]
     store.pushpull("w", mx.nd.array([0, sign * (0.5 - below), 0]), out=out)  # what was left
     assert out.asnumpy().tolist() == [0, sign * 0.5, sign * 0.5]
+
+
+LIMITS = {1e-300: True, 5e-324: True, 1.7e308: True, True: True, "0.25": True,
+          0.0: False, -1e-9: False, float("inf"): False, float("nan"): False, None: False,
+          "x": False, (1,): False}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", LIMITS, ids=repr)
+@pytest.mark.parametrize("kind", ["device", "local_allreduce_device", "dist_sync"])
+def test_thresholds(value, kind):
+    store = mx.kv.create(kind)
+    given = {"type": "2bit", "threshold": value}
+    if kind == "local_allreduce_device":  # as in MXNet, by its name
+        with pytest.raises(ValueError, match="does not compress gradients, got .*2bit"):
+            store.set_gradient_compression(given)
+    elif LIMITS[value]:
+        store.set_gradient_compression(given)
+        assert store._compress.threshold == float(value)
+    else:
+        with pytest.raises(ValueError, match="threshold must be a number greater than 0, got"):
+            store.set_gradient_compression(given)
+        assert store._compress is None
+
+
+def test_settings():
+    store = mx.kv.create("device")
+    store.set_gradient_compression({"type": "2bit"})
+    assert store._compress.threshold == 0.5
+    with pytest.raises(ValueError, match="unknown a, b$"):
+        store.set_gradient_compression({"type": "2bit", "b": 1, "a": 2, "threshold": 1})
+    for kind in ("local", "local_update_cpu", "local_allreduce_cpu"):
+        with pytest.raises(ValueError, match=f"kvstore '{kind}' does not compress gradients, got"):
+            mx.kv.create(kind).set_gradient_compression({"type": "2bit"})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_each_device_and_key_keeps_its_own_rest(dtype):
+    """On its device, in its dtype."""
+    store = mx.kv.create("device")
+    store.set_gradient_compression({"type": "2bit", "threshold": 1})
+    store.init(["a", "b"], [mx.nd.zeros(2, dtype=dtype)] * 2)
+    outs = [mx.nd.zeros(2, dtype=dtype) for _ in range(2)]
+    left = np.zeros((2, 2, 2))
+    given = np.array([[[0.75, -0.5], [0.25, 0.5]], [[-0.75, 1.0], [-0.5, -0.25]]])
+    for _ in range(4):
+        arrays = [[mx.nd.array(v, mx.cpu(d), dtype=dtype) for d, v in enumerate(k)] for k in given]
+        store.push(["a", "b"], arrays)
+        store.pull(["a", "b"], outs)
+        left += given
+        sent = (left >= 1).astype(int) - (left <= -1)
+        left -= sent
+        for found, wanted in zip(outs, sent.sum(1)):
+            assert found.asnumpy().tolist() == wanted.tolist()
+    rests = store._compress._left
+    assert {key: each.context for key, each in rests.items()} == {
+        (key, d): mx.cpu(d) for key in "ab" for d in range(2)
+    }
+    assert {each.dtype for each in rests.values()} == {np.dtype(dtype).type}

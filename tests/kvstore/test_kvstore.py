@@ -285,3 +285,74 @@ def test_kinds_there_are_not(name, match):
 def test_the_kind_is_a_str():
     with pytest.raises(TypeError, match="must be a str"):
         mx.kv.create(3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_where_values_are(kind):
+    """On the CPU, or where the first array is; sums are made there, and copied to the value."""
+    store, device = mx.kv.create(kind), "device" in kind
+    store.init("w", full(1, 2))
+    assert store._values["w"].context == (mx.cpu(2) if device else mx.cpu(0))
+    seen = []
+    store.set_updater(lambda key, pushed, stored: seen.append((pushed.context, stored.context)))
+    store.push("w", full(1, 3))
+    store.push("w", [full(1, 3), full(1, 4)])
+    place = mx.cpu(2) if device else mx.cpu(0)
+    assert seen == [(place, place)] * 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("stype", ["default", "row_sparse"])
+def test_what_is_pushed_stays(kind, count, stype):
+    """Whatever it is summed with, and wherever."""
+    store = mx.kv.create(kind)
+    store.init("w", full(0).tostype(stype))
+    arrays = [full(2**i, device).tostype(stype) for i, device in enumerate((0, 0, 1, 2)[:count])]
+    store.push("w", arrays)
+    assert [each.asnumpy()[0, 0] for each in arrays] == [2**i for i in range(count)]
+    out = full(9)
+    store.pull("w", out)
+    assert out.asnumpy()[0, 0] == 2**count - 1
+    arrays[0][:] = 50
+    store.pull("w", out)
+    assert out.asnumpy()[0, 0] == 2**count - 1
+
+
+@pytest.mark.parametrize("name", ["push", "pull", "pushpull", "init", "broadcast"])
+def test_lists_of_keys_need_as_many_arrays(name):
+    store = mx.kv.create()
+    if name not in ("init", "broadcast"):
+        store.init([1, 2], [full(1), full(2)])
+    shown = "init" if name == "broadcast" else name
+    for bad, found in (([full(1)], "1"), ([full(1)] * 3, "3"), (full(1), "NDArray"), ([], "0")):
+        more = {"out": bad} if name == "broadcast" else {}
+        with pytest.raises(
+            ValueError, match=f"kvstore {shown}: 2 keys need a list of as many values, got {found}"
+        ):
+            getattr(store, name)([1, 2], bad, **more)
+    more = {"out": (full(0), full(0))} if name == "broadcast" else {}
+    getattr(store, name)((1, 2), (full(1), full(2)), **more)
+
+
+def test_pushpull_changes_nothing_where_its_out_is_wrong():
+    store = store_with_value()
+    with pytest.raises(ValueError, match=r"pushpull: key 'w' has shape .2, 3., got an array of .3"):
+        store.pushpull("w", full(5), out=mx.nd.ones((3, 2)))
+    assert values(store, ["w"]) == [1]
+    out = full(0).tostype("row_sparse")
+    store.pushpull("w", full(5), out=out)
+    assert (out.asnumpy() == 5).all()
+
+
+def test_states_with_and_without_the_optimizer(tmp_path):
+    store = mx.kv.create()
+    store.init(0, full(1))
+    store.set_optimizer(mx.optimizer.SGD(learning_rate=0.25, momentum=0.9))
+    store.push(0, full(1))
+    for dump, name in ((False, "a"), (True, "b")):
+        store.save_optimizer_states(tmp_path / name, *([dump] if dump else []))
+        other = mx.kv.create()
+        other.set_optimizer(mx.optimizer.SGD(learning_rate=0.5))
+        other.load_optimizer_states(tmp_path / name)
+        assert other.updater.optimizer.lr == (0.25 if dump else 0.5)
