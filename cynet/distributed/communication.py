@@ -61,7 +61,7 @@ class Communication(threading.Thread):
         self._asked, self._answers = 0.0, {}
         self._dead, self._silent, self._byes = set(), set(), set()
         self._leaving = self._parting = self._has_said_bye = self._is_over = False
-        self._parted = self._failed = 0.0
+        self._parted = 0.0
         self._sleep = _SHORTEST
         self.opened, self.over = threading.Event(), threading.Event()
         self.failure = None
@@ -394,7 +394,6 @@ class Communication(threading.Thread):
         if told is None:
             error = type(error)(f"{error}; {self._waiting()}")
         self.failure = error
-        self._failed = time.monotonic()
         if told is not None or tell:
             content = {"failed": told, "text": str(error), "dead": sorted(self._dead)}
             self._notices.tell(self._others(), FAILED, content)

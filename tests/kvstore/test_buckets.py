@@ -37,6 +37,7 @@ def keys_of(found):
         ([4, MB, 4], [[0], [1], [2]]),  # one that large is alone
         ([4, MB - 4, 4, 4 * MB], [[0, 1, 2], [3]]),
         ([4, 4, MB, MB], [[0, 1], [2], [3]]),
+        ([4, MB, 4, 4 * MB, 8, 4 * MB, 4], [[0], [1], [2], [3], [4], [5], [6]]),
         ([600 * KB] * 20, [[i + k for k in range(5)] for i in range(0, 20, 5)]),
         ([1000 * KB] * 20, [[i + k for k in range(4)] for i in range(0, 20, 4)]),  # 4 MiB at most
     ],
