@@ -32,7 +32,7 @@ $(PY):
 	@test -n "$(PYTHON)" || { echo "cynet needs Python >= 3.10 with the venv module" \
 		"(Debian, Ubuntu: apt-get install python3-venv python3-dev g++)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install -q --upgrade pip setuptools cython numpy
+	$(PY) -m pip install -q --upgrade pip setuptools cython numpy scipy-openblas32
 
 # Without build isolation Cython stays the same, and only what has changed is compiled.
 INSTALL := $(PY) -m pip install -q --no-build-isolation -e
@@ -83,7 +83,8 @@ array-api: $(VENV)/.dev  ## the array API's own suite on mx.np (ARRAY_API_TESTS=
 mutants: $(VENV)/.dev  ## plant small faults, tell those that no test notices (FILES=, SINCE=revision, SEED=, ARGS=--help)
 	$(PY) -m tests.mutants.run $(FILES) $(if $(SINCE),--since $(SINCE)) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
-build: $(VENV)/.dev  ## compile in place what has changed
+build: $(VENV)/.dev  ## compile in place what has changed, and write the type stubs of operators
+	$(PY) scripts/make_stubs.py
 
 docs: $(VENV)/.dev  ## the site, into build/docs/html; a warning is an error
 	$(PY) -c 'import furo, myst_parser, numpydoc, sphinx_copybutton' 2>/dev/null || $(INSTALL) '.[docs]'

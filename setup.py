@@ -4,6 +4,7 @@ import functools
 import itertools
 import os
 import re
+import subprocess
 import sys
 import time
 from multiprocessing.pool import ThreadPool
@@ -19,11 +20,9 @@ TABLE = "cynet.kernels.table"  # the module of all that is written in C++ (*.cc)
 DEBUG = os.environ.get("CYNET_BUILD_DEBUG") == "1"  # bounds checks on
 _told = [0.0]  # when progress was told last
 SANITIZER = os.environ.get("CYNET_BUILD_SANITIZER")  # thread, address (make tsan, make asan)
-
 HEADER = re.compile(r'^ *#.*"(.+\.h)"', re.M)
 DIRECTIVES = {"language_level": 3, "boundscheck": DEBUG, "wraparound": False, "cdivision": True}
 DIRECTIVES |= {"initializedcheck": False, "embedsignature": True, "binding": True}
-
 # Definitions of operators read shapes, tuples of any length; their loops are over pointers.
 CHECKED = {"boundscheck": True, "wraparound": True}
 if sys.platform == "win32":
@@ -34,8 +33,7 @@ else:
     COMPILE = ["-O3", "-std=c++17", "-g0", "-fopenmp", "-fno-math-errno", "-fno-trapping-math"]
     COMPILE += ["-pthread", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unknown-pragmas"]
     COMPILE += ["-DCYNET_TEAM"]  # loops run on cynet's own threads (kernels/parallel.h)
-    LINK = ["-Wl,--as-needed", "-fopenmp", "-pthread", "-Wl,--strip-all"]
-    LINK += ["-Wl,-z,noseparate-code"]  # no pages between the parts of 119 small modules
+    LINK = ["-Wl,--as-needed", "-fopenmp", "-pthread", "-Wl,--strip-all", "-Wl,-z,noseparate-code"]
 if DEBUG or SANITIZER:  # tests read how many objects are alive (engine/live_objects.h)
     COMPILE += ["-DCYNET_DEBUG_COUNTERS"]
 if SANITIZER:  # OpenMP's runtime has no annotations that ThreadSanitizer could follow
@@ -56,9 +54,7 @@ def jobs(variables=os.environ):
 
 
 def extensions():
-    """Every .pyx of the packages is an extension of its dotted name; helpers of tests are left out
-    of wheels. One that only starts what takes long elsewhere says in its first line that it is
-    compiled for size."""
+    """Every .pyx of the packages is an extension; wheels leave out those of tests."""
     for source in sorted(ROOT.glob("cynet*/**/*.pyx")):
         relative = source.relative_to(ROOT)
         if "bdist_wheel" in sys.argv and source.stem.endswith("testing"):
@@ -75,7 +71,7 @@ def extensions():
 
 
 def with_includes(headers):
-    """Those of the package's headers and all that they include by a line with "x.h" in it."""
+    """The package's headers among these, and all that they include by a line with "x.h" in it."""
     found, left = set(), {("", header) for header in headers}
     while left:
         left = {os.path.relpath(os.path.join(d, h)) for f, h in left for d in (f, KERNELS)} - found
@@ -136,8 +132,7 @@ class Build(build_ext):
 
     def initialize_options(self):
         super().initialize_options()
-        self.done = itertools.count(1)
-        self.objects = None
+        self.done, self.objects = itertools.count(1), None
         self.parallel = jobs()  # options of setup() are forgotten by an editable build
         if "editable_wheel" in sys.argv:  # a folder that stays, to compile only what has changed
             self.build_lib, self.objects = "build/editable", "build/objects"
@@ -147,6 +142,11 @@ class Build(build_ext):
             if not built.with_name(built.name.partition(".")[0] + ".pyx").exists():
                 built.unlink()  # it would be imported instead of the module that came for it
         super().run()
+        if not SANITIZER:  # type stubs of the operators, from the registry of what was just built
+            root = os.path.abspath("." if self.inplace else self.build_lib)
+            path = os.pathsep.join([root, *sys.path])  # of an isolated build, too
+            command = [sys.executable, "scripts/make_stubs.py", "--into", root]
+            subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": path})
 
     def build_extension(self, ext):
         parts, made = [*ext.sources, *ext.depends], self.get_ext_fullpath(ext.name)

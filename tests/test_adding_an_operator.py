@@ -48,7 +48,6 @@ def run(folder, *command):
 
 WALKS = (
     "test_every_operator_has_an_example",
-    "test_regenerating_changes_nothing",
     "test_functions_are_those_of_the_stubs",
     "test_each_operator_is_covered",
     "test_rows_cover_the_exporters",
@@ -99,8 +98,8 @@ def test_the_page_leads_to_a_tested_operator(tmp_path):
     run(tmp_path, "-c", BUILD)
     shown = run(tmp_path, "-c", "import cynet; help(cynet.nd.Swish)")
     assert "Steepness of the sigmoid" in shown and "0.11920293" in shown
-    stubs, tests = commands(page)
-    run(tmp_path, *stubs)
+    assert "def Swish(" in (tmp_path / "cynet/ndarray/__init__.pyi").read_text()
+    (tests,) = commands(page)
     # what is of the operator, and the walks over all that have said no before
     output = run(tmp_path, *tests, "-k", " or ".join(("Swish", *WALKS)))
     assert re.search(r"\b[2-9]\d passed", output)
