@@ -3,6 +3,8 @@
 import logging
 import time
 
+import numpy as np
+
 from .. import ndarray as nd
 from .._core.copy import copy_all
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed, shown
@@ -13,7 +15,6 @@ from ..executor.bind import simple_bind
 from ..executor.plan_cache import PlanCache
 from ..io import DataDesc
 from .batch_axes import checked_pad, kept, output_axes
-from .bound import Bound
 from .inputs import _descriptions
 from .slicing import _cut, _merge_multi_context, _prepare_group2ctxs, _split_input_slice
 from .slicing import _load_data as _load_data  # scripts import these from here, too
@@ -22,6 +23,26 @@ from .slicing import _load_label as _load_label
 
 _FORWARD, _BACKWARD = Span("forward", "training"), Span("backward", "training")
 _STEP, _METRIC = Span("step", "training"), Span("metric", "training")
+
+
+class BoundShapes:
+    """Executors for input shapes that were bound, as a PlanCache takes them.
+
+    They and the arrays of their inputs take `nbytes`; `kept` is what they share with others.
+    """
+
+    def __init__(self, execs, inputs):
+        self.execs = execs
+        arrays = [each.arg_dict[name] for each in execs for name in inputs]
+        self._own_bytes = sum(each.size * np.dtype(each.dtype).itemsize for each in arrays)
+
+    @property
+    def nbytes(self):
+        return self._own_bytes + sum(each.nbytes for each in self.execs)
+
+    @property
+    def kept(self):
+        return [kept for each in self.execs for kept in each.kept]
 
 
 class DataParallelExecutorGroup:
@@ -164,7 +185,7 @@ class DataParallelExecutorGroup:
             else:
                 types = {desc.name: desc.dtype for desc in [*data_shapes, *labels]}
                 execs = [self._bind_one(i, types, each) for i, each in enumerate(shapes)]
-            bound = Bound(execs, [desc.name for desc in (*data_shapes, *labels)])
+            bound = BoundShapes(execs, [desc.name for desc in (*data_shapes, *labels)])
             bound = self._kept.add(key, bound, time.perf_counter() - since)
         execs = bound.execs
         if execs is not self.execs:
@@ -210,7 +231,7 @@ class DataParallelExecutorGroup:
             self.shared_group = outer
         self._kept.clear()
         key = self._key(self.data_shapes, self.label_shapes)
-        bound = Bound(self.execs, [*self.data_names, *self.bound_labels])
+        bound = BoundShapes(self.execs, [*self.data_names, *self.bound_labels])
         self._kept.add(key, bound, time.perf_counter() - since)
         self._has_grads = False
         self._collect_arrays()

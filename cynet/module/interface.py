@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import UndefinedError
+from ..base.errors import ArgumentError, UndefinedError
 from ..base.guard import PER_BATCH, guarded
 from ..initializer import Uniform
+from ..io.checkpoint import read_params, save_params
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import (
+        Callable,
+        Sequence,
+    )
 
     from ..typing import (
         DataBatch,
         DataDesc,
         DataShapes,
+        FileName,
         GradReq,
         InitializerLike,
         KVStoreLike,
@@ -25,8 +30,11 @@ if TYPE_CHECKING:
         Optimizer,
         OptimizerParams,
         Shape,
+        Symbol,
     )
-    from .base_module import BaseModule
+    from .base_module import (
+        BaseModule,
+    )
 
 DEFAULT_INITIALIZER = Uniform(0.01)
 
@@ -245,3 +253,260 @@ class Interface:
         [('fc_output', '2.0')]
         """
         raise self._undefined("install_monitor")
+
+    # --- what it may leave as it is ---
+
+    def forward_backward(self, data_batch: DataBatch | Any) -> None:
+        """Forward in training mode, then backward.
+
+        Parameters
+        ----------
+        data_batch : DataBatch
+            The batch: arrays of the shapes that were bound.
+
+        Examples
+        --------
+        ``module.forward_backward(batch)``, then ``module.update()``.
+
+        >>> import cynet as mx
+        >>> net = mx.sym.MakeLoss(mx.sym.Variable("data") * mx.sym.Variable("w_weight", shape=(1,)))
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (1,))])
+        >>> module.init_params(mx.init.One())
+        >>> module.init_optimizer(optimizer_params={"learning_rate": 0.1})
+        >>> module.forward_backward(mx.io.DataBatch([mx.nd.array([3])]))
+        >>> module.update()
+        >>> round(module.get_params()[0]["w_weight"].asscalar().item(), 4)
+        0.7
+        """
+        self.forward(data_batch, is_train=True)
+        self.backward()
+
+    def train_step(self, data_batch: DataBatch | Any) -> None:
+        """``forward_backward``, then ``update``: what ``fit`` does with each batch.
+
+        Nobody looks at gradients between the two, so a module may compute all of it in one go.
+
+        Parameters
+        ----------
+        data_batch : DataBatch
+            The batch: arrays of the shapes that were bound.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.sym.MakeLoss(mx.sym.Variable("data") * mx.sym.Variable("w_weight", shape=(1,)))
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (1,))])
+        >>> module.init_params(mx.init.One())
+        >>> module.init_optimizer(optimizer_params={"learning_rate": 0.1})
+
+        The gradient of the weight is the data, 3, so the step is 0.3:
+
+        >>> module.train_step(mx.io.DataBatch([mx.nd.array([3])]))
+        >>> round(module.get_params()[0]["w_weight"].asscalar().item(), 4)
+        0.7
+        """
+        self.forward_backward(data_batch)
+        self.update()
+
+    def clip_gradients(self, max_norm: float) -> Any:
+        """Between ``backward`` and ``update``: scale the gradients of all weights so that the norm
+        of all together, each times the optimizer's ``rescale_grad``, is at most `max_norm`.
+
+        Parameters
+        ----------
+        max_norm : float
+            Upper bound of the norm.
+
+        Returns
+        -------
+        NDArray
+            (1,), the norm before.
+
+        Raises
+        ------
+        CynetError
+            On several devices, whose gradients are summed up by ``update``.
+        """
+        raise self._undefined("clip_gradients")
+
+    def set_params(
+        self,
+        arg_params: NamedArrays,
+        aux_params: NamedArrays,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
+        """Give parameters values; names that are missing or too many are refused unless allowed.
+
+        Parameters
+        ----------
+        arg_params, aux_params : dict of str to NDArray
+            Values of parameters and of auxiliary states, by name.
+        allow_missing : bool
+            Leave parameters that are not given as they are; if False, that is an error.
+        force_init : bool
+            Overwrite parameters that have values.
+        allow_extra : bool
+            Ignore names that the module does not have.
+        """
+        self.init_params(
+            initializer=None,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+            allow_extra=allow_extra,
+        )
+
+    def save_params(self, fname: FileName) -> None:
+        """Write the parameters to a ``.params`` file.
+
+        Parameters
+        ----------
+        fname : str
+            Ends in ``.params``, ``.npz`` or ``.safetensors``, which decides the format.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import cynet as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, name="fc")
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (1, 2))], for_training=False)
+        >>> module.init_params()
+        >>> path = os.path.join(tempfile.mkdtemp(), "net.params")
+        >>> module.save_params(path)
+        >>> sorted(mx.nd.load(path))
+        ['arg:fc_bias', 'arg:fc_weight']
+        """
+        save_params(fname, *self.get_params())
+
+    def load_params(self, fname: FileName) -> None:
+        """Take parameters from a ``.params`` file.
+
+        Parameters
+        ----------
+        fname : str
+            A file that `save_params` or ``save_checkpoint`` wrote.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import cynet as mx
+        >>> path = os.path.join(tempfile.mkdtemp(), "net.params")
+        >>> mx.nd.save(path, {"arg:w": mx.nd.array([5])})
+        >>> net = mx.sym.Variable("data") * mx.sym.Variable("w", shape=(1,))
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (1,))], for_training=False)
+        >>> module.load_params(path)
+        >>> module.predict(mx.nd.array([2])).asscalar().item()
+        10.0
+        """
+        self.set_params(*read_params(fname))
+
+    @property
+    def symbol(self) -> Symbol:
+        """The Symbol, or None."""
+        return self._symbol
+
+    def prepare(
+        self, data_batch: DataBatch | Any, sparse_row_id_fn: Callable[..., Any] | None = None
+    ) -> None:
+        """Get ready for a batch that comes soon.
+
+        ``fit`` calls it with the batch after the one that runs. A :class:`BucketingModule` binds
+        the bucket of that batch; other modules have nothing to do.
+
+        Parameters
+        ----------
+        data_batch : DataBatch
+            The batch that comes next.
+        sparse_row_id_fn : callable, optional
+            Part of MXNet's signature; not called.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> def sym_gen(length):  # the network of sequences of this length
+        ...     total = mx.sym.sum(mx.sym.Variable("data"), axis=1, keepdims=True)
+        ...     return mx.sym.FullyConnected(total, num_hidden=2, name="fc"), ["data"], None
+        >>> module = mx.mod.BucketingModule(sym_gen, default_bucket_key=5)
+        >>> module.bind([("data", (1, 5))], for_training=False)
+        >>> module.init_params()
+        >>> short = [("data", (1, 3))]
+        >>> module.prepare(mx.io.DataBatch([mx.nd.ones((1, 3))], bucket_key=3, provide_data=short))
+
+        The bucket in use stays what it was:
+
+        >>> module.data_shapes[0].shape
+        (1, 5)
+        """
+
+    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
+        """Values of the state inputs, those that the module was made with as ``state_names``.
+
+        Parameters
+        ----------
+        merge_multi_context : bool
+            Concatenate the parts of several devices along the first axis; if False, each entry is a
+            list of them.
+
+        Returns
+        -------
+        list of NDArray
+            One for each of ``state_names``, of the shape that was bound; empty if there are none.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> total = mx.sym.Variable("data") + mx.sym.Variable("total", shape=(2,))
+        >>> module = mx.mod.Module(total, label_names=None, state_names=["total"])
+        >>> module.bind([("data", (2,))], for_training=False)
+        >>> module.init_params()
+        >>> module.set_states(value=10)
+
+        What a batch computes is the state of the next one:
+
+        >>> for number in range(3):
+        ...     module.forward(mx.io.DataBatch([mx.nd.array([1, 2])]))
+        ...     module.set_states(module.get_outputs())
+        >>> module.get_states()[0].asnumpy()
+        array([13., 16.], dtype=float32)
+        """
+        self._need("get_states", "binded", "params_initialized")
+        return []
+
+    def set_states(self, states: Sequence[Any] | None = None, value: Any = None) -> None:
+        """Fill the state inputs, those that the module was made with as ``state_names``.
+
+        Parameters
+        ----------
+        states : list of NDArray, optional
+            A value for each of ``state_names``, as `get_states` gives them; or for each a list over
+            the devices.
+        value : number, optional
+            One value for all of them instead.
+
+        Raises
+        ------
+        ArgumentError
+            Neither or both of `states` and `value` are given, or the module has no states.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.sym.Variable("data") * mx.sym.Variable("scale", shape=(2,))
+        >>> module = mx.mod.Module(net, label_names=None, state_names=["scale"])
+        >>> module.bind([("data", (2,))], for_training=False)
+        >>> module.init_params()
+        >>> module.set_states([mx.nd.array([1, 10])])
+        >>> module.forward(mx.io.DataBatch([mx.nd.array([3, 4])]))
+        >>> module.get_outputs()[0].asnumpy()
+        array([ 3., 40.], dtype=float32)
+        """
+        self._need("set_states", "binded", "params_initialized")
+        if states or value:
+            raise ArgumentError("set_states: this module has no states")

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import logging
+import re
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from .. import ndarray as nd
 from .. import optimizer as opt
-from ..base.errors import ArgumentError, ArgumentTypeError
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, listed, shown, warn_user
 from ..base.guard import PER_BATCH, guarded, refuse
 from ..context import cpu, read_context
 from ..engine.trace import Span
+from ..initializer import InitDesc, create
 from ..io import DataDesc
 from ..io.checkpoint import load_checkpoint, states_of
 from ..kvstore import DistKVStore
+from ..ndarray.sparse.convert import with_all_rows
 from ..symbol import Symbol
 from ..symbol.node import fixed_arguments, topological_order
-from .base_module import BaseModule
-from .batch_shapes import BatchShapes
+from .base_module import DEFAULT_INITIALIZER, BaseModule
+from .batch_axes import checked_pad
 from .executor_group import DataParallelExecutorGroup
 from .inputs import _check_input_names, _parse_data_desc, check_monitor, name_list
 from .labels import class_limits, label_check, label_inputs
@@ -27,10 +31,11 @@ from .parameter_update import (
     _update_params,
     _update_params_on_kvstore,
 )
-from .parameters import Parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import (
+        Sequence,
+    )
 
     from ..typing import (
         ContextLike,
@@ -38,9 +43,11 @@ if TYPE_CHECKING:
         DataShapes,
         FileName,
         GradReq,
+        InitializerLike,
         Logger,
         MetricLike,
         Monitor,
+        NamedArrays,
         Names,
         NDArray,
         Shape,
@@ -49,8 +56,11 @@ if TYPE_CHECKING:
 _UPDATE = Span("update", "training")
 
 
+_NUMBERS = re.compile(r"\d+")
+
+
 @guarded(but=PER_BATCH)
-class Module(Parameters, Optimization, BatchShapes, BaseModule):
+class Module(Optimization, BaseModule):
     """A Symbol with parameters.
 
     Threads may share it for ``predict``, ``score`` and ``iter_predict``, also while one of them
@@ -393,7 +403,7 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
             As the module was bound, by default.
         """
         self._need("forward", "binded", "params_initialized")
-        turns = self._turns
+        turns = self._thread_guard
         with turns.lock:
             if turns.last != get_ident():
                 turns.take(self._detach)
@@ -411,7 +421,7 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
             super().forward_backward(data_batch)
             return
         self._need("forward_backward", "binded", "params_initialized")
-        turns = self._turns
+        turns = self._thread_guard
         with turns.lock:
             if turns.last != get_ident():
                 turns.take(self._detach)
@@ -428,7 +438,7 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
             super().train_step(data_batch)
             return
         self._need("train_step", "binded", "params_initialized")
-        turns = self._turns
+        turns = self._thread_guard
         with turns.lock:
             if turns.last != get_ident():
                 turns.take(self._detach)
@@ -454,8 +464,8 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
             Gradients of the outputs; not needed for losses.
         """
         self._need("backward", "binded", "params_initialized")
-        with self._turns.lock:
-            self._turns.check("backward")
+        with self._thread_guard.lock:
+            self._thread_guard.check("backward")
             self._is_summed = False
             self._exec_group.backward(out_grads)
 
@@ -502,16 +512,16 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
             Join the devices' parts; else a list over devices for each output.
         """
         self._need("get_outputs", "binded", "params_initialized")
-        with self._turns.lock:
-            self._turns.check("get_outputs")
-            return self._turns.own(self._exec_group.get_outputs(merge_multi_context))
+        with self._thread_guard.lock:
+            self._thread_guard.check("get_outputs")
+            return self._thread_guard.own(self._exec_group.get_outputs(merge_multi_context))
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data, where bound with ``inputs_need_grad=True``."""
         self._need("get_input_grads", "binded", "params_initialized")
-        with self._turns.lock:
-            self._turns.check("get_input_grads")
-            return self._turns.own(self._exec_group.get_input_grads(merge_multi_context))
+        with self._thread_guard.lock:
+            self._thread_guard.check("get_input_grads")
+            return self._thread_guard.own(self._exec_group.get_input_grads(merge_multi_context))
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Values of the state inputs."""
@@ -537,8 +547,8 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
         """
         self._need("update_metric", "binded", "params_initialized")
         try:
-            with self._turns.lock:
-                self._turns.check("update_metric")
+            with self._thread_guard.lock:
+                self._thread_guard.check("update_metric")
                 self._exec_group.update_metric(eval_metric, labels, pre_sliced)
         except Exception as error:
             refuse(error, Module.update_metric, self, eval_metric, labels, pre_sliced)
@@ -552,3 +562,286 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
     def _label_check(self, train_data):
         limits = class_limits(self._symbol, self.output_shapes)
         return label_check(limits, [desc[0] for desc in self._label_shapes or ()], train_data)
+
+    # --- parameters ---
+
+    def get_params(self) -> tuple[NamedArrays, NamedArrays]:
+        """(arg_params, aux_params): dicts of arrays on the CPU, as they are now."""
+        self._need("get_params", "params_initialized")
+        if self.binded and self._params_dirty:
+            self._sync_params_from_devices()
+        return self._stored(), self._aux_params
+
+    def _stored(self):
+        """The arguments' values as users and files get them: a row_sparse weight is one."""
+        blocks = zip(self._param_names, self._exec_group.param_arrays) if self.binded else ()
+        rows = [name for name, block in blocks if block[0].stype == "row_sparse"]
+        if not rows:
+            return self._arg_params
+        return {**self._arg_params, **{n: with_all_rows(self._arg_params[n]) for n in rows}}
+
+    def _sync_params_from_devices(self):
+        self._exec_group.get_params(self._arg_params, self._aux_params)
+        self._params_dirty = False
+
+    def init_params(
+        self,
+        initializer: InitializerLike | None = DEFAULT_INITIALIZER,
+        arg_params: NamedArrays | None = None,
+        aux_params: NamedArrays | None = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Give parameters their first values.
+
+        Parameters
+        ----------
+        initializer : Initializer, str or callable
+            ``initializer(InitDesc, array)``; a str is the name of an Initializer.
+        arg_params, aux_params : dict of str to NDArray, optional
+            Values to take instead.
+        allow_missing : bool
+            Leave names that the dicts do not have to the initializer.
+        force_init : bool
+            Do it even if it has been done.
+        allow_extra : bool
+            Accepted; names that are no parameters are passed over in any case, as in MXNet, so that
+            a part of a network takes the whole network's parameters.
+        """
+        if self.params_initialized and not force_init:
+            if arg_params is not None or aux_params is not None:
+                warn_user(
+                    "parameters are initialized already; without force_init=True the"
+                    " given values are not used"
+                )
+            return
+        self._need("init_params", "binded")
+        if isinstance(initializer, str):
+            initializer = create(initializer)
+        elif initializer is not None and (
+            not callable(initializer) or isinstance(initializer, type)
+        ):
+            raise ArgumentTypeError(
+                f"init_params: initializer must be an Initializer, as mx.init.Xavier(), or the name"
+                f" of one, got {shown(initializer)}"
+            )
+        for what, given in (("arg_params", arg_params), ("aux_params", aux_params)):
+            if given is not None and not hasattr(given, "get"):
+                raise ArgumentTypeError(
+                    f"init_params: {what} must be a dict of name to NDArray, got"
+                    f" {type(given).__name__}"
+                )
+        if initializer is None and not self.params_initialized:
+            self._need_values_for(
+                (*(arg_params or ()), *(aux_params or ())),
+                "init_params: neither an initializer nor a value is given for",
+            )
+        self._make_host_arrays()
+        attributes = self._symbol.attr_dict()
+        for table, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
+            for name, array in sorted(table.items()):
+                source = None if given is None else given.get(name)
+                if source is not None:
+                    _take(name, source, array)
+                elif given is not None and not allow_missing:
+                    raise ArgumentError(
+                        f"init_params: parameter '{name}' is missing from the given values; "
+                        f"allow_missing=True initialises it{self._renamed([name], given)}"
+                    )
+                elif initializer is not None:
+                    initializer(InitDesc(name, attributes.get(name)), array)
+        self._hold_fixed_values()
+        self.params_initialized = True
+        self._params_dirty = False
+        self._exec_group.set_params(self._arg_params, self._aux_params)
+
+    def _make_host_arrays(self):
+        if self._arg_params is None:
+            self._arg_params = _host_arrays(self._exec_group.param_arrays, self._param_names)
+            self._aux_params = _host_arrays(self._exec_group.aux_arrays, self._aux_names)
+
+    def _lacking(self, given):
+        """Parameters and states that are not among the names `given`."""
+        given = set(given)
+        return [name for name in (*self._param_names, *self._aux_names) if name not in given]
+
+    def _warn_of_zeros(self, given):
+        lacking = [name for name in self._lacking(given) if name not in self._fixed_values]
+        if lacking:
+            warn_user(
+                f"set_params: {listed(lacking)} had no value before and is not among those given,"
+                " so it is 0 now"
+            )
+
+    def _need_values_for(self, given, what):
+        """Refuse parameters and states that are not among the names `given`: they would be 0."""
+        lacking = self._lacking(given)
+        if lacking:
+            raise ArgumentError(
+                f"{what} {listed(lacking)}; a parameter needs a first value, from an"
+                f" initializer or from arg_params and aux_params{self._renamed(lacking, given)}"
+            )
+
+    def _renamed(self, lacking, given):
+        """The end of a message where values that are given have the names of those that lack but
+        for numbers: names that are made automatically go on counting in a second network."""
+        known = {*self._param_names, *self._aux_names}
+        strangers = {_NUMBERS.sub("", str(name)): name for name in given if name not in known}
+        for name in lacking:
+            if _NUMBERS.sub("", name) in strangers:
+                return (
+                    f". The values have '{strangers[_NUMBERS.sub('', name)]}' for '{name}': names "
+                    "that nobody gives count on with each network; give operators a name= (layers a"
+                    " prefix=) in both"
+                )
+        return f". The values have {listed(strangers.values())}" if strangers else ""
+
+    def _hold_fixed_values(self):
+        """Parameters that the computation does not read hold what they count as: a gamma that is
+        fixed is 1 in every checkpoint."""
+        for name, number in self._fixed_values.items():
+            self._arg_params[name][:] = number
+
+    def set_params(
+        self,
+        arg_params: NamedArrays,
+        aux_params: NamedArrays,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
+        """Give parameters values.
+
+        Parameters
+        ----------
+        arg_params, aux_params : dict of str to NDArray
+        allow_missing : bool
+            Parameters that are not given keep their values: 0 where they have none yet, with a
+            warning.
+        force_init : bool
+            False changes nothing where parameters are initialized.
+        allow_extra : bool
+            With `allow_missing`: let the dicts have names that are no parameters.
+        """
+        if not allow_missing:
+            self.init_params(
+                initializer=None,
+                arg_params=arg_params,
+                aux_params=aux_params,
+                allow_missing=False,
+                force_init=force_init,
+                allow_extra=allow_extra,
+            )
+            return
+        if self.params_initialized and not force_init:
+            warn_user(
+                "parameters are initialized already; without force_init=True the given"
+                " values are not used"
+            )
+            return
+        self._need("set_params", "binded")
+        if not self.params_initialized:
+            self._warn_of_zeros((*(arg_params or ()), *(aux_params or ())))
+        self._make_host_arrays()
+        self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
+        self._params_dirty = True
+        self.params_initialized = True
+
+    # --- batches of other shapes ---
+
+    _plans_apart = True  # False: what is kept for its input shapes is a part of a bucket
+
+    def _fit_shapes(self, data_batch):
+        """Make the module's input shapes those of the batch."""
+        # the `data` of a NumPy array is its memory
+        data = None if hasattr(data_batch, "__array__") else getattr(data_batch, "data", None)
+        if not isinstance(data, (list, tuple)):
+            raise ArgumentTypeError(
+                "a batch must have `data` and may have `label`, lists of arrays, as a DataBatch,"
+                f" got {type(data_batch).__name__}"
+            )
+        if len(data) != len(self._data_shapes):
+            raise ArgumentError(
+                f"the batch has {len(data)} data arrays, the module takes"
+                f" {len(self._data_shapes)}: {self._data_names}"
+            )
+        for array, desc in zip(data, self._data_shapes):
+            try:
+                fits = array.shape == desc.shape
+            except AttributeError:
+                raise ArgumentTypeError(
+                    f"input '{desc.name}': the batch must have an NDArray or a NumPy array, got"
+                    f" {type(array).__name__}"
+                ) from None
+            if not fits:
+                self._reshape_for(data_batch)
+                return
+        # classes where distributions were bound, or the other way round: validation beside MixIter
+        label = getattr(data_batch, "label", None)
+        if label and self._label_shapes and len(label) == len(self._label_shapes):
+            for array, desc in zip(label, self._label_shapes):
+                if len(getattr(array, "shape", desc.shape)) != len(desc.shape):
+                    self._reshape_for(data_batch)
+                    return
+
+    def _without_padding(self, outputs, pad):
+        group = self._exec_group
+        return group.without_padding(outputs, checked_pad(pad, group.batch_size))
+
+    def _joined_axes(self, outputs):
+        return [place[0] if place else 0 for place in self._exec_group.output_axes]
+
+    def _reshape_for(self, data_batch):
+        data_shapes = getattr(data_batch, "provide_data", None) or [
+            DataDesc(desc.name, array.shape, desc.dtype, desc.layout)
+            for desc, array in zip(self._data_shapes, data_batch.data)
+        ]
+        label_shapes = getattr(data_batch, "provide_label", None)
+        labels = getattr(data_batch, "label", None)
+        for old, new in zip(self._data_shapes, data_shapes):
+            if len(old[1]) != len(new[1]):
+                raise ShapeError(
+                    f"input '{new[0]}': the batch has shape {tuple(new[1])}, bound was {old[1]}"
+                )
+        if not label_shapes and self._label_shapes:
+            if labels:
+                label_shapes = [
+                    DataDesc(desc.name, array.shape, desc.dtype, desc.layout)
+                    for desc, array in zip(self._label_shapes, labels)
+                ]
+            else:
+                label_shapes = self._label_shapes_for(data_shapes[0])
+        self.reshape(data_shapes, label_shapes)
+
+    def _label_shapes_for(self, data):
+        """The bound label shapes with the batch size of `data`, for a batch without labels."""
+        size = data.shape[DataDesc.get_batch_axis(data.layout)]
+        shapes = []
+        for desc in self._label_shapes:
+            shape = list(desc.shape)
+            axis = DataDesc.get_batch_axis(desc.layout)
+            shape[axis] = shape[axis] * size // self._exec_group.batch_size
+            shapes.append(DataDesc(desc.name, shape, desc.dtype, desc.layout))
+        return shapes
+
+
+def _host_arrays(blocks, names):
+    return {
+        name: nd.zeros(block[0].shape, ctx=cpu(), dtype=block[0].dtype)
+        for name, block in zip(names, blocks)
+    }
+
+
+def _take(name, source, array):
+    if source is array:
+        return
+    if not hasattr(source, "shape"):
+        raise ArgumentTypeError(
+            f"parameter '{name}': the given value must be an NDArray, got {type(source).__name__}"
+        )
+    if source.shape != array.shape:
+        raise ShapeError(
+            f"parameter '{name}' has shape {array.shape}, the given value has shape {source.shape}"
+        )
+    array[:] = source

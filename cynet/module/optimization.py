@@ -356,9 +356,7 @@ class Optimization:
         if len(rows) < len(all_rows):
             for count, (name, grads) in zip(users.asnumpy(), all_rows.items()):
                 if count and name not in rows:
-                    for column, each in zip(
-                        self._of_other_buckets, (name, grads, weights[name])
-                    ):
+                    for column, each in zip(self._of_other_buckets, (name, grads, weights[name])):
                         column.append(each)
 
     def _update_other_buckets(self):

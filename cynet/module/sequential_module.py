@@ -265,9 +265,11 @@ class SequentialModule(BaseModule):
     def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
         """Run the modules one after another."""
         self._need("forward", "binded", "params_initialized")
-        with self._turns.lock:
-            if self._turns.last != get_ident():
-                self._turns.take(lambda: None)  # each module leaves its outputs to other threads
+        with self._thread_guard.lock:
+            if self._thread_guard.last != get_ident():
+                self._thread_guard.take(
+                    lambda: None
+                )  # each module leaves its outputs to other threads
             batch = DataBatch(
                 data_batch.data,
                 getattr(data_batch, "label", None),
@@ -297,8 +299,8 @@ class SequentialModule(BaseModule):
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Run backward from the last module to the first."""
         self._need("backward", "binded", "params_initialized")
-        with self._turns.lock:
-            self._turns.check("backward")
+        with self._thread_guard.lock:
+            self._thread_guard.check("backward")
             for module in reversed(self._modules):
                 module.backward(out_grads=out_grads)
                 if module is not self._modules[0]:
@@ -313,8 +315,8 @@ class SequentialModule(BaseModule):
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last module."""
         self._need("get_outputs", "binded", "params_initialized")
-        with self._turns.lock:
-            self._turns.check("get_outputs")
+        with self._thread_guard.lock:
+            self._thread_guard.check("get_outputs")
             return self._modules[-1].get_outputs(merge_multi_context)
 
     def _without_padding(self, outputs, pad):
@@ -328,8 +330,8 @@ class SequentialModule(BaseModule):
         self._need("get_input_grads", "binded", "params_initialized")
         if not self.inputs_need_grad:
             raise ArgumentError("get_input_grads: the chain was bound with inputs_need_grad=False")
-        with self._turns.lock:
-            self._turns.check("get_input_grads")
+        with self._thread_guard.lock:
+            self._thread_guard.check("get_input_grads")
             return self._modules[0].get_input_grads(merge_multi_context)
 
     def _label_check(self, train_data):
@@ -351,8 +353,8 @@ class SequentialModule(BaseModule):
     ) -> None:
         """Let the modules that take labels update the metric."""
         self._need("update_metric", "binded", "params_initialized")
-        with self._turns.lock:
-            self._turns.check("update_metric")
+        with self._thread_guard.lock:
+            self._thread_guard.check("update_metric")
             for module, meta in zip(self._modules, self._metas):
                 if meta.get(self.META_TAKE_LABELS, False):
                     module.update_metric(eval_metric, labels, pre_sliced)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.module.asked import _OTHERS, asked_of, reconcile
+from cynet.module.resume import _OTHERS, asked_of, reconcile
 from cynet.optimizer.base import OPTIMIZERS
 from cynet.optimizer.settings import accepted
 

@@ -239,4 +239,4 @@ def test_threads_predict_while_one_trains():
 def test_a_copy_is_nobodys():
     module = mx.mod.Module(net(), label_names=None, logger=logging.getLogger("copied"))
     copied = copy.deepcopy(module)
-    assert copied._turns is not module._turns and copied._turns.last is None
+    assert copied._thread_guard is not module._thread_guard and copied._thread_guard.last is None

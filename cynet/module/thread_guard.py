@@ -1,11 +1,11 @@
-"""Turns: which thread ran a module last, so that none takes another's outputs for its own."""
+"""ThreadGuard: which thread ran a module last, so that none takes another's outputs for its own."""
 
 import threading
 
 from ..base.errors import StateError
 
 
-class Turns:
+class ThreadGuard:
     """The lock of a module, and whose outputs it holds.
 
     A module has one set of outputs. A thread that has run `forward` and finds that another one has
@@ -30,7 +30,7 @@ class Turns:
         self._own = threading.local()
 
     def __reduce__(self):
-        return Turns, ()  # a copy of a module is nobody's yet
+        return ThreadGuard, ()  # a copy of a module is nobody's yet
 
     def take(self, detach):
         """The forward of a thread begins; the lock is held.
