@@ -4,6 +4,7 @@ import gc
 import os
 import random
 import signal
+import sys
 import threading
 import zlib
 from pathlib import Path
@@ -67,11 +68,13 @@ def earlier_objects():
 
 @pytest.fixture(autouse=True)
 def same_draws(request):
-    """Python's and NumPy's own generators begin anew in each test: what it draws from them, as a
-    shuffle does, depends neither on the tests before it nor on chance."""
-    value = zlib.crc32(request.node.nodeid.encode())
+    """Generators of Python, NumPy and cynet begin anew in each test: what it draws from them, as a
+    shuffle or an initializer does, depends neither on the tests before it nor on chance."""
+    value = zlib.crc32(request.node.nodeid.encode()) % 2**31
     random.seed(value)
     np.random.seed(value)
+    if "cynet.random" in sys.modules:
+        sys.modules["cynet.random"].seed(value)
 
 
 @pytest.fixture

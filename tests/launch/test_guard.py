@@ -16,7 +16,8 @@ from cynet.launch.command import find_mpiexec
 from tests import scripts
 from tests.distributed.ranks import HOSTS, TWO_HOSTS, can_unshare, need_mpi
 
-LIMIT = 2.0  # seconds after the launcher's death
+# seconds after the launcher's death; processes wait for a core where there are more of them
+LIMIT = 2.0 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 # a launcher that starts processes of a job, one of another job, and ends as argv[1] says
 LAUNCHER = """
 import json, os, signal, subprocess, sys, time

@@ -38,9 +38,11 @@ class Rows(data.Dataset):
 
 
 def shared_memory():
-    """Its blocks, without the semaphores of other programs' pools: loaders have none."""
+    """Its blocks, without those of MPI jobs and the semaphores of other programs' pools, which come
+    and go beside a test; loaders have neither."""
     names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
-    return {each for each in names if not each.startswith("sem.")}
+    others = "sem.", "sm_segment.", "mpich_shm", "vader_segment."
+    return {each for each in names if not each.startswith(others)}
 
 
 def left():
