@@ -213,7 +213,7 @@ class BaseModule(Told, Interface):
             "state": state,
         }
 
-    # --- the story ---
+    # --- training ---
 
     def fit(
         self,

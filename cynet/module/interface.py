@@ -1,4 +1,4 @@
-"""What a module must define; those who do not find here which method is missing."""
+"""The methods of a module; one that a class does not define says so when it is called."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DEFAULT_INITIALIZER = Uniform(0.01)
 
 @guarded(but=PER_BATCH)
 class Interface:
-    """The part of BaseModule that a subclass defines."""
+    """The methods of a module that a subclass defines, and those that it may leave as they are."""
 
     def _undefined(self, name):
         return UndefinedError(f"{type(self).__name__} defines no {name}")
@@ -254,7 +254,7 @@ class Interface:
         """
         raise self._undefined("install_monitor")
 
-    # --- what it may leave as it is ---
+    # --- a subclass may leave these as they are ---
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Forward in training mode, then backward.
