@@ -54,11 +54,7 @@ from .resume import Resume
 from .thread_guard import ThreadGuard
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Iterator,
-        Sequence,
-    )
+    from collections.abc import Callable, Iterator, Sequence
 
     from ..typing import (
         ArrayLike,

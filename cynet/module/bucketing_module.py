@@ -19,10 +19,7 @@ from .bucket_files import load_buckets, save_buckets
 from .module import Module
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Sequence,
-    )
+    from collections.abc import Callable, Sequence
 
     from ..typing import (
         ContextLike,

@@ -10,10 +10,7 @@ from ..initializer import Uniform
 from ..io.checkpoint import read_params, save_params
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Sequence,
-    )
+    from collections.abc import Callable, Sequence
 
     from ..typing import (
         DataBatch,
@@ -32,9 +29,7 @@ if TYPE_CHECKING:
         Shape,
         Symbol,
     )
-    from .base_module import (
-        BaseModule,
-    )
+    from .base_module import BaseModule
 
 DEFAULT_INITIALIZER = Uniform(0.01)
 

@@ -26,16 +26,10 @@ from .executor_group import DataParallelExecutorGroup
 from .inputs import _check_input_names, _parse_data_desc, check_monitor, name_list
 from .labels import class_limits, label_check, label_inputs
 from .optimization import Optimization
-from .parameter_update import (
-    _sum_over_devices,
-    _update_params,
-    _update_params_on_kvstore,
-)
+from .parameter_update import _sum_over_devices, _update_params, _update_params_on_kvstore
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Sequence,
-    )
+    from collections.abc import Sequence
 
     from ..typing import (
         ContextLike,
