@@ -22,11 +22,15 @@ BASE_SEED = int(os.environ.get("CYNET_TEST_SEED") or random.SystemRandom().randr
 os.environ["CYNET_TEST_SEED"] = str(BASE_SEED)  # of all processes that share out the tests
 
 
-in_main = threading.current_thread() is threading.main_thread()
-if in_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell's background jobs, nohup and some runners ignore Ctrl-C, and so does whatever they
-    # start; tests that send it need it here and in their child processes.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+if threading.current_thread() is threading.main_thread():
+    # A shell's background jobs, nohup and some runners ignore Ctrl-C or a hang-up, and so does
+    # whatever they start; tests that send them need them here and in their child processes.
+    for number, handler in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGHUP, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def pytest_report_header(config):

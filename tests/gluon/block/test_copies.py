@@ -21,7 +21,7 @@ def step(net, trainer):
     trainer.step(1)
 
 
-def chain(activation="relu"):
+def chain(activation="tanh"):
     net = nn.HybridSequential()
     net.add(nn.Dense(3, activation=activation), nn.BatchNorm(), nn.Dropout(0.5), nn.Dense(2))
     net.initialize()
