@@ -65,6 +65,7 @@ LAZY = {
     ("cynet.operator.custom.legacy", "cynet.symbol.register"),
     ("cynet.ndarray.functions", "cynet.gluon.block.traced"),
     ("cynet.ndarray.ndarray", "cynet.autograd.heads"),
+    ("cynet.ndarray.ndarray", "cynet.autograd.hooks"),
     ("cynet.numpy._call", "cynet.gluon.block.traced"),
     ("cynet.numpy.multiarray", "cynet.gluon.block.traced_numpy"),
     ("cynet.numpy.random", "cynet.random"),

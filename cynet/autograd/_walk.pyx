@@ -25,6 +25,7 @@ from ..base.observers import backward_steps
 from ..operator.second_order import Flat, Formula, Linear, Rewritten
 from ..operator.property import OperatorProperty
 from ._adjoint import alias_of, as_backward, record_adjoint
+from .hooks import hooked
 
 cdef enum:
     SLOTS = 64  # outputs of a node that its `shared_grads` tells of
@@ -97,6 +98,8 @@ cdef class Walk:
         if self.ends_at(node):
             node.needed = (node in self.wanted if self.wanted is not None
                            else (<Leaf>node).req != kNullOp)
+            if node.hooks is not None:
+                node.grads = [None]
         else:
             for entry in node.inputs:
                 if entry is not None and node_of(entry).needed:
@@ -119,6 +122,8 @@ cdef class Walk:
                     self.finish(node)
                     continue
                 if node.needed:
+                    if node.hooks is not None:
+                        self.call_hooks(node)
                     if type(node) is CallNode:
                         if self.create:
                             self.differentiate(<CallNode>node)
@@ -132,6 +137,7 @@ cdef class Walk:
                 node.grads = None
                 if not self.retain:
                     node.free()
+                    node.hooks = None
         finally:
             _live.discard(self.id)
             for node in self.order:
@@ -140,12 +146,25 @@ cdef class Walk:
             forget_older()
         return 0
 
+    cdef int call_hooks(self, Node node) except -1:
+        # With a gradient that nobody else has: they may write to it.
+        for i, hooks in node.hooks.items():
+            grad = node.grads[i]
+            if grad is None or not hooks:
+                continue
+            if not self.create and (i >= SLOTS or node.shared_grads >> i & 1):
+                grad = copied(grad)
+            node.grads[i] = hooked(hooks, grad, node)
+            if i < SLOTS:
+                node.shared_grads |= <uint64_t>1 << i
+        return 0
+
     def _show(self, Node node):
         # The gradients of its inputs, as far as they have come, to whoever watches.
         cdef Node source
         for i, entry in enumerate(node.inputs):
             source = node_of(entry) if self.wants(entry) else None
-            if source is not None and not self.ends_at(source):
+            if source is not None and not self.is_written(source):
                 _watchers[0](node, i, source.grads[index_of(entry)])
             elif source is not None:
                 _watchers[0](node, i, (<Leaf>source).grad if self.wanted is None
@@ -155,9 +174,23 @@ cdef class Walk:
         # No further than this: a leaf, or what `grad` was asked for.
         return isinstance(node, Leaf) or (self.wanted is not None and node in self.wanted)
 
+    cdef bint is_written(self, Node node) except -1:
+        # Its gradient goes to its place at once: no hook is to see it before.
+        return self.ends_at(node) and node.hooks is None
+
     cdef int finish(self, Node node) except -1:
         # All that comes to a leaf has come.
         cdef Leaf leaf
+        cdef NDArrayBase grad
+        if node.hooks is not None and node.needed and node.grads[0] is not None:
+            if self.takes_rows(node) and not is_sparse(&(<NDArrayBase>node.grads[0]).blob):
+                node.grads[0] = of_sparse().as_rows(node.grads[0])
+            self.call_hooks(node)
+            grad = node.grads[0]
+            if self.wanted is not None:
+                self.wanted[node] = grad
+            else:
+                self.put(<Leaf>node, grad)
         if self.wanted is not None:
             if isinstance(node, Leaf) and node in self.wanted and self.wanted[node] is None:
                 self.wanted[node] = self._nothing_of(<Leaf>node)
@@ -199,7 +232,7 @@ cdef class Walk:
         cdef NDArrayBase out
         cdef int i
         request[0] = kWriteTo
-        if self.ends_at(node):
+        if self.is_written(node):
             if self.wanted is not None:
                 out = self.wanted[node]
                 if out is None:
@@ -229,10 +262,9 @@ cdef class Walk:
     cdef int deliver(self, object entry, NDArrayBase grad, bint is_shared) except -1:
         # A part of an entry's gradient; `is_shared`: somebody else has the array, too.
         cdef Node node = node_of(entry)
-        cdef Leaf leaf
         cdef NDArrayBase old
         cdef int i
-        if self.ends_at(node):
+        if self.is_written(node):
             if self.wanted is not None:
                 old = self.wanted[node]
                 if old is not None:
@@ -240,14 +272,9 @@ cdef class Walk:
                 else:
                     self.wanted[node] = copied(grad) if is_shared and not self.create else grad
                 return 0
-            leaf = <Leaf>node
-            if leaf.req == kAddTo or leaf in self.begun:
-                plus(leaf.grad, grad, leaf.grad)
-            else:
-                copy_values(leaf.grad, grad)
-            self.begun.add(leaf)
-            return 0
-        if is_sparse(&grad.blob) and not getattr(node, "takes_sparse", False):
+            return self.put(<Leaf>node, grad)
+        if is_sparse(&grad.blob) and not (
+                self.takes_rows(node) or getattr(node, "takes_sparse", False)):
             grad, is_shared = dense_of(grad), False
         i = index_of(entry)
         old = node.grads[i]
@@ -261,6 +288,15 @@ cdef class Walk:
                 node.shared_grads &= ~(<uint64_t>1 << i)
         else:
             node.grads[i] = plus(old, grad, old)
+        return 0
+
+    cdef int put(self, Leaf leaf, NDArrayBase grad) except -1:
+        # A part of a leaf's gradient, into its array.
+        if leaf.req == kAddTo or leaf in self.begun:
+            plus(leaf.grad, grad, leaf.grad)
+        else:
+            copy_values(leaf.grad, grad)
+        self.begun.add(leaf)
         return 0
 
     def backward_node(self, Node node):

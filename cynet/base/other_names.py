@@ -69,6 +69,7 @@ _BLOCK = {
     "parameters": "net.collect_params()",
     "predict": "net(x)",
     "register_forward_pre_hooks": "net.register_forward_pre_hook(hook)",
+    "register_full_backward_hook": "net.register_backward_hook(hook)",
     "requires_grad_": "net.collect_params().setattr('grad_req', 'null')",
     "save_weights": "net.save_parameters(file)",
     "state_dict": "net.save_parameters(file), net.collect_params()",

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from .. import ndarray as nd
+from ..autograd.hooks import HookHandle
 from ..base.errors import ArgumentError, ArgumentTypeError, FileError, shown, warn_user
 from ..base.files import file_name, opened, write_atomically
 from ..base.guard import guarded
@@ -14,7 +15,6 @@ from ..base.np_shape import np_arrays
 from ..io.fetch import fetched
 from ..operator.parameters import MOST_ARRAYS
 from ..optimizer.clipping import clip_global_norm
-from .block.hooks import HookHandle
 from .parameter.contexts import context_list
 from .parameter.shapes import shape_is_known
 

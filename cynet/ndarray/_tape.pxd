@@ -38,6 +38,7 @@ cdef class Node:
     cdef bint needed       # it leads to a gradient that is wanted
     cdef list grads        # of each output
     cdef uint64_t shared_grads     # bit i: grads[i] is also somebody else's
+    cdef dict hooks        # of outputs, by number: what is called with their gradients; or None
     # Raises when an array that backward reads was written after the recording.
     cdef int check(self) except -1
     # Lets go of everything: its gradients are done.

@@ -567,6 +567,24 @@ def leaf_of(NDArrayBase array):
     return entry if isinstance(entry, Leaf) else None
 
 
+def hook_table(NDArrayBase array not None):
+    """(the hooks of outputs of an array's node, by number; its number)."""
+    cdef Node node
+    entry = live_entry(array)
+    if entry is None or not _wants_gradient(entry):
+        raise GradientError(
+            f"register_hook: no gradient goes to this array of shape {(<object>array).shape}: call "
+            "attach_grad() on it, or compute it in a record scope from an array with a gradient; "
+            "executors, as those of a Module, compute gradients elsewhere")
+    node = node_of(entry)
+    if node.inputs is None:
+        raise GradientError(f"register_hook: {node.name}, recorded at {node.where()}, is gone: an "
+                            "earlier backward has let go of its graph")
+    if node.hooks is None:
+        node.hooks = {}
+    return node.hooks, index_of(entry)
+
+
 def stand_for(NDArrayBase array not None, NDArrayBase part not None):
     """Let `part`, rows of `array`, be in a graph what `array` is."""
     part.grad_entry = array.grad_entry

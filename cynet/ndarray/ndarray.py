@@ -345,6 +345,46 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
             grad = zeros_for(self, self.stype if stype is None else stype)
         _tape.mark(self, grad, grad_req)
 
+    def register_hook(self, hook):
+        """Call ``hook(gradient)`` in each backward, with all that comes to the array there.
+
+        The array has a gradient (`attach_grad`), or was computed from one that has. What the hook
+        returns stands in place of the gradient, for the array's own ``.grad`` and for what it was
+        computed from. Of grad_req ``'add'`` a hook sees the part of this backward. Graphs of
+        hybridized Blocks are one step: hooks of their inputs, outputs and parameters are called.
+
+        Parameters
+        ----------
+        hook : callable
+            Takes an NDArray of this array's shape, and returns another one, or None.
+
+        Returns
+        -------
+        HookHandle
+            Its ``detach`` takes the hook away.
+
+        Raises
+        ------
+        GradientError
+            No gradient goes to the array, as to those of a Module.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.nd.array([1, 2, 3])
+        >>> x.attach_grad()
+        >>> handle = x.register_hook(lambda grad: mx.nd.clip(grad, -4, 4))
+        >>> with mx.autograd.record():
+        ...     y = x * x
+        >>> y.backward()
+        >>> x.grad.asnumpy().tolist()
+        [2.0, 4.0, 4.0]
+        >>> handle.detach()
+        """
+        from ..autograd import hooks
+
+        return hooks.register_hook(self, hook)
+
     @property
     def grad(self):
         """The gradient that `attach_grad` gave the array, an NDArray of its shape and dtype, or

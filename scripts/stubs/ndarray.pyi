@@ -1,9 +1,10 @@
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import EllipsisType
 from typing import Any, Literal, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 
+from ..autograd.hooks import HookHandle
 from ..context import Context
 from ..typing import ContextLike, DTypeLike, NumpyArray, Operand, Shape, ShapeLike
 from .sparse.arrays import CSRNDArray, RowSparseNDArray
@@ -109,6 +110,7 @@ class NDArray:
     def as_nd_ndarray(self) -> NDArray:
         """The array itself."""
     def attach_grad(self, grad_req: str = ..., stype: str | None = ...) -> None: ...
+    def register_hook(self, hook: Callable[[NDArray], NDArray | None]) -> HookHandle: ...
     @property
     def grad(self) -> _Gradient | Any: ...  # None without attach_grad
     def backward(

@@ -2,7 +2,7 @@
 
 from .block import Block
 from .compiled import compile
-from .hooks import HookHandle
+from ...autograd.hooks import HookHandle
 from .hybrid_block import HybridBlock
 from .scope import BlockScope as _BlockScope
 from .structure import flatten as _flatten

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...autograd.hooks import HookHandle, Hooks, require_callable
 from ...base.errors import (
     ArgumentTypeError,
     NotFoundError,
@@ -19,8 +20,8 @@ from ..parameter import Parameter, ParameterDict
 from ..parameter.parameter import UNIFORM
 from ..tracing import changed
 from . import files
+from .backward_hooks import hooked_call
 from .children import blocks_within
-from .hooks import HookHandle, Hooks, require_callable
 from .saving import Files
 from .scope import BlockScope
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ..parameter.parameter import Contexts
 
 _MADE_BY_INIT = {"_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks", "_scope"}
+_MADE_BY_INIT |= {"_backward_hooks"}
 
 
 @guarded(but=("__call__", "forward", "__setattr__", "__delattr__"))
@@ -89,6 +91,7 @@ class Block(Files):
         set_("_reg_params", {})
         set_("_forward_hooks", Hooks())
         set_("_forward_pre_hooks", Hooks())
+        set_("_backward_hooks", Hooks())
         set_("_empty_prefix", prefix == "")
         prefix, params = BlockScope.create(prefix, params, self._alias())
         set_("_prefix", prefix)
@@ -410,6 +413,51 @@ class Block(Files):
         changed()
         return handle
 
+    def register_backward_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Call ``hook(block, grad_inputs, grad_outputs)`` in each backward through a recorded call.
+
+        It is called when the gradients of the inputs have come. What it returns stands in their
+        place; the gradients of parameters are not changed. Hybridized Blocks call their hooks, and
+        Blocks around a Block with hooks run it apart. A Block with backward hooks refuses a Symbol,
+        as it is called with for a Module.
+
+        Parameters
+        ----------
+        hook : callable
+            Called as ``hook(block, grad_inputs, grad_outputs)``, with tuples of NDArray: one for
+            each array among the arguments by position, those in lists, too, and among the outputs;
+            None where no gradient goes. It returns None, a tuple in place of `grad_inputs`, or one
+            NDArray where there is one input.
+
+        Returns
+        -------
+        HookHandle
+            Its ``detach`` takes the hook away.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(1, in_units=2, prefix="dense_")
+        >>> net.initialize(mx.init.One())
+        >>> def show(block, grad_inputs, grad_outputs):
+        ...     print(block.name, grad_inputs[0].asnumpy(), grad_outputs[0].asnumpy())
+        ...     return grad_inputs[0] * 10
+        >>> handle = net.register_backward_hook(show)
+        >>> x = mx.nd.ones((1, 2))
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = net(x) * 3
+        >>> y.backward()
+        dense [[3. 3.]] [[3.]]
+        >>> x.grad.asnumpy().tolist()
+        [[30.0, 30.0]]
+        >>> handle.detach()
+        """
+        handle = HookHandle()
+        handle.attach(self._backward_hooks, hook)
+        changed()
+        return handle
+
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Call a function with the outputs of every operator of hybridized children.
 
@@ -441,6 +489,9 @@ class Block(Files):
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
+        call = hooked_call(self, args, kwargs) if self._backward_hooks else None
+        if call is not None:
+            args = call.args
         if ON:
             with Span(self._name, "gluon"):
                 out = self.forward(*args, **kwargs)
@@ -449,7 +500,7 @@ class Block(Files):
         if self._forward_hooks:
             for hook in list(self._forward_hooks.values()):
                 hook(self, args, out)
-        return out
+        return out if call is None else call.outputs(out)
 
     def __getattr__(self, name: str) -> Any:
         if name in _MADE_BY_INIT:

@@ -20,7 +20,7 @@ def blocks_within(owner, kind):
 
 
 _OWN = {"_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks", "_cached", "_flags"}
-_OWN |= {"_in_format", "_out_format"}
+_OWN |= {"_in_format", "_out_format", "_backward_hooks"}
 _DEEPEST = 8
 
 
@@ -55,7 +55,7 @@ def fingerprint(block):
     )
     params = tuple((name, id(each)) for name, each in block._reg_params.items())
     children = tuple((name, fingerprint(each)) for name, each in block._named_children())
-    hooks = bool(block._forward_hooks or block._forward_pre_hooks)
+    hooks = bool(block._forward_hooks or block._forward_pre_hooks or block._backward_hooks)
     watched = id(vars(block).get("_op_hook"))
     return id(block), own, arrays, functions, params, children, hooks, watched
 
@@ -87,6 +87,11 @@ def has_own_forward(block):
 def has_hooks(block):
     """Whether a Block inside has hooks."""
     for _, each in block._named_children():
-        if each._forward_hooks or each._forward_pre_hooks or has_hooks(each):
+        if (
+            each._forward_hooks
+            or each._forward_pre_hooks
+            or each._backward_hooks
+            or has_hooks(each)
+        ):
             return True
     return False

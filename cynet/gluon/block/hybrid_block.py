@@ -12,6 +12,7 @@ from ...symbol import Symbol, Variable
 from ..errors import DeferredInitializationError
 from ..tracing import changed, is_tracing
 from . import graph
+from .backward_hooks import hooked_call
 from .block import Block
 from .functions import functions_of
 from .hybridized import Hybridized
@@ -129,7 +130,7 @@ class HybridBlock(Block):
             )
         flags = {"static_alloc": static_alloc, "static_shape": static_shape}
         self._set_active(active, flags, clear)
-        if active and (self._forward_hooks or self._forward_pre_hooks):
+        if active and (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks):
             self._warn_of_hooks()
         super().hybridize(active, clear=clear, **flags)
 
@@ -284,6 +285,9 @@ class HybridBlock(Block):
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
+        call = hooked_call(self, args, kwargs) if self._backward_hooks else None
+        if call is not None:
+            args = call.args
         cached = self._cached or self._make_cache()
         # a `forward` of a user in front of hybrid_forward runs at each call, as in MXNet
         run = self.forward if cached.runs_forward else self._call_cached_op
@@ -295,7 +299,7 @@ class HybridBlock(Block):
         if self._forward_hooks:
             for hook in list(self._forward_hooks.values()):
                 hook(self, args, out)
-        return out
+        return out if call is None else call.outputs(out)
 
     @property
     def _cached_graph(self):

@@ -249,6 +249,10 @@ class Traced(NumpyMethods, Symbol):
         """Refused."""
         self._refuse("attach_grad")
 
+    def register_hook(self, *args, **kwargs):
+        """Refused."""
+        self._refuse("register_hook")
+
     def __bool__(self):
         self._refuse("__bool__")
 

@@ -1,4 +1,4 @@
-"""Hooks of Blocks: functions by number, each taken away again through its handle."""
+"""Hooks of arrays and Blocks: functions by number, each taken away again through its handle."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import itertools
 import weakref
 from typing import Any
 
-from ...base.errors import ArgumentTypeError, shown
+from ..base.errors import ArgumentTypeError, GradientError, ShapeError, shown
+from ..ndarray import NDArray
+from ..ndarray._tape import hook_table
 
 _numbers = itertools.count()
 
@@ -81,3 +83,32 @@ class Hooks(dict):
     """Hooks by number, in the order in which they were registered."""
 
     __slots__ = ("__weakref__",)
+
+
+def register_hook(array, hook):
+    """Have `hook` called with the gradient of an array; see `NDArray.register_hook`."""
+    handle = HookHandle()
+    require_callable(hook)
+    tables, i = hook_table(array)
+    handle.attach(tables.setdefault(i, Hooks()), hook)
+    return handle
+
+
+def hooked(hooks, grad, node):
+    """A gradient behind its hooks; `node` is what it is the gradient of."""
+    for hook in list(hooks.values()):
+        grad = replaced(grad, hook(grad), f"a hook of {node.name}, recorded at {node.where()}")
+    return grad
+
+
+def replaced(grad, given, told):
+    """What a hook gave in place of a gradient: checked, with its dtype on its device."""
+    if given is None:
+        return grad
+    if not isinstance(given, NDArray):
+        raise GradientError(f"{told}, returned {shown(given)}, expected an NDArray or None")
+    if given.shape != grad.shape:
+        raise ShapeError(
+            f"{told}, returned a gradient of shape {given.shape}, expected {grad.shape}"
+        )
+    return given.as_in_context(grad.context).astype(grad.dtype, copy=False)

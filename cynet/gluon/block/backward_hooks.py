@@ -1,0 +1,134 @@
+"""Backward hooks of Blocks: two steps of the graph around a Block tell them of gradients."""
+
+from ...autograd.hooks import replaced
+from ...base.errors import ArgumentError, GradientError, shown
+from ...ndarray import NDArray
+from ...ndarray._tape import StepNode, get_state, wants_gradient
+from ...symbol import Symbol
+from ..tracing import is_tracing
+from .structure import flatten, regroup
+
+_RECORDS = 1  # of the thread's flags
+
+
+class HookedCall:
+    """One recorded call of a Block with backward hooks.
+
+    Parameters
+    ----------
+    block : Block
+    args : tuple
+        Its arguments by position.
+
+    Attributes
+    ----------
+    args : list
+        The same, with arrays that tell of their gradients.
+    """
+
+    def __init__(self, block, args):
+        self.block, self.grads_of_outputs = block, None
+        arrays, form = flatten(list(args))
+        self._count = len(arrays)
+        self._places = [i for i, each in enumerate(arrays) if wants_gradient([each])]
+        if self._places:
+            inputs = [arrays[i] for i in self._places]
+            outputs = [each.detach() for each in inputs]
+            _Inputs(self, inputs, outputs)
+            for i, each in zip(self._places, outputs):
+                arrays[i] = each
+        self.args, _ = regroup(arrays, form)
+
+    def outputs(self, out):
+        """What the Block gave, with arrays whose gradients are kept for the hooks."""
+        arrays, form = flatten([out])
+        chosen = [i for i, each in enumerate(arrays) if wants_gradient([each])]
+        if not chosen:
+            return out
+        inputs = [arrays[i] for i in chosen]
+        made = [each.detach() for each in inputs]
+        _Outputs(self, inputs, made, chosen, len(arrays))
+        for i, each in zip(chosen, made):
+            arrays[i] = each
+        return regroup(arrays, form)[0][0]
+
+    def keep(self, grads):
+        """The gradients of the outputs have come."""
+        self.grads_of_outputs = grads
+        if not self._places:  # nothing behind will tell of the inputs
+            self.call([])
+
+    def call(self, grads):
+        """Call the hooks; the gradients of the inputs that want one, as they leave them."""
+        if self.grads_of_outputs is None:  # a gradient of a gradient, which is none of an output
+            return grads
+        found = [None] * self._count
+        for i, grad in zip(self._places, grads):
+            found[i] = grad
+        found = tuple(found)
+        for hook in list(self.block._backward_hooks.values()):
+            given = hook(self.block, found, self.grads_of_outputs)
+            if given is not None:
+                found = self._checked(found, given)
+        self.grads_of_outputs = None
+        return [found[i] for i in self._places]
+
+    def _checked(self, found, given):
+        told = f"a backward hook of {self.block.name}"
+        given = [given] if isinstance(given, NDArray) else given
+        if not isinstance(given, (list, tuple)) or len(given) != len(found):
+            raise GradientError(
+                f"{told} returned {shown(given)}, expected None or a gradient for each of"
+                f" {len(found)} input{'s' * (len(found) != 1)}"
+            )
+        pairs = enumerate(zip(found, given))
+        return tuple(
+            None if old is None else replaced(old, new, f"{told}, for input {i}")
+            for i, (old, new) in pairs
+        )
+
+
+class _Inputs(StepNode):
+    """The arrays that a Block is called with."""
+
+    def __init__(self, call, inputs, outputs):
+        self._call = call
+        self.attach(inputs, outputs)
+
+    @property
+    def name(self):
+        return f"the inputs of {self._call.block.name}, which has backward hooks"
+
+    def backward(self, grads, recorded):
+        return self._call.call(grads)
+
+
+class _Outputs(StepNode):
+    """The arrays that a Block gives."""
+
+    def __init__(self, call, inputs, outputs, places, count):
+        self._call, self._places, self._count = call, places, count
+        self.attach(inputs, outputs)
+
+    @property
+    def name(self):
+        return f"the outputs of {self._call.block.name}, which has backward hooks"
+
+    def backward(self, grads, recorded):
+        found = [None] * self._count
+        for i, grad in zip(self._places, grads):
+            found[i] = grad
+        self._call.keep(tuple(found))
+        return grads
+
+
+def hooked_call(block, args, kwargs):
+    """The HookedCall of a Block that has backward hooks; None where nothing is recorded."""
+    if is_tracing():
+        return None
+    if any(isinstance(each, Symbol) for each in (*args, *kwargs.values())):
+        raise ArgumentError(
+            f"{block.name} has backward hooks, which a Symbol, as for a Module, cannot hold; call"
+            " it with NDArrays, or detach() the hooks"
+        )
+    return HookedCall(block, args) if get_state() & _RECORDS else None
