@@ -9,6 +9,7 @@ scripts/stubs/ and, for functions written in Python, in their own modules.
 
 import argparse
 import ast
+import importlib
 import inspect
 import keyword
 import re
@@ -158,11 +159,11 @@ def functions(tensor, prefix="", without=()):
 
 def defined(path):
     """Public functions of a Python file: name to its first lines, with annotations."""
-    found = {}
+    found, module = {}, importlib.import_module(path.removesuffix(".py").replace("/", "."))
     for node in ast.parse((ROOT / path).read_text()).body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-            doc = (ast.get_docstring(node) or "").partition("\n")[0]
+            doc = (inspect.getdoc(getattr(module, node.name)) or "").partition("\n")[0]
             head = f"def {node.name}({ast.unparse(node.args)}){result}:"
             found[node.name] = f'{head}\n    """{doc}"""\n' if doc else f"{head} ...\n"
     return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
 from ..operator.checks.values import real_number
-from ..operator.signature import with_paragraphs
+from ..operator.random.drawing import documented
 from .functions import function_of, namespace
 from .ndarray import NDArray
 
@@ -17,27 +17,15 @@ if TYPE_CHECKING:
 _samplers = {}  # name -> its operator's function
 _PLAIN = (int, float)
 _uniform, _normal = function_of("_random_uniform"), function_of("_random_normal")
-_shared = with_paragraphs(
-    options="""dtype : str or numpy.dtype, optional
-    Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
-    float32, or that of `out`.
+_documented = documented(
+    "NDArray",
+    by_default="one number, or one for each entry of the parameters, or that of `out`",
+    options="""
 ctx : Context, optional
     Device of the result; by default that of parameters that are arrays, otherwise the current
     context.
 out : NDArray, optional
-    Array that the result is written to.
-
-Returns
--------
-NDArray
-
-Raises
-------
-ArgumentError, ArgumentTypeError
-    A parameter is not a number or an NDArray, or lies outside the distribution's range.""",
-    shape="""shape : int or tuple of int, optional
-    Shape of the sample; by default one number, or one for each entry of the parameters, or as
-    many as `out` holds.""",
+    Array that the result is written to; it also says the element type.""",
 )
 
 
@@ -86,6 +74,7 @@ def _draw_unusual(name, params, shape, dtype, ctx, out):
 
 
 @guarded
+@_documented
 def uniform(
     low: float | NDArray = 0,
     high: float | NDArray = 1,
@@ -94,50 +83,13 @@ def uniform(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Numbers from [low, high), each equally likely.
-
-    Parameters
-    ----------
-    low, high : float or NDArray
-        The lower bound, and the upper bound, which is not included. Arrays of shape (s) give an
-        output of shape (s, shape).
-    shape : int or tuple of int, optional
-        Shape of the sample; by default one number, or one for each pair of parameters, or as many
-        as `out` holds.
-    dtype : str or numpy.dtype, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
-        float32, or that of `out`.
-    ctx : Context, optional
-        Device of the result; by default that of parameters that are arrays, otherwise the current
-        context.
-    out : NDArray, optional
-        Where to write.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    MXNetError
-        A bound is not a finite number or an NDArray, `high` is below `low`, or the shape or dtype
-        is not allowed.
-
-    Examples
-    --------
-    >>> import cynet as mx
-    >>> mx.random.seed(1)
-    >>> sample = mx.nd.random.uniform(2, 3, shape=(2, 3)).asnumpy()
-    >>> sample.shape, bool((sample >= 2).all() and (sample < 3).all())
-    ((2, 3), True)
-    """
     if ctx is None and out is None and type(low) in _PLAIN and type(high) in _PLAIN:
         return _uniform(low=low, high=high, shape=1 if shape is None else shape, dtype=dtype)
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
-@_shared
 @guarded
+@_documented
 def normal(
     loc: float | NDArray = 0,
     scale: float | NDArray = 1,
@@ -146,32 +98,13 @@ def normal(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Draw normally distributed numbers.
-
-    Parameters
-    ----------
-    loc, scale : float or NDArray
-        Mean and standard deviation. Arrays of shape (s) give an output of shape (s, shape).
-    {shape}
-    {options}
-
-    Examples
-    --------
-    >>> import cynet as mx
-    >>> mx.random.seed(1)
-    >>> drawn = mx.random.normal(10, 2, shape=(1000,)).asnumpy()
-    >>> drawn.shape, bool(abs(drawn.mean() - 10) < 0.3), bool(abs(drawn.std() - 2) < 0.3)
-    ((1000,), True, True)
-    >>> mx.random.normal(mx.nd.array([0, 100]), mx.nd.array([1, 1]), shape=3).shape
-    (2, 3)
-    """
     if ctx is None and out is None and type(loc) in _PLAIN and type(scale) in _PLAIN:
         return _normal(loc=loc, scale=scale, shape=1 if shape is None else shape, dtype=dtype)
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
 
 
-@_shared
 @guarded
+@_documented
 def randn(
     *shape: int,
     loc: float | NDArray = 0,
@@ -180,27 +113,11 @@ def randn(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Draw normally distributed numbers; the lengths of the axes are given one by one.
-
-    Parameters
-    ----------
-    *shape : int
-        Lengths of the axes; if there are none, one number is drawn.
-    loc, scale : float or NDArray
-        Mean and standard deviation.
-    {options}
-
-    Examples
-    --------
-    >>> import cynet as mx
-    >>> mx.nd.random.randn(2, 3, loc=5).shape
-    (2, 3)
-    """
     return normal(loc, scale, shape or None, dtype, ctx, out)
 
 
-@_shared
 @guarded
+@_documented
 def exponential(
     scale: float | NDArray = 1,
     shape: ShapeLike | None = None,
@@ -208,23 +125,6 @@ def exponential(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Draw exponentially distributed numbers.
-
-    Parameters
-    ----------
-    scale : float or NDArray
-        Mean, above 0. An array of shape (s) gives an output of shape (s, shape).
-    {shape}
-    {options}
-
-    Examples
-    --------
-    >>> import cynet as mx
-    >>> mx.random.seed(1)
-    >>> drawn = mx.random.exponential(2, shape=(1000,)).asnumpy()
-    >>> bool(drawn.min() >= 0), bool(abs(drawn.mean() - 2) < 0.3)
-    (True, True)
-    """
     if not isinstance(scale, NDArray):
         number = real_number(scale)
         if number is None or number == 0:
@@ -233,8 +133,8 @@ def exponential(
     return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out)
 
 
-@_shared
 @guarded
+@_documented
 def gamma(
     alpha: float | NDArray = 1,
     beta: float | NDArray = 1,
@@ -243,29 +143,11 @@ def gamma(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Draw Gamma distributed numbers.
-
-    Parameters
-    ----------
-    alpha, beta : float or NDArray
-        Shape and scale: the mean is ``alpha * beta``. Arrays of shape (s) give an output of shape
-        (s, shape).
-    {shape}
-    {options}
-
-    Examples
-    --------
-    >>> import cynet as mx
-    >>> mx.random.seed(1)
-    >>> drawn = mx.random.gamma(2, 3, shape=(1000,)).asnumpy()
-    >>> bool(drawn.min() >= 0), bool(abs(drawn.mean() - 6) < 0.6)
-    (True, True)
-    """
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
 
 
-@_shared
 @guarded
+@_documented
 def poisson(
     lam: float | NDArray = 1,
     shape: ShapeLike | None = None,
@@ -273,28 +155,11 @@ def poisson(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Draw Poisson distributed counts, in a float type.
-
-    Parameters
-    ----------
-    lam : float or NDArray
-        Mean. An array of shape (s) gives an output of shape (s, shape).
-    {shape}
-    {options}
-
-    Examples
-    --------
-    >>> import cynet as mx
-    >>> mx.random.seed(1)
-    >>> drawn = mx.random.poisson(4, shape=(1000,)).asnumpy()
-    >>> bool((drawn == drawn.round()).all()), bool(abs(drawn.mean() - 4) < 0.3)
-    (True, True)
-    """
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
 
-@_shared
 @guarded
+@_documented
 def negative_binomial(
     k: float | NDArray = 1,
     p: float | NDArray = 1,
@@ -303,31 +168,11 @@ def negative_binomial(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Draw counts, in a float type, of successes before the k-th failure.
-
-    Parameters
-    ----------
-    k : float or NDArray
-        The number of failures.
-    p : float or NDArray
-        The probability of a failure: the mean is ``k * (1 - p) / p``. Arrays of shape (s) give an
-        output of shape (s, shape).
-    {shape}
-    {options}
-
-    Examples
-    --------
-    >>> import cynet as mx
-    >>> mx.random.seed(1)
-    >>> drawn = mx.random.negative_binomial(3, 0.5, shape=(1000,)).asnumpy()
-    >>> bool((drawn == drawn.round()).all()), bool(abs(drawn.mean() - 3) < 0.4)
-    (True, True)
-    """
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
 
 
-@_shared
 @guarded
+@_documented
 def generalized_negative_binomial(
     mu: float | NDArray = 1,
     alpha: float | NDArray = 1,
@@ -336,32 +181,13 @@ def generalized_negative_binomial(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Draw negative binomial counts, in a float type, of a mean and a dispersion.
-
-    Parameters
-    ----------
-    mu : float or NDArray
-        Mean.
-    alpha : float or NDArray
-        Dispersion: the variance is ``mu + alpha * mu ** 2``. Arrays of shape (s) give an output of
-        shape (s, shape).
-    {shape}
-    {options}
-
-    Examples
-    --------
-    >>> import cynet as mx
-    >>> mx.random.seed(1)
-    >>> drawn = mx.random.generalized_negative_binomial(2, 0.5, shape=(1000,)).asnumpy()
-    >>> bool(abs(drawn.mean() - 2) < 0.3), bool(abs(drawn.var() - 4) < 1)
-    (True, True)
-    """
     return _draw(
         "generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out
     )
 
 
 @guarded
+@_documented
 def randint(
     low: int,
     high: int,
@@ -370,41 +196,6 @@ def randint(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Draw integers from [low, high), each equally likely.
-
-    Parameters
-    ----------
-    low : int
-        Smallest value.
-    high : int
-        One more than the largest value.
-    shape : int or tuple of int, optional
-        Shape of the sample; by default one number, or as many as `out` holds.
-    dtype : str or numpy.dtype, optional
-        Element type: ``'int32'`` (the default) or ``'int64'``.
-    ctx : Context, optional
-        Device of the result; the current context by default.
-    out : NDArray, optional
-        Array that the result is written to.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If a parameter does not fit: `low` and `high` are not NDArrays here.
-
-    Examples
-    --------
-    >>> import cynet as mx
-    >>> mx.nd.random.randint(7, 8, shape=3).asnumpy().tolist()
-    [7, 7, 7]
-    >>> dice = mx.nd.random.randint(1, 7, shape=(100,)).asnumpy()
-    >>> int(dice.min()), int(dice.max()), dice.dtype
-    (1, 6, dtype('int32'))
-    """
     if isinstance(low, NDArray) or isinstance(high, NDArray):
         raise ArgumentTypeError("random.randint: low and high must be integers, got an NDArray")
     return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out)

@@ -8,29 +8,20 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
 from ..operator import get_operator
 from ..operator.checks.values import real_number
-from ..operator.signature import with_paragraphs
+from ..operator.random.drawing import documented
 from .register import function_of, namespace
 from .symbol import Symbol
 
 if TYPE_CHECKING:
     from ..typing import DTypeLike, ShapeLike
 
-_shared = with_paragraphs(
-    options="""dtype : str, optional
-    Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+_documented = documented(
+    "Symbol",
+    by_default="that of what the output is used for",
+    options="""
 **kwargs
-    Name and attributes of the node: ``name``, ``attr``.
-
-Returns
--------
-Symbol
-
-Raises
-------
-ArgumentError, ArgumentTypeError
-    If a parameter does not fit, or some are numbers and some Symbols.""",
-    shape="""shape : int or tuple of int, optional
-    Shape of the sample; by default that of what the output is used for.""",
+    Name and attributes of the node: ``name``, ``attr``.""",
+    first="With arrays; a symbol draws likewise when it is run.\n\n",
 )
 
 
@@ -58,7 +49,7 @@ def _draw(name, params, shape, dtype, kwargs):
 
 
 @guarded
-@_shared
+@_documented
 def uniform(
     low: float | Symbol = 0,
     high: float | Symbol = 1,
@@ -66,35 +57,11 @@ def uniform(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Numbers from [low, high), each equally likely.
-
-    Parameters
-    ----------
-    low, high : float or Symbol
-        The lower bound, and the upper bound, which is not included. Symbols of shape (s) give an
-        output of shape (s, shape).
-    {shape}
-    dtype : str, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
-    **kwargs
-        Name and attributes of the node: ``name``, ``attr``.
-
-    Returns
-    -------
-    Symbol
-
-    Examples
-    --------
-    >>> import cynet as mx
-    >>> noise = mx.sym.random.uniform(0, 1, shape=(2, 3), name="noise")
-    >>> noise.list_outputs(), noise.infer_shape()[1]
-    (['noise_output'], [(2, 3)])
-    """
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
 @guarded
-@_shared
+@_documented
 def normal(
     loc: float | Symbol = 0,
     scale: float | Symbol = 1,
@@ -102,27 +69,11 @@ def normal(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Draw normally distributed numbers.
-
-    Parameters
-    ----------
-    loc, scale : float or Symbol
-        Mean and standard deviation. Symbols of shape (s) give an output of shape (s, shape).
-    {shape}
-    {options}
-
-    Examples
-    --------
-    >>> noise = mx.sym.random.normal(10, 2, shape=(1000,))
-    >>> drawn = noise.eval()[0].asnumpy()
-    >>> bool(abs(drawn.mean() - 10) < 0.5), bool(abs(drawn.std() - 2) < 0.5)
-    (True, True)
-    """
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
 
 
 @guarded
-@_shared
+@_documented
 def randn(
     *shape: int,
     loc: float | Symbol = 0,
@@ -130,47 +81,17 @@ def randn(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Draw normally distributed numbers; the lengths of the axes are given one by one.
-
-    Parameters
-    ----------
-    *shape : int
-        Lengths of the axes; if there are none, the shape is that of what the output is used for.
-    loc, scale : float or Symbol
-        Mean and standard deviation.
-    {options}
-
-    Examples
-    --------
-    >>> mx.sym.random.randn(2, 3, loc=5).eval()[0].shape
-    (2, 3)
-    """
     return normal(loc, scale, shape or None, dtype, **kwargs)
 
 
 @guarded
-@_shared
+@_documented
 def exponential(
     scale: float | Symbol = 1,
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Draw exponentially distributed numbers.
-
-    Parameters
-    ----------
-    scale : float or Symbol
-        Mean, above 0.
-    {shape}
-    {options}
-
-    Examples
-    --------
-    >>> drawn = mx.sym.random.exponential(2, shape=(1000,)).eval()[0].asnumpy()
-    >>> bool(drawn.min() >= 0), bool(abs(drawn.mean() - 2) < 0.5)
-    (True, True)
-    """
     if not isinstance(scale, Symbol):
         number = real_number(scale)
         if number is None or number == 0:
@@ -180,7 +101,7 @@ def exponential(
 
 
 @guarded
-@_shared
+@_documented
 def gamma(
     alpha: float | Symbol = 1,
     beta: float | Symbol = 1,
@@ -188,52 +109,22 @@ def gamma(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Draw Gamma distributed numbers.
-
-    Parameters
-    ----------
-    alpha, beta : float or Symbol
-        Shape and scale: the mean is ``alpha * beta``.
-    {shape}
-    {options}
-
-    Examples
-    --------
-    >>> drawn = mx.sym.random.gamma(2, 3, shape=(1000,)).eval()[0].asnumpy()
-    >>> bool(drawn.min() >= 0), bool(abs(drawn.mean() - 6) < 1)
-    (True, True)
-    """
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
 
 
 @guarded
-@_shared
+@_documented
 def poisson(
     lam: float | Symbol = 1,
     shape: ShapeLike | None = None,
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Draw Poisson distributed counts, in a float type.
-
-    Parameters
-    ----------
-    lam : float or Symbol
-        Mean.
-    {shape}
-    {options}
-
-    Examples
-    --------
-    >>> drawn = mx.sym.random.poisson(4, shape=(1000,)).eval()[0].asnumpy()
-    >>> bool((drawn == drawn.round()).all()), bool(abs(drawn.mean() - 4) < 0.5)
-    (True, True)
-    """
     return _draw("poisson", {"lam": lam}, shape, dtype, kwargs)
 
 
 @guarded
-@_shared
+@_documented
 def negative_binomial(
     k: float | Symbol = 1,
     p: float | Symbol = 1,
@@ -241,28 +132,11 @@ def negative_binomial(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Draw counts, in a float type, of successes before the k-th failure.
-
-    Parameters
-    ----------
-    k : float or Symbol
-        The number of failures.
-    p : float or Symbol
-        The probability of a failure: the mean is ``k * (1 - p) / p``.
-    {shape}
-    {options}
-
-    Examples
-    --------
-    >>> drawn = mx.sym.random.negative_binomial(3, 0.5, shape=(1000,)).eval()[0].asnumpy()
-    >>> bool((drawn == drawn.round()).all()), bool(abs(drawn.mean() - 3) < 0.6)
-    (True, True)
-    """
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
 
 
 @guarded
-@_shared
+@_documented
 def generalized_negative_binomial(
     mu: float | Symbol = 1,
     alpha: float | Symbol = 1,
@@ -270,28 +144,11 @@ def generalized_negative_binomial(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Draw negative binomial counts, in a float type, of a mean and a dispersion.
-
-    Parameters
-    ----------
-    mu : float or Symbol
-        Mean.
-    alpha : float or Symbol
-        Dispersion: the variance is ``mu + alpha * mu ** 2``.
-    {shape}
-    {options}
-
-    Examples
-    --------
-    >>> draw = mx.sym.random.generalized_negative_binomial(2, 0.5, shape=(1000,))
-    >>> bool(abs(draw.eval()[0].asnumpy().mean() - 2) < 0.5)
-    True
-    """
     return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, kwargs)
 
 
 @guarded
-@_shared
+@_documented
 def randint(
     low: float | Symbol,
     high: float | Symbol,
@@ -299,33 +156,6 @@ def randint(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Draw integers from [low, high), each equally likely.
-
-    Parameters
-    ----------
-    low, high : int
-        The smallest value, and one more than the largest.
-    {shape}
-    dtype : str, optional
-        Element type: ``'int32'`` (the default) or ``'int64'``.
-    **kwargs
-        Name and attributes of the node: ``name``, ``attr``.
-
-    Returns
-    -------
-    Symbol
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If a parameter does not fit, or some are numbers and some Symbols.
-
-    Examples
-    --------
-    >>> dice = mx.sym.random.randint(1, 7, shape=(200,)).eval()[0].asnumpy()
-    >>> int(dice.min()), int(dice.max()), dice.dtype
-    (1, 6, dtype('int32'))
-    """
     return _draw("randint", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
