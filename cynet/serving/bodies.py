@@ -190,7 +190,7 @@ def read_npy(body: bytes) -> NumpyArray:
         raise FormatError(f"the .npy file has a header of {length} bytes: more than it has, or"
                           f" than {_HEADER}")  # fmt: skip
     dtype, fortran, shape = _header(body[begin : begin + length].strip())
-    if dtype.hasobject or dtype.kind not in "biuf":
+    if dtype.kind not in "biuf":
         raise FormatError(f"the .npy file has elements of {dtype}, expected numbers")
     if len(shape) > _AXES:
         raise FormatError(f"the .npy file has {len(shape)} axes, at most {_AXES} are taken")

@@ -112,12 +112,9 @@ class Predictor:
                 f"Predictor: max_waiting must be an int of at least max_batch ({max_batch}), got"
                 f" {shown(max_waiting)}"
             )
-        for name, value in (("max_delay", max_delay), ("timeout", timeout or 0)):
-            if not isinstance(value, (int, float)) or not 0 <= value < 3600:
-                raise ArgumentError(
-                    f"Predictor: {name} must be a number of seconds in [0, 3600), got"
-                    f" {shown(value)}"
-                )
+        _check_seconds("max_delay", max_delay)
+        if timeout is not None:
+            _check_seconds("timeout", timeout)
         check_flag("Predictor", "warm_up", warm_up)
         self.shapes = _row_shapes(shapes)
         self.max_batch, self.timeout = max_batch, timeout
@@ -204,6 +201,8 @@ class Predictor:
     def _answer(self, args, named, timeout):
         start = time.monotonic()
         try:
+            if timeout is not None:
+                _check_seconds("timeout", timeout)
             arrays, rows, key = self._read(args, named)
             timeout = left = self.timeout if timeout is None else timeout
             parts = []
@@ -315,7 +314,9 @@ class Predictor:
             raise ArgumentError(f"input '{name}' takes {dtype}, got a fraction or NaN")
         if dtype.kind in "iu" and array.size:
             least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-            outside = array[(array < least) | (array > most)]
+            # floats do not hold 2^63 - 1, but what follows it
+            above = array >= float(most + 1) if array.dtype.kind == "f" else array > most
+            outside = array[(array < least) | above]
             if outside.size:
                 raise ArgumentError(f"input '{name}' takes {dtype}, got {outside[0]}")
         given = array
@@ -370,6 +371,13 @@ class Predictor:
                     " whose first axis counts rows"
                 )
         return [each.astype("float32") if each.dtype.itemsize == 2 else each for each in outputs]
+
+
+def _check_seconds(name, value):
+    if not isinstance(value, (int, float)) or not 0 <= value < 3600:
+        raise ArgumentError(
+            f"Predictor: {name} must be a number of seconds in [0, 3600), got {shown(value)}"
+        )
 
 
 def _row_shapes(shapes):
