@@ -232,7 +232,7 @@ def _gpu_memory():
 
 
 def gpu_missing(device_id, count):
-    """What an error says of a GPU that is not there, one sentence."""
+    """A sentence that says which GPU is missing, and why."""
     there = f"gpu(0) to gpu({count - 1})" if count > 1 else "gpu(0)"
     return f"gpu({device_id}) does not exist: this machine has {there if count else 'no GPU'}"
 

@@ -72,12 +72,12 @@ _INSTEAD = {
 
 
 def instead(name):
-    """What to use for a missing name of MXNet, "" where nothing here does the same."""
+    """The replacement of a missing name of MXNet, "" where nothing here does the same."""
     return _INSTEAD.get(name, "")
 
 
 def hint(path, name, known=()):
-    """What may have been meant by a name that `path` lacks: the end of a sentence, "" for nothing.
+    """A hint at the name that was meant where `path` lacks one: the end of a sentence, or "".
 
     >>> hint("mx", "no_grad")
     '; what other packages call no_grad: mx.autograd.pause()'
@@ -92,7 +92,7 @@ def hint(path, name, known=()):
 
 
 def explain(path, name, known=()):
-    """What an AttributeError says of a name that `path` lacks; `known` are those that it has.
+    """The text of an AttributeError for a name that `path` lacks; `known` are those that it has.
 
     >>> explain("mx", "library")  # doctest: +ELLIPSIS
     'mx.library is a name of MXNet 1.9.1 that cynet does not provide; operators in Cython ...'

@@ -281,7 +281,7 @@ class _Decay(LRScheduler):
             )
 
     def _curve(self, progress):
-        """What is left of the fall, 1 to 0, at `progress` from 0 to 1."""
+        """The part of the fall that is left, 1 to 0, at `progress` from 0 to 1."""
         raise UndefinedError(f"{type(self).__name__} defines no _curve")
 
     def __call__(self, num_update):

@@ -129,7 +129,7 @@ _state: list[int] = []  # the seed of all devices, and how many shuffles were dr
 
 
 def shuffle_state() -> list[int]:
-    """What decides the next shuffle of data, where `seed` was called; else an empty list."""
+    """The state of the next shuffle of data, where `seed` was called; else an empty list."""
     return list(_state)
 
 
@@ -145,7 +145,7 @@ def _check_shuffles(state):
 
 
 def last_seed() -> int | None:
-    """What `seed` was called with, or None."""
+    """The argument of the last `seed`, or None."""
     return _state[0] if _state else None
 
 

@@ -1,1 +1,1 @@
-"""What operators need of arrays: copies, and which rows of a gradient are not zero."""
+"""Services for operators: copies of arrays, and the rows of a gradient that are not zero."""

@@ -120,7 +120,7 @@ def value_and_grad(
 
 @guarded
 def vjp(function: Callable[..., Any], *inputs: NDArray) -> tuple[Any, Callable[..., list[NDArray]]]:
-    """What `function` gives, and a function from gradients of that to gradients of the inputs.
+    """The outputs of `function`, and a function from their gradients to those of the inputs.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def jvp(
     inputs: NDArray | Sequence[NDArray],
     tangents: NDArray | Sequence[NDArray],
 ) -> tuple[Any, Any]:
-    """What `function` gives, and its derivative in a direction.
+    """The outputs of `function`, and their derivative in a direction.
 
     Parameters
     ----------

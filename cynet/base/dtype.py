@@ -57,7 +57,7 @@ def name_of(dtype):
 
 
 def scalar_type(dtype):
-    """What an array's ``dtype`` is where it has that one: a NumPy scalar type, or `BFLOAT16`.
+    """The ``dtype`` of an array of this dtype: a NumPy scalar type, or `BFLOAT16`.
 
     >>> scalar_type("float32")
     <class 'numpy.float32'>

@@ -276,7 +276,7 @@ _dressed = weakref.WeakValueDictionary()  # class of an error -> its dressed cla
 
 
 def _state(error):
-    """What an error holds beside its text: errno, filename, ..., and its own attributes."""
+    """The state of an error beside its text: errno, filename, ..., and its own attributes."""
     found = {}
     for base in type(error).__mro__:
         for name, member in vars(base).items():

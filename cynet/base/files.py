@@ -37,7 +37,7 @@ SEAL = len(_MARK) + _DIGEST
 
 
 def file_name(given, purpose="a file name"):
-    """What a user gave as the name of a file, as a str.
+    """The name of a file that a user gave, as a str.
 
     Raises
     ------
@@ -219,7 +219,7 @@ class NewFile:
 
 
 def _why(number, reason, name):
-    """What a FileError that is no error of the system's is made of."""
+    """The arguments of a FileError that is no error of the system's."""
     return number, f"cannot write {shown(name)}: {reason}", name
 
 

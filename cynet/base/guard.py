@@ -193,7 +193,7 @@ def _text(error):
 
 
 def _keyword_hint(text, function, args, kwargs):
-    """What was meant by a keyword that Python has refused; "" where it has refused something else.
+    """A hint at the keyword that was meant where Python refused one; "" for other errors.
 
     A function that hands keywords on takes, of a class, those of the classes that it derives from.
     """

@@ -131,8 +131,7 @@ def _declared(klass):
 
 
 def settings_of(instance):
-    """What of an object is kept: its declared settings, of a user's class also its other plain
-    attributes."""
+    """The settings of an object: those declared, for a user's class also other plain attributes."""
     klass = type(instance)
     kinds = _declared(klass)
     found = {}
@@ -185,7 +184,7 @@ def checked_settings(klass, settings):
 
 
 def read_json(text, **settings):
-    """What a JSON text says; `settings` are those of ``json.loads``.
+    """The value of a JSON text; `settings` are those of ``json.loads``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What scripts import from mx.base beside exceptions: Python 2's names, helpers for ctypes."""
+"""Names that scripts import from mx.base beside exceptions: Python 2's, helpers for ctypes."""
 
 import ctypes
 import multiprocessing.pool  # noqa: F401  scripts name it without an import of their own

@@ -141,7 +141,7 @@ class Face(ModuleType):
         raise said
 
     def _of_sources(self, name):
-        """What cynet's modules have by that name."""
+        """The values that cynet's modules have by that name."""
         said = NotFoundError(f"module '{self.__name__}' has no attribute '{name}'")
         for source in self._sources:
             try:
@@ -172,7 +172,7 @@ class Face(ModuleType):
         return sorted(name for name in found if hasattr(self, name))
 
     def _starred(self):
-        """What ``from mxnet.x import *`` gives: MXNet's names that are here, and none of ours."""
+        """The names of ``from mxnet.x import *``: MXNet's that are here, and none of ours."""
         table = globals_of_mxnet()
         names = table.get(f"{self._path} *")
         if names is None:

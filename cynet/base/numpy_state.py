@@ -7,7 +7,7 @@ import numpy as np
 
 
 def numpy_state():
-    """What decides the numbers to come: ``[name, ...]`` of numbers, lists and dicts.
+    """The state of a generator, as ``[name, ...]`` of numbers, lists and dicts.
 
     >>> state = numpy_state()
     >>> a = np.random.rand()

@@ -21,7 +21,7 @@ def cv():
 
 
 def reason(error):
-    """What an error of OpenCV says."""
+    """The reason that an error of OpenCV gives."""
     return str(error).partition("error: ")[2].strip()[:200] or type(error).__name__
 
 

@@ -349,7 +349,7 @@ def refuse_keywords(where, given, known):
 
 
 def keyword_hint(name, known):
-    """What was meant by a keyword that a call does not take: the end of a sentence.
+    """A hint for a keyword that a call does not take: the end of a sentence.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which methods are a user's: of a subclass, set on an object or put into a class of cynet."""
+"""Methods that users override: in a subclass, on an object or in a class of cynet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_ours(function: Any) -> bool:
 
 
 def overridden(kind: type, names: Any) -> frozenset[str]:
-    """Those of the methods `names` that users have defined, in a subclass or in a class of cynet.
+    """The methods among `names` that users have defined, in a subclass or in a class of cynet.
 
     >>> import json
     >>> import cynet as mx

@@ -1,4 +1,4 @@
-"""Which graph the thread builds while a Block is traced: functions of mx.nd become nodes of it."""
+"""The graph that the thread builds while a Block is traced: mx.nd's functions become its nodes."""
 
 import threading
 

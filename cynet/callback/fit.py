@@ -1,4 +1,4 @@
-"""What ``Module.fit(callbacks=...)`` calls: early stopping, the best checkpoint, histories, ..."""
+"""Callbacks of ``Module.fit(callbacks=...)``: early stopping, the best checkpoint, histories"""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class FitState:
 
 
 def _column(name, columns):
-    """Which of the columns of a history a name means."""
+    """The column of a history that a name means."""
     words = [name]
     part, dash, rest = name.rpartition("-")
     cls = METRICS.table.get((rest or name).lower())
@@ -299,7 +299,7 @@ class FitCallback:
         """
 
     def state_dict(self) -> dict[str, Any]:
-        """What ``fit(resume=...)`` keeps of it: NDArrays, and what JSON can hold.
+        """The state that ``fit(resume=...)`` keeps: NDArrays, and what JSON can hold.
 
         Returns
         -------

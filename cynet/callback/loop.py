@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class BatchEndParam(NamedTuple):
-    """What a batch-end callback gets.
+    """The argument of a batch-end callback.
 
     Parameters
     ----------

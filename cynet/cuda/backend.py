@@ -161,7 +161,7 @@ def host_memory():
 
 
 def _limits(device_):
-    """What a GPU launches at most, and the shared memory of a kernel that asks for more."""
+    """The largest launch of a GPU, and the shared memory of a kernel that asks for more."""
     names, get = cuda.device_attribute, device_.get_attribute
     found = Limits(
         get(names.MAX_THREADS_PER_BLOCK),

@@ -51,7 +51,7 @@ def _nvcc():
 
 @functools.cache
 def _identity():
-    """What objects depend on beside source, options and device: nvcc's version, our headers."""
+    """The version of nvcc and of our headers: objects depend on them, too."""
     said = subprocess.run(
         [_nvcc(), "--version"], capture_output=True, text=True, timeout=60, check=False
     )

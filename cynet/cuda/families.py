@@ -129,7 +129,7 @@ def exact(source):
 
 
 def nvcc_options(source):
-    """What nvcc gets for a source beside what it gets for all of them, a tuple of str."""
+    """The options of nvcc for one source, a tuple of str, beside those of all sources."""
     compared = ("-diag-suppress=186",)  # of an unsigned number with 0, which templates do
     return ("-fmad=false", *compared) if exact(source) else compared
 

@@ -1,4 +1,4 @@
-"""What a device launches at most: sizes of grids, blocks and shared memory."""
+"""Limits of a launch: sizes of grids, blocks and shared memory."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from ..base.kinds import to_index
 
 
 class Limits(NamedTuple):
-    """What a device launches at most; the defaults are those of all GPUs of today."""
+    """The largest launch of a device; the defaults are those of all GPUs of today."""
 
     threads: int = 1024  # of a block
     block: tuple = (1024, 1024, 64)

@@ -371,7 +371,7 @@ class Communication(threading.Thread):
         return [rank for rank in range(self.size) if rank not in gone]
 
     def _waiting(self):
-        """What this rank does, for messages."""
+        """The operation of this rank, for messages."""
         first = min(self._requests.values(), key=lambda each: each.number, default=None)
         doing = (
             "it waited for nothing" if first is None else f"it waited for the {brief(first.what)}"

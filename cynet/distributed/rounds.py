@@ -17,7 +17,7 @@ _END = 2 + 3 * WINDOW  # of what is said of requests with numbers
 
 
 class Round:
-    """What one round has found, the same on all ranks.
+    """The result of one round, the same on all ranks.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Round:
 
     @property
     def below(self):
-        """What marks of the next round are below; None: any."""
+        """The upper bound of the marks of the next round; None: there is none."""
         return None if self.free is not None or self._largest == _NEVER else self._largest
 
 

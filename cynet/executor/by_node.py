@@ -59,7 +59,7 @@ class NodeExecutor(Executor):
 
     # --- running ----------------------------------------------------------------------------------
     def forward_on(self, sources, targets, is_train):
-        """What `Executor.forward_on` does."""
+        """``Executor.forward_on``, node by node."""
         for source, target in zip(sources, targets):
             if not isinstance(source, NDArray) or source.shape != target.shape:
                 return False
@@ -113,7 +113,7 @@ class NodeExecutor(Executor):
             self._monitor(node.output_name(i), each.detach())
 
     def backward(self, out_grads=None, is_train=True):
-        """What `Executor.backward` does."""
+        """``Executor.backward``, node by node."""
         if not self._wants:
             return
         if self._made is None:
@@ -157,7 +157,7 @@ class NodeExecutor(Executor):
 
     # --- parameters, shapes -----------------------------------------------------------------------
     def copy_params_from(self, arg_params, aux_params=None, allow_extra_params=False):
-        """What `Executor.copy_params_from` does; a row_sparse weight with all rows keeps them."""
+        """``Executor.copy_params_from``; a row_sparse weight with all rows keeps them."""
         rest = {}
         for name, value in arg_params.items():
             bound = self.arg_dict.get(name)
@@ -172,7 +172,7 @@ class NodeExecutor(Executor):
         super().copy_params_from(rest, aux_params, allow_extra_params)
 
     def reshape_free(self, shapes, free, allow_up_sizing=True, hint=""):
-        """What `Executor.reshape_free` does; arrays of another shape are new."""
+        """``Executor.reshape_free``; arrays of another shape are new."""
         given = self._symbol._known_shapes((), shapes)
         found = infer_shapes(self._symbol.entries, given, structure=self._structure)
         arrays = {**self.arg_dict, **self.aux_dict}

@@ -256,7 +256,7 @@ class CachedOp:
 
 
 class _Program:
-    """What one signature needs, and the instances of it that are free."""
+    """The graph of one signature, and the instances of it that are free."""
 
     @collector_paused()
     def __init__(self, op, arrays, wants, training):

@@ -1,4 +1,4 @@
-"""What a plan is made of beside its graph: operators, constants, and arrays that stay."""
+"""Operators, constants and lasting arrays of a plan."""
 
 from .._executor import Plan
 from ..base.errors import ArgumentTypeError, describe_error, shown, wrap_error

@@ -1,4 +1,4 @@
-"""Which plans are kept: all caches of the process share one limit of memory."""
+"""The cache of plans: all caches of the process share one limit of memory."""
 
 import heapq
 import os
@@ -34,7 +34,7 @@ def limit():
 
 
 def bytes_of_graph(graph, arrays=()):
-    """What a plan of `graph` takes beside its arena, with the `arrays` that are its own."""
+    """The bytes of a plan of `graph` beside its arena, with the `arrays` that are its own."""
     chosen = [choice for step in graph.steps for choice in step.algorithms.values()]
     primitives = sum(choice is not None and choice.name == "onednn" for choice in chosen)
     size = _STEP_BYTES * len(graph.steps) + _PRIMITIVE_BYTES * primitives
@@ -93,7 +93,7 @@ class PlanCache:
 
     @property
     def kept(self):
-        """What the plans share with others."""
+        """The arrays that plans share with others."""
         return [each for plan in self.values() for each in _kept_of(plan)]
 
     def get(self, key):

@@ -1,4 +1,4 @@
-"""What executors and their callers see of a plan: values of operators, times of steps."""
+"""Values of operators and times of steps, as executors and their callers see them."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class TrainerStates:
         write_atomically(fname, self._chunks())
 
     def _chunks(self):
-        """What `save_states` writes."""
+        """The content of a file of `save_states`, in pieces."""
         if self._update_on_kvstore and self._own_store:
             raise MismatchError(
                 f"Trainer: {type(self._kvstore).__name__} keeps the optimizer's states itself;"

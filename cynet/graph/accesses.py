@@ -1,4 +1,4 @@
-"""What a part of a plan reads and writes, and whether two parts overlap in the arena."""
+"""Memory that a part of a plan reads and writes, and whether two parts overlap in the arena."""
 
 from .ir import FORWARD, TEMP
 from .memory_plan import nbytes

@@ -1,4 +1,4 @@
-"""What a step costs, estimated from shapes: arithmetic, and seconds on a plain machine."""
+"""The cost of a step, estimated from shapes: arithmetic, and seconds on a plain machine."""
 
 from .ir import FORWARD
 from .memory_plan import nbytes

@@ -5,7 +5,7 @@ from .ir import FORWARD, SAVED, TEMP
 
 
 def describe(graph):
-    """What ``Executor.debug_str`` gives for a Graph whose memory is planned."""
+    """The text of ``Executor.debug_str`` for a Graph whose memory is planned."""
     lines = _steps(graph, "")
     lines.append(f"Total {graph.memory.kept >> 20} MB kept between runs")
     lines.append(f"Total {graph.memory.planned >> 20} MB allocated")

@@ -255,7 +255,7 @@ class _Inference:
         )
 
     def situation(self, node):
-        """What is known around a node, for messages."""
+        """The shapes and dtypes around a node, for messages."""
         parts = [
             f"{key}={_text(self.values[source])}"
             for key, source in zip(node.input_names(), node.inputs)

@@ -1,4 +1,4 @@
-"""What the passes transform: steps over values, in the order they will run.
+"""The graph that the passes transform: steps over values, in the order in which they run.
 
 A `Graph` is made from a Symbol by `build`, extended by `gradient`, and given memory by `memory`;
 the executor turns it into native tables. Every pass takes a Graph and returns one.

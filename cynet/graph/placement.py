@@ -60,5 +60,5 @@ def place(order, ctx, group2ctx=None):
 
 
 def _memory(ctx):
-    """What tells two contexts' memory apart; all CPUs share theirs."""
+    """The memory that a context uses; all CPUs share theirs."""
     return (ctx.device_type, ctx.device_id) if ctx.device_type == "gpu" else "host"

@@ -8,7 +8,7 @@ from .ir import FORWARD
 
 
 def step_times(plan, steps, run, n):
-    """What :meth:`cynet.executor.Executor.profile` returns.
+    """The result of :meth:`cynet.executor.Executor.profile`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which gradients are filled row by row, so that their nonzero rows can be known.
+"""Gradients that are filled row by row, so that their nonzero rows can be known.
 
 Embedding touches few rows of its table. If the gradient has an array of its own, the executor keeps
 the touched rows (``touched_rows.pxd``): the next backward clears only these, and an update skips

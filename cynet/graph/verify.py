@@ -1,4 +1,4 @@
-"""What holds of every graph, checked after each pass under ``CYNET_GRAPH_VERIFY=1``.
+"""Properties of every graph, checked after each pass under ``CYNET_GRAPH_VERIFY=1``.
 
 A pass that breaks one of these rules would give wrong numbers much later, in another step.
 """

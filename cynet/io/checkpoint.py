@@ -40,7 +40,8 @@ _PIECE = 1 << 20
 
 
 class Checkpoint(NamedTuple):
-    """What `find_checkpoint` found: the epoch, the paths, and when it was saved, in nanoseconds."""
+    """The result of `find_checkpoint`: the epoch, the paths, and the time of saving, in
+    nanoseconds."""
 
     epoch: int
     params: str

@@ -205,7 +205,7 @@ def _read(path, shape, dtype, skipped, missing, columns):
 
 
 def _hint(said, skipped, missing):
-    """What may help where a cell is no number."""
+    """A hint where a cell is no number."""
     if "could not convert" not in said:
         return ""
     if not skipped and " at row 0," in said:

@@ -254,7 +254,7 @@ class EvalMetric:
         return f"EvalMetric: {dict(self.get_name_value())}"
 
     def get_config(self) -> dict[str, Any]:
-        """What :func:`create` needs to make this metric again.
+        """The settings by which :func:`create` makes this metric again.
 
         Returns
         -------
@@ -392,7 +392,7 @@ class EvalMetric:
         return self._over_all(self.get)
 
     def _over_all(self, figure):
-        """What a method gives of all that came since ``reset``."""
+        """The result of a method over all that came since ``reset``."""
         # an update of the user's may know the local sums alone
         if not self._has_global_stats or (self.num_inst and not self.global_num_inst):
             return figure()
@@ -404,7 +404,7 @@ class EvalMetric:
             self.num_inst, self.sum_metric = local
 
     def _shared(self):
-        """What JSON can hold of all that came since ``reset``, for the other processes."""
+        """The state since ``reset``, as JSON can hold it, for the other processes."""
         return self._over_all(lambda: [float(self.num_inst), float(self.sum_metric)])
 
     def _take_shared(self, rows):

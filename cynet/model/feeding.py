@@ -1,4 +1,4 @@
-"""What FeedForward is fed with: arrays as iterators, epochs of so many batches."""
+"""Data for FeedForward: arrays as iterators, epochs of so many batches."""
 
 import math
 

@@ -396,7 +396,7 @@ class BaseModule(Told, Interface):
         """``fit`` begins an epoch: for modules that look at all data first."""
 
     def _updater_of_states(self, purpose):
-        """What holds the optimizer and its states."""
+        """The updater that holds the optimizer and its states."""
         raise UndefinedError(f"{purpose}: {type(self).__name__} has no optimizer states of its own")
 
     def _has_own(self, base, *names):
@@ -749,7 +749,7 @@ class _Training:
         return next_batch
 
     def _seen(self, epoch, nbatch, data_batch, data_iter, next_batch, tic):
-        """What a callback sees as the variables of ``fit``, by the names that MXNet's has."""
+        """The variables of ``fit`` for a callback, by the names that MXNet's has."""
         last = next_batch is None
         seen = {
             **self._options,

@@ -125,12 +125,12 @@ class DataParallelExecutorGroup:
 
     @property
     def nbytes(self):
-        """What its executors take."""
+        """The bytes of its executors."""
         return self._kept.nbytes
 
     @property
     def kept(self):
-        """What its executors share with others."""
+        """The arrays that its executors share with others."""
         return self._kept.kept
 
     def _requests(self, grad_req, data_names):
@@ -245,7 +245,7 @@ class DataParallelExecutorGroup:
         return tuple((name, shape) for name, shape in [*data_shapes, *(label_shapes or ())])
 
     def _unfit(self, data_shapes, labels, error):
-        """What is said of input shapes that the parameters do not allow."""
+        """A message for input shapes that the parameters do not allow."""
         bound = dict((*self.data_shapes, *(self.label_shapes or ())))
         changed = [
             (f"input '{name}' has shape {shape}, bound was {bound.get(name)}", shape)
@@ -266,7 +266,7 @@ class DataParallelExecutorGroup:
         )
 
     def decide_slices(self, data_shapes, label_shapes=()):
-        """Which part of the batch each device gets, a list of slice."""
+        """The part of the batch for each device, a list of slice."""
         batch_size = None
         for desc in [*data_shapes, *label_shapes]:
             axis = DataDesc.get_batch_axis(desc.layout)

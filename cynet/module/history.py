@@ -1,4 +1,4 @@
-"""What ``fit`` returns, a table of its epochs; and what it shows of them where no log is seen."""
+"""The result of ``fit``, a table of its epochs, and lines of it where no log is seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a module is handed: names, shapes, iterators and callbacks, checked before work begins."""
+"""Checks of names, shapes, iterators and callbacks, before a module begins to work."""
 
 import difflib
 import numbers

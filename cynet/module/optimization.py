@@ -218,7 +218,7 @@ class Optimization:
         save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast, updater)
 
     def _updater_of_states(self, purpose):
-        """What holds the optimizer's states."""
+        """The updater that holds the optimizer's states."""
         self._need(purpose, "optimizer_initialized")
         return self._kvstore.updater if self._update_on_kvstore else self._updater
 

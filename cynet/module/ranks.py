@@ -1,4 +1,4 @@
-"""What ``fit`` and ``score`` do where several processes train together."""
+"""The ranks of ``fit`` and ``score``, where several processes train together."""
 
 import json
 import os
@@ -42,11 +42,11 @@ class Alone:
         """Make auxiliary states (moving means) their mean over the ranks."""
 
     def told(self, batch_size):
-        """What is said once, at the start: lines."""
+        """Lines that are said once, at the start."""
         return []
 
     def summed_up(self, seconds):
-        """What is said once, at the end, of so many seconds of training: lines."""
+        """Lines that are said once, at the end, of so many seconds of training."""
         return []
 
 

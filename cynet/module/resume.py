@@ -100,7 +100,7 @@ class Resume:
                 ) from None
 
     def _found(self):
-        """What the file says, on all ranks what it says on the first one; None: there is none."""
+        """The content of the file, on all ranks that of the first one; None: there is no file."""
         with self._ranks.file(self.path) as path:
             return None if path is None else read_training(path, _FORM)
 

@@ -161,7 +161,7 @@ class Monitor:
         return [(step, name, _text(stat)) for step, name, stat in collected]
 
     def _see(self, block, inputs, output):
-        """What Blocks call with what goes in and out."""
+        """Take the inputs and outputs of a Block's call."""
         if not self.activated:
             return
         given = list(_arrays(inputs)) if self.monitor_all else []

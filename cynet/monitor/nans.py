@@ -180,7 +180,7 @@ def _after_step(step, inputs, values, is_gradient):
 
 # --- where ----------------------------------------------------------------------------------------
 def in_layer(path):
-    """What a message says of a layer, if there is one."""
+    """The part of a message that names a layer, if there is one."""
     return f" in layer {path}" if path else ""
 
 

@@ -23,7 +23,7 @@ def function_of(name):
 
 
 def traced_call(name, *args):
-    """What a function of ``mx.sym.contrib`` gives; None where this thread does not trace."""
+    """The result of a function of ``mx.sym.contrib``; None where this thread does not trace."""
     if state.trace is None:
         return None
     from ..gluon.block.traced import control_flow

@@ -523,7 +523,7 @@ def _is_unicode(name):
 
 
 def _arrays_and_names(data):
-    """What save was given as two lists; the list of names is empty when there are none."""
+    """The arguments of save as two lists; that of names is empty when there are none."""
     if isinstance(data, NDArray):
         data = [data]
     if isinstance(data, dict):

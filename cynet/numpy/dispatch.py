@@ -1,4 +1,4 @@
-"""What NumPy's own functions do with arrays of mx.np: those of mx.np of the same name."""
+"""NumPy's own functions on arrays of mx.np: those of mx.np of the same name run."""
 
 import numpy as onp
 
@@ -23,7 +23,7 @@ def _named(name):
 
 
 def ufunc_of(ufunc, method, inputs, out, kwargs):
-    """What ``ufunc.method(*inputs)`` gives."""
+    """The result of ``ufunc.method(*inputs)``."""
     name = ufunc.__name__
     if out is not None:
         (kwargs["out"],) = out
@@ -67,7 +67,7 @@ def _taken(value):
 
 
 def function_of(function, args, kwargs):
-    """What ``numpy.function(*args)`` gives."""
+    """The result of ``numpy.function(*args)``."""
     module = function.__module__.removeprefix("numpy").lstrip(".")
     own = _named(f"{module}.{function.__name__}" if module in ("linalg", "fft") else
                  function.__name__)  # fmt: skip

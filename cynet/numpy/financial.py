@@ -22,7 +22,7 @@ def _numbers(*given):
 
 
 def _annuity(rate, nper, when):
-    """What a payment of 1 in each of `nper` periods has grown to at the end."""
+    """The value at the end of a payment of 1 in each of `nper` periods."""
     safe = onp.where(rate == 0, 1.0, rate)
     return onp.where(rate == 0, nper, (1 + rate * when) * ((1 + safe) ** nper - 1) / safe)
 

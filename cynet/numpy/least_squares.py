@@ -1,4 +1,4 @@
-"""What mx.np.linalg computes from QR and singular value decompositions; gradients go through."""
+"""Functions of mx.np.linalg by QR and singular value decompositions, with gradients."""
 
 import itertools
 import math

@@ -12,7 +12,7 @@ from ._call import NP, ops, refuse_other_kind
 
 
 class Members:
-    """What arrays of mx.np and the symbols that stand for them have alike."""
+    """The members that arrays of mx.np and their symbols have alike."""
 
     __slots__ = ()
 
@@ -464,7 +464,7 @@ def _none_of(out, keys, place):
 
 
 def text_of(array):
-    """What ``repr`` shows."""
+    """The text of ``repr``."""
     host = array.asnumpy()
     body = onp.array2string(host, separator=", ", prefix="array(")
     if host.size == 0:

@@ -1,4 +1,4 @@
-"""What an operator is, and every operator's definition: imported here, they fill the registry."""
+"""The definition of an operator, and all definitions: imported here, they fill the registry."""
 
 from typing import TYPE_CHECKING
 

@@ -48,7 +48,7 @@ class Algorithm(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What runs, and the estimates of all that could: ``str`` gives it for people."""
+    """The algorithm that runs, and the estimates of all that could: ``str`` gives it for people."""
 
     algorithm: Algorithm
     costs: dict[str, float]
@@ -101,7 +101,7 @@ class Algorithms:
         return choice is not None and choice.forced
 
     def choose(self, desc: Any) -> Choice | None:
-        """What computes `desc`; None where nothing in the list does.
+        """The choice for `desc`; None where nothing in the list computes it.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What elementwise operators say of themselves: which loops run over their arrays."""
+"""Declarations of elementwise operators: which loops run over their arrays."""
 
 import operator
 from typing import NamedTuple

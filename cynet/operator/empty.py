@@ -1,4 +1,4 @@
-"""What operators do where an input has no elements; decided here for all of them.
+"""Operators with an input without elements; decided here for all of them.
 
 Where the outputs that a user sees have none either, there is nothing to compute, and no gradient
 flows: no kernel runs. Where an output has elements, they would be made of nothing, which a property

@@ -33,7 +33,7 @@ class Binary(NamedTuple):
 
     @property
     def hint(self):
-        """What MXNet's automatic names of symbols of two symbols begin with."""
+        """The beginning of MXNet's automatic names of symbols of two symbols."""
         return self.scalar.removesuffix("_scalar")
 
     @property

@@ -110,7 +110,7 @@ class GraphHooks:
         return self.traits.bfloat16_loops
 
     def fixed_inputs(self, prop):
-        """What inputs that are not read, whatever they hold, hold instead: name to number."""
+        """The numbers that stand for inputs that are never read: name to number."""
         return {}
 
     def draws_in_prediction(self, prop):

@@ -137,7 +137,7 @@ class KernelProperty(OperatorProperty):
         return [ResourceRequest.random] * draws + [ResourceRequest.temp_space] * spaces
 
     def named(self, in_data=(), out_data=(), out_grad=(), in_grad=()):
-        """What stands for each tensor in these sequences, by the names that a Kernel has for it."""
+        """The object for each tensor in these sequences, by the names that a Kernel has for it."""
         inputs, outputs = self.list_arguments(), self.list_outputs()
         found = dict(zip(inputs, in_data)) | dict(zip(outputs, out_data))
         found |= {f"d_{name}": each for name, each in zip(outputs, out_grad)}

@@ -1,5 +1,4 @@
-"""What automatic mixed precision does with an operator, as its class says in
-`OperatorProperty.amp`."""
+"""Classes of automatic mixed precision; an operator names its own in `OperatorProperty.amp`."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -38,8 +37,7 @@ class Precision(NamedTuple):
     loss: bool = False
 
     def of(self, dtype):
-        """What becomes of it beside `dtype`: one of `LOW`, `FLOAT32`, `WIDEST`, `EITHER`, or
-        None."""
+        """The precision beside `dtype`: one of `LOW`, `FLOAT32`, `WIDEST`, `EITHER`, or None."""
         if self.float32_where:
             return None
         return self.float16 if dtype == "float16" else self.bfloat16

@@ -128,7 +128,7 @@ def is_own(choice: Choice) -> bool:
 
 
 def own_choice(desc: ProductDesc) -> Choice:
-    """Which kernels of our own compute a product of a layer that they have."""
+    """The kernels of our own that compute a product of a layer."""
     return _OWN.choose(desc)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class OpReq(enum.IntEnum):
-    """What is to be done with an output: the numbers in the `req` that operators get.
+    """The request for an output, to write, add or do nothing: the `req` that operators get.
 
     0 `null` writes nothing, 1 `write` overwrites what is there, 2 `write_inplace` overwrites memory
     that is an input's too, 3 `add` adds to what is there.
@@ -41,7 +41,7 @@ class OpReq(enum.IntEnum):
 
 
 class ResourceRequest:
-    """What an operator may ask for: ``ResourceRequest.temp_space`` and ``ResourceRequest.random``.
+    """The resources of an operator: ``ResourceRequest.temp_space``, ``ResourceRequest.random``.
 
     `forward_resource` and `backward_resource` return a list of these; the operator finds the
     resources in ``ctx.requested``, in that order. ``temp_space`` has ``get_space(shape, dtype)``,

@@ -1,4 +1,4 @@
-"""What a registered operator's Python function looks like: argument names, signature, docstring.
+"""Python functions of operators: argument names, signature, docstring.
 
 Both faces (mx.nd, mx.sym) generate their functions from this, so that they agree.
 """
@@ -191,7 +191,7 @@ def _about_input(name):
 
 
 def about_type(field):
-    """What a parameter may be: its kind, and its default."""
+    """The kind of a parameter, and its default."""
     choices = getattr(field, "choices", None)
     kind = "{" + ", ".join(map(repr, choices)) + "}" if choices else field.kind
     if field.default is REQUIRED:
@@ -253,7 +253,7 @@ def bind_positional(entry, args, is_array, wanted, name=None, tail=("out", "name
 
 
 def too_many(where, entry, names, count):
-    """What is wrong with `count` inputs given by place where the parameters leave `names`."""
+    """A message for `count` inputs given by place where the parameters leave `names`."""
     strange = [each for each in describe(entry).inputs if each not in names]
     without = f"has no input '{strange[0]}' with these parameters: it " if strange else ""
     inputs = ", ".join(names) or "none"
@@ -281,7 +281,7 @@ def wrong_input(operator, argument, value, wanted):
 
 
 def found_text(value):
-    """What a message says of a value that was given in place of an array or symbol."""
+    """The part of a message on a value that was given in place of an array or symbol."""
     if isinstance(value, NDArrayBase):
         return f"an NDArray of shape {value.shape}"
     if _is_symbol(value):

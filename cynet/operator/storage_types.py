@@ -17,7 +17,7 @@ def gives_dense(prop, stypes):
 
 
 class Sparse(NamedTuple):
-    """What an operator does with sparse arrays.
+    """The rule of an operator for sparse arrays.
 
     Attributes
     ----------

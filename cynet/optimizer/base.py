@@ -256,7 +256,7 @@ class Optimizer(ShownOptimizer):
     register = staticmethod(register)
 
     def create_state(self, index: Any, weight: NDArray) -> State:
-        """What the optimizer remembers of one weight; None by default.
+        """The state of one weight; None by default.
 
         Parameters
         ----------

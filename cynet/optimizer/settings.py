@@ -1,4 +1,4 @@
-"""What an optimizer is made with: unknown names and values of a wrong type are refused at once."""
+"""Settings of an optimizer: unknown names and values of a wrong type are refused at once."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""What an optimizer says of itself."""
+"""The text of an optimizer."""
 
 import inspect
 

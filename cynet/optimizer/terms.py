@@ -1,4 +1,4 @@
-"""What ranks compare of their optimizers: those that differ would train to unlike weights."""
+"""Terms of an optimizer that ranks compare: those that differ would train to unlike weights."""
 
 import functools
 import hashlib

@@ -1,4 +1,4 @@
-"""What is recorded, when, and where it goes: set_config, set_state, dump, dumps."""
+"""The recording of the profiler and its file: set_config, set_state, dump, dumps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEAST_EVENTS = 16
 
 
 class _Settings:
-    """Those of the process, and whether the next start begins anew."""
+    """The settings of the process, and whether the next start begins anew."""
 
     def __init__(self):
         self.filename = "profile.json"

@@ -1,4 +1,4 @@
-"""What scripts measure themselves: domains with tasks, frames, counters and markers; events."""
+"""Measurements by scripts: domains with tasks, frames, counters and markers; events."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _category(what, domain):
 
 @guarded
 class Domain:
-    """What tasks, frames, counters and markers belong to: their category in the trace.
+    """A category of tasks, frames, counters and markers in the trace.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class Domain:
 
 
 class _Lasting:
-    """What has a start and a stop, on any threads, and may be a scope."""
+    """An object with a start and a stop, on any threads, which may be a scope."""
 
     def __init__(self, name, category, kind):
         self.name, self._category_name, self._kind = name, category, trace.kinds[kind]

@@ -51,7 +51,7 @@ def _gpu(row):
 
 
 def _events_of(row, thread, used):
-    """What a record becomes; `used` is what memory counters said last, by device."""
+    """The events of a record; `used` is what memory counters said last, by device."""
     kind, name, node, category, backward, begin, end, value, dev_type, dev_id = row
     gpu = _gpu(row)
     event = {

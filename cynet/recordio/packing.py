@@ -20,7 +20,7 @@ _HEADER = struct.Struct("<IfQQ")
 
 
 class IRHeader(NamedTuple("HEADER", [("flag", int), ("label", Any), ("id", int), ("id2", int)])):
-    """What stands before an image in a record.
+    """The header before an image in a record.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ class BaseConvRNNCell(BaseRNNCell):
 
 
 class _Cell(BaseConvRNNCell):
-    """What has the defaults that the three cells share."""
+    """The base of the three cells, with their defaults."""
 
     _PREFIX = ""
 

@@ -134,19 +134,19 @@ class ModifierCell(BaseRNNCell):
 
     @property
     def params(self) -> RNNParams:
-        """Those of the base cell."""
+        """The parameters of the base cell."""
         self._own_params = False
         return self.base_cell.params
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
-        """Those of the base cell."""
+        """The states of the base cell."""
         return self.base_cell.state_info
 
     def begin_state(
         self, init_sym: Callable[..., Symbol] = symbol.zeros, **kwargs: Any
     ) -> list[Symbol]:
-        """Those of the base cell; `init_sym`, or ``func=``, makes one."""
+        """The first states of the base cell; `init_sym`, or ``func=``, makes one."""
         with self._unmodified() as cell:
             return cell.begin_state(**{"func": init_sym, **kwargs})
 

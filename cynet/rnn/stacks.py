@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Stack(BaseRNNCell):
-    """What has cells; with `params` of its own, these become the cells', too."""
+    """A cell with cells; with `params` of its own, these become the cells', too."""
 
     def __init__(self, cells, params):
         super().__init__(prefix="", params=params)
@@ -38,11 +38,11 @@ class _Stack(BaseRNNCell):
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
-        """Those of the cells, one after another."""
+        """The states of the cells, one after another."""
         return [info for cell in self._cells for info in cell.state_info]
 
     def begin_state(self, **kwargs: Any) -> list[Symbol]:
-        """Those of the cells, one after another."""
+        """The first states of the cells, one after another."""
         if self._modified:
             raise CynetError(
                 "a cell inside a modifier, as ResidualCell, has no states of its own: call"

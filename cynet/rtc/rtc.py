@@ -466,7 +466,7 @@ class CudaKernel:
         self._written = tuple(a.is_array and not a.is_const for a in arguments)
 
     def _on(self, context):
-        """What launches the kernel on a device; KernelError when the signature is another one."""
+        """The launcher of the kernel on a device; KernelError when the signature is another one."""
         found = self._program.launchable(context, self.name, self.name, self._names)
         if context not in self._checked:
             if context.device_type == "gpu":
@@ -516,7 +516,7 @@ class CudaKernel:
         launchable.push(values, self._written, grid_dims, block_dims, shared_mem)
 
     def _value(self, argument, given, ctx):
-        """What the engine hands the kernel: the array, or the bytes of a value."""
+        """The argument that the engine hands the kernel: the array, or the bytes of a value."""
         where = f"kernel {self.name}, argument {shown(argument.text)}"
         if argument.is_array:
             if not isinstance(given, NDArrayBase):

@@ -22,7 +22,7 @@ def _is_size(n):
 
 @guarded
 class Inference:
-    """What Symbol can say of shapes and types; the work is done by cynet/graph/infer.py."""
+    """Inference of shapes and types; cynet/graph/infer.py does the work."""
 
     __slots__ = ()
 

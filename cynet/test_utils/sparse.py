@@ -112,7 +112,7 @@ def _values(shape, init, modifier, dtype):
 
 
 def _doubling(shape, density):
-    """Which elements there are: 1, 2, 4, ... in the rows from the first on."""
+    """The positions of the elements: 1, 2, 4, ... in the rows from the first on."""
     keep, left, n = np.zeros(shape, bool), int(density * shape[0] * shape[1]), 1
     for row in keep:
         count = min(n, left, shape[1])
@@ -187,7 +187,7 @@ def create_sparse_array_zd(
 
 
 def rand_ndarray_of(shape, stype, density, dtype, modifier, shuffle, distribution, ctx):
-    """What `rand_ndarray` gives of a sparse storage type."""
+    """An array of a sparse storage type, as `rand_ndarray` gives it."""
     array, _ = rand_sparse_ndarray(
         shape,
         stype,

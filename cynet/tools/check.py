@@ -151,7 +151,7 @@ class _Uses(ast.NodeVisitor):
 
 
 def check_file(path):
-    """What a file uses of MXNet or cynet that is not here.
+    """The names of MXNet or cynet in a file that are not here.
 
     Parameters
     ----------

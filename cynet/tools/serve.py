@@ -37,7 +37,7 @@ def _shape(text):
 
 
 def _count(low, high=1 << 40):
-    """What reads an int from `low` to `high`."""
+    """A reader of an int from `low` to `high`."""
 
     def read(text):
         try:

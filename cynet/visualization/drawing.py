@@ -138,7 +138,7 @@ class Drawing:
         )
 
     def _repr_svg_(self) -> str:
-        """What notebooks show."""
+        """The picture, for notebooks."""
         return self.svg()
 
     def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> dict[str, str]:

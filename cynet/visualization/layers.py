@@ -1,4 +1,4 @@
-"""What is a layer of a network, and what only belongs to one."""
+"""Nodes of a network that are layers, and those that only belong to one."""
 
 from ..base.errors import ArgumentError, ArgumentTypeError
 from ..graph.infer import infer_shapes

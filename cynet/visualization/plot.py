@@ -32,7 +32,7 @@ _COLORS = {
 
 
 def _label(node):
-    """What stands in a node's box."""
+    """The text in a node's box."""
     if node.op is None:
         return node.name
     name, prop = node.op.name, node.prop

@@ -25,7 +25,7 @@ FULL = "float32"
 
 
 class _Rules:
-    """What becomes of each operator. `dtype`: the narrow one."""
+    """The precision of each operator. `dtype`: the narrow one."""
 
     def __init__(self, dtype, low, full, conditional, excluded):
         self.dtype = dtype

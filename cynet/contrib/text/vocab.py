@@ -95,7 +95,7 @@ class Vocabulary:
 
     @property
     def unknown_token(self) -> str:
-        """What stands for every token without a number."""
+        """The token that stands for all without a number."""
         return self._unknown
 
     @property

@@ -100,7 +100,7 @@ class Block(Files):
         set_("_scope", BlockScope(self))
 
     def _alias(self):
-        """What made-up prefixes begin with."""
+        """The beginning of made-up prefixes."""
         return type(self).__name__.lower()
 
     def __repr__(self) -> str:
@@ -512,7 +512,7 @@ class Block(Files):
         raise NotFoundError(f"'{type(self).__name__}' object has no attribute '{name}'{meant}")
 
     def forward(self, *args: Any) -> Any:
-        """What the Block computes; subclasses define it.
+        """Compute the Block's outputs; subclasses define it.
 
         Parameters
         ----------
@@ -575,7 +575,7 @@ class Block(Files):
 
 
 def _not_a_prefix(kind, given):
-    """What is said of `given` where a name's prefix was expected: a layer belongs elsewhere."""
+    """A message for a `given` prefix that is no prefix of a name: a layer belongs elsewhere."""
     layers = given if isinstance(given, (list, tuple)) else [given]
     if layers and all(isinstance(each, Block) for each in layers):
         return (

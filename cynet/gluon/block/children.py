@@ -37,7 +37,7 @@ def _walk(value, path, kind, depth):
 
 
 def fingerprint(block):
-    """What of a Block and those inside a graph depends on: structure, numbers, parameters."""
+    """Structure, numbers and parameters of a Block and its children, which a graph depends on."""
     own = tuple(
         (name, value)
         for name, value in vars(block).items()

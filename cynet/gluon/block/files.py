@@ -14,7 +14,7 @@ from ..parameter.shapes import merged_shape
 
 
 def collected(block, select):
-    """What ``collect_params`` gives: own parameters first, then those of the children in order."""
+    """The parameters as ``collect_params`` gives them: own ones first, then the children's."""
     found = ParameterDict(block.params.prefix)
     if select is None:
         found.update(block.params)

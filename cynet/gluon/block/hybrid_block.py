@@ -76,7 +76,8 @@ class HybridBlock(Block):
             vars(self)["_cached"] = None
 
     def __getstate__(self):
-        """What copies and pickles take: graphs, which have memory of their own, are made anew."""
+        """The state of copies and pickles: graphs, which have memory of their own, are made
+        anew."""
         return {**vars(self), "_cached": None}
 
     def register_child(self, block: Block, name: str | None = None) -> None:
@@ -372,7 +373,7 @@ class HybridBlock(Block):
         return self.hybrid_forward(functions[0], x, *args, **kwargs)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """What the Block computes; subclasses define it.
+        """Compute the Block's outputs; subclasses define it.
 
         Parameters
         ----------

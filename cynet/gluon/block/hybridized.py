@@ -153,7 +153,7 @@ class _Plan:
 
 
 class Hybridized:
-    """What a HybridBlock does when it is called and hybridized.
+    """The calls of a hybridized HybridBlock.
 
     A graph is traced for each format of arguments (structure, numbers), mode (training or not) and,
     where the Block looked at shapes, for each of those. It is traced anew when the Block, or one
@@ -190,7 +190,7 @@ class Hybridized:
         return self._last
 
     def why_no_graph(self):
-        """What has kept calls from being traced."""
+        """The reason why calls were not traced."""
         if self._plain is not None:
             return f"it cannot be traced: {describe_error(self._plain)}"
         if self._passed_by is not None:
@@ -397,12 +397,12 @@ def _trace(block, args, kwargs):
 
 
 def _python_draws():
-    """What changes when NumPy's or Python's global generators draw."""
+    """The states of NumPy's and Python's global generators, which change when they draw."""
     return hash(random.getstate()), place_of_numpy()
 
 
 def _content(graph):
-    """What two traces of one function have in common: all but names."""
+    """The content of a trace without names: two traces of one function have it in common."""
     nodes = json.loads(graph.symbol.tojson())["nodes"]
     constants = [(each.shape, each.asnumpy().tobytes()) for each in graph.constants.values()]
     return [(n["op"], n.get("attrs"), n["inputs"]) for n in nodes], constants

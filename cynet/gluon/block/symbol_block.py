@@ -236,7 +236,7 @@ class SymbolBlock(HybridBlock):
 
 
 def _common_prefix(names):
-    """What all names begin with, up to an underscore.
+    """The prefix that all names have, up to an underscore.
 
     >>> _common_prefix(["net_fc_weight", "net_fb_bias"])
     'net_'

@@ -29,7 +29,7 @@ class UntraceableError(NotImplementedForSymbol):
 
 
 class Trace:
-    """What one trace knows: shapes and dtypes of its variables, arrays that became constants.
+    """The state of one trace: shapes and dtypes of its variables, arrays that became constants.
 
     Parameters
     ----------

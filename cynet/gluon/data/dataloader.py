@@ -169,7 +169,7 @@ class DataLoader(Told):
         self._resume: dict[str, Any] | None = None
 
     def __getstate__(self):
-        """What copies and pickles take: workers and batches that were begun stay here."""
+        """The state of copies and pickles: workers and batches that were begun stay here."""
         return {**vars(self), "_pool": None, "_own_pool": None, "_waiting": None}
 
     def _told(self):
@@ -365,7 +365,7 @@ class _Epoch:
         return self._given > 0 or self._pool is not None or self._resumed
 
     def position(self):
-        """What it takes to be here again."""
+        """The position in an epoch, from which a loader goes on."""
         return {"epoch": self._number, "batch": self._given, "begin": self._begin}
 
     def _push(self):
@@ -446,7 +446,7 @@ def _length(of):
 
 
 def _random_state(loader):
-    """What decides the order of an epoch, before it is drawn."""
+    """The state of the generator that draws the order of an epoch."""
     left = getattr(loader._batch_sampler, "_prev", [])
     return {
         "numpy": numpy_state(),

@@ -24,7 +24,7 @@ def sent_error(error):
 
 
 def received_error(sent):
-    """What a loop raises for an exception that a worker has sent."""
+    """The exception that a loop raises for one that a worker has sent."""
     pickled, text, trace = sent
     text = f"{text}\nIn a worker process:\n{trace}"
     try:

@@ -22,7 +22,7 @@ _worker_dataset: Any = None
 def _worker_initializer(
     dataset: Any, active_shape: bool | None = None, active_array: bool | None = None
 ) -> None:
-    """What a process of the pool does first: it keeps the dataset."""
+    """Keep the dataset, at the start of a process of the pool."""
     global _worker_dataset
     _worker_dataset = dataset
 
@@ -36,7 +36,7 @@ def _worker_fn(samples: Any, batchify_fn: Callable[[list[Any]], Any], dataset: A
 
 
 def _thread_worker_initializer(active_shape: Any = None, active_array: Any = None) -> None:
-    """What a thread of the pool does first: nothing."""
+    """Do nothing, at the start of a thread of the pool."""
 
 
 def _thread_worker_fn(samples: Any, batchify_fn: Callable[[list[Any]], Any], dataset: Any) -> Any:

@@ -58,7 +58,7 @@ def sample_generator():
 
 
 def drawing():
-    """What draws the next order: NumPy's global state, or one that follows from the seed."""
+    """The generator of the next order: NumPy's global one, or one that follows from the seed."""
     drawn = mx_random.shuffles_drawn()
     return np.random if drawn is None else np.random.RandomState(_digest(*drawn))
 

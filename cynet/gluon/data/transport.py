@@ -42,7 +42,7 @@ class _Array:
 
 
 def packed(batch, numpy_stays=True):
-    """What `send` takes of a batch: arrays within lists, tuples and dicts, and other values.
+    """A batch as `send` takes it: arrays within lists, tuples and dicts, and other values.
 
     NumPy's arrays are NDArrays at the other end unless `numpy_stays`: a batchify_fn of the user's
     gave them.

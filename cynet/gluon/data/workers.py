@@ -62,7 +62,7 @@ class Task:
 
 # --- the worker's side ---------------------------------------------------------------------------
 def _run(pipe, inherited, dataset, batchify, parent):
-    """What a worker process does until its pipe is closed."""
+    """Serve requests in a worker process until its pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for each in inherited:
         each.close()

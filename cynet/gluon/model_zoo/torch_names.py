@@ -1,4 +1,4 @@
-"""Which parameter of a zoo network is which of torchvision's state dict of the same network."""
+"""Parameters of zoo networks, and their names in torchvision's state dicts."""
 
 from __future__ import annotations
 

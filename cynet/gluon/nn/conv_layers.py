@@ -40,7 +40,7 @@ def sizes_of(what, value, axes):
 
 
 class _Conv(HybridBlock):
-    """What all convolutions are. A subclass says over how many spatial axes it goes."""
+    """The base of all convolutions. A subclass says over how many spatial axes it goes."""
 
     _axes = 0
     _is_transposed = False

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class _Pooling(HybridBlock):
-    """What all pooling layers are. A subclass says over how many spatial axes it goes."""
+    """The base of all pooling layers. A subclass says over how many spatial axes it goes."""
 
     _axes = 0
 

@@ -120,7 +120,7 @@ class ParameterDict:
 
     @property
     def prefix(self) -> str:
-        """What stands before the names that `get` is given."""
+        """The prefix of the names that `get` is given."""
         return self._prefix
 
     # --- members ----------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class RowSparseData:
-    """What Parameter has for ``stype='row_sparse'``. Each context keeps all rows, so that rows
-    are taken and nothing is fetched."""
+    """The data of a Parameter with ``stype='row_sparse'``. Each context keeps all rows, so that
+    rows are taken and nothing is fetched."""
 
     def row_sparse_data(self, row_id: NDArray) -> NDArray:
         """The rows that `row_id` names, as a row_sparse array on its context.

@@ -40,7 +40,7 @@ def has_sizes(shape):
 
 
 def merged_shape(known, given):
-    """What two shapes say together, or None where they differ; 0 is an unknown dimension.
+    """The shape that agrees with both, or None where they differ; 0 is an unknown dimension.
 
     >>> merged_shape((2, 0), (0, 3)), merged_shape((2, 3), (2, 4))
     ((2, 3), None)

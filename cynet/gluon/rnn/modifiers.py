@@ -123,13 +123,13 @@ class ModifierCell(HybridRecurrentCell):
         return self.base_cell.params
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Those of the base cell."""
+        """The states of the base cell."""
         return self.base_cell.state_info(batch_size)
 
     def begin_state(
         self, batch_size: int = 0, func: Callable[..., Any] | None = None, **kwargs: Any
     ) -> list[Any]:
-        """Those of the base cell."""
+        """The first states of the base cell."""
         self.base_cell._modified = False
         try:
             return self.base_cell.begin_state(batch_size, func, **kwargs)

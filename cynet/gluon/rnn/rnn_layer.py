@@ -30,7 +30,7 @@ _PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _RNNLayer(HybridBlock):
-    """What the layers share."""
+    """The base of the recurrent layers."""
 
     _gates = 1
 

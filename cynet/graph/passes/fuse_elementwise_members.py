@@ -1,4 +1,4 @@
-"""Which steps the chain pass can fuse: the loops they run, the pieces they move, which arrays."""
+"""Steps that the chain pass can fuse: the loops they run, the pieces they move, their arrays."""
 
 from collections import Counter
 from math import prod
@@ -37,7 +37,7 @@ class Move(NamedTuple):
 
 
 class Group:
-    """What members that run together have in common, to see what fits to it.
+    """Properties that members of one chain have in common.
 
     Sets of roots: `reads` and `writes` of whole arrays, `part_reads` and `part_writes` of rows.
     """

@@ -213,7 +213,7 @@ def _mask(before, step):
 
 
 def _epilogue(step, kind, activation=None):
-    """What the hooks of a forward step answer; `activation`: the property that follows it."""
+    """The answers of a forward step's hooks; `activation`: the property that follows it."""
     shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
     act_type = None if activation is None else activation.graph.activation(activation)
     return step.prop.graph.epilogue(step.prop, kind, shapes, types, act_type)

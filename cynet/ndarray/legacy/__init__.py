@@ -1,1 +1,1 @@
-"""What mx.nd has of its own behind Python's operators and indexing."""
+"""Features that mx.nd alone has behind Python's operators and indexing."""

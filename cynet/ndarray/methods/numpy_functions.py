@@ -32,7 +32,7 @@ def _as_nd(value):
 
 
 def applied(name, *arrays, **params):
-    """What a function of mx.np gives for arrays of mx.nd, as such arrays."""
+    """The result of a function of mx.np for arrays of mx.nd, as such arrays."""
     from ... import numpy as face  # which stands on mx.nd
 
     function = face

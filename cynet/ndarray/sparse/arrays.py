@@ -44,7 +44,7 @@ def _refused(name):
 
 
 class BaseSparseNDArray(NDArray):
-    """What CSRNDArray and RowSparseNDArray have in common.
+    """The base of CSRNDArray and RowSparseNDArray.
 
     Only what is not zero is kept: values, and the numbers that say where they are.
 
@@ -152,7 +152,7 @@ class BaseSparseNDArray(NDArray):
 
     # --- copies -----------------------------------------------------------------------------------
     def _recorded(self, make):
-        """What `make` gives, in the graph of autograd as a copy of the array."""
+        """The result of `make`, in the graph of autograd as a copy of the array."""
         if not _tape.wants_gradient([self]):
             return make()
         return recorded_cast(self, make)
@@ -528,7 +528,7 @@ def cast_copy(array, stype):
 
 
 def recorded_cast(source, make):
-    """What `make` gives, in the graph of autograd as a copy of `source`."""
+    """The result of `make`, in the graph of autograd as a copy of `source`."""
     from .gradients import CastNode
 
     flags = _tape.set_state(_tape.get_state() & ~1)

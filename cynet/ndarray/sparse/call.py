@@ -38,7 +38,7 @@ def _is_sparse(array):
 
 
 def sparse_call(entry, given, names, params, out):
-    """What `_call.invoke` does, where an input or an output is sparse."""
+    """``_call.invoke`` for calls in which an input or an output is sparse."""
     for array in given:
         if _is_sparse(array):
             array.canonical()

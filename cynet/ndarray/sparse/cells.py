@@ -1,4 +1,4 @@
-"""What sparse arrays keep, as sorted numbers, and functions of two of them."""
+"""The elements of sparse arrays as sorted numbers, and functions of two such arrays."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What has no form for sparse arrays on GPUs is computed on the host, after a warning."""
+"""Operators without a form for sparse arrays on GPUs: computed on the host, after a warning."""
 
 import numpy as np
 

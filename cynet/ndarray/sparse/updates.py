@@ -26,7 +26,7 @@ def target(weight, out):
 
 
 def lazy_update(entry, given, names, params, out):
-    """What `entry` does to the rows of its gradient; None where it is no lazy update."""
+    """The update of `entry` for the rows of its gradient; None where it is no lazy update."""
     kind = entry.prop
     if not issubclass(kind, UpdateProperty) or kind.rule is None:
         return None

@@ -115,12 +115,12 @@ def default_kind(number):
 
 
 class Information:
-    """What `__array_namespace_info__` gives: the devices, dtypes and defaults of the namespace."""
+    """The result of `__array_namespace_info__`: devices, dtypes and defaults of the namespace."""
 
     __slots__ = ()
 
     def capabilities(self):
-        """What is optional in the standard, by name."""
+        """The optional parts of the standard, by name."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 32}
 
     def default_device(self):
@@ -151,7 +151,7 @@ class Information:
 
 
 def __array_namespace_info__():
-    """What the namespace has: devices, dtypes, defaults."""
+    """The devices, dtypes and defaults of the namespace."""
     return Information()
 
 

@@ -1,1 +1,1 @@
-"""What operators ask of shapes and dtypes."""
+"""Checks of shapes and dtypes."""

@@ -1,4 +1,4 @@
-"""What operators that compute in floating point check before they are created."""
+"""Checks of operators that compute in floating point, before they are created."""
 
 from ...base.errors import ArgumentError, ArgumentTypeError
 

@@ -1,4 +1,4 @@
-"""What is known of a shape: from two sides, of real arrays, and how large it may be."""
+"""Shapes: merged from two sides, read from real arrays, and limited in size."""
 
 from ..._ndarray import MOST_ELEMENTS
 from ...base.errors import ArgumentTypeError, ShapeError, SizeError, shown

@@ -92,7 +92,7 @@ class ForeachProperty(ControlFlowProperty):
         return self._through_body("infer_types", given, heads)
 
     def _through_body(self, what, given, heads):
-        """What the body's inference makes of its inputs, in the operator's order, and heads."""
+        """The body's inference for its inputs, in the operator's order, and heads."""
         inputs, body = self.bindings()[0], self.subgraphs[0]
         found, heads = getattr(body, what)([given[i] for i in inputs], heads)
         for i, value in zip(inputs, found):

@@ -1,4 +1,4 @@
-"""What operators that hold graphs have in common: their subgraphs, and which inputs feed them."""
+"""Subgraphs of operators that hold graphs, and the inputs that feed them."""
 
 from ...base.errors import ArgumentError, FormatError, UndefinedError
 from ..parameters import MOST_ARRAYS, Int

@@ -1,4 +1,4 @@
-"""What kernels are told of shapes: the C structures of ``cuda/kernels``, and C names of dtypes."""
+"""Shapes as kernels take them: the C structures of ``cuda/kernels``, and C names of dtypes."""
 
 import ctypes
 from math import prod

@@ -92,7 +92,7 @@ def softmax_activation(prop, shapes, types, device):
 
 
 class Target(ctypes.Structure):
-    """What SoftmaxOutput's gradient is taken against (softmax.cu)."""
+    """The target of SoftmaxOutput's gradient (softmax.cu)."""
 
     _fields_ = [(name, LONG) for name in ("outer", "n", "inner")]
     _fields_ += [(name, ctypes.c_double) for name in ("scale", "hit", "miss")]

@@ -20,7 +20,7 @@ _FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
 class Draw(ctypes.Structure):
-    """What is drawn (random.cu)."""
+    """The distribution of a draw (random.cu)."""
 
     _fields_ = [("a", ctypes.c_double), ("b", ctypes.c_double), ("each", LONG)]
     _fields_ += [("distribution", INT)]

@@ -279,7 +279,7 @@ def _explain(path, output):
 
 
 def build_here():
-    """What the process of `compile_pyx` does: NAME.pyx in the current folder becomes a module."""
+    """Build NAME.pyx of the current folder into a module: the process of `compile_pyx`."""
     name, beside = sys.argv[1:]
     made = extension(name, f"{name}.pyx", include_dirs=[beside])
     setuptools = optional("setuptools", "compile_pyx")

@@ -50,7 +50,7 @@ class Checker:
         self.where = where
 
     def ask(self, callback, /, *args, **kwargs):
-        """What the callback returns; an exception says which one raised it, and at which line."""
+        """The result of the callback; an exception says which one raised it, and at which line."""
         try:
             return callback.function(*args, **kwargs)
         except Exception as error:
@@ -58,7 +58,7 @@ class Checker:
         raise failure
 
     def failure(self, callback, error):
-        """What to raise for the exception `error` of `callback`."""
+        """The exception to raise for the exception `error` of `callback`."""
         return wrap_error(
             error,
             f"{self.where}: {callback.name} raised {describe_error(error)}"

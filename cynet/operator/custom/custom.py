@@ -168,7 +168,7 @@ class CustomOp:
 
 
 class CustomOpProp:
-    """What a CustomOp means: names, shapes, types. Register a subclass with `register`.
+    """The declaration of a CustomOp: names, shapes, types. Register a subclass with `register`.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def dtype_names(where, dtypes):
 
 
 def _said(cls, name):
-    """What the user's classes say of an attribute that is False unless they do."""
+    """The value that the user's classes give an attribute that is False by default."""
     return next((vars(c)[name] for c in _own(cls) if name in vars(c)), False)
 
 

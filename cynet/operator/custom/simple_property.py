@@ -1,4 +1,4 @@
-"""What an operator of `simple` is to the framework: its property and its computation."""
+"""The property and the computation of an operator of `simple`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def assign(out: Any, req: int, value: Any) -> None:
 
 
 class EnvArguments:
-    """What a function gets beside its arrays, as `env`.
+    """The argument `env` of a function, beside its arrays.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class EnvArguments:
 
 
 class SimpleProperty(OperatorProperty):
-    """What all simple operators share; `spec` is the SimpleOp, `check` asks its functions."""
+    """The base of all simple operators; `spec` is the SimpleOp, `check` asks its functions."""
 
     spec = check = None
     unlisted = ("is_int",)

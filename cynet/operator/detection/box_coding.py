@@ -14,8 +14,8 @@ from .box_iou import FORMATS
 
 
 class BoxEncodeProperty(KernelProperty):
-    """What anchors are to learn of the boxes that they are matched with, and a mask of those that
-    are."""
+    """The regression targets of anchors for the boxes that they are matched with, and their
+    mask."""
 
     differentiable = False
     graph = GraphHooks(float32_beside_half=())

@@ -1,4 +1,4 @@
-"""What shapes images have, and which dtypes."""
+"""Shapes and dtypes of images."""
 
 from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..kernel_property import KernelProperty

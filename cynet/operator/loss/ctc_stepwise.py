@@ -9,7 +9,7 @@ _NOTHING = -1e30  # the logarithm of no probability: finite, so that differences
 
 
 class _Labels:
-    """What CTC reads of labels, all samples beside one another.
+    """The labels of CTC, all samples beside one another.
 
     States are a blank, label 0, a blank, label 1, ... and a last blank, 2 L + 1 of them.
     """

@@ -35,7 +35,7 @@ class NumpyHooks(GraphHooks):
 
 
 class _Elementwise(OperatorProperty):
-    """What all of them share."""
+    """The base of all of them."""
 
     functor = None
     result = SAME
@@ -76,7 +76,7 @@ class NumpyUnary(_Elementwise):
 
 
 class _Binary(_Elementwise):
-    """What functions of two operands share."""
+    """The base of functions of two operands."""
 
     gradients = Gradient("grad_one", "grad_one", False, False)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 @cache
 def outputs():
-    """What each example prints: name of an operator to text."""
+    """The printed output of each example: name of an operator to text."""
     text = Path(__file__).with_suffix(".txt").read_text("utf-8")
     parts = re.split(r"^\[(\w+)\]\n", text, flags=re.M)
     return dict(zip(parts[1::2], (each.strip("\n") for each in parts[2::2])))

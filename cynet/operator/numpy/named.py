@@ -26,7 +26,7 @@ _FAMILIES = ("_contrib_", "_linalg_", "_")
 
 
 def value_of(text):
-    """What the text of a parameter means.
+    """The value that the text of a parameter means.
 
     >>> value_of("(1, None)"), value_of("inf"), value_of("linear")
     ((1, None), inf, 'linear')
@@ -141,7 +141,7 @@ class NumpyFunction(OperatorProperty):
         return ["output"] if count == 1 else [f"output{i}" for i in range(count)]
 
     def call(self, inputs):
-        """What the function gives, a list."""
+        """The outputs of the function, a list."""
         found = self.row.run(called, inputs, self.given)
         found = list(found) if isinstance(found, (list, tuple)) else [found]
         if len(found) != len(self.list_outputs()):

@@ -1,4 +1,4 @@
-"""What functions of ``mx.np`` operators of MXNet's NumPy face are, by MXNet's names."""
+"""MXNet's names of NumPy operators, and the functions of ``mx.np`` that they are."""
 
 from . import named_calls
 
@@ -131,7 +131,7 @@ _npi_where_scalar2 named.where_numbers condition - float32
 
 
 class Row:
-    """What a name stands for.
+    """The meaning of a name.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class Row:
         return given.get("sections") or len(given.get("indices", (0,)))
 
     def run(self, called, inputs, given):
-        """What the function gives."""
+        """The outputs of the function."""
         if self.path.startswith("named."):
             return getattr(named_calls, self.path[6:])(called, inputs, given)
         function = called(self.path)

@@ -15,7 +15,7 @@ _INTEGERS = {"sum": "wide_sum", "prod": "wide_prod"}
 
 
 class _Reduction(OperatorProperty):
-    """What reductions share with those of mx.nd."""
+    """The part of reductions that they share with those of mx.nd."""
 
     inputs_doc = {"data": "The input, any shape."}
     axis = Shape(None, doc="Axis or axes to reduce; None reduces all.")

@@ -41,7 +41,7 @@ class DrawType(DType):
 
 # --- properties ----------------------------------------------------------------------------------
 class _Random(KernelProperty):
-    """What all random operators share: no gradient, one random stream a run."""
+    """The base of all random operators: no gradient, one random stream a run."""
 
     differentiable = False
     graph = GraphHooks(bfloat16_loops=True)

@@ -1,4 +1,4 @@
-"""What functions of several elements do with sparse arrays."""
+"""Sparse arrays in elementwise functions."""
 
 import operator
 

@@ -1,4 +1,4 @@
-"""What matrix products do with sparse arrays."""
+"""Sparse arrays in matrix products."""
 
 import operator
 

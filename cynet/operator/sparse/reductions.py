@@ -1,4 +1,4 @@
-"""What reductions do with sparse arrays."""
+"""Sparse arrays in reductions."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What operators that move rows and columns do with sparse arrays."""
+"""Sparse arrays in operators that move rows and columns."""
 
 import numpy as np
 

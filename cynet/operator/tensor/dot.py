@@ -17,7 +17,7 @@ from .matmul_onednn import LibraryProducts
 
 
 class ProductHooks(GraphHooks):
-    """What dot and batch_dot share."""
+    """The hooks of dot and batch_dot."""
 
     def algorithms(self, prop, in_shapes, in_types):
         if self.takes_bfloat16(prop, in_shapes, in_types):
@@ -43,7 +43,7 @@ class DotHooks(ProductHooks):
 
 
 class ProductProperty(OperatorProperty):
-    """What dot and batch_dot share."""
+    """The base of dot and batch_dot."""
 
     inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand."}
     transpose_a = Bool(False, doc="Transpose the left operand first.")

@@ -43,7 +43,7 @@ class SameBytesProperty(CopyProperty):
         return None
 
     def partial_shape(self, shape):
-        """What is known of the output's shape for an input with unknown (0) dimensions."""
+        """The known part of the output's shape for an input with unknown (0) dimensions."""
         return None
 
     def infer_shape(self, in_shapes, out_shapes):

@@ -54,7 +54,7 @@ class OrderProperty(KernelProperty):
         return () if "value" in self.given() else ("d_data",)
 
     def given(self):
-        """What the outputs are: 'value', 'indices', 'mask'."""
+        """The kinds of the outputs: 'value', 'indices', 'mask'."""
         return ("value",)
 
     def count(self, length):

@@ -103,7 +103,7 @@ class ReversedProperty(MoveProperty):
     """Base: the input with the order along some axes reversed."""
 
     def reversed_axes(self, ndim):
-        """Which axes."""
+        """The axes in the order of the transposition."""
         raise UndefinedError(f"{type(self).__name__} defines no reversed_axes")
 
     def infer_shape(self, in_shapes, out_shapes):

@@ -12,7 +12,7 @@ from .multi_update import ManyWeights, with_masters
 
 
 class AdamWBase(ManyWeights):
-    """What all forms share."""
+    """The base of all forms."""
 
     shared = ("rescale_grad",)
     beta1 = Float(0.9, doc="Decay of the mean.")

@@ -1,4 +1,4 @@
-"""What operators on planes (N, C, H, W) ask of shapes."""
+"""Shapes of operators on planes (N, C, H, W)."""
 
 from ...base.errors import ShapeError, SizeError
 from ..checks.shapes import EMPTY, agree

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _DeformableConv(HybridBlock):
-    """What both layers are; `_each` is the number of channels that each point of a window takes."""
+    """The common part of both layers; each point of a window takes `_each` channels."""
 
     _each = 2
 

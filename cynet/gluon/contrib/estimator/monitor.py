@@ -41,5 +41,5 @@ def comparison(who, monitor, mode):
 
 
 def worst(operator):
-    """What every value is better than."""
+    """The value that every other one is better than."""
     return np.inf if operator is np.less else -np.inf

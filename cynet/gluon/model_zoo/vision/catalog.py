@@ -112,7 +112,7 @@ _MODELS: dict[str, Callable[..., HybridBlock]] = {
 
 
 def _meant(name):
-    """What may have been meant by a name that no network has: the names that begin as it does."""
+    """The names of networks that begin like a name that no network has."""
     if not isinstance(name, str):
         return ""
     start = name[:40].lower().replace("-", "_")

@@ -1,4 +1,4 @@
-"""What the networks share: features, then an output; and loading trained weights into one."""
+"""The base of the networks: features, then an output; trained weights can be loaded into one."""
 
 from __future__ import annotations
 

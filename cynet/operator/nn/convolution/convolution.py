@@ -146,7 +146,7 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
         return (size + 2 * pad - window) // stride + 1
 
     def input_size(self, axis, size):
-        """What `output_size` makes `size` from, where only one number does; else 0."""
+        """The one size that `output_size` makes `size` from; 0 where there are several."""
         stride, dilate, pad = (values[axis] for values in self.window)
         return max(size + dilate * (self.kernel[axis] - 1) - 2 * pad,
                    0) if size and stride == 1 else 0

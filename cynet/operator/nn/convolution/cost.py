@@ -144,7 +144,7 @@ def winograd_supports(desc):
 
 
 class _Winograd:
-    """What Winograd's products of a convolution consist of (kernels/conv/winograd.h)."""
+    """The products of Winograd's algorithm for a convolution (kernels/conv/winograd.h)."""
 
     def __init__(self, desc):
         by_row = winograd_is_by_row(desc.level, desc.channels, desc.filters, desc.stride[0])

@@ -1,4 +1,4 @@
-"""What the channels-last forms of Convolution and Deconvolution share, and their layouts.
+"""Channels-last forms of Convolution and Deconvolution: their common part and their layouts.
 
 Data of a layout such as NHWC are the same bytes as (N, C, *size) in channels-last order.
 """

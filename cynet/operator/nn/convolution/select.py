@@ -34,7 +34,7 @@ LONGEST = 1 << 30  # so that positions, and windows around them, fit the ints of
 
 
 class ConvDesc(NamedTuple):
-    """What a choice depends on.
+    """The description of a convolution that the choice depends on.
 
     Shapes are those of the convolution. A deconvolution is the gradient of a convolution by its
     data: `transposed`, its output is this `data`, its input this `out`.
@@ -232,7 +232,7 @@ def _gemm(desc, prop):
 
 
 def _own(kind):
-    """What makes operators of `kind`, an OwnConvolution."""
+    """The constructor of operators of `kind`, an OwnConvolution."""
 
     def make(desc, prop):
         if not desc.transposed:

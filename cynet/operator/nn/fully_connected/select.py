@@ -30,7 +30,7 @@ CALL, BLAS = 1024, 1024 / 4096
 
 
 class LayerDesc(NamedTuple):
-    """What a choice depends on."""
+    """The description of a layer that the choice depends on."""
 
     product: ProductDesc  # data (rows, units) times the transposed weight (units, hidden)
     activation: str | None
