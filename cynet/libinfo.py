@@ -169,7 +169,7 @@ def _answer(path, module):
 
 
 def _is_shown(module, name):
-    """Whether `dir` shows a name: a module's own, not what it imports for itself."""
+    """Return whether `dir` shows a name: a module's own, not what it imports for itself."""
     public = own_dict(module).get("__all__")
     if name.startswith("_") or name not in own_dict(module) or (public and name in public):
         return True

@@ -77,8 +77,8 @@ def seed(seed_state: int, ctx: ContextLike = "all") -> None:
 
 
 def get_state() -> dict[str, Any]:
-    """Where all random numbers are: of every device, and of shuffles of data; a dict of ints and
-    lists, which JSON can hold.
+    """Return where all random numbers are: of every device, and of shuffles of data; a dict of ints
+    and lists, which JSON can hold.
 
     Returns
     -------

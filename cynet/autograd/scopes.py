@@ -11,7 +11,7 @@ _RECORDS, _TRAINS = 1, 2
 
 
 def is_recording() -> bool:
-    """Whether this thread records what is computed.
+    """Return whether this thread records what is computed.
 
     Returns
     -------
@@ -29,7 +29,7 @@ def is_recording() -> bool:
 
 
 def is_training() -> bool:
-    """Whether operators of this thread behave as in training (Dropout, BatchNorm).
+    """Return whether operators of this thread behave as in training (Dropout, BatchNorm).
 
     Returns
     -------

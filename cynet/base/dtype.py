@@ -75,7 +75,7 @@ def numpy_dtype(flag):
 
 
 def is_bfloat16(dtype):
-    """Whether a NumPy dtype is `BFLOAT16` or that of ml_dtypes.
+    """Return whether a NumPy dtype is `BFLOAT16` or that of ml_dtypes.
 
     >>> is_bfloat16(BFLOAT16), is_bfloat16(np.dtype("V2"))
     (True, False)
@@ -84,7 +84,7 @@ def is_bfloat16(dtype):
 
 
 def is_narrow(dtype):
-    """Whether a dtype is float16 or bfloat16.
+    """Return whether a dtype is float16 or bfloat16.
 
     >>> is_narrow("bfloat16"), is_narrow(np.float32)
     (True, False)
@@ -93,7 +93,7 @@ def is_narrow(dtype):
 
 
 def is_floating(dtype):
-    """Whether elements of a dtype are real numbers.
+    """Return whether elements of a dtype are real numbers.
 
     >>> is_floating("bfloat16"), is_floating("int32")
     (True, False)

@@ -187,7 +187,7 @@ class NewFile:
 
     @property
     def regular(self):
-        """Whether it is a file that takes another one's place, neither a pipe nor a device."""
+        """True if it is a file that takes another one's place, neither a pipe nor a device."""
         return self._part is not None
 
     def finish(self):
@@ -277,7 +277,7 @@ def sealed(chunks):
 
 
 def content_size(file, size, name):
-    """How many of the `size` bytes of an open file are its content; it is read to the end.
+    """Return how many of the `size` bytes of an open file are its content; it is read to the end.
 
     Raises
     ------

@@ -223,7 +223,7 @@ def _keyword_hint(text, function, args, kwargs):
 
 
 def _is_of_user(trace):
-    """Whether code that belongs neither to cynet nor to Python or NumPy was running."""
+    """Return whether code that belongs neither to cynet nor to Python or NumPy was running."""
     while trace is not None:
         name = trace.tb_frame.f_globals.get("__name__")
         if not isinstance(name, str) or name.partition(".")[0] not in _OWN:

@@ -67,7 +67,7 @@ def missing_names():
 
 
 def is_missing(name):
-    """Whether a dotted name, ``"mxnet.ndarray.sparse"``, is one of those."""
+    """Return whether a dotted name, ``"mxnet.ndarray.sparse"``, is one of those."""
     owner, _, last = name.rpartition(".")
     return last in missing_names().get("mx" + owner[len("mxnet") :], ())
 

@@ -43,7 +43,7 @@ def switch(on, everywhere=False):
 
 
 def np_arrays():
-    """Whether parameters, batches and losses of this thread are arrays of mx.np."""
+    """Return whether parameters, batches and losses of this thread are arrays of mx.np."""
     return _state.arrays
 
 

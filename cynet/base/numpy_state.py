@@ -97,7 +97,8 @@ _plain_words = None
 
 
 def _has_plain_words(generator):
-    """Whether the memory of `generator` is what `seeded_numpy` takes it for; looked at once."""
+    """Return whether the memory of `generator` is what `seeded_numpy` takes it for; looked at
+    once."""
     global _plain_words
     if type(generator) is not np.random.MT19937:
         return False

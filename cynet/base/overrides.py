@@ -8,7 +8,7 @@ _HERE = __name__.partition(".")[0]
 
 
 def is_ours(function: Any) -> bool:
-    """Whether a method is one of cynet's own.
+    """Return whether a method is one of cynet's own.
 
     >>> import json
     >>> import cynet as mx

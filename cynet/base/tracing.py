@@ -16,5 +16,5 @@ def active():
 
 
 def has_trace():
-    """Whether this thread builds a graph."""
+    """Return whether this thread builds a graph."""
     return state.trace is not None

@@ -375,7 +375,7 @@ class StopOnNaN(FitCallback):
 
 
 def is_nan(value):
-    """Whether a figure is nan; figures that are not numbers are not.
+    """Return whether a figure is nan; figures that are not numbers are not.
 
     >>> is_nan(float("nan")), is_nan(1.0), is_nan("nan")
     (True, False, False)

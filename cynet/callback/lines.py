@@ -7,7 +7,7 @@ from ..distributed import is_first
 
 
 def shows_info(logger=logging):
-    """Whether a line of level INFO comes to light.
+    """Return whether a line of level INFO comes to light.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class Figures(FitCallback):
         raise UndefinedError(f"{type(self).__name__} defines no _write")
 
     def state_dict(self) -> dict[str, Any]:
-        """How many batches there were."""
+        """Return how many batches there were."""
         return {"batches": self.batches}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -113,7 +113,7 @@ class WeightsAndBiases(Figures):
             self._run = None
 
     def state_dict(self) -> dict[str, Any]:
-        """How many batches there were, and the run's id."""
+        """Return how many batches there were, and the run's id."""
         return {**super().state_dict(), "id": self._id}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -187,7 +187,7 @@ class MLflow(Figures):
             self._own = False
 
     def state_dict(self) -> dict[str, Any]:
-        """How many batches there were, and the run's id."""
+        """Return how many batches there were, and the run's id."""
         return {**super().state_dict(), "id": self._id}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

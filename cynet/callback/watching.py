@@ -43,7 +43,7 @@ class _Watching(FitCallback):
         state.check_figure(self.monitor)
 
     def _improves(self, state):
-        """Whether this epoch's value is the best; counts those since."""
+        """Return whether this epoch's value is the best; counts those since."""
         value = state.figure(self.monitor)
         better = self.best is None or self._sign * (value - self.best) > self.min_delta
         if better and not math.isnan(value):

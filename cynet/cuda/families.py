@@ -119,7 +119,7 @@ def instances(source):
 
 
 def exact(source):
-    """Whether a source is compiled without joining products and sums (``-fmad=false``,
+    """Return whether a source is compiled without joining products and sums (``-fmad=false``,
     ``-ffp-contract=off``): its numbers are to be the CPU's.
 
     >>> exact("random"), exact("softmax")

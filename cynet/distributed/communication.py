@@ -222,7 +222,7 @@ class Communication(threading.Thread):
 
     @property
     def _waits(self):
-        """Whether this rank waits for others."""
+        """True if this rank waits for others."""
         return bool(self._flying or self._queue or self._rounds.is_open or self._ready)
 
     def _pause(self, moved):

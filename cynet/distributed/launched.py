@@ -16,7 +16,8 @@ _RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MPI_RANKID", "PALS_R
 
 
 def is_launched():
-    """Whether a launcher of MPI has started this process, or its program uses MPI already."""
+    """Return whether a launcher of MPI has started this process, or its program uses MPI
+    already."""
     if any(config.variables().get(name) for name in _RANKS):
         return True
     loaded = sys.modules.get("mpi4py.MPI")  # asked of, not imported: that starts MPI

@@ -69,7 +69,7 @@ class Rounds:
 
     @property
     def is_open(self):
-        """Whether this rank waits for the others to join a round."""
+        """True if this rank waits for the others to join a round."""
         return self._request is not None
 
     def begin(self, base, ready, marks, leaving):

@@ -112,7 +112,7 @@ class World:
 
     @property
     def has_failed(self) -> bool:
-        """Whether a rank has failed, so that nothing works between them any more.
+        """True if a rank has failed, so that nothing works between them any more.
 
         Examples
         --------
@@ -332,7 +332,7 @@ def world() -> World:
 
 
 def is_joined() -> bool:
-    """Whether `world` has been called, by a process that is one of several.
+    """Return whether `world` has been called, by a process that is one of several.
 
     Returns
     -------
@@ -348,7 +348,7 @@ def is_joined() -> bool:
 
 
 def is_first() -> bool:
-    """Whether this process speaks and writes for all: rank 0, or the only one there is.
+    """Return whether this process speaks and writes for all: rank 0, or the only one there is.
 
     Returns
     -------

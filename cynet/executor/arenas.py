@@ -65,7 +65,7 @@ class Place:
         self.array, self.holder, self.pending = array, holder, False
 
     def is_waited_for(self, other):
-        """Whether an executor other than `other` is to run backward on what lies here."""
+        """Return whether an executor other than `other` is to run backward on what lies here."""
         alive = self.holder is not None and self.holder() is not None
         return self.pending and alive and self.holder is not other
 

@@ -116,7 +116,7 @@ def _by_node(symbol, ctx, args, grads, requests, auxs, group2ctx, inferred, stru
 
 
 def _makes_sparse(structure):
-    """Whether an operator of the graph makes a dense array a sparse one."""
+    """Return whether an operator of the graph makes a dense array a sparse one."""
     return any(node.op is not None and makes_sparse(node.prop) for node in structure.order)
 
 

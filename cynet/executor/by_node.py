@@ -230,7 +230,7 @@ class NodeExecutor(Executor):
 
 
 def _takes_head(node, i):
-    """Whether the gradient of a node depends on that of its output `i`."""
+    """Return whether the gradient of a node depends on that of its output `i`."""
     if node.op is None:
         return True
     n_out, n_in = node.num_outputs, node.num_args

@@ -410,7 +410,7 @@ class Executor(Watched):
             joined(*numbers)
 
     def _is_whole_step(self):
-        """Whether nobody looks between forward and backward, and backward takes nothing."""
+        """Return whether nobody looks between forward and backward, and backward takes nothing."""
         seen = self._monitor is not None or executor_steps
         return not seen and not self._takes_heads and bool(self._graph.grads)
 

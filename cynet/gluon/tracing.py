@@ -15,7 +15,7 @@ def changed():
 
 
 def count_of_changes():
-    """How often any Block or parameter was changed."""
+    """Return how often any Block or parameter was changed."""
     return _changes[0]
 
 
@@ -35,7 +35,7 @@ def watch():
 
 
 def is_tracing():
-    """Whether this thread traces, or lets Blocks infer their shapes."""
+    """Return whether this thread traces, or lets Blocks infer their shapes."""
     return _thread.depth > 0
 
 

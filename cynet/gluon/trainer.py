@@ -235,7 +235,8 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
         self._tell()
 
     def _are_rows(self):
-        """Whether a gradient is row_sparse and its weight is not: a store's would be one more."""
+        """Return whether a gradient is row_sparse and its weight is not: a store's would be one
+        more."""
         return any(p._grad_stype == "row_sparse" and p._stype == "default" for p in self._params)
 
     def _tell(self):
@@ -539,7 +540,7 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
                     other._forget_copies_of(each)
 
     def _params_are_plain(self):
-        """Whether no Parameter has a way of its own, a user's, to give its arrays."""
+        """Return whether no Parameter has a way of its own, a user's, to give its arrays."""
         if self._looked_at != count_of_changes():
             self._looked_at = count_of_changes()
             self._plain = all(each._is_plain() for each in self._params)
@@ -547,7 +548,8 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
 
 
 def _is_special(kvstore):
-    """Whether a KVStore does something that one context needs, too: one with a user's methods."""
+    """Return whether a KVStore does something that one context needs, too: one with a user's
+    methods."""
     kind = type(kvstore)
     return kind is not kvs.KVStore or any(callable(getattr(kind, n, None)) for n in vars(kvstore))
 

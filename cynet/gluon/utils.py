@@ -138,7 +138,7 @@ def split_and_load(
 
 @guarded
 def check_sha1(filename: FileName, sha1_hash: str) -> bool:
-    """Whether a file has this SHA-1, or one that begins so.
+    """Return whether a file has this SHA-1, or one that begins so.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def _fits(content, sha1_hash):
 
 
 def _get_repo_url():
-    """Where MXNet keeps its files, ending in a slash."""
+    """Return where MXNet keeps its files, ending in a slash."""
     return _REPOSITORY
 
 

@@ -53,7 +53,7 @@ def chosen(step):
 
 
 def _temporary_spaces(step):
-    """How many temporary spaces a step asks for."""
+    """Return how many temporary spaces a step asks for."""
     shapes = [v.shape for v in (step.origin or step).in_data]
     forward = step.direction == FORWARD
     ask = step.prop.forward_resource if forward else step.prop.backward_resource

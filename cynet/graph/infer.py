@@ -303,8 +303,8 @@ class _Shapes(_Inference):
 
     @staticmethod
     def says_nothing(ins, outs):
-        """Whether an operator is not asked: nothing is known around it, and as in MXNet it then
-        says nothing of its parameters either."""
+        """Return whether an operator is not asked: nothing is known around it, and as in MXNet
+        it then says nothing of its parameters either."""
         return bool(ins) and all(shape is None for shape in (*ins, *outs))
 
     @staticmethod
@@ -314,7 +314,7 @@ class _Shapes(_Inference):
 
     @staticmethod
     def all_known(shapes):
-        """Whether every one is complete."""
+        """Return whether every one is complete."""
         return None not in shapes and all(map(all, shapes))
 
 
@@ -363,5 +363,5 @@ class _Types(_Inference):
 
     @staticmethod
     def all_known(types):
-        """Whether every one is."""
+        """Return whether every one is."""
         return None not in types

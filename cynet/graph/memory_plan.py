@@ -106,7 +106,7 @@ def plan_memory(graph, inplace=True, share=True, keep=(), saved=False):
 
 
 def find_peak(graph):
-    """Where the most bytes will live when memory is planned; the graph stays as it is.
+    """Return where the most bytes will live when memory is planned; the graph stays as it is.
 
     Returns
     -------
@@ -153,7 +153,7 @@ class _Times:
         self.firsts[i:j], self.lasts[i:j] = [first], [last]
 
     def meets(self, first, last):
-        """Whether a step of the interval is in the set."""
+        """Return whether a step of the interval is in the set."""
         i = bisect_left(self.lasts, first)
         return i < len(self.lasts) and self.firsts[i] <= last
 
@@ -185,7 +185,8 @@ class _Lives:
                 self.last[root] = max(self.last.get(root, -1), self.last.get(member, -1))
 
     def may_be_copy(self, value, root):
-        """Whether `value`, which holds the bytes of `root` when it is made, can live in its memory.
+        """Return whether `value`, which holds the bytes of `root` when it is made, can live in its
+        memory.
 
         While something is added to the one nobody may read another value there: each is made when
         all is added, or read for the last time before.
@@ -297,7 +298,7 @@ def _place_in_place(graph, lives, kept):
 
 
 def _uses(step):
-    """How often a step uses the memory of each root."""
+    """Return how often a step uses the memory of each root."""
     used = [*step.in_data, *step.out_data, *step.aux]
     if step.direction != FORWARD:
         used += [*step.out_grad, *step.in_grad]

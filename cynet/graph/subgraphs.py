@@ -68,11 +68,11 @@ class Body:
         self.read_back = {v.root for s in graph.steps[graph.n_forward :] for v in s.read()}
 
     def reads_back(self, value):
-        """Whether backward reads a variable or an output."""
+        """Return whether backward reads a variable or an output."""
         return value in self.read_back
 
     def asks_random(self, backward):
-        """Whether a step draws random numbers."""
+        """Return whether a step draws random numbers."""
         n = self.graph.n_forward
         return any(map(_draws, self.graph.steps[n:] if backward else self.graph.steps[:n]))
 

@@ -41,7 +41,7 @@ class _Crop:
         return int(rng.integers(width - w + 1)), int(rng.integers(height - h + 1)), w, h
 
     def fits(self, boxes, place):
-        """Whether an object is in the crop `place` as the ranges want it."""
+        """Return whether an object is in the crop `place` as the ranges want it."""
         x, y, w, h = place
         common = shared(boxes[:, 1:5], (x, y, x + w, y + h))
         of = areas(boxes[:, 1:5])

@@ -222,7 +222,7 @@ class DetHorizontalFlipAug(DetAugmenter):
 
 
 def _check_ranges(aspect_ratio_range, area_range):
-    """Whether anything can be drawn from both."""
+    """Return whether anything can be drawn from both."""
     return area_range[1] > 0 and area_range[0] <= area_range[1] and aspect_ratio_range[0] > 0
 
 
@@ -319,7 +319,7 @@ class DetRandomCropAug(DetAugmenter):
         return None
 
     def _covers(self, label, place, height, width):
-        """Whether a crop covers enough of the objects that it touches."""
+        """Return whether a crop covers enough of the objects that it touches."""
         if (place[2] - place[0]) * (place[3] - place[1]) < _LEAST:
             return False
         sizes = areas(label[:, 1:5])

@@ -393,7 +393,7 @@ class ImageIter(DataIter):
             taken.append(self._last)
 
     def _has_own(self, *names):
-        """Whether a user has defined one of these methods, for the class or this object."""
+        """Return whether a user has defined one of these methods, for the class or this object."""
         return not (self._of_user.isdisjoint(names) and vars(self).keys().isdisjoint(names))
 
     def _put(self, data, labels, place, label, content):

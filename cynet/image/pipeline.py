@@ -42,7 +42,7 @@ class Pipeline:
             self._begun.append((task, futures))
 
     def usable(self):
-        """Whether its threads are there: begun in this process, and not ended by Ctrl-C."""
+        """Return whether its threads are there: begun in this process, and not ended by Ctrl-C."""
         return self._process == os.getpid() and not self._threads.interrupted
 
     def next(self):

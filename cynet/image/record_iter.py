@@ -160,8 +160,8 @@ class ImageRecordIter(MXDataIter):
         self._stop()
 
     def state_dict(self) -> dict[str, int]:
-        """Where the iterator is: an epoch, the position of its next batch, and whether ``reset``
-        begins another epoch."""
+        """Return where the iterator is: an epoch, the position of its next batch, and whether
+        ``reset`` begins another epoch."""
         began = int(self._began)
         epoch, at = self._next_epoch, self._start
         if self._current is not None and self._began:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def _zoom(height, width, angles, zoom_in):
-    """How much farther apart samples are, so that corners of the result lie on the image (in), or
-    those of the image in the result (out)."""
+    """Return how much farther apart samples are, so that corners of the result lie on the image
+    (in), or those of the image in the result (out)."""
     cos, sin = np.abs(np.cos(angles)), np.abs(np.sin(angles))
     spans = (width * cos + height * sin) / width, (width * sin + height * cos) / height
     largest = np.maximum(*spans)

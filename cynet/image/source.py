@@ -109,7 +109,7 @@ class RecordSource:
         return self.sample(number)[0]
 
     def label_size(self, number):
-        """How many numbers a label has, from its record's header."""
+        """Return how many numbers a label has, from its record's header."""
         file, offset = self._place(number)
         beginning = file.beginning(offset, HEADER_SIZE)
         header = read_header(*beginning)

@@ -270,7 +270,8 @@ class NDArrayIter(DataIter):
         return self._rows(self.label)
 
     def getpad(self) -> int:
-        """How many rows at the end only fill the batch up; rows that rolled over are no padding."""
+        """Return how many rows at the end only fill the batch up; rows that rolled over are no
+        padding."""
         if self.last_batch_handle != "pad":
             return 0
         return max(self.cursor + self.batch_size - self.num_data, 0)

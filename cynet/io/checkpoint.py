@@ -200,7 +200,7 @@ def _digest_of(path):
 
 
 def _is_pair(params, states):
-    """Whether the states say that they were written with the parameters."""
+    """Return whether the states say that they were written with the parameters."""
     try:
         pair = read_pair(states)
         if pair is None or pair[0] != _digest_of(params):

@@ -140,7 +140,7 @@ class KVStoreBase(Told):
         raise self._undefined("set_optimizer")
 
     def is_capable(self, capability: str) -> bool:
-        """Whether it can do ``'optimizer'``: updates in the store.
+        """Return whether it can do ``'optimizer'``: updates in the store.
 
         Parameters
         ----------

@@ -312,7 +312,7 @@ class DistKVStore(KVStore):
         return found
 
     def _is_direct(self, bucket, arrays):
-        """Whether ranks sum a bucket's one array where it is."""
+        """Return whether ranks sum a bucket's one array where it is."""
         return (
             bucket.direct
             and self._compress is None

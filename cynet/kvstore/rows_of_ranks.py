@@ -11,7 +11,7 @@ from ..ndarray.sparse.convert import nothing, numbers, scattered
 
 
 def are_rows(arrays):
-    """Whether all arrays of a key are row_sparse."""
+    """Return whether all arrays of a key are row_sparse."""
     return all(each.stype == "row_sparse" for each in arrays)
 
 

@@ -452,7 +452,7 @@ class EvalMetric:
 
 
 def _overrides(klass, name, other):
-    """Whether the class defines method `name` nearer to itself than method `other`."""
+    """Return whether the class defines method `name` nearer to itself than method `other`."""
     owners = [next(i for i, each in enumerate(klass.__mro__) if n in vars(each))
               for n in (name, other)]  # fmt: skip
     return owners[0] < owners[1]

@@ -21,7 +21,7 @@ class Predicting:
         self.module.bind(data_shapes, label_shapes, for_training=False)
 
     def has(self, form):
-        """Whether it was made for the same form."""
+        """Return whether it was made for the same form."""
         return form[0] is self._form[0] and _plain(form[1:]) == _plain(self._form[1:])
 
     def take(self, arg_params, aux_params):

@@ -170,7 +170,8 @@ class BaseModule(Told, Interface):
                 raise CynetError(f"{what}: call {_LEADS_TO[state]} first")
 
     def _keeps_optimizer(self, kvstore, optimizer, optimizer_params, force_init):
-        """Whether the optimizer that is there stays; a warning says so where another was asked for.
+        """Return whether the optimizer that is there stays; a warning says so where another was
+        asked for.
 
         Otherwise these settings are remembered as its own.
         """
@@ -400,7 +401,7 @@ class BaseModule(Told, Interface):
         raise UndefinedError(f"{purpose}: {type(self).__name__} has no optimizer states of its own")
 
     def _has_own(self, base, *names):
-        """Whether these methods are those of `base`: no subclass, no object has others."""
+        """Return whether these methods are those of `base`: no subclass, no object has others."""
         return all(
             getattr(getattr(self, name), "__func__", None) is getattr(base, name) for name in names
         )
@@ -795,7 +796,8 @@ class _Training:
         return figures
 
     def _first_epoch(self):
-        """Where training begins: the file of `resume` decides, if it is there, and is loaded."""
+        """Return where training begins: the file of `resume` decides, if it is there, and is
+        loaded."""
         begin_epoch, num_epoch = self._options["begin_epoch"], self._options["num_epoch"]
         if self._resumed is None:
             return begin_epoch

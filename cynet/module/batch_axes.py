@@ -8,7 +8,8 @@ from .slicing import _cut
 
 
 def checked_pad(pad, size):
-    """How many examples at the end of a batch of `size` only fill it up, as its `pad` says."""
+    """Return how many examples at the end of a batch of `size` only fill it up, as its `pad`
+    says."""
     try:
         pad = operator.index(0 if pad is None else pad)
     except TypeError:
@@ -21,7 +22,7 @@ def checked_pad(pad, size):
 
 
 def output_axes(symbol, inputs, size, order):
-    """Where the examples of each output are.
+    """Return where the examples of each output are.
 
     Shapes are inferred for a batch with one example more: what grows holds the examples.
 

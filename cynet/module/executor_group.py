@@ -404,7 +404,7 @@ class DataParallelExecutorGroup:
 
     @property
     def joins_steps(self):
-        """Whether `step` is more than forward, backward and update one after the other."""
+        """True if `step` is more than forward, backward and update one after the other."""
         return all(executor.joins_steps for executor in self.execs)
 
     def step(self, update=None):

@@ -12,8 +12,8 @@ from ..ndarray import NDArray, array
 
 
 def is_array_like(value):
-    """Whether `mx.nd.array` can be asked for an array of it: an array of any package, a DataFrame,
-    a matrix of SciPy, numbers in lists."""
+    """Return whether `mx.nd.array` can be asked for an array of it: an array of any package, a
+    DataFrame, a matrix of SciPy, numbers in lists."""
     if isinstance(value, (np.ndarray, NDArray)) or hasattr(value, "tocsr"):
         return True
     if hasattr(value, "__array__") and not isinstance(value, type):

@@ -445,7 +445,8 @@ class Module(Optimization, BaseModule):
                 self.update()
 
     def _joins_steps(self, *methods):
-        """Whether a step is better done in one go, and these methods are those of this class."""
+        """Return whether a step is better done in one go, and these methods are those of this
+        class."""
         trains = self.binded and self.for_training and self._has_own(Module, *methods)
         return trains and self._exec_group.joins_steps
 

@@ -30,7 +30,7 @@ _NUMBERS = (int, float, np.generic)
 def histogram(
     a: NDArray, bins: int | NDArray = 10, range: tuple[float, float] | None = None
 ) -> list[NDArray]:
-    """How many numbers lie in each of some intervals.
+    """Return how many numbers lie in each of some intervals.
 
     Parameters
     ----------

@@ -180,7 +180,7 @@ def _call(function, given):
 
 
 def _holds(value, what):
-    """Whether a number is not 0."""
+    """Return whether a number is not 0."""
     if isinstance(value, NDArray):
         if value.size != 1:
             raise ArgumentError(f"{what} must be one number, its shape is {value.shape}")

@@ -35,7 +35,7 @@ EXACT = 1 << 53  # up to here an int is a float64
 
 
 def is_sparse_like(source):
-    """Whether it is a sparse array, or a sparse matrix of SciPy."""
+    """Return whether it is a sparse array, or a sparse matrix of SciPy."""
     if is_array(source):
         return source.stype != "default"
     return hasattr(source, "tocsr") and hasattr(source, "nnz")
@@ -339,7 +339,7 @@ def _wrapped(value, kind):
 
 
 def _fits(value, flag):
-    """Whether `progression` takes a number for this dtype as NumPy would."""
+    """Return whether `progression` takes a number for this dtype as NumPy would."""
     if type(value) is int:
         return -(1 << 31) <= value < 1 << 31 and (flag < 2 or flag == 4)
     if type(value) is not float:
@@ -509,7 +509,7 @@ def ones_like(
 
 
 def _sparse(stype):
-    """Whether `stype` is a sparse storage type: mx.nd.sparse makes such arrays."""
+    """Return whether `stype` is a sparse storage type: mx.nd.sparse makes such arrays."""
     if stype is None or (isinstance(stype, str) and stype == "default"):
         return False
     from .sparse.arrays import check_stype

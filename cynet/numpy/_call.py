@@ -17,12 +17,12 @@ NUMBERS = (bool, int, float, onp.generic)
 
 
 def is_traced(value):
-    """Whether it stands for an array in a graph that is being made."""
+    """Return whether it stands for an array in a graph that is being made."""
     return state.trace is not None and hasattr(value, "entries")
 
 
 def is_np(value):
-    """Whether it is an array of mx.np, or stands for one in a graph that is being made."""
+    """Return whether it is an array of mx.np, or stands for one in a graph that is being made."""
     return (isinstance(value, NDArray) and value._face is NP) or is_traced(value)
 
 

@@ -51,7 +51,7 @@ def result_type(*arrays_and_dtypes):
 
 
 def can_cast(from_, to, casting="safe"):
-    """Whether a dtype, or an array's, may become another one."""
+    """Return whether a dtype, or an array's, may become another one."""
     return onp.can_cast(onp.dtype(getattr(from_, "dtype", from_)), to, casting)
 
 

@@ -39,7 +39,7 @@ FUNCTIONS["trapz"] = FUNCTIONS.get("trapezoid") or _made("trapz")  # the name be
 
 
 def in1d(ar1, ar2, assume_unique=False, invert=False):
-    """Whether elements of one array are in another, in one axis."""
+    """Return whether elements of one array are in another, in one axis."""
     return FUNCTIONS["isin"](ar1, ar2, assume_unique=assume_unique, invert=invert).reshape(-1)
 
 

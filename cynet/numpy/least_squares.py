@@ -106,7 +106,7 @@ def pinv(a, rcond=1e-15, hermitian=False):
 
 
 def matrix_rank(M, tol=None, hermitian=False, rcond=None):
-    """How many singular values of each matrix are above `tol`; int64."""
+    """Return how many singular values of each matrix are above `tol`; int64."""
     M = floats(M, "linalg.matrix_rank")
     if M.ndim < 2:
         return array_of(onp.asarray(int(bool((M != 0).any())), "int64"), "linalg.matrix_rank")

@@ -438,7 +438,7 @@ class ndarray(Members, NDArray):
 
 
 def _is_truth(item):
-    """Whether an item of a key is a bool, or a mask without axes."""
+    """Return whether an item of a key is a bool, or a mask without axes."""
     kind = type(item)
     if kind is ndarray or kind is onp.ndarray:
         return item.ndim == 0 and item.dtype == bool

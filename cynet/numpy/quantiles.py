@@ -88,7 +88,7 @@ def _between(rows, places, method):
 
 
 def bincount(x, weights=None, minlength=0):
-    """How often each whole number occurs, or the sums of the weights beside it.
+    """Return how often each whole number occurs, or the sums of the weights beside it.
 
     Raises
     ------

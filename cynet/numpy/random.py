@@ -218,7 +218,7 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None):
 
 
 def multinomial(n, pvals, size=None):
-    """How often each of several outcomes comes in n draws."""
+    """Return how often each of several outcomes comes in n draws."""
     host = onp.asarray(pvals.asnumpy() if isinstance(pvals, NDArray) else pvals, "float64")
     shape = _shape(size)
     count = 1

@@ -54,7 +54,7 @@ def _among(a, where, other):
 
 
 def _counted(a, where, axis):
-    """How many elements of each group a mask has, with the axes kept."""
+    """Return how many elements of each group a mask has, with the axes kept."""
     from .shapes import broadcast_to
 
     return sum(broadcast_to(array_of(where, "where"), a.shape), axis, keepdims=True)
@@ -260,7 +260,7 @@ def ptp(a, axis=None, out=None, keepdims=False):
 
 
 def count_nonzero(a, axis=None, keepdims=False):
-    """How many elements over axes are not 0, int64."""
+    """Return how many elements over axes are not 0, int64."""
     a = array_of(a, "count_nonzero")
     return sum(a if _kind(a) == "b" else a != 0, axis, keepdims=keepdims)
 

@@ -270,19 +270,19 @@ def ediff1d(ary, to_end=None, to_begin=None):
 
 
 def isposinf(x, out=None):
-    """Whether elements are infinite and positive."""
+    """Return whether elements are infinite and positive."""
     x = array_of(x, "isposinf")
     return finished(x == float("inf") if onp.dtype(x.dtype).kind == "f" else x != x, out)
 
 
 def isneginf(x, out=None):
-    """Whether elements are infinite and negative."""
+    """Return whether elements are infinite and negative."""
     x = array_of(x, "isneginf")
     return finished(x == float("-inf") if onp.dtype(x.dtype).kind == "f" else x != x, out)
 
 
 def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether elements are equal within tolerances."""
+    """Return whether elements are equal within tolerances."""
     a, b = array_of(a, "isclose"), array_of(b, "isclose")
     a, b = (e.astype("float32") if onp.dtype(e.dtype).kind != "f" else e for e in (a, b))
     near = FUNCTIONS["absolute"](a - b) <= atol + rtol * FUNCTIONS["absolute"](b)
@@ -296,12 +296,12 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether all elements are equal within tolerances, a bool."""
+    """Return whether all elements are equal within tolerances, a bool."""
     return bool(isclose(a, b, rtol, atol, equal_nan).all())
 
 
 def array_equal(a1, a2, equal_nan=False):
-    """Whether two arrays have one shape and the same elements, a bool."""
+    """Return whether two arrays have one shape and the same elements, a bool."""
     a1, a2 = array_of(a1, "array_equal"), array_of(a2, "array_equal")
     return a1.shape == a2.shape and bool((a1 == a2).all())
 
@@ -322,7 +322,7 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 
 
 def array_equiv(a1, a2):
-    """Whether two arrays have the same elements once they are broadcast, a bool."""
+    """Return whether two arrays have the same elements once they are broadcast, a bool."""
     a1, a2 = array_of(a1, "array_equiv"), array_of(a2, "array_equiv")
     try:
         return bool((a1 == a2).all())
@@ -380,7 +380,7 @@ def msort(a):
 
 
 def shares_memory(a, b, max_work=None):
-    """Whether two arrays have a byte in common."""
+    """Return whether two arrays have a byte in common."""
     return isinstance(a, NDArray) and isinstance(b, NDArray) and NDArray.shares_memory(a, b)
 
 

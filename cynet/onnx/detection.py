@@ -114,7 +114,7 @@ def _kept(g, number, corners, scores, kinds, count, overlap, least):
 
 
 def _rows_of(g, value):
-    """How many rows a value has, as a shape."""
+    """Return how many rows a value has, as a shape."""
     return g.cut(g.emit("Shape", [value]), 0, 0, 1)
 
 

@@ -45,7 +45,7 @@ def _arrays(params):
 
 
 def _is_label(node, order):
-    """Whether a variable is only what losses compare with."""
+    """Return whether a variable is only what losses compare with."""
     uses = [
         name
         for user in order

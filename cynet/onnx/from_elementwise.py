@@ -198,7 +198,7 @@ def leaky(reader, node):
 
 @imports("PRelu")
 def prelu(reader, node):
-    """Where one slope a channel, or one, is known: LeakyReLU."""
+    """Return where one slope a channel, or one, is known: LeakyReLU."""
     node.ignore("consumed_inputs")
     slope, rank = node.known(1), node.axes(0)
     channels = node.lengths(0)[1] if rank > 1 else None

@@ -91,7 +91,8 @@ def _region(node, roi, count):
 
 
 def _coordinates(how, length, made, scale, part):
-    """Where each new element lies in the old axis, in the precision that runtimes compute it in."""
+    """Return where each new element lies in the old axis, in the precision that runtimes compute
+    it in."""
     x, scale = np.arange(made, dtype=np.float32), np.float32(scale)
     if how == "half_pixel":
         return (x + 0.5) / scale - 0.5

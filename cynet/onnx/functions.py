@@ -58,7 +58,7 @@ def _of_onnx(reader, node):
 
 
 def _is_whole(reader, node, version):
-    """Whether a node is what its schema asks for.
+    """Return whether a node is what its schema asks for.
 
     The onnx package makes the nodes of such a function from the types of the inputs and the
     attributes, and ends the process where one is missing.

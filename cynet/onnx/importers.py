@@ -112,7 +112,7 @@ class Node:
         self._used.add(i)
 
     def has(self, i):
-        """Whether input i is there."""
+        """Return whether input i is there."""
         return i < len(self.inputs) and self.inputs[i] != ""
 
     def known(self, i):
@@ -185,7 +185,7 @@ class Node:
         return self._reader.dtype(self.outputs[i])
 
     def is_float(self, i=0):
-        """Whether input i holds floating-point numbers."""
+        """Return whether input i holds floating-point numbers."""
         return self.dtype(i) in FLOATS
 
     def lengths(self, i):
@@ -211,7 +211,7 @@ class Node:
         return self._reader.shape(self.outputs[i])
 
     def axes(self, i):
-        """How many axes input i has."""
+        """Return how many axes input i has."""
         return len(self.lengths(i))
 
     def axis(self, name="axis", default=None, extra=0):
@@ -341,7 +341,7 @@ class Reader:
         return self._variables[name]
 
     def _may_hold(self, name, values):
-        """Whether the variable of a name is, or would be, one of these values."""
+        """Return whether the variable of a name is, or would be, one of these values."""
         held = self.params.get(name, self._constants.get(name))
         if held is None:
             return name not in self._values

@@ -234,7 +234,7 @@ def softmax(g, c):
 
 
 def _inside(g, c):
-    """Whether an element's index along the axis is below its line's length."""
+    """Return whether an element's index along the axis is below its line's length."""
     n, axis = len(c.shapes[0]), c.prop.axis % len(c.shapes[0])
     steps = np.arange(c.shapes[0][axis]).reshape([-1 if i == axis else 1 for i in range(n)])
     lengths = g.unsqueeze(g.cast(c.inputs[1], "int64"), axis)

@@ -98,5 +98,5 @@ def _lengths(kind):
 
 
 def _known(lengths):
-    """How much is known of a shape: the more, the larger."""
+    """Return how much is known of a shape: the more, the larger."""
     return -1 if lengths is None else sum(n is not None for n in lengths)

@@ -96,7 +96,7 @@ class Algorithms:
         self._choose = lru_cache(most)(self._chosen)
 
     def forced(self, desc: Any) -> bool:
-        """Whether the setting decides about this call."""
+        """Return whether the setting decides about this call."""
         choice = self.choose(desc)
         return choice is not None and choice.forced
 

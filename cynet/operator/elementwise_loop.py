@@ -63,8 +63,8 @@ _WHOLE = frozenset(_RANGES)
 
 
 def fits_dtype(number, dtype):
-    """Whether a number is between the least and the largest integer of `dtype`; True for floating
-    dtypes.
+    """Return whether a number is between the least and the largest integer of `dtype`; True for
+    floating dtypes.
 
     >>> fits_dtype(300.0, "uint8"), fits_dtype(1.5, "uint8"), fits_dtype(1e300, "float32")
     (False, True, True)
@@ -76,7 +76,7 @@ def fits_dtype(number, dtype):
 
 
 def holds(dtype, number):
-    """Whether a number is one of the integers of `dtype`; True for floating dtypes.
+    """Return whether a number is one of the integers of `dtype`; True for floating dtypes.
 
     >>> holds("uint8", 300.0), holds("uint8", 1.5), holds("uint8", 2.0), holds("float32", 1e300)
     (False, False, True, True)

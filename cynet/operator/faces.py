@@ -23,7 +23,7 @@ class Binary(NamedTuple):
 
     @property
     def compares(self):
-        """Whether it is ``==`` or its like."""
+        """True if it is ``==`` or its like."""
         return self.sign != "" and self.sign[0] in "=!<>"
 
     @property

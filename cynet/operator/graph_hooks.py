@@ -105,8 +105,9 @@ class GraphHooks:
             self.traits = replace(self.traits, **traits)
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
-        """Whether `create_operator` takes arrays of bfloat16, where there are any among the inputs
-        or outputs; where not, it is asked for float32, and they are converted around that."""
+        """Return whether `create_operator` takes arrays of bfloat16, where there are any among
+        the inputs or outputs; where not, it is asked for float32, and they are converted around
+        that."""
         return self.traits.bfloat16_loops
 
     def fixed_inputs(self, prop):
@@ -114,13 +115,13 @@ class GraphHooks:
         return {}
 
     def draws_in_prediction(self, prop):
-        """Whether the random numbers that forward asks for are drawn in prediction, too; where they
-        are not, predictions leave the stream where it is."""
+        """Return whether the random numbers that forward asks for are drawn in prediction, too;
+        where they are not, predictions leave the stream where it is."""
         return not self.traits.draws_in_training_alone
 
     def one_pass(self, prop, in_shapes):
-        """Whether forward is one pass of simple operations over its arrays, so that their bytes
-        tell how long it takes."""
+        """Return whether forward is one pass of simple operations over its arrays, so that their
+        bytes tell how long it takes."""
         return False
 
     def flops(self, prop, in_shapes, out_shapes):
@@ -139,7 +140,7 @@ class GraphHooks:
         return None
 
     def takes_maxima(self, prop):
-        """Whether each element of output 0 is the maximum of some elements of input 0."""
+        """Return whether each element of output 0 is the maximum of some elements of input 0."""
         return False
 
     def epilogue(self, prop, kind, in_shapes, in_types, act_type=None):

@@ -92,7 +92,8 @@ class KernelProperty(OperatorProperty):
         return in_types[0]
 
     def work(self, in_shapes):
-        """How many elements the cost of a kernel counts for; None: those of its largest tensor."""
+        """Return how many elements the cost of a kernel counts for; None: those of its largest
+        tensor."""
         return None
 
     def failure(self, place, values):

@@ -71,7 +71,7 @@ def _loops(desc):
 
 
 def _pays(desc):
-    """Whether kernels of our own are faster than a library."""
+    """Return whether kernels of our own are faster than a library."""
     if desc.level == "baseline":
         return False
     if not desc.weight:
@@ -100,7 +100,7 @@ def _amx_share(desc):
 
 # --- the lists ------------------------------------------------------------------------------------
 def is_single(desc):
-    """Whether there are kernels of our own for it."""
+    """Return whether there are kernels of our own for it."""
     return desc.dtype == "float32" and not desc.packed
 
 
@@ -123,7 +123,7 @@ PRODUCTS = Algorithms(
 
 
 def is_own(choice: Choice) -> bool:
-    """Whether that is an algorithm of OWN_ALGORITHMS."""
+    """Return whether that is an algorithm of OWN_ALGORITHMS."""
     return choice.name in WAYS
 
 

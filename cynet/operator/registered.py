@@ -416,11 +416,12 @@ class Registered:
                     )
 
     def _meets_bfloat16(self, in_types):
-        """Whether an array of it is read or made."""
+        """Return whether an array of it is read or made."""
         return "bfloat16" in in_types or getattr(self, "dtype", None) == "bfloat16"
 
     def _is_converted(self, in_shapes, in_types):
-        """Whether it is computed in float32 between conversions from and to narrow floats."""
+        """Return whether it is computed in float32 between conversions from and to narrow
+        floats."""
         if self._meets_bfloat16(in_types):
             return not self.graph.takes_bfloat16(self, in_shapes, in_types)
         return "float16" in in_types and self.graph.traits.float32_beside_half is not None

@@ -72,7 +72,7 @@ def on_values(stays=None):
 
 
 def makes_sparse(prop):
-    """Whether an operator gives a sparse array for dense ones."""
+    """Return whether an operator gives a sparse array for dense ones."""
     rule = sparse_of(prop)
     return rule is not None and rule.makes is not None and rule.makes(prop)
 

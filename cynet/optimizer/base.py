@@ -397,7 +397,7 @@ class Optimizer(ShownOptimizer):
             )
 
     def has_own(self, *names: str) -> bool:
-        """Whether a user has defined one of these steps, for the class or this object.
+        """Return whether a user has defined one of these steps, for the class or this object.
 
         >>> create("sgd").has_own("update", "_get_lr")
         False

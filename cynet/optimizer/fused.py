@@ -108,11 +108,11 @@ class FusedOptimizer(Optimizer):
         return self._prepare(list(indices), *arrays, self.multi_precision)
 
     def _steps_are_own(self):
-        """Whether a user has defined one of the methods that a joined step leaves out."""
+        """Return whether a user has defined one of the methods that a joined step leaves out."""
         return bool(self._of_user or self._on_object)
 
     def _joins(self, weights):
-        """Whether a step of these weights is one function."""
+        """Return whether a step of these weights is one function."""
         if self._norm is not None and weights and weights[0].context.device_type == "gpu":
             return False
         return self._keeps_masters or not (

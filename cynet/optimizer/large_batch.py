@@ -227,7 +227,7 @@ class LARS(FusedOptimizer):
         return "sgd" if state is None else "sgd_mom"
 
     def _has_trust(self, index):
-        """Whether the weight has a factor of its own."""
+        """Return whether the weight has a factor of its own."""
         return not str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias"))
 
     def _counted(self, indices, own):

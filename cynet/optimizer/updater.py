@@ -56,7 +56,7 @@ class Updater:
 
     @property
     def aggregate_updates(self) -> bool:
-        """Whether overridden updates get several weights in one call."""
+        """True if overridden updates get several weights in one call."""
         return getattr(self.optimizer, "aggregate_num", 0) > 0
 
     def __call__(

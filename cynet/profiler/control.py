@@ -212,7 +212,7 @@ def stop() -> None:
 
 
 def is_running() -> bool:
-    """Whether anything is recorded now.
+    """Return whether anything is recorded now.
 
     Returns
     -------

@@ -236,7 +236,7 @@ class RecordFile:
         return self.size
 
     def offsets(self, skip=None):
-        """Where each record begins, found by the headers alone.
+        """Return where each record begins, found by the headers alone.
 
         Parameters
         ----------

@@ -214,7 +214,7 @@ class BucketSentenceIter(DataIter):
             np.random.shuffle(rows)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where it is: an int and arrays, which `load_state_dict` takes.
+        """Return where it is: an int and arrays, which `load_state_dict` takes.
 
         Returns
         -------

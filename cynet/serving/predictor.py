@@ -239,7 +239,7 @@ class Predictor:
 
     @property
     def closed(self) -> bool:
-        """Whether it takes no more requests.
+        """True if it takes no more requests.
 
         Examples
         --------

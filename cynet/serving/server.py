@@ -182,12 +182,12 @@ class Server:
 
 
 def _is_busy(channel):
-    """Whether a connection has sent a request, or a part of one, that is not answered."""
+    """Return whether a connection has sent a request, or a part of one, that is not answered."""
     return bool(channel.requests or channel.request is not None or channel.total_outbufs_len)
 
 
 def _has_sent(one: socket.socket) -> bool:
-    """Whether there is something to read, or to accept."""
+    """Return whether there is something to read, or to accept."""
     poll = select.poll()
     try:
         poll.register(one, select.POLLIN)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def histogram(
     a: Symbol, bins: int | Symbol = 10, range: Sequence[float] | None = None, **kwargs: Any
 ) -> Symbol:
-    """How many numbers lie in each of some intervals, see ``mx.nd.histogram``.
+    """Return how many numbers lie in each of some intervals, see ``mx.nd.histogram``.
 
     A number of intervals needs a `range`: a graph does not know the values.
 

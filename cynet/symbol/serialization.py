@@ -55,8 +55,8 @@ def _entries(values, indent):
 
 
 def state_versions(order):
-    """How often each state was written before: per node, the version number of each of its
-    inputs."""
+    """Return how often each state was written before: per node, the version number of each of
+    its inputs."""
     current = {}
     out = []
     for node in order:
@@ -184,7 +184,7 @@ def _read_graph(graph, source, version, depth):
 
 
 def _has_np_shapes(graph):
-    """Whether a graph was written under NumPy's shapes."""
+    """Return whether a graph was written under NumPy's shapes."""
     attrs = graph.get("attrs")
     mark = attrs.get("is_np_shape") if isinstance(attrs, dict) else None
     return isinstance(mark, list) and len(mark) == 2 and mark[1] == 1

@@ -159,7 +159,7 @@ def download_mnist(folder):
 
 
 def _is_packed(packed, checksum):
-    """Whether gzip data unpack to what has this SHA-256."""
+    """Return whether gzip data unpack to what has this SHA-256."""
     try:
         return hashlib.sha256(_unpacked(packed)).hexdigest() == checksum
     except (OSError, EOFError, zlib.error):

@@ -113,7 +113,8 @@ def _unlike_list(found, entries, name):
 
 
 def _same_label(label, wanted):
-    """Whether a record has the labels of a line, or, packed without --pack-label, its first."""
+    """Return whether a record has the labels of a line, or, packed without --pack-label, its
+    first."""
     label = np.atleast_1d(np.asarray(label, np.float32))
     return np.array_equal(label, wanted) or np.array_equal(label, wanted[:1])
 

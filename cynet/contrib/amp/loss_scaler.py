@@ -50,7 +50,8 @@ class LossScaler:
         self._factor, self._window, self._unskipped = scale_factor, scale_window, 0
 
     def has_overflow(self, params: Any) -> bool:
-        """Whether a gradient is infinite or NaN; waits for them, and moves the scale accordingly.
+        """Return whether a gradient is infinite or NaN; waits for them, and moves the scale
+        accordingly.
 
         Parameters
         ----------

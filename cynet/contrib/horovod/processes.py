@@ -53,7 +53,7 @@ def shutdown() -> None:
 
 
 def is_initialized() -> bool:
-    """Whether `init` has been called, and `shutdown` not since.
+    """Return whether `init` has been called, and `shutdown` not since.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def is_initialized() -> bool:
 
 
 def size() -> int:
-    """How many processes there are.
+    """Return how many processes there are.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def rank() -> int:
 
 
 def local_size() -> int:
-    """How many processes there are on this machine.
+    """Return how many processes there are on this machine.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def cross_rank() -> int:
 
 
 def is_homogeneous() -> bool:
-    """Whether all machines have as many processes, as far as this one can tell.
+    """Return whether all machines have as many processes, as far as this one can tell.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def is_homogeneous() -> bool:
 
 
 def mpi_threads_supported() -> bool:
-    """Whether other threads may use MPI, too: no, one thread of cynet's owns it.
+    """Return whether other threads may use MPI, too: no, one thread of cynet's owns it.
 
     Returns
     -------
@@ -198,7 +198,7 @@ def mpi_threads_supported() -> bool:
 
 
 def mpi_built(verbose: bool = False) -> bool:
-    """Whether processes can talk over MPI: the extra ``mpi`` is installed.
+    """Return whether processes can talk over MPI: the extra ``mpi`` is installed.
 
     Parameters
     ----------

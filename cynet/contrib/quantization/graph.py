@@ -138,7 +138,7 @@ class Quantizer:
         return Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
 
     def _stays_quantized(self, node):
-        """Whether a node takes what int8 layers give, and gives integers, too."""
+        """Return whether a node takes what int8 layers give, and gives integers, too."""
         found = int8_of(node.op.prop)
         if found is None or found.int8_form.is_layer or self.excluded(node):
             return False

@@ -13,7 +13,7 @@ from ...operator.tensor.where_clip import ClipProperty
 
 
 def is_layer(node):
-    """Whether an int8 layer can stand for the operator of a node."""
+    """Return whether an int8 layer can stand for the operator of a node."""
     found = int8_of(node.op.prop)
     return found is not None and found.int8_form.is_layer
 

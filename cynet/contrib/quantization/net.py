@@ -253,7 +253,8 @@ def quantize_net_v2(
 
 
 def _inputs_of(network, calib_data):
-    """How many inputs a network gets: as its last traced call had, else what its function takes.
+    """Return how many inputs a network gets: as its last traced call had, else what its function
+    takes.
 
     In lists of the user's own and the data of a DataIter all arrays are inputs, as many as it
     takes; data sets have labels behind those that it needs.
@@ -297,7 +298,7 @@ def _arrays_taken(network):
 
 
 def _leaves(form):
-    """How many arrays a format has (structure.py)."""
+    """Return how many arrays a format has (structure.py)."""
     if isinstance(form, (list, tuple)):
         return sum(map(_leaves, form))
     return form == 0

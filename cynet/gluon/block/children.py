@@ -76,8 +76,8 @@ def _is_hashable(value):
 
 
 def has_own_forward(block):
-    """Whether a user's `forward` stands before what becomes a graph (`hybrid_forward`, or the
-    symbol of a SymbolBlock): then it runs at each call, as in MXNet."""
+    """Return whether a user's `forward` stands before what becomes a graph (`hybrid_forward`, or
+    the symbol of a SymbolBlock): then it runs at each call, as in MXNet."""
     if is_ours(block.forward):
         return False
     hybrid = getattr(block.hybrid_forward, "__func__", block.hybrid_forward)
@@ -85,7 +85,7 @@ def has_own_forward(block):
 
 
 def has_hooks(block):
-    """Whether a Block inside has hooks."""
+    """Return whether a Block inside has hooks."""
     for _, each in block._named_children():
         if (
             each._forward_hooks

@@ -133,11 +133,12 @@ class _Plan:
         return regroup(outputs, self.graph.out_format)[0]
 
     def waits(self):
-        """Whether a parameter has no arrays: the call is refused, and the next one looks again."""
+        """Return whether a parameter has no arrays: the call is refused, and the next one looks
+        again."""
         return any(each._data is None for each in self.params)
 
     def fits(self, arrays):
-        """Whether the graph can be run with arrays of these shapes and dtypes."""
+        """Return whether the graph can be run with arrays of these shapes and dtypes."""
         shapes = {}
         for name, source in zip(self.op.inputs, self.sources):
             if isinstance(source, Parameter):
@@ -236,7 +237,7 @@ class Hybridized:
         return self._block.forward(*args, **kwargs)
 
     def _wants_rows(self):
-        """Whether this call is recorded and a gradient is to be row_sparse."""
+        """Return whether this call is recorded and a gradient is to be row_sparse."""
         return autograd.is_recording() and any(
             grad.stype != "default" for each in self._by_rows for grad in each._grad or ()
         )
@@ -311,7 +312,8 @@ class Hybridized:
         return True
 
     def _is_plain_forward(self):
-        """Whether the Block, or one inside, has a `forward` of its own, which may do anything."""
+        """Return whether the Block, or one inside, has a `forward` of its own, which may do
+        anything."""
 
         def own(block):
             if not is_ours(vars(block).get("forward", is_ours)):

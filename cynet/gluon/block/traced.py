@@ -396,8 +396,8 @@ def call_binary(row, lhs, rhs):
 
 
 def _of_one_shape(lhs, rhs):
-    """Whether both have one shape; taken for granted where one is not known yet, as that of states
-    which begin as zeros for a batch of any size."""
+    """Return whether both have one shape; taken for granted where one is not known yet, as that
+    of states which begin as zeros for a batch of any size."""
     try:
         return active().shape(lhs) == active().shape(rhs)
     except UntraceableError:

@@ -259,8 +259,8 @@ class DataLoader(Told):
 
     # --- resuming ---------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
-        """Where the loader is, as numbers and lists that JSON can hold: the epoch, how many of its
-        batches were given, the random state that it began with and the present one.
+        """Return where the loader is, as numbers and lists that JSON can hold: the epoch, how many
+        of its batches were given, the random state that it began with and the present one.
 
         Returns
         -------
@@ -361,7 +361,7 @@ class _Epoch:
 
     @property
     def began(self):
-        """Whether its order may have been drawn."""
+        """True if its order may have been drawn."""
         return self._given > 0 or self._pool is not None or self._resumed
 
     def position(self):

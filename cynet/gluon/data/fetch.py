@@ -31,7 +31,8 @@ def fetch(dataset, indices, batchify):
 
 
 def draws_nothing(dataset, batchify):
-    """Whether no code of a user's makes batches, so that no random numbers are drawn for them."""
+    """Return whether no code of a user's makes batches, so that no random numbers are drawn for
+    them."""
     if batchify not in (default_batchify_fn, numpy_batchify):
         return False
     if type(dataset) is ArrayDataset:

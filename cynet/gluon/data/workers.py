@@ -217,7 +217,7 @@ class Processes:
         tasks.clear()
 
     def alive(self):
-        """Whether every worker lives, belongs to this process and can take tasks."""
+        """Return whether every worker lives, belongs to this process and can take tasks."""
         return (
             self._whole
             and self._owner == os.getpid()
@@ -277,7 +277,7 @@ class Threads:
             task.settle(None, StateError(_ENDED))
 
     def alive(self):
-        """Whether it can take tasks."""
+        """Return whether it can take tasks."""
         return not (self._closed or self._pool.interrupted)
 
     def close(self):

@@ -106,7 +106,8 @@ class HeldArrays:
         return list(self._check_and_get(self._grad, list))
 
     def _is_plain(self) -> bool:
-        """Whether its arrays may be taken past `data` and its kin: no user has defined these."""
+        """Return whether its arrays may be taken past `data` and its kin: no user has defined
+        these."""
         return not self._of_user and not self._is_patched
 
     def list_ctx(self) -> list[Context]:

@@ -8,8 +8,8 @@ from ...base.np_shape import is_np_shape
 
 @guarded
 def shape_is_known(shape):
-    """Whether every dimension of a shape is known: 0 and -1 are not, nor is how many there are in
-    ``()``.
+    """Return whether every dimension of a shape is known: 0 and -1 are not, nor is how many there
+    are in ``()``.
 
     Under ``np_shape`` 0 is a size, and ``()`` a number's shape.
 
@@ -35,7 +35,8 @@ def shape_is_known(shape):
 
 
 def has_sizes(shape):
-    """Whether a parameter of this shape can be made: 0 is unknown there, under np_shape, too."""
+    """Return whether a parameter of this shape can be made: 0 is unknown there, under np_shape,
+    too."""
     return shape_is_known(shape) and 0 not in shape
 
 

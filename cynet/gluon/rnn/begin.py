@@ -6,7 +6,7 @@ from ...ndarray import NDArray
 
 
 def makes_arrays(func):
-    """Whether a function of the states' shapes makes arrays, not symbols."""
+    """Return whether a function of the states' shapes makes arrays, not symbols."""
     return getattr(func, "__module__", "").startswith((ndarray.__name__, _NUMPY))
 
 

@@ -149,7 +149,7 @@ class _Groups:
         return i
 
     def _fit(self, a, b, now):
-        """Whether groups `a` and `b` can be one."""
+        """Return whether groups `a` and `b` can be one."""
         return (
             now - min(a, b) < WINDOW
             and self.members[a].group.fits(self.members[b].group)
@@ -158,7 +158,7 @@ class _Groups:
         )
 
     def _leads(self, a, b):
-        """Whether a path leads from `a` to `b` through another group."""
+        """Return whether a path leads from `a` to `b` through another group."""
         outside = {self._group(j) for i in self.together[b] for j in self.before[i]} - {a, b}
         return any(_shifted(self.above[group], group - a) >> WINDOW & 1 for group in outside)
 

@@ -50,7 +50,8 @@ class Group:
         self.part_reads, self.part_writes = part_reads, part_writes
 
     def fits(self, other):
-        """Whether both can be one chain: what is written must not be touched by rows elsewhere."""
+        """Return whether both can be one chain: what is written must not be touched by rows
+        elsewhere."""
         return (
             self.space == other.space
             and (self.columns is None or other.columns in (None, self.columns))

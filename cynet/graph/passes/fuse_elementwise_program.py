@@ -108,7 +108,7 @@ class _Program:
         return _Operand(value, rows, rows is None and self._private(value))
 
     def _written_behind(self, root, position):
-        """Whether a member behind that position writes to the memory of `root`."""
+        """Return whether a member behind that position writes to the memory of `root`."""
         return any(at > position for at in self.written.get(root, ()))
 
     def _place_joined(self):
@@ -149,7 +149,8 @@ class _Program:
             self._append("unary", "identity", [source], target, move.add)
 
     def _passes_on(self, loop, add, position):
-        """Whether the loop only copies an array to a private one, which then is read there."""
+        """Return whether the loop only copies an array to a private one, which then is read
+        there."""
         source, target = loop.reads[0], loop.target
         if (
             (loop.family, loop.functor) not in COPIES

@@ -129,7 +129,7 @@ class _Fusion:
         return readers[0] if len(readers) == 1 and value.kind != OUTPUT else None
 
     def _is_pair(self, before, step):
-        """Whether `step` alone reads output 0 of `before`, on its device."""
+        """Return whether `step` alone reads output 0 of `before`, on its device."""
         value = step.in_data[0]
         return (
             before is not None
@@ -145,7 +145,8 @@ class _Fusion:
         self.gone.add(follower)
 
     def _may_add(self, layer, value, other, add):
-        """Whether `layer`, which computes `value`, may run where `add` does and write `other`."""
+        """Return whether `layer`, which computes `value`, may run where `add` does and write
+        `other`."""
         out, at = add.out_data[0], self.position[layer]
         if _epilogue(layer, SUM) is None:
             return False

@@ -83,8 +83,9 @@ class _Layout:
                 value.channels_last = True
 
     def _take_columns(self, step):
-        """Where the window of a convolution of one channel is as wide as its data, as those over
-        the words of a sentence are, columns become channels: their bytes lie so already."""
+        """Return where the window of a convolution of one channel is as wide as its data, as
+        those over the words of a sentence are, columns become channels: their bytes lie so
+        already."""
         prop = self._columns_form(step)
         if prop is None:
             return

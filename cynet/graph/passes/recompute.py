@@ -110,7 +110,7 @@ class _Mirror:
             bisect.insort(self.uses.setdefault(value, []), position)
 
     def _index_of(self, position):
-        """Where in the list of steps the step at `position` is."""
+        """Return where in the list of steps the step at `position` is."""
         return bisect.bisect_left(self.positions, position)
 
     def _insert(self, block, position):

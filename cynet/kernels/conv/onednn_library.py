@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def library_path():
-    """Where the onednn-cpu-gomp wheel has put its shared library, or None."""
+    """Return where the onednn-cpu-gomp wheel has put its shared library, or None."""
     name = "libdnnl.so.3"
     usual = Path(sys.prefix) / "lib" / name
     if usual.exists():

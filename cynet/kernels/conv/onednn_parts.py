@@ -26,7 +26,7 @@ def _waste(parts, threads):
 
 
 def slice_of(batch, slices):
-    """How many images each slice has; the last one may have fewer."""
+    """Return how many images each slice has; the last one may have fewer."""
     return -(-batch // slices)
 
 
@@ -57,7 +57,8 @@ def _cost(data, weight, out, slices, cuts):
 
 
 def slices_and_cuts(data, weight, out):
-    """How many slices of the batch and cuts of the filters the gradient of a weight is made of.
+    """Return how many slices of the batch and cuts of the filters the gradient of a weight is made
+    of.
 
     Two threads decide which ways are too slow, more threads which of the others is taken.
 
@@ -95,7 +96,7 @@ def _divisors(n, least, most, multiple=1):
 
 
 def stacks_rows_and_columns(stack, m, n, k):
-    """How many parts the stack, the rows and the columns of products (m, k) (k, n) have.
+    """Return how many parts the stack, the rows and the columns of products (m, k) (k, n) have.
 
     Returns
     -------

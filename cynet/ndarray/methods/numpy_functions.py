@@ -226,7 +226,7 @@ def diff(
 
 @guarded
 def bincount(x: NDArray, weights: NDArray | None = None, minlength: int = 0) -> NDArray:
-    """How often each whole number occurs, or the sums of the weights beside it.
+    """Return how often each whole number occurs, or the sums of the weights beside it.
 
     Parameters
     ----------

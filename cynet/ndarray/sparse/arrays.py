@@ -499,7 +499,7 @@ def make(stype, shape, values, indices, indptr=None, ready=True):
 
 
 def among_sparse(arrays):
-    """Whether one of the arrays is sparse; None counts as none."""
+    """Return whether one of the arrays is sparse; None counts as none."""
     return any(isinstance(each, BaseSparseNDArray) for each in arrays)
 
 

@@ -92,7 +92,7 @@ def _form(entry, given, names, params):
 
 
 def _shares(result, array):
-    """Whether an input's values are those of a result."""
+    """Return whether an input's values are those of a result."""
     values = getattr(result, "_held", result)
     return values is not None and values is getattr(array, "_held", array)
 

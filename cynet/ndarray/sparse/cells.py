@@ -20,12 +20,12 @@ def of_cells(cells, values, like):
 
 
 def are_alike(lhs, rhs):
-    """Whether both are sparse in the same way, and of one shape."""
+    """Return whether both are sparse in the same way, and of one shape."""
     return lhs.stype == rhs.stype != "default" and lhs.shape == rhs.shape
 
 
 def same_structure(lhs, rhs):
-    """Whether they keep the same elements."""
+    """Return whether they keep the same elements."""
     return np.array_equal(lhs._indices, rhs._indices) and (
         lhs.stype != "csr" or np.array_equal(lhs._indptr, rhs._indptr)
     )

@@ -31,12 +31,12 @@ def from_numbers(numbers, shape):
 
 
 def indptr_of(rows, n):
-    """Where each of `n` rows begins, from the row of each element; these rise."""
+    """Return where each of `n` rows begins, from the row of each element; these rise."""
     return np.searchsorted(rows, np.arange(n + 1, dtype=np.int64)).astype(np.int64)
 
 
 def find(rows, wanted):
-    """Where each of `wanted` is in `rows`, which rise, and whether it is."""
+    """Return where each of `wanted` is in `rows`, which rise, and whether it is."""
     at = np.searchsorted(rows, wanted)
     if not len(rows):
         return at, np.zeros(len(wanted), bool)

@@ -11,7 +11,7 @@ _warned = set()
 
 
 def is_away(array):
-    """Whether an array is on a GPU."""
+    """Return whether an array is on a GPU."""
     return array.context.device_type == "gpu"
 
 

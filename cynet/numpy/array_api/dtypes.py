@@ -49,7 +49,7 @@ def astype(x, dtype, /, *, copy=True, device=None):
 
 
 def can_cast(from_, to, /):
-    """Whether a dtype, or an array's, becomes another one by promotion."""
+    """Return whether a dtype, or an array's, becomes another one by promotion."""
     from_, to = dtype_of(from_), dtype_of(to)
     return onp.can_cast(from_, to) if from_.kind == to.kind or from_.kind != "b" else True
 
@@ -70,7 +70,8 @@ def iinfo(type, /):
 
 
 def isdtype(dtype, kind):
-    """Whether a dtype is of a kind, a name such as "integral", another dtype, or one of several.
+    """Return whether a dtype is of a kind, a name such as "integral", another dtype, or one of
+    several.
 
     Raises
     ------

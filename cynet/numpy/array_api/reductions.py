@@ -54,12 +54,12 @@ def var(x, /, *, axis=None, correction=0.0, keepdims=False):
 
 
 def all(x, /, *, axis=None, keepdims=False):
-    """Whether all elements over axes are not 0."""
+    """Return whether all elements over axes are not 0."""
     return reductions.all(x, axis, keepdims=keepdims)
 
 
 def any(x, /, *, axis=None, keepdims=False):
-    """Whether any elements over axes are not 0."""
+    """Return whether any elements over axes are not 0."""
     return reductions.any(x, axis, keepdims=keepdims)
 
 
@@ -74,7 +74,7 @@ def argmin(x, /, *, axis=None, keepdims=False):
 
 
 def count_nonzero(x, /, *, axis=None, keepdims=False):
-    """How many elements over axes are not 0."""
+    """Return how many elements over axes are not 0."""
     return reductions.count_nonzero(x, axis, keepdims)
 
 

@@ -38,7 +38,7 @@ def nonzero(x, /):
 
 
 def searchsorted(x1, x2, /, *, side="left", sorter=None):
-    """Where elements of `x2` belong in the order of `x1`.
+    """Return where elements of `x2` belong in the order of `x1`.
 
     Raises
     ------

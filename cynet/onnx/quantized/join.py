@@ -157,9 +157,9 @@ class _Lifted:
         return Node(node.op, name, dict(node.attrs), dict(node.params), node.prop, inputs)
 
     def _pools(self, node, quantize):
-        """Whether pooling of integers is the same: of maxima always, of means in steps that stay
-        the same, where pads, which are 0, are no part of them. Means halfway between two integers
-        go to the even one, which an odd zero would make the other one."""
+        """Return whether pooling of integers is the same: of maxima always, of means in steps
+        that stay the same, where pads, which are 0, are no part of them. Means halfway between
+        two integers go to the even one, which an odd zero would make the other one."""
         if node.prop.pool_type == "max":
             return True
         source = node.inputs[0][0]
@@ -170,7 +170,7 @@ class _Lifted:
         return self._alike(source, quantize) and zero % 2 == 0 and not (zero and counted)
 
     def _alike(self, node, quantize):
-        """Whether `node` makes floats of what `quantize` makes of floats."""
+        """Return whether `node` makes floats of what `quantize` makes of floats."""
         a, b = node.prop, quantize.prop
         dtype = self.types.get(node.inputs[0])
         return (a.scale, a.zero_point, dtype) == (b.scale, b.zero_point, b.out_type)
@@ -273,7 +273,7 @@ class _Joined:
         return found.name, whole.astype("int8"), np.broadcast_to(found.step, (n,))
 
     def _can(self, node):
-        """Whether a layer's operands are such as int8 layers have."""
+        """Return whether a layer's operands are such as int8 layers have."""
         form, weight = self._form_of(node.inputs[0]), self._weight(node)
         if form is None or weight is None:
             return False
@@ -284,7 +284,7 @@ class _Joined:
 
     @staticmethod
     def _pads(node):
-        """How many elements a layer pads its data with, for each axis; empty: none."""
+        """Return how many elements a layer pads its data with, for each axis; empty: none."""
         pad = node.prop.window[2] if node.op.name == "Convolution" else ()
         return tuple(pad) if any(pad) else ()
 

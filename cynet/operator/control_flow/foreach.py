@@ -47,7 +47,7 @@ class ForeachProperty(ControlFlowProperty):
         return [*self.data_inputs(), *self.state_inputs()]
 
     def steps(self, in_shapes):
-        """How often the body runs at most."""
+        """Return how often the body runs at most."""
         return in_shapes[0][0]
 
     def take(self, subgraphs):

@@ -34,7 +34,7 @@ class ControlFlowProperty(OperatorProperty):
         raise UndefinedError(f"{self._where()}: not defined")
 
     def n_heads(self):
-        """How many outputs each subgraph must have."""
+        """Return how many outputs each subgraph must have."""
         raise UndefinedError(f"{self._where()}: not defined")
 
     def carried(self):

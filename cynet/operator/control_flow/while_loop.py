@@ -43,7 +43,7 @@ class WhileLoopProperty(ControlFlowProperty):
         return self.state_inputs()
 
     def steps(self, in_shapes):
-        """How often the body runs at most."""
+        """Return how often the body runs at most."""
         return self.max_iterations
 
     def take(self, subgraphs):

@@ -14,7 +14,7 @@ FLOATING = ("float32", "float64", "float16", "bfloat16")
 
 
 def has_instance(source, name, _sets={}):  # noqa: B006 - a cache
-    """Whether ``cuda/kernels/SOURCE.cu`` has that instance."""
+    """Return whether ``cuda/kernels/SOURCE.cu`` has that instance."""
     if source not in _sets:
         _sets[source] = frozenset(instances(source))
     return name in _sets[source]

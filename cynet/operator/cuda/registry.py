@@ -58,7 +58,7 @@ def form_of(prop):
 
 
 def has_form(prop):
-    """Whether the operator of a property or its class runs on a GPU."""
+    """Return whether the operator of a property or its class runs on a GPU."""
     return form_of(prop) is not None
 
 

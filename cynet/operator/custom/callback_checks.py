@@ -222,7 +222,7 @@ def _code(function):
 
 
 def _defined_at(function):
-    """Where a Python function stands, for messages; nothing for others."""
+    """Return where a Python function stands, for messages; nothing for others."""
     code = _code(function)
     return "" if code is None else f" (defined at {code.co_filename}:{code.co_firstlineno})"
 

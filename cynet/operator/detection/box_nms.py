@@ -68,7 +68,7 @@ class BoxNmsProperty(KernelProperty):
         return [shape], [shape, merge_shapes(shape[: len(shape) - 1], out_shapes[1])], []
 
     def _check_places(self, width):
-        """Where score, class and box are in a row."""
+        """Return where score, class and box are in a row."""
         start, where = self.coord_start, f"operator {self.op_name}: parameter"
         if not 0 <= start <= width - 4:
             raise ArgumentError(

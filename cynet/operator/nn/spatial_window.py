@@ -9,7 +9,7 @@ LAYOUTS = (*CHANNELS_FIRST.values(), *CHANNELS_LAST.values())
 
 
 def is_last(layout):
-    """Whether arrays of that layout have their channels on the last axis."""
+    """Return whether arrays of that layout have their channels on the last axis."""
     return layout is not None and layout.endswith("C")
 
 
@@ -84,7 +84,8 @@ def check_rank(name, shape, kernel, layout=None):
 
 
 def window_room(kernel, axis, size, pad):
-    """How far a window can slide along that spatial axis; a ShapeError where it is too large."""
+    """Return how far a window can slide along that spatial axis; a ShapeError where it is too
+    large."""
     room = size + 2 * pad - kernel[axis]
     if room < 0:
         raise ShapeError(

@@ -154,11 +154,11 @@ class Row:
         self.doc = f"``mx.{path}`` under MXNet's name."
 
     def count(self, given):
-        """How many inputs a node has that was not read from a file."""
+        """Return how many inputs a node has that was not read from a file."""
         return sum(not each.endswith("?") for each in self.arrays)
 
     def outputs(self, given):
-        """How many outputs there are."""
+        """Return how many outputs there are."""
         if self._outputs.isdigit():
             return int(self._outputs)
         if self._outputs == "num_args":

@@ -46,7 +46,8 @@ class Refusing:
 
 
 def check_calibrated(prop):
-    """Whether `prop` was given a range; an ArgumentError where it has one end of it alone."""
+    """Return whether `prop` was given a range; an ArgumentError where it has one end of it
+    alone."""
     low, high = prop.min_calib_range, prop.max_calib_range
     if (low is None) != (high is None):
         raise ArgumentError(

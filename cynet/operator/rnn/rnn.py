@@ -132,7 +132,7 @@ class RNNProperty(OperatorProperty):
 
     @property
     def drops(self):
-        """Whether there is dropout between layers."""
+        """True if there is dropout between layers."""
         return self.p > 0 and self.num_layers > 1
 
     def list_arguments(self):
@@ -151,7 +151,7 @@ class RNNProperty(OperatorProperty):
         return len(self.list_outputs()) - 1
 
     def _states(self):
-        """How many kinds of state there are."""
+        """Return how many kinds of state there are."""
         return 2 if self.mode == "lstm" else 1
 
     def infer_shape(self, in_shapes, out_shapes):

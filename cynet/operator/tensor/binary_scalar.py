@@ -52,7 +52,7 @@ class BinaryScalarProperty(OperatorProperty):
         return [*out_grad, *in_data] if self.reads_array() else out_grad
 
     def reads_array(self):
-        """Whether the gradient depends on the array, not on the number alone."""
+        """Return whether the gradient depends on the array, not on the number alone."""
         gradient = self.gradients
         functor = gradient.rhs if self.reverse else gradient.lhs
         return gradient.reads and functor not in (

@@ -58,7 +58,7 @@ class OrderProperty(KernelProperty):
         return ("value",)
 
     def count(self, length):
-        """How many elements of `length` are taken."""
+        """Return how many elements of `length` are taken."""
         return length
 
     def flat(self, shape):
@@ -97,7 +97,7 @@ class OrderProperty(KernelProperty):
         return [Written(("indices", self.index_type(), shape[axis]))]
 
     def ascending(self):
-        """Whether the smallest come first."""
+        """Return whether the smallest come first."""
         return self.is_ascend
 
     def kernel_params(self, in_shapes):

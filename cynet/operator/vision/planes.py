@@ -21,7 +21,7 @@ def four_axes(name, shape):
 
 
 def zero_length(*lengths):
-    """Whether a length is known to be 0."""
+    """Return whether a length is known to be 0."""
     return any(n is EMPTY for n in lengths)
 
 

@@ -123,7 +123,7 @@ class VariationalDropoutCell(ModifierCell):
 
 
 def _is_bidirectional(cell):
-    """Whether the cell, or one inside, needs all steps at once."""
+    """Return whether the cell, or one inside, needs all steps at once."""
     if isinstance(cell, BidirectionalCell):
         return True
     return any(_is_bidirectional(each) for each in cell._children.values())
@@ -226,7 +226,7 @@ def _by_foreach(cell, inputs, begin_state, drop_inputs, drop_outputs, layout, va
 
 
 def _keeps_something(cell):
-    """Whether a cell, or one inside of it, has a mask or an output of the step before."""
+    """Return whether a cell, or one inside of it, has a mask or an output of the step before."""
     if isinstance(cell, (VariationalDropoutCell, ZoneoutCell)):
         return True
     return any(map(_keeps_something, cell._children.values()))

@@ -134,7 +134,7 @@ def _chosen(found, path, names):
 
 
 def _is_cifar(content, archive, names):
-    """Whether an archive has these files, and nothing in it is another one than CIFAR's."""
+    """Return whether an archive has these files, and nothing in it is another one than CIFAR's."""
     try:
         found = _members(content, archive)
     except FormatError:

@@ -33,7 +33,8 @@ _ENDINGS = (".jpg", ".jpeg", ".png")  # as in MXNet
 
 
 def _is_of_the_system(name):
-    """Whether a file is one that programs leave in folders, of which nothing need be said."""
+    """Return whether a file is one that programs leave in folders, of which nothing need be
+    said."""
     name = os.path.basename(name).lower()
     return name.startswith(".") or name in ("thumbs.db", "desktop.ini")
 

@@ -128,13 +128,14 @@ def winograd_cycles(desc):
 
 
 def packed_winograd_pays(desc):
-    """Whether a packed weight, up to 11 times as large as the weight, saves more than a tenth."""
+    """Return whether a packed weight, up to 11 times as large as the weight, saves more than a
+    tenth."""
     parts = _Winograd(desc)
     return 10 * parts.weights * parts.costs.packing > parts.tiles(parts.out_tiles)
 
 
 def winograd_supports(desc):
-    """Whether Winograd's loops have products for the window, of two axes."""
+    """Return whether Winograd's loops have products for the window, of two axes."""
     kernel, stride = desc.kernel, desc.stride
     size, step = kernel[0], stride[0]
     if kernel[1] != size or stride[1] != step or desc.dilate != (1, 1):

@@ -104,7 +104,7 @@ def in_layout(prop, in_shapes, in_types):
 
 
 def _is_too_small(desc):
-    """Whether oneDNN's convolution of channels-last data does not pay without a plan."""
+    """Return whether oneDNN's convolution of channels-last data does not pay without a plan."""
     choice = select.ALGORITHMS.choose(desc)
     if choice.name != "onednn" or choice.forced:
         return False

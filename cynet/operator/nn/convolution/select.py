@@ -130,22 +130,22 @@ def _is_single(desc):
 
 
 def _is_countable(desc):
-    """Whether oneDNN, whose kernels count in int, can take these lengths."""
+    """Return whether oneDNN, whose kernels count in int, can take these lengths."""
     windows = zip(desc.data[2:], desc.kernel, desc.dilate, desc.pad)
     spans = [max(n + 2 * pad, dilate * kernel) for n, kernel, dilate, pad in windows]
     return max(*desc.data, *desc.out, *desc.stride, *spans) < LONGEST
 
 
 def _is_shallow(desc):
-    """Whether windows of three axes are deeper than the data: oneDNN's gradient of such a weight is
-    wrong, or reads outside of its arrays."""
+    """Return whether windows of three axes are deeper than the data: oneDNN's gradient of such a
+    weight is wrong, or reads outside of its arrays."""
     deep = len(desc.kernel) == 3
     return deep and desc.dilate[0] * (desc.kernel[0] - 1) >= desc.data[2]
 
 
 def _is_read_whole(desc):
-    """Whether oneDNN's gradient of a bfloat16 weight is right: it leaves what was in the workspace
-    to a tap that reads padding in every window."""
+    """Return whether oneDNN's gradient of a bfloat16 weight is right: it leaves what was in the
+    workspace to a tap that reads padding in every window."""
     if _is_shallow(desc):
         return False
     for n, out, kernel, stride, dilate, pad in zip(desc.data[2:], desc.out[2:], *desc.window):
@@ -158,8 +158,8 @@ def _is_read_whole(desc):
 
 
 def _is_exact(desc):
-    """Whether the convolution has the windows of `out` and no more, as a deconvolution's has unless
-    its target_shape cuts off too much."""
+    """Return whether the convolution has the windows of `out` and no more, as a deconvolution's
+    has unless its target_shape cuts off too much."""
     return all(
         (n + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1 == out
         for n, out, kernel, stride, dilate, pad in zip(desc.data[2:], desc.out[2:], *desc.window)
@@ -171,7 +171,7 @@ def _last(desc):
 
 
 def _by_library(desc):
-    """Whether oneDNN has the gradients."""
+    """Return whether oneDNN has the gradients."""
     return _last(desc) or desc.dtype == "bfloat16"
 
 
@@ -184,7 +184,7 @@ def _is_product(desc):
 
 
 def _is_plain_image(desc):
-    """Whether kernels of our own take it, in channels-last order or behind a reorder."""
+    """Return whether kernels of our own take it, in channels-last order or behind a reorder."""
     return len(desc.kernel) == 2 and desc.groups == 1 and _is_single(desc)
 
 
@@ -193,8 +193,8 @@ def _is_scattered(desc):
 
 
 def _is_by_channel(desc):
-    """Whether each channel is a group, and the image smaller than the window: then oneDNN makes a
-    product for each group."""
+    """Return whether each channel is a group, and the image smaller than the window: then oneDNN
+    makes a product for each group."""
     depthwise = len(desc.kernel) == 2 and desc.groups == desc.channels == desc.filters
     size = desc.data[2:]
     small = any(n < kernel for n, kernel in zip(size, desc.kernel))
@@ -386,7 +386,7 @@ def choices(desc):
 
 
 def takes_channels_last(desc):
-    """Whether a convolution of row-major arrays is better computed on channels-last ones."""
+    """Return whether a convolution of row-major arrays is better computed on channels-last ones."""
     last = desc._replace(channels_last=True)
     able = ALGORITHMS.choose(last) is not None
     return able and (ALGORITHMS.forced(last) or not ALGORITHMS.forced(desc))

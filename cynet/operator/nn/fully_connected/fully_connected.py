@@ -104,7 +104,7 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
         return [ResourceRequest.temp_space]
 
     def rows(self, data):
-        """How many vectors the map is applied to in data of this shape."""
+        """Return how many vectors the map is applied to in data of this shape."""
         return data[0] if self.flatten else prod(data[:-1])
 
     def create_operator(self, ctx, in_shapes, in_types):

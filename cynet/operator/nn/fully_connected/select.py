@@ -102,7 +102,7 @@ def choices(desc):
 
 
 def applies_activation(desc):
-    """Whether what computes `desc` applies an activation: not BLAS, where that is forced."""
+    """Return whether what computes `desc` applies an activation: not BLAS, where that is forced."""
     folded = desc._replace(activation="relu")
     able = ALGORITHMS.choose(folded) is not None
     return able and (ALGORITHMS.forced(folded) or not ALGORITHMS.forced(desc))
