@@ -15,7 +15,7 @@ from ..engine import trace
 from ._work import Work
 from .launched import report
 from .notices import ANSWER, ASK, BYE, FAILED, Notices
-from .requests import brief, differing
+from .requests import brief, differing, remedy
 from .rounds import WINDOW, Rounds
 
 _WAKE = -(1 << 62)  # on the pipe: nothing but a reason to look
@@ -517,7 +517,7 @@ class Communication(threading.Thread):
         self._fail(
             MismatchError(
                 f"call {number}: {self.called(0)} asks for the {first}, {self.called(other)} for"
-                f" the {second}; all ranks must make the same calls, of the same shapes and dtypes"
+                f" the {second}; {remedy(first, second)}"
             )
         )
 

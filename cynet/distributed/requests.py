@@ -4,6 +4,7 @@ import hashlib
 import threading
 from functools import lru_cache
 
+_FOR_A_STEP = " for a step with "
 SUMMED = ("float32", "float64", "int64", "int32", "uint8", "int8")  # dtypes of sums over ranks
 
 
@@ -95,6 +96,20 @@ def brief(what, most=100):
     return f"{parts[0]} and {len(parts) - 1} more"
 
 
+def remedy(one, other):
+    """What is to be done about two texts that `differing` gives.
+
+    >>> remedy("barrier", "vote")
+    'all ranks must make the same calls, of the same shapes and dtypes'
+    """
+    (calls, _, settings), (others, _, _) = (each.partition(_FOR_A_STEP) for each in (one, other))
+    if not settings or calls != others:
+        return "all ranks must make the same calls, of the same shapes and dtypes"
+    if settings.startswith("rescale_grad="):
+        return "give step() the same number on all ranks (of fit: batches of the same size)"
+    return "all ranks must have the same optimizer, each of them updates its own weights"
+
+
 def differing(one, other):
     r"""Two texts of requests, brief, and such that one sees where they differ.
 
@@ -108,7 +123,7 @@ def differing(one, other):
     if one == other:
         rows = [each.split("; ") if each else ["no optimizer"] for each in (terms, others)]
         return tuple(
-            f"{brief(one)} for a step with {', '.join(each for each in mine if each not in his)}"
+            f"{brief(one)}{_FOR_A_STEP}{', '.join(each for each in mine if each not in his)}"
             for mine, his in (rows, rows[::-1])
         )
     parts, others = one.split(", '"), other.split(", '")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from .. import kvstore as kvs
@@ -465,13 +466,18 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
 
     def _scale_of(self, batch_size):
         try:
-            return self._scale / batch_size
+            scale, fits = self._scale / batch_size, bool(0 < batch_size < math.inf)
         except ZeroDivisionError as error:
             raise wrap_error(error, "Trainer: the batch size must not be 0") from None
-        except (TypeError, OverflowError):
+        except (TypeError, ValueError, OverflowError):
             raise ArgumentTypeError(
                 f"Trainer: the batch size must be a number, got {shown(batch_size)}"
             ) from None
+        if not fits:
+            raise ArgumentError(
+                f"Trainer: the batch size must be a finite number above 0, got {shown(batch_size)}"
+            )
+        return scale
 
     def _update(self, ignore_stale_grad=False):
         scaler = self._amp_loss_scaler

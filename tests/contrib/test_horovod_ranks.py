@@ -327,3 +327,6 @@ def test_an_optimizer_that_is_unlike_the_others(monkeypatch):
 
     for each in run(monkeypatch, 2, everything, end=False):
         assert "'gradient 0' (1,) float32 for a step with learning_rate=1, rank 1" in str(each)
+        assert "for a step with learning_rate=2; all ranks must have the same optimizer" in str(
+            each
+        )

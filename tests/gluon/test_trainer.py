@@ -335,6 +335,32 @@ def test_half_and_zero():
         trainer.step(0)
 
 
+@pytest.mark.parametrize("call", ["step", "update"])
+def test_batch_sizes(call):
+    """Any number above 0 whose kind Python knows; no step is taken by another one."""
+    inf, nan = float("inf"), float("nan")
+    bad = {inf: "finite number above 0, got inf", nan: "finite number above 0, got nan",
+           -inf: "finite number above 0", -1: "above 0, got -1", -1e-9: "above 0, got -1e-09",
+           None: "a number, got None", "4": "a number, got '4'",
+           (1, 2): "a number, got"}  # fmt: skip
+    for size in (1, 2.5, 1e-3, np.float32(2), np.int64(3), True):
+        param = weight()
+        trainer = gluon.Trainer([param], "sgd", {"learning_rate": 0.5}, update_on_kvstore=False)
+        before = param.data().asscalar()
+        backward(param)
+        getattr(trainer, call)(size)
+        grad = param.grad().asscalar()
+        assert param.data().asscalar() == pytest.approx(before - 0.5 * grad / float(size))
+        backward(param)
+        before = param.data().asscalar()
+        for each, text in bad.items():
+            with pytest.raises(mx.MXNetError, match=f"Trainer: the batch size must be .*{text}"):
+                getattr(trainer, call)(each)
+        with pytest.raises(mx.MXNetError, match="Trainer: the batch size must be a number, got"):
+            getattr(trainer, call)(np.ones(2))
+        assert param.data().asscalar() == before
+
+
 def test_loaded_values_are_where_training_goes_on(tmp_path):
     param = weight(ctx=TWO)
     params = gluon.ParameterDict()

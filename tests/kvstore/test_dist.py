@@ -500,7 +500,10 @@ def test_a_step_of_settings_that_differ(call, monkeypatch):
     for each in failing(monkeypatch, everything):
         assert isinstance(each, (MismatchError, PeerError)), each
         assert "for a step with rescale_grad=1.0, rank 1 (here) for the" in str(each)
-        assert "for a step with rescale_grad=0.5" in str(each)
+        assert (
+            "for a step with rescale_grad=0.5; give step() the same number on all ranks (of fit:"
+            " batches of the same size)"
+        ) in str(each)
 
 
 @pytest.mark.parametrize("call", ["push", "sum_up", "share"])
