@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import numpy as onp
 import pytest
@@ -243,3 +244,63 @@ def test_the_estimator_trains(rng):
     before = net.weight.data().copy()
     estimator.fit(data, epochs=2)
     assert type(net.weight.data()) is np.ndarray and abs(net.weight.data() - before).max() > 0
+
+
+@pytest.mark.parametrize("kind", ["method", "callable"])
+def test_initializers_of_users_get_mx_np_arrays(kind):
+    class Far(mx.init.Initializer):
+        def _init_weight(self, name, data):
+            data[:] = np.random.uniform(-10, 10, data.shape)
+            data *= np.abs(data) >= 5
+
+    def filled(name, data):
+        Far()._init_weight(name, data)
+
+    net = nn.Dense(8, in_units=20, weight_initializer=filled if kind == "callable" else Far())
+    net.initialize()
+    weight = np.abs(net.weight.data())
+    assert type(net.weight.data()) is np.ndarray
+    assert bool(((weight >= 5) | (weight == 0)).all()) and float(weight.max()) > 5
+
+
+class _KeepsWeights(nn.HybridBlock):
+    """What it computes on the way it keeps: in an attribute, in a list and in a dict."""
+
+    def __init__(self):
+        super().__init__()
+        self.dense = nn.Dense(3, flatten=False)
+        self.weights, self.kept, self.by_name = None, [None, [0]], {"count": 0}
+        self.before = np.zeros((2, 3))
+
+    def forward(self, x):
+        self.weights = npx.softmax(self.dense(x))
+        self.kept[1][0] = self.weights * 2
+        self.by_name["sum"] = (self.weights.sum(), 1)
+        self.by_name["count"] += 1
+        before, self.before = self.before, self.before * 0.5 + self.weights
+        return self.weights + before
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_what_a_forward_keeps_are_arrays_when_it_is_hybridized(inside):
+    keeps, plain = _KeepsWeights(), _KeepsWeights()
+    x = np.array([[1.0, 2], [3, -1]])
+    for each in (keeps, plain):
+        each.initialize(mx.init.Constant(0.3))
+        each(x)
+    net = keeps
+    if inside:
+        net = nn.HybridSequential()
+        net.add(keeps)
+    net.hybridize()
+    for _ in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # it tells that it runs operator by operator
+            found = net(x)
+        expected = plain(x)
+        pairs = [(found, expected), (keeps.weights, plain.weights), (keeps.before, plain.before),
+                 (keeps.kept[1][0], plain.kept[1][0]),
+                 (keeps.by_name["sum"][0], plain.by_name["sum"][0])]  # fmt: skip
+        for a, b in pairs:
+            assert type(a) is np.ndarray
+            onp.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-5)

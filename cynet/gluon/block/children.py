@@ -67,6 +67,59 @@ _NOT_SEEN = {
 }  # fmt: skip
 
 
+def remember(block):
+    """What attributes of a Block and of those inside hold, and what lists and dicts in them do:
+    pairs of a container and its copy."""
+    found, seen = [], set()
+
+    def add(container, depth):
+        if id(container) in seen or depth > _DEEPEST:
+            return
+        seen.add(id(container))
+        found.append((container, container.copy()))
+        items = container.items() if isinstance(container, dict) else enumerate(container)
+        for name, value in items:
+            if isinstance(value, (list, dict)) and not (depth == 0 and name in _OWN):
+                add(value, depth + 1)
+
+    def walk(each):
+        add(vars(each), 0)
+        for _, child in each._named_children():
+            walk(child)
+
+    walk(block)
+    return found
+
+
+def put_back(remembered, kind):
+    """Put back what had been in the place of each value that is, or holds, one of class `kind`;
+    whether there was one."""
+    there_was = False
+    for container, before in remembered:
+        of_names = isinstance(container, dict)
+        pairs = list(container.items()) if of_names else list(enumerate(container))
+        old = before if of_names else dict(enumerate(before))
+        left = [n for n, value in pairs if value is not old.get(n) and _holds(value, kind, 0)]
+        there_was = there_was or bool(left)
+        if left and not of_names:
+            container[:] = before
+            continue
+        for name in left:
+            if name in before:
+                container[name] = before[name]
+            else:
+                del container[name]
+    return there_was
+
+
+def _holds(value, kind, depth):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)) and depth < _DEEPEST:
+        return any(_holds(each, kind, depth + 1) for each in value)
+    return isinstance(value, kind)
+
+
 def _is_hashable(value):
     try:
         hash(value)

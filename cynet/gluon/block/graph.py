@@ -14,9 +14,9 @@ from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..errors import StateError
 from ..tracing import tracing
-from .children import has_own_forward
+from .children import has_own_forward, put_back, remember
 from .structure import flatten, regroup
-from .traced import Trace, kind_for
+from .traced import Trace, Traced, kind_for
 
 
 class Graph(NamedTuple):
@@ -34,6 +34,8 @@ class Graph(NamedTuple):
         Whether the Block looked at shapes, so that the graph is for these alone.
     params : dict of str to Parameter
         Those that came up.
+    kept : bool
+        Whether the Block kept a symbol as an attribute, which has what it had before again.
     """
 
     symbol: Symbol
@@ -42,6 +44,7 @@ class Graph(NamedTuple):
     constants: dict
     asked: bool
     params: dict
+    kept: bool = False
 
 
 def variable(param):
@@ -64,6 +67,16 @@ def input_names(count, taken):
 
 def trace_block(block, args, kwargs):
     """The Graph of a Block called with symbols in place of the arrays in its arguments."""
+    before = remember(block)
+    try:
+        graph = _trace(block, args, kwargs)
+    except Exception:
+        put_back(before, Traced)
+        raise
+    return graph._replace(kept=put_back(before, Traced))
+
+
+def _trace(block, args, kwargs):
     arrays, form = flatten([list(args), kwargs])
     params = block.collect_params()
     names = input_names(len(arrays), params.keys())

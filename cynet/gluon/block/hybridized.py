@@ -288,7 +288,7 @@ class Hybridized:
                 return None
             raise
         after = fingerprint(block)
-        if after != before:
+        if graph.kept or after != before:
             self._print = after
             if self._is_plain_forward() and self._restless():
                 return None

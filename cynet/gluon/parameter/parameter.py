@@ -294,7 +294,8 @@ class Parameter(HeldArrays, RowSparseData):
         with autograd.pause():
             if values is None:
                 values = self._unshared = nd.zeros(self._shape, dtype=self._dtype, ctx=cpu())
-                fill(init, default_init, self.name, values)
+                given = values.as_np_ndarray() if np_arrays() else values
+                fill(init, default_init, self.name, given)
             self._init_impl(values, contexts)
             self._unshared = None
             self._deferred_init = ()  # not before: others ask this whether to wait for the arrays
