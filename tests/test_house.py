@@ -31,7 +31,7 @@ FLOORS = {
     6: "random initializer optimizer lr_scheduler metric io recordio image distributed kvstore "
     "callback monitor profiler visualization rtc test_utils log misc rnn",
     7: "module model executor_manager gluon tools libinfo util runtime contrib onnx typing "
-    "launch serving __main__",
+    "launch serving __main__ numpy_dispatch_protocol numpy_op_signature _numpy_op_doc",
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 MOST_LONG_FILES = 6  # of more than 600 lines
@@ -116,6 +116,7 @@ MXNET = {
     "attribute", "autograd", "base", "callback", "context", "contrib", "engine", "executor",
     "executor_manager", "gluon", "image", "initializer", "io", "kvstore", "libinfo", "log",
     "lr_scheduler", "metric", "misc", "model", "module", "monitor", "name", "ndarray", "onnx",
+    "numpy_dispatch_protocol", "numpy_op_signature", "_numpy_op_doc",
     "operator", "optimizer", "profiler", "random", "recordio", "registry", "rnn", "rtc", "runtime",
     "symbol", "test_utils", "util", "visualization",
 }  # fmt: skip

@@ -1,6 +1,6 @@
 """mx.np: arrays and functions with NumPy's semantics."""
 
-from . import linalg, random
+from . import fallback, fallback_linalg, linalg, random
 from .host import *  # noqa: F403
 from .elementwise import *  # noqa: F403
 from .creation import *  # noqa: F403

@@ -1,5 +1,7 @@
 """Calls of operators under mx.np: with arrays, and with symbols while a Block is traced."""
 
+import functools
+
 import numpy as onp
 
 from .._core.face import Face
@@ -114,6 +116,30 @@ def finished(value, out):
         refuse_other_kind(value.dtype, out.dtype, "out is of")
     out[...] = value
     return out
+
+
+def also_named(**words):
+    """Let a function take arguments by other names, those of MXNet 1.9: ``array="v"`` for one of
+    which the parameter is called v; None for one that says nothing here."""
+
+    def decorate(function):
+        @functools.wraps(function)
+        def run(*args, **kwargs):
+            for word in words.keys() & kwargs.keys():
+                value = kwargs.pop(word)
+                if words[word] is not None:
+                    kwargs[words[word]] = value
+            return function(*args, **kwargs)
+
+        run.other_words = words
+        return run
+
+    return decorate
+
+
+def by_place(out, keepdims):
+    """`out` and `keepdims` of a reduction; MXNet 1.9 has `keepdims` in the place of `out`."""
+    return (None, out) if isinstance(out, bool) else (out, keepdims)
 
 
 def refuse_other_kind(given, dtype, who):

@@ -5,7 +5,7 @@ import numpy as onp
 from ..base.errors import NotFoundError, shown
 from ..ndarray._arithmetic import UNARY, Slot, set_operators
 from ..operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, operators_of
-from ._call import NP, NUMBERS, array_of, call, finished, is_traced, one_of, ops
+from ._call import NP, NUMBERS, also_named, array_of, call, finished, is_traced, one_of, ops
 
 _SIGNS = {
     "add": "+", "subtract": "-", "multiply": "*", "true_divide": "/", "mod": "%", "power": "**",
@@ -128,7 +128,10 @@ def _named(function, name, host):
 
 FUNCTIONS = {name: _binary(name) for name, *_ in BINARIES}
 FUNCTIONS |= {name: _unary(name, operator) for name, (operator, _) in UNARIES.items()}
-EXTENSION_FUNCTIONS = {n: _unary(n, operator) for n, (operator, _) in EXTENSIONS.items()}
+EXTENSION_FUNCTIONS = {
+    n: also_named(data="x", name=None)(_unary(n, operator))
+    for n, (operator, _) in EXTENSIONS.items()
+}
 _ALIASES = {
     "divide": "true_divide", "remainder": "mod", "abs": "absolute", "pow": "power",
     "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",

@@ -7,7 +7,7 @@ import numpy as onp
 
 from ..base.errors import ArgumentTypeError, ShapeError, shown
 from . import reductions, shapes
-from ._call import NUMBERS, array_of, finished, ops
+from ._call import NUMBERS, also_named, array_of, finished, ops
 from .products import matmul
 from .selection import where
 
@@ -105,6 +105,7 @@ def pinv(a, rcond=1e-15, hermitian=False):
     return ops._linalg_solve(r, shapes.matrix_transpose(q))
 
 
+@also_named(A="M")
 def matrix_rank(M, tol=None, hermitian=False, rcond=None):
     """Return how many singular values of each matrix are above `tol`; int64."""
     M = floats(M, "linalg.matrix_rank")

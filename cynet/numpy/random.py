@@ -9,11 +9,11 @@ from .elementwise import FUNCTIONS
 from .shapes import broadcast_to, reshaped, take
 
 
-def seed(seed):
+def seed(seed, ctx="all"):
     """Start the streams of random numbers anew: ``mx.random.seed``."""
     from ..random import seed as begin
 
-    begin(seed)
+    begin(seed, ctx)
 
 
 def _shape(size, *params):

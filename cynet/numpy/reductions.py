@@ -3,7 +3,7 @@
 import numpy as onp
 
 from ..base.errors import ArgumentTypeError, BoundsError
-from ._call import array_of, call, finished, ops
+from ._call import array_of, by_place, call, finished, ops
 
 _FLOATS = ("float16", "float32", "float64", "bfloat16")
 
@@ -66,6 +66,7 @@ def _sum_like(name, unit, combine):
 
     def function(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
         a = array_of(a, name)
+        out, keepdims = by_place(out, keepdims)
         if where is not True:
             a = _among(a, where, unit)
         if axis is None and dtype is None and out is None and initial is None and a.ndim:
@@ -111,6 +112,7 @@ def _extreme(name, choose):
 
     def function(a, axis=None, out=None, keepdims=False, initial=None, where=True):
         a = array_of(a, name)
+        out, keepdims = by_place(out, keepdims)
         if where is not True:
             if initial is None:
                 raise ArgumentTypeError(
@@ -140,6 +142,7 @@ def _truth(name):
 
     def function(a, axis=None, out=None, keepdims=False, where=True):
         a = array_of(a, name)
+        out, keepdims = by_place(out, keepdims)
         truths = a if _kind(a) == "b" else a != 0
         if where is not True:
             truths = _among(truths, where, name == "all")
@@ -232,11 +235,11 @@ def cumsum(a, axis=None, dtype=None, out=None):
     return finished(ops._np_cumsum(a, axis=None if axes is None else axes[0]), out)
 
 
-def average(a, axis=None, weights=None, returned=False, keepdims=False):
+def average(a, axis=None, weights=None, returned=False, keepdims=False, out=None):
     """The mean over axes, each element with a weight."""
     a = array_of(a, "average")
     if weights is None:
-        result = mean(a, axis, keepdims=keepdims)
+        result = finished(mean(a, axis, keepdims=keepdims), out)
         if not returned:
             return result
         scale = a.size / result.size
@@ -250,7 +253,7 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
             )
         weights = weights.reshape([-1 if i == axes[0] else 1 for i in range(a.ndim)])
     total = sum(weights + a * 0, axis, keepdims=keepdims)
-    result = sum(a * weights, axis, keepdims=keepdims) / total
+    result = finished(sum(a * weights, axis, keepdims=keepdims) / total, out)
     return (result, total) if returned else result
 
 

@@ -6,7 +6,7 @@ import numpy as onp
 
 from ..base.errors import ArgumentTypeError, ShapeError, shown
 from ..ndarray.ndarray import NDArray
-from ._call import NUMBERS, array_of, finished, is_traced, made, ops
+from ._call import NUMBERS, also_named, array_of, finished, is_traced, made, ops
 from .elementwise import FUNCTIONS
 from .reductions import axes_of
 from .shapes import broadcast_to, common_dtype, ravel, reshaped, transpose
@@ -58,6 +58,7 @@ def clip(a, a_min=None, a_max=None, out=None):
     return finished(a.copy() if a_min is None and a_max is None else a, out)
 
 
+@also_named(x="a")
 def round(a, decimals=0, out=None):
     """The elements rounded to so many decimals, a tie to the even one."""
     a = array_of(a, "round")
@@ -172,6 +173,7 @@ def _triangle(m, k, mask):
     return where(kept, m, m * 0 if onp.dtype(m.dtype).kind != "b" else False)
 
 
+@also_named(array="v")
 def diag(v, k=0):
     """A diagonal of a matrix, or a matrix with a vector as its diagonal."""
     from .products import diagonal
@@ -206,6 +208,7 @@ def _padded(wide, n):
     return concatenate([wide, zeros((n - wide.shape[0], n), wide.dtype)], 0)
 
 
+@also_named(array="v")
 def diagflat(v, k=0):
     """A matrix with all elements as its diagonal."""
     return diag(ravel(array_of(v, "diagflat")), k)
@@ -330,6 +333,7 @@ def array_equiv(a1, a2):
         return False
 
 
+@also_named(val="x")
 def positive(x, out=None):
     """The elements themselves."""
     return finished(array_of(x, "positive").copy(), out)
@@ -387,9 +391,9 @@ def shares_memory(a, b, max_work=None):
 may_share_memory = shares_memory
 
 
-def copy(a):
+def copy(a, out=None):
     """A new array with the same elements."""
-    return array_of(a, "copy").copy()
+    return finished(array_of(a, "copy").copy(), out)
 
 
 __all__ = [

@@ -30,7 +30,7 @@ def _axis(axis, ndim, where):
     return axes_of(operator.index(axis), ndim, where)[0]
 
 
-def reshape(a, newshape=None, order="C", shape=None):
+def reshape(a, newshape=None, order="C", shape=None, out=None):
     """The elements under another shape, in which one length may be -1."""
     a = array_of(a, "reshape")
     if order != "C":
@@ -41,7 +41,7 @@ def reshape(a, newshape=None, order="C", shape=None):
         sizes[sizes.index(-1)] = own // known
     if prod(sizes) != own or any(n < 0 for n in sizes):
         raise ShapeError(f"mx.np.reshape: shape {a.shape} does not become {tuple(sizes)}")
-    return reshaped(a, tuple(sizes))
+    return finished(reshaped(a, tuple(sizes)), out)
 
 
 def reshaped(a, sizes):
@@ -113,15 +113,16 @@ def expand_dims(a, axis):
     return reshaped(a, tuple(1 if i in new else next(lengths) for i in range(ndim)))
 
 
-def squeeze(a, axis=None):
+def squeeze(a, axis=None, out=None):
     """The array without axes of length 1."""
     a = array_of(a, "squeeze")
     if axis is None:
-        return reshaped(a, tuple(n for n in a.shape if n != 1))
+        return finished(reshaped(a, tuple(n for n in a.shape if n != 1)), out)
     gone = axes_of(_ints(axis, "squeeze"), a.ndim, "squeeze")
     if any(a.shape[i] != 1 for i in gone):
         raise ShapeError(f"mx.np.squeeze: axis {axis} of shape {a.shape} is not of length 1")
-    return reshaped(a, tuple(n for i, n in enumerate(a.shape) if i not in gone))
+    rest = tuple(n for i, n in enumerate(a.shape) if i not in gone)
+    return finished(reshaped(a, rest), out)
 
 
 def broadcast_to(array, shape, subok=False):
@@ -341,14 +342,15 @@ def repeat(a, repeats, axis=None):
     return take(a, rows, axis)
 
 
-def flip(m, axis=None):
+def flip(m, axis=None, out=None):
     """The array with axes in the other direction, by default all."""
     m = array_of(m, "flip")
     axes = axes_of(axis, m.ndim, "flip")
     axes = range(m.ndim) if axes is None else axes
     if m.ndim == 0 or m.size == 0:
-        return m.copy()
-    return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))]
+        return finished(m.copy(), out)
+    key = tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))
+    return finished(m[key], out)
 
 
 def fliplr(m):

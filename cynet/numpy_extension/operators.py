@@ -1,9 +1,11 @@
 """Layers and other operators of networks, on arrays of mx.np: those of mx.nd, with MXNet's names
 and parameters."""
 
+import functools
+
 import numpy as onp
 
-from ..numpy._call import array_of, ops
+from ..numpy._call import also_named, array_of, finished, ops
 from ..numpy.shapes import broadcast_to, reshaped
 
 
@@ -16,23 +18,55 @@ def _floats(x, where):
     return x.astype("float32") if onp.dtype(x.dtype).kind in "biu" else x
 
 
+def _layer(**words):
+    """A function that takes MXNet 1.9's names of arguments, `out` and `name`, which a graph has."""
+
+    def decorate(function):
+        named = also_named(**words)(function)
+
+        @functools.wraps(function)
+        def run(*args, out=None, name=None, **kwargs):
+            result = named(*args, **kwargs)
+            if out is None:
+                return result
+            if isinstance(result, (list, tuple)):
+                return [finished(each, to) for each, to in zip(result, out, strict=True)]
+            return finished(result, out)
+
+        run.other_words = words
+        return run
+
+    return decorate
+
+
+def _length_by_place(axis, length):
+    """`axis` and `length` of a softmax; MXNet 1.9 has `length` in the place of `axis`."""
+    return (-1, axis) if hasattr(axis, "shape") else (axis, length)
+
+
+@_layer()
 def softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtype=None):
-    """Exponentials that add up to 1 along an axis."""
-    data, more = _floats(data, "npx.softmax"), {} if temperature is None else {
-        "temperature": temperature}  # fmt: skip
+    """Exponentials that add up to 1 along an axis; with `use_length` of so many of each row."""
+    return _exponentials(ops.softmax, data, axis, length, temperature, use_length, dtype)
+
+
+def _exponentials(run, data, axis, length, temperature, use_length, dtype):
+    axis, length = _length_by_place(axis, length)
+    more = {} if temperature is None else {"temperature": temperature}
     if use_length:
-        return ops.softmax(data, *_arrays(length), axis=axis, use_length=True, **more)
-    out = ops.softmax(data, axis=axis, **more)
+        more["use_length"] = True
+    lengths = _arrays(length) if use_length else ()
+    out = run(_floats(data, "npx.softmax"), *lengths, axis=axis, **more)
     return out if dtype is None else out.astype(dtype)
 
 
+@_layer()
 def log_softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtype=None):
     """The logarithm of `softmax`."""
-    more = {} if temperature is None else {"temperature": temperature}
-    out = ops.log_softmax(_floats(data, "npx.log_softmax"), axis=axis, **more)
-    return out if dtype is None else out.astype(dtype)
+    return _exponentials(ops.log_softmax, data, axis, length, temperature, use_length, dtype)
 
 
+@_layer()
 def masked_softmax(data, mask, axis=-1, temperature=1.0, normalize=True):
     """`softmax` of the elements whose mask is not 0; 0 for the others."""
     from ..numpy import where
@@ -42,6 +76,7 @@ def masked_softmax(data, mask, axis=-1, temperature=1.0, normalize=True):
     return where(mask, softmax(where(mask, data / temperature, -1e30), axis), 0.0)
 
 
+@_layer()
 def masked_log_softmax(data, mask, axis=-1, temperature=1.0, normalize=True):
     """The logarithm of `masked_softmax`; minus infinity for the others."""
     from ..numpy import where
@@ -51,17 +86,20 @@ def masked_log_softmax(data, mask, axis=-1, temperature=1.0, normalize=True):
     return where(mask, log_softmax(where(mask, data / temperature, -1e30), axis), -onp.inf)
 
 
-def activation(data, act_type="relu", **kwargs):
+@_layer()
+def activation(data, act_type="relu"):
     """An activation by name: 'relu', 'sigmoid', 'tanh', 'softrelu', 'softsign'."""
     return ops.Activation(*_arrays(data), act_type=act_type)
 
 
+@_layer()
 def leaky_relu(data, gamma=None, act_type="leaky", slope=0.25, **kwargs):
     """Rectified linear with a slope below 0, and its kin."""
     return ops.LeakyReLU(*_arrays(data, gamma), act_type=act_type, slope=slope, **kwargs)
 
 
-def fully_connected(x, weight, bias=None, num_hidden=None, no_bias=True, flatten=True, **kwargs):
+@_layer(data="x")
+def fully_connected(x, weight, bias=None, num_hidden=None, no_bias=True, flatten=True):
     """``x`` times the transpose of a weight, and a bias."""
     weight = array_of(weight, "npx.fully_connected")
     hidden = weight.shape[0] if num_hidden is None else num_hidden
@@ -70,26 +108,31 @@ def fully_connected(x, weight, bias=None, num_hidden=None, no_bias=True, flatten
     )
 
 
+@_layer()
 def convolution(data, weight, bias=None, no_bias=False, **kwargs):
     """A convolution; parameters as of ``mx.nd.Convolution``."""
     return ops.Convolution(*_arrays(data, weight, bias), no_bias=bias is None, **kwargs)
 
 
+@_layer()
 def deconvolution(data, weight, bias=None, no_bias=False, **kwargs):
     """A transposed convolution; parameters as of ``mx.nd.Deconvolution``."""
     return ops.Deconvolution(*_arrays(data, weight, bias), no_bias=bias is None, **kwargs)
 
 
+@_layer()
 def pooling(data, **kwargs):
     """Pooling; parameters as of ``mx.nd.Pooling``."""
     return ops.Pooling(*_arrays(data), **kwargs)
 
 
+@_layer(data="x", moving_mean="running_mean", moving_var="running_var")
 def batch_norm(x, gamma, beta, running_mean, running_var, **kwargs):
     """Batch normalization; parameters as of ``mx.nd.BatchNorm``."""
     return ops.BatchNorm(*_arrays(x, gamma, beta, running_mean, running_var), **kwargs)
 
 
+@_layer()
 def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):
     """Normalization along an axis, scaled and shifted."""
     return ops.LayerNorm(
@@ -97,6 +140,7 @@ def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):
     )
 
 
+@_layer()
 def group_norm(data, gamma, beta, num_groups=1, eps=1e-3, output_mean_var=False):
     """Normalization of groups of channels; `gamma` and `beta` scale and shift each channel, as in
     MXNet 2.0, or each group, as in 1.9.1: by how many numbers they hold."""
@@ -115,21 +159,25 @@ def group_norm(data, gamma, beta, num_groups=1, eps=1e-3, output_mean_var=False)
     )  # fmt: skip
 
 
+@_layer()
 def instance_norm(data, gamma, beta, eps=1e-3):
     """Normalization of each channel of each sample, scaled and shifted."""
     return ops.InstanceNorm(*_arrays(data, gamma, beta), eps=eps)
 
 
+@_layer()
 def l2_normalization(data, eps=1e-10, mode="instance"):
     """The data divided by their norm."""
     return ops.L2Normalization(*_arrays(data), eps=eps, mode=mode)
 
 
-def dropout(data, p=0.5, mode="training", axes=(), **kwargs):
+@_layer()
+def dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):
     """Zeros in place of a share of the elements, in training."""
-    return ops.Dropout(*_arrays(data), p=p, mode=mode, axes=axes)
+    return ops.Dropout(*_arrays(data), p=p, mode=mode, axes=axes, cudnn_off=cudnn_off)
 
 
+@_layer()
 def embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sparse_grad=False):
     """The rows of a weight by number."""
     weight = array_of(weight, "npx.embedding")
@@ -140,11 +188,14 @@ def embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sp
     )  # fmt: skip
 
 
-def rnn(data=None, parameters=None, state=None, state_cell=None, **kwargs):
+@_layer()
+def rnn(data=None, parameters=None, state=None, state_cell=None, sequence_length=None, **kwargs):
     """A recurrent layer; parameters as of ``mx.nd.RNN``."""
-    return ops.RNN(*_arrays(data, parameters, state, state_cell), **kwargs)
+    given = _arrays(data, parameters, state, state_cell, sequence_length)
+    return ops.RNN(*given, **kwargs)
 
 
+@_layer(indices="data")
 def one_hot(data, depth=None, on_value=1.0, off_value=0.0, dtype="float32"):
     """Rows of zeros with a one at each index."""
     return ops.one_hot(
@@ -152,11 +203,13 @@ def one_hot(data, depth=None, on_value=1.0, off_value=0.0, dtype="float32"):
     )
 
 
+@_layer()
 def pick(data, index, axis=-1, mode="clip", keepdims=False):
     """One element of each row along an axis, by index."""
     return ops.pick(*_arrays(data, index), axis=axis, mode=mode, keepdims=keepdims)
 
 
+@_layer()
 def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"):
     """The k largest elements along an axis, or their places."""
     return ops.topk(
@@ -164,39 +217,46 @@ def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"
     )
 
 
+@_layer(lhs="a", rhs="b")
 def batch_dot(a, b, transpose_a=False, transpose_b=False, forward_stype="default"):
     """Products of the matrices of two stacks."""
     return ops.batch_dot(*_arrays(a, b), transpose_a=transpose_a, transpose_b=transpose_b)
 
 
+@_layer(data="x")
 def batch_flatten(x):
     """The axes behind the first as one."""
     return ops.Flatten(*_arrays(x))
 
 
+@_layer()
 def reshape_like(lhs, rhs, **kwargs):
     """An array with the shape of another."""
     return ops.reshape_like(*_arrays(lhs, rhs), **kwargs)
 
 
+@_layer()
 def broadcast_like(lhs, rhs, **kwargs):
     """An array repeated to the shape of another."""
     return ops.broadcast_like(*_arrays(lhs, rhs), **kwargs)
 
 
-def slice(data, begin, end, step=None, **kwargs):
+@_layer()
+def slice(data, begin, end, step=None):
     """A part of an array by bounds of each axis."""
     return ops.slice(
         *_arrays(data), begin=begin, end=end, **({} if step is None else {"step": step})
     )
 
 
-def arange_like(data, start=0.0, step=1.0, repeat=1, axis=None, **kwargs):
+@_layer()
+def arange_like(data, start=0.0, step=1.0, repeat=1, axis=None, ctx=None):
     """Evenly spaced numbers, as many as an axis is long."""
     more = {} if axis is None else {"axis": axis}
     return ops._contrib_arange_like(*_arrays(data), start=start, step=step, repeat=repeat, **more)
 
 
+@_layer()
 def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0.0, axis=0):
     """Sequences with a value behind their ends."""
     return ops.SequenceMask(
@@ -205,26 +265,31 @@ def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0
     )  # fmt: skip
 
 
+@_layer()
 def gather_nd(data, indices):
     """Elements by the coordinates in the first axis of `indices`."""
     return ops.gather_nd(*_arrays(data, indices))
 
 
+@_layer()
 def smooth_l1(data, scalar=1.0):
     """A square near 0 and a line beyond."""
     return ops.smooth_l1(*_arrays(data), scalar=scalar)
 
 
+@_layer()
 def stop_gradient(data):
     """The same values, which no gradient goes through."""
     return ops.BlockGrad(*_arrays(data))
 
 
+@_layer()
 def ctc_loss(data, label, data_lengths=None, label_lengths=None, **kwargs):
     """The connectionist temporal classification loss."""
     return ops.CTCLoss(*_arrays(data, label, data_lengths, label_lengths), **kwargs)
 
 
+@_layer()
 def roi_pooling(data, rois, pooled_size, spatial_scale):
     """Pooling of regions to one size."""
     return ops.ROIPooling(
@@ -232,6 +297,7 @@ def roi_pooling(data, rois, pooled_size, spatial_scale):
     )
 
 
+@_layer()
 def multibox_prior(data, sizes=(1.0,), ratios=(1.0,), clip=False, steps=(-1.0, -1.0),
                    offsets=(0.5, 0.5)):  # fmt: skip
     """Anchor boxes around each pixel."""
@@ -240,27 +306,32 @@ def multibox_prior(data, sizes=(1.0,), ratios=(1.0,), clip=False, steps=(-1.0, -
     )
 
 
+@_layer()
 def multibox_target(anchor, label, cls_pred, **kwargs):
     """What a detector of anchor boxes is to predict."""
     return ops._contrib_MultiBoxTarget(*_arrays(anchor, label, cls_pred), **kwargs)
 
 
+@_layer()
 def multibox_detection(cls_prob, loc_pred, anchor, **kwargs):
     """Boxes from the predictions of a detector."""
     return ops._contrib_MultiBoxDetection(*_arrays(cls_prob, loc_pred, anchor), **kwargs)
 
 
+@_layer()
 def cast(data, dtype):
     """The elements as another dtype."""
     return array_of(data, "npx.cast").astype(dtype)
 
 
+@_layer()
 def shape_array(data):
     """The shape of an array as an array of int64."""
     shape = array_of(data, "npx.shape_array").shape
     return array_of(onp.asarray(shape, "int64"), "npx.shape_array")
 
 
+@_layer()
 def nonzero(a):
     """The places of elements that are not 0, as rows of int64."""
     from ..numpy import argwhere
@@ -285,6 +356,7 @@ def index_add(a, ind, val):
     return a + added
 
 
+@_layer(x="input")
 def constraint_check(input, msg="Constraint violated!"):
     """True where all elements are; else an error with the message."""
     from ..base.errors import ArgumentError
@@ -333,5 +405,6 @@ def reshape(a, newshape, reverse=False, order="C"):
     return reshaped(a, tuple(a.size // known if n == -1 else n for n in out))
 
 
-__all__ = [name for name in dir() if not name.startswith("_") and name not in (
-    "array_of", "broadcast_to", "ops", "reshaped", "onp")]  # fmt: skip
+_IMPORTED = ["also_named", "array_of", "broadcast_to", "finished", "functools", "onp", "ops"]
+_IMPORTED += ["reshaped"]
+__all__ = [name for name in dir() if not name.startswith("_") and name not in _IMPORTED]

@@ -1,7 +1,7 @@
 """mx.npx.random: draws by probability, in shapes of batches."""
 
 from ..numpy import random as _random
-from ..numpy._call import array_of, finished
+from ..numpy._call import also_named, array_of, finished
 from ..numpy.random import seed as seed
 
 
@@ -15,7 +15,8 @@ def bernoulli(prob=None, logit=None, size=None, dtype=None, ctx=None, out=None):
     return finished((drawn < prob).astype("float32" if dtype is None else dtype), out)
 
 
-def _batched(draw):
+def _batched(draw, first, second):
+    @also_named(**{first: "a", second: "b"})
     def function(a=0.0, b=1.0, batch_shape=None, dtype=None, ctx=None):
         batch = () if batch_shape is None else batch_shape
         batch = (batch,) if isinstance(batch, int) else tuple(batch)
@@ -25,4 +26,5 @@ def _batched(draw):
     return function
 
 
-uniform_n, normal_n = _batched(_random.uniform), _batched(_random.normal)
+uniform_n = _batched(_random.uniform, "low", "high")
+normal_n = _batched(_random.normal, "loc", "scale")

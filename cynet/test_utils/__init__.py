@@ -56,6 +56,7 @@ from .datasets import (
     get_mnist_ubyte,
     get_zip_data,
 )
+from ..numpy_extension.switches import use_np, use_np_shape
 from .sparse import (
     create_sparse_array,
     create_sparse_array_zd,

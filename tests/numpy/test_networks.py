@@ -295,7 +295,9 @@ def test_what_a_forward_keeps_are_arrays_when_it_is_hybridized(inside):
     net.hybridize()
     for _ in range(3):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # it tells that it runs operator by operator
+            warnings.simplefilter(
+                "ignore", UserWarning
+            )  # it tells that it runs operator by operator
             found = net(x)
         expected = plain(x)
         pairs = [(found, expected), (keeps.weights, plain.weights), (keeps.before, plain.before),
@@ -304,3 +306,45 @@ def test_what_a_forward_keeps_are_arrays_when_it_is_hybridized(inside):
         for a, b in pairs:
             assert type(a) is np.ndarray
             onp.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-5)
+
+
+class _Both(nn.HybridBlock):
+    def forward(self, a, b):
+        return a * 2 + b
+
+
+_OF_SEVERAL = {
+    "forward": (_Both, lambda a, b: (a((2, 3)), b((2, 3)))),
+    "loss": (gluon.loss.SoftmaxCELoss, lambda a, b: (a((2, 3)), b((2,)))),
+    "cell": (lambda: gluon.rnn.LSTMCell(3), lambda a, b: (a((2, 3)), [b((2, 3)), b((2, 3))])),
+    "layer": (lambda: gluon.rnn.LSTM(3), lambda a, b: (a((4, 2, 3)), [b((1, 2, 3))] * 2)),
+}
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("name", _OF_SEVERAL)
+def test_arguments_of_both_kinds_are_refused_eager_and_hybridized(name, hybrid):
+    make, arguments = _OF_SEVERAL[name]
+    net = make()
+    net.initialize()
+    if hybrid:
+        net.hybridize()
+        net(*arguments(np.ones, np.ones))
+    for pair in ((np.ones, mx.nd.ones), (mx.nd.ones, np.ones)):
+        with pytest.raises(TypeError, match=r"as_nd_ndarray\(\) and as_np_ndarray\(\) make"):
+            net(*arguments(*pair))
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_outputs_are_of_the_kind_of_the_inputs(hybrid):
+    net = nn.Dense(3, in_units=2)
+    net.initialize()
+    if hybrid:
+        net.hybridize()
+    for ones, kind in ((mx.nd.ones, mx.nd.NDArray), (np.ones, np.ndarray)):
+        with autograd.record():
+            out = net(ones((4, 2)))
+            loss = out.sum()
+        loss.backward()
+        assert type(out) is kind
+        assert float(net.weight.grad().sum()) == 24

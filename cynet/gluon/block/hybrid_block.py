@@ -16,6 +16,7 @@ from .backward_hooks import hooked_call
 from .block import Block
 from .functions import functions_of
 from .hybridized import Hybridized
+from .structure import refuse_mixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -282,6 +283,8 @@ class HybridBlock(Block):
             with self.name_scope():
                 return self.forward(*args, **kwargs)
         if not self._active or not _has_arrays(args, kwargs):
+            if len(args) > 1 or kwargs:
+                refuse_mixture((args, kwargs), self._name)
             return super().__call__(*args, **kwargs)
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):

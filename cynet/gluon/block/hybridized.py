@@ -7,6 +7,7 @@ import threading
 import time
 
 from ... import autograd, executor
+from ..._ndarray import with_face
 from ...autograd.function import FunctionOfSymbolError
 from ...base.errors import ArgumentError, CynetError, describe_error, warn_user
 from ...base.numpy_state import place_of_numpy
@@ -23,7 +24,7 @@ from ..tracing import count_of_changes, tracing, watch
 from .children import fingerprint, has_hooks, has_own_forward
 from .graph import trace_block
 from .hooked_graph import HookedGraph
-from .structure import Fixed, Table, flatten, format_of_mxnet, regroup
+from .structure import Fixed, Table, flatten, format_of_mxnet, refuse_mixture, regroup
 from .traced import UntraceableError, kind_for
 
 _conversions = []  # what changes the graphs that are to run: contrib/amp
@@ -62,8 +63,9 @@ class _Constant:
 class _Plan:
     """A graph with the operator that runs it, and where its inputs come from."""
 
-    def __init__(self, block, graph, arenas):
+    def __init__(self, block, graph, arenas, arrays):
         self.graph = graph
+        self.face = arrays[0]._face if arrays else NDArray._face  # that of outputs, too
         hook = block._op_hook or (watch() and (watch(), False))
         self.watch = None if hook is None else HookedGraph(graph.symbol, *hook)
         symbol = graph.symbol if self.watch is None else self.watch.symbol
@@ -128,6 +130,8 @@ class _Plan:
             raise
         if self.watch is not None:
             outputs = self.watch(outputs, dict(zip(self.op.inputs, inputs)))
+        if outputs[0]._face is not self.face:  # that of the parameters
+            outputs = [with_face(each, self.face) for each in outputs]
         if self.single:
             return outputs[0]
         return regroup(outputs, self.graph.out_format)[0]
@@ -219,6 +223,7 @@ class Hybridized:
             if any(each.stype != "default" for each in arrays):
                 self._passed_by = "graphs hold dense arrays, and it was called with sparse ones"
                 return self._run_plain(args, kwargs)
+            refuse_mixture(arrays, self._block.name)
             key = (_hashable(form), kind_for(arrays))
         key = (key, get_state() & _TRAINS)
         signature = (key, *[(each.shape, each.dtype_flag) for each in arrays])
@@ -252,7 +257,7 @@ class Hybridized:
             graph = self._fixed or self._traced(args, kwargs)
             if graph is None:
                 return None
-            plan = _Plan(self._block, graph, self._arenas)
+            plan = _Plan(self._block, graph, self._arenas, arrays)
             self._last = graph
             self._show_formats(args, kwargs)
             if graph.asked and not plan.waits():

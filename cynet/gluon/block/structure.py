@@ -6,7 +6,7 @@ tuple) of formats, a ``Table`` of a dict's, or a ``Fixed`` for any other value.
 
 from typing import NamedTuple
 
-from ...base.errors import ArgumentError, shown
+from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from ...ndarray import NDArray
 from ...symbol import Symbol
 
@@ -60,6 +60,32 @@ def _take_apart(value, arrays, where):
         f"({type(value).__name__}),"
         " nor a list, tuple or dict of them"
     )
+
+
+def refuse_mixture(args, name):
+    """Raise where arrays of mx.nd and of mx.np are given together, in nested lists too.
+
+    Raises
+    ------
+    ArgumentTypeError
+    """
+    faces = {}
+    _add_faces(args, faces)
+    if len(faces) > 1:
+        raise ArgumentTypeError(
+            f"{name}: the arguments are arrays of {' and of '.join(faces)}; as_nd_ndarray() and "
+            "as_np_ndarray() make one of the other, of the same memory"
+        )
+
+
+def _add_faces(args, faces):
+    for each in args:
+        if isinstance(each, NDArray):
+            faces[each._face.name] = True
+        elif isinstance(each, (list, tuple)):
+            _add_faces(each, faces)
+        elif isinstance(each, dict):
+            _add_faces(each.values(), faces)
 
 
 def format_of_mxnet(form):

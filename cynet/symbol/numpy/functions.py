@@ -125,7 +125,8 @@ _ANY = [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]
 
 def _arguments(path, args, kwargs):
     """Arguments by name; those of ``**kwargs`` are items of their own."""
-    signature = _signature(path)
+    signature, words = _signature(path), getattr(called(path), "other_words", {})
+    kwargs = {words.get(key, key): value for key, value in kwargs.items()}
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:

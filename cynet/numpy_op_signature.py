@@ -1,0 +1,38 @@
+"""Functions of the operators whose names begin with ``_np_``, under the face of mx.np."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from .base.errors import NotFoundError, shown
+from .numpy._call import call
+from .operator._base import get_operator
+from .operator.signature import docstring, python_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BEGINNING = "_np_"
+
+
+@cache
+def _get_builtin_op(op_name: str) -> Callable:
+    """The function of an operator, with the signature that its parameters give.
+
+    Raises
+    ------
+    NotFoundError
+        No operator has the name, or it begins with something else.
+    """
+    if not op_name.startswith(_BEGINNING):
+        raise NotFoundError(f"the operators of mx.np begin with {_BEGINNING}, got {shown(op_name)}")
+    entry = get_operator(op_name)
+
+    def function(*args, **kwargs):
+        return call(op_name, *args, **kwargs)
+
+    function.__name__ = function.__qualname__ = op_name
+    function.__doc__ = docstring(entry, "ndarray")
+    function.__signature__ = python_signature(entry)
+    return function
