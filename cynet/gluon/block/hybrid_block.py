@@ -54,6 +54,7 @@ class HybridBlock(Block):
     """
 
     _operator_modules = None  # of the class: what `hybrid_forward` gets as F, once it is known
+    _weight_rule = None  # what computes weights for hybrid_forward (nn/computed_weights.py)
     _takes_symbols = True  # of the class that defines `forward`: whether it works on symbols, too
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -350,6 +351,8 @@ class HybridBlock(Block):
         kwargs.update({name: graph.variable(each) for name, each in self._reg_params.items()})
         with self.name_scope():
             functions = self._operator_modules or self._find_operator_modules()
+            if self._weight_rule is not None:
+                kwargs = self._weight_rule(functions[not mixed], kwargs)
             return self.hybrid_forward(functions[not mixed], x, *args, **kwargs)
 
     def _find_operator_modules(self):
@@ -373,6 +376,8 @@ class HybridBlock(Block):
                 self._finish_deferred((x, *args), params.values())
                 kwargs.update({name: each.data(ctx) for name, each in params.items()})
         functions = self._operator_modules or self._find_operator_modules()
+        if self._weight_rule is not None:
+            kwargs = self._weight_rule(functions[0], kwargs)
         return self.hybrid_forward(functions[0], x, *args, **kwargs)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:

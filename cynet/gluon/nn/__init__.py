@@ -4,6 +4,7 @@ from ..block import Block, HybridBlock, SymbolBlock
 from .activations import ELU, GELU, SELU, Activation, LeakyReLU, PReLU, Swish
 from .attention import MultiHeadAttention
 from .basic_layers import Dense, Dropout, Embedding, Flatten, HybridLambda, Lambda
+from .computed_weights import WeightDrop, WeightNorm
 from .containers import HybridSequential, Sequential
 from .conv_layers import (
     Conv1D,
@@ -30,6 +31,7 @@ from .pooling_layers import (
     ReflectionPad2D,
 )
 from .positions import RotaryPosition, SinusoidalPosition
+from .spectral_norm import SpectralNorm
 from .transformer import (
     TransformerDecoder,
     TransformerDecoderLayer,
@@ -82,10 +84,13 @@ __all__ = [
     "RotaryPosition",
     "Sequential",
     "SinusoidalPosition",
+    "SpectralNorm",
     "Swish",
     "SymbolBlock",
     "TransformerDecoder",
     "TransformerDecoderLayer",
     "TransformerEncoder",
     "TransformerEncoderLayer",
+    "WeightDrop",
+    "WeightNorm",
 ]
