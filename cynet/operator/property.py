@@ -98,6 +98,14 @@ class OperatorProperty(Registered):
         True: backward does with each gradient what its request says: nothing (there is no array
         then), write or add. False for operators that users write in Python, unless they say
         otherwise: backward gets an array for every input and is asked to write each.
+    output_names : tuple of str
+        Names of the outputs, hidden ones last.
+    backward_reads : tuple of str
+        The arrays that backward reads: some of ``out_grad``, ``in_data`` and ``out_data``. The
+        memory of the others is free for others after forward.
+    computes_in_place : bool
+        True: the output may lie in the memory of the first input, and its gradient in that of the
+        output's.
     graph : GraphHooks
         What graph passes may know (``graph_hooks.py``); right as it is for any operator.
 
@@ -133,6 +141,9 @@ class OperatorProperty(Registered):
     differentiable = True
     pure = True
     honours_req = True
+    output_names = ("output",)
+    backward_reads = ("out_grad", "in_data", "out_data")
+    computes_in_place = False
     graph = GraphHooks()
 
     # --- names ------------------------------------------------------------------------------------
@@ -159,7 +170,7 @@ class OperatorProperty(Registered):
         Returns
         -------
         list of str
-            ``['output']`` unless a subclass says otherwise.
+            `output_names` unless a subclass says otherwise.
 
         Examples
         --------
@@ -167,7 +178,7 @@ class OperatorProperty(Registered):
         >>> get_operator("BatchNorm").prop().list_outputs()
         ['output', 'mean', 'var']
         """
-        return ["output"]
+        return [*self.output_names]
 
     def list_auxiliary_states(self) -> list[str]:
         """List the states: arrays that forward reads and writes, and that get no gradient.
@@ -368,7 +379,7 @@ class OperatorProperty(Registered):
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> Sequence[int]:
-        """Say which arrays backward reads; by default all of them.
+        """Say which arrays backward reads; by default those of `backward_reads`.
 
         What is not named backward gets as None, and its memory is free for others after forward.
 
@@ -391,12 +402,13 @@ class OperatorProperty(Registered):
         >>> sigmoid.declare_backward_dependency(out_grad=[0], in_data=[1], out_data=[2])
         [0, 2]
         """
-        return [*out_grad, *in_data, *out_data]
+        given = {"out_grad": out_grad, "in_data": in_data, "out_data": out_data}
+        return [each for name in self.backward_reads for each in given[name]]
 
     def forward_inplace_option(
         self, in_data: list[int], out_data: list[int]
     ) -> Sequence[tuple[int, int]]:
-        """Say which inputs may lend an output their memory; by default none.
+        """Say which inputs may lend an output their memory; by default the first, or none.
 
         Parameters
         ----------
@@ -414,7 +426,7 @@ class OperatorProperty(Registered):
         >>> get_operator("Activation").prop(act_type="relu").forward_inplace_option([1], [2])
         [(1, 2)]
         """
-        return []
+        return [(in_data[0], out_data[0])] if self.computes_in_place else []
 
     def backward_inplace_option(
         self, out_grad: list[int], in_data: list[int], out_data: list[int], in_grad: list[int]
@@ -438,7 +450,7 @@ class OperatorProperty(Registered):
         >>> relu.backward_inplace_option(out_grad=[0], in_data=[1], out_data=[2], in_grad=[3])
         [(0, 3)]
         """
-        return []
+        return [(out_grad[0], in_grad[0])] if self.computes_in_place else []
 
     def differentiate(self, F, out_grad, in_data, out_data, in_shapes):
         """The gradient written as operators, which autograd records for ``create_graph=True``.

@@ -24,6 +24,7 @@ class BipartiteMatchingProperty(KernelProperty):
     topk = Int(-1, doc="With 1 or more: at most one pair more than this, as in MXNet.")
     inputs_doc = {"data": "Scores (..., n, m)."}
     forward = Kernel("bipartite_matching", writes=("output0", "output1"), whole=True)
+    output_names = ("output0", "output1")
     example = """
     >>> scores = mx.nd.array([[0.5, 0.6], [0.1, 0.2], [0.3, 0.4]])
     >>> rows, columns = mx.nd.contrib.bipartite_matching(scores, threshold=1e-12)
@@ -34,9 +35,6 @@ class BipartiteMatchingProperty(KernelProperty):
     [2. 0.]
     <NDArray 2 @cpu(0)>
     """
-
-    def list_outputs(self):
-        return ["output0", "output1"]
 
     def named_places(self, in_shapes, in_types):
         return [Written(("output", in_types[0], max(in_shapes[0][-2:])))]

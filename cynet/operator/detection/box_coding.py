@@ -28,6 +28,7 @@ class BoxEncodeProperty(KernelProperty):
         "stds": "What each is divided by, (4,).",
     }
     forward = Kernel("box_encode", tuple(inputs_doc), ("output0", "output1"), whole=True)
+    output_names = ("output0", "output1")
     example = """
     >>> samples, matches = mx.nd.array([[1]]), mx.nd.array([[0]])
     >>> anchors, refs = mx.nd.array([[[0, 0, 2, 2]]]), mx.nd.array([[[1, 1, 3, 3]]])
@@ -36,9 +37,6 @@ class BoxEncodeProperty(KernelProperty):
     [[[0.5 0.5 0.  0. ]]]
     <NDArray 1x1x4 @cpu(0)>
     """
-
-    def list_outputs(self):
-        return ["output0", "output1"]
 
     def infer_shape(self, in_shapes, out_shapes):
         samples, matches, anchors, refs, means, stds = in_shapes

@@ -42,6 +42,7 @@ class BoxNmsProperty(KernelProperty):
     forward = Kernel("box_nms", writes=("output0", "output1"), whole=True)
     backward = Kernel("box_nms_grad", ("d_output0", "output1"), ("d_data",))
     amp = Precision(WIDEST, WIDEST)
+    output_names = ("output0", "output1")
     example = """
     >>> boxes = mx.nd.array([[0, 0.9, 0, 0, 2, 2], [0, 0.8, 0, 0, 2, 1.9], [0, 0.7, 5, 5, 6, 6]])
     >>> mx.nd.contrib.box_nms(boxes, overlap_thresh=0.5, id_index=0)  # class, score, corners
@@ -50,9 +51,6 @@ class BoxNmsProperty(KernelProperty):
      [-1.  -1.  -1.  -1.  -1.  -1. ]]
     <NDArray 3x6 @cpu(0)>
     """
-
-    def list_outputs(self):
-        return ["output0", "output1"]
 
     def num_visible_outputs(self):
         return 1

@@ -56,6 +56,7 @@ class MultiBoxTargetProperty(KernelProperty):
         "multibox_target", tuple(inputs_doc), ("loc_target", "loc_mask", "cls_target"), whole=True
     )
     amp = Precision(FLOAT32, WIDEST)
+    output_names = ("loc_target", "loc_mask", "cls_target")
     example = """
     >>> anchors = mx.nd.array([[[0, 0, 0.5, 0.5], [0.5, 0.5, 1, 1]]])
     >>> label = mx.nd.array([[[0, 0.1, 0, 0.5, 0.5]]])  # class, corners
@@ -74,9 +75,6 @@ class MultiBoxTargetProperty(KernelProperty):
                 "'negative_mining_thresh' takes a float above 0, got "
                 f"{self.negative_mining_thresh}"
             )
-
-    def list_outputs(self):
-        return ["loc_target", "loc_mask", "cls_target"]
 
     def infer_shape(self, in_shapes, out_shapes):
         anchor, label, scores = in_shapes

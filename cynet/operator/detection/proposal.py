@@ -66,6 +66,7 @@ class ProposalProperty(KernelProperty):
     }
     forward = Kernel("proposal", tuple(inputs_doc), ("output", "score"), whole=True)
     amp = Precision(WIDEST, WIDEST)
+    output_names = ("output", "score")
     example = """
     >>> scores = mx.nd.random.uniform(shape=(1, 2, 4, 4))
     >>> moves = mx.nd.zeros((1, 4, 4, 4))
@@ -90,9 +91,6 @@ class ProposalProperty(KernelProperty):
                 f"operator {self.op_name}: {len(self.scales)} scales and "
                 f"{len(self.ratios)} ratios are more than {MOST} anchors"
             )
-
-    def list_outputs(self):
-        return ["output", "score"]
 
     def num_visible_outputs(self):
         return 2 if self.output_score else 1

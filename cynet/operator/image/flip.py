@@ -52,6 +52,7 @@ class RandomFlipLeftRightProperty(PixelsProperty):
     sideways = True
     forward = Kernel("random_mirror", writes=("output", "mirrored"), whole=True, draws=True)
     backward = Kernel("random_mirror_grad", ("d_output", "mirrored"), ("d_data",))
+    output_names = ("output", "mirrored")
     example = """
     >>> x = mx.nd.arange(6).reshape((1, 2, 3))
     >>> y = mx.nd.image.random_flip_left_right(x)
@@ -59,9 +60,6 @@ class RandomFlipLeftRightProperty(PixelsProperty):
     >>> bool((y == x).min() or (y == flipped).min())
     True
     """
-
-    def list_outputs(self):
-        return ["output", "mirrored"]
 
     def num_visible_outputs(self):
         return 1

@@ -71,15 +71,14 @@ class SvdProperty(StackProperty):
     second_order = Formula(formulas.svd)
     amp = Precision(FLOAT32)
     operation = "SVD"
+    output_names = ("output0", "output1", "output2")
+    backward_reads = ("out_grad", "out_data")
     example = """
     >>> u, values, v = mx.nd.linalg.svd(mx.nd.array([[3, 0], [0, 2], [0, 0]]))
     >>> values
     [3. 2.]
     <NDArray 2 @cpu(0)>
     """
-
-    def list_outputs(self):
-        return ["output0", "output1", "output2"]
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
@@ -89,9 +88,6 @@ class SvdProperty(StackProperty):
         k = min(m, n)
         made = (*leading, m, k), (*leading, k), (*leading, k, n)
         return [shape], [merge_shapes(*pair) for pair in zip(made, out_shapes)], []
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *out_data]
 
 
 class EigProperty(StackProperty):
@@ -107,6 +103,8 @@ class EigProperty(StackProperty):
     second_order = Formula(formulas.eig)
     amp = Precision(FLOAT32)
     operation = "EIG"
+    output_names = ("output0", "output1")
+    backward_reads = ("out_grad", "out_data")
     example = """
     >>> values, vectors = mx.nd.linalg.eig(mx.nd.array([[2, 1], [0, 3]]))
     >>> values
@@ -114,18 +112,12 @@ class EigProperty(StackProperty):
     <NDArray 2 @cpu(0)>
     """
 
-    def list_outputs(self):
-        return ["output0", "output1"]
-
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(in_shapes[0], out_shapes[1])
         if shape is None:
             return [None], list(out_shapes), []
         shape = square(self, "A", shape)
         return [shape], [merge_shapes(shape[:-1], out_shapes[0]), shape], []
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *out_data]
 
 
 register_operator("_linalg_solve", SolveProperty, aliases=("linalg_solve",))

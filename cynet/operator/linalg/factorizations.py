@@ -27,6 +27,7 @@ class PotrfProperty(StackProperty):
     second_order = Formula(formulas.potrf)
     amp = Precision(FLOAT32)
     operation = "POTRF"
+    backward_reads = ("out_grad", "out_data")
     example = """
     >>> x = mx.nd.array([[4, 2], [2, 5]])
     >>> mx.nd.linalg.potrf(x)
@@ -34,9 +35,6 @@ class PotrfProperty(StackProperty):
      [1. 2.]]
     <NDArray 2x2 @cpu(0)>
     """
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *out_data]
 
 
 class PotriProperty(StackProperty):
@@ -70,6 +68,7 @@ class InverseProperty(StackProperty):
     second_order = Formula(formulas.inverse)
     amp = Precision(FLOAT32)
     operation = "INVERSE"
+    backward_reads = ("out_grad", "out_data")
     example = """
     >>> x = mx.nd.array([[4, 2], [2, 5]])
     >>> mx.nd.linalg.inverse(x)
@@ -77,9 +76,6 @@ class InverseProperty(StackProperty):
      [-0.125   0.25  ]]
     <NDArray 2x2 @cpu(0)>
     """
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *out_data]
 
 
 class GelqfProperty(StackProperty):
@@ -92,6 +88,8 @@ class GelqfProperty(StackProperty):
     second_order = Formula(formulas.gelqf)
     amp = Precision(FLOAT32)
     operation = "GELQF"
+    output_names = ("output0", "output1")
+    backward_reads = ("out_grad", "out_data")
     example = """
     >>> q, lower = mx.nd.linalg.gelqf(mx.nd.array([[3, 4, 0], [1, 2, 2]]))
     >>> q.shape, lower.shape
@@ -102,9 +100,6 @@ class GelqfProperty(StackProperty):
     <NDArray 2x2 @cpu(0)>
     """
 
-    def list_outputs(self):
-        return ["output0", "output1"]
-
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(in_shapes[0], out_shapes[0])
         if shape is None:
@@ -113,9 +108,6 @@ class GelqfProperty(StackProperty):
         if m and n and m > n:
             refuse_shape(self, "A", shape, "no more rows than columns in the last two axes")
         return [shape], [shape, merge_shapes((*leading, m, m), out_shapes[1])], []
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *out_data]
 
 
 class SyevdProperty(StackProperty):
@@ -130,6 +122,8 @@ class SyevdProperty(StackProperty):
     second_order = Formula(formulas.syevd)
     amp = Precision(FLOAT32)
     operation = "SYEVD"
+    output_names = ("output0", "output1")
+    backward_reads = ("out_grad", "out_data")
     example = """
     >>> rows, values = mx.nd.linalg.syevd(mx.nd.array([[2, 1], [1, 2]]))
     >>> values
@@ -141,9 +135,6 @@ class SyevdProperty(StackProperty):
     <NDArray 2x2 @cpu(0)>
     """
 
-    def list_outputs(self):
-        return ["output0", "output1"]
-
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(in_shapes[0], out_shapes[0])
         if shape is None:
@@ -151,14 +142,12 @@ class SyevdProperty(StackProperty):
         shape = square(self, "A", shape)
         return [shape], [shape, merge_shapes(shape[:-1], out_shapes[1])], []
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *out_data]
-
 
 class _NumberProperty(StackProperty):
     """Base: square matrices to numbers, one of each matrix."""
 
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
+    backward_reads = ("out_grad", "in_data")
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
@@ -167,9 +156,6 @@ class _NumberProperty(StackProperty):
         shape = square(self, "A", shape)
         out = merge_shapes(shape[:-2] or self.no_axes, *out_shapes)
         return [shape], [out] * len(out_shapes), []
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *in_data]
 
 
 class DetProperty(_NumberProperty):
@@ -181,15 +167,13 @@ class DetProperty(_NumberProperty):
     second_order = Formula(formulas.det)
     amp = Precision(FLOAT32)
     operation = "DET"
+    output_names = ("output0",)
     example = """
     >>> x = mx.nd.array([[4, 2], [2, 5]])
     >>> mx.nd.linalg.det(x)
     [16.]
     <NDArray 1 @cpu(0)>
     """
-
-    def list_outputs(self):
-        return ["output0"]
 
 
 class SlogdetProperty(_NumberProperty):
@@ -202,14 +186,12 @@ class SlogdetProperty(_NumberProperty):
     second_order = Formula(formulas.slogdet)
     amp = Precision(FLOAT32)
     operation = "SLOGDET"
+    output_names = ("output0", "output1")
     example = """
     >>> sign, logdet = mx.nd.linalg.slogdet(mx.nd.array([[0, 1], [2, 0]]))
     >>> sign.asscalar(), logdet.asscalar()
     (np.float32(-1.0), np.float32(0.6931472))
     """
-
-    def list_outputs(self):
-        return ["output0", "output1"]
 
 
 class SumLogDiagProperty(_NumberProperty):

@@ -60,6 +60,7 @@ class TrmmProperty(_TriangularProperty):
     second_order = Formula(formulas.trmm)
     amp = Precision(FLOAT32)
     operation = "TRMM"
+    backward_reads = ("out_grad", "in_data")
     example = """
     >>> lower = mx.nd.array([[1, 0], [2, 3]])
     >>> mx.nd.linalg.trmm(lower, mx.nd.array([[1, 1], [1, 2]]))
@@ -67,9 +68,6 @@ class TrmmProperty(_TriangularProperty):
      [5. 8.]]
     <NDArray 2x2 @cpu(0)>
     """
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *in_data]
 
 
 class TrsmProperty(_TriangularProperty):
@@ -102,6 +100,7 @@ class SyrkProperty(StackProperty):
     second_order = Formula(formulas.syrk)
     amp = Precision(FLOAT32)
     operation = "SYRK"
+    backward_reads = ("out_grad", "in_data")
     example = """
     >>> mx.nd.linalg.syrk(mx.nd.array([[1, 2], [3, 4]]))
     [[ 5. 11.]
@@ -122,9 +121,6 @@ class SyrkProperty(StackProperty):
         shape = merge_shapes(shape, (*out[:-2], *((m, size) if self.transpose else (size, n))))
         return [shape], [out], []
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *in_data]
-
 
 class ExtractTrianProperty(StackProperty):
     """One triangle of each square matrix as a vector.
@@ -141,6 +137,7 @@ class ExtractTrianProperty(StackProperty):
     second_order = Linear()
     amp = Precision(FLOAT32)
     operation = "EXTRACT_TRIAN"
+    backward_reads = ("out_grad",)
     example = """
     >>> x = mx.nd.array([[4, 2], [2, 5]])
     >>> mx.nd.linalg.extracttrian(x)
@@ -157,9 +154,6 @@ class ExtractTrianProperty(StackProperty):
         out = (*shape[:-2], length * (length + 1) // 2 if length else 0)
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return out_grad
-
 
 class MakeTrianProperty(StackProperty):
     """Square matrices with one triangle from a vector, as `extracttrian` gives it, else zeros."""
@@ -170,6 +164,7 @@ class MakeTrianProperty(StackProperty):
     second_order = Linear()
     amp = Precision(FLOAT32)
     operation = "MAKE_TRIAN"
+    backward_reads = ("out_grad",)
     example = """
     >>> mx.nd.linalg.maketrian(mx.nd.array([1, 2, 3]))
     [[1. 0.]
@@ -194,20 +189,15 @@ class MakeTrianProperty(StackProperty):
         *leading, size, _ = self.output_shapes(in_shapes)[0]
         return leading, size, size
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return out_grad
-
 
 class _DiagonalProperty(OperatorProperty):
     """Base: a diagonal of a matrix and a vector."""
 
     offset = Int(0, doc="Number of the diagonal, above the main one if positive.")
+    backward_reads = ("out_grad",)
 
     def list_arguments(self):
         return ["A"]
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return out_grad
 
 
 class ExtractDiagProperty(_DiagonalProperty):

@@ -53,6 +53,7 @@ class CTCLossProperty(KernelProperty):
     floats = ("data",)
     second_order = STEPWISE
     amp = Precision(FLOAT32)
+    output_names = ("output0",)  # MXNet's has another one, which nobody sees
     example = """
     >>> scores = mx.nd.zeros((4, 1, 3))  # 4 steps, one sequence, 3 letters (0 is the blank)
     >>> mx.nd.CTCLoss(scores, mx.nd.array([[1, 2]]))
@@ -67,9 +68,6 @@ class CTCLossProperty(KernelProperty):
         if self.use_label_lengths:
             names.append("label_lengths")
         return names
-
-    def list_outputs(self):
-        return ["output0"]  # MXNet's has another one, which nobody sees
 
     def infer_shape(self, in_shapes, out_shapes):
         data, label = in_shapes[:2]

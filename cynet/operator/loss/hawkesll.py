@@ -74,6 +74,7 @@ class HawkesProperty(KernelProperty):
     floats = ("lda", "alpha", "beta", "state", "lags", "valid_length", "max_time")
     second_order = Rewritten(_rewritten)
     amp = Precision(FLOAT32)
+    output_names = ("output0", "output1")
     example = """
     >>> rate = mx.nd.array([[1.5, 2.0]])
     >>> alpha, beta = mx.nd.array([0.2, 0.3]), mx.nd.array([1.0, 2.0])
@@ -88,9 +89,6 @@ class HawkesProperty(KernelProperty):
 
     def list_arguments(self):
         return list(self.inputs_doc)
-
-    def list_outputs(self):
-        return ["output0", "output1"]
 
     def infer_shape(self, in_shapes, out_shapes):
         def length(*places):

@@ -48,6 +48,7 @@ class PlainLossProperty(KernelProperty):
     amp = Precision(FLOAT32)
     in_sparse = ("make_loss",)
     drawn_as = "loss"
+    output_names = ("loss",)
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 4]])
     >>> x.attach_grad()
@@ -60,9 +61,6 @@ class PlainLossProperty(KernelProperty):
      [6. 8.]]
     <NDArray 2x2 @cpu(0)>
     """
-
-    def list_outputs(self):
-        return ["loss"]
 
     def kernel_params(self, in_shapes):
         return {"scale": 1.0, "valid": False, "threshold": 0.0}

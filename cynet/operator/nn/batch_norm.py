@@ -81,6 +81,7 @@ class BatchNormProperty(KernelProperty):
     }
     amp = Precision(EITHER, EITHER, float32_inputs=_FLOAT32_INPUTS)
     drawn_as = "norm"
+    output_names = ("output", "mean", "var")
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 6]])
     >>> gamma, beta = mx.nd.ones(2), mx.nd.zeros(2)
@@ -93,9 +94,6 @@ class BatchNormProperty(KernelProperty):
      [ 0.9995004  0.999875 ]]
     <NDArray 2x2 @cpu(0)>
     """
-
-    def list_outputs(self):
-        return ["output", "mean", "var"]
 
     def num_visible_outputs(self):
         return 3 if self.output_mean_var else 1

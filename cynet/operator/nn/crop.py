@@ -35,6 +35,7 @@ class CropProperty(OperatorProperty):
 
     inputs_doc = {"arg0": "Images (N, C, H, W).", "arg1": "Images of the size that is taken."}
     second_order = Linear()
+    backward_reads = ("out_grad",)
     example = """
     >>> x = mx.nd.arange(9).reshape((1, 1, 3, 3))
     >>> mx.nd.Crop(x, h_w=(2, 2), offset=(1, 0))
@@ -86,9 +87,6 @@ class CropProperty(OperatorProperty):
         return self.offset
 
     infer_type = type_of_first
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return out_grad
 
     def create_operator(self, ctx, in_shapes, in_types):
         (out,) = self.output_shapes(in_shapes)

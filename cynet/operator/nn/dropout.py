@@ -40,6 +40,7 @@ class DropoutProperty(KernelProperty):
     )
     second_order = Flat()
     drawn_as = "norm"
+    output_names = ("output", "mask")
     example = """
     >>> x = mx.nd.ones((100, 100))
     >>> mx.nd.Dropout(x, p=0.4).mean()  # outside of training: as it is
@@ -52,9 +53,6 @@ class DropoutProperty(KernelProperty):
     >>> round(float((y == 0).mean()), 1), round(float(y.max()), 3)
     (0.4, 1.667)
     """
-
-    def list_outputs(self):
-        return ["output", "mask"]
 
     def num_visible_outputs(self):
         return 1

@@ -41,6 +41,7 @@ class LayerNormProperty(KernelProperty):
     )
     amp = Precision(FLOAT32)
     drawn_as = "norm"
+    output_names = ("output", "mean", "std")
     example = """
     >>> x = mx.nd.array([[1, 2, 3], [10, 20, 30]])
     >>> mx.nd.LayerNorm(x, mx.nd.ones(3), mx.nd.zeros(3))
@@ -48,9 +49,6 @@ class LayerNormProperty(KernelProperty):
      [-1.2247448  0.         1.2247448]]
     <NDArray 2x3 @cpu(0)>
     """
-
-    def list_outputs(self):
-        return ["output", "mean", "std"]
 
     def num_visible_outputs(self):
         return 3 if self.output_mean_var else 1

@@ -44,6 +44,7 @@ class QuantizedBatchNormProperty(Refusing, KernelProperty):
     forward = Kernel(
         "quantized_batch_norm", ("data", *_CHANNELS, "min_data", "max_data"), OUTPUTS, whole=True
     )
+    output_names = OUTPUTS
     example = """
     >>> x = mx.nd.array([[1, -2], [3, 4]])
     >>> q, low, high = mx.nd.contrib.quantize_v2(x)
@@ -65,9 +66,6 @@ class QuantizedBatchNormProperty(Refusing, KernelProperty):
                 f"operator {self.op_name} needs min_calib_range and max_calib_range, the range of "
                 "its output"
             )
-
-    def list_outputs(self):
-        return list(OUTPUTS)
 
     def infer_shape(self, in_shapes, out_shapes):
         data = merge_shapes(in_shapes[0], out_shapes[0])

@@ -39,9 +39,7 @@ class _Conversion(Refusing, KernelProperty):
     differentiable = False
     floats = ()
     graph = AnyOrder()
-
-    def list_outputs(self):
-        return list(_TRIPLE)
+    output_names = _TRIPLE
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(in_shapes[0], out_shapes[0])
@@ -159,6 +157,7 @@ class QuantizeAsymProperty(_Conversion):
     inputs_doc = {"data": "Floats, any shape."}
     finer, given, finds_range = False, True, True
     forward = Kernel("quantize_asym", ("data",), ("output", "scale", "shift"), whole=True)
+    output_names = ("output", "scale", "shift")
     example = """
     >>> q, scale, shift = mx.nd.contrib.quantize_asym(mx.nd.array([-1, 0, 0.5]))
     >>> q, scale, shift
@@ -174,9 +173,6 @@ class QuantizeAsymProperty(_Conversion):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         check_calibrated(self)
-
-    def list_outputs(self):
-        return ["output", "scale", "shift"]
 
     def infer_type(self, in_types, out_types):
         require_bytes(self, in_types[0], allowed=("float32",))
@@ -234,15 +230,13 @@ class DequantizeProperty(_Conversion):
         "max_range": "The largest value, (1,).",
     }
     forward = Kernel("dequantize", ("data", "min_range", "max_range"))
+    output_names = ("output",)
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.array([-1, 0, 0.5]))
     >>> mx.nd.contrib.dequantize(q, low, high)
     [-1.0039216  0.         0.5019608]
     <NDArray 3 @cpu(0)>
     """
-
-    def list_outputs(self):
-        return ["output"]
 
     def infer_type(self, in_types, out_types):
         require_bytes(self, in_types[0])

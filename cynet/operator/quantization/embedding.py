@@ -33,6 +33,7 @@ class QuantizedEmbeddingProperty(Refusing, KernelProperty):
     forward = Kernel(
         "quantized_rows", ("data", "weight", "min_weight", "max_weight"), OUTPUTS, whole=True
     )
+    output_names = OUTPUTS
     example = """
     >>> rows, low, high = mx.nd.contrib.quantize_v2(mx.nd.array([[1, 2], [3, 4]]))
     >>> out = mx.nd.contrib.quantized_embedding(mx.nd.array([1]), rows, low, high, 2, 2)
@@ -40,9 +41,6 @@ class QuantizedEmbeddingProperty(Refusing, KernelProperty):
     [[ 96 127]]
     <NDArray 1x2 @cpu(0)>
     """
-
-    def list_outputs(self):
-        return list(OUTPUTS)
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]

@@ -27,15 +27,13 @@ class CalibrateEntropyProperty(Refusing, KernelProperty):
     }
     forward = Kernel("calibrate_entropy", ("hist", "hist_edges"), _OUTPUTS, whole=True)
     float_types = ("float32",)
+    output_names = _OUTPUTS
     example = """
     >>> counts, edges = mx.nd.array([1, 6, 9, 6, 1]), mx.nd.array([-5, -3, -1, 1, 3, 5])
     >>> mx.nd.contrib.calibrate_entropy(counts, edges, num_quantized_bins=3)[0]
     [3.]
     <NDArray 1 @cpu(0)>
     """
-
-    def list_outputs(self):
-        return list(_OUTPUTS)
 
     def infer_shape(self, in_shapes, out_shapes):
         hist = agree("hist", in_shapes[0], (0,))

@@ -80,9 +80,7 @@ class _Int8Layer:
     has_windows = True
     weight_layout = None  # (F, C, *kernel), whatever order data have
     graph = _HOOKS
-
-    def list_outputs(self):
-        return list(OUTPUTS)
+    output_names = OUTPUTS
 
     def laid_out_inputs(self):
         """Which inputs are channels-last in that form."""

@@ -26,9 +26,7 @@ class KeptRange(KernelProperty):
     differentiable = False
     floats = ()
     inputs_doc = INPUTS_DOC
-
-    def list_outputs(self):
-        return list(OUTPUTS)
+    output_names = OUTPUTS
 
     def infer_type(self, in_types, out_types):
         data = in_types[0] or out_types[0]

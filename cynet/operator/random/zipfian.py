@@ -19,6 +19,7 @@ class UniqueZipfianProperty(KernelProperty):
     shape = Shape(None, doc="(rows, count) of the numbers.", low=1)
     floats = ()
     forward = Kernel("unique_zipfian", (), ("output0", "output1"), whole=True, draws=True)
+    output_names = ("output0", "output1")
     example = """
     >>> samples, tries = mx.nd.op._sample_unique_zipfian(range_max=1000, shape=(2, 5))
     >>> samples.shape, tries.shape
@@ -29,9 +30,6 @@ class UniqueZipfianProperty(KernelProperty):
 
     def list_arguments(self):
         return []
-
-    def list_outputs(self):
-        return ["output0", "output1"]
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(self.shape, out_shapes[0])

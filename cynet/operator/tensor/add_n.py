@@ -38,6 +38,8 @@ class AddNProperty(OperatorProperty):
     sparse = SUM_OF_ALL
     amp = Precision(WIDEST, WIDEST)
     in_sparse = ("ElementWiseSum", "add_n")
+    backward_reads = ("out_grad",)
+    computes_in_place = True
     example = """
     >>> mx.nd.add_n(mx.nd.array([1, 2]), mx.nd.array([3, 4]), mx.nd.array([5, 6]))
     [ 9. 12.]
@@ -46,15 +48,6 @@ class AddNProperty(OperatorProperty):
 
     def list_arguments(self):
         return [f"arg{i}" for i in range(self.num_args)]
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return out_grad
-
-    def forward_inplace_option(self, in_data, out_data):
-        return [(in_data[0], out_data[0])]
-
-    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        return [(out_grad[0], in_grad[0])]
 
     def create_operator(self, ctx, in_shapes, in_types):
         return LoopsOperator(self, in_types[0])

@@ -39,6 +39,7 @@ class BinaryScalarProperty(OperatorProperty):
     function = functor = gradients = None  # the row, and of it the functors
     graph = BinaryScalarHooks(elementwise=True)
     reverse = False  # the number is the left operand
+    computes_in_place = True
 
     @staticmethod
     def of_row(row, form):
@@ -57,12 +58,6 @@ class BinaryScalarProperty(OperatorProperty):
         functor = gradient.rhs if self.reverse else gradient.lhs
         return gradient.reads and functor not in (
             ("grad_left",) if self.reverse else ("grad_one", "grad_right", "div_lgrad"))
-
-    def forward_inplace_option(self, in_data, out_data):
-        return [(in_data[0], out_data[0])]
-
-    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        return [(out_grad[0], in_grad[0])]
 
     def _operands(self, array):
         return (self.scalar, array) if self.reverse else (array, self.scalar)

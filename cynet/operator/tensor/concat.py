@@ -20,12 +20,10 @@ class JoinProperty(OperatorProperty):
 
     key_var_num_args = "num_args"
     num_args = Int(doc="Number of inputs; filled in from the call.", low=1, high=MOST_ARRAYS)
+    backward_reads = ("out_grad",)
 
     def list_arguments(self):
         return [f"arg{i}" for i in range(self.num_args)]
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return out_grad
 
     def create_operator(self, ctx, in_shapes, in_types):
         return StridedCopyOperator(in_types[0], self.graph.pieces(self, in_shapes))

@@ -55,9 +55,7 @@ class ProductProperty(OperatorProperty):
     )
 
     graph = ProductHooks(of_nothing=0.0, float32_beside_half=())  # the sum over an axis of length 0
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *in_data]
+    backward_reads = ("out_grad", "in_data")
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]

@@ -27,6 +27,7 @@ class HistogramProperty(KernelProperty):
     inputs_doc = {"data": "The numbers, any shape.", "bins": "Edges; not with `bin_cnt`."}
     bin_cnt = IntOrNone(None, doc="Number of intervals; None takes `bins`.")
     range = FloatTuple(None, doc="Lower end of the first and upper end of the last interval.")
+    output_names = ("output0", "output1")
     example = """
     >>> counts, edges = mx.nd.histogram(mx.nd.array([0.1, 0.4, 0.6, 1.9]), bins=2, range=(0, 2))
     >>> counts
@@ -53,9 +54,6 @@ class HistogramProperty(KernelProperty):
 
     def list_arguments(self):
         return ["data", "bins"] if self.bin_cnt is None else ["data"]
-
-    def list_outputs(self):
-        return ["output0", "output1"]
 
     def infer_shape(self, in_shapes, out_shapes):
         if self.bin_cnt is not None:

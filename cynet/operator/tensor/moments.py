@@ -23,6 +23,7 @@ class MomentsProperty(KernelProperty):
     axes = Shape(None, doc="Axes to take mean and variance over; required, all for global ones.")
     keepdims = Bool(False, doc="Keep the axes, with length 1.")
     amp = Precision(FLOAT32)
+    output_names = ("output0", "output1")
     example = """
     >>> mean, var = mx.nd.moments(mx.nd.array([[1, 2, 3], [4, 4, 4]]), axes=1)
     >>> mean
@@ -40,9 +41,6 @@ class MomentsProperty(KernelProperty):
                 f"operator {self.op_name}: parameter 'axes' must name at least one "
                 "axis; name all axes for moments of the whole array"
             )
-
-    def list_outputs(self):
-        return ["output0", "output1"]
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]

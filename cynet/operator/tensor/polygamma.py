@@ -31,20 +31,13 @@ class PolygammaProperty(OperatorProperty):
     inputs_doc = {"data": "The input, any shape."}
     n = Int(0, low=0, high=MOST - 1, doc="Order; 0 is digamma itself.")
     graph = PolygammaHooks(elementwise=True)
+    backward_reads = ("out_grad", "in_data")
+    computes_in_place = True
     example = """
     >>> mx.nd.op._polygamma(mx.nd.array([1, 2, 5]), n=0)
     [-0.5772157   0.42278433  1.5061177 ]
     <NDArray 3 @cpu(0)>
     """
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *in_data]
-
-    def forward_inplace_option(self, in_data, out_data):
-        return [(in_data[0], out_data[0])]
-
-    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        return [(out_grad[0], in_grad[0])]
 
     def create_operator(self, ctx, in_shapes, in_types):
         return LoopsOperator(self, in_types[0])

@@ -14,14 +14,8 @@ from .strided_moves import StridedCopyOperator, StridedPart, contiguous
 class CopyProperty(OperatorProperty):
     """Base: the output has the elements of the first input, in their order."""
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return out_grad
-
-    def forward_inplace_option(self, in_data, out_data):
-        return [(in_data[0], out_data[0])]
-
-    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        return [(out_grad[0], in_grad[0])]
+    backward_reads = ("out_grad",)
+    computes_in_place = True
 
     def create_operator(self, ctx, in_shapes, in_types):
         whole = contiguous((_size(in_shapes[0]),))

@@ -175,6 +175,7 @@ class SortProperty(OrderProperty):
 
     is_ascend = Bool(True, doc="Sort from the smallest value.")
     methods = ("sort",)
+    output_names = ("output0",)
     example = """
     >>> x = mx.nd.array([[1, 5, 3], [4, 2, 6]])
     >>> mx.nd.sort(x)
@@ -186,9 +187,6 @@ class SortProperty(OrderProperty):
      [1. 2. 3.]]
     <NDArray 2x3 @cpu(0)>
     """
-
-    def list_outputs(self):
-        return ["output0"]
 
     def rewritten(self, F, inputs, aux, training):
         data = inputs[0] if self.axis is not None else inputs[0].reshape((-1,))

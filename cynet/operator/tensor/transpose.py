@@ -15,9 +15,7 @@ class MoveProperty(OperatorProperty):
 
     inputs_doc = {"data": "The input, any shape."}
     graph = GraphHooks(bfloat16_loops=True)
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return out_grad
+    backward_reads = ("out_grad",)
 
 
 def permuted(view, order):

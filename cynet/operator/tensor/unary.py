@@ -35,6 +35,7 @@ class UnaryProperty(OperatorProperty):
     functor = None  # names in functors.h
     gradient = None
     reads = ""  # what the gradient functor is a function of: 'x' data, 'y' output, '' nothing
+    computes_in_place = True
 
     @staticmethod
     def of_row(row):
@@ -43,12 +44,6 @@ class UnaryProperty(OperatorProperty):
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return {"": out_grad, "x": [*out_grad, *in_data], "y": [*out_grad, *out_data]}[self.reads]
-
-    def forward_inplace_option(self, in_data, out_data):
-        return [(in_data[0], out_data[0])]
-
-    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        return [(out_grad[0], in_grad[0])]
 
     def create_operator(self, ctx, in_shapes, in_types):
         return LoopsOperator(self, in_types[0])

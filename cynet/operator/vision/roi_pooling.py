@@ -27,6 +27,7 @@ class ROIPoolingProperty(RegionsProperty):
     # data for gradients of gradients alone; the layer before it keeps it, as a rule
     backward = Kernel("roi_pool_grad", ("d_output", "data", "rois", "places"), ("d_data",))
     drawn_as = "pooling"
+    output_names = ("output", "places")  # of the maxima in their planes, -1: none
     example = """
     >>> x = mx.nd.arange(16).reshape((1, 1, 4, 4))
     >>> rois = mx.nd.array([[0, 0, 0, 3, 3]])  # image, corners
@@ -35,9 +36,6 @@ class ROIPoolingProperty(RegionsProperty):
        [13. 15.]]]]
     <NDArray 1x1x2x2 @cpu(0)>
     """
-
-    def list_outputs(self):
-        return ["output", "places"]  # of the maxima in their planes, -1: none
 
     def num_visible_outputs(self):
         return 1
