@@ -146,13 +146,8 @@ def cpu(device_id: int = 0) -> Context:
     device_id : int
         Any index; all of them mean this machine's cores.
 
-    Returns
-    -------
-    Context
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.zeros(2, ctx=mx.cpu()).context
     cpu(0)
     """
@@ -167,13 +162,8 @@ def cpu_pinned(device_id: int = 0) -> Context:
     device_id : int
         Index of the GPU.
 
-    Returns
-    -------
-    Context
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.cpu_pinned()
     cpu_pinned(0)
     """
@@ -188,13 +178,8 @@ def gpu(device_id: int = 0) -> Context:
     device_id : int
         Index of the GPU.
 
-    Returns
-    -------
-    Context
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gpu(1).device_type, mx.gpu(1).device_id
     ('gpu', 1)
     """
@@ -302,13 +287,8 @@ _current = _Current()
 def current_context() -> Context:
     """Give the innermost ``with Context`` of this thread, else ``cpu(0)``.
 
-    Returns
-    -------
-    Context
-
     Examples
     --------
-    >>> import cynet as mx
     >>> with mx.cpu(1):
     ...     mx.current_context()
     cpu(1)

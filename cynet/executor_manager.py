@@ -282,7 +282,6 @@ class DataParallelExecutorManager:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
     >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 4)), mx.nd.zeros(8), 4)
     >>> manager = mx.executor_manager.DataParallelExecutorManager(

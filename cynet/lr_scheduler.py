@@ -87,10 +87,6 @@ class LRScheduler:
         num_update : int
             Number of updates so far.
 
-        Returns
-        -------
-        float
-
         Raises
         ------
         ArgumentError

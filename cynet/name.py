@@ -58,10 +58,6 @@ class NameManager(metaclass=_CurrentName):
         hint : str
             Beginning of a name that is made up, before its number.
 
-        Returns
-        -------
-        str
-
         Raises
         ------
         ArgumentTypeError

@@ -64,7 +64,6 @@ def seed(seed_state: int, ctx: ContextLike = "all") -> None:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.random.seed(42)
     >>> first = mx.random.uniform(shape=3).asnumpy()
     >>> mx.random.seed(42)
@@ -86,7 +85,6 @@ def get_state() -> dict[str, Any]:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> state = mx.random.get_state()
     >>> first = mx.random.uniform(shape=3).asnumpy()
     >>> mx.random.set_state(state)

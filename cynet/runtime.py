@@ -57,10 +57,6 @@ class Feature(NamedTuple):
 def feature_list() -> list[Feature]:
     """List the features that MXNet 1.9.1 lists, each with whether cynet has it here.
 
-    Returns
-    -------
-    list of Feature
-
     Examples
     --------
     >>> found = mx.runtime.feature_list()
@@ -114,10 +110,6 @@ class Features(dict):
         ----------
         feature_name : str
             Name of the feature; case is ignored.
-
-        Returns
-        -------
-        bool
 
         Raises
         ------

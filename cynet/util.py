@@ -63,10 +63,6 @@ def makedirs(d: str) -> None:
 def get_gpu_count() -> int:
     """Count the GPUs.
 
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> mx.util.get_gpu_count() == mx.context.num_gpus()

@@ -4,7 +4,7 @@ An item is an exported function or class, or a public method or property that an
 defines itself. What is asked of it:
 
 ``summary``: a first line that is a sentence. ``parameters``: every parameter of the signature has
-a line ``name : type``. ``returns``: a section, unless its annotation says that it returns None.
+a line ``name : type``. ``returns``: a section, unless an annotation names the type.
 ``raises``: a section, if its body raises. ``example``: an example that runs, its own or one of its
 class that uses or overrides it. ``make test`` runs the examples (tests/test_doctest.py).
 
@@ -12,7 +12,8 @@ What is there must be right, too. ``twice``: a parameter is documented once. ``u
 is documented is in the signature, unless that has ``**kwargs``. ``order``: parameters stand in the
 order of the signature (one line may name several). ``empty``: each has a description that says
 more than its name and type. ``nameless``: a section Returns names what comes back. ``indented``:
-sections stand at the left edge, else nobody reads them.
+sections stand at the left edge, else nobody reads them. ``bare``: a section Returns says more than
+the annotation. ``imported``: examples do not begin with the imports that all would begin with.
 """
 
 import ast
@@ -45,6 +46,7 @@ SILENT = {"NotImplementedError", "StopIteration", "AttributeError", "self._undef
 TYPES = {"capsule", "module"}
 # Words that say nothing beside a name.
 ARTICLES = {"a", "an", "its", "it", "of", "the", "this", "value", "given"}
+OPAQUE = {"_Scope", "Iterator[None]"}  # types that tell a reader nothing
 FACES = ("cynet.ndarray", "cynet.symbol")  # operators: their docstrings come from declarations
 
 
@@ -115,12 +117,36 @@ def needed(value):
 
 
 def returns(value):
-    """Whether a function gives something back, as far as its annotation says."""
+    """Whether a function gives something back whose type its annotation does not tell."""
     try:
         annotation = inspect.signature(value).return_annotation
     except (TypeError, ValueError):
         return False
-    return annotation not in (None, "None", inspect.Signature.empty, "NoReturn")
+    return "Any" in re.findall(r"\w+", str(annotation)) or str(annotation) in OPAQUE
+
+
+def spoken(annotation):
+    """An annotation in the words of a docstring: ``list[int] | None`` is "list of int or None"."""
+    node = ast.parse(annotation, mode="eval").body
+
+    def words(node):
+        match node:
+            case ast.BinOp():
+                return f"{words(node.left)} or {words(node.right)}"
+            case ast.Subscript(value=ast.Name(id="dict"), slice=ast.Tuple(elts=[key, each])):
+                return f"dict of {words(key)} to {words(each)}"
+            case ast.Subscript(slice=ast.Tuple(elts=[each, ast.Constant()])):
+                return f"{words(node.value)} of {words(each)}"
+            case ast.Subscript(slice=ast.Tuple(elts=each)):
+                return f"({', '.join(map(words, each))})"
+            case ast.Subscript():
+                return f"{words(node.value)} of {words(node.slice)}"
+            case ast.Attribute():
+                return node.attr
+            case _:
+                return ast.unparse(node)
+
+    return words(node)
 
 
 def raises(value):
@@ -182,10 +208,17 @@ def wrong(value, text):
         known = kind in TYPES or hasattr(builtins, kind)
         if not kind or (kind.isidentifier() and kind.islower() and not known):
             found.add("nameless")
+    if re.search(r"^>>> import (cynet as mx|numpy as np)$", text, re.M):
+        found.add("imported")
     try:
-        signature = inspect.signature(value).parameters
+        signature = inspect.signature(value)
     except (TypeError, ValueError):
         return found
+    returned = [line.strip().replace(", or ", " or ") for line in section(text, "Returns") if line]
+    annotation = signature.return_annotation
+    if isinstance(annotation, str) and returned == [spoken(annotation)]:
+        found.add("bare")
+    signature = signature.parameters
     known = [name for name in signature if name not in ("self", "cls")]
     anything = any(p.kind is p.VAR_KEYWORD for p in signature.values())
     if not anything and set(names) - set(known):
@@ -235,6 +268,7 @@ def lacks(path, value, owner):
     ("empty", "Attributes\n----------\nexecutor : Executor\n    Its executor."),
     ("nameless", "Returns\n-------\n\nRaises\n------\nValueError\n    Always."),
     ("nameless", "Returns\n-------\nextra"),
+    ("imported", "Examples\n--------\n>>> import cynet as mx\n>>> mx.nd.zeros(2)"),
     ("indented", "A line.\n\n    Parameters\n    ----------\n    a : int\n        Rows."),
 ])  # fmt: skip
 def test_faults_are_found(fault, text):
@@ -245,6 +279,21 @@ def test_right_sections_have_no_faults():
     text = "Parameters\n----------\na, b : int\n    Rows.\n\nReturns\n-------\nint"
     assert wrong(lambda a, b: None, text) == set()
     assert wrong(lambda *, other=0, **kwargs: None, text) == set()
+
+
+@pytest.mark.parametrize(("annotation", "section"), [
+    ("int", "int"), ("list[str]", "list of str"), ("nd.NDArray | None", "NDArray or None"),
+    ("dict[str, list[int]]", "dict of str to list of int"), ("tuple[int, ...]", "tuple of int"),
+    ("tuple[int, str]", "(int, str)"), ("list[A] | B", "list of A, or B"),
+])  # fmt: skip
+def test_a_section_that_repeats_the_annotation_is_found(annotation, section):
+    def function():
+        pass
+
+    function.__annotations__ = {"return": annotation}
+    text = f"Returns\n-------\n{section}"
+    assert wrong(function, text) == {"bare"}
+    assert wrong(function, f"{text}\n    In order.") == set()
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 Inside ``record()`` each operator on an array that has a gradient, or was computed from one, is
 recorded; ``backward()`` of a result fills the gradients.
 
->>> import cynet as mx
 >>> x = mx.nd.array([1, 2])
 >>> x.attach_grad()
 >>> with mx.autograd.record():

@@ -42,7 +42,6 @@ class Function:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> class Sigmoid(mx.autograd.Function):
     ...     def forward(self, x):
     ...         y = 1 / (1 + mx.nd.exp(-x))

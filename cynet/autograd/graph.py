@@ -36,7 +36,6 @@ def get_symbol(x: NDArray) -> Symbol:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x = mx.nd.ones(2)
     >>> x.attach_grad()
     >>> with mx.autograd.record():

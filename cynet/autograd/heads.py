@@ -72,7 +72,6 @@ def mark_variables(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x, grad = mx.nd.array([1, 2]), mx.nd.zeros(2)
     >>> mx.autograd.mark_variables([x], [grad])
     >>> with mx.autograd.record():
@@ -126,7 +125,6 @@ def backward(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x = mx.nd.array([1, 2])
     >>> x.attach_grad()
     >>> with mx.autograd.record():
@@ -171,10 +169,6 @@ def grad(
     train_mode : bool
         What ``is_training()`` returns in the backward of a `Function`.
 
-    Returns
-    -------
-    list of NDArray
-
     Raises
     ------
     GradientError
@@ -182,7 +176,6 @@ def grad(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x = mx.nd.array([2])
     >>> x.attach_grad()
     >>> with mx.autograd.record():

@@ -25,7 +25,6 @@ class HookHandle:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.Dense(2)
     >>> handle = net.register_forward_hook(lambda block, inputs, output: None)
     >>> handle.detach()

@@ -13,13 +13,8 @@ _RECORDS, _TRAINS = 1, 2
 def is_recording() -> bool:
     """Return whether this thread records what is computed.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
-    >>> import cynet as mx
     >>> with mx.autograd.record():
     ...     mx.autograd.is_recording()
     ...
@@ -31,13 +26,8 @@ def is_recording() -> bool:
 def is_training() -> bool:
     """Return whether operators of this thread behave as in training (Dropout, BatchNorm).
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
-    >>> import cynet as mx
     >>> with mx.autograd.record(train_mode=False):
     ...     mx.autograd.is_training()
     ...
@@ -54,13 +44,8 @@ def set_recording(is_recording: bool) -> bool:
     is_recording : bool
         Whether to record from now on.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
-    >>> import cynet as mx
     >>> before = mx.autograd.set_recording(True)
     >>> mx.autograd.is_recording(), mx.autograd.set_recording(before)
     (True, True)
@@ -76,13 +61,8 @@ def set_training(train_mode: bool) -> bool:
     train_mode : bool
         Whether operators behave as in training from now on.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
-    >>> import cynet as mx
     >>> before = mx.autograd.set_training(True)
     >>> mx.autograd.is_training(), mx.autograd.set_training(before)
     (True, True)
@@ -138,7 +118,6 @@ def record(train_mode: bool | None = True) -> _Scope:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> with mx.autograd.record():
     ...     mx.autograd.is_recording(), mx.autograd.is_training()
     (True, True)
@@ -160,7 +139,6 @@ def pause(train_mode: bool | None = False) -> _Scope:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x = mx.nd.array([3])
     >>> x.attach_grad()
     >>> with mx.autograd.record():
@@ -185,7 +163,6 @@ def train_mode() -> _Scope:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> with mx.autograd.train_mode():
     ...     mx.autograd.is_training(), mx.autograd.is_recording()
     ...
@@ -203,7 +180,6 @@ def predict_mode() -> _Scope:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> with mx.autograd.record():
     ...     with mx.autograd.predict_mode():
     ...         mx.autograd.is_training(), mx.autograd.is_recording()

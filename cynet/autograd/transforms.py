@@ -102,7 +102,6 @@ def value_and_grad(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> value, grad = mx.autograd.value_and_grad(lambda x: (x * x).sum())(mx.nd.array([1, 2]))
     >>> value.asscalar(), grad.asnumpy().tolist()
     (np.float32(5.0), [2.0, 4.0])
@@ -137,7 +136,6 @@ def vjp(function: Callable[..., Any], *inputs: NDArray) -> tuple[Any, Callable[.
 
     Examples
     --------
-    >>> import cynet as mx
     >>> result, back = mx.autograd.vjp(lambda x, y: x * y, mx.nd.array([2]), mx.nd.array([3]))
     >>> [g.asscalar() for g in back(mx.nd.ones(1))]
     [np.float32(3.0), np.float32(2.0)]
@@ -190,7 +188,6 @@ def jvp(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x, t = mx.nd.array([1, 2]), mx.nd.array([1, 10])
     >>> mx.autograd.jvp(lambda x: x * x, x, t)[1].asnumpy().tolist()
     [2.0, 40.0]
@@ -224,7 +221,6 @@ def jacobian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> 
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.autograd.jacobian(lambda x: x * x)(mx.nd.array([1, 2])).asnumpy().tolist()
     [[2.0, 0.0], [0.0, 4.0]]
     """
@@ -276,7 +272,6 @@ def hessian_vector_product(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x, v = mx.nd.array([1, 2]), mx.nd.array([1, 1])
     >>> mx.autograd.hessian_vector_product(lambda x: (x**3).sum(), x, v).asnumpy().tolist()
     [6.0, 12.0]

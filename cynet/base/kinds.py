@@ -99,7 +99,6 @@ def to_index(what, value, wanted="an int"):
 def is_one(value):
     """Return whether it is an int, and not several: an array of NumPy has ``__index__``, too.
 
-    >>> import numpy as np
     >>> is_one(np.int64(3)), is_one(np.array([3, 4])), is_one((3,))
     (True, False, False)
     """

@@ -20,10 +20,6 @@ _everywhere = False  # in all threads
 def is_np_shape() -> bool:
     """Say whether 0 is a size and -1 unknown in this thread.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> is_np_shape()

@@ -11,7 +11,6 @@ def is_ours(function: Any) -> bool:
     """Return whether a method is one of cynet's own.
 
     >>> import json
-    >>> import cynet as mx
     >>> is_ours(mx.optimizer.SGD.update), is_ours(json.dumps)
     (True, False)
     """
@@ -28,7 +27,6 @@ def overridden(kind: type, names: Any) -> frozenset[str]:
     """The methods among `names` that users have defined, in a subclass or in a class of cynet.
 
     >>> import json
-    >>> import cynet as mx
     >>> class Mine(mx.optimizer.SGD):
     ...     update = json.dumps
     >>> sorted(overridden(Mine, ("update", "create_state")))

@@ -27,12 +27,7 @@ class _Averaging(FitCallback):
 
     @property
     def values(self) -> dict[str, NDArray]:
-        """The means by name of the parameter; auxiliary states are among them.
-
-        Returns
-        -------
-        dict of str to NDArray
-        """
+        """The means by name of the parameter; auxiliary states are among them."""
         return dict(self._averages.values)
 
     @property
@@ -103,7 +98,6 @@ class EMA(_Averaging):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
     >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros((8,)), batch_size=4)
@@ -147,7 +141,6 @@ class SWA(_Averaging):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
     >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros((8,)), batch_size=4)

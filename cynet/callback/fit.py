@@ -53,7 +53,6 @@ class FitState:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
     >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
@@ -103,10 +102,6 @@ class FitState:
             validation if there is one. Short names of ``eval_metric``, such as ``'acc'``, are
             allowed.
 
-        Returns
-        -------
-        float
-
         Raises
         ------
         ArgumentError
@@ -155,7 +150,6 @@ def columns_of(metrics):
     """The columns that a history will have, of pairs ("Train", metric); None where a metric is of
     the user's own class, which may name its figures later.
 
-    >>> import cynet as mx
     >>> columns_of([("Train", mx.metric.create(["acc", "ce"]))])
     ('Train-accuracy', 'Train-cross-entropy')
     """
@@ -192,7 +186,6 @@ class FitCallback:
     --------
     One that stops after so many batches of a training, which may be resumed:
 
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
     >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
@@ -244,7 +237,6 @@ class FitCallback:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> class Trained(mx.callback.FitCallback):
         ...     def epoch_trained(self, state):
         ...         print("trained", state.epoch)
@@ -280,7 +272,6 @@ class FitCallback:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> class Swap(mx.callback.FitCallback):  # validation by other weights than training
         ...     def epoch_trained(self, state):
         ...         self.kept = state.module.get_params()
@@ -337,7 +328,6 @@ class StopOnNaN(FitCallback):
     --------
     ``mx.debug_nans()`` then names the operator that made the first one.
 
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
     >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
@@ -400,7 +390,6 @@ class HistoryFile(FitCallback):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
     >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
@@ -453,7 +442,6 @@ class TimeLeft(FitCallback):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
     >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)

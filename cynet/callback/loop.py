@@ -36,7 +36,6 @@ class BatchEndParam(NamedTuple):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> data = mx.io.NDArrayIter(mx.nd.ones((4, 3)), mx.nd.zeros(4), batch_size=2)
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
@@ -83,7 +82,6 @@ def module_checkpoint(
     Examples
     --------
     >>> import os
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
     >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
@@ -128,7 +126,6 @@ def do_checkpoint(
     Examples
     --------
     >>> import os
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
     >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
@@ -166,7 +163,6 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
 
     Examples
     --------
-    >>> import cynet as mx
     >>> metric = mx.metric.create("acc")
     >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([[0.9, 0.1], [0.8, 0.2]])])
     >>> log = mx.callback.log_train_metric(period=50, auto_reset=True)
@@ -213,7 +209,6 @@ class Speedometer:
     --------
     A line reads ``Epoch[0] Batch [0-50]   Speed: 20000.00 samples/sec   accuracy=0.910000``.
 
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
     >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
@@ -285,7 +280,6 @@ class ProgressBar:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> bar = mx.callback.ProgressBar(total=100)
     >>> bar(mx.model.BatchEndParam(epoch=0, nbatch=49, eval_metric=None, locals=None))
 
@@ -328,7 +322,6 @@ class LogValidationMetricsCallback:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> metric = mx.metric.create("acc")
     >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([[0.9, 0.1], [0.8, 0.2]])])
     >>> log = mx.callback.LogValidationMetricsCallback()

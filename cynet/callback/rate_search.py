@@ -196,7 +196,6 @@ class LRFinder(FitCallback):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x = np.random.default_rng(0).normal(size=(64, 4))
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2)
     >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))

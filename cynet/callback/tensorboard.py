@@ -43,7 +43,6 @@ class TensorBoard(Figures):
     Examples
     --------
     >>> import importlib.util
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
     >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
     >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros((8,)), batch_size=4)

@@ -73,7 +73,6 @@ class WeightsAndBiases(Figures):
     --------
     ``module.fit(data, callbacks=[mx.callback.WeightsAndBiases(project="digits")], ...)``
 
-    >>> import cynet as mx
     >>> class Run:  # wandb.init(...) gives one that sends what is logged
     ...     def log(self, figures):
     ...         print(sorted(figures))
@@ -148,7 +147,6 @@ class MLflow(Figures):
     Examples
     --------
     >>> import importlib.util
-    >>> import cynet as mx
     >>> if importlib.util.find_spec("mlflow"):  # set_experiment("digits") before names its page
     ...     tracked = mx.callback.MLflow(params={"batch": 32}, run_name="digits")
 

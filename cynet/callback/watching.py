@@ -89,7 +89,6 @@ class EarlyStopping(_Watching):
     --------
     The accuracy is 1 from the beginning, and cannot improve:
 
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
     >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)

@@ -38,7 +38,6 @@ class TrainingStateScope:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x = mx.nd.array([2.0])
     >>> x.attach_grad()
     >>> with mx.contrib.autograd.train_section():
@@ -90,7 +89,6 @@ def grad_and_loss(func: Callable[..., Any], argnum: Any = None) -> Callable[...,
 
     Examples
     --------
-    >>> import cynet as mx
     >>> f = mx.contrib.autograd.grad_and_loss(lambda x, y: x * y)
     >>> grads, out = f(mx.nd.array([2.0]), mx.nd.array([3.0]))
     >>> [float(g.asscalar()) for g in grads], float(out.asscalar())

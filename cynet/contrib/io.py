@@ -35,7 +35,6 @@ class DataLoaderIter(DataIter):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> pairs = mx.gluon.data.ArrayDataset(mx.nd.ones((5, 2)), mx.nd.zeros(5))
     >>> batches = mx.contrib.io.DataLoaderIter(mx.gluon.data.DataLoader(pairs, batch_size=3))
     >>> [batch.pad for batch in batches]

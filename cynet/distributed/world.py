@@ -52,7 +52,6 @@ class World:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> world = mx.distributed.world()
     >>> world.rank, world.size
     (0, 1)
@@ -183,7 +182,6 @@ class World:
 
         Examples
         --------
-        >>> import numpy as np
         >>> mx.distributed.world().allreduce(np.ones(3)).tolist()
         [1.0, 1.0, 1.0]
         """
@@ -242,10 +240,6 @@ class World:
             Bytes of this rank; lengths may differ between ranks.
         what : str
             Name of the bytes in messages.
-
-        Returns
-        -------
-        list of bytes
 
         Examples
         --------
@@ -309,10 +303,6 @@ def world() -> World:
 
     The first call joins them if a launcher has started this process; else there is this one alone.
 
-    Returns
-    -------
-    World
-
     Raises
     ------
     CynetError
@@ -320,7 +310,6 @@ def world() -> World:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.distributed.world().rank, mx.distributed.world().size  # started by itself
     (0, 1)
     """
@@ -334,13 +323,8 @@ def world() -> World:
 def is_joined() -> bool:
     """Return whether `world` has been called, by a process that is one of several.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.distributed.is_joined()  # started by itself
     False
     """
@@ -350,13 +334,8 @@ def is_joined() -> bool:
 def is_first() -> bool:
     """Return whether this process speaks and writes for all: rank 0, or the only one there is.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
-    >>> import cynet as mx
     >>> if mx.distributed.is_first():
     ...     print("one line, however many processes there are")
     one line, however many processes there are

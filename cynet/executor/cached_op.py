@@ -66,7 +66,6 @@ class CachedOp:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x, w = mx.sym.Variable("x"), mx.sym.Variable("w")
     >>> op = mx.executor.CachedOp(x * w + 1)
     >>> op.inputs

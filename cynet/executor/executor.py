@@ -77,7 +77,6 @@ class Executor(Watched):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x = mx.sym.var("x")
     >>> args, grads = {"x": mx.nd.array([2, 3])}, {"x": mx.nd.zeros(2)}
     >>> exe = mx.sym.make_loss(x * x).bind(mx.cpu(), args, grads)
@@ -501,10 +500,6 @@ class Executor(Watched):
             memory.
         **kwargs
             New shapes, by the argument's name.
-
-        Returns
-        -------
-        Executor
 
         Raises
         ------

@@ -46,7 +46,6 @@ class Watched:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> x = mx.sym.var("x")
         >>> exe = mx.sym.exp(x, name="exp").bind(mx.cpu(), {"x": mx.nd.zeros(2)})
         >>> exe.set_monitor_callback(lambda name, array: print(name, array.shape))

@@ -36,7 +36,6 @@ class detect_anomaly:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> with mx.gluon.detect_anomaly():
     ...     try:
     ...         y = mx.nd.log(mx.nd.array([-1.0]))

@@ -40,7 +40,6 @@ def autocast(block: Block, dtype: str = "float16") -> Block:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.autocast(mx.gluon.nn.Dense(1, in_units=1, use_bias=False))
     >>> net.initialize(mx.init.One())
     >>> net(mx.nd.array([[1.0001]])).asscalar()

@@ -37,12 +37,7 @@ class _Averaging:
 
     @property
     def values(self) -> dict[str, NDArray]:
-        """The means by structural name, as ``save_parameters`` calls parameters.
-
-        Returns
-        -------
-        dict of str to NDArray
-        """
+        """The means by structural name, as ``save_parameters`` calls parameters."""
         return dict(self._averages.values)
 
     def update(self) -> None:
@@ -120,12 +115,7 @@ class _Averaging:
         self.load_state_dict(nd.load(path), path)
 
     def state_dict(self) -> dict[str, NDArray]:
-        """The means, ``'mean:NAME'``, and their ``'count'``, as arrays.
-
-        Returns
-        -------
-        dict of str to NDArray
-        """
+        """The means, ``'mean:NAME'``, and their ``'count'``, as arrays."""
         means = {f"{_MEAN}{name}": value for name, value in self._averages.values.items()}
         return {_COUNT: nd.array([self._averages.count], dtype="int64"), **means}
 
@@ -201,7 +191,6 @@ class EMA(_Averaging):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.Dense(1, in_units=1, use_bias=False)
     >>> net.initialize(mx.init.One())
     >>> ema = mx.gluon.EMA(net, decay=0.75)
@@ -250,7 +239,6 @@ class SWA(_Averaging):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.Dense(1, in_units=1, use_bias=False)
     >>> net.initialize(mx.init.One())
     >>> swa = mx.gluon.SWA(net)

@@ -53,7 +53,6 @@ class LBFGS:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.Dense(1, in_units=2)
     >>> net.initialize()
     >>> x = mx.nd.array([[0, 0], [1, 0], [0, 1], [1, 1]])

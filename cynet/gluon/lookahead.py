@@ -46,7 +46,6 @@ class Lookahead(_Averaging):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.Dense(1, in_units=1, use_bias=False)
     >>> net.initialize(mx.init.One())
     >>> lookahead = mx.gluon.Lookahead(net, k=2, alpha=0.5)
@@ -92,12 +91,7 @@ class Lookahead(_Averaging):
             self._put(self._averages.values)
 
     def state_dict(self) -> dict[str, NDArray]:
-        """The slow weights, ``'mean:NAME'``, how often they moved, and the steps, as arrays.
-
-        Returns
-        -------
-        dict of str to NDArray
-        """
+        """The slow weights, ``'mean:NAME'``, how often they moved, and the steps, as arrays."""
         return {_STEPS: nd.array([self._steps], dtype="int64"), **super().state_dict()}
 
     def load_state_dict(self, state: dict[str, NDArray], source: Any = "the state") -> None:

@@ -62,7 +62,6 @@ def find_learning_rate(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.Dense(1, in_units=2)
     >>> net.initialize(mx.init.One())
     >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd")

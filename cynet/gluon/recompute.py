@@ -43,7 +43,6 @@ def checkpoint(block: Block) -> Block:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.HybridSequential()
     >>> for _ in range(3):
     ...     net.add(mx.gluon.checkpoint(mx.gluon.nn.Dense(4, activation="relu")))

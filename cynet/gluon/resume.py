@@ -50,7 +50,6 @@ def save_training(
     Examples
     --------
     >>> import os, tempfile
-    >>> import cynet as mx
     >>> path = os.path.join(tempfile.mkdtemp(), "training")
     >>> net = mx.gluon.nn.Dense(2, in_units=3)
     >>> net.initialize()
@@ -108,7 +107,6 @@ def load_training(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.Dense(1, in_units=2)
     >>> net.initialize(mx.init.One())
     >>> path = mx.gluon.save_training("run", net, extra={"epoch": 3})

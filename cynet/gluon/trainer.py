@@ -71,7 +71,6 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.Dense(1, in_units=2, use_bias=False)
     >>> net.initialize(mx.init.One())
     >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
@@ -301,7 +300,6 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(1, in_units=2)
         >>> net.initialize()
         >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
@@ -317,7 +315,6 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(1, in_units=2)
         >>> net.initialize()
         >>> mx.gluon.Trainer(net.collect_params(), "adam").optimizer.beta1
@@ -335,7 +332,6 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(1, in_units=2)
         >>> net.initialize()
         >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
@@ -391,7 +387,6 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(1, in_units=2, use_bias=False)
         >>> net.initialize(mx.init.One())
         >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1},
@@ -433,7 +428,6 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(1, in_units=2, use_bias=False)
         >>> net.initialize(mx.init.One())
         >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1},

@@ -38,7 +38,6 @@ class ParamGroup(Mapping):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.HybridSequential()
     >>> net.add(mx.gluon.nn.Dense(2, in_units=2), mx.gluon.nn.Dense(1, in_units=2))
     >>> net.initialize()
@@ -99,7 +98,6 @@ class TrainerGroups:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(1, in_units=2, prefix="dense_")
         >>> net.initialize()
         >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1},

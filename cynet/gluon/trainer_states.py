@@ -32,7 +32,6 @@ class TrainerStates:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(1, in_units=2)
         >>> net.initialize()
         >>> trainer = mx.gluon.Trainer(net.collect_params(), "adam")
@@ -71,7 +70,6 @@ class TrainerStates:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(1, in_units=2)
         >>> net.initialize()
         >>> trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.02})

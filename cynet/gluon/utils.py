@@ -55,10 +55,6 @@ def split_data(
     even_split : bool
         Refuse parts of different sizes; if False, the first parts have one sample more.
 
-    Returns
-    -------
-    list of NDArray
-
     Raises
     ------
     ArgumentError
@@ -66,7 +62,6 @@ def split_data(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> [part.shape for part in split_data(mx.nd.zeros((7, 2)), 3, even_split=False)]
     [(3, 2), (2, 2), (2, 2)]
     """
@@ -114,13 +109,8 @@ def split_and_load(
     even_split : bool
         See :func:`split_data`.
 
-    Returns
-    -------
-    list of NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> parts = split_and_load(mx.nd.zeros((4, 2)), [mx.cpu(0), mx.cpu(1)])
     >>> [part.context for part in parts]
     [cpu(0), cpu(1)]
@@ -146,10 +136,6 @@ def check_sha1(filename: FileName, sha1_hash: str) -> bool:
         Path of the file.
     sha1_hash : str
         The expected hash, or its beginning, in hexadecimal digits.
-
-    Returns
-    -------
-    bool
 
     Examples
     --------
@@ -181,7 +167,6 @@ def replace_file(src: FileName, dst: FileName) -> None:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> from pathlib import Path
     >>> _ = Path("new.txt").write_text("new")
     >>> mx.gluon.utils.replace_file("new.txt", "old.txt")

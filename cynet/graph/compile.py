@@ -144,7 +144,6 @@ def memory_of(symbol, ctx, grad_req="write", **shapes):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.softmax(mx.sym.softmax(mx.sym.softmax(mx.sym.var("x"))))
     >>> report = memory_of(net, mx.cpu(), "null", x=(32, 8))
     >>> report.planned <= report.unplanned == 2048

@@ -29,7 +29,6 @@ class ResizeAug(Augmenter):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> image = mx.nd.zeros((8, 10, 3), dtype="uint8")
     >>> mx.image.ResizeAug(4)(image).shape
     (4, 5, 3)
@@ -152,7 +151,6 @@ class CenterCropAug(Augmenter):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> image = mx.nd.arange(16).reshape((4, 4, 1))
     >>> mx.image.CenterCropAug((2, 1))(image)[:, :, 0]  # width, height
     [[5. 6.]]
@@ -178,7 +176,6 @@ class HorizontalFlipAug(Augmenter):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.image.HorizontalFlipAug(1)(mx.nd.array([[[1], [2]]]))[0, :, 0]
     [2. 1.]
     <NDArray 2 @cpu(0)>
@@ -245,10 +242,6 @@ def CreateAugmenter(
         Probability that an image becomes gray.
     inter_method : int
         Method of interpolation, see :func:`imresize`.
-
-    Returns
-    -------
-    list of Augmenter
 
     Raises
     ------

@@ -119,7 +119,6 @@ class SequentialAug(Augmenter):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> augment = mx.image.SequentialAug([mx.image.ForceResizeAug((4, 6)), mx.image.CastAug()])
     >>> augment(mx.nd.zeros((8, 10, 3), dtype="uint8")).shape
     (6, 4, 3)

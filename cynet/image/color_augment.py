@@ -220,7 +220,6 @@ class ColorNormalizeAug(Augmenter):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> augment = mx.image.ColorNormalizeAug(mx.nd.array([1, 2, 3]), mx.nd.array([1, 2, 4]))
     >>> augment(mx.nd.ones((1, 1, 3)) * 5)[0, 0]
     [4.  1.5 0.5]
@@ -278,7 +277,6 @@ class CastAug(Augmenter):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.image.CastAug()(mx.nd.zeros((8, 10, 3), dtype="uint8")).dtype
     <class 'numpy.float32'>
     """

@@ -451,10 +451,6 @@ def CreateMultiRandCropAugmenter(
     skip_prob : float
         Probability that an image stays as it is.
 
-    Returns
-    -------
-    DetRandomSelectAug
-
     Raises
     ------
     ArgumentError
@@ -527,10 +523,6 @@ def CreateDetAugmenter(
         image's area.
     pad_val : tuple of float
         Color of the border.
-
-    Returns
-    -------
-    list of DetAugmenter
 
     Raises
     ------

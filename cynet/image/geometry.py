@@ -155,7 +155,6 @@ def imdecode(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> header = mx.recordio.IRHeader(0, 0, 0, 0)
     >>> packed = mx.recordio.pack_img(header, np.zeros((8, 10, 3), "uint8"), img_fmt=".png")
     >>> mx.image.imdecode(mx.recordio.unpack(packed)[1]).shape
@@ -222,13 +221,8 @@ def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None 
     out : NDArray, optional
         Array that the result is written to.
 
-    Returns
-    -------
-    NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> image = mx.nd.array([[[10], [20]]], dtype="uint8")  # one row of two pixels
     >>> mx.image.imresize(image, w=4, h=1, interp=0)[:, :, 0]
     [[10 10 20 20]]
@@ -268,10 +262,6 @@ def copyMakeBorder(
     out : NDArray, optional
         Array that the result is written to.
 
-    Returns
-    -------
-    NDArray
-
     Raises
     ------
     ArgumentError
@@ -279,7 +269,6 @@ def copyMakeBorder(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> image = mx.nd.array([[[5], [6]]], dtype="uint8")  # one row of two pixels
     >>> mx.image.copyMakeBorder(image, top=1, bot=0, left=1, right=2, value=9)[:, :, 0]
     [[9 9 9 9 9]
@@ -339,13 +328,8 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
     interp : int
         Method of interpolation, see :func:`imresize`.
 
-    Returns
-    -------
-    NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.image.resize_short(mx.nd.zeros((8, 10, 3), dtype="uint8"), 4).shape
     (4, 5, 3)
     """
@@ -379,10 +363,6 @@ def fixed_crop(
     interp : int
         Method of interpolation, see :func:`imresize`.
 
-    Returns
-    -------
-    NDArray
-
     Raises
     ------
     ArgumentError
@@ -390,7 +370,6 @@ def fixed_crop(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> image = mx.nd.arange(16).reshape((4, 4, 1))
     >>> mx.image.fixed_crop(image, x0=1, y0=2, w=3, h=1)[:, :, 0]
     [[ 9. 10. 11.]]
@@ -422,7 +401,6 @@ def random_crop(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> image = mx.nd.zeros((8, 10, 3), dtype="uint8")
     >>> mx.image.random_crop(image, (4, 6))[0].shape
     (6, 4, 3)
@@ -454,7 +432,6 @@ def center_crop(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> image = mx.nd.zeros((8, 10, 3), dtype="uint8")
     >>> cropped, place = mx.image.center_crop(image, (4, 6))  # width, height
     >>> cropped.shape, place
@@ -530,7 +507,6 @@ def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> color_normalize(mx.nd.ones((1, 1, 3)), mx.nd.array([1, 2, 3])).asnumpy().tolist()
     [[[0.0, -1.0, -2.0]]]
     """

@@ -482,10 +482,6 @@ class ImageIter(DataIter):
         fname : str
             Path of the file, relative to ``path_root``.
 
-        Returns
-        -------
-        bytes
-
         Raises
         ------
         FileError

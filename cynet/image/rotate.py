@@ -56,10 +56,6 @@ def imrotate(
     zoom_out : bool
         Shrink the image until all of it is visible.
 
-    Returns
-    -------
-    NDArray
-
     Raises
     ------
     ArgumentError
@@ -71,7 +67,6 @@ def imrotate(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.image.imrotate(mx.nd.array([[[1, 2, 3], [4, 5, 6], [7, 8, 9]]]), 90).asnumpy().round()
     array([[[3., 6., 9.],
             [2., 5., 8.],

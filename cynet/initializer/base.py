@@ -53,7 +53,6 @@ def register(klass: Class) -> Class:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> @mx.init.register
     ... class HalfOfRegister(mx.init.Initializer):
     ...     def _init_weight(self, name, array):
@@ -86,7 +85,6 @@ def alias(*names: str) -> Callable[[Class], Class]:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> @mx.init.alias("halves", "half")
     ... class HalfOfAlias(mx.init.Initializer):
     ...     def _init_weight(self, name, array):
@@ -167,7 +165,6 @@ class InitDesc(str):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> name = mx.init.InitDesc("fc_weight", {"lr_mult": "2"})
     >>> name, name.attrs
     ('fc_weight', {'lr_mult': '2'})
@@ -201,7 +198,6 @@ class Initializer:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> class Half(mx.init.Initializer):
     ...     def _init_weight(self, name, array):
     ...         array[:] = 0.5
@@ -243,13 +239,8 @@ class Initializer:
     def dumps(self) -> str:
         """JSON of ``[name, settings]``, which :func:`create` reads.
 
-        Returns
-        -------
-        str
-
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.init.Uniform(0.5).dumps()
         '["uniform", {"scale": 0.5}]'
         """
@@ -350,7 +341,6 @@ class Mixed:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> choose = mx.init.Mixed(["fc1_.*", ".*"], [mx.init.Zero(), mx.init.One()])
     >>> for name in ("fc1_weight", "fc2_weight"):
     ...     weight = mx.nd.full(2, 9)
@@ -399,7 +389,6 @@ class Load:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> init = mx.init.Load({"fc_weight": mx.nd.array([1, 2])}, default_init=mx.init.Zero())
     >>> w = mx.nd.zeros(2)
     >>> init("fc_weight", w)

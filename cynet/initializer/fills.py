@@ -30,7 +30,6 @@ class Zero(Initializer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> w = mx.nd.ones((2, 2))
     >>> mx.init.Zero()("fc_weight", w)
     >>> w
@@ -54,7 +53,6 @@ class One(Initializer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> w = mx.nd.zeros((2, 2))
     >>> mx.init.One()("fc_weight", w)
     >>> w
@@ -82,7 +80,6 @@ class Constant(Initializer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> w = mx.nd.zeros((2, 2))
     >>> mx.init.Constant(3)("fc_weight", w)
     >>> w
@@ -124,7 +121,6 @@ class Uniform(Initializer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> w = mx.nd.zeros((100, 100))
     >>> mx.init.Uniform(0.1)("fc_weight", w)
     >>> round(float(w.max()), 2), round(float(w.min()), 2)
@@ -151,7 +147,6 @@ class Normal(Initializer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.random.seed(1)
     >>> w = mx.nd.zeros((100, 100))
     >>> mx.init.Normal(0.1)("fc_weight", w)
@@ -188,7 +183,6 @@ class Orthogonal(Initializer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> w = mx.nd.zeros((2, 3))
     >>> mx.init.Orthogonal(scale=1)("fc_weight", w)
     >>> mx.nd.abs(mx.nd.dot(w, w.T)).round()
@@ -240,7 +234,6 @@ class Xavier(Initializer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> w = mx.nd.zeros((50, 100))
     >>> mx.init.Xavier()("fc_weight", w)
     >>> round(float(w.max()), 1)  # sqrt(3 / 75)
@@ -290,7 +283,6 @@ class MSRAPrelu(Xavier):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.random.seed(1)
     >>> w = mx.nd.zeros((200, 50))
     >>> mx.init.MSRAPrelu("in", slope=0)("fc_weight", w)

@@ -26,7 +26,6 @@ class Bilinear(Initializer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> w = mx.nd.zeros((1, 1, 4, 4))
     >>> mx.init.Bilinear()("up_weight", w)
     >>> w[0, 0, 1]
@@ -62,7 +61,6 @@ class LSTMBias(Initializer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.rnn.LSTMCell(2, input_size=3, i2h_bias_initializer=mx.init.LSTMBias(1.0))
     >>> cell.initialize()
     >>> cell.i2h_bias.data().asnumpy()
@@ -101,7 +99,6 @@ class FusedRNN(Initializer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> init = mx.init.FusedRNN("ones", num_hidden=2, num_layers=1, mode="lstm", forget_bias=5)
     >>> cell = mx.rnn.FusedRNNCell(2, mode="lstm", prefix="lstm_")
     >>> array = mx.nd.zeros(8 * 3 + 8 * 2 + 8 + 8)  # inputs of 3

@@ -93,10 +93,6 @@ class DataDesc(NamedTuple("DataDesc", [("name", str), ("shape", tuple[int, ...])
         types : list of (str, numpy dtype) or None
             A dtype for each of the names; None makes all of them float32.
 
-        Returns
-        -------
-        list of DataDesc
-
         Examples
         --------
         >>> shapes = [("data", (8, 3)), ("label", (8,))]
@@ -251,10 +247,6 @@ class DataIter(Told):
 
     def next(self) -> DataBatch:
         """Give the next batch.
-
-        Returns
-        -------
-        DataBatch
 
         Raises
         ------

@@ -77,7 +77,6 @@ def save_checkpoint(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
     >>> mx.model.save_checkpoint("model", 3, net, {"fc_weight": mx.nd.ones((2, 3))}, {})
     >>> symbol, args, auxs = mx.model.load_checkpoint("model", 3)
@@ -333,7 +332,6 @@ def load_params(prefix: FileName, epoch: int) -> tuple[NamedArrays, NamedArrays]
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
     >>> mx.model.save_checkpoint("model", 3, net, {"fc_weight": mx.nd.ones((2, 3))}, {})
     >>> args, auxs = mx.model.load_params("model", 3)
@@ -366,7 +364,6 @@ def load_checkpoint(prefix: FileName, epoch: int) -> tuple[Symbol, NamedArrays, 
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
     >>> mx.model.save_checkpoint("model", 3, net, {"fc_weight": mx.nd.ones((2, 3))}, {})
     >>> symbol, args, auxs = mx.model.load_checkpoint("model", 3)

@@ -41,7 +41,6 @@ class MixIter(_Wrapper):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> inner = mx.io.NDArrayIter(mx.nd.ones((6, 4)), mx.nd.array([0, 1, 2] * 2), batch_size=3)
     >>> mixed = MixIter(inner, mx.gluon.data.MixUp(classes=3))
     >>> mixed.provide_data[0].shape, mixed.provide_label[0].shape

@@ -21,7 +21,6 @@ class KVStoreBase(Told):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> @mx.kv.KVStoreBase.register
     ... class SumStore(mx.kv.KVStoreBase):
     ...     type, rank, num_workers = "sumstore", 0, 1
@@ -128,7 +127,6 @@ class KVStoreBase(Told):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> kv = mx.kv.create("local")
         >>> kv.set_optimizer(mx.optimizer.SGD(learning_rate=0.5))
         >>> kv.init("w", mx.nd.ones(2))
@@ -146,10 +144,6 @@ class KVStoreBase(Told):
         ----------
         capability : str
             ``KVStoreBase.OPTIMIZER``.
-
-        Returns
-        -------
-        bool
 
         Raises
         ------
@@ -175,7 +169,6 @@ class KVStoreBase(Told):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> kv = mx.kv.create("local")
         >>> kv.set_optimizer(mx.optimizer.SGD(momentum=0.9))
         >>> kv.init("w", mx.nd.ones(2))
@@ -200,7 +193,6 @@ class KVStoreBase(Told):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> kv = mx.kv.create("local")
         >>> kv.set_optimizer(mx.optimizer.SGD(momentum=0.9))
         >>> kv.init("w", mx.nd.ones(2))
@@ -221,7 +213,6 @@ class KVStoreBase(Told):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.kv.create("local").rank
         0
         """
@@ -233,7 +224,6 @@ class KVStoreBase(Told):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.kv.create("local").num_workers
         1
         """
@@ -246,7 +236,6 @@ class TestStore(KVStoreBase):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> kv, gradients = mx.kv.create("teststore"), [mx.nd.ones(2), mx.nd.ones(2)]
     >>> kv.pushpull("w", gradients)
     >>> gradients[1].asnumpy().tolist()

@@ -46,7 +46,6 @@ class DistKVStore(KVStore):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> kv = mx.kv.create("dist_sync")
     >>> kv.rank, kv.num_workers, kv.local_rank
     (0, 1, 0)

@@ -49,7 +49,6 @@ class KVStore(KVStoreBase):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> kv = mx.kv.create("local")
     >>> kv.init("w", mx.nd.zeros(2))
     >>> kv.push("w", [mx.nd.ones(2), mx.nd.ones(2)])  # two devices' gradients
@@ -224,7 +223,6 @@ class KVStore(KVStoreBase):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> kv = mx.kv.create("local")
         >>> kv.init("w", mx.nd.ones((5, 1)).tostype("row_sparse"))
         >>> out = mx.nd.sparse.zeros("row_sparse", (5, 1))
@@ -258,7 +256,6 @@ class KVStore(KVStoreBase):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> kv = mx.kv.create("local")
         >>> kv.init("w", mx.nd.zeros(2))
         >>> def step(key, pushed, stored):
@@ -284,7 +281,6 @@ class KVStore(KVStoreBase):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> kv = mx.kv.create("local")
         >>> kv.updater is None
         True
@@ -342,7 +338,6 @@ class KVStore(KVStoreBase):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> kv = mx.kv.create("device")
         >>> kv.set_gradient_compression({"type": "2bit", "threshold": 0.5})
         >>> kv.init("w", mx.nd.zeros(3))
@@ -364,7 +359,6 @@ class KVStore(KVStoreBase):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.kv.create("local").barrier()
         """
 
@@ -470,7 +464,6 @@ def create(name: str = "local") -> KVStore | Any:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.kv.create("device").type
     'device'
     """

@@ -27,7 +27,6 @@ class KVStoreServer:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> server = mx.kvstore.kvstore_server.KVStoreServer(mx.kv.create("local"))
     >>> try:
     ...     server.run()

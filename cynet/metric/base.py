@@ -103,10 +103,6 @@ def create(metric: MetricLike, *args: Any, **kwargs: Any) -> EvalMetric:
     *args, **kwargs
         Arguments of the class that is named.
 
-    Returns
-    -------
-    EvalMetric
-
     Raises
     ------
     ArgumentError, ArgumentTypeError
@@ -415,10 +411,6 @@ class EvalMetric:
     def get_name_value(self) -> list[tuple[str, float]]:
         """A list of pairs (name, local value).
 
-        Returns
-        -------
-        list of (str, float)
-
         Examples
         --------
         >>> metric = create("acc")
@@ -436,10 +428,6 @@ class EvalMetric:
 
     def get_global_name_value(self) -> list[tuple[str, float]]:
         """A list of pairs (name, global value); of a metric without global mean, the local ones.
-
-        Returns
-        -------
-        list of (str, float)
 
         Examples
         --------
@@ -533,10 +521,6 @@ class CompositeEvalMetric(EvalMetric):
         ----------
         index : int
             Place in the order in which they were added.
-
-        Returns
-        -------
-        EvalMetric
 
         Raises
         ------

@@ -99,10 +99,6 @@ def np(
     allow_extra_outputs : bool
         Allow more predictions than labels; the surplus is ignored.
 
-    Returns
-    -------
-    CustomMetric
-
     Raises
     ------
     ArgumentTypeError
@@ -110,7 +106,6 @@ def np(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> @mx.metric.np
     ... def off_by(label, pred):
     ...     return abs(label - pred).sum(), label.size

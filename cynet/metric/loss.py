@@ -25,7 +25,6 @@ class Loss(EvalMetric):
 
     Examples
     --------
-    >>> import numpy as np
     >>> loss = Loss()
     >>> loss.update(None, [np.array([1.0, 2.0])])
     >>> loss.get()

@@ -93,8 +93,6 @@ class FeedForward:
 
     Examples
     --------
-    >>> import cynet as mx
-    >>> import numpy as np
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     >>> net = mx.sym.SoftmaxOutput(net, name="softmax")
     >>> points = np.array([[-2, 0], [-1, 1], [1, -1], [2, 0]])
@@ -352,8 +350,6 @@ class FeedForward:
 
         Examples
         --------
-        >>> import cynet as mx
-        >>> import numpy as np
         >>> data = mx.sym.Variable("data")
         >>> net = mx.sym.FullyConnected(data, num_hidden=1, no_bias=True, name="fc")
         >>> weight = mx.nd.array([[1, 10]])
@@ -405,10 +401,6 @@ class FeedForward:
             Called with a `BatchEndParam` after each batch.
         reset : bool
             Whether to reset the iterator first.
-
-        Returns
-        -------
-        float
         """
         data = iterator(X, None, False, self.numpy_batch_size)
         predictor = self._predictor(data)
@@ -440,7 +432,6 @@ class FeedForward:
         Examples
         --------
         >>> import os
-        >>> import cynet as mx
         >>> data = mx.sym.Variable("data")
         >>> net = mx.sym.FullyConnected(data, num_hidden=1, no_bias=True, name="fc")
         >>> weight = mx.nd.array([[1, 10]])
@@ -481,10 +472,6 @@ class FeedForward:
         **kwargs
             Arguments of ``FeedForward``.
 
-        Returns
-        -------
-        FeedForward
-
         Raises
         ------
         MissingFileError
@@ -494,7 +481,6 @@ class FeedForward:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> data = mx.sym.Variable("data")
         >>> net = mx.sym.FullyConnected(data, num_hidden=1, no_bias=True, name="fc")
         >>> mx.model.save_checkpoint("net", 3, net, {"fc_weight": mx.nd.array([[1, 10]])}, {})
@@ -554,8 +540,6 @@ class FeedForward:
 
         Examples
         --------
-        >>> import cynet as mx
-        >>> import numpy as np
         >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
         >>> net = mx.sym.SoftmaxOutput(net, name="softmax")
         >>> points = np.array([[-2, 0], [-1, 1], [1, -1], [2, 0]])

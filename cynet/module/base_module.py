@@ -114,8 +114,6 @@ class BaseModule(Told, Interface):
 
     Examples
     --------
-    >>> import cynet as mx
-    >>> import numpy as np
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
     >>> data = mx.io.NDArrayIter(np.ones((8, 3)), np.zeros(8), batch_size=4)
@@ -315,8 +313,6 @@ class BaseModule(Told, Interface):
 
         Examples
         --------
-        >>> import cynet as mx
-        >>> import numpy as np
         >>> points = np.random.default_rng(0).normal(size=(100, 2))
         >>> labels = points.sum(axis=1) > 0
         >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2)

@@ -89,7 +89,6 @@ class BucketingModule(BaseModule):
     --------
     Sequences of 5 and of 3 steps, whose networks share the weights of one LSTM:
 
-    >>> import cynet as mx
     >>> cell = mx.rnn.LSTMCell(4, prefix="lstm_")
     >>> def sym_gen(length):
     ...     cell.reset()
@@ -441,7 +440,6 @@ class BucketingModule(BaseModule):
         Examples
         --------
         >>> import os
-        >>> import cynet as mx
         >>> def sym_gen(length):
         ...     total = mx.sym.sum(mx.sym.Variable("data"), axis=1, keepdims=True)
         ...     return mx.sym.FullyConnected(total, num_hidden=2, name="fc"), ["data"], None
@@ -507,7 +505,6 @@ class BucketingModule(BaseModule):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> def sym_gen(length):
         ...     total = mx.sym.sum(mx.sym.Variable("data"), axis=1, keepdims=True)
         ...     return mx.sym.FullyConnected(total, num_hidden=2, name="fc"), ["data"], None
@@ -568,7 +565,6 @@ class BucketingModule(BaseModule):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> def network(length):
         ...     total = mx.sym.sum(mx.sym.Variable("data"), axis=1, keepdims=True)
         ...     total = mx.sym.FullyConnected(total, num_hidden=1, no_bias=True, name="fc")

@@ -235,7 +235,6 @@ class Interface:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, name="fc")
         >>> module = mx.mod.Module(net, label_names=None)
         >>> module.bind([("data", (1, 2))], for_training=False)
@@ -263,7 +262,6 @@ class Interface:
         --------
         ``module.forward_backward(batch)``, then ``module.update()``.
 
-        >>> import cynet as mx
         >>> net = mx.sym.MakeLoss(mx.sym.Variable("data") * mx.sym.Variable("w_weight", shape=(1,)))
         >>> module = mx.mod.Module(net, label_names=None)
         >>> module.bind([("data", (1,))])
@@ -289,7 +287,6 @@ class Interface:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.sym.MakeLoss(mx.sym.Variable("data") * mx.sym.Variable("w_weight", shape=(1,)))
         >>> module = mx.mod.Module(net, label_names=None)
         >>> module.bind([("data", (1,))])
@@ -367,7 +364,6 @@ class Interface:
         Examples
         --------
         >>> import os, tempfile
-        >>> import cynet as mx
         >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, name="fc")
         >>> module = mx.mod.Module(net, label_names=None)
         >>> module.bind([("data", (1, 2))], for_training=False)
@@ -390,7 +386,6 @@ class Interface:
         Examples
         --------
         >>> import os, tempfile
-        >>> import cynet as mx
         >>> path = os.path.join(tempfile.mkdtemp(), "net.params")
         >>> mx.nd.save(path, {"arg:w": mx.nd.array([5])})
         >>> net = mx.sym.Variable("data") * mx.sym.Variable("w", shape=(1,))
@@ -424,7 +419,6 @@ class Interface:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> def sym_gen(length):  # the network of sequences of this length
         ...     total = mx.sym.sum(mx.sym.Variable("data"), axis=1, keepdims=True)
         ...     return mx.sym.FullyConnected(total, num_hidden=2, name="fc"), ["data"], None
@@ -456,7 +450,6 @@ class Interface:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> total = mx.sym.Variable("data") + mx.sym.Variable("total", shape=(2,))
         >>> module = mx.mod.Module(total, label_names=None, state_names=["total"])
         >>> module.bind([("data", (2,))], for_training=False)
@@ -492,7 +485,6 @@ class Interface:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.sym.Variable("data") * mx.sym.Variable("scale", shape=(2,))
         >>> module = mx.mod.Module(net, label_names=None, state_names=["scale"])
         >>> module.bind([("data", (2,))], for_training=False)

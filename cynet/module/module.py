@@ -92,7 +92,6 @@ class Module(Optimization, BaseModule):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
     >>> mod = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
     >>> mod.bind([("data", (4, 3))], [("softmax_label", (4,))])
@@ -193,10 +192,6 @@ class Module(Optimization, BaseModule):
         **kwargs
             Arguments of ``Module``: `data_names`, `label_names`, `context`, ...
 
-        Returns
-        -------
-        Module
-
         Raises
         ------
         MissingFileError
@@ -206,7 +201,6 @@ class Module(Optimization, BaseModule):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> data = mx.sym.Variable("data")
         >>> net = mx.sym.FullyConnected(data, num_hidden=1, no_bias=True, name="fc")
         >>> mx.model.save_checkpoint("net", 3, net, {"fc_weight": mx.nd.array([[1, 10]])}, {})
@@ -368,7 +362,6 @@ class Module(Optimization, BaseModule):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
         >>> module = mx.mod.Module(net, label_names=None)
         >>> module.bind([("data", (4, 3))], for_training=False)

@@ -128,7 +128,6 @@ class Optimization:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> def bound(batch_size, shared=None):
         ...     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
         ...     module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
@@ -203,7 +202,6 @@ class Optimization:
         Examples
         --------
         >>> import os, tempfile
-        >>> import cynet as mx
         >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, name="fc")
         >>> module = mx.mod.Module(net, label_names=None)
         >>> module.bind([("data", (1, 2))], for_training=False)
@@ -241,7 +239,6 @@ class Optimization:
         Examples
         --------
         >>> import os
-        >>> import cynet as mx
         >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
         >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
         >>> module.bind([("data", (4, 3))], [("softmax_label", (4,))])
@@ -277,7 +274,6 @@ class Optimization:
         The first step with momentum is `learning_rate` times the gradient, the second 1.9 times
         that:
 
-        >>> import cynet as mx
         >>> def weight_after_a_step(states=None):
         ...     weight = mx.sym.Variable("w_weight", shape=(1,))
         ...     net = mx.sym.MakeLoss(mx.sym.Variable("data") * weight)

@@ -53,7 +53,6 @@ class PythonModule(BaseModule):
     --------
     A module without gradient, which takes the logarithm of its input:
 
-    >>> import cynet as mx
     >>> class Log(mx.mod.PythonModule):
     ...     def _compute_output_shapes(self):
     ...         return [("log_output", self.data_shapes[0].shape)]
@@ -202,7 +201,6 @@ class PythonLossModule(PythonModule):
     --------
     The squared difference, whose gradient is written by hand, trains the network before it:
 
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, no_bias=True, name="fc")
     >>> loss = mx.mod.PythonLossModule(grad_func=lambda scores, labels: 2 * (scores - labels))
     >>> chain = mx.mod.SequentialModule()

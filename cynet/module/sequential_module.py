@@ -43,7 +43,6 @@ class SequentialModule(BaseModule):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> fc = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
     >>> first = mx.mod.Module(fc, label_names=None)
     >>> last = mx.mod.Module(mx.sym.SoftmaxOutput(name="softmax"), data_names=["softmax_data"])

@@ -48,7 +48,6 @@ class Monitor:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> monitor = Monitor(interval=100, pattern=".*weight")
     >>> net = mx.gluon.nn.Dense(2, in_units=3, prefix="fc_")
     >>> net.initialize(mx.init.One())

@@ -47,7 +47,6 @@ class debug_nans:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> executor = mx.sym.log(mx.sym.var("x"), name="l").simple_bind(mx.cpu(), x=(2,))
     >>> with mx.debug_nans():
     ...     try:

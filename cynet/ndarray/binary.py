@@ -63,7 +63,6 @@ MXNetError
 
 Examples
 --------
->>> import cynet as mx
 >>> mx.nd.{name}(mx.nd.array([1, 2, 3]), 2).asnumpy().tolist()
 {[float(numbers(each, 2)) for each in (1, 2, 3)]}
 """

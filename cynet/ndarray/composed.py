@@ -55,7 +55,6 @@ def histogram(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> counts, edges = mx.nd.histogram(mx.nd.array([1, 2, 2, 5, 7]), bins=3)
     >>> counts.asnumpy().tolist(), edges.asnumpy().tolist()
     ([3, 0, 2], [1.0, 3.0, 5.0, 7.0])
@@ -113,7 +112,6 @@ def boolean_mask(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> data = mx.nd.array([[1, 2], [3, 4], [5, 6]])
     >>> mx.nd.contrib.boolean_mask(data, mx.nd.array([1, 0, 1])).asnumpy().tolist()
     [[1.0, 2.0], [5.0, 6.0]]
@@ -149,7 +147,6 @@ def isfinite(data: NDArray) -> NDArray:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.contrib.isfinite(mx.nd.array([1, float("nan"), float("inf")])).asnumpy().tolist()
     [1.0, 0.0, 0.0]
     """
@@ -171,7 +168,6 @@ def isinf(data: NDArray) -> NDArray:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.contrib.isinf(mx.nd.array([1, float("nan"), -float("inf")])).asnumpy().tolist()
     [0.0, 0.0, 1.0]
     """
@@ -193,7 +189,6 @@ def isnan(data: NDArray) -> NDArray:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.contrib.isnan(mx.nd.array([1, float("nan"), float("inf")])).asnumpy().tolist()
     [0.0, 1.0, 0.0]
     """
@@ -232,7 +227,6 @@ def rand_zipfian(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> drawn, of_true, of_drawn = mx.nd.contrib.rand_zipfian(mx.nd.array([3]), 4, 5)
     >>> drawn.shape, of_true.shape, of_drawn.shape
     ((4,), (1,), (4,))
@@ -266,10 +260,6 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     always_copy : bool
         Whether to copy a single array; if False, it is returned as it is.
 
-    Returns
-    -------
-    NDArray
-
     Raises
     ------
     ArgumentError, ShapeError
@@ -277,7 +267,6 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x = mx.nd.array([[1, 2]])
     >>> mx.nd.concatenate([x, 10 * x])
     [[ 1.  2.]
@@ -303,10 +292,6 @@ def moveaxis(tensor: NDArray, source: ShapeLike, destination: ShapeLike) -> NDAr
     source, destination : int or tuple of int
         Axes to move, and their new positions.
 
-    Returns
-    -------
-    NDArray
-
     Raises
     ------
     ArgumentError
@@ -314,7 +299,6 @@ def moveaxis(tensor: NDArray, source: ShapeLike, destination: ShapeLike) -> NDAr
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.moveaxis(mx.nd.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
@@ -352,13 +336,8 @@ def split_v2(
     squeeze_axis : bool
         Remove `axis` from the parts, which must have length 1 along it.
 
-    Returns
-    -------
-    list of NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> [part.shape for part in mx.nd.split_v2(mx.nd.ones((5, 2)), (2, 3))]
     [(2, 2), (1, 2), (2, 2)]
     """
@@ -389,7 +368,6 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.onehot_encode(mx.nd.array([1, 0]), mx.nd.zeros((2, 3)))
     [[0. 1. 0.]
      [1. 0. 0.]]
@@ -425,10 +403,6 @@ def where(
     **kwargs
         Not supported: each is refused by its name.
 
-    Returns
-    -------
-    NDArray
-
     Raises
     ------
     ArgumentError, ShapeError
@@ -436,7 +410,6 @@ def where(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x = mx.nd.array([1, -2, 3])
     >>> mx.nd.where(x > 0, x, 0)
     [1. 0. 3.]

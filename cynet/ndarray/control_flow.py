@@ -44,7 +44,6 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
 
     Examples
     --------
-    >>> import cynet as mx
     >>> outs, last = foreach(lambda row, total: (row * 2, total + row),
     ...                      mx.nd.array([[1, 2], [3, 4]]), mx.nd.zeros(2))
     >>> outs.asnumpy().tolist(), last.asnumpy().tolist()
@@ -111,7 +110,6 @@ def while_loop(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> outs, (i, total) = while_loop(
     ...     lambda i, total: i < 3, lambda i, total: (i * i, [i + 1, total + i]),
     ...     [mx.nd.zeros(1), mx.nd.zeros(1)], max_iterations=5)
@@ -164,7 +162,6 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) 
 
     Examples
     --------
-    >>> import cynet as mx
     >>> a = mx.nd.array([3])
     >>> cond(a > 2, lambda: a * 2, lambda: a).asnumpy().tolist()
     [6.0]

@@ -55,10 +55,6 @@ def array(
     dtype : str or numpy.dtype or type, optional
         Element type; by default that of an NDArray, and float32 for anything else.
 
-    Returns
-    -------
-    NDArray
-
     Raises
     ------
     ArgumentTypeError
@@ -70,7 +66,6 @@ def array(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.array([[1, 2], [3, 4]]).asnumpy().tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
@@ -108,13 +103,8 @@ def empty(
     stype : str, optional
         ``'csr'`` or ``'row_sparse'`` for a sparse array.
 
-    Returns
-    -------
-    NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.empty((2, 3)).shape
     (2, 3)
     """
@@ -150,10 +140,6 @@ def full(
     out : NDArray, optional
         Array that is filled instead of a new one.
 
-    Returns
-    -------
-    NDArray
-
     Raises
     ------
     ArgumentTypeError
@@ -161,7 +147,6 @@ def full(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.full((2,), 7, dtype="int32").asnumpy().tolist()
     [7, 7]
     """
@@ -199,13 +184,8 @@ def zeros(
     out : NDArray, optional
         Array that is filled instead of a new one.
 
-    Returns
-    -------
-    NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.zeros((2, 3))
     [[0. 0. 0.]
      [0. 0. 0.]]
@@ -240,13 +220,8 @@ def ones(
     out : NDArray, optional
         Array that is filled instead of a new one.
 
-    Returns
-    -------
-    NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.ones((2, 2), dtype="int32")
     [[1 1]
      [1 1]]
@@ -285,10 +260,6 @@ def arange(
     dtype : str or numpy.dtype
         Element type.
 
-    Returns
-    -------
-    NDArray
-
     Raises
     ------
     ArgumentError
@@ -296,7 +267,6 @@ def arange(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.arange(2, 6, 2, repeat=2).asnumpy().tolist()
     [2.0, 2.0, 4.0, 4.0]
     """
@@ -383,7 +353,6 @@ def linspace(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.linspace(0, 1, 5)
     [0.   0.25 0.5  0.75 1.  ]
     <NDArray 5 @cpu(0)>
@@ -425,7 +394,6 @@ def eye(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.eye(2, 3, k=1)
     [[0. 1. 0.]
      [0. 0. 1.]]
@@ -456,13 +424,8 @@ def zeros_like(
     **kwargs
         Ignored with a warning: the operator has no parameters.
 
-    Returns
-    -------
-    NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.zeros_like(mx.nd.array([[1, 2], [3, 4]]))
     [[0. 0.]
      [0. 0.]]
@@ -490,13 +453,8 @@ def ones_like(
     **kwargs
         Ignored with a warning: the operator has no parameters.
 
-    Returns
-    -------
-    NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.ones_like(mx.nd.array([[1, 2], [3, 4]]))
     [[1. 1.]
      [1. 1.]]

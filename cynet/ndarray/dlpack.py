@@ -36,10 +36,6 @@ def from_numpy(
     array_cls : type, optional
         Class of the result; only mx.nd.NDArray.
 
-    Returns
-    -------
-    NDArray
-
     Raises
     ------
     ArgumentError
@@ -49,7 +45,6 @@ def from_numpy(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.from_numpy(np.arange(3, dtype="float32"))
     [0. 1. 2.]
     <NDArray 3 @cpu(0)>
@@ -82,13 +77,8 @@ def from_dlpack(dlpack: Any) -> NDArray:
     dlpack : capsule or object
         A capsule, or an object with ``__dlpack__``: an array of NumPy, PyTorch and others.
 
-    Returns
-    -------
-    NDArray
-
     Examples
     --------
-    >>> import cynet as mx, numpy as np
     >>> values = np.zeros(2, "float32")
     >>> mx.nd.from_dlpack(values)[:] = 3
     >>> mx.nd.waitall(); values.tolist()
@@ -117,7 +107,6 @@ def to_dlpack_for_read(data: NDArray) -> Any:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> capsule = mx.nd.to_dlpack_for_read(mx.nd.array([1, 2]))
     >>> mx.nd.from_dlpack(capsule)
     [1. 2.]
@@ -146,7 +135,6 @@ def to_dlpack_for_write(data: NDArray) -> Any:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x = mx.nd.array([1, 2])
     >>> y = mx.nd.from_dlpack(mx.nd.to_dlpack_for_write(x))
     >>> y[0] = 9  # x, too

@@ -46,7 +46,6 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x = mx.nd.array([[1, 2], [3, 4]])
     >>> x[0] += 10
     >>> (x * 2).asnumpy().tolist()
@@ -132,7 +131,6 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> capsule = mx.nd.array([1, 2]).to_dlpack_for_read()
         >>> mx.nd.from_dlpack(capsule)
         [1. 2.]
@@ -148,7 +146,6 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> x = mx.nd.array([1, 2])
         >>> y = x.copy()
         >>> y[0] = 9
@@ -178,7 +175,6 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> x = mx.nd.array([1, 2])
         >>> y = mx.nd.zeros(2)
         >>> x.copyto(y) is y, y.asnumpy().tolist()
@@ -213,7 +209,6 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> x = mx.nd.array([1, 2])
         >>> x.as_in_context(mx.cpu()) is x, x.as_in_context(mx.cpu(1)).context
         (True, cpu(1))
@@ -235,7 +230,6 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.array([1.5, 2.5]).astype("int32")
         [1 2]
         <NDArray 2 @cpu(0)>
@@ -281,7 +275,6 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> x = mx.nd.array([1, 2])
         >>> x.as_nd_ndarray() is x
         True
@@ -293,7 +286,6 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> x = mx.nd.array([1, 2])
         >>> y = x.as_np_ndarray()
         >>> y += 1
@@ -325,7 +317,6 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> x = mx.nd.array([1, 2, 3])
         >>> x.attach_grad()
         >>> with mx.autograd.record():
@@ -370,7 +361,6 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> x = mx.nd.array([1, 2, 3])
         >>> x.attach_grad()
         >>> handle = x.register_hook(lambda grad: mx.nd.clip(grad, -4, 4))
@@ -397,7 +387,6 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> x = mx.nd.array([2, 3])
         >>> x.attach_grad()
         >>> with mx.autograd.record():
@@ -432,7 +421,6 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> x = mx.nd.array([1, 2])
         >>> x.attach_grad()
         >>> with mx.autograd.record():

@@ -231,7 +231,6 @@ def multinomial(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.random.multinomial(mx.nd.array([[0, 1], [1, 0]]), shape=3).asnumpy().tolist()
     [[1, 1, 1], [0, 0, 0]]
     """
@@ -258,7 +257,6 @@ def shuffle(data: NDArray, out: NDArray | None = None) -> NDArray:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> sorted(mx.nd.random.shuffle(mx.nd.arange(4)).asnumpy().tolist())
     [0.0, 1.0, 2.0, 3.0]
     """

@@ -402,7 +402,6 @@ def load(fname: FileName) -> Any:
     Examples
     --------
     >>> import os, tempfile
-    >>> import cynet as mx
     >>> path = os.path.join(tempfile.mkdtemp(), "x.params")
     >>> mx.nd.save(path, {"w": mx.nd.array([1, 2])})
     >>> mx.nd.load(path)["w"].asnumpy().tolist()
@@ -447,7 +446,6 @@ def load_frombuffer(buf: bytes) -> Any:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.load_frombuffer(b"0123456789")
     Traceback (most recent call last):
     ...
@@ -587,13 +585,8 @@ def save_tobuffer(data: NDArray | Sequence[NDArray] | Mapping[str, NDArray]) -> 
     data : NDArray, list of NDArray or dict of str to NDArray
         What to save.
 
-    Returns
-    -------
-    bytes
-
     Examples
     --------
-    >>> import cynet as mx
     >>> len(mx.nd.save_tobuffer(mx.nd.array([1, 2])))
     72
     """

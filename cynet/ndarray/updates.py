@@ -82,13 +82,8 @@ def adamw_update(
     **kwargs
         Further parameters of the operator.
 
-    Returns
-    -------
-    NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, mean, var = mx.nd.ones(2), mx.nd.zeros(2), mx.nd.zeros(2)
     >>> grad = mx.nd.array([1, -1])
     >>> mx.nd.contrib.adamw_update(weight, grad, mean, var, 1, lr=1, eta=0.1).asnumpy().round(3)

@@ -233,7 +233,6 @@ class ndarray(Members, NDArray):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x = mx.np.array([[1, 2], [3, 4]])
     >>> x[x > 1.5]
     array([2., 3., 4.])

@@ -87,7 +87,6 @@ class np_shape(_Scope):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x = mx.sym.var("x")
     >>> with np_shape(True):
     ...     (x * 2).infer_shape(x=(0, 3))

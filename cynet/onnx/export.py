@@ -111,7 +111,6 @@ def export_model(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
     >>> weights = {"fc_weight": mx.nd.ones((3, 2)), "fc_bias": mx.nd.zeros(3)}
     >>> import os, tempfile

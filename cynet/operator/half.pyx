@@ -56,7 +56,6 @@ def between_conversions(Operator operator not None, sources, str dtype):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.softmax(mx.nd.zeros((1, 2), dtype="float16"), dtype="float64").asnumpy().dtype
     dtype('float64')
     """

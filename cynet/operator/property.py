@@ -150,10 +150,6 @@ class OperatorProperty(Registered):
     def list_arguments(self) -> list[str]:
         """List the inputs: those that `inputs_doc` has, without states; ``data`` if there are none.
 
-        Returns
-        -------
-        list of str
-
         Examples
         --------
         >>> from cynet.operator import get_operator

@@ -12,7 +12,6 @@ from .._ndarray import NDArrayBase
 from ..base.errors import ArgumentTypeError, shown
 from .parameters import REQUIRED
 
-FIRST = ">>> import cynet as mx\n"  # line of each example
 _PARAMETER = inspect.Parameter
 _PYTHON_KINDS = {
     "Shape(tuple)": "tuple of int",
@@ -85,7 +84,7 @@ def example_of(entry):
     """The lines of an operator's example; an empty text for one that users registered."""
     own = entry.prop.example
     if own and isinstance(own, str):  # a user's parameter may have that name
-        return FIRST + inspect.cleandoc(own)
+        return inspect.cleandoc(own)
     return ""
 
 

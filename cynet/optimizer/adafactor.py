@@ -59,7 +59,6 @@ class Adafactor(Optimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.ones((2, 3)), mx.nd.ones((2, 3))
     >>> optimizer = mx.optimizer.Adafactor(learning_rate=0.01)
     >>> updater = mx.optimizer.get_updater(optimizer)

@@ -42,7 +42,6 @@ class Adam(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.Adam(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)
@@ -102,7 +101,6 @@ class AdamW(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.AdamW(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)
@@ -155,7 +153,6 @@ class Adamax(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.Adamax(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)
@@ -202,7 +199,6 @@ class Nadam(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.Nadam(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)
@@ -269,7 +265,6 @@ class FTML(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.FTML(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)
@@ -307,7 +302,6 @@ class AdaGrad(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.AdaGrad(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)
@@ -345,7 +339,6 @@ class AdaDelta(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.AdaDelta()
     >>> updater = mx.optimizer.get_updater(optimizer)
@@ -393,7 +386,6 @@ class RMSProp(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.RMSProp(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)
@@ -458,7 +450,6 @@ class Ftrl(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.Ftrl(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)

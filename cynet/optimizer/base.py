@@ -57,7 +57,6 @@ def register(klass: Class) -> Class:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> @mx.optimizer.register
     ... class Halve(mx.optimizer.Optimizer):
     ...     def create_state(self, index, weight):
@@ -83,10 +82,6 @@ def create(name: str, **kwargs: Any) -> Optimizer:
         ``'sgd'``, ``'adam'``, ...; case is ignored.
     **kwargs
         Arguments of the class.
-
-    Returns
-    -------
-    Optimizer
 
     Raises
     ------
@@ -154,7 +149,6 @@ class Optimizer(ShownOptimizer):
     --------
     One whose steps have the length of the learning rate:
 
-    >>> import cynet as mx
     >>> class Normalized(mx.optimizer.Optimizer):
     ...     def create_state(self, index, weight):
     ...         return None
@@ -375,7 +369,6 @@ class Optimizer(ShownOptimizer):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> optimizer = mx.optimizer.SGD(learning_rate=0.5)
         >>> weights, grads = [mx.nd.ones(1), mx.nd.ones(2)], [mx.nd.ones(1), mx.nd.zeros(2)]
         >>> optimizer.update_all([0, 1], weights, grads, [None, None])
@@ -406,10 +399,6 @@ class Optimizer(ShownOptimizer):
         ----------
         *names : str
             Names of methods.
-
-        Returns
-        -------
-        bool
         """
         return not (self._of_user.isdisjoint(names) and self._on_object.isdisjoint(names))
 
@@ -431,7 +420,6 @@ class Optimizer(ShownOptimizer):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> weights, grads = [mx.nd.ones(1)], [mx.nd.ones(1)]
         >>> sgd = mx.optimizer.SGD(learning_rate=0.5)
         >>> joined, numbers = sgd.joined_update([0], weights, grads, [None])
@@ -448,7 +436,6 @@ class Optimizer(ShownOptimizer):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> sgd = mx.optimizer.SGD(learning_rate=0.1)
         >>> sgd.set_learning_rate(0.01)
         >>> sgd.learning_rate
@@ -473,7 +460,6 @@ class Optimizer(ShownOptimizer):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> sgd = mx.optimizer.SGD()
         >>> sgd.set_learning_rate(0.5)
         >>> sgd.learning_rate
@@ -495,7 +481,6 @@ class Optimizer(ShownOptimizer):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> sgd = mx.optimizer.SGD(param_idx2name={0: "fc_weight"})
         >>> sgd.set_lr_mult({"fc_weight": 0.1})
         """
@@ -511,7 +496,6 @@ class Optimizer(ShownOptimizer):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> sgd = mx.optimizer.SGD(wd=0.01, param_idx2name={0: "fc_weight"})
         >>> sgd.set_wd_mult({"fc_weight": 0.0})
         """

@@ -43,7 +43,6 @@ def clip_global_norm(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> grad = mx.nd.array([3, 4])
     >>> float(clip_global_norm([grad], 1)), grad.asnumpy().round(4).tolist()
     (5.0, [0.6000000238418579, 0.800000011920929])

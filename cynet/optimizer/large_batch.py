@@ -61,7 +61,6 @@ class LAMB(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.LAMB(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)
@@ -162,7 +161,6 @@ class LARS(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.LARS(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)
@@ -284,7 +282,6 @@ class LBSGD(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.LBSGD(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)

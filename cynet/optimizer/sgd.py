@@ -35,7 +35,6 @@ class SGD(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.SGD(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)
@@ -88,7 +87,6 @@ class NAG(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.NAG(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)
@@ -133,7 +131,6 @@ class Signum(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.Signum(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)
@@ -183,7 +180,6 @@ class Lion(FusedOptimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.Lion(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)
@@ -222,7 +218,6 @@ class SGLD(Optimizer):
     --------
     Samples of a normal distribution of mean 0 and variance 1, whose gradient is the weight:
 
-    >>> import cynet as mx
     >>> mx.random.seed(0)
     >>> update = mx.optimizer.get_updater(mx.optimizer.SGLD(learning_rate=0.5))
     >>> weight = mx.nd.zeros(10000)
@@ -260,7 +255,6 @@ class DCASGD(Optimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
     >>> optimizer = mx.optimizer.DCASGD(learning_rate=0.1)
     >>> updater = mx.optimizer.get_updater(optimizer)

@@ -51,7 +51,6 @@ def terms_of_states(updater):
 def terms_of_step(optimizer):
     """The settings of the next step, briefly: what may change between two of them.
 
-    >>> import cynet as mx
     >>> terms_of_step(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9)).split("; ")[:4]
     ['optimizer=SGD', 'rescale_grad=1.0', 'learning_rate=0.5', 'wd=0.0']
     """

@@ -23,7 +23,6 @@ class Test(Optimizer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> optimizer = mx.optimizer.Test(rescale_grad=0.5)
     >>> weight = mx.nd.zeros(2)
     >>> state = optimizer.create_state(0, weight)

@@ -35,7 +35,6 @@ class Updater:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9))
     >>> weight = mx.nd.ones(2)
     >>> update(0, mx.nd.ones(2), weight)
@@ -88,7 +87,6 @@ class Updater:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5))
         >>> weight = mx.nd.ones(2)
         >>> joined, numbers = update.joined([0], [mx.nd.ones(2)], [weight])
@@ -146,7 +144,6 @@ class Updater:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> update = mx.optimizer.get_updater(mx.optimizer.Adam())
         >>> state = mx.nd.zeros(2), mx.nd.zeros(2)
         >>> [each.context for each in update.sync_state_context(state, mx.cpu(1))]
@@ -164,13 +161,8 @@ class Updater:
         dump_optimizer : bool
             Whether to include the optimizer's settings and counts.
 
-        Returns
-        -------
-        bytes
-
         Examples
         --------
-        >>> import cynet as mx
         >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
         >>> update(0, mx.nd.ones(2), mx.nd.ones(2))
         >>> other = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
@@ -198,7 +190,6 @@ class Updater:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
         >>> update(0, mx.nd.ones(2), mx.nd.ones(2))
         >>> other = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
@@ -227,7 +218,6 @@ class Updater:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
         >>> update(0, mx.nd.ones(2), mx.nd.ones(2))
         >>> other = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
@@ -254,7 +244,6 @@ class Updater:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
         >>> update(0, mx.nd.ones(2), mx.nd.ones(2))
         >>> other = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
@@ -282,7 +271,6 @@ class Updater:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
         >>> update(0, mx.nd.ones(2), mx.nd.ones(2))
         >>> other = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
@@ -318,10 +306,6 @@ def get_updater(optimizer: Optimizer) -> Updater:
     optimizer : Optimizer
         The optimizer that makes the steps.
 
-    Returns
-    -------
-    Updater
-
     Raises
     ------
     ArgumentTypeError
@@ -329,7 +313,6 @@ def get_updater(optimizer: Optimizer) -> Updater:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5))
     >>> weight = mx.nd.ones(2)
     >>> update(0, mx.nd.ones(2), weight)

@@ -79,7 +79,6 @@ def set_config(**kwargs: Any) -> None:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.profiler.set_config(profile_all=True, filename="lenet.json")
     """
     known = (*_FLAGS, "filename", "dump_period", "profile_process", "max_events")
@@ -146,7 +145,6 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.profiler.set_state("run")
     >>> _ = mx.nd.sqrt(mx.nd.ones(3))
     >>> mx.profiler.set_state("stop")
@@ -213,10 +211,6 @@ def stop() -> None:
 
 def is_running() -> bool:
     """Return whether anything is recorded now.
-
-    Returns
-    -------
-    bool
 
     Examples
     --------
@@ -347,10 +341,6 @@ def dumps(
         Column to sort by: ``'total'``, ``'avg'``, ``'min'``, ``'max'`` or ``'count'``.
     ascending : bool
         Sort from the smallest value; if False, from the largest.
-
-    Returns
-    -------
-    str
 
     Raises
     ------

@@ -67,10 +67,6 @@ class Domain:
         name : str
             Name in the trace.
 
-        Returns
-        -------
-        Task
-
         Examples
         --------
         >>> task = mx.profiler.Domain("loader").new_task("read")
@@ -86,10 +82,6 @@ class Domain:
         ----------
         name : str
             Name in the trace.
-
-        Returns
-        -------
-        Frame
         """
         return Frame(self, name)
 
@@ -102,10 +94,6 @@ class Domain:
             Name in the trace.
         value : int, optional
             First value, which is recorded at once.
-
-        Returns
-        -------
-        Counter
         """
         return Counter(self, name, value)
 
@@ -116,10 +104,6 @@ class Domain:
         ----------
         name : str
             Name in the trace.
-
-        Returns
-        -------
-        Marker
         """
         return Marker(self, name)
 
@@ -404,13 +388,8 @@ def scope(name: str = "<unk>:") -> Event:
     name : str
         Name in the trace.
 
-    Returns
-    -------
-    Event
-
     Examples
     --------
-    >>> import cynet as mx
     >>> with mx.profiler.scope("evaluation"):
     ...     pass
     """

@@ -444,10 +444,6 @@ class MXIndexedRecordIO(MXRecordIO):
         idx : int
             Key of the record.
 
-        Returns
-        -------
-        bytes
-
         Raises
         ------
         NotFoundError

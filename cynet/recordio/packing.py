@@ -54,10 +54,6 @@ def pack(header: IRHeader | Sequence[Any], s: bytes) -> bytes:
     s : bytes
         What follows the header.
 
-    Returns
-    -------
-    bytes
-
     Raises
     ------
     ArgumentError
@@ -133,7 +129,6 @@ def unpack(s: bytes) -> tuple[IRHeader, bytes]:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> packed = mx.recordio.pack(mx.recordio.IRHeader(0, 7.0, 3, 0), b"content")
     >>> header, content = mx.recordio.unpack(packed)
     >>> header.label, header.id, content
@@ -166,13 +161,8 @@ def pack_img(
     img_fmt : str
         Format of the image, ``'.jpg'`` or ``'.png'``.
 
-    Returns
-    -------
-    bytes
-
     Examples
     --------
-    >>> import cynet as mx
     >>> header = mx.recordio.IRHeader(0, 7.0, 3, 0)
     >>> packed = mx.recordio.pack_img(header, np.zeros((8, 10, 3), "uint8"), img_fmt=".png")
     >>> header, image = mx.recordio.unpack_img(packed)
@@ -202,7 +192,6 @@ def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, NumpyArray]:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> header = mx.recordio.IRHeader(0, 7.0, 3, 0)
     >>> packed = mx.recordio.pack_img(header, np.zeros((8, 10, 3), "uint8"), img_fmt=".png")
     >>> mx.recordio.unpack_img(packed)[1].shape

@@ -66,7 +66,6 @@ class RNNParams:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> shared = mx.rnn.RNNParams("lstm_")
     >>> shared.get("i2h_weight") is shared.get("i2h_weight")
     True
@@ -94,10 +93,6 @@ class RNNParams:
             Name without the prefix.
         **kwargs
             Arguments of ``mx.sym.Variable``, when the variable is made: ``init``, ``shape``, ...
-
-        Returns
-        -------
-        Symbol
         """
         name = self._prefix + name
         if name not in self._params:
@@ -122,7 +117,6 @@ class BaseRNNCell:
     --------
     A cell that adds what it has seen:
 
-    >>> import cynet as mx
     >>> class Sum(mx.rnn.BaseRNNCell):
     ...     @property
     ...     def state_info(self):
@@ -209,7 +203,6 @@ class BaseRNNCell:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> cell = mx.rnn.LSTMCell(4, prefix="lstm_")
         >>> cell.begin_state(mx.sym.Variable)
         [<Symbol lstm_begin_state_0>, <Symbol lstm_begin_state_1>]
@@ -246,7 +239,6 @@ class BaseRNNCell:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> cell = mx.rnn.GRUCell(4, prefix="gru_")
         >>> names = "gru_i2h_weight", "gru_h2h_weight", "gru_i2h_bias", "gru_h2h_bias"
         >>> shapes = (12, 3), (12, 4), (12,), (12,)
@@ -289,7 +281,6 @@ class BaseRNNCell:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> cell = mx.rnn.RNNCell(2, prefix="rnn_")  # of one gate
         >>> names = "rnn_i2h_weight", "rnn_h2h_weight", "rnn_i2h_bias", "rnn_h2h_bias"
         >>> weights = {name: mx.nd.ones(2) for name in names}
@@ -347,7 +338,6 @@ class BaseRNNCell:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> cell = mx.rnn.LSTMCell(4, prefix="lstm_")
         >>> outputs, states = cell.unroll(5, mx.sym.Variable("data"), merge_outputs=True)
         >>> outputs.infer_shape(data=(2, 5, 3))[1], len(states)

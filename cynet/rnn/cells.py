@@ -60,7 +60,6 @@ class RNNCell(_Gated):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> outputs, states = mx.rnn.RNNCell(4).unroll(3, mx.sym.Variable("data"))
     >>> [each.name for each in outputs]
     ['rnn_t0_out', 'rnn_t1_out', 'rnn_t2_out']
@@ -105,7 +104,6 @@ class LSTMCell(_Gated):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> outputs, states = mx.rnn.LSTMCell(4).unroll(2, mx.sym.Variable("data"), merge_outputs=True)
     >>> outputs.infer_shape(data=(5, 2, 3))[1], len(states)
     ([(5, 2, 4)], 2)
@@ -173,7 +171,6 @@ class GRUCell(_Gated):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> outputs, states = mx.rnn.GRUCell(4).unroll(2, mx.sym.Variable("data"))
     >>> states[0].name
     'gru_t1_out'

@@ -67,7 +67,6 @@ def rnn_unroll(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.rnn.RNNCell(4, prefix="rnn_")
     >>> outputs, states = mx.rnn.rnn_unroll(cell, 3, input_prefix="x_")
     >>> [name for name in outputs[-1].list_arguments() if name.startswith("x_")]
@@ -111,7 +110,6 @@ def save_rnn_checkpoint(
     --------
     The one array of a fused cell is written gate by gate:
 
-    >>> import cynet as mx
     >>> fused = mx.rnn.FusedRNNCell(4, mode="lstm", prefix="lstm_")
     >>> outputs, _ = fused.unroll(2, mx.sym.Variable("data"), merge_outputs=True)
     >>> shapes, _, _ = outputs.infer_shape(data=(1, 2, 3))
@@ -158,7 +156,6 @@ def load_rnn_checkpoint(
     --------
     Weights of a fused cell, for single cells:
 
-    >>> import cynet as mx
     >>> fused = mx.rnn.FusedRNNCell(4, mode="lstm", prefix="lstm_")
     >>> outputs, _ = fused.unroll(2, mx.sym.Variable("data"), merge_outputs=True)
     >>> shapes, _, _ = outputs.infer_shape(data=(1, 2, 3))
@@ -197,7 +194,6 @@ def do_rnn_checkpoint(
     Examples
     --------
     >>> import os
-    >>> import cynet as mx
     >>> cell = mx.rnn.RNNCell(2, prefix="rnn_")
     >>> outputs, _ = cell.unroll(2, mx.sym.Variable("data"), merge_outputs=True)
     >>> weights = {name: mx.nd.ones((2, 2)) for name in ("rnn_i2h_weight", "rnn_h2h_weight")}

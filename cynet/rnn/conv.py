@@ -52,7 +52,6 @@ class BaseConvRNNCell(BaseRNNCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.rnn.ConvRNNCell((2, 3, 8, 8), num_hidden=4)
     >>> isinstance(cell, mx.rnn.BaseRNNCell), cell.state_info
     (True, [{'shape': (0, 4, 8, 8), '__layout__': 'NCHW'}])
@@ -210,7 +209,6 @@ class ConvRNNCell(_Cell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.rnn.ConvRNNCell((2, 3, 8, 8), num_hidden=4)
     >>> outputs, states = cell.unroll(2, [mx.sym.Variable("t0"), mx.sym.Variable("t1")])
     >>> outputs[1].infer_shape(t0=(2, 3, 8, 8), t1=(2, 3, 8, 8))[1]
@@ -265,7 +263,6 @@ class ConvLSTMCell(_Cell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.rnn.ConvLSTMCell(input_shape=(2, 3, 8, 8), num_hidden=4)
     >>> cell.state_shape
     [(0, 4, 8, 8), (0, 4, 8, 8)]
@@ -329,7 +326,6 @@ class ConvGRUCell(_Cell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.rnn.ConvGRUCell((2, 3, 8, 8), num_hidden=4, i2h_stride=(2, 2))
     >>> cell.state_shape
     [(0, 4, 4, 4)]

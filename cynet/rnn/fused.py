@@ -52,7 +52,6 @@ class FusedRNNCell(BaseRNNCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.rnn.FusedRNNCell(4, num_layers=2, mode="gru", prefix="f_")
     >>> outputs, _ = cell.unroll(3, mx.sym.Variable("data"), merge_outputs=True)
     >>> outputs.infer_shape(data=(5, 3, 2))[1]
@@ -179,7 +178,6 @@ class FusedRNNCell(BaseRNNCell):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> fused = mx.rnn.FusedRNNCell(4, num_layers=2, mode="gru", prefix="gru_")
         >>> outputs, _ = fused.unfuse().unroll(3, mx.sym.Variable("data"), merge_outputs=True)
         >>> [name for name in outputs.list_arguments() if name.endswith("h2h_weight")]

@@ -37,7 +37,6 @@ class DropoutCell(BaseRNNCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> stack = mx.rnn.SequentialRNNCell()
     >>> stack.add(mx.rnn.LSTMCell(4, prefix="first_"))
     >>> stack.add(mx.rnn.DropoutCell(0.5))
@@ -98,7 +97,6 @@ class ModifierCell(BaseRNNCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> class Half(mx.rnn.ModifierCell):
     ...     def __call__(self, inputs, states):
     ...         output, states = self.base_cell(inputs, states)
@@ -185,7 +183,6 @@ class ZoneoutCell(ModifierCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.rnn.ZoneoutCell(mx.rnn.LSTMCell(4, prefix="lstm_"), zoneout_states=0.1)
     >>> outputs, states = cell.unroll(3, mx.sym.Variable("data"), merge_outputs=True)
     >>> outputs.infer_shape(data=(2, 3, 5))[1]
@@ -248,7 +245,6 @@ class ResidualCell(ModifierCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.rnn.ResidualCell(mx.rnn.RNNCell(2, prefix="rnn_"))
     >>> output, states = cell(mx.sym.Variable("data"), cell.begin_state())
     >>> weights = {name: mx.nd.zeros((2, 2)) for name in ("rnn_i2h_weight", "rnn_h2h_weight")}

@@ -74,7 +74,6 @@ class SequentialRNNCell(_Stack):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> stack = mx.rnn.SequentialRNNCell()
     >>> stack.add(mx.rnn.LSTMCell(4, prefix="l0_"))
     >>> stack.add(mx.rnn.GRUCell(3, prefix="l1_"))
@@ -147,7 +146,6 @@ class BidirectionalCell(_Stack):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> both = mx.rnn.BidirectionalCell(mx.rnn.GRUCell(4, "l_"), mx.rnn.GRUCell(4, "r_"))
     >>> outputs, _ = both.unroll(3, mx.sym.Variable("data"), merge_outputs=True)
     >>> outputs.infer_shape(data=(5, 3, 2))[1]

@@ -380,10 +380,6 @@ class CudaModule:
             The arguments as in C: ``"const float *x, float *y, int n"``. An array that is not const
             is written.
 
-        Returns
-        -------
-        CudaKernel
-
         Raises
         ------
         KernelError

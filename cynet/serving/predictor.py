@@ -73,7 +73,6 @@ class Predictor:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.Dense(2, in_units=3)
     >>> net.initialize(mx.init.One())
     >>> predictor = mx.Predictor(net, shapes=(3,))
@@ -190,7 +189,6 @@ class Predictor:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(1, in_units=2)
         >>> net.initialize(mx.init.One())
         >>> mx.Predictor(net, shapes=(2,)).predict({"data": [[1, 2]]})
@@ -243,7 +241,6 @@ class Predictor:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(1, in_units=2)
         >>> net.initialize()
         >>> with mx.Predictor(net, shapes=(2,)) as predictor:
@@ -269,7 +266,6 @@ class Predictor:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(1, in_units=2)
         >>> net.initialize()
         >>> mx.Predictor(net, shapes=(2,)).close()

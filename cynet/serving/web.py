@@ -76,7 +76,6 @@ class Application:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> from cynet.serving import Application
     >>> net = mx.gluon.nn.Dense(2, in_units=3)
     >>> net.initialize()

@@ -39,10 +39,6 @@ def histogram(
     **kwargs
         Name and attributes of the node: ``name``, ``attr``.
 
-    Returns
-    -------
-    Symbol
-
     Raises
     ------
     ArgumentError
@@ -52,7 +48,6 @@ def histogram(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> counts = mx.sym.histogram(mx.sym.var("x"), bins=2, range=(0, 2))[0]
     >>> counts.eval(x=mx.nd.array([0.1, 0.4, 1.9]))[0]
     [2 1]
@@ -190,10 +185,6 @@ def SparseEmbedding(
     **kwargs
         Further parameters of the operator.
 
-    Returns
-    -------
-    Symbol
-
     Raises
     ------
     ArgumentError
@@ -235,10 +226,6 @@ def where(
         Attributes of the node.
     **kwargs
         Attributes of the node whose names have two underscores at both ends.
-
-    Returns
-    -------
-    Symbol
 
     Examples
     --------

@@ -53,7 +53,6 @@ def foreach(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x, s, w = mx.sym.var("x"), mx.sym.var("s"), mx.sym.var("w")
     >>> outs, last = mx.sym.contrib.foreach(lambda row, state: (row + state, row * w), x, s)
     >>> outs.infer_shape(x=(5, 2), s=(2,), w=(2,))[1]
@@ -140,7 +139,6 @@ def while_loop(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> i, total = mx.sym.var("i"), mx.sym.var("total")
     >>> outs, last = mx.sym.contrib.while_loop(
     ...     lambda i, total: i < 3, lambda i, total: (i * i, [i + 1, total + i]), [i, total], 5)
@@ -243,7 +241,6 @@ def cond(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> a, b = mx.sym.var("a"), mx.sym.var("b")
     >>> out = mx.sym.contrib.cond(a.sum() > 0, lambda: a * b, lambda: a + b)
     >>> exe = out.bind(mx.cpu(), {"a": mx.nd.array([1, 2]), "b": mx.nd.array([3, 4])})

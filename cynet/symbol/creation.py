@@ -46,10 +46,6 @@ def zeros(
     **kwargs
         Name and attributes of the node: ``name``, ``attr``.
 
-    Returns
-    -------
-    Symbol
-
     Examples
     --------
     >>> zeros((2, 3)).infer_shape()[1]
@@ -76,13 +72,8 @@ def ones(
     **kwargs
         Name and attributes of the node: ``name``, ``attr``.
 
-    Returns
-    -------
-    Symbol
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.sym.ones((2, 3)).infer_shape()[1]
     [(2, 3)]
     """
@@ -113,13 +104,8 @@ def full(
     **kwargs
         Name and attributes of the node: ``name``, ``attr``.
 
-    Returns
-    -------
-    Symbol
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.sym.full((2, 2), 7).eval()[0]
     [[7. 7.]
      [7. 7.]]
@@ -156,13 +142,8 @@ def arange(
     dtype : str or numpy.dtype, optional
         Element type; float32 by default.
 
-    Returns
-    -------
-    Symbol
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.sym.arange(1, 7, step=2).eval()[0]
     [1. 3. 5.]
     <NDArray 3 @cpu(0)>
@@ -204,13 +185,8 @@ def linspace(
     dtype : str or numpy.dtype, optional
         Element type; float32 by default.
 
-    Returns
-    -------
-    Symbol
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.sym.linspace(0, 1, 5).eval()[0]
     [0.   0.25 0.5  0.75 1.  ]
     <NDArray 5 @cpu(0)>
@@ -250,13 +226,8 @@ def eye(
     **kwargs
         Name and attributes of the node: ``name``, ``attr``.
 
-    Returns
-    -------
-    Symbol
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.sym.eye(2, 3).infer_shape()[1]
     [(2, 3)]
     """
@@ -302,7 +273,6 @@ def power(base: Symbol | Number, exp: Symbol | float) -> Any:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.sym.pow(mx.sym.var("x"), 2).eval(x=mx.nd.array([3, 5]))[0]
     [ 9. 25.]
     <NDArray 2 @cpu(0)>
@@ -329,7 +299,6 @@ def maximum(left: Symbol | float, right: Symbol | float) -> Any:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.sym.maximum(mx.sym.var("x"), 4).eval(x=mx.nd.array([3, 5]))[0]
     [4. 5.]
     <NDArray 2 @cpu(0)>
@@ -353,7 +322,6 @@ def minimum(left: Symbol | float, right: Symbol | float) -> Any:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.sym.minimum(mx.sym.var("x"), 4).eval(x=mx.nd.array([3, 5]))[0]
     [3. 4.]
     <NDArray 2 @cpu(0)>
@@ -377,7 +345,6 @@ def hypot(left: Symbol | float, right: Symbol | float) -> Any:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.sym.hypot(mx.sym.var("x"), 4).eval(x=mx.nd.array([3]))[0]
     [5.]
     <NDArray 1 @cpu(0)>
@@ -409,7 +376,6 @@ def split_v2(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.sym.split_v2(mx.sym.var("x"), (1, 3)).infer_shape(x=(5, 2))[1]
     [(1, 2), (2, 2), (2, 2)]
     """

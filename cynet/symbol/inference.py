@@ -51,7 +51,6 @@ class Inference:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> (mx.sym.Variable("a") + mx.sym.Variable("b")).infer_shape(a=(2, 3))
         ([(2, 3), (2, 3)], [(2, 3)], [])
         """
@@ -89,7 +88,6 @@ class Inference:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> out = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
         >>> out.infer_shape_partial()[1]
         [()]
@@ -115,7 +113,6 @@ class Inference:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> (mx.sym.Variable("a") + mx.sym.Variable("b")).infer_type(a="float64")[1]
         [<class 'numpy.float64'>]
         """
@@ -150,7 +147,6 @@ class Inference:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> out = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
         >>> out.infer_type_partial(data="float16")[1]
         [<class 'numpy.float16'>]

@@ -15,7 +15,6 @@ class OperatorMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> x = mx.sym.var("x")
         >>> x.as_nd_ndarray() is x
         True
@@ -31,7 +30,6 @@ class OperatorMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> x = mx.sym.var("x").as_np_ndarray()
         >>> (x + 1).sum().infer_shape(x=(2, 3))[1]
         [()]
@@ -50,7 +48,6 @@ class OperatorMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.sym.var("x").astype("float16").infer_type(x="float32")[1]
         [<class 'numpy.float16'>]
         """
@@ -70,7 +67,6 @@ class OperatorMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.sym.var("x").expand_dims(0).infer_shape(x=(2, 3))[1]
         [(1, 2, 3)]
         """
@@ -90,7 +86,6 @@ class OperatorMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.sym.var("x").squeeze().infer_shape(x=(1, 2, 1))[1]
         [(2,)]
         """
@@ -110,7 +105,6 @@ class OperatorMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.sym.var("x").flatten().infer_shape(x=(2, 3, 4))[1]
         [(2, 12)]
         """
@@ -130,7 +124,6 @@ class OperatorMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.sym.var("x").split_v2((1, 3)).infer_shape(x=(5, 2))[1]
         [(1, 2), (2, 2), (2, 2)]
         """

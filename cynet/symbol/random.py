@@ -212,10 +212,6 @@ def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
     **kwargs
         Name and attributes of the node: ``name``, ``attr``.
 
-    Returns
-    -------
-    Symbol
-
     Examples
     --------
     >>> mixed = mx.sym.random.shuffle(mx.sym.var("x")).eval(x=mx.nd.arange(4))[0]

@@ -21,10 +21,6 @@ def load_json(json_str: str) -> Symbol:
     json_str : str
         What ``Symbol.tojson`` returned.
 
-    Returns
-    -------
-    Symbol
-
     Raises
     ------
     FormatError
@@ -34,7 +30,6 @@ def load_json(json_str: str) -> Symbol:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> text = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc").tojson()
     >>> mx.sym.load_json(text).list_outputs()
     ['fc_output']
@@ -50,10 +45,6 @@ def load(fname: FileName) -> Symbol:
     fname : str
         A file that ``Symbol.save`` or MXNet wrote.
 
-    Returns
-    -------
-    Symbol
-
     Raises
     ------
     FileError
@@ -63,7 +54,6 @@ def load(fname: FileName) -> Symbol:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc").save("net.json")
     >>> mx.sym.load("net.json").list_arguments()
     ['data', 'fc_weight', 'fc_bias']

@@ -50,7 +50,6 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
     >>> c = mx.sym.elemwise_add(a, b, name="c")
     >>> c.list_arguments(), c.list_outputs()
@@ -106,7 +105,6 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.sym.Variable("x") * 2
         >>> net(x=mx.sym.Variable("y")).list_arguments()
         ['y']
@@ -145,10 +143,6 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             Name of the variable.
         row : bool
             Whether it stands for a row of this output.
-
-        Returns
-        -------
-        Symbol
 
         Examples
         --------
@@ -222,13 +216,8 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
     def get_internals(self) -> Symbol:
         """All visible outputs of all nodes, as a group.
 
-        Returns
-        -------
-        Symbol
-
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.sym.Variable("x") + 1
         >>> net.get_internals()["x"].name
         'x'
@@ -242,12 +231,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         )
 
     def get_children(self) -> Symbol | None:
-        """The inputs of the output nodes as a group, or None where there are none.
-
-        Returns
-        -------
-        Symbol or None
-        """
+        """The inputs of the output nodes as a group, or None where there are none."""
         nodes = {id(node): node for node, _ in self.entries}
         heads = [entry for node in nodes.values() for entry in node.inputs]
         return Symbol(heads) if heads else None
@@ -255,39 +239,19 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
     # --- names ---
     def list_arguments(self) -> list[str]:
         """Names of the arguments: the variables that are not auxiliary states, in depth-first
-        order.
-
-        Returns
-        -------
-        list of str
-        """
+        order."""
         return [node.name for node in variable_nodes(self.entries)[0]]
 
     def list_auxiliary_states(self) -> list[str]:
-        """Names of the auxiliary states: variables that operators update by themselves.
-
-        Returns
-        -------
-        list of str
-        """
+        """Names of the auxiliary states: variables that operators update by themselves."""
         return [node.name for node in variable_nodes(self.entries)[1]]
 
     def list_inputs(self) -> list[str]:
-        """Names of all variables.
-
-        Returns
-        -------
-        list of str
-        """
+        """Names of all variables."""
         return [node.name for node in variable_nodes(self.entries)[2]]
 
     def list_outputs(self) -> list[str]:
-        """Names of the outputs, e.g. ``fc1_output``.
-
-        Returns
-        -------
-        list of str
-        """
+        """Names of the outputs, e.g. ``fc1_output``."""
         return [node.output_name(i) for node, i in self.entries]
 
     def __repr__(self) -> str:
@@ -304,13 +268,8 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         key : str
             Name of the attribute or parameter.
 
-        Returns
-        -------
-        str or None
-
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.sym.Variable("w", lr_mult=2).attr("lr_mult")
         '2'
         """
@@ -328,10 +287,6 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         ----------
         recursive : bool
             Not supported: `attr_dict` has the attributes of all nodes.
-
-        Returns
-        -------
-        dict of str to str
 
         Raises
         ------
@@ -378,10 +333,6 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         ----------
         remove_amp_cast : bool
             Leave out ``amp_cast`` and ``amp_multicast``, which ``mx.contrib.amp`` inserted.
-
-        Returns
-        -------
-        str
         """
         return to_json(without_amp_casts(self.entries) if remove_amp_cast else self.entries)
 
@@ -404,7 +355,6 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         --------
         >>> import os, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "net-symbol.json")
-        >>> import cynet as mx
         >>> (mx.sym.Variable("a") + 1).save(path)
         >>> mx.sym.load(path).list_arguments()
         ['a']
@@ -419,12 +369,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         write_atomically(fname, data)
 
     def debug_str(self) -> str:
-        """The graph in words.
-
-        Returns
-        -------
-        str
-        """
+        """The graph in words."""
         return debug_text(self.entries)
 
     # --- execution ---
@@ -458,13 +403,8 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         shared_exec : Executor, optional
             Executor whose memory may be reused, as for buckets.
 
-        Returns
-        -------
-        Executor
-
         Examples
         --------
-        >>> import cynet as mx
         >>> x = mx.sym.var("x")
         >>> exe = (x * x).bind(mx.cpu(), {"x": mx.nd.array([2, 3])}, {"x": mx.nd.zeros(2)})
         >>> exe.forward(is_train=True)[0]
@@ -521,13 +461,8 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             ignored with a warning: an inner layer may be bound with the shapes of the whole
             network.
 
-        Returns
-        -------
-        Executor
-
         Examples
         --------
-        >>> import cynet as mx
         >>> out = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
         >>> exe = out.simple_bind(mx.cpu(), data=(4, 3))
         >>> exe.arg_dict["fc_weight"].shape, exe.forward()[0].shape
@@ -559,10 +494,6 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             Device; the current context by default.
         **kwargs : NDArray
             All arguments, by name.
-
-        Returns
-        -------
-        list of NDArray
         """
         executor = self.bind(current_context() if ctx is None else ctx, kwargs, grad_req="null")
         return executor.forward()

@@ -48,10 +48,6 @@ def adamw_update(
     **kwargs
         ``attr`` of the node.
 
-    Returns
-    -------
-    Symbol
-
     Examples
     --------
     >>> inputs = [mx.sym.var(name) for name in ("weight", "grad", "mean", "var")]
@@ -106,10 +102,6 @@ def mp_adamw_update(
         Name of the node.
     **kwargs
         ``attr`` of the node.
-
-    Returns
-    -------
-    Symbol
 
     Examples
     --------

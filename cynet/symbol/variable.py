@@ -54,10 +54,6 @@ def Variable(
     **kwargs
         More attributes; their names start and end with two underscores.
 
-    Returns
-    -------
-    Symbol
-
     Raises
     ------
     ArgumentError, ArgumentTypeError
@@ -120,10 +116,6 @@ def Group(symbols: Iterable[Symbol], create_fn: type[Symbol] = Symbol) -> Symbol
         The symbols whose outputs are grouped.
     create_fn : subclass of Symbol
         Class of the result.
-
-    Returns
-    -------
-    Symbol
 
     Raises
     ------

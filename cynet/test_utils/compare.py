@@ -26,10 +26,6 @@ ATOL = {"bfloat16": 1e-1, "float16": 1e-1, "float32": 1e-3, "float64": 1e-20}
 def default_context() -> Context:
     """Give the context that tests run on: the current one.
 
-    Returns
-    -------
-    Context
-
     Examples
     --------
     >>> with mx.cpu(1):
@@ -67,10 +63,6 @@ def set_default_context(ctx: Context) -> None:
 
 def default_dtype() -> type:
     """Give the dtype that tests use: float32.
-
-    Returns
-    -------
-    type
 
     Examples
     --------
@@ -219,10 +211,6 @@ def rand_ndarray(
     ctx : Context, optional
         Device of the array; by default that of `default_context`.
 
-    Returns
-    -------
-    NDArray
-
     Examples
     --------
     >>> drawn = mx.test_utils.rand_ndarray((2, 3), modifier_func=np.abs)
@@ -339,10 +327,6 @@ def same(a: ArrayLike, b: ArrayLike) -> bool:
     a, b : NDArray or array_like
         The arrays.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> mx.test_utils.same(mx.nd.ones((2,)), np.ones(2)), mx.test_utils.same([1, 2], [1, 3])
@@ -373,10 +357,6 @@ def almost_equal(
         Whether nan equals nan.
     use_broadcast : bool
         Whether shapes may differ as long as they broadcast against each other.
-
-    Returns
-    -------
-    bool
 
     Examples
     --------

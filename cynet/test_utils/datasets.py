@@ -430,10 +430,6 @@ def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
     home_env : str
         Part of MXNet's signature; the program is the one of this cynet in any case.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> import os

@@ -105,10 +105,6 @@ def var_check(generator: Callable[[int], Any], sigma: float, nsamples: int = 100
     nsamples : int
         Number of samples to draw.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> draw = lambda n: np.random.default_rng(0).normal(0, 2, n)

@@ -51,7 +51,6 @@ def check_gluon_hybridize_consistency(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> check_gluon_hybridize_consistency(
     ...     lambda **names: mx.gluon.nn.Dense(3, **names), [mx.nd.ones((2, 4))]
     ... )

@@ -64,7 +64,6 @@ def rand_sparse_ndarray(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> array, (values, rows) = mx.test_utils.rand_sparse_ndarray((9, 2), "row_sparse", 0.5)
     >>> len(values) == len(rows) and array.stype
     'row_sparse'

@@ -296,10 +296,6 @@ def locationError(
     maxError : bool
         Whether it is the place where they differ most.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> mx.test_utils.locationError(np.ones(2), np.zeros(2), (1,), ("a", "b"))
@@ -318,10 +314,6 @@ def same_array(array1: NDArray, array2: NDArray) -> bool:
     ----------
     array1, array2 : NDArray
         The arrays; the first is changed and changed back.
-
-    Returns
-    -------
-    bool
 
     Examples
     --------

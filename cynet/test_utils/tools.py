@@ -299,10 +299,6 @@ def compare_optimizer(
 def is_cd_run() -> bool:
     """Say whether the variable CD_JOB is 1, as in MXNet's own continuous delivery.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> with mx.test_utils.environment("CD_JOB", "1"):
@@ -314,10 +310,6 @@ def is_cd_run() -> bool:
 
 def is_aarch64_run() -> bool:
     """Say whether this is a 64-bit ARM machine.
-
-    Returns
-    -------
-    bool
 
     Examples
     --------
@@ -331,10 +323,6 @@ def is_aarch64_run() -> bool:
 def has_tvm_ops() -> bool:
     """Say whether operators of TVM are there: cynet has none.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> mx.test_utils.has_tvm_ops()
@@ -345,10 +333,6 @@ def has_tvm_ops() -> bool:
 
 def is_op_runnable() -> bool:
     """Say whether operators run on the default context: cynet has no exceptions.
-
-    Returns
-    -------
-    bool
 
     Examples
     --------

@@ -138,10 +138,6 @@ def application(args: argparse.Namespace) -> Application:
     ----------
     args : argparse.Namespace
         What `parser` read.
-
-    Returns
-    -------
-    Application
     """
     shapes = dict(args.shape)
     if len(shapes) < len(args.shape):

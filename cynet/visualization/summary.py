@@ -49,7 +49,6 @@ def print_summary(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
     >>> mx.viz.print_summary(net, {"data": (2, 5)}, 60)  # doctest: +ELLIPSIS
     ____...

@@ -15,7 +15,7 @@ import numpy as np
 
 import cynet
 from cynet.operator import OPERATORS
-from cynet.operator.signature import FIRST, example_of
+from cynet.operator.signature import example_of
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 NUMBER = re.compile(r"-?\d+\.\d*(?:e[-+]\d+)?")
@@ -43,7 +43,7 @@ def by_module():
     """{module: {operator: its example}}."""
     found = {}
     for name, entry in own().items():
-        if text := example_of(entry).removeprefix(FIRST):
+        if text := example_of(entry):
             found.setdefault(entry.prop.__module__, {})[name] = text + "\n"
     return dict(sorted(found.items()))  # families are loaded in any order
 

@@ -47,7 +47,6 @@ def init(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.contrib.amp.init("bfloat16")
     >>> net = mx.gluon.nn.Dense(1, in_units=1, use_bias=False)
     >>> net.initialize(mx.init.One())

@@ -153,10 +153,6 @@ def convert_symbol(
     data_names, cast_optional_params
         Part of MXNet's signature; which variables are data makes no difference here.
 
-    Returns
-    -------
-    Symbol
-
     Raises
     ------
     ArgumentError
@@ -164,7 +160,6 @@ def convert_symbol(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
     >>> convert_symbol(net).get_internals().list_outputs()[:3]
     ['data', 'data_amp_cast_float16_output', 'fc_weight']
@@ -227,7 +222,6 @@ def convert_model(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
     >>> params = {"fc_weight": mx.nd.ones((2, 3))}
     >>> net, params, _ = mx.contrib.amp.convert_model(net, params, {}, cast_optional_params=True)
@@ -279,7 +273,6 @@ def convert_bucketing_module(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> def sym_gen(length):
     ...     total = mx.sym.sum(mx.sym.Variable("data"), axis=1, keepdims=True)
     ...     return mx.sym.FullyConnected(total, num_hidden=2, name="fc"), ["data"], None
@@ -347,10 +340,6 @@ def convert_hybrid_block(
     cast_optional_params : bool
         See `convert_model`.
 
-    Returns
-    -------
-    SymbolBlock
-
     Raises
     ------
     ArgumentTypeError
@@ -360,7 +349,6 @@ def convert_hybrid_block(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.Dense(1, in_units=1, use_bias=False)
     >>> net.initialize(mx.init.One())
     >>> net.hybridize()

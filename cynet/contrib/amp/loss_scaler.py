@@ -57,10 +57,6 @@ class LossScaler:
         ----------
         params : iterable of Parameter
             The parameters; those with ``grad_req="null"`` are ignored.
-
-        Returns
-        -------
-        bool
         """
         finite = []
         by_kind = {}
@@ -108,7 +104,6 @@ def init_trainer(optimizer_or_trainer: Trainer) -> None:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.contrib.amp.init()
     >>> net = mx.gluon.nn.Dense(1, in_units=2)
     >>> net.initialize(mx.init.Constant(0.1))
@@ -169,7 +164,6 @@ def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.contrib.amp.init()
     >>> net = mx.gluon.nn.Dense(1, in_units=2)
     >>> net.initialize(mx.init.Constant(0.1))
@@ -211,7 +205,6 @@ def unscale(optimizer_or_trainer: Trainer) -> None:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.contrib.amp.init()
     >>> net = mx.gluon.nn.Dense(1, in_units=2)
     >>> net.initialize(mx.init.Constant(0.1))

@@ -283,10 +283,6 @@ def reducescatter(
     name, priority, process_set : optional
         See `allreduce`.
 
-    Returns
-    -------
-    NDArray
-
     Raises
     ------
     ArgumentError

@@ -55,10 +55,6 @@ def shutdown() -> None:
 def is_initialized() -> bool:
     """Return whether `init` has been called, and `shutdown` not since.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd
@@ -72,10 +68,6 @@ def is_initialized() -> bool:
 def size() -> int:
     """Return how many processes there are.
 
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd
@@ -87,10 +79,6 @@ def size() -> int:
 
 def rank() -> int:
     """The number of this process, from 0.
-
-    Returns
-    -------
-    int
 
     Examples
     --------
@@ -104,10 +92,6 @@ def rank() -> int:
 def local_size() -> int:
     """Return how many processes there are on this machine.
 
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd
@@ -119,10 +103,6 @@ def local_size() -> int:
 
 def local_rank() -> int:
     """The number of this process among those of this machine, from 0: that of its GPU.
-
-    Returns
-    -------
-    int
 
     Examples
     --------
@@ -136,10 +116,6 @@ def local_rank() -> int:
 def cross_size() -> int:
     """On how many machines there are processes.
 
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd
@@ -151,10 +127,6 @@ def cross_size() -> int:
 
 def cross_rank() -> int:
     """The number of this process's machine, from 0, where each has as many processes.
-
-    Returns
-    -------
-    int
 
     Examples
     --------
@@ -168,10 +140,6 @@ def cross_rank() -> int:
 def is_homogeneous() -> bool:
     """Return whether all machines have as many processes, as far as this one can tell.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd
@@ -183,10 +151,6 @@ def is_homogeneous() -> bool:
 
 def mpi_threads_supported() -> bool:
     """Return whether other threads may use MPI, too: no, one thread of cynet's owns it.
-
-    Returns
-    -------
-    bool
 
     Examples
     --------
@@ -205,10 +169,6 @@ def mpi_built(verbose: bool = False) -> bool:
     verbose : bool
         Part of Horovod's signature; not used.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd
@@ -224,10 +184,6 @@ def mpi_built(verbose: bool = False) -> bool:
 
 def mpi_enabled() -> bool:
     """`mpi_built`: there is no other way to talk.
-
-    Returns
-    -------
-    bool
 
     Examples
     --------
@@ -249,10 +205,6 @@ def _absent(name, what):
     ----------
     verbose : bool
         Part of Horovod's signature; not used.
-
-    Returns
-    -------
-    bool
 
     Examples
     --------

@@ -30,7 +30,6 @@ class CalibrationCollector:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> collector = mx.contrib.quantization.LayerOutputMinMaxCollector("int8")
     >>> collector.collect("fc_output", mx.nd.array([-1, 3]))
     >>> collector.post_collect()
@@ -67,10 +66,6 @@ class CalibrationCollector:
     def post_collect(self) -> dict[str, tuple[float, float]]:
         """Name of each output seen to the least and the largest value that it is to keep.
 
-        Returns
-        -------
-        dict of str to (float, float)
-
         Raises
         ------
         UndefinedError
@@ -106,7 +101,6 @@ class LayerOutputMinMaxCollector(CalibrationCollector):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> collector = mx.contrib.quantization.LayerOutputMinMaxCollector("int8")
     >>> collector.collect("fc_output", mx.nd.array([-1, 3]))
     >>> collector.collect("fc_output", mx.nd.array([2, 7]))
@@ -150,7 +144,6 @@ class LayerHistogramCollector(CalibrationCollector):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> collector = mx.contrib.quantization.LayerHistogramCollector(quantized_dtype="int8")
     >>> collector.collect("fc_output", mx.nd.array([-1, -0.5, 0, 0.5, 1]))
     >>> low, high = collector.post_collect()["fc_output"]
@@ -218,7 +211,6 @@ def combine_histogram(
 
     Examples
     --------
-    >>> import numpy as np
     >>> old = (*np.histogram([0.5], 3, (-1, 1)), 0.5, 0.5, 1.0)
     >>> counts, edges, *_ = combine_histogram(old, np.array([1.5]), 1.5, 1.5, 1.5)
     >>> counts

@@ -103,7 +103,6 @@ def quantize_graph(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
     >>> weight = {"fc_weight": mx.nd.ones((2, 3))}
     >>> _, args, _, collector = mx.contrib.quantization.quantize_graph(net, weight, {})
@@ -175,7 +174,6 @@ def calib_graph(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
     >>> weight, tools = {"fc_weight": mx.nd.ones((2, 3))}, mx.contrib.quantization
     >>> *made, collector = tools.quantize_graph(net, weight, {}, calib_mode="naive")
@@ -318,7 +316,6 @@ def quantize_model(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
     >>> weight = {"fc_weight": mx.nd.ones((2, 3))}
     >>> qsym, args, aux = mx.contrib.quantization.quantize_model(
@@ -384,7 +381,6 @@ def quantize_model_mkldnn(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
     >>> weight = {"fc_weight": mx.nd.ones((2, 3))}
     >>> qsym, args, aux = mx.contrib.quantization.quantize_model_mkldnn(

@@ -200,7 +200,6 @@ def quantize_net_v2(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.Dense(2, in_units=3)
     >>> net.initialize(mx.init.One())
     >>> data = mx.nd.array([[1, 2, 3]])
@@ -343,7 +342,6 @@ def quantize_net(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.Dense(2, in_units=3)
     >>> net.initialize(mx.init.One())
     >>> small = mx.contrib.quantization.quantize_net(net)

@@ -56,7 +56,6 @@ class SVRGModule(Module):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
     >>> net = mx.sym.LinearRegressionOutput(net, mx.sym.var("lin_label"), name="lin")
     >>> module = SVRGModule(net, label_names=["lin_label"], update_freq=2)
@@ -179,7 +178,6 @@ class SVRGModule(Module):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
         >>> net = mx.sym.LinearRegressionOutput(net, mx.sym.var("lin_label"), name="lin")
         >>> module = SVRGModule(net, label_names=["lin_label"], update_freq=2)

@@ -60,7 +60,6 @@ class TokenEmbedding(Vocabulary):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> with open("vectors.txt", "w") as file:
     ...     _ = file.write("sun 1 2\\nmoon 3 4\\n")
     >>> vectors = mx.contrib.text.embedding.CustomEmbedding("vectors.txt")
@@ -266,10 +265,6 @@ def create(embedding_name: str, **kwargs: Any) -> TokenEmbedding:
         ``"glove"``, ``"fasttext"`` or the name of a class that was registered.
     **kwargs
         Arguments of its class.
-
-    Returns
-    -------
-    TokenEmbedding
 
     Raises
     ------
@@ -478,7 +473,6 @@ class CustomEmbedding(TokenEmbedding):
     Examples
     --------
     >>> import os, tempfile
-    >>> import cynet as mx
     >>> path = os.path.join(tempfile.mkdtemp(), "vectors.txt")
     >>> with open(path, "w") as file:
     ...     _ = file.write("sun 1 2\\nmoon 3 4\\n")
@@ -521,7 +515,6 @@ class CompositeEmbedding(TokenEmbedding):
     Examples
     --------
     >>> import collections
-    >>> import cynet as mx
     >>> with open("vectors.txt", "w") as file:
     ...     _ = file.write("sun 1 2\\nmoon 3 4\\n")
     >>> vectors = mx.contrib.text.embedding.CustomEmbedding("vectors.txt")

@@ -38,7 +38,6 @@ def count_tokens_from_str(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> counts = mx.contrib.text.utils.count_tokens_from_str("to be or not to be")
     >>> counts["to"], counts["or"]
     (2, 1)

@@ -42,7 +42,6 @@ class Vocabulary:
     Examples
     --------
     >>> import collections
-    >>> import cynet as mx
     >>> counts = collections.Counter(["b", "a", "b"])
     >>> vocabulary = mx.contrib.text.vocab.Vocabulary(counts, reserved_tokens=["<pad>"])
     >>> vocabulary.idx_to_token

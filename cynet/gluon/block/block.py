@@ -58,7 +58,6 @@ class Block(Files):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> class Twice(mx.gluon.Block):
     ...     def __init__(self, **kwargs):
     ...         super().__init__(**kwargs)
@@ -196,7 +195,6 @@ class Block(Files):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Sequential()
         >>> net.add(mx.gluon.nn.Dense(2, prefix="first_"), mx.gluon.nn.Dense(1, prefix="second_"))
         >>> _ = net.apply(lambda block: print(type(block).__name__, block.name))
@@ -222,10 +220,6 @@ class Block(Files):
         ----------
         select : str, optional
             A regular expression that names match from their beginning: ``'.*weight|.*bias'``.
-
-        Returns
-        -------
-        ParameterDict
         """
         return files.collected(self, select)
 
@@ -276,7 +270,6 @@ class Block(Files):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(2, in_units=3)
         >>> net.freeze("weight")
         ['weight']
@@ -295,13 +288,8 @@ class Block(Files):
         select : str
             Regular expression of names, structural or whole; all by default.
 
-        Returns
-        -------
-        list of str
-
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(2, in_units=3)
         >>> net.freeze()
         ['weight', 'bias']
@@ -320,7 +308,6 @@ class Block(Files):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(2, in_units=3)
         >>> net.initialize()
         >>> net.cast("float16")
@@ -345,7 +332,6 @@ class Block(Files):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.HybridSequential()
         >>> net.add(mx.gluon.nn.Dense(2), mx.gluon.nn.Dense(1))
         >>> net.initialize(mx.init.One())
@@ -373,7 +359,6 @@ class Block(Files):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(2, prefix="dense_")
         >>> net.initialize()
         >>> handle = net.register_forward_hook(lambda block, x, y: print(block.name, y.shape))
@@ -401,7 +386,6 @@ class Block(Files):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(2, prefix="dense_")
         >>> net.initialize()
         >>> handle = net.register_forward_pre_hook(lambda block, x: print(block.name, x[0].shape))
@@ -436,7 +420,6 @@ class Block(Files):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(1, in_units=2, prefix="dense_")
         >>> net.initialize(mx.init.One())
         >>> def show(block, grad_inputs, grad_outputs):
@@ -470,7 +453,6 @@ class Block(Files):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(2, activation="relu", prefix="dense_")
         >>> net.initialize()
         >>> net.hybridize()
@@ -531,7 +513,6 @@ class Block(Files):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> class Sum(mx.gluon.Block):
         ...     def forward(self, x, y):
         ...         return x + y
@@ -552,7 +533,6 @@ class Block(Files):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(2, prefix="dense_")
         >>> net.initialize()
         >>> net.summary(mx.nd.ones((4, 3)))

@@ -45,7 +45,6 @@ def compile(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> @mx.compile
     ... def norm(x, power=2):
     ...     return mx.nd.sum(mx.nd.abs(x) ** power) ** (1 / power)

@@ -40,7 +40,6 @@ class HybridBlock(Block):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> class Scaled(mx.gluon.HybridBlock):
     ...     def __init__(self, **kwargs):
     ...         super().__init__(**kwargs)
@@ -172,7 +171,6 @@ class HybridBlock(Block):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(2)
         >>> try:
         ...     net.optimize_for(mx.nd.ones((1, 3)), backend="other")
@@ -205,7 +203,6 @@ class HybridBlock(Block):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(2)
         >>> net.weight.shape
         (2, 0)
@@ -225,7 +222,6 @@ class HybridBlock(Block):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(2, in_units=3, dtype="float16")
         >>> net.infer_type(mx.nd.ones((4, 3), dtype="float16"))
         >>> net.weight.dtype
@@ -265,7 +261,6 @@ class HybridBlock(Block):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(2, prefix="dense_")
         >>> net.initialize()
         >>> net.hybridize()
@@ -404,7 +399,6 @@ class HybridBlock(Block):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> class Swish(mx.gluon.HybridBlock):
         ...     def hybrid_forward(self, F, x):
         ...         return x * F.sigmoid(x)

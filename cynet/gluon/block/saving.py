@@ -27,7 +27,6 @@ class Files:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(2, in_units=3)
         >>> net.initialize()
         >>> net.save_parameters("net.params")
@@ -70,7 +69,6 @@ class Files:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.Dense(2, in_units=3)
         >>> net.initialize(mx.init.One())
         >>> net.save_parameters("net.params")
@@ -95,7 +93,6 @@ class Files:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> import warnings
         >>> net = mx.gluon.nn.Dense(2, in_units=3)
         >>> net.initialize()
@@ -130,7 +127,6 @@ class Files:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> import warnings
         >>> net = mx.gluon.nn.Dense(2, in_units=3)
         >>> net.initialize()
@@ -153,7 +149,6 @@ class Files:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.HybridSequential(prefix="net_")
         >>> net.add(mx.gluon.nn.Dense(2, in_units=3))
         >>> net.initialize()
@@ -172,7 +167,6 @@ class Files:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.HybridSequential()
         >>> net.add(mx.gluon.nn.Dense(2, in_units=3))
         >>> net.initialize(mx.init.One())

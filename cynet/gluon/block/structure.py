@@ -27,7 +27,6 @@ class Table(NamedTuple):
 def flatten(args, where="input"):
     """(list of arrays, format) of nested lists, tuples and dicts.
 
-    >>> import cynet as mx
     >>> x = mx.nd.zeros(1)
     >>> flatten([x, [x, None]])[1]
     [0, [0, -1]]

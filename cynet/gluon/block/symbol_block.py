@@ -51,7 +51,6 @@ class SymbolBlock(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> data = mx.sym.var("data")
     >>> net = mx.gluon.SymbolBlock(mx.sym.FullyConnected(data, num_hidden=2, name="fc"), data)
     >>> list(net.collect_params().keys())
@@ -126,13 +125,8 @@ class SymbolBlock(HybridBlock):
             Leave parameters as they are if the file lacks them; skip names in the file that are not
             parameters.
 
-        Returns
-        -------
-        SymbolBlock
-
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
         >>> net.save("net-symbol.json")
         >>> mx.nd.save("net-0000.params", {"arg:fc_weight": mx.nd.ones((2, 3))})
@@ -168,7 +162,6 @@ class SymbolBlock(HybridBlock):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> out = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
         >>> net = mx.gluon.SymbolBlock(out, mx.sym.var("data"))
         >>> net.initialize()

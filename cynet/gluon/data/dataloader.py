@@ -102,7 +102,6 @@ class DataLoader(Told):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> data = mx.gluon.data.ArrayDataset(mx.nd.arange(6).reshape((3, 2)), [0, 1, 0])
     >>> loader = mx.gluon.data.DataLoader(data, batch_size=2, last_batch="keep")
     >>> for x, y in loader:

@@ -59,10 +59,6 @@ class Dataset:
         ----------
         fn : callable
             Called with a sample; returns whether to keep it.
-
-        Returns
-        -------
-        Dataset
         """
         from .sampler import FilterSampler
 
@@ -78,10 +74,6 @@ class Dataset:
         index : int
             Which part, from 0.
 
-        Returns
-        -------
-        Dataset
-
         Raises
         ------
         MismatchError
@@ -89,7 +81,6 @@ class Dataset:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> data = mx.gluon.data.SimpleDataset([1, 2, 3, 4, 5])
         >>> list(data.shard(2, 0)), list(data.shard(2, 1))
         ([1, 2, 3], [4, 5])
@@ -110,10 +101,6 @@ class Dataset:
         count : int or None
             Number of samples; None takes all.
 
-        Returns
-        -------
-        Dataset
-
         Raises
         ------
         MismatchError
@@ -132,10 +119,6 @@ class Dataset:
         sampler : Sampler
             Gives the indices.
 
-        Returns
-        -------
-        Dataset
-
         Raises
         ------
         ArgumentTypeError
@@ -143,7 +126,6 @@ class Dataset:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> data = mx.gluon.data.SimpleDataset([1, 2, 3])
         >>> list(data.sample(mx.gluon.data.SequentialSampler(2)))
         [1, 2]
@@ -163,13 +145,8 @@ class Dataset:
         lazy : bool
             Call `fn` each time that a sample is asked for; False calls it for all samples at once.
 
-        Returns
-        -------
-        Dataset
-
         Examples
         --------
-        >>> import cynet as mx
         >>> data = mx.gluon.data.SimpleDataset([1, 2, 3])
         >>> list(data.transform(lambda x: 10 * x))
         [10, 20, 30]
@@ -187,13 +164,8 @@ class Dataset:
         lazy : bool
             Call `fn` each time that a sample is asked for; False calls it for all samples at once.
 
-        Returns
-        -------
-        Dataset
-
         Examples
         --------
-        >>> import cynet as mx
         >>> data = mx.gluon.data.ArrayDataset([1, 2], [0, 1])
         >>> list(data.transform_first(lambda x: 10 * x))
         [(10, 0), (20, 1)]
@@ -255,7 +227,6 @@ class ArrayDataset(Dataset):
 
     Examples
     --------
-    >>> import numpy as np
     >>> ArrayDataset(np.arange(4.0), [5, 6, 7, 8])[1][1]
     6
     """
@@ -395,10 +366,6 @@ def random_split(dataset: Dataset, lengths: Sequence[float]) -> list[Dataset]:
     lengths : list of int or of float
         Number of samples in each part; or shares that add up to 1. What remains after rounding the
         shares down goes to the first parts, one sample each.
-
-    Returns
-    -------
-    list of Dataset
 
     Raises
     ------

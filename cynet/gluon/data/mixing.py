@@ -169,7 +169,6 @@ class MixUp(_Mixing):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> dataset = mx.gluon.data.ArrayDataset(np.ones((8, 3), "float32"), np.arange(8) % 2)
     >>> loader = mx.gluon.data.DataLoader(dataset, 4, batchify_fn=MixUp(classes=2))
     >>> loss = mx.gluon.loss.SoftmaxCELoss(sparse_label=False)

@@ -36,7 +36,6 @@ class RecordFileDataset(Dataset):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> with mx.recordio.MXIndexedRecordIO("data.idx", "data.rec", "w") as writer:
     ...     for i, text in enumerate([b"first", b"second"]):
     ...         writer.write_idx(i, text)

@@ -21,7 +21,6 @@ class Sampler:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> class EverySecond(mx.gluon.data.Sampler):
     ...     def __init__(self, length):
     ...         self.length = length

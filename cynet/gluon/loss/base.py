@@ -54,7 +54,6 @@ class Loss(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> class Absolute(mx.gluon.loss.Loss):
     ...     def hybrid_forward(self, F, pred, label):
     ...         return F.mean(F.abs(pred - label), axis=self._batch_axis, exclude=True)

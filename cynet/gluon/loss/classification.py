@@ -27,7 +27,6 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.SigmoidBCELoss()
     >>> f"{loss(mx.nd.zeros((1, 2)), mx.nd.ones((1, 2))).asscalar():.4f}"
     '0.6931'
@@ -99,7 +98,6 @@ class SoftmaxCrossEntropyLoss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.SoftmaxCELoss()
     >>> f"{loss(mx.nd.array([[1, 2, 3]]), mx.nd.array([2])).asscalar():.4f}"
     '0.4076'
@@ -167,7 +165,6 @@ class KLDivLoss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.KLDivLoss()
     >>> half = mx.nd.array([[0.5, 0.5]])
     >>> abs(round(float(loss(half.log(), half).asscalar()), 6))

@@ -25,7 +25,6 @@ class TripletLoss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.TripletLoss()
     >>> loss(*map(mx.nd.array, ([[1, 2]], [[1, 3]], [[2, 2]]))).asnumpy().tolist()
     [1.0]
@@ -69,7 +68,6 @@ class CosineEmbeddingLoss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.CosineEmbeddingLoss()
     >>> a, b = mx.nd.array([[1, 0]]), mx.nd.array([[0, 2]])
     >>> loss(a, b, mx.nd.array([1])).asnumpy().tolist()
@@ -117,7 +115,6 @@ class SDMLLoss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.SDMLLoss()
     >>> x = mx.nd.eye(3)
     >>> partners, others = loss(x, x), loss(x, x[::-1])

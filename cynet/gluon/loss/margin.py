@@ -26,7 +26,6 @@ class HingeLoss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.HingeLoss()
     >>> float(loss(mx.nd.array([[0.5, -2]]), mx.nd.ones((1, 2))).asscalar())
     1.75
@@ -66,7 +65,6 @@ class SquaredHingeLoss(HingeLoss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.SquaredHingeLoss()
     >>> float(loss(mx.nd.array([[0.5, -2]]), mx.nd.ones((1, 2))).asscalar())
     4.625
@@ -98,7 +96,6 @@ class LogisticLoss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.LogisticLoss()
     >>> f"{loss(mx.nd.zeros((1, 1)), mx.nd.ones((1, 1))).asscalar():.4f}"
     '0.6931'

@@ -46,7 +46,6 @@ class SigmoidFocalLoss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.SigmoidFocalLoss()
     >>> found = loss(mx.nd.array([[-3, 0, 3]]), mx.nd.array([[1, 1, 1]]))  # wrong, open, right
     >>> f"{found.asscalar():.4f}"
@@ -113,7 +112,6 @@ class SoftmaxFocalLoss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> pred, label = mx.nd.array([[0, 0], [4, 0]]), mx.nd.array([0, 0])
     >>> [f"{each:.4f}" for each in mx.gluon.loss.SoftmaxFocalLoss()(pred, label).asnumpy()]
     ['0.1733', '0.0000']
@@ -182,7 +180,6 @@ class DiceLoss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.DiceLoss(from_sigmoid=True, smooth=0)
     >>> loss(mx.nd.array([[1, 1, 0, 0]]), mx.nd.array([[0, 1, 1, 0]])).asscalar().item()
     0.5

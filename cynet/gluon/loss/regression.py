@@ -25,7 +25,6 @@ class L2Loss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.L2Loss()
     >>> loss(mx.nd.array([[1, 2], [3, 4]]), mx.nd.ones((2, 2))).asnumpy().tolist()
     [0.25, 3.25]
@@ -57,7 +56,6 @@ class L1Loss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.L1Loss()
     >>> loss(mx.nd.array([[1, 2], [3, 4]]), mx.nd.ones((2, 2))).asnumpy().tolist()
     [0.5, 2.5]
@@ -96,7 +94,6 @@ class HuberLoss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.HuberLoss()
     >>> loss(mx.nd.array([[0, 3, -0.5]]), mx.nd.zeros((1, 3))).asnumpy().tolist()
     [0.875]
@@ -138,7 +135,6 @@ class PoissonNLLLoss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.PoissonNLLLoss()
     >>> f"{loss(mx.nd.array([[1, 2]]), mx.nd.array([[1, 3]])).asscalar():.4f}"
     '1.5537'

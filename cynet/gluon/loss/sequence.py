@@ -36,7 +36,6 @@ class CTCLoss(Loss):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> loss = mx.gluon.loss.CTCLoss()
     >>> scores = mx.nd.zeros((1, 2, 3))  # two steps; classes a, b and the blank
     >>> f"{loss(scores, mx.nd.array([[0, -1]])).asscalar():.4f}"  # aa, a- or -a: log 3/9

@@ -95,10 +95,6 @@ def get_model_file(name: str, root: FileName = ROOT) -> str:
     root : str
         Folder of ``NAME-HASH.params``, or of ``NAME.params``.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     ArgumentError

@@ -33,7 +33,6 @@ class Activation(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.Activation("relu")(mx.nd.array([-1, 2])).asnumpy().tolist()
     [0.0, 2.0]
     """
@@ -73,7 +72,6 @@ class LeakyReLU(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.LeakyReLU(0.5)(mx.nd.array([-2, 2])).asnumpy().tolist()
     [-1.0, 2.0]
     """
@@ -107,7 +105,6 @@ class PReLU(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.PReLU()
     >>> layer.initialize()
     >>> layer(mx.nd.array([-2, 2])).asnumpy().tolist()
@@ -142,7 +139,6 @@ class ELU(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.ELU()(mx.nd.array([0, 2])).asnumpy().tolist()
     [0.0, 2.0]
     """
@@ -169,7 +165,6 @@ class SELU(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> f"{mx.gluon.nn.SELU()(mx.nd.ones(1)).asscalar():.4f}"
     '1.0507'
     """
@@ -192,7 +187,6 @@ class GELU(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> f"{mx.gluon.nn.GELU()(mx.nd.ones(1)).asscalar():.4f}"
     '0.8413'
     """
@@ -215,7 +209,6 @@ class Swish(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> f"{mx.gluon.nn.Swish()(mx.nd.ones(1)).asscalar():.4f}"
     '0.7311'
     """

@@ -53,7 +53,6 @@ class MultiHeadAttention(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.MultiHeadAttention(units=8, num_heads=2, causal=True)
     >>> layer.initialize()
     >>> x = mx.nd.random.normal(shape=(2, 5, 8))  # batch of 2, length 5

@@ -61,7 +61,6 @@ class Dense(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.Dense(2, in_units=3)
     >>> layer.initialize(mx.init.One())
     >>> layer(mx.nd.array([[1, 2, 3]])).asnumpy().tolist()
@@ -144,7 +143,6 @@ class Dropout(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer, x = mx.gluon.nn.Dropout(0.5), mx.nd.ones((10, 10))
     >>> with mx.autograd.record():
     ...     y = layer(x)
@@ -194,7 +192,6 @@ class Embedding(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.Embedding(3, 2)
     >>> layer.initialize()
     >>> layer.weight.set_data(mx.nd.array([[0, 1], [10, 11], [20, 21]]))
@@ -250,7 +247,6 @@ class Flatten(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.Flatten()(mx.nd.ones((2, 3, 4))).shape
     (2, 12)
     """
@@ -281,7 +277,6 @@ class Lambda(Block):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> float(mx.gluon.nn.Lambda("tanh")(mx.nd.zeros(1)).asscalar())
     0.0
     """
@@ -324,7 +319,6 @@ class HybridLambda(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> float(mx.gluon.nn.HybridLambda(lambda F, x: F.relu(x) - 1)(mx.nd.zeros(1)).asscalar())
     -1.0
     """

@@ -65,7 +65,6 @@ class Sequential(_Members):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.Sequential()
     >>> with net.name_scope():
     ...     net.add(mx.gluon.nn.Dense(4, activation="relu"), mx.gluon.nn.Dense(2))
@@ -100,7 +99,6 @@ class HybridSequential(_Members, HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.HybridSequential(prefix="net_")
     >>> with net.name_scope():
     ...     net.add(mx.gluon.nn.Dense(4, activation="relu"), mx.gluon.nn.Dense(2))

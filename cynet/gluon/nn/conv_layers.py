@@ -163,7 +163,6 @@ class Conv1D(_Conv):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.Conv1D(channels=1, kernel_size=2)
     >>> layer.initialize(mx.init.One())
     >>> layer(mx.nd.array([[[1, 2, 3, 4]]])).asnumpy().tolist()
@@ -237,7 +236,6 @@ class Conv2D(_Conv):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.Conv2D(channels=1, kernel_size=3, padding=1)
     >>> layer.initialize(mx.init.One())
     >>> layer(mx.nd.ones((1, 1, 3, 3)))[0, 0].asnumpy()  # how many neighbors each pixel has
@@ -315,7 +313,6 @@ class Conv3D(_Conv):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.Conv3D(4, 3)
     >>> layer.initialize()
     >>> layer(mx.nd.ones((1, 1, 5, 5, 5))).shape
@@ -390,7 +387,6 @@ class Conv1DTranspose(_Conv):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.Conv1DTranspose(channels=1, kernel_size=2, strides=2)
     >>> layer.initialize(mx.init.One())
     >>> layer(mx.nd.array([[[1, 2]]])).asnumpy().tolist()
@@ -468,7 +464,6 @@ class Conv2DTranspose(_Conv):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.Conv2DTranspose(channels=1, kernel_size=2, strides=2)
     >>> layer.initialize(mx.init.One())
     >>> layer(mx.nd.array([[[[1, 2]]]]))[0, 0].asnumpy()  # twice as high and wide
@@ -547,7 +542,6 @@ class Conv3DTranspose(_Conv):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.Conv3DTranspose(4, 3)
     >>> layer.initialize()
     >>> layer(mx.nd.ones((1, 1, 5, 5, 5))).shape

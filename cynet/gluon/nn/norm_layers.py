@@ -68,7 +68,6 @@ class BatchNorm(_Norm):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.BatchNorm()
     >>> layer.initialize()
     >>> x = mx.nd.array([[1, 10], [3, 30]])  # two samples of two channels
@@ -175,7 +174,6 @@ class BatchNormReLU(BatchNorm):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.BatchNormReLU()
     >>> layer.initialize()
     >>> float(layer(-mx.nd.ones((1, 1))).asscalar())
@@ -212,7 +210,6 @@ class LayerNorm(_Norm):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.LayerNorm()
     >>> layer.initialize()
     >>> layer(mx.nd.array([[1, 2, 3]])).asnumpy().round(2).tolist()
@@ -264,7 +261,6 @@ class RMSNorm(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.RMSNorm()
     >>> layer.initialize()
     >>> layer(mx.nd.array([[3, 4]])).asnumpy().round(3).tolist()
@@ -319,7 +315,6 @@ class GroupNorm(_Norm):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.GroupNorm(2)
     >>> layer.initialize()
     >>> layer(mx.nd.array([[[1], [3], [10], [30]]])).asnumpy().round(2).ravel()
@@ -371,7 +366,6 @@ class InstanceNorm(_Norm):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.InstanceNorm()
     >>> layer.initialize()
     >>> layer(mx.nd.array([[[1, 3], [10, 30]]])).asnumpy().round(2)

@@ -75,7 +75,6 @@ class MaxPool1D(_Pooling):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.MaxPool1D()(mx.nd.array([[[1, 3, 5, 9]]])).asnumpy().tolist()
     [[[3.0, 9.0]]]
     """
@@ -123,7 +122,6 @@ class MaxPool2D(_Pooling):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.MaxPool2D()(mx.nd.arange(16).reshape((1, 1, 4, 4))).asnumpy().tolist()
     [[[[5.0, 7.0], [13.0, 15.0]]]]
     """
@@ -171,7 +169,6 @@ class MaxPool3D(_Pooling):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.MaxPool3D()(mx.nd.arange(8).reshape((1, 1, 2, 2, 2))).asnumpy().tolist()
     [[[[[7.0]]]]]
     """
@@ -221,7 +218,6 @@ class AvgPool1D(_Pooling):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.AvgPool1D()(mx.nd.array([[[1, 3, 5, 9]]])).asnumpy().tolist()
     [[[2.0, 7.0]]]
     """
@@ -273,7 +269,6 @@ class AvgPool2D(_Pooling):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.AvgPool2D()(mx.nd.arange(16).reshape((1, 1, 4, 4))).asnumpy().tolist()
     [[[[2.5, 4.5], [10.5, 12.5]]]]
     """
@@ -325,7 +320,6 @@ class AvgPool3D(_Pooling):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.AvgPool3D()(mx.nd.arange(8).reshape((1, 1, 2, 2, 2))).asnumpy().tolist()
     [[[[[3.5]]]]]
     """
@@ -367,7 +361,6 @@ class GlobalMaxPool1D(_Pooling):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.GlobalMaxPool1D()(mx.nd.array([[[1, 3, 5, 9]]])).asnumpy().tolist()
     [[[9.0]]]
     """
@@ -391,7 +384,6 @@ class GlobalMaxPool2D(_Pooling):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.GlobalMaxPool2D()(mx.nd.arange(8).reshape((1, 2, 2, 2))).asnumpy().tolist()
     [[[[3.0]], [[7.0]]]]
     """
@@ -415,7 +407,6 @@ class GlobalMaxPool3D(_Pooling):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.GlobalMaxPool3D()(mx.nd.arange(16).reshape((1, 2, 2, 2, 2))).asnumpy().tolist()
     [[[[[7.0]]], [[[15.0]]]]]
     """
@@ -439,7 +430,6 @@ class GlobalAvgPool1D(_Pooling):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.GlobalAvgPool1D()(mx.nd.array([[[1, 3, 5, 9]]])).asnumpy().tolist()
     [[[4.5]]]
     """
@@ -463,7 +453,6 @@ class GlobalAvgPool2D(_Pooling):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.GlobalAvgPool2D()(mx.nd.arange(8).reshape((1, 2, 2, 2))).asnumpy().tolist()
     [[[[1.5]], [[5.5]]]]
     """
@@ -487,7 +476,6 @@ class GlobalAvgPool3D(_Pooling):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.GlobalAvgPool3D()(mx.nd.arange(16).reshape((1, 2, 2, 2, 2))).asnumpy().tolist()
     [[[[[3.5]]], [[[11.5]]]]]
     """
@@ -516,7 +504,6 @@ class ReflectionPad2D(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.nn.ReflectionPad2D(1)(mx.nd.array([[[[1, 2], [3, 4]]]]))[0, 0].asnumpy()
     array([[4., 3., 4., 3.],
            [2., 1., 2., 1.],

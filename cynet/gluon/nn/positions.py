@@ -59,7 +59,6 @@ class SinusoidalPosition(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.SinusoidalPosition(units=4)
     >>> layer.initialize()
     >>> layer(mx.nd.zeros((1, 2, 4)))[0].asnumpy().round(3).tolist()[0]
@@ -119,7 +118,6 @@ class RotaryPosition(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.RotaryPosition(units=2)
     >>> layer.initialize()
     >>> layer(mx.nd.array([[[1, 0], [1, 0]]]))[0].asnumpy().round(3)[1].tolist()

@@ -101,7 +101,6 @@ class TransformerEncoderLayer(_Layer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.TransformerEncoderLayer(units=8, num_heads=2, hidden_size=16)
     >>> layer.initialize()
     >>> layer(mx.nd.ones((2, 5, 8))).shape
@@ -176,7 +175,6 @@ class TransformerDecoderLayer(_Layer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.nn.TransformerDecoderLayer(units=8, num_heads=2, hidden_size=16)
     >>> layer.initialize()
     >>> layer(mx.nd.ones((2, 5, 8)), mx.nd.ones((2, 3, 8))).shape
@@ -256,7 +254,6 @@ class TransformerEncoder(_Stack):
     --------
     Sequences of different lengths are padded, and the mask leaves the padding out:
 
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.TransformerEncoder(num_layers=2, units=8, num_heads=2, hidden_size=16)
     >>> net.initialize()
     >>> x, lengths = mx.nd.ones((2, 5, 8)), mx.nd.array([5, 3])
@@ -323,7 +320,6 @@ class TransformerDecoder(_Stack):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.TransformerDecoder(num_layers=2, units=8, num_heads=2, hidden_size=16)
     >>> net.initialize()
     >>> net(mx.nd.ones((2, 5, 8)), mx.nd.ones((2, 3, 8))).shape

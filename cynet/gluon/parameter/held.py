@@ -78,21 +78,12 @@ class HeldArrays:
         return self._check_and_get(self._grad, ctx)
 
     def list_data(self) -> list[nd.NDArray]:
-        """The arrays on all contexts.
-
-        Returns
-        -------
-        list of NDArray
-        """
+        """The arrays on all contexts."""
         self._refuse_rows("list_data")
         return list(self._check_and_get(self._data, list))
 
     def list_grad(self) -> list[nd.NDArray]:
         """The gradients on all contexts.
-
-        Returns
-        -------
-        list of NDArray
 
         Raises
         ------
@@ -112,10 +103,6 @@ class HeldArrays:
 
     def list_ctx(self) -> list[Context]:
         """The contexts, also where initialization is deferred.
-
-        Returns
-        -------
-        list of Context
 
         Raises
         ------

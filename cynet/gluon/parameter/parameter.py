@@ -78,7 +78,6 @@ class Parameter(HeldArrays, RowSparseData):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> w = mx.gluon.Parameter("w", shape=(2, 3), dtype="float32")
     >>> w.initialize(init="ones")
     >>> w.data()
@@ -468,10 +467,6 @@ class Parameter(HeldArrays, RowSparseData):
 
     def var(self) -> sym.Symbol:
         """The Symbol that stands for it: always the same one.
-
-        Returns
-        -------
-        Symbol
 
         Examples
         --------

@@ -43,7 +43,6 @@ class ParameterDict:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> params = mx.gluon.ParameterDict("net_")
     >>> params.get("weight", shape=(2, 3))
     Parameter net_weight (shape=(2, 3), dtype=<class 'numpy.float32'>)
@@ -92,21 +91,11 @@ class ParameterDict:
         return key in self._params
 
     def keys(self) -> KeysView[str]:
-        """The whole names.
-
-        Returns
-        -------
-        KeysView of str
-        """
+        """The whole names."""
         return self._params.keys()
 
     def values(self) -> ValuesView[Parameter]:
-        """The parameters.
-
-        Returns
-        -------
-        ValuesView of Parameter
-        """
+        """The parameters."""
         return self._params.values()
 
     def items(self) -> ItemsView[str, Parameter]:
@@ -143,10 +132,6 @@ class ParameterDict:
         **kwargs
             Arguments of :class:`Parameter`. If the parameter exists, they are compared with what it
             has, and unknown dimensions of its shape are filled in.
-
-        Returns
-        -------
-        Parameter
 
         Raises
         ------
@@ -187,10 +172,6 @@ class ParameterDict:
         value : NDArray, numpy.ndarray, number or nested list, optional
             Values of the constant; needed if there is none of this name.
 
-        Returns
-        -------
-        Constant
-
         Raises
         ------
         NotFoundError
@@ -200,7 +181,6 @@ class ParameterDict:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> params = mx.gluon.ParameterDict("net_")
         >>> scale = params.get_constant("scale", [2, 3])
         >>> scale.initialize()
@@ -239,7 +219,6 @@ class ParameterDict:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> params, others = mx.gluon.ParameterDict("a_"), mx.gluon.ParameterDict("b_")
         >>> w = others.get("w", shape=(2,))
         >>> params.update(others)
@@ -299,7 +278,6 @@ class ParameterDict:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> params = mx.gluon.ParameterDict()
         >>> w = params.get("w", shape=(2,))
         >>> params.initialize(mx.init.Constant(3))
@@ -328,7 +306,6 @@ class ParameterDict:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> params = mx.gluon.ParameterDict()
         >>> w = params.get("w", shape=(2,))
         >>> params.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
@@ -342,13 +319,8 @@ class ParameterDict:
     def list_ctx(self) -> list[Context]:
         """Every context that a parameter is on.
 
-        Returns
-        -------
-        list of Context
-
         Examples
         --------
-        >>> import cynet as mx
         >>> params = mx.gluon.ParameterDict()
         >>> w = params.get("w", shape=(2,))
         >>> params.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
@@ -391,7 +363,6 @@ class ParameterDict:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> params = mx.gluon.ParameterDict("net_")
         >>> w = params.get("w", shape=(2,))
         >>> params.initialize()
@@ -446,7 +417,6 @@ class ParameterDict:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.save("net.params", {"w": mx.nd.array([1, 2])})
         >>> params = mx.gluon.ParameterDict("net_")
         >>> w = params.get("w", shape=(2,))
@@ -507,7 +477,6 @@ class ParameterDict:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> params = mx.gluon.ParameterDict()
         >>> w = params.get("w", shape=(2,))
         >>> params.load_dict({"w": mx.nd.array([1, 2])})

@@ -44,7 +44,6 @@ class RowSparseData:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> w = mx.gluon.Parameter("w", shape=(4, 1), stype="row_sparse")
         >>> w.initialize(init="ones")
         >>> w.row_sparse_data(mx.nd.array([2, 0, 2])).indices.asnumpy().tolist()
@@ -77,7 +76,6 @@ class RowSparseData:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> w = mx.gluon.Parameter("w", shape=(4, 1), stype="row_sparse")
         >>> w.initialize(init="ones", ctx=[mx.cpu(0), mx.cpu(1)])
         >>> arrays = w.list_row_sparse_data(mx.nd.array([2, 0]))

@@ -89,7 +89,6 @@ class RecurrentCell(Block):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.rnn.GRUCell(4)
     >>> cell.initialize()
     >>> cell.state_info(batch_size=2)
@@ -267,7 +266,6 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> class Sum(HybridRecurrentCell):
     ...     def state_info(self, batch_size=0):
     ...         return [{"shape": (batch_size, 1), "__layout__": "NC"}]

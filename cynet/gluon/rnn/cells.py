@@ -93,7 +93,6 @@ class RNNCell(_Gated):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.rnn.RNNCell(4)
     >>> cell.initialize()
     >>> output, states = cell(mx.nd.ones((2, 3)), cell.begin_state(batch_size=2))
@@ -171,7 +170,6 @@ class LSTMCell(_Gated):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.rnn.LSTMCell(4)
     >>> cell.initialize()
     >>> output, states = cell(mx.nd.ones((2, 3)), cell.begin_state(batch_size=2))
@@ -257,7 +255,6 @@ class GRUCell(_Gated):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.rnn.GRUCell(4)
     >>> cell.initialize()
     >>> output, states = cell(mx.nd.ones((2, 3)), cell.begin_state(batch_size=2))
@@ -342,7 +339,6 @@ class LSTMPCell(_Gated):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.contrib.rnn.LSTMPCell(8, 3)
     >>> cell.initialize()
     >>> output, states = cell(mx.nd.ones((2, 5)), cell.begin_state(batch_size=2))

@@ -30,7 +30,6 @@ class DropoutCell(HybridRecurrentCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.rnn.SequentialRNNCell()
     >>> cell.add(mx.gluon.rnn.LSTMCell(4))
     >>> cell.add(mx.gluon.rnn.DropoutCell(0.5))
@@ -98,7 +97,6 @@ class ModifierCell(HybridRecurrentCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> class Doubled(mx.gluon.rnn.ModifierCell):
     ...     def hybrid_forward(self, F, inputs, states):
     ...         output, states = self.base_cell(inputs, states)
@@ -158,7 +156,6 @@ class ZoneoutCell(ModifierCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.rnn.ZoneoutCell(mx.gluon.rnn.GRUCell(4), zoneout_states=0.1)
     >>> cell.initialize()
     >>> cell.unroll(5, mx.nd.ones((2, 5, 3)), merge_outputs=True)[0].shape
@@ -218,7 +215,6 @@ class ResidualCell(ModifierCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.rnn.ResidualCell(mx.gluon.rnn.GRUCell(3))  # as wide as its input
     >>> cell.initialize(mx.init.Zero())  # so that the GRU's own output is 0
     >>> x = mx.nd.random.normal(shape=(2, 5, 3))

@@ -131,7 +131,6 @@ class _RNNLayer(HybridBlock):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.gluon.rnn.GRU(8, num_layers=2).state_info(batch_size=4)
         [{'shape': (2, 4, 8), '__layout__': 'LNC', 'dtype': 'float32'}]
         """
@@ -165,7 +164,6 @@ class _RNNLayer(HybridBlock):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> layer = mx.gluon.rnn.LSTM(8, num_layers=2)
         >>> [state.shape for state in layer.begin_state(batch_size=4)]
         [(2, 4, 8), (2, 4, 8)]
@@ -321,7 +319,6 @@ class RNN(_RNNLayer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.rnn.RNN(4)
     >>> layer.initialize()
     >>> layer(mx.nd.ones((5, 2, 3))).shape
@@ -415,7 +412,6 @@ class LSTM(_RNNLayer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.rnn.LSTM(4, layout="NTC")
     >>> layer.initialize()
     >>> output, states = layer(mx.nd.ones((2, 5, 3)), layer.begin_state(batch_size=2))
@@ -509,7 +505,6 @@ class GRU(_RNNLayer):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.rnn.GRU(4, bidirectional=True)
     >>> layer.initialize()
     >>> layer(mx.nd.ones((5, 2, 3))).shape

@@ -112,7 +112,6 @@ class SequentialRNNCell(_Stack):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> stack = mx.gluon.rnn.SequentialRNNCell()
     >>> stack.add(mx.gluon.rnn.LSTMCell(2))
     >>> stack.add(mx.gluon.rnn.GRUCell(3))
@@ -134,7 +133,6 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.rnn.HybridSequentialRNNCell()
     >>> cell.add(mx.gluon.rnn.LSTMCell(4))
     >>> cell.add(mx.gluon.rnn.GRUCell(2))
@@ -165,7 +163,6 @@ class BidirectionalCell(HybridRecurrentCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> both = mx.gluon.rnn.BidirectionalCell(mx.gluon.rnn.RNNCell(2), mx.gluon.rnn.RNNCell(2))
     >>> both.initialize()
     >>> outputs, _ = both.unroll(3, mx.nd.ones((1, 3, 4)), merge_outputs=True)

@@ -52,13 +52,8 @@ def tril(m: NDArray, k: int = 0) -> NDArray:
     k : int
         Number of the diagonal.
 
-    Returns
-    -------
-    NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.tril(mx.nd.ones((2, 2)))
     [[1. 0.]
      [1. 1.]]
@@ -78,13 +73,8 @@ def triu(m: NDArray, k: int = 0) -> NDArray:
     k : int
         Number of the diagonal.
 
-    Returns
-    -------
-    NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.triu(mx.nd.ones((2, 2)), 1)
     [[0. 1.]
      [0. 0.]]
@@ -116,7 +106,6 @@ def unique(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.unique(mx.nd.array([3, 1, 3]))
     [1. 3.]
     <NDArray 2 @cpu(0)>
@@ -134,13 +123,8 @@ def nonzero(a: NDArray) -> tuple[NDArray, ...]:
     a : NDArray
         The array.
 
-    Returns
-    -------
-    tuple of NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> [i.tolist() for i in mx.nd.nonzero(mx.nd.array([[0, 1], [2, 0]]))]
     [[0, 1], [1, 0]]
     """
@@ -170,10 +154,6 @@ def quantile(
     keepdims : bool
         Keep the axes, with length 1.
 
-    Returns
-    -------
-    NDArray
-
     Raises
     ------
     ArgumentError, ArgumentTypeError
@@ -181,7 +161,6 @@ def quantile(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.quantile(mx.nd.array([1, 2, 3, 10]), [0.5, 1]).tolist()
     [2.5, 10.0]
     """
@@ -209,13 +188,8 @@ def diff(
     prepend, append : NDArray, optional
         What stands before and behind the array along the axis.
 
-    Returns
-    -------
-    NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.diff(mx.nd.array([1, 2, 4, 8])).tolist()
     [1.0, 2.0, 4.0]
     """
@@ -249,7 +223,6 @@ def bincount(x: NDArray, weights: NDArray | None = None, minlength: int = 0) -> 
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.bincount(mx.nd.array([0, 2, 2])).tolist()
     [1, 0, 2]
     """
@@ -270,13 +243,8 @@ def meshgrid(*xi: NDArray, indexing: str = "xy", sparse: bool = False) -> list[N
     sparse : bool
         Leave axes along which a result repeats at length 1.
 
-    Returns
-    -------
-    list of NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> [each.tolist() for each in mx.nd.meshgrid(mx.nd.array([1, 2]), mx.nd.array([5]))]
     [[[1.0, 2.0]], [[5.0, 5.0]]]
     """
@@ -302,10 +270,6 @@ def norm(
     keepdims : bool
         Keep the axes, with length 1.
 
-    Returns
-    -------
-    NDArray
-
     Raises
     ------
     ArgumentTypeError
@@ -313,7 +277,6 @@ def norm(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.linalg.norm(mx.nd.array([3, 4])).tolist()
     [5.0]
     """
@@ -328,13 +291,8 @@ def inv(a: NDArray) -> NDArray:
     a : NDArray
         Matrices in the last two axes.
 
-    Returns
-    -------
-    NDArray
-
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.linalg.inv(mx.nd.array([[2, 0], [0, 4]])).tolist()
     [[0.5, 0.0], [0.0, 0.25]]
     """
@@ -363,7 +321,6 @@ def qr(a: NDArray, mode: str = "reduced") -> Any:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> q, r = mx.nd.linalg.qr(mx.nd.array([[0, 2], [3, 0]]))
     >>> (q @ r).tolist()
     [[0.0, 2.0], [3.0, 0.0]]
@@ -396,7 +353,6 @@ def lstsq(a: NDArray, b: NDArray, rcond: float | None = None) -> tuple[Any, ...]
 
     Examples
     --------
-    >>> import cynet as mx
     >>> a, b = mx.nd.array([[1, 0], [0, 2], [0, 0]]), mx.nd.array([1, 4, 3])
     >>> x, left, rank, values = mx.nd.linalg.lstsq(a, b)
     >>> x.tolist(), left.tolist(), rank

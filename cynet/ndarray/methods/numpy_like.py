@@ -58,7 +58,6 @@ class NumpyMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.array([[1, 2], [3, 4]]).item(1, 0)
         3.0
         """
@@ -78,7 +77,6 @@ class NumpyMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.array([[1, 2], [3, 4]], dtype="int32").tolist()
         [[1, 2], [3, 4]]
         """
@@ -104,7 +102,6 @@ class NumpyMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.array([[1, 3], [2, 6]]).mean(axis=1).asnumpy().tolist()
         [2.0, 4.0]
         """
@@ -137,7 +134,6 @@ class NumpyMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.array([1, 2, 3, 4]).var().item()
         1.25
         """
@@ -170,7 +166,6 @@ class NumpyMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.array([[1, 3], [2, 6]]).std(axis=1).asnumpy().tolist()
         [1.0, 2.0]
         """
@@ -191,7 +186,6 @@ class NumpyMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> bool((mx.nd.array([1, -2]) < 0).any())
         True
         """
@@ -212,7 +206,6 @@ class NumpyMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.array([[1, 0], [2, 3]]).all(axis=1).asnumpy().tolist()
         [0.0, 1.0]
         """
@@ -235,7 +228,6 @@ class NumpyMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.array([[1, 2], [3, 4]]).cumsum(axis=1).asnumpy().tolist()
         [[1.0, 3.0], [3.0, 7.0]]
         """
@@ -270,7 +262,6 @@ class NumpyMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.ones((2, 2)).tril().asnumpy().tolist()
         [[1.0, 0.0], [1.0, 1.0]]
         """
@@ -287,7 +278,6 @@ class NumpyMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.ones((3, 3)).triu(1)
         [[0. 1. 1.]
          [0. 0. 1.]
@@ -311,7 +301,6 @@ class NumpyMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> [i.asnumpy().tolist() for i in mx.nd.array([[0, 1], [2, 0]]).nonzero()]
         [[0, 1], [1, 0]]
         """
@@ -333,7 +322,6 @@ class NumpyMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> values, counts = mx.nd.array([3, 1, 3]).unique(return_counts=True)
         >>> values.asnumpy().tolist(), counts.asnumpy().tolist()
         ([1.0, 3.0], [1, 2])
@@ -486,7 +474,6 @@ def einsum(subscripts: str, *operands: NDArray) -> NDArray:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> x = mx.nd.array([[1, 2], [3, 4]])
     >>> mx.nd.einsum("ij,kj->ik", x, x).asnumpy().tolist()
     [[5.0, 11.0], [11.0, 25.0]]
@@ -539,7 +526,6 @@ def matmul(a: NDArray, b: NDArray) -> NDArray:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> (mx.nd.array([[1, 2], [3, 4]]) @ mx.nd.array([[5], [6]])).asnumpy().tolist()
     [[17.0], [39.0]]
     >>> a, b = mx.nd.ones((5, 2, 3)), mx.nd.ones((3, 4))  # leading axes are broadcast

@@ -40,7 +40,6 @@ class ShapeMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.zeros((2, 3, 4)).reshape((0, -1)).shape
         (2, 12)
         """
@@ -106,7 +105,6 @@ class ShapeMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.zeros((2, 3, 4)).transpose(2, 0, 1).shape
         (4, 2, 3)
         """
@@ -135,7 +133,6 @@ class ShapeMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> x = mx.nd.zeros((2, 3))
         >>> x.slice_assign(mx.nd.array([[1, 2]]), begin=(0, 1), end=(1, 3), step=(1, 1))
         [[0. 1. 2.]
@@ -158,7 +155,6 @@ class ShapeMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> x = mx.nd.zeros((2, 3))
         >>> x.slice_assign_scalar(7, begin=(0, 1), end=(2, 2), step=(1, 1))
         [[0. 7. 0.]
@@ -190,7 +186,6 @@ class ShapeMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.zeros((2, 3)).expand_dims(0).shape
         (1, 2, 3)
         """
@@ -211,7 +206,6 @@ class ShapeMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.zeros((1, 2, 1)).squeeze().shape
         (2,)
         """
@@ -230,7 +224,6 @@ class ShapeMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.zeros((2, 3, 4)).flatten().shape
         (2, 12)
         """
@@ -250,7 +243,6 @@ class ShapeMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> [part.shape for part in mx.nd.zeros((5, 2)).split_v2((1, 3))]
         [(1, 2), (2, 2), (2, 2)]
         """
@@ -271,7 +263,6 @@ class ShapeMethods:
 
         Examples
         --------
-        >>> import cynet as mx
         >>> mx.nd.array([[1], [2]]).broadcast_to((2, 3))
         [[1. 1. 1.]
          [2. 2. 2.]]

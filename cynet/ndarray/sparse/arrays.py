@@ -334,7 +334,6 @@ class CSRNDArray(BaseSparseNDArray):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> a = mx.nd.sparse.csr_matrix(([1, 2, 3], [0, 2, 1], [0, 2, 2, 3]), shape=(3, 4))
     >>> a.asnumpy().tolist()
     [[1.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 3.0, 0.0, 0.0]]
@@ -439,7 +438,6 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> a = mx.nd.sparse.row_sparse_array(([[1, 2]], [1]), shape=(3, 2))
     >>> a.asnumpy().tolist()
     [[0.0, 0.0], [1.0, 2.0], [0.0, 0.0]]

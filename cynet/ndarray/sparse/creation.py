@@ -86,7 +86,6 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None)
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.sparse.csr_matrix(([5, 7], ([0, 1], [2, 0]))).asnumpy().tolist()
     [[0.0, 0.0, 5.0], [7.0, 0.0, 0.0]]
     """
@@ -208,7 +207,6 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.sparse.row_sparse_array(([[5, 7]], [1]), shape=(3, 2)).asnumpy().tolist()
     [[0.0, 0.0], [5.0, 7.0], [0.0, 0.0]]
     """
@@ -267,7 +265,6 @@ def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: 
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.nd.sparse.zeros("csr", (1000, 1000)).data.shape
     (0,)
     """

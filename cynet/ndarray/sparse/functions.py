@@ -147,7 +147,6 @@ def edge_id(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> a = mx.nd.sparse.csr_matrix(([5.0, 7.0], [1, 0], [0, 1, 2]), shape=(2, 2))
     >>> mx.nd.contrib.edge_id(a, mx.nd.array([0, 0, 1]), mx.nd.array([0, 1, 0])).asnumpy().tolist()
     [-1.0, 5.0, 7.0]

@@ -79,10 +79,6 @@ class PythonOp:
             The inputs, by position or by name, and ``name=`` and ``attr=`` as of any operator of
             ``mx.sym``.
 
-        Returns
-        -------
-        Symbol
-
         Raises
         ------
         CynetError

@@ -2,7 +2,6 @@
 
 The functions are Python functions, or C functions that Cython code wraps (_simple.pxd).
 
->>> import numpy as np
 >>> from cynet.operator import simple as simple_op
 >>> def square(src, env, ret, req, ctx):
 ...     simple_op.assign(ret, req, np.asarray(src) ** 2)
@@ -117,10 +116,6 @@ class SimpleOp:
             inputs, tuples of int, and returns that of the output; or a C function that Cython code
             wraps.
 
-        Returns
-        -------
-        SimpleOp
-
         Raises
         ------
         ArgumentError
@@ -163,10 +158,6 @@ class SimpleOp:
         inplace : int
             Whether the output may take an input's memory: `kNoInplace`, `kInplaceInOut` (unary) or
             `kInplaceLhsOut` (binary).
-
-        Returns
-        -------
-        SimpleOp
 
         Raises
         ------
@@ -214,10 +205,6 @@ class SimpleOp:
         inplace : int
             Whether a gradient may take the memory of `out_grad`: `kNoInplace`, `kInplaceOutIn`
             (unary) or `kInplaceOutLhs` (binary).
-
-        Returns
-        -------
-        SimpleOp
 
         Raises
         ------
@@ -275,10 +262,6 @@ class SimpleOp:
         default : float, optional
             Value of the scalar if the call does not give one; by default every call must.
 
-        Returns
-        -------
-        SimpleOp
-
         Raises
         ------
         ArgumentError
@@ -308,10 +291,6 @@ class SimpleOp:
         ----------
         enable : bool
             Whether to allow keywords.
-
-        Returns
-        -------
-        SimpleOp
 
         Raises
         ------
@@ -343,10 +322,6 @@ class SimpleOp:
         *dtypes : str or numpy.dtype
             The types that are allowed: ``'float32', 'float64'``, ...
 
-        Returns
-        -------
-        SimpleOp
-
         Raises
         ------
         ArgumentError, ArgumentTypeError
@@ -375,10 +350,6 @@ class SimpleOp:
         ----------
         request : int or list of int
             ``ResourceRequest.temp_space``, ``ResourceRequest.random``, or several.
-
-        Returns
-        -------
-        SimpleOp
 
         Raises
         ------
@@ -416,10 +387,6 @@ class SimpleOp:
         pure : bool
             Whether the functions are pure.
 
-        Returns
-        -------
-        SimpleOp
-
         Raises
         ------
         ArgumentError
@@ -447,10 +414,6 @@ class SimpleOp:
         ----------
         text : str
             The docstring.
-
-        Returns
-        -------
-        SimpleOp
 
         Raises
         ------

@@ -91,11 +91,7 @@ dtype : str or numpy.dtype, optional
     Element type: {}."""
 _FLOATS = "``'float32'`` (the default), ``'bfloat16'``, ``'float16'`` or ``'float64'``"
 _INTEGERS = "``'int32'`` (the default) or ``'int64'``"
-_RETURNS = """
-
-Returns
--------
-{array}
+_RAISES = """
 
 Raises
 ------
@@ -105,7 +101,7 @@ ArgumentError, ArgumentTypeError
 Examples
 --------
 """
-_BEGIN = ">>> import cynet as mx\n>>> mx.random.seed(1)\n"
+_BEGIN = ">>> mx.random.seed(1)\n"
 
 
 def documented(array, by_default, options, first=""):
@@ -128,7 +124,7 @@ def documented(array, by_default, options, first=""):
         if not parameters.startswith("*shape"):
             parameters += _SHAPE.format(by_default)
         dtype = _TYPE.format(_INTEGERS if function.__name__ == "randint" else _FLOATS)
-        text = f"{sentence}\n\nParameters\n----------\n{parameters}{dtype}{options}{_RETURNS}"
+        text = f"{sentence}\n\nParameters\n----------\n{parameters}{dtype}{options}{_RAISES}"
         function.__doc__ = text.format(array=array) + first + _BEGIN + example
         return function
 

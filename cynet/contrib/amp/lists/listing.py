@@ -22,8 +22,7 @@ ArgumentError
     `target_dtype` is another one.
 
 Examples
---------
->>> import cynet as mx""",
+--------""",
 )
 
 

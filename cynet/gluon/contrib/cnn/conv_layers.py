@@ -169,7 +169,6 @@ class DeformableConvolution(_DeformableConv):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.contrib.cnn.DeformableConvolution(4, kernel_size=3, padding=1)
     >>> layer.initialize()
     >>> layer(mx.nd.ones((1, 2, 5, 5))).shape
@@ -251,7 +250,6 @@ class ModulatedDeformableConvolution(_DeformableConv):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.contrib.cnn.ModulatedDeformableConvolution(4, kernel_size=3, padding=1)
     >>> layer.initialize()
     >>> layer(mx.nd.ones((1, 2, 5, 5))).shape

@@ -41,7 +41,6 @@ class AveragingHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> from cynet.gluon.contrib.estimator import AveragingHandler, Estimator
     >>> net = mx.gluon.nn.Dense(1, in_units=1, use_bias=False)
     >>> net.initialize(mx.init.Zero())

@@ -24,7 +24,6 @@ class BatchProcessor:
     --------
     One that trains on inputs with noise:
 
-    >>> import cynet as mx
     >>> from cynet.gluon.contrib.estimator import BatchProcessor, Estimator
     >>> class Noisy(BatchProcessor):
     ...     def fit_batch(self, estimator, train_batch, batch_axis=0):

@@ -69,7 +69,6 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> from cynet.gluon.contrib.estimator import CheckpointHandler, Estimator
     >>> net = mx.gluon.nn.Dense(2)
     >>> net.initialize(mx.init.Zero())

@@ -46,7 +46,6 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
     --------
     The accuracy is 1 after the first epochs, and cannot improve:
 
-    >>> import cynet as mx
     >>> from cynet.gluon.contrib.estimator import EarlyStoppingHandler, Estimator
     >>> net = mx.gluon.nn.Dense(2)
     >>> net.initialize(mx.init.Zero())

@@ -71,7 +71,6 @@ class Estimator:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.Dense(2)
     >>> net.initialize(mx.init.Zero())
     >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})

@@ -24,7 +24,6 @@ class TrainBegin(EventHandler):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> from cynet.gluon.contrib.estimator import Estimator, TrainBegin
     >>> net = mx.gluon.nn.Dense(2)
     >>> net.initialize(mx.init.Zero())
@@ -57,7 +56,6 @@ class TrainEnd(EventHandler):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> from cynet.gluon.contrib.estimator import Estimator, TrainEnd
     >>> net = mx.gluon.nn.Dense(2)
     >>> net.initialize(mx.init.Zero())
@@ -90,7 +88,6 @@ class EpochBegin(EventHandler):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> from cynet.gluon.contrib.estimator import EpochBegin, Estimator
     >>> net = mx.gluon.nn.Dense(2)
     >>> net.initialize(mx.init.Zero())
@@ -124,7 +121,6 @@ class EpochEnd(EventHandler):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> from cynet.gluon.contrib.estimator import EpochEnd, Estimator
     >>> net = mx.gluon.nn.Dense(2)
     >>> net.initialize(mx.init.Zero())
@@ -168,7 +164,6 @@ class BatchBegin(EventHandler):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> from cynet.gluon.contrib.estimator import BatchBegin, Estimator
     >>> net = mx.gluon.nn.Dense(2)
     >>> net.initialize(mx.init.Zero())
@@ -205,7 +200,6 @@ class BatchEnd(EventHandler):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> from cynet.gluon.contrib.estimator import BatchEnd, Estimator
     >>> net = mx.gluon.nn.Dense(2)
     >>> net.initialize(mx.init.Zero())

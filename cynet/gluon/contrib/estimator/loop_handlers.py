@@ -31,7 +31,6 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> from cynet.gluon.contrib.estimator import Estimator, StoppingHandler
     >>> net = mx.gluon.nn.Dense(2)
     >>> net.initialize(mx.init.Zero())
@@ -95,7 +94,6 @@ class MetricHandler(EpochBegin, BatchEnd, EpochEnd):
     --------
     One that metrics are updated with by hand:
 
-    >>> import cynet as mx
     >>> from cynet.gluon.contrib.estimator import Estimator, MetricHandler
     >>> net = mx.gluon.nn.Dense(2)
     >>> net.initialize(mx.init.Zero())
@@ -162,7 +160,6 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
     --------
     Every second epoch:
 
-    >>> import cynet as mx
     >>> from cynet.gluon.contrib.estimator import Estimator, ValidationHandler
     >>> net = mx.gluon.nn.Dense(2)
     >>> net.initialize(mx.init.Zero())
@@ -236,7 +233,6 @@ class GradientUpdateHandler(BatchEnd):
     --------
     One that updates by the gradients of two batches together:
 
-    >>> import cynet as mx
     >>> from cynet.gluon.contrib.estimator import Estimator, GradientUpdateHandler
     >>> net = mx.gluon.nn.Dense(2)
     >>> net.initialize(mx.init.Zero())

@@ -36,7 +36,6 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
 
     Examples
     --------
-    >>> import cynet as mx
     >>> from cynet.gluon.contrib.estimator import Estimator, LoggingHandler
     >>> net = mx.gluon.nn.Dense(2)
     >>> net.initialize(mx.init.Zero())

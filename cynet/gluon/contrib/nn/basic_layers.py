@@ -46,7 +46,6 @@ class Concurrent(Sequential):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.contrib.nn.Concurrent(axis=1)
     >>> net.add(mx.gluon.nn.Dense(2), mx.gluon.nn.Lambda(lambda x: x * 2))
     >>> net.initialize(mx.init.One())
@@ -78,7 +77,6 @@ class HybridConcurrent(HybridSequential):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.contrib.nn.HybridConcurrent(axis=1)
     >>> net.add(mx.gluon.contrib.nn.Identity(), mx.gluon.nn.HybridLambda(lambda F, x: x * 2))
     >>> net(mx.nd.array([[1, 2]])).asnumpy().tolist()
@@ -116,7 +114,6 @@ class Identity(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.contrib.nn.Identity()(mx.nd.array([1, 2])).asnumpy().tolist()
     [1.0, 2.0]
     """
@@ -156,7 +153,6 @@ class SyncBatchNorm(BatchNorm):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.contrib.nn.SyncBatchNorm(num_devices=1)
     >>> layer.initialize()
     >>> layer(mx.nd.ones((2, 3, 4, 4))).shape
@@ -255,7 +251,6 @@ class PixelShuffle1D(_PixelShuffle):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.contrib.nn.PixelShuffle1D(2)
     >>> layer(mx.nd.arange(6).reshape((1, 2, 3))).asnumpy().tolist()
     [[[0.0, 3.0, 1.0, 4.0, 2.0, 5.0]]]
@@ -278,7 +273,6 @@ class PixelShuffle2D(_PixelShuffle):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.contrib.nn.PixelShuffle2D(2)
     >>> layer(mx.nd.arange(4).reshape((1, 4, 1, 1))).asnumpy().tolist()
     [[[[0.0, 1.0], [2.0, 3.0]]]]
@@ -301,7 +295,6 @@ class PixelShuffle3D(_PixelShuffle):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.contrib.nn.PixelShuffle3D((2, 3, 4))(mx.nd.zeros((1, 48, 3, 5, 7))).shape
     (1, 2, 6, 15, 28)
     """

@@ -33,7 +33,6 @@ class SparseEmbedding(Block):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> layer = mx.gluon.contrib.nn.SparseEmbedding(10, 4)
     >>> layer.initialize()
     >>> with mx.autograd.record():

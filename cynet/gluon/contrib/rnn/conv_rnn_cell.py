@@ -249,7 +249,6 @@ class Conv1DRNNCell(_ConvRNNCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.contrib.rnn.Conv1DRNNCell((2, 8), 4, 3, 3, i2h_pad=1)
     >>> cell.initialize()
     >>> output, states = cell(mx.nd.ones((1, 2, 8)), cell.begin_state(batch_size=1))
@@ -291,7 +290,6 @@ class Conv1DLSTMCell(_ConvLSTMCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.contrib.rnn.Conv1DLSTMCell((2, 8), 4, 3, 3, i2h_pad=1)
     >>> cell.initialize()
     >>> output, states = cell(mx.nd.ones((1, 2, 8)), cell.begin_state(batch_size=1))
@@ -333,7 +331,6 @@ class Conv1DGRUCell(_ConvGRUCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.contrib.rnn.Conv1DGRUCell((2, 8), 4, 3, 3, i2h_pad=1)
     >>> cell.initialize()
     >>> output, states = cell(mx.nd.ones((1, 2, 8)), cell.begin_state(batch_size=1))
@@ -373,7 +370,6 @@ class Conv2DRNNCell(_ConvRNNCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.contrib.rnn.Conv2DRNNCell((2, 8, 8), 4, 3, 3, i2h_pad=1)
     >>> cell.initialize()
     >>> output, states = cell(mx.nd.ones((1, 2, 8, 8)), cell.begin_state(batch_size=1))
@@ -415,7 +411,6 @@ class Conv2DLSTMCell(_ConvLSTMCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.contrib.rnn.Conv2DLSTMCell((2, 8, 8), 4, 3, 3, i2h_pad=1)
     >>> cell.initialize()
     >>> output, states = cell(mx.nd.ones((1, 2, 8, 8)), cell.begin_state(batch_size=1))
@@ -457,7 +452,6 @@ class Conv2DGRUCell(_ConvGRUCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.contrib.rnn.Conv2DGRUCell((2, 8, 8), 4, 3, 3, i2h_pad=1)
     >>> cell.initialize()
     >>> output, states = cell(mx.nd.ones((1, 2, 8, 8)), cell.begin_state(batch_size=1))
@@ -497,7 +491,6 @@ class Conv3DRNNCell(_ConvRNNCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.contrib.rnn.Conv3DRNNCell((2, 4, 8, 8), 4, 3, 3, i2h_pad=1)
     >>> cell.initialize()
     >>> output, states = cell(mx.nd.ones((1, 2, 4, 8, 8)), cell.begin_state(batch_size=1))
@@ -539,7 +532,6 @@ class Conv3DLSTMCell(_ConvLSTMCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.contrib.rnn.Conv3DLSTMCell((2, 4, 8, 8), 4, 3, 3, i2h_pad=1)
     >>> cell.initialize()
     >>> output, states = cell(mx.nd.ones((1, 2, 4, 8, 8)), cell.begin_state(batch_size=1))
@@ -581,7 +573,6 @@ class Conv3DGRUCell(_ConvGRUCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.contrib.rnn.Conv3DGRUCell((2, 4, 8, 8), 4, 3, 3, i2h_pad=1)
     >>> cell.initialize()
     >>> output, states = cell(mx.nd.ones((1, 2, 4, 8, 8)), cell.begin_state(batch_size=1))

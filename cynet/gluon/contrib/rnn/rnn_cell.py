@@ -36,7 +36,6 @@ class VariationalDropoutCell(ModifierCell):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = VariationalDropoutCell(mx.gluon.rnn.RNNCell(3), drop_inputs=0.5)
     >>> cell.initialize(mx.init.One())
     >>> with mx.autograd.train_mode():
@@ -160,7 +159,6 @@ def dynamic_unroll(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> cell = mx.gluon.rnn.RNNCell(2)
     >>> cell.initialize(mx.init.One())
     >>> outputs, states = dynamic_unroll(cell, mx.nd.ones((3, 1, 4)), cell.begin_state(1))

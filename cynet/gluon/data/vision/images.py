@@ -79,7 +79,6 @@ class ImageRecordDataset(_Skipping, RecordFileDataset):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> with mx.recordio.MXIndexedRecordIO("data.idx", "data.rec", "w") as writer:
     ...     header = mx.recordio.IRHeader(0, 7, 0, 0)
     ...     image = np.zeros((8, 10, 3), "uint8")
@@ -151,7 +150,6 @@ class ImageFolderDataset(_Skipping, Dataset):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> from pathlib import Path
     >>> for kind in ("cat", "dog"):
     ...     Path("pets", kind).mkdir(parents=True)

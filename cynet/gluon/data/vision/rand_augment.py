@@ -134,7 +134,6 @@ class RandAugment(_OfPixels):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandAugment(num_ops=2, magnitude=9)
     >>> transform(mx.nd.zeros((8, 8, 3), dtype="uint8")).shape
     (8, 8, 3)

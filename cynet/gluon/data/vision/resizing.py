@@ -102,7 +102,6 @@ class Resize(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> Resize(4, keep_ratio=True)(mx.nd.zeros((8, 12, 3), dtype="uint8")).shape
     (4, 6, 3)
     """
@@ -134,7 +133,6 @@ class CenterCrop(_OfPixels):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> image = mx.nd.arange(16).reshape((4, 4, 1))
     >>> mx.gluon.data.vision.transforms.CenterCrop((4, 2))(image)[:, :, 0]  # width, height
     [[ 4.  5.  6.  7.]
@@ -167,7 +165,6 @@ class RandomResizedCrop(_OfPixels):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomResizedCrop(6)
     >>> transform(mx.nd.zeros((8, 10, 3), dtype="uint8")).shape
     (6, 6, 3)
@@ -205,7 +202,6 @@ class CropResize(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> image = mx.nd.arange(16).reshape((4, 4, 1))
     >>> transform = mx.gluon.data.vision.transforms.CropResize(x=1, y=2, width=3, height=1)
     >>> transform(image)[:, :, 0]
@@ -250,7 +246,6 @@ class Rotate(Block):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.Rotate(90)
     >>> transform(mx.nd.arange(4).reshape((1, 2, 2))).round()
     [[[1. 3.]
@@ -290,7 +285,6 @@ class RandomRotation(Block):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomRotation((-30, 30))
     >>> transform(mx.nd.ones((3, 8, 8))).shape
     (3, 8, 8)

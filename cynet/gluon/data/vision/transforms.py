@@ -54,7 +54,6 @@ class Compose(Sequential):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> image = mx.nd.ones((4, 4, 3), dtype="uint8")
     >>> both = Compose([ToTensor(), Normalize(0.0, 0.5)])
     >>> both(image).shape
@@ -105,7 +104,6 @@ class Cast(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.gluon.data.vision.transforms.Cast("float32")(mx.nd.zeros((2, 2), dtype="uint8")).dtype
     <class 'numpy.float32'>
     """
@@ -132,7 +130,6 @@ class ToTensor(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> float(ToTensor()(mx.nd.ones((2, 4, 3), dtype="uint8") * 255).asnumpy().max())
     1.0
     """
@@ -153,7 +150,6 @@ class Normalize(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> image = mx.nd.ones((3, 2, 2)) / 2
     >>> transform = mx.gluon.data.vision.transforms.Normalize(mean=0.5, std=(1, 2, 4))
     >>> transform(image).max()
@@ -187,7 +183,6 @@ class RandomFlipLeftRight(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomFlipLeftRight()
     >>> mirrored = transform(mx.nd.array([[[1], [2]]])).asnumpy().ravel().tolist()
     >>> mirrored in ([1, 2], [2, 1])
@@ -213,7 +208,6 @@ class RandomFlipTopBottom(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomFlipTopBottom()
     >>> mirrored = transform(mx.nd.array([[[1]], [[2]]])).asnumpy().ravel().tolist()
     >>> mirrored in ([1, 2], [2, 1])
@@ -238,7 +232,6 @@ class RandomApply(Sequential):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> flip = mx.gluon.data.vision.transforms.RandomFlipLeftRight()
     >>> transform = mx.gluon.data.vision.transforms.RandomApply(flip, p=0.3)
     >>> transform(mx.nd.zeros((4, 5, 3))).shape
@@ -286,7 +279,6 @@ class RandomBrightness(_RandomColor):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomBrightness(0.4)
     >>> factor = transform(mx.nd.ones((1, 1, 3))).mean().asscalar().item()
     >>> 0.6 <= round(factor, 4) <= 1.4
@@ -309,7 +301,6 @@ class RandomContrast(_RandomColor):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomContrast(0.4)
     >>> gray = mx.nd.full((4, 5, 3), 100)  # has no contrast to change
     >>> transform(gray)[0, 0].asnumpy().round()
@@ -332,7 +323,6 @@ class RandomSaturation(_RandomColor):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomSaturation(0.4)
     >>> gray, red = transform(mx.nd.array([[[100, 100, 100], [200, 0, 0]]]))[0].asnumpy()
     >>> gray.round(), bool(red[0] > red[1])  # gray stays gray, red becomes paler or stronger
@@ -355,7 +345,6 @@ class RandomHue(_RandomColor):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomHue(0.1)
     >>> gray = mx.nd.full((4, 5, 3), 100)  # has no hue to change
     >>> transform(gray)[0, 0].asnumpy().round()
@@ -379,7 +368,6 @@ class RandomColorJitter(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomColorJitter(0.4, 0.4, 0.4, 0.1)
     >>> transform(mx.nd.ones((4, 5, 3))).shape
     (4, 5, 3)
@@ -408,7 +396,6 @@ class RandomLighting(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomLighting(0.1)
     >>> transform(mx.nd.ones((4, 5, 3))).shape
     (4, 5, 3)

@@ -27,7 +27,6 @@ class AlexNet(Network):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.alexnet(classes=10)
     >>> len(net.features), net.output
     (13, Dense(None -> 10, linear))
@@ -88,7 +87,6 @@ def alexnet(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.alexnet(classes=10)
     >>> net.features[9], net.output
     (Dense(None -> 4096, Activation(relu)), Dense(None -> 10, linear))

@@ -81,7 +81,6 @@ class ConvNeXt(Network):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = ConvNeXt((1, 2), (8, 16), classes=10)
     >>> net.initialize()
     >>> net(mx.nd.zeros((2, 3, 32, 32))).shape
@@ -162,7 +161,6 @@ def get_convnext(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.get_convnext("tiny", classes=10)
     >>> net.output
     Dense(768 -> 10, linear)
@@ -191,7 +189,6 @@ def convnext_tiny(**kwargs: Any) -> ConvNeXt:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.convnext_tiny(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 3, 9, 3]
@@ -220,7 +217,6 @@ def convnext_small(**kwargs: Any) -> ConvNeXt:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.convnext_small(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 3, 27, 3]
@@ -249,7 +245,6 @@ def convnext_base(**kwargs: Any) -> ConvNeXt:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.convnext_base(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 3, 27, 3]

@@ -150,7 +150,6 @@ def get_densenet(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> from cynet.gluon.model_zoo.vision.densenet import get_densenet
     >>> get_densenet(121, classes=10).output
     Dense(None -> 10, linear)
@@ -178,7 +177,6 @@ def densenet121(**kwargs: Any) -> DenseNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.densenet121(classes=10)
     >>> type(net).__name__, net.output
     ('DenseNet', Dense(None -> 10, linear))
@@ -205,7 +203,6 @@ def densenet161(**kwargs: Any) -> DenseNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.densenet161(classes=10)
     >>> type(net).__name__, net.output
     ('DenseNet', Dense(None -> 10, linear))
@@ -232,7 +229,6 @@ def densenet169(**kwargs: Any) -> DenseNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.densenet169(classes=10)
     >>> type(net).__name__, net.output
     ('DenseNet', Dense(None -> 10, linear))
@@ -259,7 +255,6 @@ def densenet201(**kwargs: Any) -> DenseNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.densenet201(classes=10)
     >>> type(net).__name__, net.output
     ('DenseNet', Dense(None -> 10, linear))

@@ -121,7 +121,6 @@ class EfficientNet(Network):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = EfficientNet(width=0.25, depth=0.5, classes=10)
     >>> net.initialize()
     >>> net(mx.nd.zeros((2, 3, 64, 64))).shape
@@ -207,7 +206,6 @@ def get_efficientnet(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.get_efficientnet(0, classes=10)
     >>> net.output
     Dense(1280 -> 10, linear)
@@ -237,7 +235,6 @@ def efficientnet_b0(**kwargs: Any) -> EfficientNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.efficientnet_b0(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [1, 2, 2, 3, 3, 4, 1]
@@ -266,7 +263,6 @@ def efficientnet_b1(**kwargs: Any) -> EfficientNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.efficientnet_b1(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [2, 3, 3, 4, 4, 5, 2]
@@ -295,7 +291,6 @@ def efficientnet_b2(**kwargs: Any) -> EfficientNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.efficientnet_b2(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [2, 3, 3, 4, 4, 5, 2]
@@ -324,7 +319,6 @@ def efficientnet_b3(**kwargs: Any) -> EfficientNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.efficientnet_b3(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [2, 3, 3, 5, 5, 6, 2]
@@ -353,7 +347,6 @@ def efficientnet_b4(**kwargs: Any) -> EfficientNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.efficientnet_b4(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [2, 4, 4, 6, 6, 8, 2]
@@ -382,7 +375,6 @@ def efficientnet_b5(**kwargs: Any) -> EfficientNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.efficientnet_b5(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 5, 5, 7, 7, 9, 3]
@@ -411,7 +403,6 @@ def efficientnet_b6(**kwargs: Any) -> EfficientNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.efficientnet_b6(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 6, 6, 8, 8, 11, 3]
@@ -440,7 +431,6 @@ def efficientnet_b7(**kwargs: Any) -> EfficientNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.efficientnet_b7(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [4, 7, 7, 10, 10, 13, 4]

@@ -211,7 +211,6 @@ def inception_v3(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.inception_v3(classes=10)
     >>> len(net.features), net.output
     (20, Dense(None -> 10, linear))

@@ -178,7 +178,6 @@ def get_mobilenet(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.get_mobilenet(0.5, classes=10)
     >>> net.features[0].weight.shape[0]  # 32 channels, times 0.5
     16
@@ -222,7 +221,6 @@ def get_mobilenet_v2(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.get_mobilenet_v2(0.5, classes=10)
     >>> net.features[0].weight.shape[0]  # 32 channels, times 0.5
     16
@@ -248,7 +246,6 @@ def mobilenet1_0(**kwargs: Any) -> MobileNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.mobilenet1_0(classes=10)
     >>> net.features[-5].weight.shape[0], net.output
     (1024, Dense(None -> 10, linear))
@@ -273,7 +270,6 @@ def mobilenet_v2_1_0(**kwargs: Any) -> MobileNetV2:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.mobilenet_v2_1_0(classes=10)
     >>> net.features[0].weight.shape[0], net.output[0].weight.shape[0]
     (32, 10)
@@ -298,7 +294,6 @@ def mobilenet0_75(**kwargs: Any) -> MobileNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.mobilenet0_75(classes=10)
     >>> net.features[-5].weight.shape[0], net.output
     (768, Dense(None -> 10, linear))
@@ -323,7 +318,6 @@ def mobilenet_v2_0_75(**kwargs: Any) -> MobileNetV2:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.mobilenet_v2_0_75(classes=10)
     >>> net.features[0].weight.shape[0], net.output[0].weight.shape[0]
     (24, 10)
@@ -348,7 +342,6 @@ def mobilenet0_5(**kwargs: Any) -> MobileNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.mobilenet0_5(classes=10)
     >>> net.features[-5].weight.shape[0], net.output
     (512, Dense(None -> 10, linear))
@@ -373,7 +366,6 @@ def mobilenet_v2_0_5(**kwargs: Any) -> MobileNetV2:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.mobilenet_v2_0_5(classes=10)
     >>> net.features[0].weight.shape[0], net.output[0].weight.shape[0]
     (16, 10)
@@ -398,7 +390,6 @@ def mobilenet0_25(**kwargs: Any) -> MobileNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.mobilenet0_25(classes=10)
     >>> net.features[-5].weight.shape[0], net.output
     (256, Dense(None -> 10, linear))
@@ -423,7 +414,6 @@ def mobilenet_v2_0_25(**kwargs: Any) -> MobileNetV2:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.mobilenet_v2_0_25(classes=10)
     >>> net.features[0].weight.shape[0], net.output[0].weight.shape[0]
     (8, 10)

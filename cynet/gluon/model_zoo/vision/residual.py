@@ -67,7 +67,6 @@ class BasicBlockV1(_BlockV1):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> block = mx.gluon.model_zoo.vision.BasicBlockV1(16, stride=2, downsample=True)
     >>> block.initialize()
     >>> block(mx.nd.zeros((1, 8, 32, 32))).shape
@@ -112,7 +111,6 @@ class BottleneckV1(_BlockV1):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> block = mx.gluon.model_zoo.vision.BottleneckV1(16, stride=2, downsample=True)
     >>> block.initialize()
     >>> block(mx.nd.zeros((1, 8, 32, 32))).shape
@@ -163,7 +161,6 @@ class BottleneckV1b(_BlockV1):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> block = mx.gluon.model_zoo.vision.BottleneckV1b(16, stride=2, downsample=True)
     >>> block.initialize()
     >>> block(mx.nd.zeros((1, 8, 32, 32))).shape
@@ -214,7 +211,6 @@ class BasicBlockV2(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> block = mx.gluon.model_zoo.vision.BasicBlockV2(16, stride=2, downsample=True)
     >>> block.initialize()
     >>> block(mx.nd.zeros((1, 8, 32, 32))).shape
@@ -266,7 +262,6 @@ class BottleneckV2(HybridBlock):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> block = mx.gluon.model_zoo.vision.BottleneckV2(16, stride=2, downsample=True)
     >>> block.initialize()
     >>> block(mx.nd.zeros((1, 8, 32, 32))).shape
@@ -357,7 +352,6 @@ class ResNetV1(_ResNet):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = ResNetV1(BasicBlockV1, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
     >>> net.initialize()
     >>> net(mx.nd.zeros((2, 3, 32, 32))).shape
@@ -398,7 +392,6 @@ class ResNetV2(_ResNet):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = ResNetV2(BasicBlockV2, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
     >>> net.initialize()
     >>> net(mx.nd.zeros((2, 3, 32, 32))).shape

@@ -78,7 +78,6 @@ def get_resnet(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.get_resnet(1, 18, classes=10, thumbnail=True)
     >>> net.initialize()
     >>> net(mx.nd.zeros((1, 3, 32, 32))).shape
@@ -110,7 +109,6 @@ def resnet18_v1(**kwargs: Any) -> Network:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.resnet18_v1(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [2, 2, 2, 2]
@@ -139,7 +137,6 @@ def resnet34_v1(**kwargs: Any) -> Network:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.resnet34_v1(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 4, 6, 3]
@@ -168,7 +165,6 @@ def resnet50_v1(**kwargs: Any) -> Network:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.resnet50_v1(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 4, 6, 3]
@@ -197,7 +193,6 @@ def resnet101_v1(**kwargs: Any) -> Network:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.resnet101_v1(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 4, 23, 3]
@@ -226,7 +221,6 @@ def resnet152_v1(**kwargs: Any) -> Network:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.resnet152_v1(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 8, 36, 3]
@@ -276,7 +270,6 @@ def get_resnet_v1b(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.get_resnet_v1b(50, classes=10, thumbnail=True)
     >>> net.output
     Dense(2048 -> 10, linear)
@@ -306,7 +299,6 @@ def resnet50_v1b(**kwargs: Any) -> ResNetV1:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.resnet50_v1b(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 4, 6, 3]
@@ -335,7 +327,6 @@ def resnet101_v1b(**kwargs: Any) -> ResNetV1:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.resnet101_v1b(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 4, 23, 3]
@@ -364,7 +355,6 @@ def resnet152_v1b(**kwargs: Any) -> ResNetV1:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.resnet152_v1b(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 8, 36, 3]
@@ -393,7 +383,6 @@ def resnet18_v2(**kwargs: Any) -> Network:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.resnet18_v2(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [2, 2, 2, 2]
@@ -422,7 +411,6 @@ def resnet34_v2(**kwargs: Any) -> Network:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.resnet34_v2(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 4, 6, 3]
@@ -451,7 +439,6 @@ def resnet50_v2(**kwargs: Any) -> Network:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.resnet50_v2(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 4, 6, 3]
@@ -480,7 +467,6 @@ def resnet101_v2(**kwargs: Any) -> Network:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.resnet101_v2(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 4, 23, 3]
@@ -509,7 +495,6 @@ def resnet152_v2(**kwargs: Any) -> Network:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.resnet152_v2(classes=10)
     >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
     [3, 8, 36, 3]

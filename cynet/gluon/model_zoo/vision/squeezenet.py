@@ -121,7 +121,6 @@ def get_squeezenet(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> from cynet.gluon.model_zoo.vision.squeezenet import get_squeezenet
     >>> get_squeezenet("1.1", classes=10).features[0]
     Conv2D(None -> 64, kernel_size=(3, 3), stride=(2, 2))
@@ -146,7 +145,6 @@ def squeezenet1_0(**kwargs: Any) -> SqueezeNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.squeezenet1_0(classes=10)
     >>> net.features[0], net.output[0].weight.shape[0]
     (Conv2D(None -> 96, kernel_size=(7, 7), stride=(2, 2)), 10)
@@ -172,7 +170,6 @@ def squeezenet1_1(**kwargs: Any) -> SqueezeNet:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.squeezenet1_1(classes=10)
     >>> net.features[0], net.output[0].weight.shape[0]
     (Conv2D(None -> 64, kernel_size=(3, 3), stride=(2, 2)), 10)

@@ -48,7 +48,6 @@ class VGG(Network):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.VGG([1, 1], [8, 16], classes=10)
     >>> len(net.features), net.output
     (10, Dense(None -> 10, linear))
@@ -121,7 +120,6 @@ def get_vgg(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.get_vgg(11, batch_norm=True, classes=10)
     >>> net.features[:3]
     HybridSequential(
@@ -154,7 +152,6 @@ def vgg11(**kwargs: Any) -> VGG:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.vgg11(classes=10)
     >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
     8
@@ -183,7 +180,6 @@ def vgg11_bn(**kwargs: Any) -> VGG:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.vgg11_bn(classes=10)
     >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
     8
@@ -212,7 +208,6 @@ def vgg13(**kwargs: Any) -> VGG:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.vgg13(classes=10)
     >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
     10
@@ -241,7 +236,6 @@ def vgg13_bn(**kwargs: Any) -> VGG:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.vgg13_bn(classes=10)
     >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
     10
@@ -270,7 +264,6 @@ def vgg16(**kwargs: Any) -> VGG:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.vgg16(classes=10)
     >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
     13
@@ -299,7 +292,6 @@ def vgg16_bn(**kwargs: Any) -> VGG:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.vgg16_bn(classes=10)
     >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
     13
@@ -328,7 +320,6 @@ def vgg19(**kwargs: Any) -> VGG:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.vgg19(classes=10)
     >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
     16
@@ -357,7 +348,6 @@ def vgg19_bn(**kwargs: Any) -> VGG:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.vgg19_bn(classes=10)
     >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
     16

@@ -77,7 +77,6 @@ class VisionTransformer(Network):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = VisionTransformer(8, 2, units=16, num_heads=2, hidden_size=32, image_size=32)
     >>> net.initialize()
     >>> net(mx.nd.zeros((2, 3, 32, 32))).shape
@@ -160,7 +159,6 @@ def get_vit(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.get_vit("s", 16, classes=10, image_size=64)
     >>> net.output
     Dense(384 -> 10, linear)
@@ -189,7 +187,6 @@ def vit_s_16(**kwargs: Any) -> VisionTransformer:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.vit_s_16(classes=10)
     >>> len(net.features[1].layers), net.output
     (12, Dense(384 -> 10, linear))
@@ -216,7 +213,6 @@ def vit_b_16(**kwargs: Any) -> VisionTransformer:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.vit_b_16(classes=10)
     >>> len(net.features[1].layers), net.output
     (12, Dense(768 -> 10, linear))
@@ -243,7 +239,6 @@ def vit_b_32(**kwargs: Any) -> VisionTransformer:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.vit_b_32(classes=10)
     >>> len(net.features[1].layers), net.output
     (12, Dense(768 -> 10, linear))
@@ -270,7 +265,6 @@ def vit_l_16(**kwargs: Any) -> VisionTransformer:
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.model_zoo.vision.vit_l_16(classes=10)
     >>> len(net.features[1].layers), net.output
     (24, Dense(1024 -> 10, linear))
