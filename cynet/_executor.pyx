@@ -137,7 +137,7 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
 cdef int _give_up(PlanRun* run) except -1 nogil:
     """Step `current` has failed: raise what is pending."""
     with gil:
-        _raise_dressed(run)
+        _raise_annotated(run)
     return 0
 
 
@@ -146,7 +146,7 @@ cdef int _pending() except -1:
     return -1
 
 
-cdef int _raise_dressed(PlanRun* run) except -1:
+cdef int _raise_annotated(PlanRun* run) except -1:
     """Raise the pending exception, saying which node failed, with which shapes, and who asked
     for the run."""
     cdef list keep = <list>run.tables.keep

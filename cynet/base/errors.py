@@ -1,4 +1,4 @@
-"""Exceptions: few classes under CynetError, and the one way an asynchronous error is dressed."""
+"""Exceptions: few classes under CynetError, and the one way an asynchronous error is annotated."""
 
 import builtins
 import contextlib
@@ -12,8 +12,8 @@ import weakref
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 MAX_SHOWN = 200  # characters of a value in a message
-_LONGEST = 4000  # characters of a dressed error's text
-_DEEPEST = 4  # times that an error is dressed with its traceback kept
+_LONGEST = 4000  # characters of a annotated error's text
+_DEEPEST = 4  # times that an error is annotated with its traceback kept
 
 
 _NOT_USERS = (PACKAGE, contextlib.__file__)  # scopes around functions of cynet run there
@@ -232,7 +232,7 @@ def file_error(error, verb, path):
     return kind(error.errno, f"cannot {verb} {shown(str(path))}: {reason}", path)
 
 
-class _Dressed:
+class _Annotated:
     """What `wrap_error` adds to a class: a text of its own, and how many such errors it holds."""
 
     _text, _depth = "", 0
@@ -267,12 +267,12 @@ class _Dressed:
         return self._text
 
     def __reduce__(self):
-        return _undress, (self.__cause__, self._text)
+        return _restored, (self.__cause__, self._text)
 
 
 _Group = getattr(builtins, "BaseExceptionGroup", None)  # Python 3.10 has none
 _MEMBERS = (types.MemberDescriptorType, types.GetSetDescriptorType)
-_dressed = weakref.WeakValueDictionary()  # class of an error -> its dressed class
+_annotated = weakref.WeakValueDictionary()  # class of an error -> its annotated class
 
 
 def _state(error):
@@ -293,35 +293,35 @@ def _fill(names, space):
     space.update(names)
 
 
-def _dressed_class(kind):
+def _annotated_class(kind):
     """The class of errors that are of `kind` and an OperatorError.
 
     Where the two cannot be joined (a base of `kind` is written in C and has no Python layout), the
     nearest base of `kind` stands for it.
     """
-    found = _dressed.get(kind)
+    found = _annotated.get(kind)
     if found is not None:
         return found
     names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
     for base in kind.__mro__:
-        if issubclass(base, _Dressed):
+        if issubclass(base, _Annotated):
             found = base
         else:
             bases = (base,) if issubclass(base, OperatorError) else (OperatorError, base)
             try:
                 found = types.new_class(
-                    kind.__name__, (_Dressed, *bases), exec_body=functools.partial(_fill, names)
+                    kind.__name__, (_Annotated, *bases), exec_body=functools.partial(_fill, names)
                 )
             except (MemoryError, RecursionError):  # it can be, where there is room for it
                 raise
             except Exception:  # no such class can be
                 continue
-        _dressed[kind] = found
+        _annotated[kind] = found
         return found
 
 
 # Made now: where they are needed there may be no memory, or no stack, to make a class.
-_READY = [_dressed_class(kind) for kind in (Exception, MemoryError, RecursionError)]
+_READY = [_annotated_class(kind) for kind in (Exception, MemoryError, RecursionError)]
 
 
 def shorten(text, most=_LONGEST):
@@ -374,11 +374,11 @@ def wrap_error(error, message):
     """
     if not isinstance(error, Exception):
         return error
-    dressed = isinstance(error, _Dressed)
-    depth = error._depth if dressed else 0
-    kind = _dressed_class(type(error))
+    annotated = isinstance(error, _Annotated)
+    depth = error._depth if annotated else 0
+    kind = _annotated_class(type(error))
     cause, trace = error, error.__traceback__
-    if dressed and error.__cause__ is not None:
+    if annotated and error.__cause__ is not None:
         cause = error.__cause__
     elif (of_user := _from_user(trace)) is not None:
         cause = error.with_traceback(of_user)
@@ -386,7 +386,7 @@ def wrap_error(error, message):
     try:
         out = kind(cause, shorten(message), depth + 1)
     except Exception:  # a class whose objects only its own code can make
-        kind = _dressed_class(Exception)
+        kind = _annotated_class(Exception)
         out = kind(cause, shorten(message), depth + 1)
     return BaseException.with_traceback(out, trace)
 
@@ -411,7 +411,7 @@ def with_message(error, message):
     >>> with_message(ShapeError("(2, 3)"), "node 'a': (2, 3)")
     ShapeError("node 'a': (2, 3)")
     """
-    if isinstance(error, _Dressed):
+    if isinstance(error, _Annotated):
         return wrap_error(error, message)
     try:
         return type(error)(message)
@@ -419,6 +419,6 @@ def with_message(error, message):
         return wrap_error(error, message)
 
 
-def _undress(cause, text):
+def _restored(cause, text):
     """A pickled error again; its class is made anew where it is loaded."""
     return OperatorError(text) if cause is None else wrap_error(cause, text)

@@ -18,7 +18,7 @@ cdef class PythonTask:
 
     cdef str label(self)
     cdef int note(self, int64_t begin, const RunContext* context) except -1
-    cdef object dressed(self, error)
+    cdef object annotated(self, error)
 
 cdef class OnComplete:
     cdef PythonTask task

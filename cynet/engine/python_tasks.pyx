@@ -60,7 +60,7 @@ cdef class PythonTask:
             note_function(kept_text(label), False, begin, context)
         return 0
 
-    cdef object dressed(self, error):
+    cdef object annotated(self, error):
         if not isinstance(error, Exception):
             return error
         name = self.label()
@@ -87,7 +87,7 @@ cdef int run_task(void* arg, RunContext* context) except -1 with gil:
     try:
         task.fn(PyRunContext.make(context))
     except BaseException as error:
-        raised = task.dressed(error)
+        raised = task.annotated(error)
     else:
         return task.note(begin, context)
     raise raised
@@ -102,7 +102,7 @@ cdef int run_async_task(void* arg, RunContext* context, void* token) except -1 w
     try:
         task.fn(PyRunContext.make(context), on_complete)
     except BaseException as error:
-        raised = task.dressed(error)
+        raised = task.annotated(error)
     else:
         return task.note(begin, context)
     if on_complete.token != NULL:
@@ -164,7 +164,7 @@ cdef class OnComplete:
         self.token = NULL
         if error is not None:
             if self.task is not None:  # the garbage collector may have been here
-                error = self.task.dressed(error)
+                error = self.task.annotated(error)
             raised = <void*>error
         with nogil:
             complete(token, raised)

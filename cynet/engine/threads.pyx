@@ -71,7 +71,7 @@ cdef int _pending() except -1:
 
 
 cdef object _caught(const char* name):
-    """The exception that is set in this thread, dressed with the function's name."""
+    """The exception that is set in this thread, annotated with the function's name."""
     cdef str label
     if not PyErr_Occurred():
         error = OperatorError("a native function reported failure without an exception")

@@ -297,9 +297,9 @@ class _Program:
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=python)
         if config.get("CYNET_GRAPH_VERIFY"):
             verify_memory(graph, python)
-        # what has no elements has an address, too
+        # an array without elements needs an address, too
         self.arena = Value("arena", (graph.memory.planned or 1,), "uint8", ctx)
-        self.moves = not python  # what Python was given stays where it is
+        self.moves = not python  # arrays that Python was given keep their addresses
         if self.moves:
             self.values.insert(self.n_inputs + len(graph.outputs), self.arena)
             self.n_kept += 1

@@ -204,7 +204,7 @@ class Executor(Watched):
             self._arena_size = size
             self._take_place()
         else:
-            # what Python or a user looks at stays where it is, as what a GPU has recorded does
+            # arrays that Python, a user or a recorded CUDA graph has seen keep their addresses
             if size:
                 self._arena = made(graph, empty, (size,), self._ctx, "uint8")
                 self.nbytes += size

@@ -54,8 +54,9 @@ def decoded(buffer, flag, name=None):
 
 
 def decoded_rgb(buffer, flag=1, to_rgb=True, name=None):
-    """The pixels (H, W, 3), of `flag` 0 (H, W, 1), in the order red, green, blue; turned as EXIF
-    data say, but of `flag` -1: that is OpenCV's default, and MXNet's.
+    """The pixels of an image in the order red, green, blue: (H, W, 3), or (H, W, 1) for `flag` 0.
+
+    EXIF data turn the image, except for `flag` -1. OpenCV and MXNet have the same defaults.
     """
     if flag not in (-1, 0, 1):
         raise ArgumentError(f"flag is 1 for colors or 0 for grey, got {shown(flag)}")

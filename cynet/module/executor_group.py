@@ -461,8 +461,11 @@ class DataParallelExecutorGroup:
         return self._output_axes
 
     def _example_axis(self, label, axis, size):
-        """The axis of a label's examples, `axis` by its layout; that of the data where its layout
-        is not told, and that one alone is as long as the batch."""
+        """The axis of a label's examples.
+
+        It is `axis`, which the layout names, if that is as long as the batch. Otherwise it is the
+        axis of the data, if the label is as long as the batch there.
+        """
         shape, others = label.shape, self.data_axes[0]
         told = axis < len(shape) and shape[axis] == size
         if not told and 0 <= others < len(shape) and shape[others] == size:

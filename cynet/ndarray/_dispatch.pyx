@@ -90,10 +90,10 @@ cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     ctx.requested = task.requested
     ctx.n_requested = task.n_resources
     ctx.n_in, ctx.n_out, ctx.n_aux = task.n_in, task.n_out, task.n_aux
-    # Through a type without exceptions, so that the one it may leave is dressed before it travels.
+    # The call does not propagate an exception: it gets its message first, and is raised then.
     if (<Quiet>_compute)(<PyObject*>task.state.op, task, &ctx) == -1:
         with gil:
-            _raise_dressed(task, run_ctx.worker == 0)
+            _raise_annotated(task, run_ctx.worker == 0)
     if begin:
         note_operator(task.state.name, NULL, task.out_grad != NULL, begin, run_ctx)
     cdef int i
@@ -107,7 +107,7 @@ cdef int _pending() except -1:
     return -1
 
 
-cdef int _raise_dressed(CallTask* task, bint here) except -1:
+cdef int _raise_annotated(CallTask* task, bint here) except -1:
     try:
         _pending()
     except BaseException as raised:

@@ -51,7 +51,7 @@ def _make(entry, name):
     if entry is get_operator("cast_storage"):
         from .sparse.functions import cast_storage
 
-        return cast_storage  # which of a dense array makes a sparse one
+        return cast_storage  # its result may be a sparse array
 
     def function(*args, **kwargs):
         try:

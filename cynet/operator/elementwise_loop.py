@@ -15,8 +15,8 @@ class Loop(NamedTuple):
 
     family : str
         The table of kernels: ``unary`` F(a), ``binary`` F(a, b), ``unary_grad`` a * F(b),
-        ``binary_grad`` a * F(b, c). In BYTE_LOOPS: floats of integers of 8 bits, or these of
-        floats; what is read is followed by a step and the integer that stands for 0.
+        ``binary_grad`` a * F(b, c). Those of BYTE_LOOPS convert integers of 8 bits to floats or
+        back; behind the array stand the scale and the integer that stands for 0.
     functor : str
         F, a name in kernels/elementwise/functors.h; of BYTE_LOOPS the integers' dtype.
     reads : tuple

@@ -52,8 +52,8 @@ class Traits:
     draws_in_training_alone : bool
         Forward draws no random numbers in prediction.
     sooner_computed : bool
-        Output 0 takes less time to compute than to read: it is some times as long as what is read
-        for it.
+        Output 0 takes less time to compute than to read, since it is some times as long as the
+        inputs. Each reader then computes it again.
     takes_bool : bool
         The loops of an elementwise operator take arrays of bool.
     takes_empty : bool
@@ -153,7 +153,7 @@ class GraphHooks:
 
     # --- memory order -----------------------------------------------------------------------------
     def channels_last(self, prop, in_shapes, in_types):
-        """What computes the same on arrays in channels-last memory order, (N, *size, C) for a shape
+        """The same operator for arrays in channels-last memory order, (N, *size, C) for a shape
         (N, C, *size); shapes stay as they are.
 
         Returns
@@ -165,9 +165,11 @@ class GraphHooks:
         return (prop, list(range(len(in_shapes)))) if self.traits.elementwise else None
 
     def weight_first(self, prop, in_shapes, in_types):
-        """The property of the same convolution of arrays in a layout such as NHWC that takes the
-        weight as (F, C, *kernel), whose data are in the order it prefers as they are; None for any
-        other operator."""
+        """The property of the same convolution with a weight of shape (F, C, *kernel).
+
+        A convolution in a layout such as NHWC has its data in the order that kernels prefer, but
+        not its weight. None for any other operator.
+        """
         return None
 
     def columns_as_channels(self, prop, in_shapes):
@@ -177,8 +179,10 @@ class GraphHooks:
         return None
 
     def prepack(self, prop, in_shapes, in_types, replaces):
-        """What computes the same with input 1, the weight, in another form, if that is worth its
-        memory. `replaces`: it takes the place of a copy that is there for this operator alone.
+        """The same operator with input 1, the weight, in a form that is prepared once.
+
+        None if the gain is not worth the memory. `replaces`: the prepared weight takes the place of
+        a copy that only this operator reads.
 
         Returns
         -------

@@ -71,8 +71,8 @@ class KernelProperty(OperatorProperty):
     gpu : Lines, Elements or None
         Its form for GPUs.
     keeps_rows_of : str or None
-        An input, not the first, of whose gradient the kernel fills few rows, and all others with
-        zeros: ``Args.rows`` says which, at most one for each element of what it reads first.
+        An input, not the first, whose gradient has few nonzero rows. The kernel lists these rows in
+        ``Args.rows``, at most one for each element of its first input, and fills others with 0.
     """
 
     forward = ()

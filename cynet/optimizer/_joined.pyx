@@ -189,9 +189,12 @@ cdef inline const RowSet* _rows_that_hold(const UpdateTask* task, size_t i) noex
 
 
 cdef void _share(void* arg, int64_t begin, int64_t end) noexcept nogil:
-    """Parts `begin` to `end`: of each large weight its own rows, which products share out in the
-    same way, so that a core finds them in its cache; of one of whose gradient few rows are known
-    not to be zeros, some of these; of the others as if they were one."""
+    """Update parts `begin` to `end` of the weights.
+
+    A part of a large weight is a range of its rows. Products share rows out in the same way, so
+    that a core finds its rows in its cache. If only few rows of a gradient are not zero, the parts
+    are ranges of those. Small weights are shared out as if they were one array.
+    """
     cdef UpdateTask* task = (<Partition*>arg).task
     cdef int64_t parts = (<Partition*>arg).parts
     cdef int64_t part, before, small = 0

@@ -89,7 +89,7 @@ NAMES = [type(each).__name__ for each in ERRORS]
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=NAMES)
-def test_a_dressed_error_is_of_both_classes(error):
+def test_a_annotated_error_is_of_both_classes(error):
     out = wrap_error(error, "the text")
     assert isinstance(out, type(error)) and isinstance(out, OperatorError)
     assert str(out) == "the text" and out.args == ("the text",)
@@ -138,7 +138,7 @@ def test_what_is_no_exception_comes_as_it_is():
         assert wrap_error(error, "text") is error
 
 
-def test_a_class_that_counts_its_subclasses_does_not_see_the_dressed_one():
+def test_a_class_that_counts_its_subclasses_does_not_see_the_annotated_one():
     seen = []
 
     class Counts(Exception):

@@ -8,8 +8,8 @@ Members are
 - steps whose property lists its loops (`forward_loops`, `backward_loops`): functions of one or more
   arrays, of an array and a number, Activation, sums, and their gradients; an operand may be
   broadcast along the leading or the trailing axes;
-- steps that make floats of integers of 8 bits, or these of floats: the loops between them read and
-  write bytes;
+- steps that convert integers of 8 bits to floats or back: the loops between them read and write
+  bytes;
 - steps that split or join arrays by rows (`pieces`): the loops then read or write the rows in
   place.
 
