@@ -27,10 +27,10 @@ def _numbers(what, values):
     return np.array(host, np.int64)
 
 
-def _values(what, values, ctx, dtype, default):
+def _values(what, values, ctx, dtype):
     context = read_context(ctx)
     if dtype is None:
-        dtype = getattr(values, "dtype", None) if default is None else default
+        dtype = getattr(values, "dtype", None)
         if dtype is not None and np.dtype(dtype).kind not in "fiu":
             dtype = None
     if isinstance(values, arrays.BaseSparseNDArray):
@@ -104,7 +104,7 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None)
 
 
 def _csr_of_parts(data, indices, indptr, shape, ctx, dtype):
-    values = _values("csr_matrix", data, ctx, dtype, None)
+    values = _values("csr_matrix", data, ctx, dtype)
     indices, indptr = _numbers("indices", indices), _numbers("indptr", indptr)
     if values.ndim != 1 or indices.ndim != 1 or indptr.ndim != 1 or not len(indptr):
         raise ShapeError(
@@ -120,7 +120,7 @@ def _csr_of_parts(data, indices, indptr, shape, ctx, dtype):
 
 
 def _csr_of_places(data, rows, columns, shape, ctx, dtype):
-    values = _values("csr_matrix", data, ctx, dtype, None)
+    values = _values("csr_matrix", data, ctx, dtype)
     rows, columns = _numbers("row", rows), _numbers("col", columns)
     if not values.ndim == rows.ndim == columns.ndim == 1 or not (
         len(values) == len(rows) == len(columns)
@@ -159,7 +159,7 @@ def _of_array(stype, given, shape, ctx, dtype):
             )
         out = given.copy() if dtype is None else given.astype(dtype)
         out = out if ctx is None else out.as_in_context(ctx)
-    elif hasattr(given, "tocsr") and hasattr(given, "nnz"):
+    elif hasattr(given, "tocsr"):
         if stype != "csr":
             raise ArgumentTypeError("row_sparse_array: expected arrays, got a matrix of SciPy")
         matrix = given.tocsr()
@@ -172,7 +172,7 @@ def _of_array(stype, given, shape, ctx, dtype):
             dense = given if dtype is None else given.astype(dtype)
             dense = dense if ctx is None else dense.as_in_context(ctx)
         else:
-            dense = _values(what, given, ctx, dtype, None)
+            dense = _values(what, given, ctx, dtype)
         out = arrays.cast(dense, stype)
     if shape is not None and tuple(shape) != out.shape:
         raise ShapeError(f"{what}: the array has shape {out.shape}, not {tuple(shape)}")
@@ -216,7 +216,7 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
         return zeros("row_sparse", arg1, ctx, dtype)
     if not (isinstance(arg1, tuple) and len(arg1) == 2):
         return _of_array("row_sparse", arg1, shape, ctx, dtype)
-    values = _values("row_sparse_array", arg1[0], ctx, dtype, None)
+    values = _values("row_sparse_array", arg1[0], ctx, dtype)
     indices = _numbers("indices", arg1[1])
     if values.ndim < 1 or indices.ndim != 1:
         raise ShapeError(
@@ -343,7 +343,7 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
     """
     if isinstance(source_array, arrays.BaseSparseNDArray):
         return _of_array(source_array.stype, source_array, None, ctx, dtype)
-    if hasattr(source_array, "tocsr") and hasattr(source_array, "nnz"):
+    if hasattr(source_array, "tocsr"):
         return _of_array("csr", source_array, None, ctx, dtype)
     raise ArgumentError(
         f"sparse.array takes sparse arrays and SciPy matrices, got {type(source_array).__name__}; "

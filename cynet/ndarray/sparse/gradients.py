@@ -1,6 +1,7 @@
 """Gradients that are sparse, and those that go through sparse arrays: what the walk of autograd
 asks where an array is not dense."""
 
+import math
 import operator
 
 import numpy as np
@@ -230,7 +231,8 @@ class DotNode(ProductNode):
                 return [None, product.csr_transposed_rows(lhs, grad)]
             return [None, product.csr_dense(lhs, grad, not self.transpose)]
         if lhs.stype == "default" and rhs.stype == "csr" and not to_rhs:
-            return [product.csr_dense(rhs, grad.T, False).T, None]
+            columns = grad.reshape((math.prod(lhs.shape[:-1]), rhs.shape[1])).T
+            return [product.csr_dense(rhs, columns).T.reshape(lhs.shape), None]
         return super().pull_back(grads)
 
 

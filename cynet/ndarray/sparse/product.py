@@ -1,8 +1,9 @@
 """dot with a csr matrix."""
 
+import math
+
 import numpy as np
 
-from ...base.errors import ArgumentTypeError, ShapeError
 from .._call import invoke
 from ..dlpack import from_numpy
 from . import arrays, convert, structure
@@ -72,60 +73,44 @@ def multiplied(values, sides, rhs, transpose):
     return invoke(CSR_DOT, (picked, indices, indptr, rhs), {"rows": sides.columns})
 
 
-def _check(matrix, rhs, transpose):
-    inner = matrix.shape[0] if transpose else matrix.shape[1]
-    if rhs.ndim not in (1, 2) or rhs.shape[0] != inner:
-        raise ShapeError(
-            f"dot of a csr matrix of shape {matrix.shape}{', transposed,' if transpose else ''} "
-            f"takes {inner} rows, got shape {rhs.shape}"
-        )
-    if rhs.dtype != matrix.dtype:
-        raise ArgumentTypeError(
-            f"dot: the csr matrix is {np.dtype(matrix.dtype)}, the other {np.dtype(rhs.dtype)}"
-        )
-
-
 def _as_columns(rhs):
-    return rhs if rhs.ndim == 2 else rhs.reshape((rhs.shape[0], 1))
+    """A dense array as a matrix, of which one column is each place behind its first axis."""
+    return rhs if rhs.ndim == 2 else rhs.reshape((rhs.shape[0], math.prod(rhs.shape[1:])))
 
 
 def csr_dense(matrix, rhs, transpose=False):
     """csr x dense, dense; `transpose` of the matrix."""
-    _check(matrix, rhs, transpose)
     out = multiplied(matrix._held, sides_of(matrix), _as_columns(rhs), transpose)
-    return out if rhs.ndim == 2 else out.reshape((out.shape[0],))
+    return out if rhs.ndim == 2 else out.reshape((out.shape[0], *rhs.shape[1:]))
 
 
 def csr_transposed_rows(matrix, rhs):
     """Transposed csr x dense, row_sparse: the rows are the columns that occur."""
-    _check(matrix, rhs, True)
     rows, sides = sides_of(matrix).compact(matrix)
     shape = (matrix.shape[1], *rhs.shape[1:])
     if not len(rows):
         return convert.nothing("row_sparse", shape, rhs)
     values = multiplied(matrix._held, sides, _as_columns(rhs), True)
-    if rhs.ndim == 1:
-        values = values.reshape((len(rows),))
+    if rhs.ndim != 2:
+        values = values.reshape((len(rows), *rhs.shape[1:]))
     return arrays.make("row_sparse", shape, values, rows)
 
 
 def csr_rows(matrix, rhs, transpose):
     """csr x row_sparse, dense; of the transposed matrix row_sparse."""
-    if rhs.ndim != 2:
-        raise ShapeError(f"dot takes a row_sparse array of 2 axes, got shape {rhs.shape}")
-    _check(matrix, rhs, transpose)
     if transpose:
         return csr_transposed_rows(convert.picked_rows(matrix, rhs._indices), rhs._held)
     if not len(rhs._indices):
-        return convert.empty_values(rhs, (matrix.shape[0], rhs.shape[1]))
+        return convert.empty_values(rhs, (matrix.shape[0], *rhs.shape[1:]))
     at, kept = structure.find(rhs._indices, matrix._indices)
     return csr_dense(convert.masked(matrix, kept, at, len(rhs._indices)), rhs._held)
 
 
 def dense_csr(lhs, matrix, stype):
     """dense x csr: csr, whose rows all have the columns that occur, or dense."""
-    if lhs.ndim != 2 or lhs.shape[1] != matrix.shape[0]:
-        raise ShapeError(f"dot: {lhs.shape} x csr matrix of shape {matrix.shape} do not fit")
+    if lhs.ndim != 2:
+        flat = lhs.reshape((math.prod(lhs.shape[:-1]), lhs.shape[-1]))
+        return dense_csr(flat, matrix, "default").reshape((*lhs.shape[:-1], matrix.shape[1]))
     if stype == "default":
         return csr_dense(matrix, lhs.T, True).T
     product = csr_transposed_rows(matrix, lhs.T)

@@ -203,16 +203,16 @@ def test_dot_of_many_terms_is_as_exact_as_numpy_in_double(rng):
 @pytest.mark.parametrize(
     "call_, telling",
     [
-        (lambda a: mx.nd.dot(a, mx.nd.ones((4, 2))), "takes 5 rows, got shape .4, 2."),
-        (lambda a: mx.nd.dot(a, mx.nd.ones((5, 2)), transpose_a=True), "transposed, takes 6 rows"),
+        (lambda a: mx.nd.dot(a, mx.nd.ones((4, 2))), "sums over lengths 5 and 4"),
+        (lambda a: mx.nd.dot(a, mx.nd.ones((5, 2)), transpose_a=True), "sums over lengths 6 and 5"),
         (
             lambda a: mx.nd.dot(a, mx.nd.ones((5, 2), dtype="float64")),
-            "is float32, the other float64",
+            "must be alike",
         ),
-        (lambda a: mx.nd.dot(mx.nd.ones((2, 5)), a), "do not fit"),
+        (lambda a: mx.nd.dot(mx.nd.ones((2, 5)), a), "sums over lengths 5 and 6"),
         (
             lambda a: mx.nd.dot(a, mx.nd.ones((4, 2)).tostype("row_sparse")),
-            "takes 5 rows, got shape .4, 2.",
+            "sums over lengths 5 and 4",
         ),
         (lambda a: a + sparse.zeros("csr", (6, 4)), "do not broadcast: 5 against 4"),
         (lambda a: a + sparse.zeros("csr", (6, 5), dtype="float64"), "must be alike"),
@@ -233,11 +233,7 @@ def test_dot_of_many_terms_is_as_exact_as_numpy_in_double(rng):
     ],
 )
 def test_bad_calls(rng, call_, telling):
-    with pytest.raises(
-        (CynetError, TypeError),
-        match="csr|do not broadcast|alike|sums over lengths|'transpose_a'|nonsense|target"
-        "|None, 0 or 1|from 0 to 5",
-    ):
+    with pytest.raises((CynetError, TypeError), match=telling):
         call_(pair(rng, "csr")[0])
 
 
@@ -396,3 +392,46 @@ def test_every_operator_takes_or_refuses_sparse_arrays(rng, monkeypatch):
                 compared += 1
     assert tried > 300
     assert compared > 150
+
+
+TENSORS = [
+    ((5, 4), (4,)), ((5, 4), (4, 3)), ((5, 4), (4, 2, 3)), ((5,), (5, 4)), ((2, 3, 5), (5, 4)),
+    ((5, 4), (4, 0)), ((0, 4), (4, 3)), ((0, 5), (5, 4)), ((5, 4), (5,)), ((5, 4), (5, 2, 3)),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:operator dot has no form")
+@pytest.mark.parametrize("lhs, rhs", TENSORS)
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("stype", [None, "default", "csr", "row_sparse"])
+def test_products_of_vectors_and_tensors(lhs, rhs, transpose, stype, rng, monkeypatch):
+    """Of any number of axes, in every form, with gradients; against NumPy."""
+    monkeypatch.setenv("CYNET_STORAGE_FALLBACK", "warn")
+    x, y = (rng.uniform(1, 2, shape) * (rng.random(shape) < 0.5) for shape in (lhs, rhs))
+    left = np.swapaxes(x, 0, -1) if transpose else x
+    if left.shape[-1] != y.shape[0]:
+        return
+    want = np.tensordot(left, y, 1)
+    head = rng.uniform(1, 2, want.shape)
+    inner, more = tuple(range(left.ndim - 1, want.ndim)), tuple(range(1, y.ndim))
+    to_x = (
+        np.tensordot(y, head, (more, inner)) if transpose else np.tensordot(head, y, (inner, more))
+    )
+    rest = tuple(range(left.ndim - 1))
+    to_y = np.tensordot(left, head, (rest, rest))
+    options = {} if stype is None else {"forward_stype": stype}
+    kinds = ("default", "csr", "row_sparse")
+    for of_x, of_y in [(a, b) for a in kinds for b in kinds]:
+        if (of_x == "csr" and x.ndim != 2) or (of_y == "csr" and y.ndim != 2):
+            continue
+        a, b = (mx.nd.array(v, dtype="float64").tostype(s) for v, s in ((x, of_x), (y, of_y)))
+        for each in (a, b):
+            each.attach_grad()
+        with mx.autograd.record():
+            out = mx.nd.dot(a, b, transpose_a=transpose, **options)
+        assert out.shape == want.shape
+        close(out, want, "float64")
+        if 0 not in want.shape:
+            out.backward(mx.nd.array(head, dtype="float64"))
+            close(a.grad, to_x, "float64")
+            close(b.grad, to_y, "float64")
