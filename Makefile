@@ -60,12 +60,12 @@ test-gpu: $(VENV)/.dev  ## the GPU suite on this machine's GPUs (GPU=simulated: 
 	CYNET_TEST_GPU=$(or $(GPU),device) $(PY) -m pytest -q tests/gpu
 
 stress: $(VENV)/.dev  ## the long tests of the engine, custom operators, random shapes, networks in full size
-	CYNET_STRESS_ITERATIONS=50000 CYNET_STRESS_SHAPES=10000 CYNET_STRESS_KILLS=300 CYNET_STRESS_LOADERS=200 $(PY) -m pytest -q --durations=0 \
+	CYNET_STRESS_ITERATIONS=50000 CYNET_STRESS_SHAPES=10000 CYNET_STRESS_KILLS=300 CYNET_STRESS_LOADERS=200 CYNET_STRESS_REQUESTS=10000 $(PY) -m pytest -q --durations=0 \
 		tests/operator/custom/test_custom_stress.py tests/operator/custom/test_custom_gradients.py \
 		tests/engine/test_stress.py tests/engine/test_fork.py tests/test_random_shapes.py tests/operator/test_threads.py \
 		tests/module/test_kills.py tests/gluon/data/test_kills.py tests/module/test_steady_memory.py tests/examples/test_symbols.py \
 		tests/graph/passes/test_fuse_elementwise.py tests/graph/test_random_networks.py tests/onnx/test_backend_suite.py \
-		tests/onnx/test_models.py tests/tools/test_convert.py tests/examples/test_train_mnist.py tests/examples/test_topics.py tests/distributed tests/launch
+		tests/onnx/test_models.py tests/tools/test_convert.py tests/examples/test_train_mnist.py tests/examples/test_topics.py tests/serving/test_v2_clients.py tests/distributed tests/launch
 
 fuzz: $(VENV)/.dev  ## random calls of every operator, wrong ones of all else, damaged files and graphs, hostile requests (CYNET_FUZZ_CASES=100000 each)
 	$(PY) -m tests.fuzz.files --cases $(or $(CYNET_FUZZ_CASES),100000)

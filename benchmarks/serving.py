@@ -2,8 +2,9 @@
 
 python benchmarks/serving.py --onnxruntime PYTHON --torch PYTHON [--seconds S] [--rounds N]
 
-Both need waitress, too. Requests of one row as .npy, over connections that stay open; the clients
-are one process with an event loop. Servers take turns; of the rounds the medians are printed.
+Both need waitress, too. Requests of one row as .npy, and for cynet also by the Open Inference
+Protocol with binary tensors, over connections that stay open; the clients are one process with an
+event loop. Servers take turns; of the rounds the medians are printed.
 """
 
 import argparse
@@ -112,8 +113,34 @@ class Client:
         return body if len(body) == size else None
 
 
-def request_of(rows):
-    """The bytes of a request."""
+def request_v2(rows):
+    """The bytes of a request of the Open Inference Protocol."""
+    data = rows.tobytes()
+    each = {"name": "data", "shape": list(rows.shape), "datatype": "FP32",
+            "parameters": {"binary_data_size": len(data)}}  # fmt: skip
+    settings = {"binary_data_output": True}
+    head = json.dumps({"inputs": [each], "parameters": settings}).encode()
+    lines = (
+        "POST /v2/models/model/infer HTTP/1.1\r\nHost: localhost\r\n"
+        f"Inference-Header-Content-Length: {len(head)}\r\n"
+        f"Content-Length: {len(head) + len(data)}\r\n\r\n"
+    )
+    return lines.encode() + head + data
+
+
+def read_v2(body):
+    """The output of an answer to such a request."""
+    text, end = json.JSONDecoder().raw_decode(body.decode("latin-1"))
+    return np.frombuffer(body[end:], "f4").reshape(text["outputs"][0]["shape"])
+
+
+def read_npy(body):
+    """The array of a .npy file."""
+    return np.load(io.BytesIO(body))
+
+
+def request_npy(rows):
+    """The bytes of a request of a .npy file."""
     file = io.BytesIO()
     np.save(file, rows)
     body = file.getvalue()
@@ -124,11 +151,11 @@ def request_of(rows):
     return head.encode() + body
 
 
-def measured(port, clients, seconds, wanted):
+def measured(port, clients, seconds, wanted, form=(request_npy, read_npy)):
     """Requests a second, and the seconds of each; every answer is near `wanted`."""
     rows = np.random.default_rng(0).random((1, *SHAPE), "float32")
     found, loop = [], selectors.DefaultSelector()
-    every = [Client(port, request_of(rows)) for _ in range(clients)]
+    every = [Client(port, form[0](rows)) for _ in range(clients)]
     for each in every:
         loop.register(each.socket, selectors.EVENT_READ, each)
         each.ask()
@@ -149,10 +176,13 @@ def measured(port, clients, seconds, wanted):
     passed = time.perf_counter() - start
     for each in every:
         each.socket.close()
-    answer = np.load(io.BytesIO(last))
+    answer = form[1](last)
     if wanted is not None and not np.allclose(answer, wanted, rtol=1e-3, atol=1e-5):
         raise SystemExit(f"the servers disagree: {answer}, {wanted}")
     return len(found) / passed, found, answer
+
+
+FORMS = (request_npy, read_npy), (request_v2, read_v2)
 
 
 def main():
@@ -198,6 +228,8 @@ def main():
             try:
                 for name, command in commands.items():
                     servers[name] = Server(command)
+                    if name == "cynet":
+                        servers["cynet, v2"] = servers[name]
                 wanted = None
                 for clients in CLIENTS:
                     rows = {name: [] for name in servers}
@@ -206,14 +238,16 @@ def main():
                             # the first turn warms up
                             length = args.seconds if turn else args.seconds / 4
                             used = server.cpu_seconds()
-                            rate, times, wanted = measured(server.port, clients, length, wanted)
+                            rate, times, wanted = measured(
+                                server.port, clients, length, wanted, FORMS[name[-2:] == "v2"]
+                            )
                             used = (server.cpu_seconds() - used) / len(times)
                             if turn:
                                 percentiles = np.percentile(times, [50, 99])
                                 rows[name].append((rate, *percentiles * 1e3, used * 1e3))
                     tell(NETWORKS[network], clients, rows, results)
             finally:
-                for server in servers.values():
+                for server in dict.fromkeys(servers.values()):
                     server.stop()
     print(json.dumps(results))
 

@@ -232,7 +232,7 @@ def test_parameters_of_a_custom_operator(name):
 KEYWORDS = {"simple_bind", "forward", "eval", "reshape", "predictor", "Predictor"}
 # where text from outside is read; beside it, what may be passed by ** there, and why that is safe
 READERS = {
-    "serving": {"self.symbol.infer_shape": "takes any name", "_Refused": "a header of ours"},
+    "serving": {"self.symbol.infer_shape": "takes any name", "Refused": "a header of ours"},
     "launch": {},
     "distributed": {},
     "tools": {},

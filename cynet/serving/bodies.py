@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..typing import NumpyArray
 
 NPY = ("application/x-npy", "application/octet-stream")
-_VALUES = 1 << 17  # of a small JSON body: Python needs some 40 bytes for each
+_ENCODER = json.JSONEncoder(allow_nan=False)
 _HEADER = 1024  # bytes of that of a .npy file; NumPy writes 128
 _AXES = 32  # of an array, at most
 _FIELD = re.compile(
@@ -81,16 +81,6 @@ class Images(NamedTuple):
         return (row.transpose(2, 0, 1) if self.first else row)[None]
 
 
-def values_in(body: bytes) -> int:
-    """About how many values of 40 bytes Python makes of a JSON text, counted without reading it."""
-    return body.count(b",") + 2 * (body.count(b"[") + body.count(b"{")) + body.count(b'"')
-
-
-def most_values(max_body: int) -> int:
-    """The most values that a JSON body may have: what takes some 5 times the limit of a body."""
-    return max(_VALUES, max_body // 8)
-
-
 def read_json(body: bytes, names: Sequence[str]) -> dict[str, NumpyArray]:
     """The inputs of a JSON body by name; the only input may be without a name.
 
@@ -100,10 +90,7 @@ def read_json(body: bytes, names: Sequence[str]) -> dict[str, NumpyArray]:
         No JSON, or other inputs than `names`; rows that are no arrays of numbers, or with numbers
         that are not finite.
     """
-    try:
-        found = parse(body, parse_constant=_no_number, object_pairs_hook=_object)
-    except ValueError as error:
-        raise FormatError(f"the body is not JSON: {error}{_compressed(body)}") from None
+    found = json_of(body)
     quotes = 0  # that names have; others are of texts
     if isinstance(found, dict) and list(found) == ["inputs"]:
         found, quotes = found["inputs"], 2
@@ -122,7 +109,15 @@ def read_json(body: bytes, names: Sequence[str]) -> dict[str, NumpyArray]:
     if body.count(b'"') > quotes:
         for name, rows in found.items():
             _refuse_text(name, rows)
-    return {name: _finite(name, array_of(name, rows)) for name, rows in found.items()}
+    return {name: finite(f"input '{name}'", array_of(name, rows)) for name, rows in found.items()}
+
+
+def json_of(body: bytes) -> Any:
+    """The value of a JSON text; names that are given twice, NaN and its kin are refused."""
+    try:
+        return parse(body, parse_constant=_no_number, object_pairs_hook=_object)
+    except ValueError as error:
+        raise FormatError(f"the body is not JSON: {error}{_compressed(body)}") from None
 
 
 def only(names: Sequence[str]) -> str:
@@ -143,9 +138,10 @@ def array_of(name: str, rows: Any) -> NumpyArray:
     return array
 
 
-def _finite(name, array):
+def finite(what: str, array: NumpyArray) -> NumpyArray:
+    """An array of JSON's numbers; one that float64 does not hold is refused."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise ArgumentError(f"input '{name}' has a number that no float64 holds, such as 1e999")
+        raise ArgumentError(f"{what} has a number that no float64 holds, such as 1e999")
     return array
 
 
@@ -238,4 +234,4 @@ def _written_header(shape, dtype):
 
 def write_json(value: Any) -> bytes:
     """A JSON text; ValueError for NaN and infinity, which JSON has not."""
-    return json.dumps(value, allow_nan=False).encode()
+    return _ENCODER.encode(value).encode()

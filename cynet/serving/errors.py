@@ -9,3 +9,11 @@ class BusyError(StateError):
 
 class WaitedError(CynetError, TimeoutError):
     """A request waited longer than its time-out for its turn."""
+
+
+class Refused(Exception):
+    """An answer other than 200: its status and a sentence."""
+
+    def __init__(self, status: int, text: str, **headers: str) -> None:
+        super().__init__(text)
+        self.status, self.headers = status, headers

@@ -1,30 +1,44 @@
-"""What a Predictor counts, in Prometheus' text form."""
+"""Counts of Predictors, in Prometheus' text form."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .counters import BOUNDS
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-def text_of(stats: dict[str, Any]) -> str:
-    """The lines of ``/metrics``, of ``Predictor.stats()``."""
+
+def text_of(stats: Iterable[tuple[str, str, dict[str, Any]]]) -> str:
+    """The lines of ``/metrics``, of (name, version, ``Predictor.stats()``) of each model."""
     lines: list[str] = []
+    stats = [(f'model="{name}",version="{version}"', of_it) for name, version, of_it in stats]
 
-    def add(name: str, kind: str, what: str, *values: tuple[str, float]) -> None:
+    def add(name: str, kind: str, what: str, values: Any) -> None:
         lines.append(f"# HELP cynet_{name} {what}")
         lines.append(f"# TYPE cynet_{name} {kind}")
-        lines.extend(f"cynet_{name}{labels} {value!r}" for labels, value in values)
+        for labels, found in stats:
+            for suffix, label, value in values(found):
+                lines.append(f"cynet_{name}{suffix}{{{labels}{label}}} {value!r}")
 
-    total, buckets = 0, []
+    def one(key: str) -> Any:
+        return lambda found: [("", "", found[key])]
+
+    add("request_seconds", "histogram", "Seconds of answered requests.", _histogram)
+    add("rows_total", "counter", "Rows of answered requests.", one("rows"))
+    add("batches_total", "counter", "Batches that were run.", one("batches"))
+    add("failed_requests_total", "counter", "Requests that ended in an error.", lambda found: [
+        ("", f',kind="{kind}"', n) for kind, n in sorted(found["failed"].items())
+    ])  # fmt: skip
+    add("waiting_rows", "gauge", "Rows that wait for a batch.", one("waiting"))
+    return "\n".join(lines) + "\n"
+
+
+def _histogram(stats):
+    total = 0
     for bound, count in zip((*BOUNDS, "+Inf"), stats["buckets"]):
         total += count
-        buckets.append((f'_bucket{{le="{bound}"}}', total))
-    sums = ("_sum", stats["seconds"]), ("_count", stats["requests"])
-    add("request_seconds", "histogram", "Seconds of answered requests.", *buckets, *sums)
-    add("rows_total", "counter", "Rows of answered requests.", ("", stats["rows"]))
-    add("batches_total", "counter", "Batches that were run.", ("", stats["batches"]))
-    failed = [(f'{{kind="{kind}"}}', n) for kind, n in sorted(stats["failed"].items())]
-    add("failed_requests_total", "counter", "Requests that ended in an error.", *failed)
-    add("waiting_rows", "gauge", "Rows that wait for a batch.", ("", stats["waiting"]))
-    return "\n".join(lines) + "\n"
+        yield "_bucket", f',le="{bound}"', total
+    yield "_sum", "", stats["seconds"]
+    yield "_count", "", stats["requests"]

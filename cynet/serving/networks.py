@@ -19,7 +19,7 @@ from ..symbol import Symbol, Variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..typing import Context, Shape
+    from ..typing import Context
 
 DTYPES = ("float32", "bfloat16", "float16")
 _SHAPES = 64  # of inputs, for which labels are kept
@@ -31,6 +31,7 @@ class Network:
     def __init__(self, block: Block, names: Sequence[str], labels: Sequence[str] = ()) -> None:
         self.block, self.names, self.labels = block, list(names), list(labels)
         self.symbol: Symbol | None = None
+        self.output_names: list[str] = []  # those of a symbol
         self._zeros: dict[Any, list[nd.NDArray]] = {}  # of labels, by the shapes of the inputs
 
     def __call__(self, arrays: Sequence[nd.NDArray]) -> list[nd.NDArray]:
@@ -123,13 +124,14 @@ def _of_symbol(symbol, args, auxs, names, dtype, ctx):
             f"Predictor: the network's inputs are {inputs}, shapes has {list(names)}; what is"
             " neither an input nor a parameter is missing from the parameters"
         )
+    output_names = symbol.list_outputs()
     if dtype != "float32":
         symbol, args, auxs = amp.convert_model(symbol, args, auxs, target_dtype=dtype)
     block = SymbolBlock(symbol, [Variable(name) for name in (*names, *labels)])
     block.collect_params().load_dict({**args, **auxs}, ctx=ctx, ignore_extra=True)
     block.hybridize()
     found = Network(block, names, labels)
-    found.symbol = symbol
+    found.symbol, found.output_names = symbol, output_names
     return found
 
 
@@ -144,8 +146,3 @@ def _of_block(block, names, dtype, row):
         block = amp.convert_hybrid_block(block, target_dtype=dtype)
     block.hybridize()
     return Network(block, names)
-
-
-def first_shape(shape: Any) -> Shape:
-    """A shape of one row with each open length at its least."""
-    return tuple(1 if n == -1 else n for n in shape)

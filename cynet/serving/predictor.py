@@ -16,12 +16,13 @@ from .batches import Batches, Job
 from .bodies import array_of
 from .counters import Counters
 from .errors import WaitedError
-from .networks import first_shape, network
+from .networks import network
+from .signature import Signature, signature_of, zeros_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..typing import ContextLike, NumpyArray
+    from ..typing import ContextLike, NumpyArray, Shape
 
 
 class Predictor:
@@ -127,6 +128,7 @@ class Predictor:
         while self._sizes[-1] < max_batch:
             self._sizes.append(min(2 * self._sizes[-1], max_batch))
         self._counters = Counters()
+        self._signature: Signature | None = None
         self._net = network(
             model, params, epoch, list(self.shapes), dtype, self._ctx,
             lambda: self._arrays(self._zeros(1)),
@@ -235,6 +237,63 @@ class Predictor:
         """
         return {**self._counters.read(), "waiting": self._batches.rows}
 
+    def signature(self) -> Signature:
+        """Name, dtype and shape of each input and output.
+
+        Outputs are found by a run on zeros, once. Those of a symbol or a file have its names;
+        those of a Block are ``output0``, ``output1``, ...
+
+        Returns
+        -------
+        Signature
+            ``inputs`` and ``outputs``, lists of (name, dtype, shape); -1 in a shape is a length
+            that may vary, as that of the first axis always does.
+
+        Examples
+        --------
+        >>> net = mx.gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize()
+        >>> mx.Predictor(net, shapes=(3,)).signature().outputs
+        [Tensor(name='output0', dtype=dtype('float32'), shape=(-1, 2))]
+        """
+        if self._signature is None:
+            self._signature = signature_of(
+                self.shapes, self._dtypes, self._net.output_names, self._forward
+            )
+        return self._signature
+
+    def check_shape(self, name: str, shape: Shape) -> None:
+        """Refuse a shape that an input may not have.
+
+        Parameters
+        ----------
+        name : str
+            The input.
+        shape : tuple of int
+            Its shape, rows first.
+
+        Raises
+        ------
+        ShapeError
+            It is not that of rows of this input.
+
+        Examples
+        --------
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> mx.Predictor(net, shapes=(2,)).check_shape("data", (5, 3))
+        Traceback (most recent call last):
+            ...
+        cynet.errors.ShapeError: input 'data' has shape (5, 3), expected (rows, 2)
+        """
+        wanted = self.shapes[name]
+        fits = len(shape) == len(wanted) + 1 and all(
+            n in (-1, m) for n, m in zip(wanted, shape[1:])
+        )
+        if not fits or 0 in shape[1:]:
+            rows = ", ".join(["rows", *("any" if n == -1 else str(n) for n in wanted)])
+            raise ShapeError(f"input '{name}' has shape {shape}, expected ({rows})")
+
     @property
     def closed(self) -> bool:
         """True if it takes no more requests.
@@ -304,15 +363,17 @@ class Predictor:
         return arrays, rows, tuple(each.shape[1:] for each in arrays)
 
     def _read_input(self, name: str, value: Any) -> NumpyArray:
-        wanted, dtype = self.shapes[name], self._dtypes[name]
+        dtype = self._dtypes[name]
         array = array_of(name, value.asnumpy() if isinstance(value, nd.NDArray) else value)
         if dtype.kind in "iu" and array.dtype.kind == "f" and (array != np.floor(array)).any():
             raise ArgumentError(f"input '{name}' takes {dtype}, got a fraction or NaN")
         if dtype.kind in "iu" and array.size:
             least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-            # floats do not hold 2^63 - 1, but what follows it
-            above = array >= float(most + 1) if array.dtype.kind == "f" else array > most
-            outside = array[(array < least) | above]
+            if array.dtype.kind == "f":  # 127 is in any float, 2 ** 63 - 1 in none, 2 ** 63 in most
+                wide = array.astype("float64")
+                outside = array[(wide < least) | (wide >= float(most + 1))]
+            else:
+                outside = array[(array < least) | (array > most)]
             if outside.size:
                 raise ArgumentError(f"input '{name}' takes {dtype}, got {outside[0]}")
         given = array
@@ -320,12 +381,7 @@ class Predictor:
             array = np.asarray(given, dtype, order="C")
         if given.dtype != dtype and (bad := np.isinf(array) & np.isfinite(given)).any():
             raise ArgumentError(f"input '{name}' takes {dtype}, got {given[bad][0]}")
-        fits = array.ndim == len(wanted) + 1 and all(
-            n in (-1, m) for n, m in zip(wanted, array.shape[1:])
-        )
-        if not fits or 0 in array.shape[1:]:
-            rows = ", ".join(["rows", *("any" if n == -1 else str(n) for n in wanted)])
-            raise ShapeError(f"input '{name}' has shape {array.shape}, expected ({rows})")
+        self.check_shape(name, array.shape)
         return array
 
     def _run(self, jobs):
@@ -348,10 +404,7 @@ class Predictor:
         return results
 
     def _zeros(self, rows):
-        return [
-            np.zeros((rows, *first_shape(shape)), self._dtypes[name])
-            for name, shape in self.shapes.items()
-        ]
+        return zeros_of(self.shapes, self._dtypes, rows)
 
     def _arrays(self, inputs):
         return [nd.array(each, ctx=self._ctx, dtype=each.dtype) for each in inputs]

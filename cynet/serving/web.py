@@ -1,4 +1,4 @@
-"""A Predictor over HTTP, as a WSGI application: any server of WSGI runs it."""
+"""Predictors over HTTP, as a WSGI application: any server of WSGI runs it."""
 
 from __future__ import annotations
 
@@ -21,41 +21,37 @@ from ..base.opencv import cv
 from .bodies import (
     NPY,
     Images,
-    most_values,
     only,
     read_json,
     read_npy,
-    values_in,
     write_json,
     write_npy,
 )
-from .errors import BusyError, WaitedError
+from .errors import BusyError, Refused, WaitedError
 from .metrics import text_of
+from .models import Models
+from .requests import body_of, type_of, with_few_values
+from .tensors import refuse_not_finite
+from .v2 import Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from .predictor import Predictor
 
 _LOG = logging.getLogger(__name__)
 
 
-class _Refused(Exception):
-    """An answer other than 200: its status and a sentence."""
-
-    def __init__(self, status: int, text: str, **headers: str) -> None:
-        super().__init__(text)
-        self.status, self.headers = status, headers
-
-
 class Application:
-    """What answers requests: ``POST /predict``, ``GET /health``, ``GET /metrics``.
+    """A WSGI application: ``POST /predict``, ``GET /health``, ``GET /metrics``, and those of the
+    Open Inference Protocol below ``/v2``.
 
-    A body is JSON (``{"inputs": ROWS}`` or ``{"inputs": {NAME: ROWS}}``), a ``.npy`` file
-    (``application/x-npy``), or an image (``image/jpeg``, ``image/png``), which is one row. The
-    answer is JSON, ``{"outputs": [ROWS, ...]}``, or the first output as ``.npy`` for a ``.npy``
-    body or ``Accept: application/x-npy``. With `classes` JSON has ``"classes"``, too: for each row
-    of the first output its names with the highest values.
+    ``/predict`` asks the first model. A body is JSON (``{"inputs": ROWS}`` or
+    ``{"inputs": {NAME: ROWS}}``), a ``.npy`` file (``application/x-npy``), or an image
+    (``image/jpeg``, ``image/png``), which is one row. The answer is JSON,
+    ``{"outputs": [ROWS, ...]}``, or the first output as ``.npy`` for a ``.npy`` body or
+    ``Accept: application/x-npy``. With `classes` JSON has ``"classes"``, too: for each row of the
+    first output its names with the highest values.
 
     What is wrong with a request is said by ``{"error": SENTENCE}``: 400 (the body), 404, 405, 411,
     413 (too long), 415 (its type or encoding), 503 (too many wait, or the end has come), 504 (no
@@ -63,14 +59,15 @@ class Application:
 
     Parameters
     ----------
-    predictor : Predictor
-        Computes the answers.
+    models : Predictor, or dict of str to Predictor or to dict of str to Predictor
+        What computes the answers: one Predictor, which ``/v2`` calls ``model``, several by name,
+        or several versions of a name, of which the last one answers who asks for none.
     max_body : int
         Largest size of a body, in bytes.
     images : Images, optional
-        Converts images to rows; if it is not given, images are refused.
+        Converts images to rows of the first model; if it is not given, images are refused.
     classes : list of str, optional
-        Names of the columns of the first output.
+        Names of the columns of the first model's first output.
     top : int
         Number of names in an answer.
 
@@ -88,13 +85,15 @@ class Application:
 
     def __init__(
         self,
-        predictor: Predictor,
+        models: Predictor | Mapping[str, Predictor | Mapping[str, Predictor]],
         max_body: int = 16 << 20,
         images: Images | None = None,
         classes: Sequence[str] | None = None,
         top: int = 5,
     ) -> None:
-        self.predictor, self.max_body, self.images = predictor, max_body, images
+        self.models = Models(models)
+        self.predictor = next(iter(self.models)).predictor
+        self.max_body, self.images = max_body, images
         self.classes, self.top = classes, top
         self.closing = False  # the server takes no more connections
         self._pages = {
@@ -102,6 +101,7 @@ class Application:
             "/health": ("GET", self._health),
             "/metrics": ("GET", self._metrics),
         }
+        self._protocol = Protocol(self)
 
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
@@ -109,8 +109,9 @@ class Application:
         """Answer one request, as WSGI says."""
         headers: dict[str, str] = {}
         try:
-            status, kind, body = self._answer(environ)
-        except _Refused as refused:
+            status, kind, body, *more = self._answer(environ)
+            headers.update(*more)
+        except Refused as refused:
             status, kind, headers = refused.status, "application/json", refused.headers
             body = write_json({"error": str(refused)})
         head = {"Content-Type": kind, "Content-Length": str(len(body)), **headers}
@@ -119,51 +120,93 @@ class Application:
 
     def _answer(self, environ):
         path, method = environ.get("PATH_INFO", "/"), environ["REQUEST_METHOD"]
-        if path not in self._pages:
-            raise _Refused(404, f"there is no {shown(path)}, only {', '.join(self._pages)}")
-        wanted, page = self._pages[path]
+        wanted, page = self._pages.get(path) or self._protocol.find(path) or (None, None)
+        if wanted is None:
+            raise Refused(404, f"there is no {shown(path)}, only {', '.join(self._pages)}, /v2")
         if method != wanted and (method, wanted) != ("HEAD", "GET"):
-            raise _Refused(405, f"{path} takes {wanted}, got {shown(method)}", Allow=wanted)
+            raise Refused(405, f"{path} takes {wanted}, got {shown(method)}", Allow=wanted)
         try:
             return page(environ)
-        except _Refused:
+        except Refused:
             raise
         except BusyError as error:
-            raise _Refused(503, str(error), **{"Retry-After": "1"}) from None
+            raise Refused(503, str(error), **{"Retry-After": "1"}) from None
         except WaitedError as error:
-            raise _Refused(504, str(error)) from None
+            raise Refused(504, str(error)) from None
         except StateError as error:
-            raise _Refused(503, str(error)) from None
+            raise Refused(503, str(error)) from None
         except (ArgumentError, ArgumentTypeError, FormatError) as error:
-            raise _Refused(400, str(error)) from None
+            raise Refused(400, str(error)) from None
         except Exception as error:  # the network's, for one
             _LOG.exception("%s %s", method, path)
-            raise _Refused(500, describe_error(error)) from None
+            raise Refused(500, describe_error(error)) from None
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Close all Predictors.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds to wait for the answers of those who have asked, at most.
+
+        Returns
+        -------
+        bool
+            Whether all were answered.
+
+        Examples
+        --------
+        >>> from cynet.serving import Application
+        >>> Application(mx.Predictor(mx.gluon.nn.Flatten(), shapes=(3,))).close()
+        True
+        """
+        return self.models.close(timeout)
+
+    def check_open(self) -> None:
+        """Refuse what asks whether requests are taken, once the end has come.
+
+        Raises
+        ------
+        Refused
+            With the status 503.
+
+        Examples
+        --------
+        >>> from cynet.serving import Application
+        >>> net = mx.gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize()
+        >>> app = Application(mx.Predictor(net, shapes=(3,)))
+        >>> app.check_open()
+        >>> app.close()
+        True
+        >>> app.check_open()
+        Traceback (most recent call last):
+            ...
+        cynet.serving.errors.Refused: shutting down
+        """
+        if self.closing or any(each.predictor.closed for each in self.models):
+            raise Refused(503, "shutting down")
 
     def _health(self, environ):
-        if self.predictor.closed or self.closing:
-            raise _Refused(503, "shutting down")
+        self.check_open()
         return 200, "application/json", write_json({"status": "ok"})
 
     def _metrics(self, environ):
-        return 200, "text/plain; version=0.0.4", text_of(self.predictor.stats()).encode()
+        stats = [(each.name, each.version, each.predictor.stats()) for each in self.models]
+        return 200, "text/plain; version=0.0.4", text_of(stats).encode()
 
     def _predict(self, environ):
-        coding = environ.get("HTTP_CONTENT_ENCODING", "").strip().lower()
-        if coding not in ("", "identity"):
-            raise _Refused(415, f"a body in the encoding {shown(coding)}; send it as it is")
-        body = self._body(environ)
-        kind = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+        body, kind = body_of(environ, self.max_body), type_of(environ)
         wants_npy = "application/x-npy" in environ.get("HTTP_ACCEPT", "")
         names = list(self.predictor.shapes)
         if kind in ("application/json", ""):
-            inputs = read_json(self._with_few_values(body), names)
+            inputs = read_json(with_few_values(body, self.max_body, "an .npy file"), names)
         elif kind in NPY:
             inputs, wants_npy = {only(names): read_npy(body)}, True
         elif kind.startswith("image/") and self.images is not None:
             inputs = {only(names): self._image(body)}
         else:
-            raise _Refused(
+            raise Refused(
                 415, f"a body of type {shown(kind)}; send application/json, application/x-npy"
                 + (" or an image" if self.images is not None else "")
             )  # fmt: skip
@@ -172,42 +215,17 @@ class Application:
         if wants_npy:
             return 200, "application/x-npy", write_npy(outputs[0])
         for i, each in enumerate(outputs):
-            if each.dtype.kind == "f" and not np.isfinite(each).all():
-                raise ArgumentError(
-                    f"output {i} has NaN or infinity for this input, which JSON has not; with"
-                    " Accept: application/x-npy it is sent"
-                )
+            refuse_not_finite(f"output {i}", each, "with Accept: application/x-npy")
         answer = {"outputs": [each.tolist() for each in outputs]}
         if self.classes is not None:
             answer["classes"] = [self._classes_of(row) for row in outputs[0]]
         return 200, "application/json", write_json(answer)
 
-    def _body(self, environ):
-        text = environ.get("CONTENT_LENGTH") or ""
-        if not (text.isascii() and text.isdecimal()):
-            raise _Refused(411, "say Content-Length")
-        length = int(text[:20])  # longer ones are too long, too
-        if length > self.max_body:
-            raise _Refused(413, f"a body of {length} bytes, at most {self.max_body} are taken")
-        body = environ["wsgi.input"].read(length)
-        if len(body) < length:
-            raise _Refused(400, f"the body has {len(body)} bytes, Content-Length said {length}")
-        return body
-
-    def _with_few_values(self, body):
-        count, most = values_in(body), most_values(self.max_body)
-        if count > most:
-            raise _Refused(
-                413, f"a JSON body of some {count} values, at most {most} are taken; an .npy file"
-                " may have more"
-            )  # fmt: skip
-        return body
-
     def _image(self, body):
         try:
             cv()
         except CynetError as error:  # it is not installed
-            raise _Refused(415, str(error)) from None
+            raise Refused(415, str(error)) from None
         try:
             return self.images.read(body)
         except CynetError as error:

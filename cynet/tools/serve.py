@@ -1,7 +1,9 @@
-"""Serve a network over HTTP: POST /predict, GET /health, GET /metrics.
+"""Serve networks over HTTP: POST /predict, GET /health, GET /metrics, the Open Inference
+Protocol below /v2.
 
 python -m cynet.tools.serve model --shape data=3,224,224     model-symbol.json, model-NNNN.params
 python -m cynet.tools.serve model.onnx --shape 16 --port 80  an ONNX file with one input
+python -m cynet.tools.serve cnn --name cnn --shape 1,28,28 --also mlp=mlp.onnx --shape mlp:data=784
 
 It needs the package waitress: pip install 'cynet-mx[serve]'.
 """
@@ -15,7 +17,7 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, CynetError
 from ..serving import Application, Predictor
@@ -34,6 +36,14 @@ def _shape(text):
         return name if equals else "data", tuple(int(n) for n in sizes.split(",") if n.strip())
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=LENGTH,LENGTH,...") from None
+
+
+def _named(text):
+    """(name, path) of ``NAME=MODEL``."""
+    name, equals, path = text.partition("=")
+    if not (name and equals and path):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=MODEL")
+    return name, path
 
 
 def _count(low, high=1 << 40):
@@ -96,10 +106,23 @@ def parser() -> argparse.ArgumentParser:
         type=_shape,
         action="append",
         required=True,
-        metavar="NAME=N,N,...",
+        metavar="[MODEL:]NAME=N,N,...",
         help="shape of one row of an input, -1 for a length that varies; once for each input",
     )
-    add("--epoch", type=_count(0), help="epoch of the checkpoint (default: the last one)")
+    add("--name", default="model", help="name of the model in paths below /v2")
+    add(
+        "--also",
+        type=_named,
+        action="append",
+        default=[],
+        metavar="NAME=MODEL",
+        help="a further model, below /v2; its inputs are given by --shape NAME:INPUT=N,N,...",
+    )
+    add(
+        "--epoch",
+        type=_count(0),
+        help="epoch of the checkpoint (else the last one)",
+    )
     add("--dtype", choices=DTYPES, default="float32", help="type in which products are computed")
     add("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all")
     add("--port", type=_count(0, 65535), default=8080, help="port to listen on; 0 for any free one")
@@ -139,27 +162,39 @@ def application(args: argparse.Namespace) -> Application:
     args : argparse.Namespace
         What `parser` read.
     """
-    shapes = dict(args.shape)
-    if len(shapes) < len(args.shape):
-        raise ArgumentError("--shape: an input is named twice")
-    predictor = Predictor(
-        args.model,
-        shapes=shapes,
-        dtype=args.dtype,
-        epoch=args.epoch,
-        max_batch=args.max_batch,
-        max_delay=args.max_delay,
-        max_waiting=args.max_waiting,
-        timeout=args.timeout,
-    )
+    models = dict([(args.name, args.model), *args.also])
+    if len(models) < 1 + len(args.also):
+        raise ArgumentError("--also: a name is given twice")
+    shapes: dict[str, dict[str, Any]] = {name: {} for name in models}
+    for word, shape in args.shape:
+        name, colon, of_it = word.partition(":")  # an input may have one in its name, too
+        name, word = (name, of_it) if colon and name in models else (args.name, word)
+        if word in shapes[name]:
+            raise ArgumentError(f"--shape: the input {word!r} of {name!r} is named twice")
+        shapes[name][word] = shape
+    predictors = {}
+    for name, model in models.items():
+        if not shapes[name]:
+            raise ArgumentError(f"--shape: no input of {name!r} has one ({name}:INPUT=N,N,...)")
+        predictors[name] = Predictor(
+            model,
+            shapes=shapes[name],
+            dtype=args.dtype,
+            epoch=args.epoch if name == args.name else None,
+            max_batch=args.max_batch,
+            max_delay=args.max_delay,
+            max_waiting=args.max_waiting,
+            timeout=args.timeout,
+        )
     images = classes = None
-    if len(shapes) == 1 and len(shape := next(iter(shapes.values()))) == 3 and -1 not in shape:
+    first = list(shapes[args.name].values())
+    if len(first) == 1 and len(shape := first[0]) == 3 and -1 not in shape:
         images = Images.of(
             shape, scale=args.scale, mean=args.mean, std=args.std, most=args.max_pixels
         )
     if args.classes is not None:
         classes = args.classes.read_text("utf-8").splitlines()
-    return Application(predictor, args.max_body, images, classes, args.top)
+    return Application(predictors, args.max_body, images, classes, args.top)
 
 
 def serve(app: Application, args: argparse.Namespace) -> int:
@@ -168,7 +203,7 @@ def serve(app: Application, args: argparse.Namespace) -> int:
     Parameters
     ----------
     app : Application
-        Or another WSGI application that has its `predictor` and `max_body`.
+        Or another WSGI application that has its `close` and `max_body`.
     args : argparse.Namespace
         What `parser` read.
 
@@ -192,7 +227,7 @@ def serve(app: Application, args: argparse.Namespace) -> int:
     left = server.run(args.grace)
     if left:
         print(f"serve: {left} requests were not answered in {args.grace:g} s", file=sys.stderr)
-    if not app.predictor.close(max(0.0, begun[0] + args.grace - time.monotonic())):
+    if not app.close(max(0.0, begun[0] + args.grace - time.monotonic())):
         sys.stderr.flush()
         os._exit(1)  # a batch runs that nobody waits for
     return int(left > 0)

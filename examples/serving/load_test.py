@@ -60,8 +60,9 @@ class Server:
         connection.request("GET", "/metrics")
         lines = connection.getresponse().read().decode().splitlines()
         connection.close()
-        values = dict(line.rsplit(" ", 1) for line in lines if line[0] != "#")
-        return float(values["cynet_rows_total"]) / float(values["cynet_batches_total"])
+        found = (line.rsplit(" ", 1) for line in lines if line[0] != "#")
+        values = {name.partition("{")[0]: float(value) for name, value in found}
+        return values["cynet_rows_total"] / values["cynet_batches_total"]
 
 
 def ask(port, shape, requests, clients):

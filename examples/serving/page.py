@@ -23,7 +23,7 @@ class Page:
     """The application of a Predictor, and a page at its root that asks it."""
 
     def __init__(self, app):
-        self._app, self.predictor, self.max_body = app, app.predictor, app.max_body
+        self._app, self.close, self.max_body = app, app.close, app.max_body
 
     def __call__(self, environ, start_response):
         if environ.get("PATH_INFO") not in ("", "/"):

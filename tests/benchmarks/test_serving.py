@@ -26,7 +26,7 @@ def test_it_measures_both_servers():
     wanted = [
         f"two convolutions, 28x28, {clients}, {server}"
         for clients in (1, 16)
-        for server in ("cynet", "ONNX Runtime", "ONNX Runtime, 1 thread")
+        for server in ("cynet", "cynet, v2", "ONNX Runtime", "ONNX Runtime, 1 thread")
     ]
     assert list(found) == wanted
     for rate, p50, p99, cpu in found.values():

@@ -29,3 +29,15 @@ def test_the_load_test_serves_and_measures(tmp_path):
         if float(rows[1][4]) > 1:
             return
     pytest.fail(f"no requests of 8 clients were put together:\n{done.stdout}")
+
+
+@pytest.mark.parametrize("arguments", [["--by-hand"], []])
+def test_two_models_are_asked_by_the_open_inference_protocol(arguments, tmp_path):
+    pytest.importorskip("waitress")
+    command = [sys.executable, str(ROOT / "examples" / "serving" / "v2_client.py"), *arguments]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["three [3.0, 12.0]", "five [10.0, 35.0]"]

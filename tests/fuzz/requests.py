@@ -7,6 +7,7 @@ Each is answered by what is right for it, or by a sentence and a status that bla
 import gzip
 import io
 import json
+import math
 import socket
 import sys
 import threading
@@ -86,12 +87,46 @@ def image_body(rng):
     return IMAGES[rng.integers(len(IMAGES))]
 
 
+def v2_body(rng):
+    """A request of the Open Inference Protocol; most of its tensors are right."""
+    parts, inputs = [], []
+    for name in (["data"], ["words", "scale"], NAMES)[rng.choice(3, p=[0.6, 0.35, 0.05])]:
+        shape = [[1, 3], [2, 3], [1, 1], [0, 3], [1, 3, 8, 8], [2**40, 3], [1, 2**62]][
+            rng.choice(7, p=[0.5, 0.1, 0.2, 0.05, 0.05, 0.05, 0.05])
+        ]
+        kind = list(TYPES)[rng.integers(len(TYPES))] if rng.random() < 0.5 else "FP32"
+        count = min(200, math.prod(shape))
+        each = {"name": name, "shape": shape, "datatype": kind}
+        if rng.random() < 0.5:
+            each["data"] = [number(rng) if rng.random() < 0.03 else 1 for _ in range(count)]
+        else:
+            parts.append(np.ones(count, TYPES[kind]).tobytes())
+            each["parameters"] = {"binary_data_size": len(parts[-1])}
+        if rng.random() < 0.15:
+            each[list(each)[rng.integers(len(each))]] = rows(rng)
+        inputs.append(each)
+    found = {"inputs": inputs, "parameters": {"binary_data_output": bool(rng.integers(2))}}
+    if rng.random() < 0.2:
+        more = ["id", "parameters", "outputs", "inputs", "timeout"][rng.integers(5)]
+        found[more] = [rows(rng), {"timeout": number(rng)}, [{"name": "output0"}]][rng.integers(3)]
+    head = json.dumps(found).encode()
+    return b"".join([head, *parts]), len(head)
+
+
+TYPES = {"FP32": "<f4", "INT32": "<i4", "BOOL": "?", "UINT8": "u1", "INT64": "<i8", "FP64": "<f8",
+         "FP16": "<f2", "BF16": "<u2", "BYTES": "u1"}  # fmt: skip
+V2_PATHS = ["/v2/models/model/infer"] * 20 + [
+    *("/v2/models/model/versions/1/infer", "/v2/models/self/infer", "/v2/models/model", "/v2"),
+    *("/v2/models/model/versions/\x00/infer", "/v2/models//infer", "/v2/health/ready", "/v2/\xff"),
+]
+
+
 def junk(rng):
     return rng.bytes(rng.integers(0, 300))
 
 
 IMAGES = [b"\xff\xd8\xff\xe0", b"\x89PNG\r\n\x1a\n", b"RIFF....WEBPVP8X", b"BM"]
-MAKERS = [json_body] * 5 + [npy_body] * 3 + [image_body] * 2 + [junk]
+MAKERS = [json_body] * 5 + [npy_body] * 3 + [image_body] * 2 + [v2_body] * 5 + [junk]
 
 
 def damaged(rng, body):
@@ -122,7 +157,11 @@ def damaged(rng, body):
 def request_of(rng):
     """(environ of WSGI, the body) of one request."""
     maker = MAKERS[rng.integers(len(MAKERS))]
-    body = damaged(rng, maker(rng))
+    if maker is v2_body:
+        body, length = v2_body(rng)
+        body = damaged(rng, body) if rng.random() < 0.5 else body
+    else:
+        body, length = damaged(rng, maker(rng)), None
     kind = {json_body: 0, npy_body: 2, image_body: 4}.get(maker, 0)
     if rng.random() < 0.15:
         kind = rng.integers(len(KINDS))
@@ -133,6 +172,12 @@ def request_of(rng):
         "CONTENT_LENGTH": str(len(body)),
         "wsgi.input": io.BytesIO(body),
     }
+    if maker is v2_body:
+        environ["PATH_INFO"] = V2_PATHS[rng.integers(len(V2_PATHS))]
+        if rng.random() < 0.9:
+            environ["HTTP_INFERENCE_HEADER_CONTENT_LENGTH"] = str(length)
+        elif rng.random() < 0.5:
+            environ["HTTP_INFERENCE_HEADER_CONTENT_LENGTH"] = LENGTHS[rng.integers(len(LENGTHS))]
     if rng.random() < 0.05:
         environ["CONTENT_LENGTH"] = LENGTHS[rng.integers(len(LENGTHS))]
     if (coding := CODINGS[rng.integers(len(CODINGS))]) is not None:
@@ -162,7 +207,7 @@ def raw(rng, environ, body):
     """(the same as bytes of HTTP, perhaps damaged; whether it is a whole request)."""
     whole = environ["CONTENT_LENGTH"] == str(len(body)) and method_is_known(environ)
     headers = {"Content-Length": environ["CONTENT_LENGTH"], "Content-Type": environ["CONTENT_TYPE"]}
-    for name in ("HTTP_ACCEPT", "HTTP_CONTENT_ENCODING"):
+    for name in ("HTTP_ACCEPT", "HTTP_CONTENT_ENCODING", "HTTP_INFERENCE_HEADER_CONTENT_LENGTH"):
         if name in environ:
             headers[name[5:].title().replace("_", "-")] = environ[name]
     lines = [f"{environ['REQUEST_METHOD']} {environ['PATH_INFO'] or '/'} HTTP/1.1", "Host: x"]

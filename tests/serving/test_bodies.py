@@ -14,8 +14,9 @@ import pytest
 
 import cynet as mx
 from cynet.serving import Application
-from cynet.serving.bodies import Images, most_values, read_json, read_npy, values_in, write_npy
+from cynet.serving.bodies import Images, read_json, read_npy, write_npy
 from cynet.serving.image_size import size_of
+from cynet.serving.requests import most_values, values_in
 from tests.serving.asking import ask, npy
 
 LIMIT = 1 << 20

@@ -101,6 +101,25 @@ def test_integers_at_the_ends_of_their_type(over):
             assert predictor([[end + away]]).tolist() == [[end + away]]
 
 
+@pytest.mark.parametrize("given", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("wanted", ["int8", "uint8", "int32", "int64"])
+def test_floats_at_the_ends_of_integers(given, wanted):
+    """Of those beside a limit each is taken as it is, or refused."""
+    predictor = mx.Predictor(
+        mx.gluon.nn.Flatten(), shapes=(1,), warm_up=False, input_dtypes={"data": wanted}
+    )
+    limits = np.iinfo(wanted)
+    with np.errstate(over="ignore"):
+        near = np.array([limits.min, limits.max + 1], "float64").astype(given)
+        near = [*near, *np.nextafter(near, near.dtype.type(0)), *(near - 1), -np.inf, np.inf]
+    for x in np.array(near, given):
+        if np.isfinite(x) and x == np.floor(x) and limits.min <= int(x) <= limits.max:
+            assert predictor(np.array([[x]])).tolist() == [[int(x)]]
+        else:
+            with pytest.raises(mx.errors.ArgumentError, match="'data' takes"):
+                predictor(np.array([[x]]))
+
+
 # --- statuses -------------------------------------------------------------------------------------
 STATUSES = {
     BusyError("9 rows wait"): (503, {"Retry-After": "1"}),
@@ -182,12 +201,13 @@ def test_quantiles_and_sums():
         5.0,
         {"A": 2, "B": 1},
     )
-    text = text_of({**found, "waiting": 4})
-    for line in ('cynet_failed_requests_total{kind="A"} 2', "cynet_batches_total 2",
-                 "cynet_rows_total 5050", "cynet_waiting_rows 4",
-                 'cynet_request_seconds_bucket{le="0.5"} 50',
-                 'cynet_request_seconds_bucket{le="1.0"} 100',
-                 'cynet_request_seconds_bucket{le="+Inf"} 100'):  # fmt: skip
+    text = text_of([("m", "2", {**found, "waiting": 4})])
+    m = 'model="m",version="2"'
+    for line in (f'cynet_failed_requests_total{{{m},kind="A"}} 2', f"cynet_batches_total{{{m}}} 2",
+                 f"cynet_rows_total{{{m}}} 5050", f"cynet_waiting_rows{{{m}}} 4",
+                 f'cynet_request_seconds_bucket{{{m},le="0.5"}} 50',
+                 f'cynet_request_seconds_bucket{{{m},le="1.0"}} 100',
+                 f'cynet_request_seconds_bucket{{{m},le="+Inf"}} 100'):  # fmt: skip
         assert f"\n{line}\n" in text
 
 

@@ -307,7 +307,7 @@ def command(monkeypatch):
         made.calls.append(("close", seconds))
         return made.closes
 
-    made.spends, made.app = 2.0, SimpleNamespace(predictor=SimpleNamespace(close=close))
+    made.spends, made.app = 2.0, SimpleNamespace(close=close)
     monkeypatch.setattr(tool, "Server", Serves)
     monkeypatch.setattr(tool.os, "_exit", leave)
     monkeypatch.setattr(tool.signal, "signal", made.handlers.__setitem__)
@@ -393,7 +393,12 @@ def test_the_largest_number_of_a_command_line():
 
 def test_which_inputs_take_images(monkeypatch):
     seen = []
-    monkeypatch.setattr(tool, "Predictor", lambda model, **more: seen.append((model, more)))
+
+    class Seen(tool.Predictor):
+        def __init__(self, model, **more):
+            seen.append((model, more))
+
+    monkeypatch.setattr(tool, "Predictor", Seen)
     for shapes, taken in ((["3,4,6"], True), (["4,6,3"], True), (["3,4"], False),
                           (["3,-1,4"], False), (["a=3,4,6", "b=3"], False)):  # fmt: skip
         line = ["m", *(part for each in shapes for part in ("--shape", each))]

@@ -12,14 +12,13 @@ from cynet.serving import Application
 from cynet.serving.bodies import (
     Images,
     array_of,
-    most_values,
     only,
     read_json,
     read_npy,
-    values_in,
     write_json,
     write_npy,
 )
+from cynet.serving.requests import most_values, values_in
 from tests.serving.asking import ask, npy
 
 ROW = b"[[1, 2, 3]]"
@@ -139,7 +138,7 @@ def test_pages(app):
         status, headers, body = reply(app, method, "/metrics")
         assert (status, headers) == (200, {"Content-Type": "text/plain; version=0.0.4"})
         assert bool(body) == (method == "GET")
-    text = "there is no '/x', only /predict, /health, /metrics"
+    text = "there is no '/x', only /predict, /health, /metrics, /v2"
     assert reply(app, "GET", "/x") == refused(404, text)
     assert reply(app, "PUT", "/predict") == refused(405, "/predict takes POST, got 'PUT'",
                                                     Allow="POST")  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
 from cynet.serving import batches as file
-from cynet.serving import networks, predictor
+from cynet.serving import predictor
 from cynet.serving.batches import Batches, Job
 from cynet.serving.counters import BOUNDS, Counters
 from cynet.serving.errors import BusyError, WaitedError
@@ -481,19 +481,20 @@ def test_the_whole_text_of_metrics():
     counts = [1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4]
     lines = ["# HELP cynet_request_seconds Seconds of answered requests.",
              "# TYPE cynet_request_seconds histogram"]  # fmt: skip
-    lines += [f'cynet_request_seconds_bucket{{le="{b}"}} {n}' for b, n in zip(bounds, counts)]
-    lines += [f"cynet_request_seconds_sum {0.001 + 0.002 + 0.3 + 99.0!r}",
-              "cynet_request_seconds_count 4"]  # fmt: skip
+    m = 'model="m",version="1"'
+    lines += [f'cynet_request_seconds_bucket{{{m},le="{b}"}} {n}' for b, n in zip(bounds, counts)]
+    lines += [f"cynet_request_seconds_sum{{{m}}} {0.001 + 0.002 + 0.3 + 99.0!r}",
+              f"cynet_request_seconds_count{{{m}}} 4"]  # fmt: skip
     for name, kind, what, rows in (
-        ("rows_total", "counter", "Rows of answered requests.", [" 12"]),
-        ("batches_total", "counter", "Batches that were run.", [" 1"]),
+        ("rows_total", "counter", "Rows of answered requests.", ["} 12"]),
+        ("batches_total", "counter", "Batches that were run.", ["} 1"]),
         ("failed_requests_total", "counter", "Requests that ended in an error.",
-         ['{kind="A"} 1', '{kind="B"} 2']),
-        ("waiting_rows", "gauge", "Rows that wait for a batch.", [" 7"]),
+         [',kind="A"} 1', ',kind="B"} 2']),
+        ("waiting_rows", "gauge", "Rows that wait for a batch.", ["} 7"]),
     ):  # fmt: skip
         lines += [f"# HELP cynet_{name} {what}", f"# TYPE cynet_{name} {kind}"]
-        lines += [f"cynet_{name}{row}" for row in rows]
-    assert text_of({**counters.read(), "waiting": 7}) == "\n".join(lines) + "\n"
+        lines += [f"cynet_{name}{{{m}{row}" for row in rows]
+    assert text_of([("m", "1", {**counters.read(), "waiting": 7})]) == "\n".join(lines) + "\n"
 
 
 # --- networks -------------------------------------------------------------------------------------
@@ -572,10 +573,6 @@ def test_a_block_without_a_graph_is_run_once(dtype):
     found = made([[1, 2, 1 + 2.0**-12]])
     assert found.tolist() == [[4, 4]] and net.weight.data().dtype == np.float32
     assert net.weight.shape == (2, 3)
-
-
-def test_shapes_of_one_row():
-    assert networks.first_shape((3, -1, 2, -1)) == (3, 1, 2, 1) and networks.first_shape(()) == ()
 
 
 def test_epochs_of_checkpoints(tmp_path):

@@ -101,13 +101,14 @@ def test_metrics_are_what_prometheus_reads(app):
     assert status == 200 and headers["Content-Type"].startswith("text/plain; version=0.0.4")
     lines = [line for line in body.decode().splitlines() if line[0] != "#"]
     values = {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
-    assert values["cynet_rows_total"] == before["rows"] + 2
+    m = 'model="model",version="1"'
+    assert values[f"cynet_rows_total{{{m}}}"] == before["rows"] + 2
     count = before["requests"] + 1
-    assert values["cynet_request_seconds_count"] == count
-    assert values['cynet_request_seconds_bucket{le="+Inf"}'] == count
-    buckets = [values[f'cynet_request_seconds_bucket{{le="{bound}"}}'] for bound in BOUNDS]
+    assert values[f"cynet_request_seconds_count{{{m}}}"] == count
+    assert values[f'cynet_request_seconds_bucket{{{m},le="+Inf"}}'] == count
+    buckets = [values[f'cynet_request_seconds_bucket{{{m},le="{bound}"}}'] for bound in BOUNDS]
     assert buckets == sorted(buckets)
-    assert values['cynet_failed_requests_total{kind="ShapeError"}'] >= 1
+    assert values[f'cynet_failed_requests_total{{{m},kind="ShapeError"}}'] >= 1
 
 
 def test_closed_it_says_so():

@@ -143,8 +143,8 @@ def test_good_bad_slow_and_dropped_requests_of_many_clients(served, seed):
     connection.request("GET", "/metrics")
     text = connection.getresponse().read().decode()
     connection.close()
-    assert f"\ncynet_request_seconds_count {len(seconds)}\n" in text
-    assert "\ncynet_waiting_rows 0\n" in text
+    assert f'\ncynet_request_seconds_count{{model="model",version="1"}} {len(seconds)}\n' in text
+    assert '\ncynet_waiting_rows{model="model",version="1"} 0\n' in text
 
 
 def test_silent_connections_are_closed(served):
@@ -235,6 +235,9 @@ def test_a_second_signal_ends_it_at_once(served):
         (["MODEL", "--shape", "x=3"], "inputs are ['data']"),
         (["MODEL", "--shape", "3", "--shape", "data=3"], "named twice"),
         (["MODEL", "--shape", "data=3", "--max-waiting", "31"], "max_waiting"),
+        (["MODEL", "--shape", "3", "--also", "b=MODEL"], "no input of 'b' has one"),
+        (["MODEL", "--shape", "3", "--also", "model=x"], "name is given twice"),
+        (["MODEL", "--shape", "3", "--name", "a/b"], "the name of a model has letters"),
         (["MODEL", "--shape", "3", "--host", "nowhere.invalid"], "'nowhere.invalid' to listen on"),
         (["MODEL", "--shape", "3", "--host", "203.0.113.7"], "cannot listen on 203.0.113.7:8080"),
         (["MODEL", "--shape", "3", "--connections", "1000000000"], "open files"),
@@ -247,7 +250,16 @@ def test_what_cannot_be_served_is_said_in_one_line(arguments, message, model, ca
     assert message in error and error.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", [["m"], ["m", "--shape", "a,b"], ["m", "--dtype", "int8"]])
+WRONG = [
+    ["--shape", "a,b"],
+    ["--dtype", "int8"],
+    ["--also", "a"],
+    ["--also", "=a"],
+    ["--also", "a="],
+]
+
+
+@pytest.mark.parametrize("arguments", [["m"], *(["m", "--shape", "3", *each] for each in WRONG)])
 def test_the_command_line_is_read(arguments):
     with pytest.raises(SystemExit) as found:
         parser().parse_args(arguments)
@@ -288,8 +300,21 @@ def test_options_are_those_that_are_documented():
         "host": "127.0.0.1", "port": 8080, "threads": 32, "connections": 1000, "max_batch": 32,
         "max_delay": 0.0, "max_waiting": 1024, "max_body": 1 << 24, "max_pixels": 1 << 25,
         "timeout": 30.0, "idle": 60, "grace": 8.0, "scale": 1 / 255, "mean": 0.0, "std": 1.0,
-        "classes": None, "top": 5,
+        "classes": None, "top": 5, "name": "model", "also": [],
     }  # fmt: skip
+
+
+def test_several_models(model, tmp_path):
+    """Inputs whose names have a colon, too."""
+    x = mx.sym.var("in:0") + mx.sym.var("b:x")
+    mx.model.save_checkpoint(str(tmp_path / "two"), 3, x, {}, {})
+    text = f"{model} --name a --shape data=3 --epoch 1 --also b={tmp_path}/two"
+    text += " --shape b:in:0=2 --shape b:b:x=2"
+    app = application(parser().parse_args(text.split()))
+    assert [(each.name, each.version, each.predictor.shapes) for each in app.models] == [
+        ("a", "1", {"data": (3,)}), ("b", "1", {"in:0": (2,), "b:x": (2,)}),
+    ]  # fmt: skip
+    assert app.predictor is next(iter(app.models)).predictor and app.images is None
 
 
 def test_options_reach_what_they_name(model, tmp_path):

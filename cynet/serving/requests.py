@@ -1,0 +1,54 @@
+"""Limits of every request with a body, before anything of it is read: its length, its
+encoding, and the number of values of a JSON text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.errors import shown
+from .errors import Refused
+
+_VALUES = 1 << 17  # of a small JSON body: Python needs some 40 bytes for each
+
+
+def body_of(environ: dict[str, Any], most: int) -> bytes:
+    """The body of a request, of `most` bytes at most."""
+    coding = environ.get("HTTP_CONTENT_ENCODING", "").strip().lower()
+    if coding not in ("", "identity"):
+        raise Refused(415, f"a body in the encoding {shown(coding)}; send it as it is")
+    text = environ.get("CONTENT_LENGTH") or ""
+    if not (text.isascii() and text.isdecimal()):
+        raise Refused(411, "say Content-Length")
+    length = int(text[:20])  # longer ones are too long, too
+    if length > most:
+        raise Refused(413, f"a body of {length} bytes, at most {most} are taken")
+    body = environ["wsgi.input"].read(length)
+    if len(body) < length:
+        raise Refused(400, f"the body has {len(body)} bytes, Content-Length said {length}")
+    return body
+
+
+def type_of(environ: dict[str, Any]) -> str:
+    """The type of a body, without its parameters."""
+    return environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+
+
+def with_few_values(text: bytes, max_body: int, instead: str) -> bytes:
+    """A JSON text that does not have too many values; `instead` of it more may be sent."""
+    count, most = values_in(text), most_values(max_body)
+    if count > most:
+        raise Refused(
+            413, f"a JSON body of some {count} values, at most {most} are taken; {instead} may have"
+            " more"
+        )  # fmt: skip
+    return text
+
+
+def values_in(body: bytes) -> int:
+    """About how many values of 40 bytes Python makes of a JSON text, counted without reading it."""
+    return body.count(b",") + 2 * (body.count(b"[") + body.count(b"{")) + body.count(b'"')
+
+
+def most_values(max_body: int) -> int:
+    """The most values that a JSON body may have: what takes some 5 times the limit of a body."""
+    return max(_VALUES, max_body // 8)

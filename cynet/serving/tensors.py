@@ -1,0 +1,224 @@
+"""Tensors of the Open Inference Protocol: JSON or bytes to arrays, and arrays to answers."""
+
+from __future__ import annotations
+
+import functools
+import math
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError, shown
+from .bodies import finite, json_of, write_json
+
+if TYPE_CHECKING:
+    from ..typing import NumpyArray
+    from .predictor import Predictor
+
+_DTYPES = {
+    "BOOL": "bool", "UINT8": "u1", "UINT16": "<u2", "UINT32": "<u4", "UINT64": "<u8", "INT8": "i1",
+    "INT16": "<i2", "INT32": "<i4", "INT64": "<i8", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8",
+    "BF16": "<u2",  # its bits, in bytes
+}  # fmt: skip
+_NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items() if name != "BF16"}
+_OTHERS = ("shared_memory_region", "classification")  # extensions that change what is meant
+
+
+class Request(NamedTuple):
+    """Arrays by name, and the outputs that a client wants, in which form."""
+
+    inputs: dict[str, NumpyArray]
+    outputs: dict[str, bool]  # name to whether it is sent as bytes; none are all
+    binary: bool  # where an output says nothing of it
+    id: str | None
+    timeout: float | None  # seconds
+
+
+@functools.lru_cache(64)
+def datatype(dtype: Any) -> str:
+    """The protocol's name of a dtype."""
+    return _NAMES[np.dtype(dtype).newbyteorder("<")]
+
+
+def read_request(head: bytes, rest: memoryview, predictor: Predictor) -> Request:
+    """A request whose JSON text is `head`; `rest` are the bytes of its binary tensors.
+
+    Raises
+    ------
+    FormatError, ArgumentError, ArgumentTypeError, ShapeError
+        No such JSON, or inputs that the network has not; a shape is refused before its data is
+        looked at.
+    """
+    found = _object("the body", json_of(head))
+    request_id = found.get("id")
+    if request_id is not None and not isinstance(request_id, str):
+        raise ArgumentTypeError(f"id is a text, got {shown(request_id)}")
+    settings = _object("parameters", found.get("parameters", {}))
+    timeout = settings.get("timeout")
+    if timeout is not None and (type(timeout) is not int or timeout < 1):
+        raise ArgumentError(f"timeout is a positive number of microseconds, got {shown(timeout)}")
+    arrays: dict[str, NumpyArray] = {}
+    for each in _list("inputs", found.get("inputs")):
+        name = _name("inputs", each, predictor.shapes)
+        if name in arrays:
+            raise ArgumentError(f"input '{name}' is given twice")
+        arrays[name], rest = _read_input(name, each, rest, predictor)
+    if rest:
+        raise FormatError(f"{len(rest)} bytes are left behind the tensors")
+    binary = _flag("binary_data_output", settings.get("binary_data_output", False))
+    outputs: dict[str, bool] = {}
+    for each in _list("outputs", found.get("outputs", [])):
+        name = _name("outputs", each, [one.name for one in predictor.signature().outputs])
+        if name in outputs:
+            raise ArgumentError(f"output '{name}' is asked for twice")
+        of_it = _settings(f"output '{name}'", each)
+        outputs[name] = _flag("binary_data", of_it.get("binary_data", binary))
+    return Request(arrays, outputs, binary, request_id, timeout and timeout * 1e-6)
+
+
+def read_raw(body: memoryview, predictor: Predictor) -> Request:
+    """A request without JSON: its body is the only input, of so many rows as it has."""
+    ((name, shape),) = predictor.shapes.items() if len(predictor.shapes) == 1 else [(None, (-1,))]
+    if -1 in shape:
+        raise ArgumentError("a body without JSON needs a network of one input with a known shape")
+    dtype = np.dtype(predictor.signature().inputs[0].dtype).newbyteorder("<")
+    row = math.prod(shape) * dtype.itemsize
+    if not len(body) or len(body) % row:
+        raise ShapeError(f"input '{name}' has {len(body)} bytes, and a row of it {row}")
+    return Request({name: np.frombuffer(body, dtype).reshape(-1, *shape)}, {}, True, None, None)
+
+
+def write_answer(
+    head: dict[str, Any], request: Request, arrays: dict[str, NumpyArray]
+) -> tuple[bytes, int | None]:
+    """(body, length of its JSON text if bytes follow) of an answer."""
+    parts, tensors = [], []
+    for name in request.outputs or arrays:
+        array = arrays[name]
+        tensor = {"name": name, "datatype": datatype(array.dtype), "shape": list(array.shape)}
+        if request.outputs.get(name, request.binary):
+            parts.append(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
+            tensor["parameters"] = {"binary_data_size": len(parts[-1])}
+        else:
+            refuse_not_finite(f"output '{name}'", array, "as binary data")
+            tensor["data"] = array.ravel().tolist()
+        tensors.append(tensor)
+    if request.id is not None:
+        head = {**head, "id": request.id}
+    text = write_json({**head, "outputs": tensors})
+    return b"".join([text, *parts]), len(text) if parts else None
+
+
+def refuse_not_finite(what: str, array: NumpyArray, instead: str) -> None:
+    """Refuse an output that JSON cannot hold."""
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ArgumentError(
+            f"{what} has NaN or infinity for this input, which JSON has not; {instead} it is sent"
+        )
+
+
+def _read_input(name, tensor, rest, predictor):
+    """(array of an input, what is left of the bytes)."""
+    what = f"input '{name}'"
+    shape = _shape(what, tensor.get("shape"))
+    predictor.check_shape(name, shape)
+    if not shape[0]:
+        raise ShapeError(f"{what} has no rows")
+    kind = tensor.get("datatype")
+    if not isinstance(kind, str) or kind not in _DTYPES:
+        raise ArgumentError(f"{what} has the datatype {shown(kind)}, expected one of "
+                            f"{', '.join(_DTYPES)}")  # fmt: skip
+    size = _settings(what, tensor).get("binary_data_size")
+    if (size is None) == ("data" not in tensor):
+        raise FormatError(f"{what} has either data or binary_data_size")
+    if size is None:
+        return _of_json(what, tensor["data"], kind, shape), rest
+    wanted = math.prod(shape) * np.dtype(_DTYPES[kind]).itemsize
+    if type(size) is not int or size != wanted:
+        raise ShapeError(f"{what} has {wanted} bytes by its shape, binary_data_size is"
+                         f" {shown(size)}")  # fmt: skip
+    if size > len(rest):
+        raise FormatError(f"{what} has {size} bytes, {len(rest)} are left of the body")
+    return _of_bytes(rest[:size], kind).reshape(shape), rest[size:]
+
+
+def _of_bytes(data, kind):
+    if kind == "BOOL":
+        return np.frombuffer(data, "u1") != 0  # whatever the bytes are
+    array = np.frombuffer(data, _DTYPES[kind])
+    return (array.astype("u4") << 16).view("f4") if kind == "BF16" else array
+
+
+def _of_json(what, data, kind, shape):
+    flat = _flat(what, data, shape)
+    types = set(map(type, flat))
+    dtype = np.dtype("f8" if kind in ("BF16", "FP16", "FP32", "FP64") else _DTYPES[kind])
+    takes = {"b": {bool}, "i": {int}, "u": {int}, "f": {int, float}}[dtype.kind]
+    if not types <= takes:
+        bad = next(each for each in flat if type(each) not in takes)
+        raise ArgumentTypeError(f"{what} of datatype {kind} has the value {shown(bad)}")
+    if dtype.kind in "iu":
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        for each in (min(flat), max(flat)):
+            if not least <= each <= most:
+                raise ArgumentError(f"{what} of datatype {kind} has the value {shown(each)}")
+    try:
+        return finite(what, np.array(flat, dtype)).reshape(shape)
+    except OverflowError:
+        raise ArgumentError(f"{what} of datatype {kind} has a number of too many digits") from None
+
+
+def _flat(what, data, shape):
+    """The values of a list that is flat, or nested as the shape says."""
+    if not isinstance(data, list):
+        raise ArgumentTypeError(f"{what} has a list as its data, got {shown(data)}")
+    if data and isinstance(data[0], list):
+        for axis, length in enumerate(shape[1:], 1):
+            if not all(isinstance(each, list) and len(each) == length for each in data):
+                raise ShapeError(f"{what} is not nested as its shape {list(shape)} says, at axis"
+                                 f" {axis}")  # fmt: skip
+            data = list(chain.from_iterable(data))
+    count = math.prod(shape)
+    if len(data) != count:
+        raise ShapeError(f"{what} has {len(data)} values, its shape {list(shape)} has {count}")
+    return data
+
+
+def _object(what, value):
+    if not isinstance(value, dict):
+        raise FormatError(f"{what} is an object of JSON, got {shown(value)}")
+    return value
+
+
+def _list(what, value):
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise FormatError(f"{what} is a list of objects, got {shown(value)}")
+    return value
+
+
+def _name(what, tensor, names):
+    if not isinstance(name := tensor.get("name"), str) or name not in names:
+        raise ArgumentTypeError(f"{what}: the model has no {shown(name)}, only {list(names)}")
+    return name
+
+
+def _settings(what, tensor):
+    found = _object(f"the parameters of {what}", tensor.get("parameters", {}))
+    for name in _OTHERS:
+        if name in found:
+            raise ArgumentError(f"{what}: this server has no extension for {name}")
+    return found
+
+
+def _flag(name, value):
+    if not isinstance(value, bool):
+        raise ArgumentTypeError(f"{name} is true or false, got {shown(value)}")
+    return value
+
+
+def _shape(what, value):
+    if not isinstance(value, list) or not all(type(n) is int and n >= 0 for n in value):
+        raise ArgumentTypeError(f"{what} has a list of whole numbers as its shape, got"
+                                f" {shown(value)}")  # fmt: skip
+    return tuple(value)

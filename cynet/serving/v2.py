@@ -1,0 +1,145 @@
+"""The Open Inference Protocol, version 2: what clients of Triton, KServe and MLServer speak."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..base.errors import FormatError, shown
+from ..libinfo import __version__
+from .bodies import write_json
+from .requests import body_of, with_few_values
+from .tensors import datatype, read_raw, read_request, write_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .models import Model
+    from .web import Application
+
+_LENGTH = "Inference-Header-Content-Length"
+_JSON, _BYTES = "application/json", "application/octet-stream"
+
+
+class Protocol:
+    """The pages below ``/v2`` of an Application."""
+
+    def __init__(self, app: Application) -> None:
+        self._app = app
+        self._pages = {
+            (): ("GET", self._server),
+            ("health", "live"): ("GET", lambda environ: _json({"live": True})),
+            ("health", "ready"): ("GET", self._ready),
+            ("models",): ("GET", lambda environ: _json({"models": app.models.names})),
+            ("repository", "index"): ("POST", self._index),
+        }
+        self._of_model = {
+            (): ("GET", self._metadata),
+            ("ready",): ("GET", self._model_ready),
+            ("infer",): ("POST", self._infer),
+        }
+
+    def find(self, path: str) -> tuple[str, Callable[[dict[str, Any]], Any]] | None:
+        """(method, page) of a path, if it is one of ours.
+
+        Raises
+        ------
+        Refused
+            There is no such model, or no such version of it.
+        """
+        first, *parts = path.removeprefix("/").split("/")
+        if first != "v2":
+            return None
+        if tuple(parts) in self._pages:
+            return self._pages[tuple(parts)]
+        if len(parts) < 2 or parts[0] != "models":
+            return None
+        name, rest, version = _text(parts[1]), parts[2:], None
+        if len(rest) > 1 and rest[0] == "versions":
+            version, rest = _text(rest[1]), rest[2:]
+        if tuple(rest) not in self._of_model:
+            return None
+        model = self._app.models.find(name, version)
+        method, page = self._of_model[tuple(rest)]
+        return method, lambda environ: page(environ, model)
+
+    def _server(self, environ):
+        extensions = ["binary_tensor_data", "model_repository"]
+        return _json({"name": "cynet", "version": __version__, "extensions": extensions})
+
+    def _ready(self, environ):
+        self._app.check_open()
+        return _json({"ready": True})
+
+    def _index(self, environ):
+        return _json([
+            {"name": each.name, "version": each.version, "state": _state(each), "reason": ""}
+            for each in self._app.models
+        ])  # fmt: skip
+
+    def _metadata(self, environ, model):
+        found = model.predictor.signature()
+        return _json({
+            "name": model.name,
+            "versions": self._app.models.versions(model.name),
+            "platform": "cynet",
+            "inputs": [_tensor(each) for each in found.inputs],
+            "outputs": [_tensor(each) for each in found.outputs],
+        })  # fmt: skip
+
+    def _model_ready(self, environ, model):
+        self._app.check_open()
+        return _json({"name": model.name, "ready": True})
+
+    def _infer(self, environ, model: Model):
+        body = memoryview(body_of(environ, self._app.max_body))
+        length = _length(environ, len(body))
+        if length == 0:
+            request = read_raw(body, model.predictor)
+        else:
+            head = with_few_values(bytes(body[:length]), self._app.max_body, "binary tensors")
+            request = read_request(head, body[len(head) :], model.predictor)
+        outputs = model.predictor.predict(request.inputs, *_timeout(request, model.predictor))
+        names = [each.name for each in model.predictor.signature().outputs]
+        arrays = dict(zip(names, outputs if isinstance(outputs, list) else [outputs]))
+        answer = {"model_name": model.name, "model_version": model.version}
+        body, length = write_answer(answer, request, arrays)
+        if length is None:
+            return 200, _JSON, body
+        return 200, _BYTES, body, {_LENGTH: str(length)}
+
+
+def _json(value):
+    return 200, _JSON, write_json(value)
+
+
+def _tensor(tensor):
+    return {
+        "name": tensor.name, "datatype": datatype(tensor.dtype), "shape": list(tensor.shape)
+    }  # fmt: skip
+
+
+def _state(model):
+    return "UNAVAILABLE" if model.predictor.closed else "READY"
+
+
+def _timeout(request, predictor):
+    given = [each for each in (request.timeout, predictor.timeout) if each is not None]
+    return [min(given)] if given else []
+
+
+def _length(environ, total):
+    """The length of a body's JSON text; None if the whole body is one."""
+    text = environ.get("HTTP_INFERENCE_HEADER_CONTENT_LENGTH")
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal()) or int(text[:20]) > total:
+        raise FormatError(f"{_LENGTH} is a number of the body's {total} bytes, got {shown(text)}")
+    return int(text)
+
+
+def _text(part):
+    """A part of a path, which WSGI gives as if it were latin-1."""
+    try:
+        return part.encode("latin-1").decode()
+    except UnicodeError:
+        return part
