@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError
+from ..operator.signature import with_paragraphs
 from .creation import full
 from .functions import function_of
 from .ndarray import NDArray
@@ -16,9 +17,62 @@ if TYPE_CHECKING:
 _adamw, _mp_adamw = function_of("_adamw_update"), function_of("_mp_adamw_update")
 _multi_adamw = function_of("_multi_adamw_update")
 _multi_mp_adamw = function_of("_multi_mp_adamw_update")
-_multi_lamb, _multi_mp_lamb = (
-    function_of("_multi_lamb_update"),
-    function_of("_multi_mp_lamb_update"),
+_multi_lamb = function_of("_multi_lamb_update")
+_multi_mp_lamb = function_of("_multi_mp_lamb_update")
+
+
+_shared = with_paragraphs(
+    one="""rescale_grad : NDArray or float
+    Factor of the gradient; if it is 0, infinite or NaN, nothing is changed.
+lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
+    Factors of the formula and of the running means; bound of the gradient's elements, none if
+    it is negative.
+out : NDArray, optional
+    Array that the new weight is written to, usually `weight`.
+name : str, optional
+    Not used; only symbols have names.
+**kwargs
+    Further parameters of the operator.""",
+    arrays="""weights, grads, mean, var : list of NDArray
+    The weights, their gradients, and the running means of the gradients and of their squares,
+    which are updated.""",
+    masters="""weights, grads : list of NDArray
+    The weights and their gradients, float16.
+mean, var, weights32 : list of NDArray
+    The running means of the gradients and of their squares, and the float32 copies of the
+    weights; all are updated.""",
+    several="""rescale_grad : NDArray or float
+    Factor of all gradients; if it is 0, infinite or NaN, nothing is changed.
+lrs, wds, etas : list of float
+    Learning rate, weight decay and schedule multiplier of each weight.
+out : list of NDArray, optional
+    Arrays that the new weights are written to, usually `weights`.
+name : str, optional
+    Not used; only symbols have names.
+size : int
+    Number of weights; 0 takes it from the list.
+**kwargs
+    Further parameters: ``beta1``, ``beta2``, ``epsilon``, ``clip_gradient``.""",
+    lamb="""step_count : list of int
+    Number of the update of each weight, from 1.
+lrs, wds : list of float
+    Learning rate and weight decay of each weight.
+out : list of NDArray, optional
+    Arrays that the new weights are written to, usually `weights`.
+num_tensors : int
+    Number of weights; 0 takes it from the list.
+**kwargs
+    Further parameters: ``beta1``, ``beta2``, ``epsilon``, ``rescale_grad``, ``lower_bound``,
+    ``upper_bound``, ``clip_gradient``, ``bias_correction``.""",
+    result="""Returns
+-------
+list of NDArray
+    Of the weights' dtype; of one weight the array.
+
+Raises
+------
+ArgumentError, ArgumentTypeError
+    If the lists are empty or not equally long, or hold something else.""",
 )
 
 
@@ -46,6 +100,7 @@ def _in_turn(operator, lists):
     return [each for arrays in zip(*lists.values()) for each in arrays]
 
 
+@_shared
 def adamw_update(
     weight: NDArray,
     grad: NDArray,
@@ -70,17 +125,7 @@ def adamw_update(
     weight, grad, mean, var : NDArray
         The weight, its gradient, and the running means of the gradient and of its square, which are
         updated; all of one shape.
-    rescale_grad : NDArray or float
-        Factor of the gradient; if it is 0, infinite or NaN, nothing is changed.
-    lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
-        Factors of the formula and of the running means; bound of the gradient's elements, none if
-        it is negative.
-    out : NDArray, optional
-        Array that the new weight is written to, usually `weight`.
-    name : str, optional
-        Not used; only symbols have names.
-    **kwargs
-        Further parameters of the operator.
+    {one}
 
     Examples
     --------
@@ -96,6 +141,7 @@ def adamw_update(
     )
 
 
+@_shared
 def mp_adamw_update(
     weight: NDArray,
     grad: NDArray,
@@ -123,17 +169,7 @@ def mp_adamw_update(
     mean, var, weight32 : NDArray
         The running means of the gradient and of its square, and the float32 copy of the weight; all
         float32, of the same shape, and updated.
-    rescale_grad : NDArray or float
-        Factor of the gradient; if it is 0, infinite or NaN, nothing is changed.
-    lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
-        Factors of the formula and of the running means; bound of the gradient's elements, none if
-        it is negative.
-    out : NDArray, optional
-        Array that the new weight is written to, usually `weight`.
-    name : str, optional
-        Not used; only symbols have names.
-    **kwargs
-        Further parameters of the operator.
+    {one}
 
     Returns
     -------
@@ -156,6 +192,7 @@ def mp_adamw_update(
     )  # fmt: skip
 
 
+@_shared
 def multi_adamw_update(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
@@ -174,31 +211,10 @@ def multi_adamw_update(
 
     Parameters
     ----------
-    weights, grads, mean, var : list of NDArray
-        The weights, their gradients, and the running means of the gradients and of their squares,
-        which are updated.
-    rescale_grad : NDArray or float
-        Factor of all gradients; if it is 0, infinite or NaN, nothing is changed.
-    lrs, wds, etas : list of float
-        Learning rate, weight decay and schedule multiplier of each weight.
-    out : list of NDArray, optional
-        Arrays that the new weights are written to, usually `weights`.
-    name : str, optional
-        Not used; only symbols have names.
-    size : int
-        Number of weights; 0 takes it from the list.
-    **kwargs
-        Further parameters: ``beta1``, ``beta2``, ``epsilon``, ``clip_gradient``.
+    {arrays}
+    {several}
 
-    Returns
-    -------
-    list of NDArray
-        Of one weight the array.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If the lists are empty or not equally long, or hold something else.
+    {result}
 
     Examples
     --------
@@ -217,6 +233,7 @@ def multi_adamw_update(
     )
 
 
+@_shared
 def multi_mp_adamw_update(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
@@ -236,33 +253,10 @@ def multi_mp_adamw_update(
 
     Parameters
     ----------
-    weights, grads : list of NDArray
-        The weights and their gradients, float16.
-    mean, var, weights32 : list of NDArray
-        The running means of the gradients and of their squares, and the float32 copies of the
-        weights; all are updated.
-    rescale_grad : NDArray or float
-        Factor of all gradients; if it is 0, infinite or NaN, nothing is changed.
-    lrs, wds, etas : list of float
-        Learning rate, weight decay and schedule multiplier of each weight.
-    out : list of NDArray, optional
-        Arrays that the new weights are written to, usually `weights`.
-    name : str, optional
-        Not used; only symbols have names.
-    size : int
-        Number of weights; 0 takes it from the list.
-    **kwargs
-        Further parameters: ``beta1``, ``beta2``, ``epsilon``, ``clip_gradient``.
+    {masters}
+    {several}
 
-    Returns
-    -------
-    list of NDArray
-        float16; of one weight the array.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If the lists are empty or not equally long, or hold something else.
+    {result}
 
     Examples
     --------
@@ -274,9 +268,7 @@ def multi_mp_adamw_update(
     >>> out.dtype, master.asnumpy().round(3)
     (<class 'numpy.float16'>, array([0.684, 0.684], dtype=float32))
     """
-    lists = {
-        "weights": weights, "grads": grads, "mean": mean, "var": var, "weights32": weights32,
-    }  # fmt: skip
+    lists = {"weights": weights, "grads": grads, "mean": mean, "var": var, "weights32": weights32}
     arrays = _in_turn("multi_mp_adamw_update", lists)
     rescale, count = _as_array(rescale_grad, arrays[0]), size or len(weights)
     return _multi_mp_adamw(
@@ -284,6 +276,7 @@ def multi_mp_adamw_update(
     )
 
 
+@_shared
 def multi_lamb_update(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
@@ -300,30 +293,10 @@ def multi_lamb_update(
 
     Parameters
     ----------
-    weights, grads, mean, var : list of NDArray
-        The weights, their gradients, and the running means of the gradients and of their squares,
-        which are updated.
-    step_count : list of int
-        Number of the update of each weight, from 1.
-    lrs, wds : list of float
-        Learning rate and weight decay of each weight.
-    out : list of NDArray, optional
-        Arrays that the new weights are written to, usually `weights`.
-    num_tensors : int
-        Number of weights; 0 takes it from the list.
-    **kwargs
-        Further parameters: ``beta1``, ``beta2``, ``epsilon``, ``rescale_grad``, ``lower_bound``,
-        ``upper_bound``, ``clip_gradient``, ``bias_correction``.
+    {arrays}
+    {lamb}
 
-    Returns
-    -------
-    list of NDArray
-        Of one weight the array.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If the lists are empty or not equally long, or hold something else.
+    {result}
 
     Examples
     --------
@@ -340,6 +313,7 @@ def multi_lamb_update(
     return _multi_lamb(*arrays, learning_rates=lrs, wds=wds, out=out, **kwargs)
 
 
+@_shared
 def multi_mp_lamb_update(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
@@ -357,31 +331,10 @@ def multi_mp_lamb_update(
 
     Parameters
     ----------
-    weights, grads : list of NDArray
-        The weights and their gradients, float16.
-    mean, var, weights32 : list of NDArray
-        The running means of the gradients and of their squares, and the float32 copies of the
-        weights; all are updated.
-    step_count : list of int
-        Number of the update of each weight, from 1.
-    lrs, wds : list of float
-        Learning rate and weight decay of each weight.
-    out : list of NDArray, optional
-        Arrays that the new weights are written to, usually `weights`.
-    num_tensors : int
-        Number of weights; 0 takes it from the list.
-    **kwargs
-        Further parameters, see `multi_lamb_update`.
+    {masters}
+    {lamb}
 
-    Returns
-    -------
-    list of NDArray
-        float16; of one weight the array.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If the lists are empty or not equally long, or hold something else.
+    {result}
 
     Examples
     --------
@@ -392,9 +345,7 @@ def multi_mp_lamb_update(
     >>> out.dtype, master.asnumpy().round(3)
     (<class 'numpy.float16'>, array([0.9, 0.9], dtype=float32))
     """
-    lists = {
-        "weights": weights, "grads": grads, "mean": mean, "var": var, "weights32": weights32,
-    }  # fmt: skip
+    lists = {"weights": weights, "grads": grads, "mean": mean, "var": var, "weights32": weights32}
     arrays = _in_turn("multi_mp_lamb_update", lists)
     kwargs.update(step_count=tuple(step_count), num_tensors=num_tensors or len(weights))
     return _multi_mp_lamb(*arrays, learning_rates=lrs, wds=wds, out=out, **kwargs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..operator import OPERATORS
+from ..operator.signature import with_paragraphs
 from .creation import full
 from .register import function_of
 
@@ -12,6 +13,22 @@ if TYPE_CHECKING:
     from .symbol import Symbol
 
 
+_shared = with_paragraphs(
+    rest="""rescale_grad : Symbol or float
+    Factor of the gradient; if it is 0, infinite or NaN, nothing is changed.
+lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
+    Factors of the formula and of the running means; bound of the gradient's elements, none if
+    it is negative.
+out : None
+    Not used; symbols have no arrays to write to.
+name : str, optional
+    Name of the node.
+**kwargs
+    ``attr`` of the node."""
+)
+
+
+@_shared
 def adamw_update(
     weight: Symbol,
     grad: Symbol,
@@ -36,17 +53,7 @@ def adamw_update(
     weight, grad, mean, var : Symbol
         The weight, its gradient, and the running means of the gradient and of its square, which are
         states that are updated; all of one shape.
-    rescale_grad : Symbol or float
-        Factor of the gradient; if it is 0, infinite or NaN, nothing is changed.
-    lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
-        Factors of the formula and of the running means; bound of the gradient's elements, none if
-        it is negative.
-    out : None
-        Not used; symbols have no arrays to write to.
-    name : str, optional
-        Name of the node.
-    **kwargs
-        ``attr`` of the node.
+    {rest}
 
     Examples
     --------
@@ -64,6 +71,7 @@ def adamw_update(
     return _call("_adamw_update", inputs, rescale_grad, out=out, name=name, **params, **kwargs)
 
 
+@_shared
 def mp_adamw_update(
     weight: Symbol,
     grad: Symbol,
@@ -91,17 +99,7 @@ def mp_adamw_update(
     mean, var, weight32 : Symbol
         The running means of the gradient and of its square, and the float32 copy of the weight; all
         float32, of the same shape, and states that are updated.
-    rescale_grad : Symbol or float
-        Factor of the gradient; if it is 0, infinite or NaN, nothing is changed.
-    lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
-        Factors of the formula and of the running means; bound of the gradient's elements, none if
-        it is negative.
-    out : None
-        Not used; symbols have no arrays to write to.
-    name : str, optional
-        Name of the node.
-    **kwargs
-        ``attr`` of the node.
+    {rest}
 
     Examples
     --------

@@ -10,6 +10,7 @@ from ...base.errors import ArgumentTypeError, StateError, shown
 from ...base.guard import guarded
 from ...gluon.errors import MismatchError
 from ...gluon.trainer import Trainer
+from ...operator.signature import with_paragraphs
 from . import amp
 
 if TYPE_CHECKING:
@@ -85,6 +86,25 @@ class LossScaler:
             self.loss_scale = min(self.MOST, self.loss_scale * self._factor)
 
 
+_network = with_paragraphs(
+    network=""">>> mx.contrib.amp.init()
+>>> net = mx.gluon.nn.Dense(1, in_units=2)
+>>> net.initialize(mx.init.Constant(0.1))
+>>> net.hybridize()
+>>> trainer = mx.gluon.Trainer(
+...     net.collect_params(), "sgd", {"learning_rate": 0.1}, update_on_kvstore=False
+... )
+>>> mx.contrib.amp.init_trainer(trainer)
+>>> loss = mx.gluon.loss.L2Loss()
+>>> loss.hybridize()
+>>> data, label = mx.nd.ones((4, 2)), mx.nd.zeros((4, 1))
+>>> with mx.autograd.record():
+...     plain = loss(net(data), label)
+...     with mx.contrib.amp.scale_loss(plain, trainer) as scaled:"""
+)
+
+
+@_network
 def init_trainer(optimizer_or_trainer: Trainer) -> None:
     """Let a Trainer leave out steps whose gradients overflow, and scale losses for it.
 
@@ -104,20 +124,7 @@ def init_trainer(optimizer_or_trainer: Trainer) -> None:
 
     Examples
     --------
-    >>> mx.contrib.amp.init()
-    >>> net = mx.gluon.nn.Dense(1, in_units=2)
-    >>> net.initialize(mx.init.Constant(0.1))
-    >>> net.hybridize()
-    >>> trainer = mx.gluon.Trainer(
-    ...     net.collect_params(), "sgd", {"learning_rate": 0.1}, update_on_kvstore=False
-    ... )
-    >>> mx.contrib.amp.init_trainer(trainer)
-    >>> loss = mx.gluon.loss.L2Loss()
-    >>> loss.hybridize()
-    >>> data, label = mx.nd.ones((4, 2)), mx.nd.zeros((4, 1))
-    >>> with mx.autograd.record():
-    ...     plain = loss(net(data), label)
-    ...     with mx.contrib.amp.scale_loss(plain, trainer) as scaled:
+    {network}
     ...         mx.autograd.backward(scaled)
     >>> trainer.step(4)
     >>> net.weight.data().asnumpy()
@@ -142,6 +149,7 @@ def _scaler_of(trainer, what):
 
 
 @contextlib.contextmanager
+@_network
 def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
     """The loss, or list of losses, times the scale; the Trainer divides by it.
 
@@ -164,20 +172,7 @@ def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
 
     Examples
     --------
-    >>> mx.contrib.amp.init()
-    >>> net = mx.gluon.nn.Dense(1, in_units=2)
-    >>> net.initialize(mx.init.Constant(0.1))
-    >>> net.hybridize()
-    >>> trainer = mx.gluon.Trainer(
-    ...     net.collect_params(), "sgd", {"learning_rate": 0.1}, update_on_kvstore=False
-    ... )
-    >>> mx.contrib.amp.init_trainer(trainer)
-    >>> loss = mx.gluon.loss.L2Loss()
-    >>> loss.hybridize()
-    >>> data, label = mx.nd.ones((4, 2)), mx.nd.zeros((4, 1))
-    >>> with mx.autograd.record():
-    ...     plain = loss(net(data), label)
-    ...     with mx.contrib.amp.scale_loss(plain, trainer) as scaled:
+    {network}
     ...         print((scaled / plain)[0].asscalar())
     65536.0
     """
@@ -190,6 +185,7 @@ def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
         yield loss * scale
 
 
+@_network
 def unscale(optimizer_or_trainer: Trainer) -> None:
     """Divide the gradients by the scale now, to clip them before the step, for example.
 
@@ -205,20 +201,7 @@ def unscale(optimizer_or_trainer: Trainer) -> None:
 
     Examples
     --------
-    >>> mx.contrib.amp.init()
-    >>> net = mx.gluon.nn.Dense(1, in_units=2)
-    >>> net.initialize(mx.init.Constant(0.1))
-    >>> net.hybridize()
-    >>> trainer = mx.gluon.Trainer(
-    ...     net.collect_params(), "sgd", {"learning_rate": 0.1}, update_on_kvstore=False
-    ... )
-    >>> mx.contrib.amp.init_trainer(trainer)
-    >>> loss = mx.gluon.loss.L2Loss()
-    >>> loss.hybridize()
-    >>> data, label = mx.nd.ones((4, 2)), mx.nd.zeros((4, 1))
-    >>> with mx.autograd.record():
-    ...     plain = loss(net(data), label)
-    ...     with mx.contrib.amp.scale_loss(plain, trainer) as scaled:
+    {network}
     ...         mx.autograd.backward(scaled)
     >>> bool(net.bias.grad().asscalar() > 10000)
     True
