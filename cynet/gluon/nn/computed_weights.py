@@ -106,7 +106,6 @@ class ComputedWeights(HybridBlock):
 
         Examples
         --------
-        >>> import cynet as mx
         >>> net = mx.gluon.nn.WeightNorm(mx.gluon.nn.Dense(2, in_units=3))
         >>> net.initialize()
         >>> layer = net.remove()
@@ -223,7 +222,6 @@ class WeightNorm(ComputedWeights):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.WeightNorm(mx.gluon.nn.Dense(2, in_units=2, use_bias=False))
     >>> net.initialize()
     >>> net.layer.weight.set_data(mx.nd.array([[3, 4], [0, 2]]))
@@ -285,7 +283,6 @@ class WeightDrop(ComputedWeights):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> lstm = mx.gluon.nn.WeightDrop(mx.gluon.rnn.LSTM(4, num_layers=2), 0.5)
     >>> lstm.initialize()
     >>> lstm

@@ -154,7 +154,6 @@ class SpectralNorm(ComputedWeights):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.SpectralNorm(mx.gluon.nn.Dense(2, in_units=2, use_bias=False))
     >>> net.initialize(mx.init.Constant(mx.nd.array([[3, 0], [0, 4]])))
     >>> net(mx.nd.array([[1, 1]])).asnumpy().round(4).tolist()
