@@ -127,5 +127,5 @@ def test_networks_without_an_address(tmp_path):
     net.save_parameters(str(tmp_path / "efficientnet_b0.params"))
     again = vision.get_model("efficientnet_b0", classes=3, pretrained=True, root=str(tmp_path))
     np.testing.assert_array_equal(again(x).asnumpy(), wanted)
-    names = set(catalog._MODELS)
+    names = set(catalog.NETWORKS)
     assert names == {*model_store._model_sha1, *model_store._CONVERTED}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ....base.guard import guarded
 from ... import nn
 from ..model_store import ROOT
-from .network import Network, made
+from .network import NETWORKS, Network, made
 
 if TYPE_CHECKING:
     from ....typing import FileName
@@ -92,3 +92,6 @@ def alexnet(
     (Dense(None -> 4096, Activation(relu)), Dense(None -> 10, linear))
     """
     return made(AlexNet(**kwargs), "alexnet", pretrained, ctx, root)
+
+
+NETWORKS["alexnet"] = alexnet

@@ -10,10 +10,10 @@ from ... import nn
 from ...block import HybridBlock
 from ...errors import MismatchError
 from ..model_store import ROOT
-from .network import Network, chosen, made
+from .network import Network, chosen, in_words, made, named, stages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ....typing import FileName
     from ...parameter.parameter import Contexts
@@ -170,85 +170,19 @@ def get_convnext(
     return made(net, f"convnext_{size}", pretrained, ctx, root)
 
 
-@guarded
-def convnext_tiny(**kwargs: Any) -> ConvNeXt:
-    """The tiny ConvNeXt: 28.6 million weights with 1000 classes.
-
-    Four stages of 3, 3, 9 and 3 blocks with 96, 192, 384 and 768 channels.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_convnext` takes: ``pretrained``, ``ctx``, ``root``, ``drop_path``,
-        ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ConvNeXt
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.convnext_tiny(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 3, 9, 3]
-    >>> net.output
-    Dense(768 -> 10, linear)
-    """
-    return get_convnext("tiny", **kwargs)
+def _named(size: str, millions: str) -> Callable[..., ConvNeXt]:
+    lengths, channels, _ = _SIZES[size]
+    return named(
+        f"convnext_{size}",
+        get_convnext,
+        {"size": size},
+        f"The {size} ConvNeXt: {millions} million weights with 1000 classes.",
+        stages(lengths, f"Dense({channels[-1]} -> 10, linear)"),
+        more=f"Four stages of {in_words(lengths)} blocks with {in_words(channels)} channels.",
+        keywords="``drop_path``, ``classes``",
+    )
 
 
-@guarded
-def convnext_small(**kwargs: Any) -> ConvNeXt:
-    """The small ConvNeXt: 50.2 million weights with 1000 classes.
-
-    Four stages of 3, 3, 27 and 3 blocks with 96, 192, 384 and 768 channels.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_convnext` takes: ``pretrained``, ``ctx``, ``root``, ``drop_path``,
-        ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ConvNeXt
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.convnext_small(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 3, 27, 3]
-    >>> net.output
-    Dense(768 -> 10, linear)
-    """
-    return get_convnext("small", **kwargs)
-
-
-@guarded
-def convnext_base(**kwargs: Any) -> ConvNeXt:
-    """The base ConvNeXt: 88.6 million weights with 1000 classes.
-
-    Four stages of 3, 3, 27 and 3 blocks with 128, 256, 512 and 1024 channels.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_convnext` takes: ``pretrained``, ``ctx``, ``root``, ``drop_path``,
-        ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ConvNeXt
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.convnext_base(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 3, 27, 3]
-    >>> net.output
-    Dense(1024 -> 10, linear)
-    """
-    return get_convnext("base", **kwargs)
+convnext_tiny = _named("tiny", "28.6")
+convnext_small = _named("small", "50.2")
+convnext_base = _named("base", "88.6")

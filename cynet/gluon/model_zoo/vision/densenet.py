@@ -8,10 +8,10 @@ from ....base.guard import guarded
 from ... import nn
 from ...contrib.nn import HybridConcurrent, Identity
 from ..model_store import ROOT
-from .network import Network, chosen, made
+from .network import Network, chosen, in_words, made, named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ....typing import FileName
     from ...parameter.parameter import Contexts
@@ -158,105 +158,22 @@ def get_densenet(
     return made(DenseNet(*settings, **kwargs), f"densenet{num_layers}", pretrained, ctx, root)
 
 
-@guarded
-def densenet121(**kwargs: Any) -> DenseNet:
-    """DenseNet of 121 layers: 7.98 million weights with 1000 classes.
-
-    Four stages of 6, 12, 24 and 16 layers; each layer adds 32 channels.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_densenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``dropout``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    DenseNet
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.densenet121(classes=10)
-    >>> type(net).__name__, net.output
-    ('DenseNet', Dense(None -> 10, linear))
-    """
-    return get_densenet(121, **kwargs)
+def _named(layers: int, millions: str) -> Callable[..., DenseNet]:
+    _, growth, lengths = densenet_spec[layers]
+    return named(
+        f"densenet{layers}",
+        get_densenet,
+        {"num_layers": layers},
+        f"DenseNet of {layers} layers: {millions} million weights with 1000 classes.",
+        """\
+>>> type(net).__name__, net.output
+('DenseNet', Dense(None -> 10, linear))""",
+        more=f"Four stages of {in_words(lengths)} layers; each layer adds {growth} channels.",
+        keywords="``classes``, ``dropout``",
+    )
 
 
-@guarded
-def densenet161(**kwargs: Any) -> DenseNet:
-    """DenseNet of 161 layers: 28.7 million weights with 1000 classes.
-
-    Four stages of 6, 12, 36 and 24 layers; each layer adds 48 channels.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_densenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``dropout``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    DenseNet
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.densenet161(classes=10)
-    >>> type(net).__name__, net.output
-    ('DenseNet', Dense(None -> 10, linear))
-    """
-    return get_densenet(161, **kwargs)
-
-
-@guarded
-def densenet169(**kwargs: Any) -> DenseNet:
-    """DenseNet of 169 layers: 14.1 million weights with 1000 classes.
-
-    Four stages of 6, 12, 32 and 32 layers; each layer adds 32 channels.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_densenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``dropout``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    DenseNet
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.densenet169(classes=10)
-    >>> type(net).__name__, net.output
-    ('DenseNet', Dense(None -> 10, linear))
-    """
-    return get_densenet(169, **kwargs)
-
-
-@guarded
-def densenet201(**kwargs: Any) -> DenseNet:
-    """DenseNet of 201 layers: 20.0 million weights with 1000 classes.
-
-    Four stages of 6, 12, 48 and 32 layers; each layer adds 32 channels.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_densenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``dropout``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    DenseNet
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.densenet201(classes=10)
-    >>> type(net).__name__, net.output
-    ('DenseNet', Dense(None -> 10, linear))
-    """
-    return get_densenet(201, **kwargs)
+densenet121 = _named(121, "7.98")
+densenet161 = _named(161, "28.7")
+densenet169 = _named(169, "14.1")
+densenet201 = _named(201, "20.0")

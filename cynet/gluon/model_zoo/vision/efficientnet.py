@@ -9,9 +9,11 @@ from ....base.guard import guarded
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import ROOT
-from .network import Network, chosen, made
+from .network import Network, chosen, made, named, stages
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ....typing import FileName
     from ...parameter.parameter import Contexts
 
@@ -43,6 +45,11 @@ def _rounded(channels):
     """The nearest multiple of 8, but not less than nine tenths."""
     near = max(8, int(channels + 4) // 8 * 8)
     return near + 8 if near < 0.9 * channels else near
+
+
+def _counts(depth):
+    """How many blocks each stage has."""
+    return [math.ceil(stage[-1] * depth) for stage in _STAGES]
 
 
 class _SqueezeExcitation(HybridBlock):
@@ -140,7 +147,7 @@ class EfficientNet(Network):
     ) -> None:
         super().__init__(**kwargs)
         norm = {"epsilon": epsilon, "momentum": momentum}
-        counts = [math.ceil(stage[-1] * depth) for stage in _STAGES]
+        counts = _counts(depth)
         rates = iter(drop_path * i / sum(counts) for i in range(sum(counts)))
         before = _rounded(32 * width)
         with self.name_scope():
@@ -216,225 +223,26 @@ def get_efficientnet(
     return made(net, f"efficientnet_b{number}", pretrained, ctx, root)
 
 
-@guarded
-def efficientnet_b0(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B0, the smallest: 5.3 million weights.
-
-    It was designed for images of 224x224, and takes any from 32x32.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
-        ``drop_path``, ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    EfficientNet
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.efficientnet_b0(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [1, 2, 2, 3, 3, 4, 1]
-    >>> net.output
-    Dense(1280 -> 10, linear)
-    """
-    return get_efficientnet(0, **kwargs)
+def _named(number: int, millions: str, size: int) -> Callable[..., EfficientNet]:
+    width, depth, _ = _SCALES[number]
+    scaled = f"{width} times as wide and {depth} times as deep as B0" if number else "the smallest"
+    return named(
+        f"efficientnet_b{number}",
+        get_efficientnet,
+        {"number": number},
+        f"EfficientNet B{number}, {scaled}: {millions} million weights.",
+        stages(_counts(depth), f"Dense({4 * _rounded(_STAGES[-1][3] * width)} -> 10, linear)"),
+        more=f"It was designed for images of {size}x{size}, and takes any from 32x32.",
+        keywords="``dropout``, ``drop_path``, ``classes``",
+        size=size,
+    )
 
 
-@guarded
-def efficientnet_b1(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B1, 1.0 times as wide and 1.1 times as deep as B0: 7.8 million weights.
-
-    It was designed for images of 240x240, and takes any from 32x32.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
-        ``drop_path``, ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    EfficientNet
-        Takes images (N, 3, 240, 240) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.efficientnet_b1(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [2, 3, 3, 4, 4, 5, 2]
-    >>> net.output
-    Dense(1280 -> 10, linear)
-    """
-    return get_efficientnet(1, **kwargs)
-
-
-@guarded
-def efficientnet_b2(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B2, 1.1 times as wide and 1.2 times as deep as B0: 9.1 million weights.
-
-    It was designed for images of 260x260, and takes any from 32x32.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
-        ``drop_path``, ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    EfficientNet
-        Takes images (N, 3, 260, 260) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.efficientnet_b2(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [2, 3, 3, 4, 4, 5, 2]
-    >>> net.output
-    Dense(1408 -> 10, linear)
-    """
-    return get_efficientnet(2, **kwargs)
-
-
-@guarded
-def efficientnet_b3(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B3, 1.2 times as wide and 1.4 times as deep as B0: 12.2 million weights.
-
-    It was designed for images of 300x300, and takes any from 32x32.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
-        ``drop_path``, ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    EfficientNet
-        Takes images (N, 3, 300, 300) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.efficientnet_b3(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [2, 3, 3, 5, 5, 6, 2]
-    >>> net.output
-    Dense(1536 -> 10, linear)
-    """
-    return get_efficientnet(3, **kwargs)
-
-
-@guarded
-def efficientnet_b4(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B4, 1.4 times as wide and 1.8 times as deep as B0: 19.3 million weights.
-
-    It was designed for images of 380x380, and takes any from 32x32.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
-        ``drop_path``, ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    EfficientNet
-        Takes images (N, 3, 380, 380) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.efficientnet_b4(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [2, 4, 4, 6, 6, 8, 2]
-    >>> net.output
-    Dense(1792 -> 10, linear)
-    """
-    return get_efficientnet(4, **kwargs)
-
-
-@guarded
-def efficientnet_b5(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B5, 1.6 times as wide and 2.2 times as deep as B0: 30.4 million weights.
-
-    It was designed for images of 456x456, and takes any from 32x32.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
-        ``drop_path``, ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    EfficientNet
-        Takes images (N, 3, 456, 456) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.efficientnet_b5(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 5, 5, 7, 7, 9, 3]
-    >>> net.output
-    Dense(2048 -> 10, linear)
-    """
-    return get_efficientnet(5, **kwargs)
-
-
-@guarded
-def efficientnet_b6(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B6, 1.8 times as wide and 2.6 times as deep as B0: 43.0 million weights.
-
-    It was designed for images of 528x528, and takes any from 32x32.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
-        ``drop_path``, ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    EfficientNet
-        Takes images (N, 3, 528, 528) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.efficientnet_b6(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 6, 6, 8, 8, 11, 3]
-    >>> net.output
-    Dense(2304 -> 10, linear)
-    """
-    return get_efficientnet(6, **kwargs)
-
-
-@guarded
-def efficientnet_b7(**kwargs: Any) -> EfficientNet:
-    """EfficientNet B7, 2.0 times as wide and 3.1 times as deep as B0: 66.3 million weights.
-
-    It was designed for images of 600x600, and takes any from 32x32.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
-        ``drop_path``, ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    EfficientNet
-        Takes images (N, 3, 600, 600) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.efficientnet_b7(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [4, 7, 7, 10, 10, 13, 4]
-    >>> net.output
-    Dense(2560 -> 10, linear)
-    """
-    return get_efficientnet(7, **kwargs)
+efficientnet_b0 = _named(0, "5.3", 224)
+efficientnet_b1 = _named(1, "7.8", 240)
+efficientnet_b2 = _named(2, "9.1", 260)
+efficientnet_b3 = _named(3, "12.2", 300)
+efficientnet_b4 = _named(4, "19.3", 380)
+efficientnet_b5 = _named(5, "30.4", 456)
+efficientnet_b6 = _named(6, "43.0", 528)
+efficientnet_b7 = _named(7, "66.3", 600)

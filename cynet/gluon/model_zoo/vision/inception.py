@@ -8,7 +8,7 @@ from ....base.guard import guarded
 from ... import nn
 from ...contrib.nn import HybridConcurrent
 from ..model_store import ROOT
-from .network import Network, made
+from .network import NETWORKS, Network, made
 
 if TYPE_CHECKING:
     from ....typing import FileName
@@ -216,3 +216,6 @@ def inception_v3(
     (20, Dense(None -> 10, linear))
     """
     return made(Inception3(**kwargs), "inceptionv3", pretrained, ctx, root)
+
+
+NETWORKS["inceptionv3"] = inception_v3

@@ -8,9 +8,11 @@ from ....base.guard import guarded
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import ROOT
-from .network import Network, made, shortened
+from .network import Network, made, named, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ....typing import FileName
     from ...parameter.parameter import Contexts
 
@@ -229,193 +231,39 @@ def get_mobilenet_v2(
     return made(MobileNetV2(multiplier, **kwargs), name, pretrained, ctx, root)
 
 
-@guarded
-def mobilenet1_0(**kwargs: Any) -> MobileNet:
-    """MobileNet with 1.0 times the channels: 4.23 million weights with 1000 classes.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_mobilenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``, ``prefix``
-        and ``params``.
-
-    Returns
-    -------
-    MobileNet
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.mobilenet1_0(classes=10)
-    >>> net.features[-5].weight.shape[0], net.output
-    (1024, Dense(None -> 10, linear))
-    """
-    return get_mobilenet(1.0, **kwargs)
+def _first(multiplier: float, millions: str) -> Callable[..., MobileNet]:
+    name = shortened(multiplier)
+    return named(
+        f"mobilenet{name.replace('.', '_')}",
+        get_mobilenet,
+        {"multiplier": multiplier},
+        f"MobileNet with {multiplier} times the channels: {millions} million weights with 1000 "
+        "classes.",
+        f""">>> net.features[-5].weight.shape[0], net.output
+({int(1024 * multiplier)}, Dense(None -> 10, linear))""",
+        known_as=f"mobilenet{name}",
+    )
 
 
-@guarded
-def mobilenet_v2_1_0(**kwargs: Any) -> MobileNetV2:
-    """MobileNet of version 2 with 1.0 times the channels: 3.50 million weights with 1000 classes.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_mobilenet_v2` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``prefix`` and ``params``.
-
-    Returns
-    -------
-    MobileNetV2
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.mobilenet_v2_1_0(classes=10)
-    >>> net.features[0].weight.shape[0], net.output[0].weight.shape[0]
-    (32, 10)
-    """
-    return get_mobilenet_v2(1.0, **kwargs)
+def _second(multiplier: float, millions: str) -> Callable[..., MobileNetV2]:
+    name = shortened(multiplier)
+    return named(
+        f"mobilenet_v2_{name.replace('.', '_')}",
+        get_mobilenet_v2,
+        {"multiplier": multiplier},
+        f"MobileNet of version 2 with {multiplier} times the channels: {millions} million weights "
+        "with 1000 classes.",
+        f""">>> net.features[0].weight.shape[0], net.output[0].weight.shape[0]
+({int(32 * multiplier)}, 10)""",
+        known_as=f"mobilenetv2_{name}",
+    )
 
 
-@guarded
-def mobilenet0_75(**kwargs: Any) -> MobileNet:
-    """MobileNet with 0.75 times the channels: 2.59 million weights with 1000 classes.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_mobilenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``, ``prefix``
-        and ``params``.
-
-    Returns
-    -------
-    MobileNet
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.mobilenet0_75(classes=10)
-    >>> net.features[-5].weight.shape[0], net.output
-    (768, Dense(None -> 10, linear))
-    """
-    return get_mobilenet(0.75, **kwargs)
-
-
-@guarded
-def mobilenet_v2_0_75(**kwargs: Any) -> MobileNetV2:
-    """MobileNet of version 2 with 0.75 times the channels: 2.63 million weights with 1000 classes.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_mobilenet_v2` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``prefix`` and ``params``.
-
-    Returns
-    -------
-    MobileNetV2
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.mobilenet_v2_0_75(classes=10)
-    >>> net.features[0].weight.shape[0], net.output[0].weight.shape[0]
-    (24, 10)
-    """
-    return get_mobilenet_v2(0.75, **kwargs)
-
-
-@guarded
-def mobilenet0_5(**kwargs: Any) -> MobileNet:
-    """MobileNet with 0.5 times the channels: 1.33 million weights with 1000 classes.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_mobilenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``, ``prefix``
-        and ``params``.
-
-    Returns
-    -------
-    MobileNet
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.mobilenet0_5(classes=10)
-    >>> net.features[-5].weight.shape[0], net.output
-    (512, Dense(None -> 10, linear))
-    """
-    return get_mobilenet(0.5, **kwargs)
-
-
-@guarded
-def mobilenet_v2_0_5(**kwargs: Any) -> MobileNetV2:
-    """MobileNet of version 2 with 0.5 times the channels: 1.96 million weights with 1000 classes.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_mobilenet_v2` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``prefix`` and ``params``.
-
-    Returns
-    -------
-    MobileNetV2
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.mobilenet_v2_0_5(classes=10)
-    >>> net.features[0].weight.shape[0], net.output[0].weight.shape[0]
-    (16, 10)
-    """
-    return get_mobilenet_v2(0.5, **kwargs)
-
-
-@guarded
-def mobilenet0_25(**kwargs: Any) -> MobileNet:
-    """MobileNet with 0.25 times the channels: 0.47 million weights with 1000 classes.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_mobilenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``, ``prefix``
-        and ``params``.
-
-    Returns
-    -------
-    MobileNet
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.mobilenet0_25(classes=10)
-    >>> net.features[-5].weight.shape[0], net.output
-    (256, Dense(None -> 10, linear))
-    """
-    return get_mobilenet(0.25, **kwargs)
-
-
-@guarded
-def mobilenet_v2_0_25(**kwargs: Any) -> MobileNetV2:
-    """MobileNet of version 2 with 0.25 times the channels: 1.52 million weights with 1000 classes.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_mobilenet_v2` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``prefix`` and ``params``.
-
-    Returns
-    -------
-    MobileNetV2
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.mobilenet_v2_0_25(classes=10)
-    >>> net.features[0].weight.shape[0], net.output[0].weight.shape[0]
-    (8, 10)
-    """
-    return get_mobilenet_v2(0.25, **kwargs)
+mobilenet1_0 = _first(1.0, "4.23")
+mobilenet0_75 = _first(0.75, "2.59")
+mobilenet0_5 = _first(0.5, "1.33")
+mobilenet0_25 = _first(0.25, "0.47")
+mobilenet_v2_1_0 = _second(1.0, "3.50")
+mobilenet_v2_0_75 = _second(0.75, "2.63")
+mobilenet_v2_0_5 = _second(0.5, "1.96")
+mobilenet_v2_0_25 = _second(0.25, "1.52")

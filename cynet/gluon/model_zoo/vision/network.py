@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....base.errors import listed, shown
+from ....base.guard import guarded
 from ...block import HybridBlock
 from ...errors import MismatchError
 from ..model_store import load_pretrained
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    Made = TypeVar("Made", bound="Network")
+
+NETWORKS: dict[str, Callable[..., HybridBlock]] = {}  # name for get_model to the function
+_DOC = """{about}
+
+{more}Parameters
+----------
+**kwargs
+    What :func:`{builder}` takes: ``pretrained``, ``ctx``, ``root``,
+    {keywords}, ``prefix`` and ``params``.
+
+Returns
+-------
+{kind}
+    Takes images (N, 3, {size}, {size}) and gives scores (N, classes).
+
+Examples
+--------
+>>> net = mx.gluon.model_zoo.vision.{name}(classes=10)
+{example}
+"""
+_STAGES = """\
+>>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
+{}
+>>> net.output
+{}"""
 
 
 class Network(HybridBlock):
@@ -36,3 +68,75 @@ def shortened(multiplier):
     """A multiplier in the name of a network: 1.0, 0.75, 0.5, 0.25."""
     text = f"{multiplier:.2f}"
     return text[:-1] if text in ("1.00", "0.50") else text
+
+
+def named(
+    name: str,
+    builder: Callable[..., Made],
+    settings: dict[str, Any],
+    about: str,
+    example: str,
+    *,
+    kind: str | None = None,
+    more: str = "",
+    known_as: str = "",
+    keywords: str = "``classes``",
+    size: int = 224,
+) -> Callable[..., Made]:
+    """The function of one network.
+
+    Parameters
+    ----------
+    name : str
+        Name of the function.
+    builder : callable
+        Function that makes the network, one of many.
+    settings : dict
+        Keywords for `builder` that tell which.
+    about, more : str
+        First line of the docstring, and a paragraph behind it.
+    example : str
+        What the docstring shows of ``net``, the network with ten classes.
+    kind : str, optional
+        Class of the network; by default what `builder` is annotated with.
+    known_as : str
+        Name for `get_model` where that is another one.
+    keywords : str
+        Names of the keywords that networks of this kind take.
+    size : int
+        Sides of the images.
+    """
+
+    def build(**kwargs: Any) -> Made:
+        return builder(**settings, **kwargs)
+
+    kind = kind or builder.__annotations__["return"]
+    build.__name__ = build.__qualname__ = name
+    build.__module__ = builder.__module__
+    build.__annotations__ = {"kwargs": "Any", "return": builder.__annotations__["return"]}
+    build.__doc__ = _DOC.format(
+        about=about,
+        more=more + "\n\n" if more else "",
+        builder=builder.__name__,
+        keywords=keywords,
+        kind=kind,
+        size=size,
+        name=name,
+        example=example,
+    )
+    NETWORKS[known_as or name] = build = guarded(build)
+    return build
+
+
+def stages(lengths, output):
+    """The example of a network that has stages: how many blocks each has, and its last layer."""
+    return _STAGES.format(list(lengths), output)
+
+
+def in_words(lengths):
+    """Numbers in a sentence.
+
+    >>> in_words([3, 4, 6, 3])
+    '3, 4, 6 and 3'
+    """
+    return f"{', '.join(map(str, lengths[:-1]))} and {lengths[-1]}"

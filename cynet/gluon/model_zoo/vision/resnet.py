@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....base.guard import guarded
 from ..model_store import ROOT
-from .network import Network, chosen, made
+from .network import Network, chosen, in_words, made, named, stages
 from .residual import (
     BasicBlockV1,
     BasicBlockV2,
@@ -19,6 +19,8 @@ from .residual import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ....typing import FileName
     from ...parameter.parameter import Contexts
 
@@ -90,144 +92,37 @@ def get_resnet(
     return made(network(block, layers, channels, **kwargs), name, pretrained, ctx, root)
 
 
-@guarded
-def resnet18_v1(**kwargs: Any) -> Network:
-    """ResNet of 18 layers, version 1: 11.7 million weights with 1000 classes.
-
-    Four stages of 2, 2, 2 and 2 blocks; each block has two 3x3 convolutions.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_resnet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``thumbnail``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ResNetV1
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.resnet18_v1(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [2, 2, 2, 2]
-    >>> net.output
-    Dense(512 -> 10, linear)
-    """
-    return get_resnet(1, 18, **kwargs)
+def _named(builder, layers, suffix, settings, about, kind):
+    shape, lengths, channels = resnet_spec[layers]
+    block = {"basic_block": "two 3x3 convolutions", "bottle_neck": "1x1, 3x3 and 1x1 convolutions"}
+    return named(
+        f"resnet{layers}_{suffix}",
+        builder,
+        {"num_layers": layers, **settings},
+        f"ResNet of {layers} layers{about} weights with 1000 classes.",
+        stages(lengths, f"Dense({channels[-1]} -> 10, linear)"),
+        kind=kind,
+        more=f"Four stages of {in_words(lengths)} blocks; each block has {block[shape]}.",
+        keywords="``classes``, ``thumbnail``",
+    )
 
 
-@guarded
-def resnet34_v1(**kwargs: Any) -> Network:
-    """ResNet of 34 layers, version 1: 21.8 million weights with 1000 classes.
-
-    Four stages of 3, 4, 6 and 3 blocks; each block has two 3x3 convolutions.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_resnet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``thumbnail``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ResNetV1
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.resnet34_v1(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 4, 6, 3]
-    >>> net.output
-    Dense(512 -> 10, linear)
-    """
-    return get_resnet(1, 34, **kwargs)
+def _version(version: int, layers: int, millions: str) -> Callable[..., Network]:
+    about = f", version {version}: {millions} million"
+    kind = f"ResNetV{version}"
+    return _named(get_resnet, layers, f"v{version}", {"version": version}, about, kind)
 
 
-@guarded
-def resnet50_v1(**kwargs: Any) -> Network:
-    """ResNet of 50 layers, version 1: 25.6 million weights with 1000 classes.
-
-    Four stages of 3, 4, 6 and 3 blocks; each block has 1x1, 3x3 and 1x1 convolutions.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_resnet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``thumbnail``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ResNetV1
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.resnet50_v1(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 4, 6, 3]
-    >>> net.output
-    Dense(2048 -> 10, linear)
-    """
-    return get_resnet(1, 50, **kwargs)
-
-
-@guarded
-def resnet101_v1(**kwargs: Any) -> Network:
-    """ResNet of 101 layers, version 1: 44.6 million weights with 1000 classes.
-
-    Four stages of 3, 4, 23 and 3 blocks; each block has 1x1, 3x3 and 1x1 convolutions.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_resnet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``thumbnail``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ResNetV1
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.resnet101_v1(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 4, 23, 3]
-    >>> net.output
-    Dense(2048 -> 10, linear)
-    """
-    return get_resnet(1, 101, **kwargs)
-
-
-@guarded
-def resnet152_v1(**kwargs: Any) -> Network:
-    """ResNet of 152 layers, version 1: 60.3 million weights with 1000 classes.
-
-    Four stages of 3, 8, 36 and 3 blocks; each block has 1x1, 3x3 and 1x1 convolutions.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_resnet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``thumbnail``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ResNetV1
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.resnet152_v1(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 8, 36, 3]
-    >>> net.output
-    Dense(2048 -> 10, linear)
-    """
-    return get_resnet(1, 152, **kwargs)
+resnet18_v1 = _version(1, 18, "11.7")
+resnet34_v1 = _version(1, 34, "21.8")
+resnet50_v1 = _version(1, 50, "25.6")
+resnet101_v1 = _version(1, 101, "44.6")
+resnet152_v1 = _version(1, 152, "60.3")
+resnet18_v2 = _version(2, 18, "11.7")
+resnet34_v2 = _version(2, 34, "21.8")
+resnet50_v2 = _version(2, 50, "25.5")
+resnet101_v2 = _version(2, 101, "44.5")
+resnet152_v2 = _version(2, 152, "60.2")
 
 
 @guarded
@@ -280,225 +175,11 @@ def get_resnet_v1b(
     return made(net, f"resnet{num_layers}_v1b", pretrained, ctx, root)
 
 
-@guarded
-def resnet50_v1b(**kwargs: Any) -> ResNetV1:
-    """ResNet of 50 layers as torchvision has it: 25.6 million weights with 1000 classes.
-
-    Four stages of 3, 4, 6 and 3 blocks; each block has 1x1, 3x3 and 1x1 convolutions.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_resnet_v1b` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``thumbnail``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ResNetV1
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.resnet50_v1b(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 4, 6, 3]
-    >>> net.output
-    Dense(2048 -> 10, linear)
-    """
-    return get_resnet_v1b(50, **kwargs)
+def _as_torchvision(layers: int, millions: str) -> Callable[..., ResNetV1]:
+    about = f" as torchvision has it: {millions} million"
+    return _named(get_resnet_v1b, layers, "v1b", {}, about, "ResNetV1")
 
 
-@guarded
-def resnet101_v1b(**kwargs: Any) -> ResNetV1:
-    """ResNet of 101 layers as torchvision has it: 44.5 million weights with 1000 classes.
-
-    Four stages of 3, 4, 23 and 3 blocks; each block has 1x1, 3x3 and 1x1 convolutions.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_resnet_v1b` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``thumbnail``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ResNetV1
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.resnet101_v1b(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 4, 23, 3]
-    >>> net.output
-    Dense(2048 -> 10, linear)
-    """
-    return get_resnet_v1b(101, **kwargs)
-
-
-@guarded
-def resnet152_v1b(**kwargs: Any) -> ResNetV1:
-    """ResNet of 152 layers as torchvision has it: 60.2 million weights with 1000 classes.
-
-    Four stages of 3, 8, 36 and 3 blocks; each block has 1x1, 3x3 and 1x1 convolutions.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_resnet_v1b` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``thumbnail``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ResNetV1
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.resnet152_v1b(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 8, 36, 3]
-    >>> net.output
-    Dense(2048 -> 10, linear)
-    """
-    return get_resnet_v1b(152, **kwargs)
-
-
-@guarded
-def resnet18_v2(**kwargs: Any) -> Network:
-    """ResNet of 18 layers, version 2: 11.7 million weights with 1000 classes.
-
-    Four stages of 2, 2, 2 and 2 blocks; each block has two 3x3 convolutions.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_resnet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``thumbnail``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ResNetV2
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.resnet18_v2(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [2, 2, 2, 2]
-    >>> net.output
-    Dense(512 -> 10, linear)
-    """
-    return get_resnet(2, 18, **kwargs)
-
-
-@guarded
-def resnet34_v2(**kwargs: Any) -> Network:
-    """ResNet of 34 layers, version 2: 21.8 million weights with 1000 classes.
-
-    Four stages of 3, 4, 6 and 3 blocks; each block has two 3x3 convolutions.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_resnet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``thumbnail``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ResNetV2
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.resnet34_v2(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 4, 6, 3]
-    >>> net.output
-    Dense(512 -> 10, linear)
-    """
-    return get_resnet(2, 34, **kwargs)
-
-
-@guarded
-def resnet50_v2(**kwargs: Any) -> Network:
-    """ResNet of 50 layers, version 2: 25.5 million weights with 1000 classes.
-
-    Four stages of 3, 4, 6 and 3 blocks; each block has 1x1, 3x3 and 1x1 convolutions.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_resnet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``thumbnail``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ResNetV2
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.resnet50_v2(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 4, 6, 3]
-    >>> net.output
-    Dense(2048 -> 10, linear)
-    """
-    return get_resnet(2, 50, **kwargs)
-
-
-@guarded
-def resnet101_v2(**kwargs: Any) -> Network:
-    """ResNet of 101 layers, version 2: 44.5 million weights with 1000 classes.
-
-    Four stages of 3, 4, 23 and 3 blocks; each block has 1x1, 3x3 and 1x1 convolutions.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_resnet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``thumbnail``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ResNetV2
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.resnet101_v2(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 4, 23, 3]
-    >>> net.output
-    Dense(2048 -> 10, linear)
-    """
-    return get_resnet(2, 101, **kwargs)
-
-
-@guarded
-def resnet152_v2(**kwargs: Any) -> Network:
-    """ResNet of 152 layers, version 2: 60.2 million weights with 1000 classes.
-
-    Four stages of 3, 8, 36 and 3 blocks; each block has 1x1, 3x3 and 1x1 convolutions.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_resnet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``thumbnail``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ResNetV2
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.resnet152_v2(classes=10)
-    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
-    [3, 8, 36, 3]
-    >>> net.output
-    Dense(2048 -> 10, linear)
-    """
-    return get_resnet(2, 152, **kwargs)
+resnet50_v1b = _as_torchvision(50, "25.6")
+resnet101_v1b = _as_torchvision(101, "44.5")
+resnet152_v1b = _as_torchvision(152, "60.2")

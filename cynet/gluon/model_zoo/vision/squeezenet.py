@@ -10,9 +10,11 @@ from ... import nn
 from ...contrib.nn import HybridConcurrent
 from ...errors import MismatchError
 from ..model_store import ROOT
-from .network import Network, made
+from .network import Network, made, named
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ....typing import FileName
     from ...parameter.parameter import Contexts
 
@@ -128,50 +130,23 @@ def get_squeezenet(
     return made(SqueezeNet(version, **kwargs), f"squeezenet{version}", pretrained, ctx, root)
 
 
-@guarded
-def squeezenet1_0(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet 1.0: 1.25 million weights with 1000 classes.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_squeezenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``prefix`` and ``params``.
-
-    Returns
-    -------
-    SqueezeNet
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.squeezenet1_0(classes=10)
-    >>> net.features[0], net.output[0].weight.shape[0]
-    (Conv2D(None -> 96, kernel_size=(7, 7), stride=(2, 2)), 10)
-    """
-    return get_squeezenet("1.0", **kwargs)
+def _named(version: str, about: str) -> Callable[..., SqueezeNet]:
+    (channels, kernel), _ = _VERSIONS[version]
+    return named(
+        f"squeezenet{version.replace('.', '_')}",
+        get_squeezenet,
+        {"version": version},
+        about,
+        f"""\
+>>> net.features[0], net.output[0].weight.shape[0]
+(Conv2D(None -> {channels}, kernel_size=({kernel}, {kernel}), stride=(2, 2)), 10)""",
+        known_as=f"squeezenet{version}",
+    )
 
 
-@guarded
-def squeezenet1_1(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet 1.1, a third of the work of 1.0 at the same accuracy: 1.24 million weights with
-    1000 classes.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_squeezenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
-        ``prefix`` and ``params``.
-
-    Returns
-    -------
-    SqueezeNet
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.squeezenet1_1(classes=10)
-    >>> net.features[0], net.output[0].weight.shape[0]
-    (Conv2D(None -> 64, kernel_size=(3, 3), stride=(2, 2)), 10)
-    """
-    return get_squeezenet("1.1", **kwargs)
+squeezenet1_0 = _named("1.0", "SqueezeNet 1.0: 1.25 million weights with 1000 classes.")
+squeezenet1_1 = _named(
+    "1.1",
+    "SqueezeNet 1.1, a third of the work of 1.0 at the same accuracy: 1.24 million weights with\n"
+    "1000 classes.",
+)

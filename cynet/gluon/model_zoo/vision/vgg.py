@@ -9,10 +9,10 @@ from ....initializer import Xavier
 from ... import nn
 from ...errors import MismatchError
 from ..model_store import ROOT
-from .network import Network, chosen, made
+from .network import Network, chosen, made, named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ....typing import FileName
     from ...parameter.parameter import Contexts
@@ -133,225 +133,29 @@ def get_vgg(
     return made(VGG(layers, filters, **kwargs), name, pretrained, ctx, root)
 
 
-@guarded
-def vgg11(**kwargs: Any) -> VGG:
-    """VGG of 11 layers: 132.9 million weights with 1000 classes.
-
-    8 convolutions of 3x3, in five stacks, then three dense layers.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_vgg` takes: ``pretrained``, ``ctx``, ``root``, ``classes``, ``prefix`` and
-        ``params``.
-
-    Returns
-    -------
-    VGG
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.vgg11(classes=10)
-    >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
-    8
-    >>> net.output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(11, **kwargs)
+def _named(layers: int, millions: str, batch_norm: bool = False) -> Callable[..., VGG]:
+    count = sum(vgg_spec[layers][0])
+    normalized = ", each normalized" if batch_norm else ""
+    return named(
+        f"vgg{layers}{'_bn' if batch_norm else ''}",
+        get_vgg,
+        {"num_layers": layers, **({"batch_norm": True} if batch_norm else {})},
+        f"VGG of {layers} layers{', with batch normalization' if batch_norm else ''}: {millions} "
+        "million weights with 1000 classes.",
+        f"""\
+>>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
+{count}
+>>> net.output
+Dense(None -> 10, linear)""",
+        more=f"{count} convolutions of 3x3{normalized}, in five stacks, then three dense layers.",
+    )
 
 
-@guarded
-def vgg11_bn(**kwargs: Any) -> VGG:
-    """VGG of 11 layers, with batch normalization: 132.9 million weights with 1000 classes.
-
-    8 convolutions of 3x3, each normalized, in five stacks, then three dense layers.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_vgg` takes: ``pretrained``, ``ctx``, ``root``, ``classes``, ``prefix`` and
-        ``params``.
-
-    Returns
-    -------
-    VGG
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.vgg11_bn(classes=10)
-    >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
-    8
-    >>> net.output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(11, batch_norm=True, **kwargs)
-
-
-@guarded
-def vgg13(**kwargs: Any) -> VGG:
-    """VGG of 13 layers: 133.0 million weights with 1000 classes.
-
-    10 convolutions of 3x3, in five stacks, then three dense layers.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_vgg` takes: ``pretrained``, ``ctx``, ``root``, ``classes``, ``prefix`` and
-        ``params``.
-
-    Returns
-    -------
-    VGG
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.vgg13(classes=10)
-    >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
-    10
-    >>> net.output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(13, **kwargs)
-
-
-@guarded
-def vgg13_bn(**kwargs: Any) -> VGG:
-    """VGG of 13 layers, with batch normalization: 133.1 million weights with 1000 classes.
-
-    10 convolutions of 3x3, each normalized, in five stacks, then three dense layers.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_vgg` takes: ``pretrained``, ``ctx``, ``root``, ``classes``, ``prefix`` and
-        ``params``.
-
-    Returns
-    -------
-    VGG
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.vgg13_bn(classes=10)
-    >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
-    10
-    >>> net.output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(13, batch_norm=True, **kwargs)
-
-
-@guarded
-def vgg16(**kwargs: Any) -> VGG:
-    """VGG of 16 layers: 138.4 million weights with 1000 classes.
-
-    13 convolutions of 3x3, in five stacks, then three dense layers.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_vgg` takes: ``pretrained``, ``ctx``, ``root``, ``classes``, ``prefix`` and
-        ``params``.
-
-    Returns
-    -------
-    VGG
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.vgg16(classes=10)
-    >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
-    13
-    >>> net.output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(16, **kwargs)
-
-
-@guarded
-def vgg16_bn(**kwargs: Any) -> VGG:
-    """VGG of 16 layers, with batch normalization: 138.4 million weights with 1000 classes.
-
-    13 convolutions of 3x3, each normalized, in five stacks, then three dense layers.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_vgg` takes: ``pretrained``, ``ctx``, ``root``, ``classes``, ``prefix`` and
-        ``params``.
-
-    Returns
-    -------
-    VGG
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.vgg16_bn(classes=10)
-    >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
-    13
-    >>> net.output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(16, batch_norm=True, **kwargs)
-
-
-@guarded
-def vgg19(**kwargs: Any) -> VGG:
-    """VGG of 19 layers: 143.7 million weights with 1000 classes.
-
-    16 convolutions of 3x3, in five stacks, then three dense layers.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_vgg` takes: ``pretrained``, ``ctx``, ``root``, ``classes``, ``prefix`` and
-        ``params``.
-
-    Returns
-    -------
-    VGG
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.vgg19(classes=10)
-    >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
-    16
-    >>> net.output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(19, **kwargs)
-
-
-@guarded
-def vgg19_bn(**kwargs: Any) -> VGG:
-    """VGG of 19 layers, with batch normalization: 143.7 million weights with 1000 classes.
-
-    16 convolutions of 3x3, each normalized, in five stacks, then three dense layers.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_vgg` takes: ``pretrained``, ``ctx``, ``root``, ``classes``, ``prefix`` and
-        ``params``.
-
-    Returns
-    -------
-    VGG
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.vgg19_bn(classes=10)
-    >>> sum(isinstance(layer, mx.gluon.nn.Conv2D) for layer in net.features)
-    16
-    >>> net.output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(19, batch_norm=True, **kwargs)
+vgg11 = _named(11, "132.9")
+vgg11_bn = _named(11, "132.9", batch_norm=True)
+vgg13 = _named(13, "133.0")
+vgg13_bn = _named(13, "133.1", batch_norm=True)
+vgg16 = _named(16, "138.4")
+vgg16_bn = _named(16, "138.4", batch_norm=True)
+vgg19 = _named(19, "143.7")
+vgg19_bn = _named(19, "143.7", batch_norm=True)

@@ -11,9 +11,11 @@ from ....initializer import Normal
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import ROOT
-from .network import Network, chosen, made
+from .network import Network, chosen, made, named
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ....typing import FileName
     from ...parameter.parameter import Contexts
 
@@ -168,105 +170,22 @@ def get_vit(
     return made(net, f"vit_{size}_{patch_size}", pretrained, ctx, root)
 
 
-@guarded
-def vit_s_16(**kwargs: Any) -> VisionTransformer:
-    """The small vision transformer, patches of 16x16: 22.1 million weights with 1000 classes.
-
-    12 layers of 384 units, 6 heads.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_vit` takes: ``pretrained``, ``ctx``, ``root``, ``image_size``, ``dropout``,
-        ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    VisionTransformer
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.vit_s_16(classes=10)
-    >>> len(net.features[1].layers), net.output
-    (12, Dense(384 -> 10, linear))
-    """
-    return get_vit("s", 16, **kwargs)
+def _named(size: str, patch: int, word: str, millions: str) -> Callable[..., VisionTransformer]:
+    layers, units, heads, _ = _SIZES[size]
+    return named(
+        f"vit_{size}_{patch}",
+        get_vit,
+        {"size": size, "patch_size": patch},
+        f"The {word} vision transformer, patches of {patch}x{patch}: {millions} million weights "
+        "with 1000 classes.",
+        f""">>> len(net.features[1].layers), net.output
+({layers}, Dense({units} -> 10, linear))""",
+        more=f"{layers} layers of {units} units, {heads} heads.",
+        keywords="``image_size``, ``dropout``, ``classes``",
+    )
 
 
-@guarded
-def vit_b_16(**kwargs: Any) -> VisionTransformer:
-    """The base vision transformer, patches of 16x16: 86.6 million weights with 1000 classes.
-
-    12 layers of 768 units, 12 heads.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_vit` takes: ``pretrained``, ``ctx``, ``root``, ``image_size``, ``dropout``,
-        ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    VisionTransformer
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.vit_b_16(classes=10)
-    >>> len(net.features[1].layers), net.output
-    (12, Dense(768 -> 10, linear))
-    """
-    return get_vit("b", 16, **kwargs)
-
-
-@guarded
-def vit_b_32(**kwargs: Any) -> VisionTransformer:
-    """The base vision transformer, patches of 32x32: 88.2 million weights with 1000 classes.
-
-    12 layers of 768 units, 12 heads.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_vit` takes: ``pretrained``, ``ctx``, ``root``, ``image_size``, ``dropout``,
-        ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    VisionTransformer
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.vit_b_32(classes=10)
-    >>> len(net.features[1].layers), net.output
-    (12, Dense(768 -> 10, linear))
-    """
-    return get_vit("b", 32, **kwargs)
-
-
-@guarded
-def vit_l_16(**kwargs: Any) -> VisionTransformer:
-    """The large vision transformer, patches of 16x16: 304.3 million weights with 1000 classes.
-
-    24 layers of 1024 units, 16 heads.
-
-    Parameters
-    ----------
-    **kwargs
-        What :func:`get_vit` takes: ``pretrained``, ``ctx``, ``root``, ``image_size``, ``dropout``,
-        ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    VisionTransformer
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
-
-    Examples
-    --------
-    >>> net = mx.gluon.model_zoo.vision.vit_l_16(classes=10)
-    >>> len(net.features[1].layers), net.output
-    (24, Dense(1024 -> 10, linear))
-    """
-    return get_vit("l", 16, **kwargs)
+vit_s_16 = _named("s", 16, "small", "22.1")
+vit_b_16 = _named("b", 16, "base", "86.6")
+vit_b_32 = _named("b", 32, "base", "88.2")
+vit_l_16 = _named("l", 16, "large", "304.3")
