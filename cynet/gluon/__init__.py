@@ -14,6 +14,7 @@ from .parameter import (
     ParameterDict,
     tensor_types,
 )
+from .per_sample import per_sample_gradients
 from .rate_search import find_learning_rate
 from .recompute import checkpoint
 from .resume import load_training, save_training
@@ -45,6 +46,7 @@ __all__ = [
     "model_zoo",
     "nn",
     "parameter",
+    "per_sample_gradients",
     "rnn",
     "save_training",
     "tensor_types",

@@ -48,6 +48,8 @@ def test_help(run, name, capsys):
         ("image_classification", "--epochs", "0"),
         ("image_classification", "--dataset", "digits", "--batch-size", "5000"),
         ("custom_layer", "--levels", "1"),
+        ("private_training", "--clip", "0"),
+        ("private_training", "--noise", "-1"),
         ("image_folder", "--images", "/no/folder"),
         ("transformer", "--length", "-1"),
         ("word_language_model", "--text", "/no/file"),
@@ -224,6 +226,15 @@ def test_dcgan(run, tmp_path):
     assert 0.1 < run("dcgan", "--epochs", "1", "--width", "8") < 20
     check_png(tmp_path / "digits.png", 80, 80)
     check_plot(tmp_path / "generator.png")
+
+
+@pytest.mark.parametrize("options", [(), ("--eager", "--noise", "0")])
+def test_private_training(run, tmp_path, caplog, options):
+    caplog.set_level("INFO")
+    assert run("private_training", "--epochs", "6", *options) > 0.7
+    bound = "epsilon below inf" if options else "epsilon below 8.34"  # 6 / 4.5 + 2 sqrt(...)
+    assert bound in caplog.text
+    check_plot(tmp_path / "private_training.png")
 
 
 def test_spatial_transformer(run, tmp_path):

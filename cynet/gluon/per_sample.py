@@ -1,0 +1,320 @@
+"""Gradients of each sample: of a batch, by one forward and one backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import autograd
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, ArgumentTypeError, GradientError, shown
+from ..base.guard import guarded
+from ..ndarray import NDArray
+from . import nn
+from .block import Block
+from .nn.conv_layers import _Conv
+from .tracing import is_tracing
+
+_NOTHING = 1e-5  # of the largest gradients
+_NEAR = 1e-3  # of what samples give together, by which their sum may differ from the batch's
+
+
+@guarded
+def per_sample_gradients(
+    net: Block, loss: Callable[..., NDArray], data: Any, *labels: Any
+) -> dict[str, NDArray]:
+    """The gradient of each sample's loss, of all parameters that are trained.
+
+    The network runs once, in training mode, and backward once. Layers of `gluon.nn` tell what each
+    sample gave: Dense, convolutions (transposed ones, too), Embedding, LayerNorm, GroupNorm,
+    InstanceNorm, RMSNorm, and BatchNorm by its running statistics. A layer may be called several
+    times, and parameters may be shared. The gradients of parameters are those of the sum of the
+    losses, as ``backward`` writes them.
+
+    Parameters
+    ----------
+    net : Block
+        Parameters that are trained belong to such layers; `freeze` others. Of the arrays that those
+        are called with axis 0 is that of the samples.
+    loss : callable
+        ``loss(net(data), *labels)`` gives an array whose axis 0 is that of the samples, as the
+        losses of `gluon.loss` do.
+    data : NDArray, or list or tuple of NDArray
+        What the network takes.
+    *labels : NDArray
+        What the loss takes beside the output.
+
+    Returns
+    -------
+    dict of str to NDArray
+        By structural name (``0.weight``): an array with an axis for the samples in front of the
+        parameter's.
+
+    Raises
+    ------
+    ArgumentError
+        A parameter that is trained belongs to a layer of another kind, or to a BatchNorm that
+        mixes the samples; or an axis 0 is not that of the samples.
+    GradientError
+        A parameter is used outside of its layer, so that a part of its gradient is not known.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.nn.Dense(1, in_units=2)
+    >>> net.initialize()
+    >>> data, label = mx.nd.array([[1, 2], [3, 4], [5, 6]]), mx.nd.zeros((3, 1))
+    >>> grads = mx.gluon.per_sample_gradients(net, lambda out, y: out - y, data, label)
+    >>> grads["weight"].asnumpy().tolist()
+    [[[1.0, 2.0]], [[3.0, 4.0]], [[5.0, 6.0]]]
+    >>> {name: grad.shape for name, grad in grads.items()}
+    {'weight': (3, 1, 2), 'bias': (3, 1)}
+    """
+    if not isinstance(net, Block):
+        raise ArgumentTypeError(f"per_sample_gradients takes a Block, got {shown(net)}")
+    inputs = list(data) if isinstance(data, (list, tuple)) else [data]
+    if not inputs or not all(isinstance(each, NDArray) for each in inputs):
+        raise ArgumentTypeError(
+            f"per_sample_gradients: data is an NDArray, or a list of them, got {shown(data)}"
+        )
+    calls, handles = [], []
+    layers = _layers_of(net)
+    try:
+        for layer in layers:
+            keeper = _Keeper(calls, inputs[0].shape[0])
+            handles.append(layer.register_forward_hook(keeper.keep))
+            if getattr(layer, "act", None) is not None:
+                handles.append(layer.act.register_forward_pre_hook(keeper.note))
+        with autograd.record():
+            losses = loss(net(*inputs), *labels)
+        _check_losses(losses, inputs[0].shape[0])
+        _check_layers(layers, net)  # now that shapes are known
+        before = _accumulated(net)
+        losses.backward()
+    finally:
+        for handle in handles:
+            handle.detach()
+    return _gathered(net, calls, inputs[0], before)
+
+
+class _Call:
+    """One call of a layer, and the gradient of what it gave, in front of an activation of its."""
+
+    def __init__(self, layer, data, output):
+        self.layer, self.data, self.grad = layer, data.detach(), None
+        output.register_hook(self.take)
+
+    def take(self, grad):
+        self.grad = grad
+
+
+class _Keeper:
+    """Notes the calls of one layer."""
+
+    def __init__(self, calls, count):
+        self._calls, self._count, self._inner = calls, count, None
+
+    def note(self, act, inputs):
+        """What the layer's activation is called with."""
+        self._inner = inputs[0]
+
+    def keep(self, layer, inputs, output):
+        """The layer was called."""
+        output = output if self._inner is None else self._inner
+        self._inner = None
+        if is_tracing() or not autograd.is_recording() or not _trained(layer):
+            return
+        data = inputs[0]
+        if data.ndim == 0 or data.shape[0] != self._count:
+            raise ArgumentError(
+                f"per_sample_gradients: {layer.name} is called with an array of shape {data.shape},"
+                f" and axis 0 is to be that of the {self._count} samples"
+            )
+        if _rule_of(layer) is not None:
+            self._calls.append(_Call(layer, data, output))
+
+
+def _trained(layer):
+    return {name: p for name, p in layer._reg_params.items() if p.grad_req != "null"}
+
+
+def _layers_of(net):
+    """Blocks that have parameters of their own, each once."""
+    found = {}
+    net.apply(lambda block: found.setdefault(id(block), block) if block._reg_params else None)
+    return list(found.values())
+
+
+def _check_layers(layers, net):
+    for layer in layers:
+        trained = _trained(layer)
+        if not trained:
+            continue
+        told = f"per_sample_gradients: {layer.name} ({type(layer).__name__})"
+        if _rule_of(layer) is None or getattr(layer, "_weight_rule", None) is not None:
+            raise ArgumentError(
+                f"{told} is a layer that it does not know, and trains {', '.join(trained)}; freeze"
+                " it, or compute the gradients of one sample at a time"
+            )
+        if isinstance(layer, nn.BatchNorm) and not layer._kwargs["use_global_stats"]:
+            raise ArgumentError(
+                f"{told} mixes the samples of a batch: none has a gradient of its own; take"
+                " GroupNorm or LayerNorm, or use_global_stats=True"
+            )
+
+
+def _check_losses(losses, count):
+    if not isinstance(losses, NDArray):
+        raise ArgumentTypeError(
+            f"per_sample_gradients: the loss must be an NDArray, got {shown(losses)}"
+        )
+    if losses.ndim == 0 or losses.shape[0] != count:
+        raise ArgumentError(
+            f"per_sample_gradients: the loss has shape {losses.shape}, and axis 0 is to be that of"
+            f" the {count} samples: it is not summed or averaged over them"
+        )
+
+
+def _dense(grad):
+    return grad.tostype("default") if grad.stype != "default" else grad.as_nd_ndarray()
+
+
+def _accumulated(net):
+    """What gradients of grad_req 'add' are before, by id."""
+    params = net.collect_params().values()
+    return {id(p): _dense(p.grad()).copy() for p in params if p.grad_req == "add" and p._data}
+
+
+def _gathered(net, calls, data, before):
+    found = {}
+    for call in calls:
+        if call.grad is None:  # nothing of it came to the loss
+            continue
+        for param, grad in _of_call(call):
+            old = found.get(id(param))
+            found[id(param)] = grad if old is None else old + grad
+    named, is_np = {}, data.as_nd_ndarray() is not data
+    for name, param in net._collect_params_with_prefix().items():
+        if param.grad_req == "null":
+            continue
+        if id(param) not in found:
+            shape = data.shape[0], *param.shape
+            found[id(param)] = nd.zeros(shape, ctx=data.context, dtype=param.dtype)
+        own = found[id(param)]
+        named[name] = own.as_np_ndarray() if is_np else own
+    _check_sums(net, found, data.context, before)
+    return named
+
+
+def _check_sums(net, found, context, before):
+    """Refuse what does not add up to the gradient of the batch: a parameter's other uses."""
+    params = [each for each in net.collect_params().values() if id(each) in found]
+    gaps, most = [], None
+    for each in params:
+        own, whole = (
+            found[id(each)].astype("float32", copy=False),
+            _dense(each.grad(context)).astype("float32", copy=False),
+        )
+        if id(each) in before:
+            whole = whole - before[id(each)].astype("float32", copy=False)
+        sizes = nd.norm(own.reshape((own.shape[0], -1)), axis=1).sum()
+        gap = nd.norm((own.sum(axis=0) - whole).reshape((-1,)))
+        narrow = 30 if own.dtype != found[id(each)].dtype else 1
+        gaps.append((gap - _NEAR * narrow * (sizes + nd.norm(whole.reshape((-1,))))) / narrow)
+        most = sizes if most is None else nd.maximum(most, sizes)
+    # what is 0 but for rounding, as of a bias in front of a softmax, is small beside the others
+    gaps = (nd.concat(*gaps, dim=0) - most * _NOTHING).asnumpy() if gaps else ()
+    for each, gap in zip(params, gaps):
+        if gap > 0:
+            raise GradientError(
+                f"per_sample_gradients: the gradients of the samples do not add up to that of the"
+                f" batch for parameter '{each.name}': it is used outside of its layer, or a layer"
+                " mixes the samples"
+            )
+
+
+# --- what a call of a layer gives to its parameters -----------------------------------------------
+def _of_call(call):
+    """Pairs (Parameter, gradients of the samples) of one call."""
+    with autograd.pause(train_mode=False):
+        arrays = call.data.as_nd_ndarray(), call.grad.as_nd_ndarray()
+        found = _rule_of(call.layer)(call.layer, *arrays)
+    return [(each, found[name]) for name, each in _trained(call.layer).items()]
+
+
+def _rule_of(layer):
+    return next((_RULES[kind] for kind in type(layer).__mro__ if kind in _RULES), None)
+
+
+def _of_dense(layer, x, grad):
+    n, units = x.shape[0], grad.shape[-1]
+    x = x.reshape((n, 1, -1) if layer._flatten else (n, -1, x.shape[-1]))
+    grad = grad.reshape((n, -1, units))
+    if x.shape[1] == 1:  # outer products, where a product of matrices has little to do
+        weight = nd.broadcast_mul(grad.reshape((n, units, 1)), x)
+    else:
+        weight = nd.batch_dot(grad, x, transpose_a=True)
+    return {"weight": weight, "bias": grad.sum(axis=1)}
+
+
+def _of_conv(layer, x, grad):
+    """By windows as columns, of what is larger: of a transposed convolution that is its output."""
+    settings, shape = layer._kwargs, layer.weight.shape
+    is_last = settings["layout"][-1] == "C"
+    if is_last:
+        x, grad = nd.moveaxis(x, -1, 1), nd.moveaxis(grad, -1, 1)
+        shape = (shape[0], shape[-1], *shape[1:-1])
+    n, groups = x.shape[0], settings["num_group"]
+    outer, inner = (x, grad) if layer._is_transposed else (grad, x)
+    window = {name: settings[name] for name in ("kernel", "stride", "dilate", "pad")}
+    columns = nd.im2col(inner, **window)
+    columns = columns.reshape((n * groups, -1, columns.shape[2]))
+    rows = outer.reshape((n * groups, outer.shape[1] // groups, -1))
+    weight = nd.batch_dot(rows, columns, transpose_b=True).reshape((n, *shape))
+    if is_last:
+        weight = nd.moveaxis(weight, 2, -1)
+    return {"weight": weight, "bias": grad.reshape((n, grad.shape[1], -1)).sum(axis=2)}
+
+
+def _of_embedding(layer, x, grad):
+    """By the gradient of one table, of all samples' tables."""
+    n, (rows, size) = x.shape[0], layer.weight.shape
+    first = nd.arange(n, dtype="int64", ctx=x.context).reshape((n, *[1] * (x.ndim - 1)))
+    index = nd.broadcast_add(nd.clip(x.astype("int64"), 0, rows - 1), first * rows)
+    tables = nd.zeros((n * rows, size), ctx=x.context, dtype=grad.dtype)
+    tables.attach_grad()
+    with autograd.record(train_mode=False):
+        out = nd.Embedding(index, tables, input_dim=n * rows, output_dim=size)
+    out.backward(grad)
+    return {"weight": tables.grad.reshape((n, rows, size))}
+
+
+def _of_norm(layer, x, grad):
+    params = layer._reg_params.items()
+    values = {name: each.data(x.context).as_nd_ndarray() for name, each in params}
+    values["gamma"] = nd.ones_like(values["gamma"])
+    if "beta" in values:
+        values["beta"] = nd.zeros_like(values["beta"])
+    plain = layer.hybrid_forward(nd, x, **values)
+    axis = -1 if isinstance(layer, nn.RMSNorm) else layer._kwargs.get("axis", 1)
+    found = {}
+    for name, terms in (("gamma", grad * plain), ("beta", grad)):
+        terms = nd.moveaxis(terms, axis, 1)
+        each = terms.reshape((x.shape[0], terms.shape[1], -1)).sum(axis=2)
+        if isinstance(layer, nn.GroupNorm):  # one of each group of channels
+            each = each.reshape((x.shape[0], layer.gamma.shape[0], -1)).sum(axis=2)
+        found[name] = each
+    return found
+
+
+_RULES = {
+    nn.Dense: _of_dense,
+    _Conv: _of_conv,
+    nn.Embedding: _of_embedding,
+    nn.BatchNorm: _of_norm,
+    nn.BatchNormReLU: None,
+    nn.GroupNorm: _of_norm,
+    nn.InstanceNorm: _of_norm,
+    nn.LayerNorm: _of_norm,
+    nn.RMSNorm: _of_norm,
+}
