@@ -6,6 +6,7 @@ from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.string cimport memcmp
 
 from .._core.face cimport ND, Face
+from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase
 from ..operator._base cimport OpEntry
 from ._dispatch cimport MOST_KNOWN, run, run_known
@@ -185,7 +186,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
             if wished == NULL or <object>wished is None:
                 return run_known(cached.call, arrays, cached.n_arrays, None)
             if isinstance(<object>wished, NDArrayBase) and cached.call.n_visible == 1 and (
-                    cached.n_arrays > 0):
+                    cached.n_arrays > 0) and not is_sparse(&(<NDArrayBase>wished).blob):
                 return run_known(cached.call, arrays, cached.n_arrays, <NDArrayBase>wished)
     out = ctx = None
     signature = describe(entry)

@@ -150,6 +150,9 @@ class BaseSparseNDArray(NDArray):
         """The one element, as a NumPy scalar of the array's dtype."""
         return cast(self, "default").asscalar()
 
+    def _number(self, what):
+        return cast(self, "default")._number(what)
+
     # --- copies -----------------------------------------------------------------------------------
     def _recorded(self, make):
         """The result of `make`, in the graph of autograd as a copy of the array."""
@@ -396,7 +399,7 @@ class CSRNDArray(BaseSparseNDArray):
         """
         sparse = optional("scipy.sparse", "asscipy")
         parts = self._held.asnumpy(), self._indices.copy(), self._indptr.copy()
-        return sparse.csr_matrix(parts, shape=self._shape, dtype=self.dtype)
+        return sparse.csr_matrix(parts, shape=self._shape)
 
     @guarded
     def check_format(self, full_check: bool = True) -> None:
