@@ -15,23 +15,24 @@ _UNARY["Identity"] = "identity"
 _BINARY = {row.onnx: row for row in BINARY if isinstance(row.onnx, str)}
 _COMPARED = [word for word, row in _BINARY.items() if row.result == BOOL]
 _APART = ("Pow", "Max", "Min")
+_MAX_FLOAT32 = float(np.finfo("float32").max)
 _MAX_BFLOAT16 = (2 - 2**-7) * 2.0**127
 
 
-def as_bool(value, name=None):
+def as_bool(value):
     """A Symbol of zeros and ones as bool."""
-    return sym.Cast(value, dtype="bool", name=name)
+    return sym.Cast(value, dtype="bool")
 
 
 @imports(*_UNARY)
 def unary(reader, node):
     node.ignore("consumed_inputs")  # a hint of opset 1
-    return getattr(sym, _UNARY[node.kind])(node.symbol(0), name=node.name)
+    return getattr(sym, _UNARY[node.kind])(node.symbol(0))
 
 
 @imports("Not")
 def logical_not(reader, node):
-    return as_bool(sym.logical_not(node.symbol(0)), node.name)
+    return as_bool(sym.logical_not(node.symbol(0)))
 
 
 def _operands(node):
@@ -54,8 +55,8 @@ def binary(reader, node):
     if made is not None:
         return made
     if node.kind == "Add" and node.shape(0) is not None and node.shape(0) == node.shape(1):
-        return sym.elemwise_add(a, b, name=node.name)  # which a layer can compute with its own
-    return _broadcast(node, a, b, name=node.name)
+        return sym.elemwise_add(a, b)  # which a layer can compute with its own
+    return _broadcast(node, a, b)
 
 
 def _broadcast(node, a, b, **how):
@@ -71,7 +72,7 @@ def _with_scalar(node):
         if value is not None and value.size == 1 and value.ndim <= max(node.axes(1 - i), 1):
             names = OPERATORS[_BINARY[node.kind].function]
             made = getattr(sym._internal, names.scalar if i else names.reflected)
-            return made(node.symbol(1 - i), scalar=float(value.ravel()[0]), name=node.name)
+            return made(node.symbol(1 - i), scalar=float(value.ravel()[0]))
     return None
 
 
@@ -84,18 +85,18 @@ def power(reader, node):
         if made is not None:
             return made
     if base == exponent and base in FLOATS:
-        return sym.broadcast_power(a, b, name=node.name)
+        return sym.broadcast_power(a, b)
     if (base in FLOATS and exponent in FLOATS) or (base in FLOATS and base != "float16"):
         wide = "float64" if "float64" in (base, exponent) else "float32"
     else:
         wide = "float64"  # exact for integers below 2 ** 53
     made = sym.broadcast_power(sym.Cast(a, dtype=wide), sym.Cast(b, dtype=wide))
-    return sym.Cast(made, dtype=base, name=node.name)
+    return sym.Cast(made, dtype=base)
 
 
 @imports(*_COMPARED)
 def compared(reader, node):
-    return as_bool(_broadcast(node, *_operands(node)), node.name)
+    return as_bool(_broadcast(node, *_operands(node)))
 
 
 @imports("Mod")
@@ -104,38 +105,38 @@ def mod(reader, node):
     a, b = node.aligned(0, 1)
     if not node.get("fmod", 0):
         if not node.is_float():
-            return sym.broadcast_mod(a, b, name=node.name)
+            return sym.broadcast_mod(a, b)
         made, sign = sym.broadcast_mod(a, b), b
     else:
         made, sign = sym.broadcast_mod(sym.abs(a), sym.abs(b)), a
         made = sym.broadcast_mul(made, sym.sign(a))
         if not node.is_float():
-            return sym.identity(made, name=node.name)
+            return sym.identity(made)
     # cynet's remainder of x by 0 is 0, ONNX's is NaN; by infinity it is x
     zero = sym.broadcast_mul(made, sym.zeros_like(sign))
     none = sym.broadcast_equal(sym.broadcast_add(zero, b), zero * 0)
     whole = sym.broadcast_add(made, sym.zeros_like(b))
-    return sym.where(none, whole * float("nan"), whole, name=node.name)
+    return sym.where(none, whole * float("nan"), whole)
 
 
-def half_to_even(x, name=None):
+def half_to_even(x):
     """The nearest whole number, halves to even ones: cynet's own operators have other rules."""
     low = sym.floor(x)
     over = x - low
     odd = low - sym.floor(low * 0.5) * 2
     up = (over > 0.5) + (over == 0.5) * odd
-    return sym.where(x == low, x, low + up, name=name)  # infinity less itself is no number
+    return sym.where(x == low, x, low + up)  # infinity less itself is no number
 
 
 @imports("Round")
 def rounded(reader, node):
-    return half_to_even(node.symbol(0), node.name)
+    return half_to_even(node.symbol(0))
 
 
 @imports("IsNaN")
 def is_nan(reader, node):
     x = node.symbol(0)
-    return as_bool(x != x, node.name)
+    return as_bool(x != x)
 
 
 @imports("IsInf")
@@ -143,10 +144,10 @@ def is_inf(reader, node):
     x, infinity = node.symbol(0), float("inf")
     above, below = node.get("detect_positive", 1), node.get("detect_negative", 1)
     if above and below:
-        return as_bool(sym.abs(x) == infinity, node.name)
+        return as_bool(sym.abs(x) == infinity)
     if not above and not below:
-        return as_bool(sym.zeros_like(x), node.name)
-    return as_bool(x == (infinity if above else -infinity), node.name)
+        return as_bool(sym.zeros_like(x))
+    return as_bool(x == (infinity if above else -infinity))
 
 
 @imports("Max", "Min", "Sum", "Mean")
@@ -160,26 +161,26 @@ def several(reader, node):
     for each in found[1:]:
         total = make(total, each)
     if node.kind == "Mean":
-        return sym._internal._div_scalar(total, scalar=float(len(found)), name=node.name)
-    return total if len(found) > 1 else sym.identity(total, name=node.name)
+        return sym._internal._div_scalar(total, scalar=float(len(found)))
+    return total if len(found) > 1 else sym.identity(total)
 
 
 @imports("Softplus")
 def softplus(reader, node):
-    return sym.Activation(node.symbol(0), act_type="softrelu", name=node.name)
+    return sym.Activation(node.symbol(0), act_type="softrelu")
 
 
 @imports("HardSigmoid")
 def hard_sigmoid(reader, node):
     node.ignore("consumed_inputs")
     alpha, beta = node.get("alpha", 0.2), node.get("beta", 0.5)
-    return sym.hard_sigmoid(node.symbol(0), alpha=alpha, beta=beta, name=node.name)
+    return sym.hard_sigmoid(node.symbol(0), alpha=alpha, beta=beta)
 
 
 @imports("HardSwish")
 def hard_swish(reader, node):
     x = node.symbol(0)
-    return sym.elemwise_mul(x, sym.hard_sigmoid(x, alpha=1 / 6, beta=0.5), name=node.name)
+    return sym.elemwise_mul(x, sym.hard_sigmoid(x, alpha=1 / 6, beta=0.5))
 
 
 @imports("LeakyRelu", "Elu", "Selu")
@@ -191,9 +192,9 @@ def leaky(reader, node):
         alpha = node.get("alpha", 1.6732 if old else 1.6732632423543772)
         gamma = node.get("gamma", 1.0507 if old else 1.0507009873554805)
         made = sym.LeakyReLU(data, act_type="elu", slope=alpha)
-        return sym._internal._mul_scalar(made, scalar=gamma, name=node.name)
+        return sym._internal._mul_scalar(made, scalar=gamma)
     kind, slope = ("leaky", 0.01) if node.kind == "LeakyRelu" else ("elu", 1.0)
-    return sym.LeakyReLU(data, act_type=kind, slope=node.get("alpha", slope), name=node.name)
+    return sym.LeakyReLU(data, act_type=kind, slope=node.get("alpha", slope))
 
 
 @imports("PRelu")
@@ -201,27 +202,29 @@ def prelu(reader, node):
     """Return where one slope a channel, or one, is known: LeakyReLU."""
     node.ignore("consumed_inputs")
     slope, rank = node.known(1), node.axes(0)
-    channels = node.lengths(0)[1] if rank > 1 else None
+    channels, by_channel = node.lengths(0)[1] if rank > 1 else None, False
     if node.opset < 7 and slope is not None and slope.ndim == 1 and slope.size > 1 and rank > 2:
-        slope = slope.reshape(-1, *[1] * (rank - 2))
+        slope, by_channel = slope.reshape(1, -1, *[1] * (rank - 2)), True
     if slope is not None and rank > 1:
         # axes of the slopes that are not 1, counted from behind as NumPy does
         places = [i - slope.ndim for i, n in enumerate(slope.shape) if n != 1]
         if places in ([], [1 - rank]) and slope.size in (1, channels) and slope.ndim <= rank:
             flat = reader.parameter(f"{node.inputs[1]}_flat", slope.ravel())
-            return sym.LeakyReLU(node.symbol(0), flat, act_type="prelu", name=node.name)
+            return sym.LeakyReLU(node.symbol(0), flat, act_type="prelu")
     if node.opset < 7 and slope is None:
         node.refuse("slopes that are not constant, of opsets below 7")
     data, slopes = node.aligned(0, 1)
+    if by_channel:
+        slopes = reader.parameter(f"{node.inputs[1]}_rows", slope)
     down = sym.broadcast_mul(sym.broadcast_minimum(data, sym.zeros_like(data)), slopes)
-    return sym.broadcast_add(sym.relu(data), down, name=node.name)
+    return sym.broadcast_add(sym.relu(data), down)
 
 
 @imports("ThresholdedRelu")
 def thresholded(reader, node):
     x = node.symbol(0)
     over = x > node.get("alpha", 1.0)
-    return sym.where(over, x, sym.zeros_like(x), name=node.name)
+    return sym.where(over, x, sym.zeros_like(x))
 
 
 @imports("Shrink")
@@ -230,16 +233,16 @@ def shrink(reader, node):
     if not node.is_float():
         node.refuse(f"of {node.dtype(0)}")
     inner = sym.where(x > limit, x - bias, sym.zeros_like(x))
-    return sym.where(x < -limit, x + bias, inner, name=node.name)
+    return sym.where(x < -limit, x + bias, inner)
 
 
 @imports("Gelu")
 def gelu(reader, node):
     x = node.symbol(0)
     if node.choice("approximate", "none", "tanh") == "none":
-        return sym.LeakyReLU(x, act_type="gelu", name=node.name)
+        return sym.LeakyReLU(x, act_type="gelu")
     inner = (x + 0.044715 * x * x * x) * float(np.sqrt(2 / np.pi))
-    return sym.elemwise_mul(0.5 * x, 1 + sym.tanh(inner), name=node.name)
+    return sym.elemwise_mul(0.5 * x, 1 + sym.tanh(inner))
 
 
 @imports("Clip")
@@ -255,8 +258,9 @@ def clip(reader, node):
         numbers = [sign * most if n is None and not node.has(i) else n
                    for i, sign, n in zip((1, 2), (-1, 1), numbers)]  # fmt: skip
     exact = dtype in FLOATS or all(v is None or abs(v) < 1 << 24 for v in numbers)
-    if exact and None not in numbers and numbers[0] <= numbers[1]:
-        return sym.clip(made, a_min=numbers[0], a_max=numbers[1], name=node.name)
+    plain = exact and None not in numbers and numbers[0] <= numbers[1]
+    if plain and max(map(abs, numbers)) <= _MAX_FLOAT32:  # what the operator's parameters hold
+        return sym.clip(made, a_min=numbers[0], a_max=numbers[1])
     for i, number, scalar, make in (
         (1, numbers[0], "_maximum_scalar", sym.broadcast_maximum),
         (2, numbers[1], "_minimum_scalar", sym.broadcast_minimum),
@@ -268,7 +272,7 @@ def clip(reader, node):
             for _ in range(max(node.axes(0), 1) - 1):
                 bound = sym.expand_dims(bound, axis=0)
             made = make(made, bound)
-    return sym.identity(made, name=node.name)
+    return sym.identity(made)
 
 
 @imports("Where")
@@ -279,7 +283,7 @@ def where(reader, node):
         zeros.append(sym.Cast(sym.zeros_like(values[0]), dtype=node.dtype(1)))
         whole = sym.broadcast_add(sym.broadcast_add(zeros[0], zeros[1]), zeros[2])
         values = [sym.broadcast_like(each, whole) for each in values]
-    return sym.where(*values, name=node.name)
+    return sym.where(*values)
 
 
 @imports("Cast", "CastLike")
@@ -293,4 +297,4 @@ def cast(reader, node):
     node.dtype(0)
     if dtype not in (*FLOATS, "uint8", "int8", "int32", "int64", "bool"):
         node.refuse(f"to {dtype}, which cynet lacks")
-    return sym.Cast(node.symbol(0), dtype=dtype, name=node.name)
+    return sym.Cast(node.symbol(0), dtype=dtype)

@@ -39,10 +39,8 @@ def gather(reader, node):
     if index is not None and index.ndim == 0:
         at = int(index)
         made = sym.slice_axis(data, axis=axis, begin=at, end=None if at == -1 else at + 1)
-        if node.axes(0) == 1:
-            return made
-        return sym.squeeze(made, axis=axis, name=node.name)
-    made = sym.take(data, node.symbol(1), axis=axis, mode="wrap", name=node.name)
+    else:
+        made = sym.take(data, node.symbol(1), axis=axis, mode="wrap")
     if node.axes(1) == 0 and node.axes(0) > 1:
         made = sym.squeeze(made, axis=axis)
     return made
@@ -66,7 +64,7 @@ def _whole_index(reader, node, axis):
 @imports("GatherElements")
 def gather_elements(reader, node):
     index = _whole_index(reader, node, node.axis(default=0))
-    return sym.gather_nd(node.symbol(0), index, name=node.name)
+    return sym.gather_nd(node.symbol(0), index)
 
 
 def _index_of_tuples(reader, node, batch=0):
@@ -86,7 +84,7 @@ def _index_of_tuples(reader, node, batch=0):
 @imports("GatherND")
 def gather_nd(reader, node):
     index = _index_of_tuples(reader, node, node.get("batch_dims", 0))
-    made = sym.gather_nd(node.symbol(0), index, name=node.name)
+    made = sym.gather_nd(node.symbol(0), index)
     if node.axes(1) == 1 and node.axes(0) > node.shape(1)[-1]:
         made = sym.squeeze(made, axis=0)
     return made
@@ -99,7 +97,7 @@ def _scattered(node, data, index, values):
     shape = node.whole_shape(0)
     made = sym.scatter_nd(values, index, shape=shape)
     there = sym.scatter_nd(sym.ones_like(values), index, shape=shape)
-    return sym.where(sym.Cast(there, dtype="bool"), made, data, name=node.name)
+    return sym.where(sym.Cast(there, dtype="bool"), made, data)
 
 
 @imports("ScatterElements", "Scatter")
@@ -122,7 +120,7 @@ def topk(reader, node):
     k = int(node.number(1, node.get("k")))
     made = sym.topk(
         node.symbol(0), k=k, axis=node.axis(default=-1), ret_typ="both", dtype="int64",
-        is_ascend=not node.get("largest", 1), name=node.name,
+        is_ascend=not node.get("largest", 1),
     )  # fmt: skip
     return [made[0], made[1]]
 
@@ -147,7 +145,7 @@ def one_hot(reader, node):
         for _ in range(max(rank, 0)):
             ends[i] = sym.expand_dims(ends[i], axis=0)
         ends[i] = sym.broadcast_like(ends[i], sym.Cast(hot, dtype=dtype))
-    return sym.where(hot, ends[1], ends[0], name=node.name)
+    return sym.where(hot, ends[1], ends[0])
 
 
 @imports("ReverseSequence")

@@ -38,7 +38,6 @@ def conv(reader, node):
         num_filter=shape[0],
         num_group=node.get("group", 1),
         no_bias=not node.has(2),
-        name=node.name,
     )
 
 
@@ -55,7 +54,7 @@ def conv_transpose(reader, node):
     same = before == after and min(before) >= 0
     more = [max(-a, 0) for a in after]  # beyond what the windows reach there is the bias alone
     own = [a + m for a, m in zip(adj, more)]
-    if any(a >= max(s, d) for a, s, d in zip(own, stride, dilate)) or min(before) < 0:
+    if any(a >= s for a, s in zip(own, stride)) or min(before) < 0:  # as Deconvolution asks
         node.refuse(f"pads {before} and {after} with output_padding={adj}")
     made = sym.Deconvolution(
         node.symbol(0),
@@ -68,7 +67,6 @@ def conv_transpose(reader, node):
         num_filter=shape[1] * group,
         num_group=group,
         no_bias=not node.has(2),
-        name=node.name,
     )
     if not same:
         for axis, (b, a) in enumerate(zip(before, after)):
@@ -111,19 +109,19 @@ def batch_norm(reader, node):
     eps, inputs = node.get("epsilon", 1e-5), [node.symbol(i) for i in range(5)]
     if all(each.entries[0][0].is_variable for each in inputs[1:]):
         momentum = node.get("momentum", 0.9)
-        return sym.BatchNorm(*inputs, eps=eps, momentum=momentum, fix_gamma=False, name=node.name)
+        return sym.BatchNorm(*inputs, eps=eps, momentum=momentum, fix_gamma=False)
     shape = (1, -1, *[1] * (node.axes(0) - 2))
     gamma, beta, mean, var = (sym.reshape(each, shape=shape) for each in inputs[1:])
     scale = sym.broadcast_mul(gamma, sym.rsqrt(var + eps))
     made = sym.broadcast_mul(sym.broadcast_sub(inputs[0], mean), scale)
-    return sym.broadcast_add(made, beta, name=node.name)
+    return sym.broadcast_add(made, beta)
 
 
 @imports("InstanceNormalization")
 def instance_norm(reader, node):
     node.ignore("consumed_inputs")
     eps = node.get("epsilon", 1e-5)
-    return sym.InstanceNorm(*map(node.symbol, range(3)), eps=eps, name=node.name)
+    return sym.InstanceNorm(*map(node.symbol, range(3)), eps=eps)
 
 
 @imports("LayerNormalization")
@@ -138,7 +136,7 @@ def layer_norm(reader, node):
         if beta is None:
             zeros = np.zeros(scale, node.dtype(1))
             beta = reader.fixed(f"{node.name}_beta", zeros)
-        return sym.LayerNorm(node.symbol(0), node.symbol(1), beta, eps=eps, name=node.name)
+        return sym.LayerNorm(node.symbol(0), node.symbol(1), beta, eps=eps)
     data, dtype = node.symbol(0), node.dtype(0)
     wide = data if dtype in ("float32", "float64") else sym.Cast(data, dtype="float32")
     axes = tuple(range(axis, rank))
@@ -155,7 +153,7 @@ def layer_norm(reader, node):
             for _ in range(rank - max(node.axes(i), 1)):
                 other = sym.expand_dims(other, axis=0)
             made = make(made, other)
-    return [sym.identity(made, name=node.name), mean, inverse]
+    return [sym.identity(made), mean, inverse]
 
 
 @imports("LRN")
@@ -170,7 +168,6 @@ def lrn(reader, node):
         beta=node.get("beta", 0.75),
         knorm=node.get("bias", 1.0),
         nsize=node.get("size"),
-        name=node.name,
     )
 
 
@@ -196,12 +193,12 @@ def gemm(reader, node):
         made = sym.dot(data, other, transpose_b=right)
         made = made if alpha == 1 else made * alpha
         if not node.has(2):
-            return sym.identity(made, name=node.name)
+            return sym.identity(made)
         other = node.symbol(2)
         for _ in range(2 - max(node.axes(2), 1)):
             other = sym.expand_dims(other, axis=0)
         other = other if beta == 1 else other * beta
-        return sym.broadcast_add(made, other, name=node.name)
+        return sym.broadcast_add(made, other)
     plain = right and alpha == 1
     values = weight if right else weight.T
     where = (
@@ -220,7 +217,7 @@ def gemm(reader, node):
             full = np.broadcast_to(np.ravel(bias * bias.dtype.type(beta)), (rows,))
             inputs.append(reader.parameter(f"{node.name}_bias", np.ascontiguousarray(full)))
     return sym.FullyConnected(
-        *inputs, num_hidden=values.shape[0], no_bias=bias is None, flatten=False, name=node.name
+        *inputs, num_hidden=values.shape[0], no_bias=bias is None, flatten=False
     )
 
 
@@ -237,9 +234,7 @@ def dense_of_integers(reader, node, data, integers, turned, bias=None):
     if not turned:
         inputs[1] = sym.transpose(inputs[1])
         reader.note(inputs[1], integers.transposed())
-    return sym.FullyConnected(
-        *inputs, num_hidden=rows, no_bias=len(inputs) == 2, flatten=False, name=node.name
-    )
+    return sym.FullyConnected(*inputs, num_hidden=rows, no_bias=len(inputs) == 2, flatten=False)
 
 
 @imports("Softmax", "LogSoftmax")
@@ -248,13 +243,13 @@ def softmax(reader, node):
     axis, data = node.axis(default=-1 if node.opset >= 13 else 1), node.symbol(0)
     rank = node.axes(0)
     if node.opset >= 13 or axis == rank - 1:
-        return make(data, axis=axis, name=node.name)
+        return make(data, axis=axis)
     if axis == 1:  # the axes from `axis` on are one
-        return sym.reshape_like(make(sym.Flatten(data), axis=1), data, name=node.name)
+        return sym.reshape_like(make(sym.Flatten(data), axis=1), data)
     shape = node.whole_shape(0)
     rows = int(np.prod(shape[:axis]))
     made = make(sym.reshape(data, shape=(rows, -1)), axis=1)
-    return sym.reshape(made, shape=shape, name=node.name)
+    return sym.reshape(made, shape=shape)
 
 
 @imports("Dropout")
@@ -269,10 +264,12 @@ def dropout(reader, node):
             node.refuse("training_mode is not the constant false")
     ratio = node.number(1, node.get("ratio", 0.5)) if not node.has(1) else node.known(1)
     data = node.symbol(0)
-    if ratio is None or not 0 <= float(np.ravel(ratio)[0]) < 1:
+    ratio = 1.0 if ratio is None else float(np.ravel(ratio)[0])
+    if 0 <= ratio < 1:
+        made = sym.Dropout(data, p=ratio)
+    else:
         node.unused(1)
-        return [sym.identity(data, name=node.name)]
-    made = sym.Dropout(data, p=float(np.ravel(ratio)[0]), name=node.name)
+        made = sym.identity(data)
     if len(node.outputs) > 1 and node.opset >= 10:
         return [made, sym.Cast(sym.ones_like(data), dtype="bool")]
     return [made]

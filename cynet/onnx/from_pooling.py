@@ -65,8 +65,8 @@ def pool(reader, node):
                 ones = padded(ones, before, behind, 0.0, n)
             made = sym.broadcast_div(total, _windows(node, ones, "sum", *how))
     if kind == "MaxPool" and small:
-        return [sym.Cast(made, dtype=dtype, name=node.name)]
-    return [sym.identity(made, name=node.name)]
+        return [sym.Cast(made, dtype=dtype)]
+    return [sym.identity(made)]
 
 
 def _behind(node, spans, stride, before, after, ceil):
@@ -133,5 +133,5 @@ def global_pool(reader, node):
     p = node.get("p", 2) if node.kind == "GlobalLpPool" else None
     kind = {"Max": "max", "Ave": "avg", "LpP": "sum"}[node.kind[6:9]]
     data = data if p is None else _powers(data, p)
-    made = sym.Pooling(data, kernel=(1,) * n, global_pool=True, pool_type=kind, name=node.name)
+    made = sym.Pooling(data, kernel=(1,) * n, global_pool=True, pool_type=kind)
     return made if p is None else _root(made, p)

@@ -61,7 +61,6 @@ def recurrent(reader, node):
         num_layers=1,
         bidirectional=directions == 2,
         state_outputs=True,
-        name=node.name,
     )
     out = sym.reverse(made[0], axis=0) if direction == "reverse" else made[0]
     ends = [made[i] for i in range(1, 1 + len(states))]

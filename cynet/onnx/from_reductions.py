@@ -29,7 +29,7 @@ def reduce(reader, node):
         data = sym.square(data)
     if kind == "ReduceLogSumExp":
         made = _log_sum_exp(data, axes, keep, nothing)
-        return sym.identity(made, name=node.name)
+        return sym.identity(made)
     if axes or not nothing:
         make = getattr(sym, _PLAIN[kind])
         data = make(data, axis=tuple(axes) if axes else None, keepdims=keep)
@@ -37,8 +37,8 @@ def reduce(reader, node):
         data = sym.sqrt(data)
     elif kind == "ReduceLogSum":
         data = sym.log(data)
-    return sym.Cast(data, dtype=dtype, name=node.name) if small else sym.identity(
-        data, name=node.name
+    return sym.Cast(data, dtype=dtype) if small else sym.identity(
+        data
     )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def arg(reader, node):
     last = node.get("select_last_index", 0)
     if last:
         data = sym.reverse(data, axis=axis)
-    made = sym.Cast(make(data, axis=axis, keepdims=keep), dtype="int64", name=node.name)
+    made = sym.Cast(make(data, axis=axis, keepdims=keep), dtype="int64")
     return (length - 1) - made if last else made
 
 
@@ -77,7 +77,7 @@ def running_sum(reader, node):
     data = sym.reverse(data, axis=axis) if back else data
     made = sym.cumsum(data, axis=axis % rank)
     made = made - data if node.get("exclusive", 0) else made
-    return sym.reverse(made, axis=axis % rank, name=node.name) if back else made
+    return sym.reverse(made, axis=axis % rank) if back else made
 
 
 @imports("Hardmax")
@@ -92,10 +92,8 @@ def hardmax(reader, node):
         node.refuse("the file does not tell the length of its axis")
     found = sym.one_hot(sym.argmax(node.symbol(0), axis=axis), depth=length, dtype=node.dtype(0))
     if rank == 1:
-        return sym.reshape(found, shape=(-1,), name=node.name)
-    return sym.transpose(
-        found, axes=(*range(axis), rank - 1, *range(axis, rank - 1)), name=node.name
-    )
+        return sym.reshape(found, shape=(-1,))
+    return sym.transpose(found, axes=(*range(axis), rank - 1, *range(axis, rank - 1)))
 
 
 @imports("LpNormalization")
@@ -107,4 +105,4 @@ def lp_normalization(reader, node):
     size = sym.sum(sym.abs(x) if p == 1 else sym.square(x), axis=axis, keepdims=True)
     size = size if p == 1 else sym.sqrt(size)
     size = sym.where(size == 0, sym.ones_like(size), size)
-    return sym.broadcast_div(x, size, name=node.name)
+    return sym.broadcast_div(x, size)

@@ -20,6 +20,7 @@ def resize(reader, node):
         node.refuse("mode=bilinear")
     if old:
         scales = node.constant(1, node.get("scales"))
+        scales = None if scales is None else np.asarray(scales)
         sizes, axes, roi, how = None, list(range(rank)), None, "asymmetric"
         rounding = "floor"
     else:
@@ -46,22 +47,20 @@ def resize(reader, node):
     if (rank == 4 and mode == "nearest" and how == "asymmetric" and rounding == "floor" and whole
             and axes == list(range(4)) and scales[:2] == [1, 1] and scales[2] == scales[3]
             and node.dtype(0) in ("float32", "float64")):  # fmt: skip
-        return sym.UpSampling(data, scale=int(scales[2]), sample_type="nearest", name=node.name)
+        return sym.UpSampling(data, scale=int(scales[2]), sample_type="nearest")
     for i, axis in enumerate(axes):
         part = None if region is None else (region[i], region[len(axes) + i])
         if lengths[i] == shape[axis] and scales[i] == 1 and part is None:
             continue
         data = _along(reader, node, data, axis, rank, shape[axis], lengths[i], scales[i], part,
                       kernel)  # fmt: skip
-    return sym.identity(data, name=node.name)
+    return sym.identity(data)
 
 
 def _targets(node, shape, axes, scales, sizes):
     """The scale and the new length of each axis that is resized."""
     if sizes is not None and sizes.size:
-        policy = node.choice(
-            "keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller"
-        )
+        policy = node.choice("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller")
         sizes = [int(v) for v in sizes]
         scales = [y / shape[a] for y, a in zip(sizes, axes)]
         if policy != "stretch":
@@ -163,9 +162,11 @@ def _along(reader, node, data, axis, rank, length, made, scale, part, kernel):
         weights = _matrix(at, length, scale, kernel).astype(dtype)
         order = [*(i for i in range(rank) if i != axis), axis]
         found = sym.transpose(data, axes=tuple(order)) if axis != rank - 1 else data
+        found = sym.expand_dims(found, axis=0) if rank == 1 else found
         found = sym.FullyConnected(
-            found, reader.fixed(name, weights), num_hidden=made, no_bias=True, flatten=rank == 1
+            found, reader.fixed(name, weights), num_hidden=made, no_bias=True, flatten=False
         )
+        found = sym.squeeze(found, axis=0) if rank == 1 else found
         if axis != rank - 1:
             found = sym.transpose(found, axes=tuple(int(i) for i in np.argsort(order)))
     if beyond.any():

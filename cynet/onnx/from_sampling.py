@@ -31,7 +31,7 @@ def roi_align(reader, node):
         node.symbol(0), rois,
         pooled_size=(node.get("output_height", 1), node.get("output_width", 1)),
         spatial_scale=node.get("spatial_scale", 1.0), sample_ratio=ratio or -1,
-        aligned=how == "half_pixel", name=node.name,
+        aligned=how == "half_pixel",
     )  # fmt: skip
 
 
@@ -59,9 +59,7 @@ def grid_sample(reader, node):
         for k, size in enumerate(sizes)
     ]
     taps = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}[mode]
-    begin = reader.fixed(
-        f"{node.name}_begin", np.arange(shape[0])[:, None] * math.prod(sizes)
-    )
+    begin = reader.fixed(f"{node.name}_begin", np.arange(shape[0])[:, None] * math.prod(sizes))
     total = None
     for offsets in product(taps, repeat=n):
         place, weight = begin, None
@@ -81,7 +79,7 @@ def grid_sample(reader, node):
             value = sym.broadcast_mul(value, sym.expand_dims(weight, axis=2))
         total = value if total is None else total + value
     made = sym.transpose(total, axes=(0, 2, 1))
-    return sym.reshape(made, shape=(*shape[:2], *points[1:-1]), name=node.name)
+    return sym.reshape(made, shape=(*shape[:2], *points[1:-1]))
 
 
 def _pixels(grid, k, size, corners, mode, padding, bounds):

@@ -21,7 +21,7 @@ def reshape(reader, node):
         node.refuse(f"a length of 0 in the shape {shape}")
     if min(shape, default=1) < -1:
         node.refuse(f"the shape {shape}")
-    return sym.reshape(node.symbol(0), shape=tuple(shape) or (1,), name=node.name)
+    return sym.reshape(node.symbol(0), shape=tuple(shape) or (1,))
 
 
 @imports("Flatten")
@@ -31,23 +31,23 @@ def flatten(reader, node):
         node.refuse(f"axis={axis} of {rank} axes")
     axis = axis + rank if axis < 0 else axis
     if axis == 1 and rank > 1:
-        return sym.Flatten(node.symbol(0), name=node.name)
+        return sym.Flatten(node.symbol(0))
     if axis == 0:
-        return sym.reshape(node.symbol(0), shape=(1, -1), name=node.name)
+        return sym.reshape(node.symbol(0), shape=(1, -1))
     if axis == rank:
-        return sym.reshape(node.symbol(0), shape=(-1, 1), name=node.name)
+        return sym.reshape(node.symbol(0), shape=(-1, 1))
     rows = node.lengths(0)[:axis]
     if None in rows:
         node.refuse(f"axis={axis} of a shape that the file does not tell")
-    return sym.reshape(node.symbol(0), shape=(math.prod(rows), -1), name=node.name)
+    return sym.reshape(node.symbol(0), shape=(math.prod(rows), -1))
 
 
 @imports("Transpose")
 def transpose(reader, node):
     axes = tuple(node.get("perm", ()))
     if node.axes(0) < 2:
-        return sym.identity(node.symbol(0), name=node.name)
-    return sym.transpose(node.symbol(0), axes=axes, name=node.name)
+        return sym.identity(node.symbol(0))
+    return sym.transpose(node.symbol(0), axes=axes)
 
 
 @imports("Squeeze", "Unsqueeze")
@@ -56,17 +56,17 @@ def squeeze(reader, node):
     if node.kind == "Squeeze":
         rank = node.axes(0)
         if axes is not None and len({a % max(rank, 1) for a in axes}) == rank:
-            return sym.reshape(node.symbol(0), shape=(1,), name=node.name)
+            return sym.reshape(node.symbol(0), shape=(1,))
         axes = None if axes is None else tuple(axes)
         if axes is None and set(node.lengths(0)) == {1}:
-            return sym.reshape(node.symbol(0), shape=(1,), name=node.name)
+            return sym.reshape(node.symbol(0), shape=(1,))
         if axes == ():
-            return sym.identity(node.symbol(0), name=node.name)
-        return sym.squeeze(node.symbol(0), axis=axes, name=node.name)
+            return sym.identity(node.symbol(0))
+        return sym.squeeze(node.symbol(0), axis=axes)
     made, rank = node.symbol(0), node.axes(0) + len(axes)
     places = sorted(a % rank for a in axes)
     if node.axes(0) == 0:  # a number, which is an array of one element here
-        return sym.reshape(made, shape=(1,) * rank, name=node.name)
+        return sym.reshape(made, shape=(1,) * rank)
     for axis in places:
         made = sym.expand_dims(made, axis=axis)
     return made
@@ -79,8 +79,8 @@ def concat(reader, node):
         node.unused(i)  # what has no elements adds nothing
     found = [node.symbol(i) for i in range(len(node.inputs)) if 0 not in node.lengths(i)]
     if len(found) == 1:
-        return sym.identity(found[0], name=node.name)
-    return sym.Concat(*found, dim=axis % node.axes(0), name=node.name)
+        return sym.identity(found[0])
+    return sym.Concat(*found, dim=axis % node.axes(0))
 
 
 @imports("Split")
@@ -93,17 +93,15 @@ def split(reader, node):
         size = -(-length // count)
         sizes = [size] * (count - 1) + [length - size * (count - 1)]
     if count == 1:
-        return sym.identity(node.symbol(0), name=node.name)
+        return sym.identity(node.symbol(0))
     if sizes is None or (len(set(sizes)) == 1 and sum(sizes) == length):
-        made = sym.SliceChannel(node.symbol(0), num_outputs=count, axis=axis, name=node.name)
+        made = sym.SliceChannel(node.symbol(0), num_outputs=count, axis=axis)
         return [made[i] for i in range(count)]
     if len(sizes) != count or min(sizes) < 0 or sum(sizes) != (length or sum(sizes)):
         node.refuse(f"parts of {sizes} of {length} for {count} outputs")
     ends = np.cumsum(sizes)
     return [
-        sym.slice_axis(node.symbol(0), axis=axis, begin=int(e - s), end=int(e))
-        if s
-        else None
+        sym.slice_axis(node.symbol(0), axis=axis, begin=int(e - s), end=int(e)) if s else None
         for s, e in zip(sizes, ends)
     ]
 
@@ -141,11 +139,11 @@ def slice_(reader, node):
     if all(step == 1 for _, _, step in told.values()):
         for axis, (b, e, _) in sorted(told.items()):
             made = sym.slice_axis(made, axis=axis, begin=b, end=e)
-        return made if told else sym.identity(made, name=node.name)
+        return made if told else sym.identity(made)
     parts = [told.get(i, (None, None, None)) for i in range(rank)]
     return sym.slice(
         made, begin=tuple(p[0] for p in parts), end=tuple(p[1] for p in parts),
-        step=tuple(p[2] for p in parts), name=node.name,
+        step=tuple(p[2] for p in parts),
     )  # fmt: skip
 
 
@@ -167,9 +165,7 @@ def pad(reader, node):
     flat = [v for pair in pairs for v in pair]
     plain = rank in (4, 5) and not any(flat[:4]) and min(flat) >= 0 and mode != "wrap"
     if plain and node.dtype(0) in ("float32", "float64"):
-        return sym.pad(
-            data, mode=mode, pad_width=tuple(flat), constant_value=float(value), name=node.name
-        )
+        return sym.pad(data, mode=mode, pad_width=tuple(flat), constant_value=float(value))
     shape = list(node.whole_shape(0))
     for axis, (before, behind) in enumerate(pairs):
         cut = [max(-before, 0), max(-behind, 0)]
@@ -191,12 +187,12 @@ def pad(reader, node):
             index = np.pad(np.arange(shape[axis]), (before, behind), mode=mode)
             data = sym.take(data, reader.fixed(f"{node.name}_axis{axis}", index), axis=axis)
         shape[axis] += before + behind
-    return sym.identity(data, name=node.name)
+    return sym.identity(data)
 
 
 @imports("Tile")
 def tile(reader, node):
-    return sym.tile(node.symbol(0), reps=tuple(node.list(1, "repeats")), name=node.name)
+    return sym.tile(node.symbol(0), reps=tuple(node.list(1, "repeats")))
 
 
 @imports("Expand")
@@ -207,7 +203,7 @@ def expand(reader, node):
         made = sym.expand_dims(made, axis=0)
     rank = max(len(shape), len(known))
     whole = np.broadcast_shapes(known, tuple(shape)) if rank else (1,)
-    return sym.broadcast_to(made, shape=tuple(whole), name=node.name)
+    return sym.broadcast_to(made, shape=tuple(whole))
 
 
 @imports("DepthToSpace", "SpaceToDepth")
@@ -216,15 +212,15 @@ def depth_to_space(reader, node):
     data = node.symbol(0)
     if mode == "DCR":
         make = sym.depth_to_space if node.kind == "DepthToSpace" else sym.space_to_depth
-        return make(data, block_size=size, name=node.name)
+        return make(data, block_size=size)
     n, c, h, w = node.whole_shape(0)
     if node.kind == "DepthToSpace":
         made = sym.reshape(data, shape=(n, c // size**2, size, size, h, w))
         made = sym.transpose(made, axes=(0, 1, 4, 2, 5, 3))
-        return sym.reshape(made, shape=(n, c // size**2, h * size, w * size), name=node.name)
+        return sym.reshape(made, shape=(n, c // size**2, h * size, w * size))
     made = sym.reshape(data, shape=(n, c, h // size, size, w // size, size))
     made = sym.transpose(made, axes=(0, 1, 3, 5, 2, 4))
-    return sym.reshape(made, shape=(n, c * size**2, h // size, w // size), name=node.name)
+    return sym.reshape(made, shape=(n, c * size**2, h // size, w // size))
 
 
 @imports("Shape")
@@ -235,7 +231,7 @@ def shape_(reader, node):
     if not len(at):
         node.refuse("no length is left")
     made = sym.shape_array(node.symbol(0))
-    return sym.slice_axis(made, axis=0, begin=at[0], end=at[-1] + 1, name=node.name)
+    return sym.slice_axis(made, axis=0, begin=at[0], end=at[-1] + 1)
 
 
 @imports("ConstantOfShape", "Range")
@@ -254,7 +250,7 @@ def eye(reader, node):
     dtype = node.dtype(0) if dtype is None else to_name(dtype).name
     node.unused(0)
     values = np.eye(*shape, k=node.get("k", 0), dtype=dtype)
-    return sym.identity(reader.fixed(f"{node.name}_eye", values), name=node.name)
+    return sym.identity(reader.fixed(f"{node.name}_eye", values))
 
 
 @imports("Trilu")
@@ -265,7 +261,7 @@ def triangle(reader, node):
     mask = np.ascontiguousarray(np.broadcast_to(mask, shape))
     data = node.symbol(0)
     mask = reader.fixed(f"{node.name}_mask", mask)
-    return sym.where(mask, data, sym.zeros_like(data), name=node.name)
+    return sym.where(mask, data, sym.zeros_like(data))
 
 
 # --- products -------------------------------------------------------------------------------------
@@ -284,19 +280,19 @@ def matmul(reader, node):
         if made is not None:  # a dense layer on the last axis
             weight = reader.parameter(f"{node.name}_weight", np.ascontiguousarray(made.T))
             return sym.FullyConnected(
-                left, weight, num_hidden=made.shape[1], no_bias=True, flatten=False, name=node.name
+                left, weight, num_hidden=made.shape[1], no_bias=True, flatten=False
             )
     if a <= 2 and b <= 2:
-        return sym.dot(left, right, name=node.name)
+        return sym.dot(left, right)
     shapes = node.shape(0), node.shape(1)
     if None in shapes:
         if a != b or a != 3 or 1 in (node.lengths(0)[0], node.lengths(1)[0]):
             node.refuse("batches that are not the same, or of shapes that the file does not tell")
-        return sym.batch_dot(left, right, name=node.name)
-    return _batched(left, right, *shapes, node.name)
+        return sym.batch_dot(left, right)
+    return _batched(left, right, *shapes)
 
 
-def _batched(left, right, a, b, name):
+def _batched(left, right, a, b):
     """NumPy's matmul of arrays whose shapes are known."""
     wide = (1, *a) if len(a) == 1 else a, (*b, 1) if len(b) == 1 else b
     lead = np.broadcast_shapes(wide[0][:-2], wide[1][:-2])
@@ -312,12 +308,12 @@ def _batched(left, right, a, b, name):
         parts.append(value)
     shape = (*lead, *(wide[0][-2:-1] if len(a) > 1 else ()), *(wide[1][-1:] if len(b) > 1 else ()))
     made = sym.batch_dot(*parts)
-    return sym.reshape(made, shape=tuple(shape), name=name)
+    return sym.reshape(made, shape=tuple(shape))
 
 
 @imports("Det")
 def determinant(reader, node):
-    return sym.linalg.det(node.symbol(0), name=node.name)
+    return sym.linalg.det(node.symbol(0))
 
 
 @imports("Einsum")
@@ -344,7 +340,7 @@ def einsum(reader, node):
         made, term = sym.sum(made, axis=gone), "".join(k for k in term if k in wanted)
     if term != wanted and len(wanted) > 1:
         made = sym.transpose(made, axes=tuple(term.index(k) for k in wanted))
-    return sym.identity(made, name=node.name)
+    return sym.identity(made)
 
 
 def _product(a, b, left, right, wanted, size):

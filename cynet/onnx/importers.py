@@ -244,7 +244,7 @@ class Reader:
         self.params, self._variables, self._symbols, self._others = {}, {}, {}, set()
         self._values = {each.name for each in graph.input}
         self._values.update(name for each in graph.node for name in each.output)
-        self.integers = {}
+        self.integers, self._made = {}, set()
         self._shapes = Shapes(library, model)
         for each in graph.input:
             if each.name not in self._constants:
@@ -372,7 +372,10 @@ class Reader:
         self.integers[id(made.entries[0][0])] = made, integers
 
     def put(self, node, made):
-        """Note the outputs of a node."""
+        """Note the outputs of a node, and call what makes the first of them by its name."""
+        first = next(each for each in made if each is not None).entries[0][0]
+        if first.op is not None and id(first) not in self._made:
+            first.name = node.name
         made = [*made, *[None] * (len(node.outputs) - len(made))]
         for name, symbol in zip(node.outputs, made):
             if name in self._constants:
@@ -381,6 +384,7 @@ class Reader:
                 node.refuse(f"its output {name} is not computed by cynet")
             if name:
                 self._symbols[name] = symbol
+                self._made.add(id(symbol.entries[0][0]))
 
     def fold(self, node):
         """Compute a node of constants, or a shape that the file tells; whether it was one."""

@@ -60,7 +60,6 @@ def save_with_outputs(path, kind, inputs, constants, outputs, **attributes):
     return names
 
 
-
 def f(*values):
     return np.array(values, "float32")
 
@@ -96,62 +95,7 @@ def test_resize(how, sizes, tmp_path):
             assert how in ("align_corners", "pytorch_half_pixel") and len(sizes) == 2
 
 
-POOLS = [
-    {"kernel_shape": [3, 2], "strides": [2, 3], "pads": [1, 0, 0, 1]},
-    {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1},
-    {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "ceil_mode": 1},
-    {"kernel_shape": [2, 2], "strides": [3, 3], "pads": [0, 1, 1, 0], "ceil_mode": 1, "opset": 22},
-    {"kernel_shape": [3, 2], "strides": [2, 2], "auto_pad": "SAME_UPPER"},
-    {"kernel_shape": [2, 3], "strides": [1, 2], "auto_pad": "SAME_LOWER"},
-    {"kernel_shape": [3, 3], "auto_pad": "VALID"},
-]
-
-
-@pytest.mark.parametrize("way", POOLS, ids=str)
-def test_pools(way, tmp_path):
-    path = tmp_path / "m.onnx"
-    agree(path, "MaxPool", [IMAGE], **way)
-    if "SAME" not in way.get("auto_pad", ""):
-        agree(path, "MaxPool", [IMAGE], dilations=[2, 1], **way)
-    for counted in (0, 1):
-        agree(path, "AveragePool", [IMAGE], count_include_pad=counted, **way)
-    if "ceil_mode" not in way:
-        for p in (1, 2, 3):
-            agree(path, "LpPool", [IMAGE], p=p, **way)
-
-
 WEIGHT, BIAS = (np.random.RandomState(5).randn(*s).astype("float32") for s in ((4, 3, 3, 2), (4,)))
-CONVS = [
-    {"pads": [1, 0, 2, 1], "strides": [2, 1]},
-    {"auto_pad": "SAME_UPPER", "strides": [2, 3]},
-    {"auto_pad": "SAME_LOWER"},
-    {"auto_pad": "VALID", "dilations": [2, 1]},
-    {"kernel_shape": [3, 2], "pads": [0, 1, 0, 1]},
-]
-
-
-@pytest.mark.parametrize("way", CONVS, ids=str)
-def test_conv(way, tmp_path):
-    agree(tmp_path / "m.onnx", "Conv", [IMAGE], [WEIGHT, BIAS], **way)
-    agree(tmp_path / "m.onnx", "Conv", [IMAGE, WEIGHT], **way)
-
-
-TRANSPOSED = [
-    {"pads": [0, 0, 1, 1], "strides": [2, 2]},
-    {"pads": [0, 0, 1, 1], "strides": [2, 2], "output_padding": [1, 1]},
-    {"pads": [1, 1, 0, 0], "strides": [3, 2], "output_padding": [1, 0]},
-    {"pads": [1, 1, 1, 1], "strides": [2, 2], "output_padding": [1, 1]},
-    {"auto_pad": "VALID", "dilations": [2, 1]},
-    {"strides": [2, 2], "output_shape": [14, 16], "auto_pad": "SAME_UPPER"},
-]
-
-
-@pytest.mark.parametrize("way", TRANSPOSED, ids=str)
-def test_conv_transpose(way, tmp_path):
-    weight = WEIGHT.transpose(1, 0, 2, 3).copy()
-    agree(tmp_path / "m.onnx", "ConvTranspose", [IMAGE], [weight, BIAS], **way)
-
-
 EXTREME = [
     ((1,), (2**31 - 1,), (1,)), ((1,), (1000,), (1,)), ((-4,), (2**63 - 1,), (1,)),
     ((-1000,), (3,), (1,)), ((5,), (-(2**63),), (-1,)), ((-1,), (-1000,), (-2,)),
@@ -249,17 +193,6 @@ def test_values(kind, inputs, constants, more, tmp_path):
 W, R, B = (np.random.RandomState(k).randn(*s).astype("float32")
            for k, s in enumerate(((2, 16, 3), (2, 16, 4), (2, 32))))  # fmt: skip
 SEQUENCE = np.random.RandomState(3).randn(5, 2, 3).astype("float32")
-
-
-@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
-@pytest.mark.parametrize(("kind", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
-def test_recurrent(kind, gates, direction, tmp_path):
-    d, rows = 2 if direction == "bidirectional" else 1, 4 * gates
-    b = np.concatenate([B[:d, :rows], B[:d, 16 : 16 + rows]], axis=1)
-    more = {"linear_before_reset": 1} if kind == "GRU" else {}
-    more |= {"hidden_size": 4, "direction": direction, "outputs": 3 if kind == "LSTM" else 2}
-    weights = [W[:d, :rows].copy(), R[:d, :rows].copy(), b]
-    agree(tmp_path / "m.onnx", kind, [SEQUENCE], weights, **more)
 
 
 REFUSED = [

@@ -41,13 +41,13 @@ def dequantize(reader, node):
         return _of_sums(reader, node)
     one = _one_step(node)
     if one is not None:
-        made = sym._internal._dequantize_linear(node.symbol(0), name=node.name, **one)
+        made = sym._internal._dequantize_linear(node.symbol(0), **one)
     else:
         data = sym.Cast(node.symbol(0), dtype=dtype)
         if node.has(2):
             zero = sym.Cast(node.symbol(2), dtype=dtype)
             data = sym.broadcast_sub(data, _of_axis(node, zero, 2))
-        made = sym.broadcast_mul(data, _of_axis(node, node.symbol(1), 1), name=node.name)
+        made = sym.broadcast_mul(data, _of_axis(node, node.symbol(1), 1))
     values, step = node.known(0), node.known(1)
     zero = node.known(2) if node.has(2) else np.zeros(1, found)
     if values is not None and step is not None and zero is not None and values.ndim:
@@ -72,7 +72,7 @@ def _of_sums(reader, node):
     if node.has(2):
         data = sym.broadcast_sub(data, _of_axis(node, node.symbol(2), 2))
     data = sym.Cast(data, dtype="float32")
-    return sym.broadcast_mul(data, _of_axis(node, node.symbol(1), 1), name=node.name)
+    return sym.broadcast_mul(data, _of_axis(node, node.symbol(1), 1))
 
 
 @imports("QuantizeLinear")
@@ -87,11 +87,11 @@ def quantize(reader, node):
     one = _one_step(node)
     if one is not None:
         data = node.symbol(0)
-        return sym._internal._quantize_linear(data, out_type=dtype, name=node.name, **one)
+        return sym._internal._quantize_linear(data, out_type=dtype, **one)
     made = sym.broadcast_div(node.symbol(0), _of_axis(node, node.symbol(1), 1))
     made = half_to_even(made)
     if node.has(2):
         zero = sym.Cast(node.symbol(2), dtype=found)
         made = sym.broadcast_add(made, _of_axis(node, zero, 2))
     low, high = LIMITS[dtype]
-    return sym.Cast(sym.clip(made, a_min=low, a_max=high), dtype=dtype, name=node.name)
+    return sym.Cast(sym.clip(made, a_min=low, a_max=high), dtype=dtype)
