@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import logging
 import math
 import re
@@ -50,7 +51,7 @@ def _traced(network, n):
 
 
 def _first(calib_data):
-    for batch in batches_of(calib_data, [str(i) for i in range(64)], None):
+    for batch in batches_of(calib_data, itertools.count(), None):
         return list(batch.values())
     raise ArgumentError("calib_data has no batch")
 
