@@ -168,6 +168,9 @@ def refusal(error, function, args, kwargs):
         text = f"{described(function, args, kwargs)}: {text}"
     if isinstance(error, TypeError):
         text += _keyword_hint(text, function, args, kwargs)
+        if args and function.__name__ == "__init__":  # which the class may have from a base
+            kind = next(each for each in type(args[0]).__mro__ if not _is_users(each.__module__))
+            text = text.replace(f"{function.__qualname__}()", f"{kind.__name__}.__init__()")
     for raised, kind in _KINDS:
         if isinstance(error, raised):
             return kind(shorten(text, _LONGEST))
@@ -225,11 +228,15 @@ def _keyword_hint(text, function, args, kwargs):
 def _is_of_user(trace):
     """Return whether code that belongs neither to cynet nor to Python or NumPy was running."""
     while trace is not None:
-        name = trace.tb_frame.f_globals.get("__name__")
-        if not isinstance(name, str) or name.partition(".")[0] not in _OWN:
+        if _is_users(trace.tb_frame.f_globals.get("__name__")):
             return True
         trace = trace.tb_next
     return False
+
+
+def _is_users(module):
+    """Whether a module of this name belongs neither to cynet nor to Python or NumPy."""
+    return not isinstance(module, str) or module.partition(".")[0] not in _OWN
 
 
 def described(function, args, kwargs):

@@ -129,6 +129,19 @@ def test_wrong_arguments_of_python():
         call(1, x=2)
 
 
+def test_a_wrong_call_of_a_class_names_that_class():
+    """Not the base that has the constructor, which users have not heard of."""
+    for layer in (mx.gluon.nn.Conv2D, mx.gluon.nn.Conv3DTranspose,
+                  mx.gluon.contrib.rnn.Conv1DGRUCell):  # fmt: skip
+        class OfUser(layer):
+            pass
+
+        said = rf"^{layer.__name__}\.__init__\(\) missing"
+        for cls in (layer, OfUser):
+            with pytest.raises(ArgumentTypeError, match=said):
+                cls()
+
+
 def test_a_message_says_what_is_taken_and_is_short():
     call = as_own(
         '@guarded\ndef call(a, b=1):\n    """Do.\n\n    Parameters\n    ----------\n'

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import shown
 from ...base.guard import guarded
 from ...base.kinds import to_count
 from ...operator.nn.spatial_window import CHANNELS_FIRST, CHANNELS_LAST, channels_first, laid_out
+from ...operator.signature import with_paragraphs
 from ..block import HybridBlock
 from ..errors import MismatchError
 from .activations import Activation
@@ -133,33 +136,137 @@ class _Conv(HybridBlock):
         return f"{type(self).__name__}({ends[0]} -> {ends[1]}, {text})"
 
 
-@guarded(but=("hybrid_forward",))
-class Conv1D(_Conv):
+_PARAMETERS = """Parameters
+----------
+channels : int
+    Number of channels of the output.
+kernel_size : int or tuple of int
+    Extent of the kernel along each spatial axis.
+{sizes}
+groups : int
+    Number of groups of channels that are convolved separately.
+layout : str, optional
+    Order of the axes, {layouts}.
+activation : str, optional
+    Name of an activation applied to the output, see :class:`Activation`.
+use_bias : bool
+    Whether to add a bias to each channel.
+weight_initializer, bias_initializer : Initializer or str, optional
+    Initializers of the kernel and the bias.
+in_channels : int
+    Number of channels of the input; 0 leaves it to the first forward pass.
+**kwargs
+    Arguments of :class:`Block`: ``prefix`` and ``params``."""
+_SIZES = """strides, padding, dilation : int or tuple of int
+    Step of the kernel; zeros added on both sides of each axis; distance between neighbors in
+    the kernel."""
+_TRANSPOSED_SIZES = """strides, padding : int or tuple of int
+    Spacing of input elements in the output; elements removed on both sides of each axis of the
+    output.
+output_padding, dilation : int or tuple of int
+    Elements added at the end of each axis of the output; distance between neighbors in the
+    kernel."""
+_SIZED = "strides", "padding", "output_padding", "dilation"
+LAYOUTS = {  # in the words of docstrings
+    1: "``'NCW'``, the default, or ``'NWC'``: batch, channels, width",
+    2: "``'NCHW'``, the default, or ``'NHWC'``: batch, channels, height, width",
+    3: "``'NCDHW'``, the default, or ``'NDHWC'``: batch, channels, depth,\n    height, width",
+}
+
+
+class _Described(_Conv):
+    """What docstring and signature of a class tell of its axes."""
+
+    _sizes = ""  # of the docstring
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "_axes" in vars(cls):
+            text = _PARAMETERS.format(sizes=cls._sizes, layouts=LAYOUTS[cls._axes])
+            with_paragraphs(parameters=text)(cls)
+            cls.__init__ = _for_axes(cls.__init__, cls._axes)
+
+
+def _for_axes(init, axes):
+    """`init`, with the defaults for so many spatial axes in its signature."""
+
+    @functools.wraps(init)
+    def made(self, *args, **kwargs):
+        init(self, *args, **kwargs)
+
+    def default(parameter):
+        if parameter.name == "layout":
+            return CHANNELS_FIRST[axes]
+        one = parameter.default
+        return (one,) * axes if parameter.name in _SIZED and axes > 1 else one
+
+    signature = inspect.signature(init)
+    parameters = [p.replace(default=default(p)) for p in signature.parameters.values()]
+    made.__signature__ = signature.replace(parameters=parameters)
+    return made
+
+
+@guarded
+class _Plain(_Described):
+    _sizes = _SIZES
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: ShapeLike,
+        strides: ShapeLike = 1,
+        padding: ShapeLike = 0,
+        dilation: ShapeLike = 1,
+        groups: int = 1,
+        layout: str | None = None,
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            channels, kernel_size, strides, padding, dilation, groups,
+            CHANNELS_FIRST[self._axes] if layout is None else layout,
+            in_channels, activation, use_bias, weight_initializer, bias_initializer, **kwargs,
+        )  # fmt: skip
+
+
+@guarded
+class _Transposed(_Described):
+    _is_transposed = True
+    _sizes = _TRANSPOSED_SIZES
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: ShapeLike,
+        strides: ShapeLike = 1,
+        padding: ShapeLike = 0,
+        output_padding: ShapeLike = 0,
+        dilation: ShapeLike = 1,
+        groups: int = 1,
+        layout: str | None = None,
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            channels, kernel_size, strides, padding, dilation, groups,
+            CHANNELS_FIRST[self._axes] if layout is None else layout,
+            in_channels, activation, use_bias, weight_initializer, bias_initializer,
+            output_padding, **kwargs,
+        )  # fmt: skip
+
+
+class Conv1D(_Plain):
     """A convolution over one spatial axis.
 
-    Parameters
-    ----------
-    channels : int
-        Number of channels of the output.
-    kernel_size : int or tuple of int
-        Extent of the kernel along each spatial axis.
-    strides, padding, dilation : int or tuple of int
-        Step of the kernel; zeros added on both sides of each axis; distance between neighbors in
-        the kernel.
-    groups : int
-        Number of groups of channels that are convolved separately.
-    layout : str
-        Order of the axes, ``'NCW'`` or ``'NWC'``: batch, channels, width.
-    activation : str, optional
-        Name of an activation applied to the output, see :class:`Activation`.
-    use_bias : bool
-        Whether to add a bias to each channel.
-    weight_initializer, bias_initializer : Initializer or str, optional
-        Initializers of the kernel and the bias.
-    in_channels : int
-        Number of channels of the input; 0 leaves it to the first forward pass.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {parameters}
 
     Examples
     --------
@@ -173,66 +280,11 @@ class Conv1D(_Conv):
 
     _axes = 1
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: ShapeLike,
-        strides: ShapeLike = 1,
-        padding: ShapeLike = 0,
-        dilation: ShapeLike = 1,
-        groups: int = 1,
-        layout: str = "NCW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: InitializerLike | None = None,
-        bias_initializer: InitializerLike = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            **kwargs,
-        )
 
-
-@guarded(but=("hybrid_forward",))
-class Conv2D(_Conv):
+class Conv2D(_Plain):
     """A convolution over two spatial axes.
 
-    Parameters
-    ----------
-    channels : int
-        Number of channels of the output.
-    kernel_size : int or tuple of int
-        Extent of the kernel along each spatial axis.
-    strides, padding, dilation : int or tuple of int
-        Step of the kernel; zeros added on both sides of each axis; distance between neighbors in
-        the kernel.
-    groups : int
-        Number of groups of channels that are convolved separately.
-    layout : str
-        Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
-    activation : str, optional
-        Name of an activation applied to the output, see :class:`Activation`.
-    use_bias : bool
-        Whether to add a bias to each channel.
-    weight_initializer, bias_initializer : Initializer or str, optional
-        Initializers of the kernel and the bias.
-    in_channels : int
-        Number of channels of the input; 0 leaves it to the first forward pass.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {parameters}
 
     Examples
     --------
@@ -250,66 +302,11 @@ class Conv2D(_Conv):
 
     _axes = 2
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: ShapeLike,
-        strides: ShapeLike = (1, 1),
-        padding: ShapeLike = (0, 0),
-        dilation: ShapeLike = (1, 1),
-        groups: int = 1,
-        layout: str = "NCHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: InitializerLike | None = None,
-        bias_initializer: InitializerLike = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            **kwargs,
-        )
 
-
-@guarded(but=("hybrid_forward",))
-class Conv3D(_Conv):
+class Conv3D(_Plain):
     """A convolution over three spatial axes.
 
-    Parameters
-    ----------
-    channels : int
-        Number of channels of the output.
-    kernel_size : int or tuple of int
-        Extent of the kernel along each spatial axis.
-    strides, padding, dilation : int or tuple of int
-        Step of the kernel; zeros added on both sides of each axis; distance between neighbors in
-        the kernel.
-    groups : int
-        Number of groups of channels that are convolved separately.
-    layout : str
-        Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
-    activation : str, optional
-        Name of an activation applied to the output, see :class:`Activation`.
-    use_bias : bool
-        Whether to add a bias to each channel.
-    weight_initializer, bias_initializer : Initializer or str, optional
-        Initializers of the kernel and the bias.
-    in_channels : int
-        Number of channels of the input; 0 leaves it to the first forward pass.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {parameters}
 
     Examples
     --------
@@ -321,69 +318,11 @@ class Conv3D(_Conv):
 
     _axes = 3
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: ShapeLike,
-        strides: ShapeLike = (1, 1, 1),
-        padding: ShapeLike = (0, 0, 0),
-        dilation: ShapeLike = (1, 1, 1),
-        groups: int = 1,
-        layout: str = "NCDHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: InitializerLike | None = None,
-        bias_initializer: InitializerLike = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            **kwargs,
-        )
 
-
-@guarded(but=("hybrid_forward",))
-class Conv1DTranspose(_Conv):
+class Conv1DTranspose(_Transposed):
     """A transposed convolution over one spatial axis.
 
-    Parameters
-    ----------
-    channels : int
-        Number of channels of the output.
-    kernel_size : int or tuple of int
-        Extent of the kernel along each spatial axis.
-    strides, padding : int or tuple of int
-        Spacing of input elements in the output; elements removed on both sides of each axis of the
-        output.
-    output_padding, dilation : int or tuple of int
-        Elements added at the end of each axis of the output; distance between neighbors in the
-        kernel.
-    groups : int
-        Number of groups of channels that are convolved separately.
-    layout : str
-        Order of the axes, ``'NCW'`` or ``'NWC'``: batch, channels, width.
-    activation : str, optional
-        Name of an activation applied to the output, see :class:`Activation`.
-    use_bias : bool
-        Whether to add a bias to each channel.
-    weight_initializer, bias_initializer : Initializer or str, optional
-        Initializers of the kernel and the bias.
-    in_channels : int
-        Number of channels of the input; 0 leaves it to the first forward pass.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {parameters}
 
     Examples
     --------
@@ -394,73 +333,12 @@ class Conv1DTranspose(_Conv):
     """
 
     _axes = 1
-    _is_transposed = True
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: ShapeLike,
-        strides: ShapeLike = 1,
-        padding: ShapeLike = 0,
-        output_padding: ShapeLike = 0,
-        dilation: ShapeLike = 1,
-        groups: int = 1,
-        layout: str = "NCW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: InitializerLike | None = None,
-        bias_initializer: InitializerLike = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            output_padding,
-            **kwargs,
-        )
 
 
-@guarded(but=("hybrid_forward",))
-class Conv2DTranspose(_Conv):
+class Conv2DTranspose(_Transposed):
     """A transposed convolution over two spatial axes.
 
-    Parameters
-    ----------
-    channels : int
-        Number of channels of the output.
-    kernel_size : int or tuple of int
-        Extent of the kernel along each spatial axis.
-    strides, padding : int or tuple of int
-        Spacing of input elements in the output; elements removed on both sides of each axis of the
-        output.
-    output_padding, dilation : int or tuple of int
-        Elements added at the end of each axis of the output; distance between neighbors in the
-        kernel.
-    groups : int
-        Number of groups of channels that are convolved separately.
-    layout : str
-        Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
-    activation : str, optional
-        Name of an activation applied to the output, see :class:`Activation`.
-    use_bias : bool
-        Whether to add a bias to each channel.
-    weight_initializer, bias_initializer : Initializer or str, optional
-        Initializers of the kernel and the bias.
-    in_channels : int
-        Number of channels of the input; 0 leaves it to the first forward pass.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {parameters}
 
     Examples
     --------
@@ -472,73 +350,12 @@ class Conv2DTranspose(_Conv):
     """
 
     _axes = 2
-    _is_transposed = True
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: ShapeLike,
-        strides: ShapeLike = (1, 1),
-        padding: ShapeLike = (0, 0),
-        output_padding: ShapeLike = (0, 0),
-        dilation: ShapeLike = (1, 1),
-        groups: int = 1,
-        layout: str = "NCHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: InitializerLike | None = None,
-        bias_initializer: InitializerLike = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            output_padding,
-            **kwargs,
-        )
 
 
-@guarded(but=("hybrid_forward",))
-class Conv3DTranspose(_Conv):
+class Conv3DTranspose(_Transposed):
     """A transposed convolution over three spatial axes.
 
-    Parameters
-    ----------
-    channels : int
-        Number of channels of the output.
-    kernel_size : int or tuple of int
-        Extent of the kernel along each spatial axis.
-    strides, padding : int or tuple of int
-        Spacing of input elements in the output; elements removed on both sides of each axis of the
-        output.
-    output_padding, dilation : int or tuple of int
-        Elements added at the end of each axis of the output; distance between neighbors in the
-        kernel.
-    groups : int
-        Number of groups of channels that are convolved separately.
-    layout : str
-        Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
-    activation : str, optional
-        Name of an activation applied to the output, see :class:`Activation`.
-    use_bias : bool
-        Whether to add a bias to each channel.
-    weight_initializer, bias_initializer : Initializer or str, optional
-        Initializers of the kernel and the bias.
-    in_channels : int
-        Number of channels of the input; 0 leaves it to the first forward pass.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {parameters}
 
     Examples
     --------
@@ -549,38 +366,3 @@ class Conv3DTranspose(_Conv):
     """
 
     _axes = 3
-    _is_transposed = True
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: ShapeLike,
-        strides: ShapeLike = (1, 1, 1),
-        padding: ShapeLike = (0, 0, 0),
-        output_padding: ShapeLike = (0, 0, 0),
-        dilation: ShapeLike = (1, 1, 1),
-        groups: int = 1,
-        layout: str = "NCDHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: InitializerLike | None = None,
-        bias_initializer: InitializerLike = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            output_padding,
-            **kwargs,
-        )

@@ -6,17 +6,39 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import ArgumentTypeError, shown
 from ...base.guard import guarded
+from ...operator.signature import with_paragraphs
 from ..block import HybridBlock
-from .conv_layers import check_layout, sizes_of
+from .conv_layers import LAYOUTS, check_layout, sizes_of
 
 if TYPE_CHECKING:
     from ...typing import ShapeLike
+
+
+_PARAGRAPHS = {
+    "window": """pool_size : int or tuple of int
+    Extent of the window along each spatial axis.
+strides : int or tuple of int, optional
+    Step from window to window; `pool_size` by default.
+padding : int or tuple of int
+    Number of elements added on both sides of each spatial axis.""",
+    "ceil_mode": """ceil_mode : bool
+    Round output extents up, so that the last window may reach beyond the end.""",
+    "count_include_pad": """count_include_pad : bool
+    Whether padding counts, as zeros, in the mean.""",
+    "kwargs": """**kwargs
+    Arguments of :class:`Block`: ``prefix`` and ``params``.""",
+}
 
 
 class _Pooling(HybridBlock):
     """The base of all pooling layers. A subclass says over how many spatial axes it goes."""
 
     _axes = 0
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        layout = f"layout : str\n    Order of the axes, {LAYOUTS[cls._axes]}."
+        with_paragraphs(layout=layout, **_PARAGRAPHS)(cls)
 
     def __init__(self, pool_size, strides, padding, ceil_mode, pool_type, layout,
                  global_pool=False, count_include_pad=None, **kwargs):  # fmt: skip
@@ -60,18 +82,10 @@ class MaxPool1D(_Pooling):
 
     Parameters
     ----------
-    pool_size : int or tuple of int
-        Extent of the window along each spatial axis.
-    strides : int or tuple of int, optional
-        Step from window to window; `pool_size` by default.
-    padding : int or tuple of int
-        Number of elements added on both sides of each spatial axis.
-    layout : str
-        Order of the axes, ``'NCW'`` or ``'NWC'``: batch, channels, width.
-    ceil_mode : bool
-        Round output extents up, so that the last window may reach beyond the end.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {window}
+    {layout}
+    {ceil_mode}
+    {kwargs}
 
     Examples
     --------
@@ -90,15 +104,7 @@ class MaxPool1D(_Pooling):
         ceil_mode: bool = False,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            pool_size,
-            strides,
-            padding,
-            ceil_mode,
-            "max",
-            layout,
-            **kwargs,
-        )
+        super().__init__(pool_size, strides, padding, ceil_mode, "max", layout, **kwargs)
 
 
 @guarded(but=("hybrid_forward",))
@@ -107,18 +113,10 @@ class MaxPool2D(_Pooling):
 
     Parameters
     ----------
-    pool_size : int or tuple of int
-        Extent of the window along each spatial axis.
-    strides : int or tuple of int, optional
-        Step from window to window; `pool_size` by default.
-    padding : int or tuple of int
-        Number of elements added on both sides of each spatial axis.
-    layout : str
-        Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
-    ceil_mode : bool
-        Round output extents up, so that the last window may reach beyond the end.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {window}
+    {layout}
+    {ceil_mode}
+    {kwargs}
 
     Examples
     --------
@@ -137,15 +135,7 @@ class MaxPool2D(_Pooling):
         ceil_mode: bool = False,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            pool_size,
-            strides,
-            padding,
-            ceil_mode,
-            "max",
-            layout,
-            **kwargs,
-        )
+        super().__init__(pool_size, strides, padding, ceil_mode, "max", layout, **kwargs)
 
 
 @guarded(but=("hybrid_forward",))
@@ -154,18 +144,10 @@ class MaxPool3D(_Pooling):
 
     Parameters
     ----------
-    pool_size : int or tuple of int
-        Extent of the window along each spatial axis.
-    strides : int or tuple of int, optional
-        Step from window to window; `pool_size` by default.
-    padding : int or tuple of int
-        Number of elements added on both sides of each spatial axis.
-    ceil_mode : bool
-        Round output extents up, so that the last window may reach beyond the end.
-    layout : str
-        Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {window}
+    {ceil_mode}
+    {layout}
+    {kwargs}
 
     Examples
     --------
@@ -184,15 +166,7 @@ class MaxPool3D(_Pooling):
         layout: str = "NCDHW",
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            pool_size,
-            strides,
-            padding,
-            ceil_mode,
-            "max",
-            layout,
-            **kwargs,
-        )
+        super().__init__(pool_size, strides, padding, ceil_mode, "max", layout, **kwargs)
 
 
 @guarded(but=("hybrid_forward",))
@@ -201,20 +175,11 @@ class AvgPool1D(_Pooling):
 
     Parameters
     ----------
-    pool_size : int or tuple of int
-        Extent of the window along each spatial axis.
-    strides : int or tuple of int, optional
-        Step from window to window; `pool_size` by default.
-    padding : int or tuple of int
-        Number of elements added on both sides of each spatial axis.
-    layout : str
-        Order of the axes, ``'NCW'`` or ``'NWC'``: batch, channels, width.
-    ceil_mode : bool
-        Round output extents up, so that the last window may reach beyond the end.
-    count_include_pad : bool
-        Whether padding counts, as zeros, in the mean.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {window}
+    {layout}
+    {ceil_mode}
+    {count_include_pad}
+    {kwargs}
 
     Examples
     --------
@@ -234,16 +199,8 @@ class AvgPool1D(_Pooling):
         count_include_pad: bool = True,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            pool_size,
-            strides,
-            padding,
-            ceil_mode,
-            "avg",
-            layout,
-            count_include_pad=count_include_pad,
-            **kwargs,
-        )
+        more = {"count_include_pad": count_include_pad, **kwargs}
+        super().__init__(pool_size, strides, padding, ceil_mode, "avg", layout, **more)
 
 
 @guarded(but=("hybrid_forward",))
@@ -252,20 +209,11 @@ class AvgPool2D(_Pooling):
 
     Parameters
     ----------
-    pool_size : int or tuple of int
-        Extent of the window along each spatial axis.
-    strides : int or tuple of int, optional
-        Step from window to window; `pool_size` by default.
-    padding : int or tuple of int
-        Number of elements added on both sides of each spatial axis.
-    ceil_mode : bool
-        Round output extents up, so that the last window may reach beyond the end.
-    layout : str
-        Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
-    count_include_pad : bool
-        Whether padding counts, as zeros, in the mean.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {window}
+    {ceil_mode}
+    {layout}
+    {count_include_pad}
+    {kwargs}
 
     Examples
     --------
@@ -285,16 +233,8 @@ class AvgPool2D(_Pooling):
         count_include_pad: bool = True,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            pool_size,
-            strides,
-            padding,
-            ceil_mode,
-            "avg",
-            layout,
-            count_include_pad=count_include_pad,
-            **kwargs,
-        )
+        more = {"count_include_pad": count_include_pad, **kwargs}
+        super().__init__(pool_size, strides, padding, ceil_mode, "avg", layout, **more)
 
 
 @guarded(but=("hybrid_forward",))
@@ -303,20 +243,11 @@ class AvgPool3D(_Pooling):
 
     Parameters
     ----------
-    pool_size : int or tuple of int
-        Extent of the window along each spatial axis.
-    strides : int or tuple of int, optional
-        Step from window to window; `pool_size` by default.
-    padding : int or tuple of int
-        Number of elements added on both sides of each spatial axis.
-    ceil_mode : bool
-        Round output extents up, so that the last window may reach beyond the end.
-    layout : str
-        Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
-    count_include_pad : bool
-        Whether padding counts, as zeros, in the mean.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {window}
+    {ceil_mode}
+    {layout}
+    {count_include_pad}
+    {kwargs}
 
     Examples
     --------
@@ -336,16 +267,8 @@ class AvgPool3D(_Pooling):
         count_include_pad: bool = True,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            pool_size,
-            strides,
-            padding,
-            ceil_mode,
-            "avg",
-            layout,
-            count_include_pad=count_include_pad,
-            **kwargs,
-        )
+        more = {"count_include_pad": count_include_pad, **kwargs}
+        super().__init__(pool_size, strides, padding, ceil_mode, "avg", layout, **more)
 
 
 @guarded(but=("hybrid_forward",))
@@ -354,10 +277,8 @@ class GlobalMaxPool1D(_Pooling):
 
     Parameters
     ----------
-    layout : str
-        Order of the axes, ``'NCW'`` or ``'NWC'``: batch, channels, width.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {layout}
+    {kwargs}
 
     Examples
     --------
@@ -377,10 +298,8 @@ class GlobalMaxPool2D(_Pooling):
 
     Parameters
     ----------
-    layout : str
-        Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {layout}
+    {kwargs}
 
     Examples
     --------
@@ -400,10 +319,8 @@ class GlobalMaxPool3D(_Pooling):
 
     Parameters
     ----------
-    layout : str
-        Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {layout}
+    {kwargs}
 
     Examples
     --------
@@ -423,10 +340,8 @@ class GlobalAvgPool1D(_Pooling):
 
     Parameters
     ----------
-    layout : str
-        Order of the axes, ``'NCW'`` or ``'NWC'``: batch, channels, width.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {layout}
+    {kwargs}
 
     Examples
     --------
@@ -446,10 +361,8 @@ class GlobalAvgPool2D(_Pooling):
 
     Parameters
     ----------
-    layout : str
-        Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {layout}
+    {kwargs}
 
     Examples
     --------
@@ -469,10 +382,8 @@ class GlobalAvgPool3D(_Pooling):
 
     Parameters
     ----------
-    layout : str
-        Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {layout}
+    {kwargs}
 
     Examples
     --------

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from ....base.errors import ArgumentError, shown
 from ....base.guard import PER_BATCH, guarded
+from ....operator.nn.spatial_window import CHANNELS_FIRST
+from ....operator.signature import with_paragraphs
 from ...errors import MismatchError
-from ...nn.conv_layers import check_layout, sizes_of
+from ...nn.conv_layers import LAYOUTS, check_layout, sizes_of
 from ...rnn import HybridRecurrentCell
 
 if TYPE_CHECKING:
@@ -26,7 +28,32 @@ __all__ = [
     "Conv3DRNNCell",
 ]
 
-_LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+
+_PARAMETERS = """Parameters
+----------
+input_shape : tuple of int
+    Shape of one input, without the batch: ``{inputs}``.
+hidden_channels : int
+    Number of channels of the states and of the output.
+i2h_kernel, h2h_kernel : int or tuple of int
+    Kernels of the convolutions of the input and of the state; the second is odd.
+i2h_pad : int or tuple of int
+    Padding of the input; the state is padded so that it keeps its extent.
+i2h_dilate, h2h_dilate : int or tuple of int
+    Dilations of the convolutions of the input and of the state.
+i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+    Initializers of the weights of the input and of the state.
+i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    Initializers of the biases that go with them.
+conv_layout : str, optional
+    Order of the axes, {layouts}.
+activation : str or Block
+    Activation of {activated}.
+prefix : str, optional
+    Prefix of the parameters' names; by default made from the class's name and a number.
+params : ParameterDict, optional
+    Dictionary whose parameters are shared, by name."""
+_INPUTS = {1: "(C, W)", 2: "(C, H, W)", 3: "(C, D, H, W)"}
 
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
@@ -37,6 +64,14 @@ class _ConvCell(HybridRecurrentCell):
     _gates = 1
     _states_kept = 1
     _hint = ""
+    _activated = ""  # of a docstring
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls._axes:
+            words = {"inputs": _INPUTS[cls._axes], "layouts": LAYOUTS[cls._axes]}
+            text = _PARAMETERS.format(activated=cls._activated, **words)
+            with_paragraphs(parameters=text)(cls)
 
     def __init__(
         self,
@@ -58,7 +93,7 @@ class _ConvCell(HybridRecurrentCell):
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         axes = self._axes
-        layout = _LAYOUTS[axes] if conv_layout is None else conv_layout
+        layout = CHANNELS_FIRST[axes] if conv_layout is None else conv_layout
         check_layout(layout, axes)
         what = type(self).__name__
         shape = sizes_of(f"{what}: input_shape", input_shape, axes + 1)
@@ -141,6 +176,7 @@ class _ConvCell(HybridRecurrentCell):
 
 class _ConvRNNCell(_ConvCell):
     _hint = "conv_rnn"
+    _activated = "the new state"
 
     def hybrid_forward(
         self,
@@ -165,6 +201,7 @@ class _ConvLSTMCell(_ConvCell):
     _gates = 4
     _states_kept = 2
     _hint = "conv_lstm"
+    _activated = "the candidate cell and of the output"
 
     def hybrid_forward(
         self,
@@ -193,6 +230,7 @@ class _ConvLSTMCell(_ConvCell):
 class _ConvGRUCell(_ConvCell):
     _gates = 3
     _hint = "conv_gru"
+    _activated = "the candidate state"
 
     def hybrid_forward(
         self,
@@ -220,32 +258,10 @@ class _ConvGRUCell(_ConvCell):
         return h, [h]
 
 
-@guarded(but=("hybrid_forward",))
 class Conv1DRNNCell(_ConvRNNCell):
     """A recurrent cell over steps, with convolutions in place of products.
 
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input, without the batch: ``(C, W)``.
-    hidden_channels : int
-        Number of channels of the states and of the output.
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels of the convolutions of the input and of the state; the second is odd.
-    i2h_pad : int or tuple of int
-        Padding of the input; the state is padded so that it keeps its extent.
-    i2h_dilate, h2h_dilate : int or tuple of int
-        Dilations of the convolutions of the input and of the state.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    conv_layout : str, optional
-        Order of the axes, ``'NCW'``, the default, or ``'NWC'``.
-    activation : str or Block
-        Activation of the new state.
-    prefix, params
-        See :class:`Block`.
+    {parameters}
 
     Examples
     --------
@@ -259,34 +275,10 @@ class Conv1DRNNCell(_ConvRNNCell):
     _axes = 1
 
 
-@guarded(but=("hybrid_forward",))
 class Conv1DLSTMCell(_ConvLSTMCell):
     """A long short-term memory over steps, with convolutions in place of products.
 
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input, without the batch: channels, then 1 extent.
-    hidden_channels : int
-        Number of channels of the states and of the output.
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels of the convolutions of the input and of the state; the second is odd.
-    i2h_pad : int or tuple of int
-        Padding of the input; the state is padded so that it keeps its extent.
-    i2h_dilate, h2h_dilate : int or tuple of int
-        Dilations of the convolutions of the input and of the state.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    conv_layout : str, optional
-        Order of the axes, ``'NCW'``, the default, or ``'NWC'``.
-    activation : str or Block
-        Activation of the candidate cell and of the output.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
+    {parameters}
 
     Examples
     --------
@@ -300,34 +292,10 @@ class Conv1DLSTMCell(_ConvLSTMCell):
     _axes = 1
 
 
-@guarded(but=("hybrid_forward",))
 class Conv1DGRUCell(_ConvGRUCell):
     """A gated recurrent unit over steps, with convolutions in place of products.
 
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input, without the batch: channels, then 1 extent.
-    hidden_channels : int
-        Number of channels of the states and of the output.
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels of the convolutions of the input and of the state; the second is odd.
-    i2h_pad : int or tuple of int
-        Padding of the input; the state is padded so that it keeps its extent.
-    i2h_dilate, h2h_dilate : int or tuple of int
-        Dilations of the convolutions of the input and of the state.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    conv_layout : str, optional
-        Order of the axes, ``'NCW'``, the default, or ``'NWC'``.
-    activation : str or Block
-        Activation of the candidate state.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
+    {parameters}
 
     Examples
     --------
@@ -341,32 +309,10 @@ class Conv1DGRUCell(_ConvGRUCell):
     _axes = 1
 
 
-@guarded(but=("hybrid_forward",))
 class Conv2DRNNCell(_ConvRNNCell):
     """A recurrent cell over images, with convolutions in place of products.
 
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input, without the batch: ``(C, H, W)``.
-    hidden_channels : int
-        Number of channels of the states and of the output.
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels of the convolutions of the input and of the state; the second is odd.
-    i2h_pad : int or tuple of int
-        Padding of the input; the state is padded so that it keeps its extent.
-    i2h_dilate, h2h_dilate : int or tuple of int
-        Dilations of the convolutions of the input and of the state.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    conv_layout : str, optional
-        Order of the axes, ``'NCHW'``, the default, or ``'NHWC'``.
-    activation : str or Block
-        Activation of the new state.
-    prefix, params
-        See :class:`Block`.
+    {parameters}
 
     Examples
     --------
@@ -380,34 +326,10 @@ class Conv2DRNNCell(_ConvRNNCell):
     _axes = 2
 
 
-@guarded(but=("hybrid_forward",))
 class Conv2DLSTMCell(_ConvLSTMCell):
     """A long short-term memory over images, with convolutions in place of products.
 
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input, without the batch: channels, then 2 extents.
-    hidden_channels : int
-        Number of channels of the states and of the output.
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels of the convolutions of the input and of the state; the second is odd.
-    i2h_pad : int or tuple of int
-        Padding of the input; the state is padded so that it keeps its extent.
-    i2h_dilate, h2h_dilate : int or tuple of int
-        Dilations of the convolutions of the input and of the state.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    conv_layout : str, optional
-        Order of the axes, ``'NCHW'``, the default, or ``'NHWC'``.
-    activation : str or Block
-        Activation of the candidate cell and of the output.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
+    {parameters}
 
     Examples
     --------
@@ -421,34 +343,10 @@ class Conv2DLSTMCell(_ConvLSTMCell):
     _axes = 2
 
 
-@guarded(but=("hybrid_forward",))
 class Conv2DGRUCell(_ConvGRUCell):
     """A gated recurrent unit over images, with convolutions in place of products.
 
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input, without the batch: channels, then 2 extents.
-    hidden_channels : int
-        Number of channels of the states and of the output.
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels of the convolutions of the input and of the state; the second is odd.
-    i2h_pad : int or tuple of int
-        Padding of the input; the state is padded so that it keeps its extent.
-    i2h_dilate, h2h_dilate : int or tuple of int
-        Dilations of the convolutions of the input and of the state.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    conv_layout : str, optional
-        Order of the axes, ``'NCHW'``, the default, or ``'NHWC'``.
-    activation : str or Block
-        Activation of the candidate state.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
+    {parameters}
 
     Examples
     --------
@@ -462,32 +360,10 @@ class Conv2DGRUCell(_ConvGRUCell):
     _axes = 2
 
 
-@guarded(but=("hybrid_forward",))
 class Conv3DRNNCell(_ConvRNNCell):
     """A recurrent cell over volumes, with convolutions in place of products.
 
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input, without the batch: ``(C, D, H, W)``.
-    hidden_channels : int
-        Number of channels of the states and of the output.
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels of the convolutions of the input and of the state; the second is odd.
-    i2h_pad : int or tuple of int
-        Padding of the input; the state is padded so that it keeps its extent.
-    i2h_dilate, h2h_dilate : int or tuple of int
-        Dilations of the convolutions of the input and of the state.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    conv_layout : str, optional
-        Order of the axes, ``'NCDHW'``, the default, or ``'NDHWC'``.
-    activation : str or Block
-        Activation of the new state.
-    prefix, params
-        See :class:`Block`.
+    {parameters}
 
     Examples
     --------
@@ -501,34 +377,10 @@ class Conv3DRNNCell(_ConvRNNCell):
     _axes = 3
 
 
-@guarded(but=("hybrid_forward",))
 class Conv3DLSTMCell(_ConvLSTMCell):
     """A long short-term memory over volumes, with convolutions in place of products.
 
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input, without the batch: channels, then 3 extents.
-    hidden_channels : int
-        Number of channels of the states and of the output.
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels of the convolutions of the input and of the state; the second is odd.
-    i2h_pad : int or tuple of int
-        Padding of the input; the state is padded so that it keeps its extent.
-    i2h_dilate, h2h_dilate : int or tuple of int
-        Dilations of the convolutions of the input and of the state.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    conv_layout : str, optional
-        Order of the axes, ``'NCDHW'``, the default, or ``'NDHWC'``.
-    activation : str or Block
-        Activation of the candidate cell and of the output.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
+    {parameters}
 
     Examples
     --------
@@ -542,34 +394,10 @@ class Conv3DLSTMCell(_ConvLSTMCell):
     _axes = 3
 
 
-@guarded(but=("hybrid_forward",))
 class Conv3DGRUCell(_ConvGRUCell):
     """A gated recurrent unit over volumes, with convolutions in place of products.
 
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input, without the batch: channels, then 3 extents.
-    hidden_channels : int
-        Number of channels of the states and of the output.
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels of the convolutions of the input and of the state; the second is odd.
-    i2h_pad : int or tuple of int
-        Padding of the input; the state is padded so that it keeps its extent.
-    i2h_dilate, h2h_dilate : int or tuple of int
-        Dilations of the convolutions of the input and of the state.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    conv_layout : str, optional
-        Order of the axes, ``'NCDHW'``, the default, or ``'NDHWC'``.
-    activation : str or Block
-        Activation of the candidate state.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
+    {parameters}
 
     Examples
     --------
