@@ -350,3 +350,87 @@ def test_a_rank_ends_with_the_code_of_its_script(line, code, said, as_module, tm
     done = scripts.run("cynet.launch._rank", *script, "a", "-n", cwd=tmp_path)
     assert done.stdout == "['a', '-n']\n" and done.returncode == code
     assert done.stderr.strip().endswith(said) and bool(done.stderr) == bool(said)
+
+
+OURS = ["-m", "cynet.launch._rank"]
+FOUND = {"python", "python3.11", "/a/python"}  # that are there
+
+
+@pytest.mark.parametrize(
+    "command, wanted",
+    [
+        (["python"], ["python"]),
+        (["python", "-c", "x"], ["python", "-c", "x"]),
+        (["python", "-m", "a", "-c"], ["python", *OURS, "-m", "a", "-c"]),
+        (["python", "-u", "a.py"], ["python", "-u", "a.py"]),
+        (["python", "-O", "-m", "a"], ["python", "-O", "-m", "a"]),
+        (["python", "a"], ["python", *OURS, "a"]),
+        (["python3.11", "a.py", "-m"], ["python3.11", *OURS, "a.py", "-m"]),
+        (["/a/python", "a.py"], ["/a/python", *OURS, "a.py"]),
+        (["python9", "a.py"], ["python9", "a.py"]),
+        (["pythonic.py"], [*RANK, "pythonic.py"]),
+        (["a.py", "b"], [*RANK, "a.py", "b"]),
+        (["-m", "a", "b"], [*RANK, "-m", "a", "b"]),
+        (["./run", "a.py"], ["./run", "a.py"]),
+        (["ipython", "a.py"], ["ipython", "a.py"]),
+    ],
+)
+def test_what_each_process_runs(command, wanted, monkeypatch):
+    monkeypatch.setattr(command_file.shutil, "which", lambda name: name if name in FOUND else None)
+    monkeypatch.setattr(
+        command_file.os.path, "isfile", lambda path: path in ("a.py", "pythonic.py")
+    )
+    before = list(command)
+    assert command_file.program(command) == wanted and command == before
+
+
+def test_a_script_that_is_not_there():
+    for name in ("nowhere.py", "/tmp/nowhere.py"):
+        with pytest.raises(FileNotFoundError, match=f"there is no script '{name}'") as caught:
+            command_file.program([name, "x"])
+        assert (caught.value.errno, caught.value.filename) == (2, name)
+
+
+def test_the_mpiexec_is_asked_once_what_it_is(monkeypatch, tmp_path):
+    """By --version; one that cannot be run beside this Python is not taken."""
+    calls = []
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    (tmp_path / "mpiexec").write_text("no program")
+    monkeypatch.setattr(command_file.shutil, "which", lambda name: f"/site/{name}")
+
+    def run(command, **settings):
+        calls.append((command, settings))
+        return command_file.subprocess.CompletedProcess(command, 1, "", "PRTE of some version")
+
+    monkeypatch.setattr(command_file.subprocess, "run", run)
+    find_mpiexec.cache_clear()
+    try:
+        for _ in range(2):
+            assert find_mpiexec() == ("/site/mpiexec", "openmpi")
+    finally:
+        find_mpiexec.cache_clear()
+    settings = {"capture_output": True, "text": True, "check": False}
+    assert calls == [(["/site/mpiexec", "--version"], settings)]
+
+
+def test_where_nobody_is_root(mpi, monkeypatch):
+    """Windows has no such users."""
+    mpi("openmpi", 0)
+    assert "--allow-run-as-root" in command_line(Job(1, ["a"], threads=1))
+    monkeypatch.delattr(command_file.os, "getuid")
+    assert "--allow-run-as-root" not in command_line(Job(1, ["a"], threads=1))
+
+
+@pytest.mark.parametrize("value", [("-n", "2"), ("--threads", "3"), ("--min-workers", "4")])
+def test_counts_that_are_refused_say_what_they_got(value, capsys):
+    with pytest.raises(SystemExit):
+        read([*(() if value[0] == "-n" else ("-n", "1")), value[0], "-4", "a"])
+    assert f"argument {value[0]}" in (err := capsys.readouterr().err)
+    assert "must be 1 or more, got -4" in err
+
+
+def test_no_restart_is_the_least():
+    assert read(["-n", "1", "--restarts", "0", "a"])[0].restarts == 0
+    for launcher, slurm in (("slurm", True), ("auto", False), ("local", False), ("mpi", False),
+                            ("ssh", False)):  # fmt: skip
+        assert read(["-n", "1", "--launcher", launcher, "a"])[1].slurm is slurm
