@@ -4,6 +4,7 @@ import hashlib
 import threading
 from functools import lru_cache
 
+SAME_NUMBER = "give step() the same number on all ranks (of fit: batches of the same size)"
 _FOR_A_STEP = " for a step with "
 SUMMED = ("float32", "float64", "int64", "int32", "uint8", "int8")  # dtypes of sums over ranks
 
@@ -106,7 +107,7 @@ def remedy(one, other):
     if not settings or calls != others:
         return "all ranks must make the same calls, of the same shapes and dtypes"
     if settings.startswith("rescale_grad="):
-        return "give step() the same number on all ranks (of fit: batches of the same size)"
+        return SAME_NUMBER
     return "all ranks must have the same optimizer, each of them updates its own weights"
 
 

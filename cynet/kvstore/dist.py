@@ -12,6 +12,7 @@ from ..base.errors import ArgumentError, MismatchError, shown
 from ..base.guard import guarded
 from ..context import cpu
 from ..distributed import world
+from ..distributed.requests import SAME_NUMBER
 from ..optimizer import Updater
 from ..optimizer.terms import different, terms_of, terms_of_states, terms_of_step
 from .buckets import broadcasts, bucketed, sums, sums_in_place, sums_of_codes
@@ -151,7 +152,8 @@ class DistKVStore(KVStore):
         given = {each: _dense(arrays) for each, arrays in handed.items() if each not in by_rows}
         with self._lock:
             self._world.check()
-            self._world.count_step()
+            if optimizer is not None:  # else they are sums of something else, as of states
+                self._world.count_step()
             self._on_terms_of(optimizer)
             for each, arrays in by_rows.items():
                 total = self._sum_of_rows(each, arrays, priority)
@@ -274,6 +276,7 @@ class DistKVStore(KVStore):
             raise MismatchError(
                 f"{where}: ranks must have the same optimizer, each of them updates its own"
                 f" weights: {'; '.join(found[:5])}"
+                + (f"; {SAME_NUMBER}" if any(map(_of_scale, found)) else "")
             )
 
     def barrier(self) -> None:
@@ -386,6 +389,10 @@ class DistKVStore(KVStore):
         for array in arrays[1:]:
             merged += array.as_in_context(context).astype(stored.dtype, copy=False)
         return merged
+
+
+def _of_scale(difference):
+    return difference.startswith("rescale_grad ")
 
 
 def _dense(arrays):

@@ -301,8 +301,7 @@ def test_what_ranks_are_asked_for(monkeypatch):
         kv.barrier()
         return world.times[0]
 
-    # the key that came first is pushed again and again, each sum_up is a step
-    assert run(monkeypatch, 2, everything) == [4, 4]
+    assert run(monkeypatch, 2, everything) == [2, 2]  # one for each push of the first key
 
 
 def test_steps_are_counted(monkeypatch):
@@ -313,12 +312,12 @@ def test_steps_are_counted(monkeypatch):
         for key in ("b", "a", "a", "b", ["a", "b"]):
             kv.push(key, mx.nd.ones(1) if isinstance(key, str) else [mx.nd.ones(1)] * 2)
             counts.append(world.times[0])
-        for _ in range(2):
-            kv.sum_up("c", mx.nd.ones(1))
+        for optimizer in (None, SGD(), SGD()):  # sums of other things are no steps
+            kv.sum_up("c", mx.nd.ones(1), optimizer=optimizer)
             counts.append(world.times[0])
         return counts
 
-    assert run(monkeypatch, 2, everything) == [[1, 1, 1, 2, 3, 4, 5]] * 2
+    assert run(monkeypatch, 2, everything) == [[1, 1, 1, 2, 3, 3, 4, 5]] * 2
 
 
 def test_buckets_are_kept_of_the_last_calls(monkeypatch):
@@ -413,6 +412,20 @@ def test_optimizers_that_differ(what, call, monkeypatch):
             f"{where}: ranks must have the same optimizer, each of them updates its own weights: "
         )
         assert text.replace("'", "") in str(each).replace("'", "")
+
+
+@pytest.mark.parametrize("settings", [{}, {"momentum": 0.5}])
+def test_unlike_batch_sizes_are_told_what_to_do(settings, monkeypatch):
+    def everything(world):
+        own = SGD(rescale_grad=1 / (1 + world.rank), **(settings if world.rank else {}))
+        mx.kv.create("dist_sync").agree_on(own, "Trainer")
+
+    for each in failing(monkeypatch, everything):
+        assert str(each).startswith("Trainer: ranks must have the same optimizer")
+        assert "rescale_grad is 1.0 on rank 0 and 0.5 on rank 1" in str(each)
+        assert str(each).endswith(
+            "; give step() the same number on all ranks (of fit: batches of the same size)"
+        )
 
 
 def test_many_settings_that_differ_are_cut(monkeypatch):

@@ -196,10 +196,6 @@ class BaseSparseNDArray(NDArray):
             return self._recorded(lambda: self._like(self._held.copyto(other)))
         if isinstance(other, BaseSparseNDArray):
             return other._assign(self)
-        if not isinstance(other, NDArray):
-            raise ArgumentTypeError(
-                f"copyto takes an NDArray or a Context, got {type(other).__name__}"
-            )
         return cast(self, "default").copyto(other)
 
     def copied_from(self, source):
@@ -271,7 +267,7 @@ class BaseSparseNDArray(NDArray):
         if not (isinstance(key, slice) and key == slice(None)):
             raise ArgumentError(f"a {self.stype} array is assigned whole: x[:] = value")
         if isinstance(value, NDArray):
-            self._assign(value if value.stype == self.stype else cast(value, self.stype))
+            self._assign(value)
         elif isinstance(value, np.ndarray):
             self._assign(cast(from_numpy(np.array(value, self.dtype)), self.stype))
         elif isinstance(value, (int, float, np.generic)) and value == 0:
