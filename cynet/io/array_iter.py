@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,11 +38,12 @@ class NDArrayIter(DataIter):
 
     Parameters
     ----------
-    data : NDArray, numpy.ndarray, csr matrix of SciPy, list or dict of these
+    data : NDArray, numpy.ndarray, csr matrix of SciPy, list or dict of these, DataFrame, Dataset
         Arrays whose first axis is that of examples. NumPy arrays become float32, as by
         ``mx.nd.array``; the batches of a csr matrix are csr, too. A list of numbers is one array;
         any other list is one of arrays (or of lists that become arrays), named ``_0_data``,
-        ``_1_data``, ..., as in MXNet; a dict is named by its keys, in sorted order.
+        ``_1_data``, ..., as in MXNet; a dict is named by its keys, in sorted order, and so are the
+        columns of a Dataset of the package ``datasets``. A DataFrame is one array.
     label : optional
         Labels, in the same form as `data`.
     batch_size : int
@@ -304,6 +306,8 @@ def _init_data(data, allow_empty, default_name):
         if not allow_empty:
             raise ArgumentError(f"NDArrayIter: {default_name} must hold one or more arrays")
         return []
+    if isinstance(names := getattr(data, "column_names", None), list):  # of datasets, or pyarrow
+        data = {name: data[name] for name in names}
     if isinstance(data, dict):
         named = dict(sorted(data.items()))
     elif isinstance(data, (list, tuple)) and not isinstance(data[0], numbers.Number):
@@ -318,7 +322,9 @@ def _init_data(data, allow_empty, default_name):
 
 def _as_ndarray(name, values):
     if not isinstance(values, NDArray):
-        if not (hasattr(values, "shape") or isinstance(values, (list, tuple))):
+        if isinstance(values, (str, bytes)) or not (
+            hasattr(values, "shape") or hasattr(values, "__array__") or isinstance(values, Sequence)
+        ):
             raise ArgumentTypeError(
                 f"NDArrayIter: '{name}' must be an NDArray, a NumPy array or a list of numbers,"
                 f" got {type(values).__name__}"

@@ -2,6 +2,7 @@
 
 import difflib
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,11 +14,14 @@ from ..ndarray import NDArray, array
 
 def is_array_like(value):
     """Return whether `mx.nd.array` can be asked for an array of it: an array of any package, a
-    DataFrame, a matrix of SciPy, numbers in lists."""
+    DataFrame, a matrix of SciPy, numbers in lists and other sequences."""
     if isinstance(value, (np.ndarray, NDArray)) or hasattr(value, "tocsr"):
         return True
     if hasattr(value, "__array__") and not isinstance(value, type):
         return True
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes, list, tuple)):
+        # a column of a data set, for one
+        return len(value) > 0 and (isinstance(value[0], numbers.Real) or is_array_like(value[0]))
     depth = 0
     while isinstance(value, (list, tuple)) and value:
         value, depth = value[0], depth + 1

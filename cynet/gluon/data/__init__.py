@@ -15,6 +15,7 @@ from .sampler import (
     WeightedSampler,
 )
 from .seeding import sample_generator
+from .stream import IterableDataset
 
 __all__ = [
     "ArrayDataset",
@@ -23,6 +24,7 @@ __all__ = [
     "DataLoader",
     "Dataset",
     "FilterSampler",
+    "IterableDataset",
     "MixUp",
     "PartSampler",
     "RandomSampler",

@@ -38,6 +38,7 @@ from .pool_iter import _thread_worker_initializer, _worker_initializer
 from .pool_iter import _worker_fn as _worker_fn
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 from .seeding import batch_seed, epoch_seed, seeded_here
+from .stream import Source, is_stream
 from .workers import Processes, Task, Threads
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ __all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
 _DATA = Span("data", "training")
 _END = object()
 _KEYS = {"epoch", "batch", "begin", "now"}
+_MORE = {"samples", "stream"}
 
 
 @guarded(but=("__iter__",))
@@ -61,8 +63,8 @@ class DataLoader(Told):
 
     Parameters
     ----------
-    dataset : Dataset, or anything with a length and indices
-        The samples.
+    dataset : Dataset, IterableDataset, or anything with a length and indices, or to iterate
+        The samples. What has no indices is a stream, see :class:`IterableDataset`.
     batch_size : int, optional
         Number of samples in a batch; needed unless there is a `batch_sampler`.
     shuffle : bool
@@ -94,7 +96,8 @@ class DataLoader(Told):
     ------
     ArgumentError
         Neither `batch_size` nor `batch_sampler` is given; a `batch_sampler` comes with
-        `batch_size`, `shuffle`, `sampler` or `last_batch`; or a `sampler` with `shuffle`.
+        `batch_size`, `shuffle`, `sampler` or `last_batch`; or a `sampler` with `shuffle`; or a
+        stream with what needs indices: a sampler, `shuffle` or ``last_batch='rollover'``.
     ArgumentTypeError
         `batchify_fn` cannot be called.
     MismatchError
@@ -134,6 +137,19 @@ class DataLoader(Told):
     ) -> None:
         if timeout is not None and not timeout > 0:
             raise MismatchError(f"timeout must be greater than 0, got {shown(timeout)}")
+        indexed = hasattr(dataset, "__getitem__") and (sampler or batch_sampler) is not None
+        self._source = Source(dataset) if is_stream(dataset) and not indexed else None
+        if self._source is not None:
+            if shuffle or sampler is not None or batch_sampler is not None:
+                raise ArgumentError(
+                    "DataLoader: a stream has no indices for a sampler or shuffle; its own"
+                    " shuffle(size) mixes samples"
+                )
+            if last_batch == "rollover":
+                raise ArgumentError(
+                    "DataLoader: last_batch='rollover' keeps indices, which a stream has not"
+                )
+            dataset, sampler = self._source.made, self._source
         if batch_sampler is None:
             if batch_size is None:
                 raise ArgumentError("DataLoader: give a batch_size, or a batch_sampler")
@@ -172,9 +188,15 @@ class DataLoader(Told):
         return {**vars(self), "_pool": None, "_own_pool": None, "_waiting": None}
 
     def _told(self):
+        if self._source is not None:
+            told = {"dataset": f"<stream {self._source.name}>"}
+        else:
+            told = {
+                "dataset": f"<{type(self._dataset).__name__} of {len(self._dataset)}>",
+                "batches": len(self),
+            }
         return {
-            "dataset": f"<{type(self._dataset).__name__} of {len(self._dataset)}>",
-            "batches": len(self),
+            **told,
             "batch_size": getattr(self._batch_sampler, "_batch_size", None),
             "num_workers": self._num_workers,
         }
@@ -267,7 +289,8 @@ class DataLoader(Told):
         """
         now = _random_state(self)
         if self._resume is not None:
-            where = {name: self._resume[name] for name in ("epoch", "batch", "begin")}
+            names = ("epoch", "batch", "begin", "stream")
+            where = {name: self._resume[name] for name in names if name in self._resume}
         elif self._position is not None:
             where = self._position
         elif self._waiting is not None and self._waiting.began:
@@ -291,12 +314,16 @@ class DataLoader(Told):
         FormatError
             The file is damaged, or of another kind.
         """
-        if not isinstance(state, dict) or not _KEYS <= state.keys() <= {*_KEYS, "samples"}:
+        if not isinstance(state, dict) or not _KEYS <= state.keys() <= _KEYS | _MORE:
             raise FormatError(f"expected a state of a DataLoader, got {shown(state)}")
         samples, saved = _length(self._dataset), state.get("samples")
         if saved is not None and saved != samples:
             raise FormatError(
                 f"DataLoader: a state of a dataset of {shown(saved)} samples, for one of {samples}"
+            )
+        if "stream" in state and not (self._source is not None and self._source.can_seek):
+            raise FormatError(
+                "DataLoader: a state of a stream with load_state_dict, which this dataset has not"
             )
         before = _random_state(self)
         try:
@@ -335,6 +362,11 @@ class _Epoch:
         if saved is not None:
             _set_random_state(loader, self._begin)
         self._seed = epoch_seed(number)
+        place = None if saved is None else saved.get("stream")
+        self._place = place  # of a stream that can go on from there, behind the given batches
+        if loader._source is not None:
+            first = 0 if place is None else saved["batch"] * _size_of(loader)
+            loader._source.begin(number, place, first)
         self._indices = iter(loader._batch_sampler)
         self._given = 0
         self._counter = itertools.count()
@@ -344,7 +376,13 @@ class _Epoch:
         self._draws = not draws_nothing(loader._dataset, loader._batchify_fn)
         self._resumed = saved is not None
         if saved is not None:
-            given = sum(1 for _ in itertools.islice(self._indices, saved["batch"]))
+            given = saved["batch"]
+            if place is None:
+                given = sum(1 for _ in itertools.islice(self._indices, given))
+            if given == 0:  # an order that was drawn is drawn by the first list of it
+                self._indices = itertools.chain(
+                    [*itertools.islice(self._indices, 1)], self._indices
+                )
             if given < saved["batch"]:
                 raise FormatError(
                     f"DataLoader: a state behind {saved['batch']} batches of an epoch that has"
@@ -365,13 +403,15 @@ class _Epoch:
 
     def position(self):
         """The position in an epoch, from which a loader goes on."""
-        return {"epoch": self._number, "batch": self._given, "begin": self._begin}
+        begin = self._begin if self.began else None  # its order is drawn later
+        found = {"epoch": self._number, "batch": self._given, "begin": begin}
+        return found if self._place is None else {**found, "stream": self._place}
 
     def _push(self):
         number = next(self._counter)
         task = Task(number, batch_seed(self._seed, number), ())
         try:
-            task.indices = self._next_indices()
+            task.indices, task.place = self._next_indices()
         except Exception as error:  # the sampler's: raised behind the batches before it
             task.settle(None, error)
         if task.indices is _END:
@@ -381,9 +421,10 @@ class _Epoch:
             self._pool.push(task)
 
     def _next_indices(self):
-        """A list of samples, or _END."""
-        indices = next(self._indices, _END)
-        return indices if indices is _END else list(indices)
+        """(a list of samples, or _END; where a stream is behind them)."""
+        indices, source = next(self._indices, _END), self._loader._source
+        place = None if source is None else source.place()
+        return (indices if indices is _END else list(indices)), place
 
     def __iter__(self):
         return self
@@ -403,7 +444,7 @@ class _Epoch:
             return _END
         loader = self._loader
         if self._pool is None:
-            indices = self._next_indices()
+            indices, place = self._next_indices()
             if indices is _END:
                 return self._end()
             seed = batch_seed(self._seed, next(self._counter))
@@ -421,8 +462,9 @@ class _Epoch:
                 self.over = True
                 self._tasks.clear()
                 raise
+            place = task.place
             self._push()
-        self._given += 1
+        self._given, self._place = self._given + 1, place
         loader._position = self.position()
         return loader._placed(batch)
 

@@ -46,8 +46,10 @@ def _at_once(dataset, indices, batchify):
     """The batch from a dataset's arrays, by one call each; None where that cannot be."""
     fields = getattr(dataset, "_fields", None)
     fields = fields() if callable(fields) else None
+    if fields is None:
+        return None
     rows = np.asarray(indices)
-    if fields is None or rows.dtype.kind not in "iu" or rows.ndim != 1 or not rows.size:
+    if rows.dtype.kind not in "iu" or rows.ndim != 1 or not rows.size:
         return None
     arrays, several = fields
     if rows.min() < 0 or rows.max() >= len(arrays[0]):

@@ -44,10 +44,11 @@ class WorkerDied(StateError):
 class Task:
     """One batch to be made, and the answer once it is there."""
 
-    __slots__ = ("begun", "error", "indices", "key", "result", "seed", "settled")
+    __slots__ = ("begun", "error", "indices", "key", "place", "result", "seed", "settled")
 
     def __init__(self, key, seed, indices):
         self.key, self.seed, self.indices = key, seed, indices
+        self.place = None  # of a stream, behind its samples
         self.begun = None  # the Future of a thread
         self.settled, self.result, self.error = False, None, None
 

@@ -134,3 +134,24 @@ def test_saved_inside_another_epoch():
     next(iter(loader))
     loader.load_state_dict(fresh)
     assert loader.state_dict() == fresh and len(list(loader)) == 5
+
+
+@pytest.mark.parametrize("first", [0, 2])
+@pytest.mark.parametrize("second", [0, 2])
+def test_a_state_before_the_first_batch(first, second, seed):
+    """The order may have been drawn, by workers that make batches ahead, or not."""
+
+    def epochs(loader, batches):
+        return [[x.asnumpy().tolist() for x in each] for each in (batches, loader, loader)]
+
+    mx.random.seed(seed)
+    loader = DataLoader(ArrayDataset(np.arange(12)), 4, shuffle=True, num_workers=first)
+    list(loader)
+    batches = iter(loader)
+    state = json.loads(json.dumps(loader.state_dict()))
+    wanted = epochs(loader, batches)
+    after = DataLoader(ArrayDataset(np.arange(12)), 4, shuffle=True, num_workers=second)
+    after.load_state_dict(state)
+    assert epochs(after, after) == wanted
+    for each in (loader, after):
+        each.close()

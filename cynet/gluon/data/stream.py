@@ -1,0 +1,361 @@
+"""Streamed datasets: samples that come one after another, without indices."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    UndefinedError,
+    describe_error,
+    in_loop,
+    shown,
+)
+from ...base.guard import guarded
+from ..errors import MismatchError
+from .dataset import _First
+from .seeding import drawing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@guarded(but=("__iter__",))
+class IterableDataset:
+    """Samples one after another, as from a log, a socket or files that do not fit into memory.
+
+    Give it a source, or define ``__iter__`` in a subclass. Each epoch iterates anew.
+
+    A DataLoader reads the samples in its own process, one by one, so that their order and number
+    do not depend on workers; functions of `transform` behind all other changes run in the workers.
+    ``DataLoader.state_dict`` resumes exactly: the samples that were given are read again and
+    passed over, or, where the source has ``state_dict`` and ``load_state_dict``, it is put back.
+
+    Parameters
+    ----------
+    source : iterable or callable, optional
+        What can be iterated again and again, or a function that returns an iterator.
+
+    Raises
+    ------
+    ArgumentTypeError
+        The source is neither, or an iterator, which ends after one epoch.
+
+    Examples
+    --------
+    >>> def lines():
+    ...     yield from ("1 2", "3 4", "5 6")
+    >>> stream = mx.gluon.data.IterableDataset(lines)
+    >>> numbers = stream.transform(lambda line: np.array(line.split(), "float32"))
+    >>> for batch in mx.gluon.data.DataLoader(numbers, batch_size=2):
+    ...     print(batch.shape)
+    (2, 2)
+    (1, 2)
+    """
+
+    def __init__(self, source: Any = None) -> None:
+        made = isinstance(source, type) or not hasattr(source, "__iter__")  # by a call, each time
+        if hasattr(source, "__next__") and not made:
+            raise ArgumentTypeError(
+                f"IterableDataset: {shown(source)} gives its samples once; give the function that"
+                " makes it, which each epoch calls"
+            )
+        if source is not None and made and not callable(source):
+            raise ArgumentTypeError(
+                "IterableDataset takes what can be iterated, or a function that returns an"
+                f" iterator, got {shown(source)}"
+            )
+        self._source, self._made = source, made
+
+    def __iter__(self) -> Iterator[Any]:
+        source = getattr(self, "_source", None)  # a subclass need not call __init__
+        if source is None:
+            raise UndefinedError(f"{type(self).__name__} has no source and defines no __iter__")
+        return iter(source() if self._made else source)
+
+    def transform(self, fn: Callable[..., Any]) -> IterableDataset:
+        """Apply a function to each sample; of a tuple its fields are the arguments.
+
+        Parameters
+        ----------
+        fn : callable
+            Called with the sample, or with the fields of a tuple as arguments; returns the new
+            sample.
+
+        Returns
+        -------
+        IterableDataset
+            A stream of what `fn` returns.
+
+        Examples
+        --------
+        >>> list(IterableDataset([1, 2, 3]).transform(lambda x: 10 * x))
+        [10, 20, 30]
+        """
+        return _Transformed(self, fn)
+
+    def transform_first(self, fn: Callable[..., Any]) -> IterableDataset:
+        """Apply a function to the first field of each sample; others stay.
+
+        Parameters
+        ----------
+        fn : callable
+            Called with the first field of a sample; returns its new value.
+
+        Returns
+        -------
+        IterableDataset
+            A stream of the changed samples.
+
+        Examples
+        --------
+        >>> list(IterableDataset([(1, 0), (2, 1)]).transform_first(lambda x: 10 * x))
+        [(10, 0), (20, 1)]
+        """
+        return _Transformed(self, _First(fn))
+
+    def filter(self, fn: Callable[[Any], bool]) -> IterableDataset:
+        """Keep the samples of which ``fn(sample)`` is true.
+
+        Parameters
+        ----------
+        fn : callable
+            Called with a sample; returns whether to keep it.
+
+        Returns
+        -------
+        IterableDataset
+            A stream of the samples that are kept.
+
+        Examples
+        --------
+        >>> list(IterableDataset(range(6)).filter(lambda x: x % 2))
+        [1, 3, 5]
+        """
+        return _Changed(self, _filtered, fn)
+
+    def take(self, count: int) -> IterableDataset:
+        """End after some samples.
+
+        Parameters
+        ----------
+        count : int
+            Number of samples, at most.
+
+        Returns
+        -------
+        IterableDataset
+            A stream of the first ones.
+
+        Raises
+        ------
+        MismatchError
+            `count` is below 0.
+
+        Examples
+        --------
+        >>> list(IterableDataset(itertools.count).take(3))
+        [0, 1, 2]
+        """
+        if count < 0:
+            raise MismatchError(f"take: count must be 0 or more, got {shown(count)}")
+        return _Changed(self, itertools.islice, count)
+
+    def shard(self, num_shards: int, index: int) -> IterableDataset:
+        """Take every so-manieth sample, as one of several ranks.
+
+        Parameters
+        ----------
+        num_shards : int
+            Number of parts.
+        index : int
+            The number of this part, from 0.
+
+        Returns
+        -------
+        IterableDataset
+            A stream of the samples `index`, `index` + `num_shards`, ...
+
+        Raises
+        ------
+        MismatchError
+            `index` is not from 0 to ``num_shards - 1``.
+
+        Examples
+        --------
+        >>> list(IterableDataset(range(7)).shard(3, 1))
+        [1, 4]
+        """
+        if not 0 <= index < num_shards:
+            raise MismatchError(
+                f"shard: there are {num_shards} parts, and none has index {shown(index)}"
+            )
+        return _Changed(self, itertools.islice, index, None, num_shards)
+
+    def shuffle(self, size: int) -> IterableDataset:
+        """Mix the order: each sample is drawn from the next `size` ones.
+
+        Parameters
+        ----------
+        size : int
+            Number of samples that are held. ``mx.random.seed`` decides the order, which differs
+            from epoch to epoch.
+
+        Returns
+        -------
+        IterableDataset
+            A stream of the same samples.
+
+        Raises
+        ------
+        ArgumentError
+            `size` is below 1.
+
+        Examples
+        --------
+        >>> sorted(IterableDataset(range(5)).shuffle(3))
+        [0, 1, 2, 3, 4]
+        """
+        if size < 1:
+            raise ArgumentError(f"shuffle: size must be 1 or more, got {shown(size)}")
+        return _Changed(self, _shuffled, size)
+
+
+class _Changed(IterableDataset):
+    """A stream of what a function makes of the iterator of another one."""
+
+    def __init__(self, source, change, *settings):
+        super().__init__(source)
+        self._change, self._settings = change, settings
+
+    def __iter__(self):
+        return iter(self._change(iter(self._source), *self._settings))
+
+
+class _Transformed(IterableDataset):
+    """A function of the samples of another stream."""
+
+    def __init__(self, source, fn):
+        super().__init__(source)
+        if not callable(fn):
+            raise ArgumentTypeError(f"transform takes a function, got {shown(fn)}")
+        self._fn = fn
+
+    def __iter__(self):
+        return (called(self._fn, sample) for sample in self._source)
+
+    def __len__(self):
+        return len(self._source)
+
+
+def called(fn, sample):
+    """Call a function with a sample, or with the fields of a tuple."""
+    return fn(*sample) if isinstance(sample, tuple) else fn(sample)
+
+
+def _filtered(samples, fn):
+    return (sample for sample in samples if fn(sample))
+
+
+def _shuffled(samples, size):
+    random = np.random.RandomState(drawing().randint(1 << 31))
+    held = list(itertools.islice(samples, size))
+    for sample in samples:
+        i = random.randint(size)
+        yield held[i]
+        held[i] = sample
+    random.shuffle(order := np.arange(len(held)))
+    for i in order.tolist():
+        yield held[i]
+
+
+# --- as a DataLoader reads it ---------------------------------------------------------------------
+def is_stream(dataset: Any) -> bool:
+    """Return whether a dataset is iterated: those of other packages may have indices that only
+    raise, but no length."""
+    if isinstance(dataset, IterableDataset):
+        return True
+    has_indices = hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")
+    return hasattr(dataset, "__iter__") and not has_indices
+
+
+class Sample:
+    """A sample with its number, in place of an index; it is shown as the number."""
+
+    __slots__ = ("number", "value")
+
+    def __init__(self, number, value):
+        self.number, self.value = number, value
+
+    def __repr__(self):
+        return str(self.number)
+
+
+class Made:
+    """What becomes of a Sample: in place of a dataset, so that workers do it."""
+
+    def __init__(self, functions):
+        self._functions = functions
+
+    def __getitem__(self, sample):
+        value = sample.value
+        for fn in self._functions:
+            value = called(fn, value)
+        return value
+
+
+class Source:
+    """The Samples of a stream, in place of a sampler."""
+
+    def __init__(self, stream):
+        functions, given = [], stream
+        if not isinstance(stream, IterableDataset):
+            stream = IterableDataset(stream)
+        while type(stream) is _Transformed:
+            functions.append(stream._fn)
+            stream = stream._source
+        self.made = Made(functions[::-1])
+        self._stream, self.name, self._first = stream, type(given).__name__, 0
+        self._seeks = stream._source if type(stream) is IterableDataset else stream
+        methods = "state_dict", "load_state_dict"
+        self.can_seek = all(hasattr(self._seeks, name) for name in methods)
+        self._start, self._moved = self.place(), False
+
+    def begin(self, epoch, place, number):
+        """Prepare the next iteration: at a `place`, whose first sample has this number, or at the
+        beginning."""
+        if hasattr(self._seeks, "set_epoch"):
+            self._seeks.set_epoch(epoch)
+        if place is not None or self._moved:
+            self._seeks.load_state_dict(copy.deepcopy(self._start if place is None else place))
+            self._moved = True
+        self._first = number
+
+    def place(self):
+        """Where a source that can go on from there is."""
+        return copy.deepcopy(self._seeks.state_dict()) if self.can_seek else None
+
+    def __iter__(self):
+        number, samples = self._first, None
+        while True:
+            try:
+                samples = iter(self._stream) if samples is None else samples
+                value = next(samples)
+            except StopIteration:
+                return
+            except Exception as error:
+                where = f"DataLoader: in the stream, at sample {number}"
+                raise in_loop(error, f"{describe_error(error)} ({where})") from error
+            yield Sample(number, value)
+            number += 1
+
+    def __len__(self):
+        try:
+            return len(self._stream if type(self._stream) is not IterableDataset else self._seeks)
+        except TypeError:
+            raise ArgumentTypeError(f"{self.name} is a stream, whose length is not known") from None
