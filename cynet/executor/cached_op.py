@@ -26,6 +26,7 @@ from ..ndarray._tape import StepNode, get_state, set_state
 from ..operator.checks.shapes import known
 from ..symbol.node import fixed_arguments
 from .arenas import made, take
+from .call_by_call import due, resolved
 from .kept import kept_groups
 from .operators import constants, create_operators
 from .pins import ConstantInputs
@@ -58,7 +59,7 @@ class CachedOp:
     inputs : list of str
         Names of what a call takes: arguments, then auxiliary states.
     n_programs : int
-        Signatures it has met whose plans are kept (CYNET_PLAN_CACHE_MB).
+        Signatures it has met, of which it keeps what runs them (CYNET_PLAN_CACHE_MB).
     nbytes : int
         What its plans take that they share with no other ones.
     kept : list of Kept
@@ -84,6 +85,7 @@ class CachedOp:
         self._arguments = symbol.list_arguments()
         self.inputs = [*self._arguments, *symbol.list_auxiliary_states()]
         self._programs = PlanCache() if plans is None else plans
+        self._called = PlanCache()  # CallByCall of signatures that may get a plan
         self._arenas = {} if arenas is None else arenas  # context -> list of idle arenas
         self._structure = Structure(symbol.entries)
         self._inferred = None, None  # shapes by name, what was found of all entries
@@ -97,7 +99,7 @@ class CachedOp:
 
     @property
     def n_programs(self):
-        """How many signatures it has met whose plans are kept (CYNET_PLAN_CACHE_MB), an int.
+        """How many signatures it has met of which it keeps what runs them (CYNET_PLAN_CACHE_MB).
 
         Examples
         --------
@@ -106,7 +108,7 @@ class CachedOp:
         >>> op.n_programs
         2
         """
-        return len(self._programs)
+        return len({*self._programs, *self._called})
 
     @property
     def nbytes(self):
@@ -118,7 +120,7 @@ class CachedOp:
         >>> op.nbytes, op(mx.nd.ones((2,)))[0].shape, op.nbytes > 0
         (0, (2,), True)
         """
-        return self._programs.nbytes
+        return self._programs.nbytes + self._called.nbytes
 
     @property
     def kept(self):
@@ -168,6 +170,9 @@ class CachedOp:
         key = signature, wants, training
         program = self._programs.get(key)
         if program is None:
+            calls = self._calls_of(key, arrays)
+            if calls is not None:
+                return calls(arrays)
             since = time.perf_counter()
             program = _Program(self, arrays, wants, training)
             program = self._programs.add(key, program, time.perf_counter() - since)
@@ -176,6 +181,31 @@ class CachedOp:
         if program.has_gradients:
             _PlanNode(self, program, lease, arrays, outputs, training)
         return outputs
+
+    def _calls_of(self, key, arrays):
+        """What runs a signature that has no plan call by call; None where it is to have one."""
+        calls = self._called.get(key)
+        if not due(0 if calls is None else calls.runs):
+            if calls is not None:
+                calls.rest()
+            return None
+        if calls is None and len(self._programs):
+            since = time.perf_counter()
+            ctx, shapes, dtypes = self._described(arrays)
+            found = self.infer(shapes), self.infer_types(dtypes)
+            calls = resolved(self._structure, self.inputs, *found, arrays, ctx)
+            if calls is not None:
+                calls = self._called.add(key, calls, time.perf_counter() - since)
+        return calls
+
+    def _described(self, arrays):
+        """The context of the outputs; shapes and dtypes of the inputs by name."""
+        contexts = [each.context for each in arrays]
+        # pinned and shared host memory go with the CPU's ordinary memory, whose plan it is then
+        ctx = next((each for each in contexts if each.device_type == "cpu"), contexts[0])
+        shapes = {name: known(array.shape) for name, array in zip(self.inputs, arrays)}
+        dtypes = {name: name_of(array.dtype) for name, array in zip(self.inputs, arrays)}
+        return ctx, shapes, dtypes
 
     def infer(self, shapes):
         """Infer the shapes of all entries of the graph from those of its inputs.
@@ -259,15 +289,11 @@ class _Program:
 
     @collector_paused()
     def __init__(self, op, arrays, wants, training):
-        contexts = [each.context for each in arrays]
-        # pinned and shared host memory go with the CPU's ordinary memory, whose plan it is then
-        ctx = next((each for each in contexts if each.device_type == "cpu"), contexts[0])
+        ctx, shapes, dtypes = op._described(arrays)
         n_args = len(wants)
         requests = {name: _REQUESTS[req] for name, req in zip(op.inputs, wants) if req != _NULL}
         self.has_gradients = bool(requests)
         names = pipeline.enabled()
-        shapes = {name: known(array.shape) for name, array in zip(op.inputs, arrays)}
-        dtypes = {name: name_of(array.dtype) for name, array in zip(op.inputs, arrays)}
         self.graph = graph = lower(
             op.symbol.entries,
             ctx,

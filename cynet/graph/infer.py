@@ -32,6 +32,11 @@ class Structure:
         of its arguments, and those that it makes.
     users : dict of entry to list of int
         Positions in `order`.
+    kinds : list or None
+        Of each node a number that those have in common which compute the same of alike inputs;
+        None: nobody has asked (`find_kinds`).
+    calls : object
+        What an executor that runs call by call keeps here.
     """
 
     def __init__(self, heads):
@@ -48,6 +53,22 @@ class Structure:
         self.position = {node: i for i, node in enumerate(self.order)}
         self.operators = [i for i, node in enumerate(self.order) if node.op is not None]
         self.variables = [node for node in self.order if node.op is None]
+        self.kinds = self.calls = None
+
+    def find_kinds(self):
+        """Set `kinds`, of which inference asks one node for all from now on."""
+        numbers = {}
+        self.kinds = [
+            numbers.setdefault(_kind(node), len(numbers)) for node in self.order
+        ]
+
+
+def _kind(node):
+    """What tells a node from those that compute something else."""
+    if node.op is None or node.prop.users:
+        return id(node)
+    attributes = sorted(vars(node.prop).items())  # what begins with _ follows from the others
+    return type(node.prop), *((k, repr(v)) for k, v in attributes if not k.startswith("_"))
 
 
 def infer_shapes(heads, known=None, outputs=(), structure=None):
@@ -153,6 +174,7 @@ class _Inference:
             value = known.get(node.name)
             values[node, 0] = self.declared(node) if value is None else self.clean(value)
         self.stale = set(structure.operators)  # positions
+        self.answers = {}  # of nodes of one kind, by what was known around them
         self.due, self.sign, self.asked = [], 1, 0  # a heap of positions, negative on the way back
 
     def learn_outputs(self, outputs):
@@ -190,7 +212,7 @@ class _Inference:
         if not prop.users and self.says_nothing(ins, outs):
             return
         try:
-            found = self.infer(prop, ins, outs)
+            found = self.answer(position, prop, ins, outs)
             lengths = tuple(map(len, found))
         except CynetError as error:
             raise with_message(
@@ -220,6 +242,17 @@ class _Inference:
             [values[entry] for entry in made]
         ):
             self.stale.discard(position)
+
+    def answer(self, position, prop, ins, outs):
+        """What the operator says, or has said of another node of its kind."""
+        kinds = self.structure.kinds
+        if kinds is None:
+            return self.infer(prop, ins, outs)
+        key = kinds[position], *ins, None, *outs
+        found = self.answers.get(key)
+        if found is None:
+            found = self.answers[key] = self.infer(prop, ins, outs)
+        return found
 
     def learn(self, entry, value, node):
         """Take over what `node` says of `entry`."""

@@ -17,6 +17,8 @@ from ._tape cimport Node
 cdef enum:
     MOST_KNOWN = 16  # arrays, outputs
 
+# Whether somebody is told of each call.
+cdef bint watched() noexcept
 # Runs it: a list of all visible outputs. `out` (or None) has NDArrayBase.
 cdef list run(Call call, list given, list out)
 # The same for one or two inputs and one output, with no list made.

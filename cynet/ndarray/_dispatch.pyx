@@ -45,6 +45,10 @@ def set_watch(watch):
     _watch = watch
 
 
+cdef bint watched() noexcept:
+    return _watch is not None
+
+
 # --- what the engine runs -------------------------------------------------------------------------
 cdef struct CallTask:
     State* state
@@ -122,6 +126,8 @@ cdef int _raise_annotated(CallTask* task, bint here) except -1:
     elif here:
         origin = " [called at {}:{}]".format(*user_frame())
     name = (<bytes>task.state.name).decode()
+    if <object>task.state.node is not None:
+        name += f" (node '{<object>task.state.node}')"
     way = "" if task.out_grad == NULL else " in backward"
     if isinstance(error, OperatorError) and error.__cause__ is not None:  # says who and where
         raise wrap_error(error, f"{error} [operator {name} on ({arrays}){way}]{origin}")
@@ -247,7 +253,7 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
         if call.python:  # views: what is recorded with the operator must not hold the outputs
             op.memory_owner = [<object>arrays[i] for i in range(n_in + n_aux)] + [
                 _same(<NDArrayBase>outs[i]) for i in range(n_out)]
-        state = new_state(op, call.entry.name)
+        state = new_state(op, call.entry.name, call.node)
     else:
         state_hold(&state.references)
     task = _new_task(call, state, &call.resources, False, flagged and trains())

@@ -28,12 +28,14 @@ cdef struct State:
     # What a run needs of its Call; alive while the Call is, and until the last run is done.
     int references     # guarded by the atomic functions of the C++ compiler
     void* op           # Operator, a reference is held
+    void* node         # name of the node of a graph, or None; a reference is held
     const char* name   # the operator's, kept for ever
 
 cdef class Call:
     cdef readonly OpEntry entry
     cdef Face face             # of the outputs
     cdef readonly object prop
+    cdef object node           # the name of the node of a graph that it is, or None
     cdef State* state          # NULL when every run makes an Operator of its own
     # for each input and state: its place among the arrays given; None: as given
     cdef list order
@@ -57,12 +59,17 @@ cdef bytes pack(list given, int dev_type, int dev_id)
 # The Call for `given` (NDArrayBase, positional first, then those of `names`), whose outputs are
 # arrays of `face`.
 cdef Call resolve(Face face, OpEntry entry, list given, tuple names, dict params, object ctx)
+# The Call of a node of a graph (symbol/node.py), whose inputs and outputs are of these pairs
+# (shape, dtype); what fails says the node's name.
+cdef Call call_of_node(object node, Face face, object context, list ins, list outs)
+# The same of another node of the same operator, parameters, inputs and outputs.
+cdef Call call_of_another_node(Call call, object node)
 # The Call that differs only in its parameter `scalar`, or None where the operator is made anew.
 cdef Call with_scalar(Call call, object number)
 # An Operator for one run of a Call that has no State.
 cdef Operator create(Call call)
 # A State of one reference; `drop_state` gives one back, from any thread.
-cdef State* new_state(object op, str name) except NULL
+cdef State* new_state(object op, str name, object node=*) except NULL
 cdef void drop_state(State* state) noexcept nogil
 # Texts as bytes that are never freed, for functions of the engine that hold them; of files there is
 # a bounded number, and all beyond it are one.

@@ -57,14 +57,15 @@ cdef const char* intern_file(str name) except NULL:
 
 
 # --- operators that runs share --------------------------------------------------------------------
-cdef State* new_state(object op, str name) except NULL:
+cdef State* new_state(object op, str name, object node=None) except NULL:
     cdef const char* text = intern_c_string(name)
     cdef State* state = <State*>c_malloc(sizeof(State))
     if state == NULL:
         raise OutOfMemoryError("no memory for a call")
     Py_INCREF(op)
+    Py_INCREF(node)
     state.references = 1
-    state.op = <void*>op
+    state.op, state.node = <void*>op, <void*>node
     state.name = text
     count_live(1)
     return state
@@ -74,6 +75,7 @@ cdef void drop_state(State* state) noexcept nogil:
     if state_drop(&state.references) == 0:
         with gil:
             Py_DECREF(<object>state.op)
+            Py_DECREF(<object>state.node)
         c_free(state)
         count_live(-1)
 
@@ -242,16 +244,56 @@ cdef Call _prepare(Face face, OpEntry entry, list given, tuple names, dict param
         shapes.append(blob_shape(&array.blob))
         types.append(NAMES[array.blob.dtype])
     _infer(call, [*arguments, *states], shapes, types)
+    _complete(call)
+    if call.dev_type != kGPU and config.get("CYNET_LOG_ALGORITHMS"):
+        log_choices(prop, call.in_shapes, call.in_types)
+    return call
+
+
+cdef Call call_of_node(object node, Face face, object context, list ins, list outs):
+    cdef Call call = Call.__new__(Call)
+    prop = node.prop
+    call.entry, call.face, call.prop, call.context = node.op, face, prop, context
+    call.node = node.name
+    call.dev_type, call.dev_id = context.device_typeid, context.device_id
+    call.n_in, call.n_aux = node.num_args, len(node.inputs) - node.num_args
+    call.n_out, call.n_visible = len(outs), prop.num_visible_outputs()
+    for shape, kind in ins:
+        call.nbytes += _count(shape) * <int64_t>dtype_size(dtype_flag(kind))
+    call.in_shapes = [shape for shape, _ in ins[:call.n_in]]
+    call.in_types = [kind for _, kind in ins[:call.n_in]]
+    for shape, kind in outs:
+        _add_out(call, shape, kind)
+    _complete(call)
+    return call
+
+
+cdef Call call_of_another_node(Call call, object node):
+    cdef Call out = _copy(call)
+    out.prop, out.node = node.prop, node.name
+    if call.state != NULL:
+        out.state = new_state(<object>call.state.op, call.entry.name, node.name)
+    return out
+
+
+cdef int64_t _count(tuple shape):
+    cdef int64_t count = 1
+    for n in shape:
+        count *= <int64_t>n
+    return count
+
+
+cdef int _complete(Call call) except -1:
+    # What follows from a Call's property and its arrays.
+    prop = call.prop
     _resources_and_inplace(call)
     call.quick = call.dev_type == kGPU or call.nbytes <= INLINE_BYTES or (
         call.nbytes <= INLINE_PASS_BYTES and prop.graph.one_pass(prop, call.in_shapes))
     op = create(call)
     call.python = op.runs_python
     if not op.stateful:
-        call.state = new_state(op, entry.name)
-    if call.dev_type != kGPU and config.get("CYNET_LOG_ALGORITHMS"):
-        log_choices(prop, call.in_shapes, call.in_types)
-    return call
+        call.state = new_state(op, call.entry.name, call.node)
+    return 0
 
 
 cdef Operator create(Call call):
@@ -316,7 +358,16 @@ cdef Call with_scalar(Call call, object number):
     if another is None:
         return None
     op = another
-    out = Call.__new__(Call)
+    out = _copy(call)
+    out.prop = copy(call.prop)
+    out.prop.__dict__["scalar"] = value
+    out.state = new_state(op, call.entry.name, call.node)
+    return out
+
+
+cdef Call _copy(Call call):
+    # All but property, node and state.
+    cdef Call out = Call.__new__(Call)
     out.entry, out.face, out.context, out.order = call.entry, call.face, call.context, call.order
     out.in_shapes, out.in_types = call.in_shapes, call.in_types
     out.dev_type, out.dev_id = call.dev_type, call.dev_id
@@ -324,9 +375,6 @@ cdef Call with_scalar(Call call, object number):
     out.n_out, out.n_visible, out.nbytes = call.n_out, call.n_visible, call.nbytes
     out.arrays, out.outs, out.backward = call.arrays, call.outs, call.backward
     out.resources, out.inplace = call.resources, call.inplace
-    out.prop = copy(call.prop)
-    out.prop.__dict__["scalar"] = value
-    out.state = new_state(op, call.entry.name)
     return out
 
 
@@ -373,27 +421,29 @@ def infer(prop, list wanted, list shapes, list types):
 
 
 cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
-    cdef TBlob blob
-    cdef int i
     prop = call.prop
     outputs = prop.list_outputs()
     call.n_out, call.n_visible = len(outputs), prop.num_visible_outputs()
     where, call.in_types, out_shapes, out_types = infer(prop, wanted, shapes, types)
-    memset(&blob, 0, sizeof(TBlob))
-    blob.dev_type, blob.dev_id = call.dev_type, call.dev_id
     for name, shape, kind in zip(outputs, out_shapes, out_types):
         if not is_known(shape) or any(n < 0 for n in shape) or len(shape) > 8:
             raise ShapeError(f"{where}: the shape of '{name}' is not determined (got {shape})")
         check_elements(shape, f"{where}: output '{name}'")
-        blob.ndim = len(shape)
-        blob.size = 1
-        for i, n in enumerate(plain(shape)):
-            blob.shape[i] = n
-            blob.size *= blob.shape[i]
-        blob.dtype = dtype_flag(kind)
-        call.outs.push_back(blob)
-        call.nbytes += blob.size * <int64_t>dtype_size(blob.dtype)
+        _add_out(call, plain(shape), kind)
     call.in_shapes = [tuple(s) for s in shapes[:call.n_in]]
+    return 0
+
+
+cdef int _add_out(Call call, tuple shape, str kind) except -1:
+    cdef TBlob blob
+    cdef int i
+    memset(&blob, 0, sizeof(TBlob))
+    blob.dev_type, blob.dev_id = call.dev_type, call.dev_id
+    blob.ndim, blob.size, blob.dtype = len(shape), _count(shape), dtype_flag(kind)
+    for i, n in enumerate(shape):
+        blob.shape[i] = n
+    call.outs.push_back(blob)
+    call.nbytes += blob.size * <int64_t>dtype_size(blob.dtype)
     return 0
 
 

@@ -18,6 +18,12 @@ needs_onednn = pytest.mark.skipif(not onednn.available(), reason="oneDNN's wheel
 SIZES = (9, 12, 15, 9, 20)
 
 
+@pytest.fixture(autouse=True)
+def plans_at_once(monkeypatch):
+    """All shapes have plans from their first call on."""
+    monkeypatch.setenv("CYNET_RUNS_BEFORE_PLAN", "0")
+
+
 def network(seed=3, channels=32):
     """Convolutions by oneDNN, by Winograd's products and by a product of matrices."""
     rng = np.random.RandomState(seed)

@@ -151,6 +151,12 @@ def made(monkeypatch):
     return found
 
 
+@pytest.fixture(autouse=True)
+def plans_at_once(monkeypatch):
+    """All shapes have plans from their first call on."""
+    monkeypatch.setenv("CYNET_RUNS_BEFORE_PLAN", "0")
+
+
 def network(rng):
     net = nn.HybridSequential()
     net.add(

@@ -1,0 +1,219 @@
+"""CallByCall: a graph run operator by operator, for shapes that may not come back.
+
+A plan of a prediction takes many times as long to make as such a run does. So a graph that has one
+gets another for other shapes only when they come back (CYNET_RUNS_BEFORE_PLAN). The runs before are
+what the operators do when they are called without a graph.
+"""
+
+from .._core.face cimport ND, Face
+from .._ndarray cimport NDArrayBase
+from .._resource cimport kRandom
+from ..engine.trace cimport tracing
+from ..ndarray._dispatch cimport run, watched
+from ..ndarray._resolve cimport Call, call_of_another_node, call_of_node
+
+from ..base import config
+from ..base.errors import CynetError
+from ..graph.cost import BYTES_PER_SECOND, FLOPS_PER_SECOND
+from ..ndarray._tape import get_state
+from ..operator.checks.shapes import EMPTY
+from ..operator.property import is_known
+
+
+_SECONDS_OF_PLANNING = 4e-4  # an operator, about
+
+
+def due(runs):
+    """Whether the next run is to be one call by call, where there were so many."""
+    # autograd, and who looks on, see plans
+    return runs < config.get("CYNET_RUNS_BEFORE_PLAN") and not (get_state() or tracing or watched())
+
+
+def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, context):
+    """What runs a graph call by call.
+
+    Parameters
+    ----------
+    structure : Structure
+    inputs : list of str
+        Names of the arrays that a run takes.
+    shapes, dtypes : dict of (Node, int) to tuple, str
+        Of all entries.
+    arrays : list of NDArray
+        Some that it may be run on.
+    context : Context
+        Of the outputs.
+
+    Returns
+    -------
+    CallByCall or None
+        None where a plan is needed: an operator runs Python, holds graphs, draws random numbers in
+        prediction or is written out in others; there is one output twice, or an array without
+        elements. Where a plan is worth its time, since a run takes longer. And where an operator
+        cannot be made: planning says so, and names the node.
+    """
+    if context.device_type == "gpu":
+        return None
+    if structure.calls is None:
+        structure.calls = Calls(structure, inputs)
+    if not structure.calls.fits:
+        return None
+    for shape in shapes.values():
+        if not is_known(shape) or EMPTY in shape:
+            return None
+    made = CallByCall(structure.calls)
+    try:
+        return made if made.resolve(shapes, dtypes, arrays, context) else None
+    except CynetError:
+        return None
+
+
+cdef class Calls:
+    """What is the same for all shapes: which operator reads and makes what.
+
+    Parameters
+    ----------
+    structure : Structure
+    inputs : list of str
+        Names of the arrays that a run takes.
+
+    Attributes
+    ----------
+    fits : bool
+        Whether the graph can be run so.
+    """
+
+    cdef public bint fits
+    cdef list rows       # of each operator: node, kind, entries of inputs, entries of outputs
+    cdef list sources    # places of its inputs among the values
+    cdef list made       # places of its visible outputs
+    cdef list dead       # places that nobody reads after it
+    cdef list given      # places of the arrays that a run takes
+    cdef list heads
+    cdef Py_ssize_t n_values
+
+    def __init__(self, structure, list inputs not None):
+        structure.find_kinds()
+        places = {entry: i for i, entry in enumerate(structure.entries)}
+        names = {node.name: places[node, 0] for node in structure.variables}
+        self.n_values = len(places)
+        self.given = [names[name] for name in inputs]
+        self.heads = [places[entry] for entry in structure.heads]
+        # each output is to have memory of its own
+        self.fits = len({*self.heads}.difference(names.values())) == len(self.heads)
+        self.rows, self.sources, self.made, self.dead = [], [], [], []
+        for row, kind in zip(structure.rows, structure.kinds):
+            node, prop, sources, _, made = row
+            if node.op is None:
+                continue
+            if prop.users or prop.written_out or prop.reads_out or getattr(prop, "subgraphs", ()):
+                self.fits = False
+            self.rows.append((node, kind, sources, made))
+            self.sources.append([places[entry] for entry in sources])
+            self.made.append([places[entry] for entry in made[:prop.num_visible_outputs()]])
+        self._find_dead()
+
+    cdef int _find_dead(self) except -1:
+        cdef Py_ssize_t i
+        seen = set(self.heads)
+        for i in range(len(self.rows) - 1, -1, -1):
+            last = {*self.sources[i], *self.made[i]} - seen
+            seen |= last
+            self.dead.append(list(last))
+        self.dead.reverse()
+        return 0
+
+
+cdef bint _draws(Call call):
+    # Whether it draws random numbers in prediction.
+    cdef int kind
+    for kind in call.resources:
+        if kind == kRandom:
+            return True
+    return False
+
+
+cdef double _seconds(Call call, list outs) except -1:
+    # Roughly the time that it takes.
+    prop = call.prop
+    flops = prop.graph.flops(prop, call.in_shapes, [shape for shape, _ in outs])
+    return flops / FLOPS_PER_SECOND + call.nbytes / BYTES_PER_SECOND
+
+
+cdef class CallByCall:
+    """The operators of a graph, resolved for the shapes and dtypes of its inputs (`resolved`).
+
+    Parameters
+    ----------
+    graph : Calls
+
+    Attributes
+    ----------
+    runs : int
+        How often it was run.
+    nbytes : int
+        About what it takes.
+    """
+
+    cdef Calls graph
+    cdef list calls      # a Call of each operator
+    cdef readonly int runs
+    cdef readonly Py_ssize_t nbytes
+
+    def __init__(self, Calls graph not None):
+        self.graph, self.calls = graph, []
+
+    cdef bint resolve(self, dict shapes, dict dtypes, list arrays, context) except -1:
+        # False where it is not to be run.
+        cdef Call call
+        cdef Face face = ND
+        cdef NDArrayBase array
+        cdef double seconds = 0
+        for array in arrays:
+            if array.face is not ND:
+                face = array.face
+                break
+        alike = {}  # (kind, shapes and dtypes) -> Call, its seconds
+        for node, kind, sources, made in self.graph.rows:
+            ins = [(shapes[entry], dtypes[entry]) for entry in sources]
+            key = kind, *ins
+            found = alike.get(key)
+            if found is None:
+                outs = [(shapes[entry], dtypes[entry]) for entry in made]
+                call = call_of_node(node, face, context, ins, outs)
+                if call.python or _draws(call):
+                    self.graph.fits = False
+                    return False
+                found = alike[key] = call, _seconds(call, outs)
+            else:
+                call = call_of_another_node(found[0], node)
+            self.calls.append(call)
+            seconds += found[1]
+        self.nbytes = 512 * len(self.calls) + 2048 * len(alike)
+        return seconds < _SECONDS_OF_PLANNING * len(self.calls)
+
+    @property
+    def kept(self):
+        """What it shares with others (`PlanCache`): nothing."""
+        return ()
+
+    def rest(self):
+        """Hold nothing: from now on there is a plan. How often it was run stays known."""
+        self.calls, self.nbytes = None, 0
+
+    def __call__(self, list arrays not None):
+        """Run it on arrays; the outputs, new arrays."""
+        cdef Calls graph = self.graph
+        cdef list values = [None] * graph.n_values, given
+        cdef list calls = self.calls  # which another thread may give up
+        cdef Py_ssize_t i, k
+        for i, k in enumerate(graph.given):
+            values[k] = arrays[i]
+        for i in range(len(calls)):
+            given = [values[k] for k in <list>graph.sources[i]]
+            for k, array in zip(<list>graph.made[i], run(<Call>calls[i], given, None)):
+                values[k] = array
+            for k in <list>graph.dead[i]:
+                values[k] = None
+        self.runs += 1
+        return [values[k] for k in graph.heads]

@@ -1,0 +1,314 @@
+"""Graphs run operator by operator: which calls are, what comes of them, and when a plan follows."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet import autograd, nd
+from cynet.gluon import nn
+
+
+def filled(net, seed=5):
+    """`net` with parameters that are not alike."""
+    rng = np.random.RandomState(seed)
+    net.initialize()
+    for each in net.collect_params().values():
+        each.set_data(nd.array(rng.uniform(0.1, 1, each.shape)))
+    return net
+
+
+def layers(*made):
+    net = nn.HybridSequential()
+    net.add(*made)
+    return net
+
+
+def images():
+    return filled(
+        layers(
+            nn.Conv2D(4, 3, padding=1, in_channels=2, activation="relu"),
+            nn.BatchNorm(in_channels=4),
+            nn.Conv2D(4, 3, padding=1, in_channels=4),
+            nn.Conv2D(4, 3, padding=1, in_channels=4),
+            nn.MaxPool2D(2),
+            nn.GlobalAvgPool2D(),
+            nn.Dropout(0.5),
+            nn.Dense(3, in_units=4),
+        )
+    )
+
+
+class Parts(mx.gluon.HybridBlock):
+    """Several inputs, nested outputs, a node of which two outputs are read."""
+
+    def hybrid_forward(self, F, x, y):
+        first, second = F.split(F.concat(x, y, dim=0), num_outputs=2, axis=1)
+        return first * 2, [F.softmax(second), F.transpose(x) + 1]
+
+
+class Written(mx.gluon.HybridBlock):
+    """Written in mx.np's operators."""
+
+    def forward(self, x):
+        return mx.np.tanh(x) * 2 + mx.np.sum(x, axis=0)
+
+
+def words():
+    return filled(layers(nn.Embedding(11, 6), mx.gluon.rnn.LSTM(5, input_size=6, layout="NTC")))
+
+
+def pair(i):
+    return nd.arange(4 * i).reshape((i, 4)), nd.ones((i, 4))
+
+
+NETWORKS = {  # name: (network, function of a number that gives the arguments)
+    "images": (images, lambda i: (nd.arange(2 * 6 * i).reshape((1, 2, 6, i)) / 10,)),
+    "words": (words, lambda i: (nd.arange(2 * i).reshape((2, i)) % 11,)),
+    "parts": (Parts, pair),
+    "half": (
+        lambda: filled(layers(nn.Dense(3, in_units=4, dtype="float16"))),
+        lambda i: (nd.ones((i, 4), dtype="float16") * i,),
+    ),
+}
+
+
+def arrays_of(out):
+    if isinstance(out, (list, tuple)):
+        return [array for each in out for array in arrays_of(each)]
+    return [out]
+
+
+def called(net):
+    """How many signatures a hybridized Block runs call by call."""
+    ops = [plan.op for plans in net._cached._plans.values() for plan in plans]
+    return sum(key not in op._programs for op in ops for key in op._called)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_first_calls_of_another_shape_are_those_of_operators(name):
+    """To the last bit; the plan that follows rounds as plans do."""
+    make, arguments = NETWORKS[name]
+    net = make()
+    plain = [arrays_of(net(*arguments(i))) for i in range(8, 12)]
+    net.hybridize()
+    for number, wanted in enumerate(plain):
+        given = arguments(8 + number)
+        for turn in range(4):
+            outs = arrays_of(net(*given))
+            is_called = number > 0 and turn < 2
+            assert called(net) == is_called
+            assert [type(each) for each in outs] == [type(each) for each in wanted]
+            for out, want in zip(outs, wanted):
+                assert out.shape == want.shape and out.dtype == want.dtype
+                if is_called:
+                    np.testing.assert_array_equal(out.asnumpy(), want.asnumpy())
+                else:
+                    near = 2e-2 if name == "half" else 1e-5
+                    np.testing.assert_allclose(out.asnumpy(), want.asnumpy(), near, near)
+
+
+def test_the_setting_says_how_many(monkeypatch):
+    net, (_, arguments) = images(), NETWORKS["images"]
+    net.hybridize()
+    net(*arguments(8))
+    for runs in (0, 1, 5):
+        monkeypatch.setenv("CYNET_RUNS_BEFORE_PLAN", str(runs))
+        for turn in range(7):
+            net(*arguments(20 + runs))
+            assert called(net) == (turn < runs)
+
+
+def test_nothing_is_moved_and_nothing_held():
+    """Statistics stay, parameters are read anew, each call has arrays of its own."""
+    net, (_, arguments) = images(), NETWORKS["images"]
+    net.hybridize()
+    net(*arguments(8))
+    before = {k: v.data().asnumpy() for k, v in net.collect_params().items()}
+    first, second = net(*arguments(9)), net(*arguments(9))
+    assert called(net) == 1
+    first[:] = 0
+    assert abs(second.asnumpy()).max() > 0
+    for name, each in net.collect_params().items():
+        np.testing.assert_array_equal(each.data().asnumpy(), before[name])
+    net(*arguments(10))
+    net[-1].bias.set_data(net[-1].bias.data() + 100)
+    assert called(net) == 2
+    assert net(*arguments(10)).asnumpy().min() > 50
+
+
+def test_calls_that_train_or_are_recorded_have_plans():
+    net, (_, arguments) = images(), NETWORKS["images"]
+    net.hybridize()
+    for i in range(8, 12):
+        with autograd.record():
+            net(*arguments(i)).sum().backward()
+        with autograd.record(train_mode=False):
+            net(*arguments(i)).sum().backward()
+        with autograd.train_mode():
+            net(*arguments(i))
+        assert called(net) == 0
+    np.testing.assert_array_less(0, abs(net[0].weight.grad().asnumpy()).max())
+
+
+class Noisy(mx.gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return x + F.random.uniform(shape=(1,))
+
+
+class Looped(mx.gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return F.contrib.foreach(lambda row, total: (row + total, row + total), x, F.zeros((4,)))[0]
+
+
+class Twice(mx.gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        y = F.tanh(x)
+        return y, y
+
+
+class _PlusOne(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] + 1)
+
+
+@mx.operator.register("call_by_call_plus_one")
+class _PlusOneProp(mx.operator.CustomOpProp):
+    def __init__(self):
+        super().__init__(need_top_grad=True)
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return _PlusOne()
+
+
+class Custom(mx.gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return F.Custom(x, op_type="call_by_call_plus_one")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [Noisy, Looped, Twice, Custom],
+    ids=["random", "foreach", "one output twice", "Python"],
+)
+def test_what_only_plans_run(make):
+    net = make()
+    net.hybridize()
+    for i in range(4, 8):
+        out = net(nd.ones((i, 4)))
+        assert called(net) == 0
+        assert all(np.isfinite(each.asnumpy()).all() for each in arrays_of(out))
+
+
+def test_random_numbers_are_those_of_plans():
+    """A Dropout that draws in prediction, too, does not see whether shapes are new."""
+    found = []
+    for runs in (0, 1):
+        net = layers(nn.HybridLambda(lambda F, x: F.Dropout(x, p=0.5, mode="always")))
+        net.hybridize()
+        for _ in range(runs):
+            net(nd.ones((3, 3)))
+        mx.random.seed(7)
+        found.append(net(nd.ones((50, 40))).asnumpy())
+    np.testing.assert_array_equal(*found)
+
+
+def test_np_arrays_stay_np_arrays():
+    net = Written()
+    net.hybridize()
+    for i in range(3, 7):
+        given = mx.np.arange(4.0 * i).reshape(i, 4)
+        out = net(given)
+        assert type(out) is mx.np.ndarray
+        wanted = np.tanh(given.asnumpy()) * 2 + given.asnumpy().sum(0)
+        np.testing.assert_allclose(out.asnumpy(), wanted, 1e-6)
+
+
+def test_an_array_without_elements_has_a_plan():
+    net = filled(layers(nn.Dense(3, in_units=4)))
+    net.hybridize()
+    for i in (2, 0, 0):
+        assert net(nd.ones((i, 4))).shape == (i, 3)
+        assert called(net) == 0
+
+
+def test_a_run_that_takes_long_has_a_plan():
+    net = filled(layers(nn.Dense(256, in_units=256), nn.Dense(256, in_units=256)))
+    net.hybridize()
+    net(nd.ones((1, 256)))
+    net(nd.ones((2, 256)))
+    assert called(net) == 1
+    net(nd.ones((9000, 256)))
+    assert called(net) == 1
+
+
+class Factor(mx.gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return F.linalg.potrf(x)
+
+
+def test_errors_name_the_layer():
+    """What does not fit, and what fails while it runs."""
+    net = Factor(prefix="factor_")
+    net.hybridize()
+    net(nd.array([[1, 0], [0, 1]]))
+    with pytest.raises(mx.base.MXNetError, match="node 'factor_potrf0'.*not positive definite"):
+        net(-nd.ones((3, 3))).asnumpy()
+    assert called(net) == 1
+    deep = filled(layers(nn.Dense(4, in_units=4), nn.Dense(2, in_units=4)))
+    deep.hybridize()
+    deep(nd.ones((2, 4)))
+    with pytest.raises(mx.base.MXNetError, match=deep[0].name):
+        deep(nd.ones((2, 5)))
+
+
+def test_the_profiler_sees_a_plan():
+    net, (_, arguments) = images(), NETWORKS["images"]
+    net.hybridize()
+    net(*arguments(8))
+    mx.profiler.set_config(profile_symbolic=True, aggregate_stats=True)
+    mx.profiler.set_state("run")
+    try:
+        net(*arguments(9)).wait_to_read()
+    finally:
+        mx.profiler.set_state("stop")
+        mx.profiler.dumps(reset=True)
+    assert called(net) == 0
+
+
+def test_threads_meet_the_same_new_shapes():
+    net, (_, arguments) = images(), NETWORKS["images"]
+    wanted = {i: net(*arguments(i)).asnumpy() for i in range(8, 20)}
+    net.hybridize()
+    net(*arguments(8))
+    errors = []
+
+    def work():
+        try:
+            for turn in range(3):
+                for i in range(8, 20):
+                    found = net(*arguments(i)).asnumpy()
+                    np.testing.assert_allclose(found, wanted[i], 1e-5, err_msg=f"{turn} {i}")
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not errors, errors[0]
+
+
+def test_export_follows_one_call(tmp_path):
+    net, (_, arguments) = images(), NETWORKS["images"]
+    net.hybridize()
+    net(*arguments(8))
+    wanted = net(*arguments(9)).asnumpy()
+    net.export(str(tmp_path / "net"))
+    files = str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params")
+    same = mx.gluon.SymbolBlock.imports(*files)
+    for i in (8, 9, 9, 9):
+        found = same(*arguments(i)).asnumpy()
+    np.testing.assert_allclose(found, wanted, 1e-5)
