@@ -434,3 +434,35 @@ def test_no_restart_is_the_least():
     for launcher, slurm in (("slurm", True), ("auto", False), ("local", False), ("mpi", False),
                             ("ssh", False)):  # fmt: skip
         assert read(["-n", "1", "--launcher", launcher, "a"])[1].slurm is slurm
+
+
+HELP = {
+    "-h": "show this help message and exit", "-n": "how many processes",
+    "-H": "file with the machines, one a line; default: this machine",
+    "--launcher": "mpiexec (auto, local, ssh, mpi), or srun (slurm)",
+    "--env": "set an environment variable in each process; may be given several times",
+    "--threads": "threads of a process; default: cores over processes",
+    "--log-dir": "also write what each process prints to rank-N.log in this folder",
+    "--no-prefix": "show lines without the number of their rank",
+    "--restarts": "how often to begin again after a failure",
+    "--elastic": "begin again without the processes that have died, down to --min-workers",
+    "--min-workers": "the fewest that --elastic goes on with",
+    "--grace": "seconds from a failure until all that is left is killed (default 10)",
+    "--mpi-args": "further arguments of mpiexec or srun, in one string",
+    "--dry-run": "print the command line and do nothing",
+}  # fmt: skip
+
+
+def test_what_help_says():
+    """Of each option that means something, and of no other one."""
+    parser = options.parser()
+    shown = {each.option_strings[0]: each.help for each in parser._actions if each.option_strings}
+    assert {name: text for name, text in shown.items() if text != "==SUPPRESS=="} == HELP
+    text = " ".join(parser.format_help().split())
+    assert all(each in text for each in HELP.values())
+    for line in ("python -m cynet.launch -n 4 train.py --batch-size 64", "or `name slots=4`.",
+                 "looks after the processes"):  # fmt: skip
+        assert line in text
+    assert "\n  python -m cynet.launch" in parser.format_help()  # lines stay as they are
+    with pytest.raises(SystemExit):
+        read(["--num", "2", "a"])  # nothing is abbreviated

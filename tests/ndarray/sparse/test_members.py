@@ -213,6 +213,8 @@ def test_storage_types_that_do_not_become_one_another():
                     lambda a, other=other: a.copyto(sparse.zeros(other, (3, 4)))):  # fmt: skip
             with pytest.raises(ArgumentError, match=text):
                 use(made(stype))
+    with pytest.raises(ArgumentError, match="a row_sparse array has an axis at least"):
+        mx.nd.array(1.0).tostype("row_sparse")
     for shape in ((3,), (2, 2, 2)):
         text = re.escape(f"a csr matrix has 2 axes, this array has shape {shape}")
         with pytest.raises(ArgumentError, match=text):
