@@ -1,5 +1,5 @@
-"""Quantized graphs, weights, histograms and calls compared whole: with NumPy's values, with those
-written here, and with MXNet 1.9.1's signatures."""
+"""Quantized graphs, weights, histograms and calls compared whole, with NumPy's values and with
+those written here."""
 
 import inspect
 import itertools
@@ -18,44 +18,8 @@ from cynet.gluon import nn
 from cynet.symbol.node import topological_order
 from tests.contrib.test_quantization import operators, small, symbol_of
 
+
 # --- calls ----------------------------------------------------------------------------------------
-MODEL = (
-    "sym arg_params aux_params data_names=('data',) label_names=('softmax_label',) ctx=cpu(0) "
-    "excluded_sym_names=None excluded_op_names=None calib_mode='entropy' calib_data=None "
-    "num_calib_examples=None quantized_dtype='int8' quantize_mode='smart' "
-    "quantize_granularity='tensor-wise' logger=None"
-)
-NET = (
-    "exclude_layers=None exclude_layers_match=None exclude_operators=None calib_data=None "
-    "data_shapes=None calib_mode='none' num_calib_examples=None ctx=cpu(0) "
-)
-SIGNATURES = {  # of MXNet 1.9.1; `tolerance` is cynet's
-    "quantize_model": MODEL,
-    "quantize_model_mkldnn": MODEL,
-    "quantize_graph": "sym arg_params aux_params ctx=cpu(0) excluded_sym_names=None "
-    "excluded_op_names=None calib_mode='entropy' quantized_dtype='int8' quantize_mode='full' "
-    "quantize_granularity='tensor-wise' LayerOutputCollector=None logger=None",
-    "calib_graph": "qsym arg_params aux_params collector calib_mode='entropy' "
-    "quantized_dtype='int8' logger=logging",
-    "quantize_net": "network quantized_dtype='auto' quantize_mode='full' "
-    + NET + "logger=None tolerance=None",
-    "quantize_net_v2": "network quantized_dtype='auto' quantize_mode='full' "
-    "quantize_granularity='tensor-wise' "
-    + NET + "LayerOutputCollector=None logger=None tolerance=None",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", SIGNATURES)
-def test_parameters_and_defaults_are_those_of_mxnet(name):
-    found = inspect.signature(getattr(tools, name)).parameters.values()
-    shown = [
-        each.name if each.default is each.empty else
-        f"{each.name}={'logging' if each.default is logging else repr(each.default)}"
-        for each in found
-    ]  # fmt: skip
-    assert " ".join(shown) == SIGNATURES[name]
-
-
 @pytest.mark.parametrize(
     ("name", "module", "called", "fixed"),
     [
