@@ -11,6 +11,7 @@ import numpy as np
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedError, shown
 from ..base.guard import guarded
 from ..base.kinds import call_with, read_json
+from ..operator.signature import with_paragraphs
 from ..registry import Registry
 
 if TYPE_CHECKING:
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from ..typing import Class, MetricLike, Names, NDArray, NumpyArray
 
 METRICS = Registry("metric", ignore_case=True)
+_shared = with_paragraphs(
+    names="""name : str
+    Name of the metric in its results.
+output_names, label_names : list of str, optional
+    Names of the outputs and of the labels that ``update_dict`` picks; all by default."""
+)
 
 
 @guarded
@@ -231,6 +238,10 @@ class EvalMetric:
     >>> mean.get()
     ('mean', 2.0)
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _shared(cls)
 
     def __init__(
         self,

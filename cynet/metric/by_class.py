@@ -90,10 +90,7 @@ class ConfusionMatrix(_Counted):
 
     Parameters
     ----------
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
 
     Examples
     --------
@@ -167,10 +164,7 @@ class Precision(_Averaged):
 
     Parameters
     ----------
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
     average : str
         ``'macro'``: mean over the classes that occurred; ``'weighted'``: mean weighted by how often
         each class is a label; ``'micro'``: all predictions together.
@@ -207,10 +201,7 @@ class Recall(_Averaged):
 
     Parameters
     ----------
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
     average : str
         See :class:`Precision`.
 
@@ -249,10 +240,7 @@ class AUC(EvalMetric):
 
     Parameters
     ----------
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
 
     Examples
     --------

@@ -26,10 +26,7 @@ class Accuracy(EvalMetric):
     ----------
     axis : int
         Axis of the classes in predictions; predictions of the label's shape are classes already.
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
 
     Examples
     --------
@@ -96,10 +93,7 @@ class TopKAccuracy(EvalMetric):
     ----------
     top_k : int
         Number of entries to look at, above 1; ``_{top_k}`` is appended to the metric's name.
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
 
     Raises
     ------
@@ -268,10 +262,7 @@ class F1(_Binary):
 
     Parameters
     ----------
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
     average : str
         ``'macro'``: mean of the updates' scores; ``'micro'``: the score of all examples together.
 
@@ -304,10 +295,7 @@ class MCC(_Binary):
 
     Parameters
     ----------
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
     average : str
         ``'macro'``: mean of the updates' scores; ``'micro'``: the score of all examples together.
 
@@ -348,10 +336,7 @@ class PCC(EvalMetric):
 
     Parameters
     ----------
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
     has_global_stats : bool
         Whether to keep the statistics since ``reset`` beside those since ``reset_local``.
 

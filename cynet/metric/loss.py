@@ -18,10 +18,7 @@ class Loss(EvalMetric):
 
     Parameters
     ----------
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
 
     Examples
     --------
@@ -53,10 +50,7 @@ class Torch(Loss):
 
     Parameters
     ----------
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
 
     Examples
     --------
@@ -82,10 +76,7 @@ class Caffe(Loss):
 
     Parameters
     ----------
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
 
     Examples
     --------

@@ -52,10 +52,7 @@ class CrossEntropy(EvalMetric):
     ----------
     eps : float
         Added to probabilities, so that the logarithm is finite.
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
 
     Examples
     --------
@@ -99,10 +96,7 @@ class NegativeLogLikelihood(CrossEntropy):
     ----------
     eps : float
         Added to probabilities, so that the logarithm is finite.
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
 
     Examples
     --------
@@ -134,10 +128,7 @@ class Perplexity(EvalMetric):
         Label that is left out, such as that of padding.
     axis : int
         Axis of the classes in predictions.
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
 
     Examples
     --------

@@ -52,10 +52,7 @@ class MAE(_Error):
 
     Parameters
     ----------
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
 
     Examples
     --------
@@ -81,10 +78,7 @@ class MSE(_Error):
 
     Parameters
     ----------
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
 
     Examples
     --------
@@ -110,10 +104,7 @@ class RMSE(_Error):
 
     Parameters
     ----------
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
 
     Examples
     --------
@@ -143,10 +134,7 @@ class PearsonCorrelation(EvalMetric):
 
     Parameters
     ----------
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    {names}
     average : str
         ``'macro'``: mean of the batches' correlations; ``'micro'``: correlation of all entries
         together.

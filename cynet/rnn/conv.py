@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .. import symbol
 from ..base.errors import ArgumentError
 from ..base.guard import guarded
+from ..operator.signature import with_paragraphs
 from ..symbol import Symbol
 from .base import BaseRNNCell, RNNParams
 from .cells import gru_output, lstm_outputs
@@ -15,6 +16,35 @@ from .cells import gru_output, lstm_outputs
 if TYPE_CHECKING:
     from ..typing import InitializerLike, Shape
 
+_shared = with_paragraphs(
+    parameters="""Parameters
+----------
+input_shape : tuple of int
+    Shape of an input with its batch, which may have another size later.
+num_hidden : int
+    Number of channels of the states.
+h2h_kernel, h2h_dilate : pair of int
+    Kernel, which is odd, and dilation of the convolution of the state.
+i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : pair of int
+    Settings of the convolution of the input.
+i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+    Initializers of the weights of the input and of the state.
+i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    Initializers of the biases that go with them.
+activation : str or callable
+    Name of an activation, or a function of symbols; a leaky ReLU of slope 0.2 by default.
+prefix : str, optional
+    Prefix of its symbols' names.
+params : RNNParams, optional
+    Weights to share; new ones by default.
+conv_layout : str
+    Order of the axes, ``'NCHW'`` or ``'NHWC'``.
+
+Raises
+------
+ArgumentError
+    `h2h_kernel` is even."""
+)
 _LEAKY = functools.partial(symbol.LeakyReLU, act_type="leaky", slope=0.2)
 
 
@@ -134,6 +164,10 @@ class _Cell(BaseConvRNNCell):
 
     _PREFIX = ""
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _shared(cls)
+
     def __init__(
         self,
         input_shape: Shape,
@@ -179,33 +213,7 @@ class ConvRNNCell(_Cell):
 
     Shi et al., https://arxiv.org/abs/1506.04214.
 
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of an input with its batch, which may have another size later.
-    num_hidden : int
-        Number of channels of the states.
-    h2h_kernel, h2h_dilate : pair of int
-        Kernel, which is odd, and dilation of the convolution of the state.
-    i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : pair of int
-        Settings of the convolution of the input.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    activation : str or callable
-        Name of an activation, or a function of symbols; a leaky ReLU of slope 0.2 by default.
-    prefix : str, optional
-        Prefix of its symbols' names.
-    params : RNNParams, optional
-        Weights to share; new ones by default.
-    conv_layout : str
-        Order of the axes, ``'NCHW'`` or ``'NHWC'``.
-
-    Raises
-    ------
-    ArgumentError
-        `h2h_kernel` is even.
+    {parameters}
 
     Examples
     --------
@@ -233,33 +241,7 @@ class ConvRNNCell(_Cell):
 class ConvLSTMCell(_Cell):
     """An LSTM with convolutions; gates in the order i, f, c, o; see `BaseConvRNNCell`.
 
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of an input with its batch, which may have another size later.
-    num_hidden : int
-        Number of channels of the states.
-    h2h_kernel, h2h_dilate : pair of int
-        Kernel, which is odd, and dilation of the convolution of the state.
-    i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : pair of int
-        Settings of the convolution of the input.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    activation : str or callable
-        Name of an activation, or a function of symbols; a leaky ReLU of slope 0.2 by default.
-    prefix : str, optional
-        Prefix of its symbols' names.
-    params : RNNParams, optional
-        Weights to share; new ones by default.
-    conv_layout : str
-        Order of the axes, ``'NCHW'`` or ``'NHWC'``.
-
-    Raises
-    ------
-    ArgumentError
-        `h2h_kernel` is even.
+    {parameters}
 
     Examples
     --------
@@ -296,33 +278,7 @@ class ConvLSTMCell(_Cell):
 class ConvGRUCell(_Cell):
     """A GRU with convolutions; gates in the order r, z, o; see `BaseConvRNNCell`.
 
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of an input with its batch, which may have another size later.
-    num_hidden : int
-        Number of channels of the states.
-    h2h_kernel, h2h_dilate : pair of int
-        Kernel, which is odd, and dilation of the convolution of the state.
-    i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : pair of int
-        Settings of the convolution of the input.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    activation : str or callable
-        Name of an activation, or a function of symbols; a leaky ReLU of slope 0.2 by default.
-    prefix : str, optional
-        Prefix of its symbols' names.
-    params : RNNParams, optional
-        Weights to share; new ones by default.
-    conv_layout : str
-        Order of the axes, ``'NCHW'`` or ``'NHWC'``.
-
-    Raises
-    ------
-    ArgumentError
-        `h2h_kernel` is even.
+    {parameters}
 
     Examples
     --------

@@ -9,8 +9,18 @@ import numpy as np
 from ...base.errors import ShapeError, shown
 from ...base.guard import guarded
 from ...ndarray import NDArray
+from ...operator.signature import with_paragraphs
 from ..block import HybridBlock
 from ..errors import MismatchError
+
+_shared = with_paragraphs(
+    of_all_losses="""weight : float, optional
+    Factor of the loss.
+batch_axis : int
+    The axis of the samples.
+**kwargs
+    Arguments of :class:`Block`: ``prefix`` and ``params``."""
+)
 
 
 def _apply_weighting(F, loss, weight=None, sample_weight=None):
@@ -60,6 +70,10 @@ class Loss(HybridBlock):
     >>> Absolute(None, 0)(mx.nd.array([[1, 2]]), mx.nd.array([[2, 4]])).asnumpy().tolist()
     [1.5]
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _shared(cls)
 
     def __init__(self, weight: float | None, batch_axis: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)

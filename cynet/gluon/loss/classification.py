@@ -18,12 +18,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
     ----------
     from_sigmoid : bool
         Whether `pred` is a probability; False is more accurate.
-    weight : float, optional
-        Factor of the loss.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {of_all_losses}
 
     Examples
     --------
@@ -156,12 +151,7 @@ class KLDivLoss(Loss):
         Whether `pred` is the logarithm of probabilities; if not, log-softmax is applied to it.
     axis : int
         The axis of the classes.
-    weight : float, optional
-        Factor of the loss.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {of_all_losses}
 
     Examples
     --------

@@ -16,12 +16,7 @@ class TripletLoss(Loss):
     ----------
     margin : float
         By how much `negative` should be farther away than `positive`, as a squared distance.
-    weight : float, optional
-        Factor of the loss.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {of_all_losses}
 
     Examples
     --------
@@ -106,12 +101,7 @@ class SDMLLoss(Loss):
     ----------
     smoothing_parameter : float
         Probability that is spread over all others.
-    weight : float, optional
-        Factor of the loss.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {of_all_losses}
 
     Examples
     --------

@@ -17,12 +17,7 @@ class HingeLoss(Loss):
     ----------
     margin : float
         Value of ``pred * label`` from which on there is no loss.
-    weight : float, optional
-        Factor of the loss.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {of_all_losses}
 
     Examples
     --------
@@ -56,12 +51,7 @@ class SquaredHingeLoss(HingeLoss):
     ----------
     margin : float
         Value of ``pred * label`` from which on there is no loss.
-    weight : float, optional
-        Factor of the loss.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {of_all_losses}
 
     Examples
     --------

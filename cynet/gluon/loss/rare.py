@@ -32,12 +32,7 @@ class SigmoidFocalLoss(Loss):
         cross-entropy.
     alpha : float, optional
         Weight of the positive labels, from 0 to 1; None weights both by 1.
-    weight : float, optional
-        Factor of the loss.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {of_all_losses}
 
     Raises
     ------
@@ -98,12 +93,7 @@ class SoftmaxFocalLoss(Loss):
         class is an error, unless samples have weights: then it counts as the nearest one.
     from_logits : bool
         Whether `pred` is the logarithm of probabilities already.
-    weight : float, optional
-        Factor of the loss.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {of_all_losses}
 
     Raises
     ------
@@ -166,12 +156,7 @@ class DiceLoss(Loss):
         Whether `pred` is a probability; if not, the sigmoid is applied to it.
     smooth : float
         Added to both sides of the quotient; above 0, two empty regions overlap.
-    weight : float, optional
-        Factor of the loss.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {of_all_losses}
 
     Raises
     ------

@@ -16,12 +16,7 @@ class L2Loss(Loss):
 
     Parameters
     ----------
-    weight : float, optional
-        Factor of the loss.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {of_all_losses}
 
     Examples
     --------
@@ -47,12 +42,7 @@ class L1Loss(Loss):
 
     Parameters
     ----------
-    weight : float, optional
-        Factor of the loss.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {of_all_losses}
 
     Examples
     --------
@@ -80,12 +70,7 @@ class HuberLoss(Loss):
     ----------
     rho : float
         Error at which the loss turns from quadratic to linear.
-    weight : float, optional
-        Factor of the loss.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {of_all_losses}
 
     Raises
     ------

@@ -179,8 +179,8 @@ class _Described(_Conv):
 
     _sizes = ""  # of the docstring
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
         if "_axes" in vars(cls):
             text = _PARAMETERS.format(sizes=cls._sizes, layouts=LAYOUTS[cls._axes])
             with_paragraphs(parameters=text)(cls)

@@ -35,8 +35,8 @@ class _Pooling(HybridBlock):
 
     _axes = 0
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
         layout = f"layout : str\n    Order of the axes, {LAYOUTS[cls._axes]}."
         with_paragraphs(layout=layout, **_PARAGRAPHS)(cls)
 

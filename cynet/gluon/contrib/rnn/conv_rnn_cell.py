@@ -66,8 +66,8 @@ class _ConvCell(HybridRecurrentCell):
     _hint = ""
     _activated = ""  # of a docstring
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
         if cls._axes:
             words = {"inputs": _INPUTS[cls._axes], "layouts": LAYOUTS[cls._axes]}
             text = _PARAMETERS.format(activated=cls._activated, **words)
