@@ -60,7 +60,6 @@ def per_sample_gradients(
 
     Examples
     --------
-    >>> import cynet as mx
     >>> net = mx.gluon.nn.Dense(1, in_units=2)
     >>> net.initialize()
     >>> data, label = mx.nd.array([[1, 2], [3, 4], [5, 6]]), mx.nd.zeros((3, 1))
