@@ -129,7 +129,8 @@ def _read_header(file, size, name, whole):
     if mark[:1] == b"\x80":
         raise FormatError(
             f"{name}: this is a pickle, as MXNet writes them; a pickle can"
-            " run any code and is not loaded. Train on from the parameters alone"
+            " run any code and is not loaded. python -m cynet.tools.convert --unpickle reads"
+            " what states are in it, and writes a file of them"
         )
     if mark[:8] not in (_MARK, _COPY_FIRST, _UNSEALED):
         raise FormatError(
@@ -161,7 +162,7 @@ def _build(header, arrays, name, user):
             key: _untree(tree, arrays, _DEEPEST)
             for key, tree in _table("states", header["states"], lambda _: True).items()
         }
-        optimizer = None if header["optimizer"] is None else _restore(header["optimizer"])
+        optimizer = None if header["optimizer"] is None else restored(header["optimizer"])
         if header["copies are first"]:
             states = _with_copies_last(states, optimizer or user)
     except CynetError as error:
@@ -241,7 +242,8 @@ def _part(described, name):
     return described[name]
 
 
-def _restore(described):
+def restored(described):
+    """The optimizer of a header, if everything that is said of it is of its kind."""
     name = _part(described, "name")
     if not isinstance(name, str) or name not in OPTIMIZERS:
         raise FormatError(f"no optimizer is named {shown(name)}")

@@ -4,6 +4,9 @@ python -m cynet.tools.convert IN OUT             .params, .npz and .safetensors,
 ... IN OUT --network resnet18_v1 --from torch    a state dict of torchvision for load_parameters
 ... IN OUT --network resnet18_v1 --to torch      parameters of the zoo as torchvision's state dict
 
+... --unpickle IN.states OUT.states              optimizer states of MXNet, for Module and KVStore
+... --unpickle IN OUT --names weight,bias        for a Trainer: its parameters in MXNet's order
+
 Pickles of PyTorch (.pt, .pth) are not read; save them there as safetensors or with numpy.savez.
 """
 
@@ -18,6 +21,7 @@ from typing import TYPE_CHECKING
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, CynetError, FormatError, shown
 from ..gluon.model_zoo.torch_names import torch_names
+from ..optimizer.mxnet_states import convert as unpickled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -145,10 +149,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--to", dest="goal", choices=["torch"], help="write the names of torchvision to OUT"
     )
+    parser.add_argument(
+        "--unpickle", action="store_true", help="IN are optimizer states as MXNet writes them"
+    )
+    parser.add_argument(
+        "--names", type=lambda text: text.split(","), metavar="NAME,NAME,...",
+        help="names of parameters, in the order of MXNet's Trainer: sorted by their full names",
+    )  # fmt: skip
     args = parser.parse_args(argv)
+    if (args.unpickle and args.network) or (args.names and not args.unpickle):
+        parser.error("--unpickle goes without --network, and --names with --unpickle")
     if bool(args.network) != bool(args.origin or args.goal) or (args.origin and args.goal):
         parser.error("--network goes with either --from torch or --to torch")
     try:
+        if args.unpickle:
+            count = unpickled(args.source, args.target, args.names)
+            print(f"{args.target}: states of {count} parameters")
+            return 0
         check_ending(args.target)
         found = nd.load(args.source)
         if args.network and not isinstance(found, dict):

@@ -1,0 +1,178 @@
+"""MXNet's optimizer states, which are pickles, read without running what a pickle may run.
+
+Of a pickle's classes nothing is imported: arrays, optimizers and schedules become records of what
+is said of them, and any other name is refused. Lengths that a file claims take no memory that the
+file has not.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import struct
+from typing import TYPE_CHECKING, Any
+
+from .. import lr_scheduler
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, CynetError, FormatError, describe_error, shown
+from ..base.files import read_file, write_atomically
+from ..base.kinds import settings_of
+from .base import OPTIMIZERS
+from .state_file import pack, restored
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ARRAYS = ("NDArray", "ndarray", "RowSparseNDArray", "CSRNDArray")
+_HEAD = struct.pack("<QQQ", 0x112, 0, 1)  # of a .params file of one array
+_DEEPEST = 8
+_KEPT_APART = {"LBSGD": "lbmult", "DCASGD": "weight_previous"}  # values beside their states
+
+
+class _Record:
+    """What a pickle says of an object."""
+
+    def __init__(self, *args):
+        self.args = args
+
+
+class _Array(_Record):
+    """An array; its ``handle`` are the bytes of its form in a .params file."""
+
+
+class _Reader(pickle._Unpickler):
+    """Python's own reader, which takes memory as it reads; C's makes room for what is claimed."""
+
+    # BYTEARRAY8 claims memory; it is of a later form of pickles than MXNet's
+    dispatch = {k: v for k, v in pickle._Unpickler.dispatch.items() if k != pickle.BYTEARRAY8[0]}
+
+    def find_class(self, module, name):
+        if (module, name) in (("builtins", "bytearray"), ("__builtin__", "bytearray")):
+            return _content
+        if module.startswith("mxnet.") and name in _ARRAYS:
+            return type(name, (_Array,), {})
+        if module.startswith("mxnet.optimizer") and name in OPTIMIZERS:
+            return type(name, (_Record,), {"kind": "optimizer"})
+        if module == "mxnet.lr_scheduler" and hasattr(lr_scheduler, name):
+            return type(name, (_Record,), {"kind": "schedule"})
+        raise FormatError(f"the pickle asks for {shown(f'{module}.{name}')}, which no state needs")
+
+
+def _content(value=b"", encoding=None):
+    """The bytes that ``bytearray`` is called with; nothing of a length."""
+    if isinstance(value, str) and encoding in ("latin-1", "latin1"):
+        value = value.encode("latin-1")
+    if not isinstance(value, bytes):
+        raise FormatError(f"expected the bytes of an array, got {shown(value)}")
+    return value
+
+
+def read_states(content: bytes, names: Sequence[str] | None = None) -> tuple[dict[Any, Any], Any]:
+    """States, and the optimizer where there is one, of the bytes of MXNet's ``.states`` file.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    names : list of str, optional
+        Names of the parameters in the order of MXNet's numbers, which keys become.
+
+    Returns
+    -------
+    (dict, Optimizer or None)
+        States by number, or by name.
+
+    Raises
+    ------
+    FormatError
+        No such pickle, or one that asks for anything but arrays, optimizers and schedules.
+    ArgumentError
+        There are not as many names as states.
+    """
+    try:
+        found = _Reader(io.BytesIO(content)).load()
+        states, optimizer = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
+        left = [len(content)]
+        states = {_key(key): _state(state, _DEEPEST, left) for key, state in states.items()}
+        if names is not None and (len(set(names)) < len(names) or len(names) != len(states)):
+            raise ArgumentError(f"there are states of {len(states)} parameters, got {shown(names)}")
+        known = dict(enumerate(names)) if names is not None else {key: key for key in states}
+        states = {known[key]: state for key, state in states.items()}
+        return states, None if optimizer is None else _optimizer(optimizer, known)
+    except CynetError:
+        raise
+    except Exception as error:  # of a reader that checks nothing
+        raise FormatError(f"a damaged pickle: {describe_error(error)}") from None
+
+
+def convert(source: str, target: str, names: Sequence[str] | None = None) -> int:
+    """Write MXNet's ``.states`` file as cynet's; the number of parameters that it has states of.
+
+    Parameters
+    ----------
+    source, target : str
+        Files.
+    names : list of str, optional
+        Names of parameters, see `read_states`.
+    """
+    try:
+        states, optimizer = read_states(read_file(source), names)
+    except FormatError as error:
+        raise FormatError(f"{source}: {error}") from None
+    write_atomically(target, pack(states, optimizer))
+    return len(states)
+
+
+def _key(key):
+    if isinstance(key, bool) or not isinstance(key, (int, str)):
+        raise FormatError(f"states are of parameters by number or name, got {shown(key)}")
+    return key
+
+
+def _state(state, depth, left):
+    """None, an array or a tuple of these; `left` nodes may follow, as a pickle may repeat one."""
+    left[0] -= 1
+    if left[0] < 0 or not depth:
+        raise FormatError("states are nested too deep, or repeated")
+    if state is None:
+        return None
+    if isinstance(state, (tuple, list)):
+        return tuple(_state(each, depth - 1, left) for each in state)
+    if not isinstance(state, _Array):
+        raise FormatError(f"a state has arrays, tuples and None, got {shown(state)}")
+    handle = vars(state).get("handle")
+    if not isinstance(handle, bytes):
+        raise FormatError("an array without its bytes")
+    left[0] -= len(handle)
+    (array,) = nd.load_frombuffer(_HEAD + handle + bytes(8))
+    return array
+
+
+def _optimizer(record, known):
+    name = type(record).__name__
+    if getattr(record, "kind", None) != "optimizer":
+        raise FormatError(f"expected an optimizer beside the states, got {shown(record)}")
+    said, klass = vars(record), OPTIMIZERS.get(name)
+    if said.get(_KEPT_APART.get(name)):
+        raise FormatError(f"{name} of MXNet keeps {_KEPT_APART[name]} beside its states; train on"
+                          " from the parameters alone")  # fmt: skip
+    settings = {key: said.get(key, value) for key, value in settings_of(klass()).items()}
+    counts = said["_all_index_update_counts"]
+    schedule = said.get("lr_scheduler")
+    if schedule is not None:
+        if getattr(schedule, "kind", None) != "schedule":
+            raise FormatError(f"expected a schedule, got {shown(schedule)}")
+        said_of_it = {key: value for key, value in vars(schedule).items() if key != "args"}
+        schedule = {"name": type(schedule).__name__, "settings": said_of_it}
+    return restored({
+        "name": name,
+        "settings": settings,
+        "counts": [
+            [device, [[known[key], count] for key, count in of_it.items()]]
+            for device, of_it in counts.items()
+        ],
+        "idx2name": list(map(list, said["idx2name"].items())),
+        "lr_mult": list(map(list, said["lr_mult"].items())),
+        "wd_mult": list(map(list, said["wd_mult"].items())),
+        "lr_scheduler": schedule,
+    })  # fmt: skip
