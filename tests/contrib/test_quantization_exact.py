@@ -382,6 +382,39 @@ def test_what_a_search_for_a_tolerance_says(caplog, rng):
     assert last.startswith("float32: none; outputs lose 0.")
 
 
+@pytest.mark.parametrize(("least", "kept"), [(0.0, 1), (-1e-9, 0)])
+def test_a_loss_of_the_tolerance_is_enough(least, kept):
+    """Zeros lose nothing in 8 bits."""
+    layer = nn.Dense(2, in_units=3)
+    layer.initialize(mx.init.Zero())
+    data = [mx.nd.ones((2, 3))]
+    made = tools.quantize_net(layer, calib_mode="naive", calib_data=data, tolerance=least)
+    assert operators(symbol_of(made)).count("_int8_fully_connected") == kept
+
+
+def test_a_graph_is_calibrated_by_a_collector():
+    symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
+    *made, collector = tools.quantize_graph(symbol, {"fc_weight": mx.nd.ones((2, 3))}, {})
+    for mode, given in (("none", collector), ("naive", None)):
+        with pytest.raises(ArgumentError, match="calib_graph needs a collector"):
+            tools.calib_graph(*made, given, calib_mode=mode)
+    for more, told in (({"calib_mode": "best"}, "'best'"), ({"quantized_dtype": "int4"}, "'int4'")):
+        with pytest.raises(ArgumentError, match=f"is {told}, expected one of"):
+            tools.calib_graph(*made, collector, **more)
+
+
+def test_an_own_collector_gets_the_logger():
+    class Own(tools.LayerOutputMinMaxCollector):
+        pass
+
+    collector, logger = Own("auto"), logging.getLogger("own")
+    tools.quantize_net_v2(
+        dense(), calib_mode="custom", calib_data=[mx.nd.ones((2, 3))], logger=logger,
+        LayerOutputCollector=collector,
+    )  # fmt: skip
+    assert collector.logger is logger and list(collector.min_max_dict) == ["data"]
+
+
 def test_losses_are_relative_to_what_is_wanted():
     loss = net._loss
     assert loss(np.array([3.0, 4.0]), np.array([3.0, 4.0])) == 0

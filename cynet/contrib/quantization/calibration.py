@@ -183,9 +183,8 @@ class LayerHistogramCollector(CalibrationCollector):
         # one side alone has all 255 steps: as many bins as there are steps on both
         kept = min(2 * 255 + 1 if unsigned else 255, len(hist))
         threshold, _ = nd.contrib.calibrate_entropy(
-            nd.array(hist, dtype="float32"), nd.array(edges, dtype="float32"),
-            num_quantized_bins=kept,
-        )  # fmt: skip
+            nd.array(hist), nd.array(edges), num_quantized_bins=kept
+        )
         limit = float(threshold.asscalar())
         return (0.0, limit) if low >= 0 else (-limit, limit)
 

@@ -1,0 +1,273 @@
+"""Exact limits and rare ways of what reads images, each beside a value that is written here."""
+
+import struct
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.base.errors import ArgumentError, ArgumentTypeError, FormatError, StateError
+from cynet.image import heads
+from cynet.image.boxes import areas, mirrored, moved, shared, split_label, with_area
+from cynet.image.geometry import checked_numbers, chosen
+from cynet.image.rotate import check_angle_limits
+from cynet.image.source import (
+    FileSource,
+    RecordSource,
+    listed,
+    part,
+    read_list,
+    record_files,
+)
+
+cv2 = pytest.importorskip("cv2")
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def png(width, height, rest=b""):
+    return PNG + struct.pack(">I", 13) + b"IHDR" + struct.pack(">II", width, height) + rest
+
+
+def jpeg(width, height, before=b"", mark=0xC0):
+    return b"\xff\xd8" + before + struct.pack(">BBHBHH", 0xFF, mark, 17, 8, height, width)
+
+
+def bmp(width, height):
+    return b"BM" + bytes(16) + struct.pack("<ii", width, height)
+
+
+def gif(width, height):
+    return b"GIF89a" + struct.pack("<HH", width, height)
+
+
+APP = b"\xff\xe0" + struct.pack(">H", 6) + b"abcd"
+SIZES = {
+    "png": (png(7, 5), (7, 5)), "jpeg": (jpeg(7, 5), (7, 5)), "bmp": (bmp(7, 5), (7, 5)),
+    "bmp from above": (bmp(7, -5), (7, 5)), "bmp turned": (bmp(-7, 5), (7, 5)),
+    "gif": (gif(7, 5), (7, 5)), "gif 87": (b"GIF87a" + gif(7, 5)[6:], (7, 5)),
+    "behind a segment": (jpeg(7, 5, APP), (7, 5)), "behind two": (jpeg(7, 5, APP + APP), (7, 5)),
+    "filled": (jpeg(7, 5, b"\xff\xff"), (7, 5)),
+    **{f"mark {m:#x}": (jpeg(7, 5, bytes([0xFF, m])), (7, 5)) for m in (0xD0, 0xD9, 0x01)},
+    **{f"frame {m:#x}": (jpeg(7, 5, mark=m), (7, 5)) for m in (0xC1, 0xC3, 0xC5, 0xCB, 0xCF)},
+    **{f"no frame {m:#x}": (jpeg(7, 5, mark=m), None) for m in (0xC4, 0xC8, 0xCC, 0xBF, 0xE0)},
+    "no mark": (b"\xff\xd8\x00" + jpeg(7, 5)[2:], None),
+    "another kind": (b"text of no image at all, but long", None), "nothing": (b"", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_the_size_that_a_head_says(name):
+    content, size = SIZES[name]
+    assert heads._said_size(content) == size
+    if size is not None:  # whole heads alone
+        assert heads._said_size(content[:-1]) is None
+
+
+@pytest.mark.parametrize(("content", "most"), [(1, 8388608), (10000, 11000000)])
+@pytest.mark.parametrize("more", [0, 1])
+def test_the_most_pixels(content, most, more):
+    """2**23, or 1100 for each byte."""
+    head = png(most + more, 1)
+    # no chunk behind the first: its length would be looked at
+    head += bytes(max(content - len(head), 0))
+    if more:
+        with pytest.raises(FormatError, match=f"says that it has {most + 1} x 1 pixels: more than"):
+            heads.check_head(head)
+    else:
+        heads.check_head(head)
+
+
+@pytest.mark.parametrize("length", [0, 41, 42, 1 << 31])
+def test_the_longest_chunk(length):
+    content = png(1, 1, bytes(9) + struct.pack(">I", length))
+    heads.check_head(content)  # of which the head of 8 bytes is not there
+    content += b"tEXt"
+    assert len(content) == 41
+    if length <= len(content):
+        heads.check_head(content)
+    else:
+        with pytest.raises(FormatError, match=f"says that {length} bytes follow at offset 33"):
+            heads.check_head(content)
+
+
+# --- boxes ----------------------------------------------------------------------------------------
+BOXES = np.array(
+    [[3, 0.1, 0.2, 0.5, 0.8, 9], [4, 0.5, 0.5, 0.5, 0.9, 8], [5, 0.6, 0.9, 0.9, 0.3, 7]]
+)
+
+
+def test_arithmetic_of_boxes():
+    np.testing.assert_allclose(areas(BOXES[:, 1:5]), [0.24, 0, 0])
+    np.testing.assert_array_equal(with_area(BOXES), BOXES[:1])
+    found = shared(BOXES[:1, 1:5], (0.3, 0.0, 1.0, 0.4))
+    np.testing.assert_allclose(found, [0.2 * 0.2])
+    np.testing.assert_allclose(shared(BOXES[:1, 1:5], (0.5, 0, 1, 1)), [0])
+    np.testing.assert_allclose(mirrored(BOXES[:1]), [[3, 0.5, 0.2, 0.9, 0.8, 9]])
+    np.testing.assert_allclose(
+        moved(BOXES[:1], 0.1, 0.2, 0.5, 0.4), [[3, 0.0, 0.0, 0.8, 1.5, 9]], atol=1e-12
+    )
+    before = BOXES.copy()
+    mirrored(BOXES), moved(BOXES, 0.1, 0.2, 0.3, 0.4)
+    np.testing.assert_array_equal(BOXES, before)
+
+
+def test_heads_of_labels():
+    head, boxes = split_label([3, 6, 7, *range(12)])
+    assert head.tolist() == [3, 6, 7]
+    np.testing.assert_array_equal(boxes, np.arange(12).reshape(2, 6))
+    head, boxes = split_label([2, 5])
+    assert head.tolist() == [2, 5] and boxes.shape == (0, 5)
+
+
+# --- numbers --------------------------------------------------------------------------------------
+def test_methods_of_interpolation():
+    for interp in range(5):
+        assert chosen(interp) == interp
+    for sizes, wanted in (
+        ((4, 4, 5, 5), 2), ((4, 4, 3, 3), 3), ((4, 4, 5, 3), 1), ((4, 4, 3, 5), 1),
+        ((4, 4, 4, 5), 1), ((4, 4, 5, 4), 1), ((4, 4, 4, 3), 1), ((4, 4, 3, 4), 1),
+        ((4, 4, 4, 4), 1), (None, 2), ((), 2),
+    ):  # fmt: skip
+        assert chosen(9, sizes) == wanted
+    assert {chosen(10) for _ in range(200)} == {0, 1, 2, 3, 4}
+    for interp in (-1, 5, 8, 11):
+        with pytest.raises(ArgumentError, match=f"interp is 0 to 4, 9 or 10, got {interp}"):
+            chosen(interp)
+    with pytest.raises(ArgumentError, match="sizes are 4"):
+        chosen(9, (1, 2, 3))
+
+
+def test_numbers_and_texts_of_them():
+    for given, read in ((1, (1.0,)), ("2", (2.0,)), ("(1, 2.5)", (1.0, 2.5)), ([], ())):
+        assert checked_numbers("values", given) == read
+    for given in ("x", None, ["a"], "(1", object()):
+        with pytest.raises(ArgumentTypeError, match="values are numbers, got"):
+            checked_numbers("values", given)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "hint"),
+    [(15, TypeError, r"\(-15, 15\) turns to both sides"), (-15, TypeError, r"\(-15, 15\) turns"),
+     (True, TypeError, "got True$"), ("ab", TypeError, "got 'ab'"), ([1], ValueError, r"got \[1\]"),
+     ((1, 2, 3), ValueError, r"got \(1, 2, 3\)"), (None, TypeError, "got None$")],
+)  # fmt: skip
+def test_limits_of_angles(given, kind, hint):
+    assert check_angle_limits((-1, "2")) == (-1.0, 2.0)
+    with pytest.raises(kind, match=r"angle_limits are \(low, high\), .*" + hint):
+        check_angle_limits(given)
+
+
+def test_shapes_of_what_is_turned():
+    image, batch = mx.nd.ones((1, 3, 3)), mx.nd.ones((2, 1, 3, 3))
+    for angles in (30, [30, 40], mx.nd.array([30, 40]), np.float32(3)):
+        assert mx.image.imrotate(batch, angles).shape == batch.shape
+    for angles in ([30], [30, 40, 50], [[30, 40]]):
+        with pytest.raises(mx.errors.ShapeError, match="angles for 2 images"):
+            mx.image.imrotate(batch, angles)
+    with pytest.raises(TypeError, match="rotation_degrees of one image is a number"):
+        mx.image.imrotate(image, [30])
+    for shape in ((3, 3), (1, 1, 1, 3, 3)):
+        with pytest.raises(mx.errors.ShapeError, match="imrotate takes"):
+            mx.image.imrotate(mx.nd.ones(shape), 3)
+
+
+def test_turns_of_each_image():
+    """A quarter turn counterclockwise, another one for each image of a batch, and half a turn."""
+    image = np.arange(9, dtype="float32").reshape(1, 3, 3)
+    batch = mx.nd.array(np.stack([image] * 3))
+    found = mx.image.imrotate(batch, [0, 90, 180]).asnumpy()
+    for made, times in zip(found, range(3)):
+        np.testing.assert_allclose(made[0], np.rot90(image[0], times), atol=1e-4)
+    found = mx.image.imrotate(mx.nd.ones((1, 9, 9)), 45).asnumpy()[0]
+    assert found[0, 0] == 0 and found[4, 4] == pytest.approx(1)
+    assert mx.image.imrotate(mx.nd.ones((1, 9, 9)), 45, zoom_in=True).asnumpy().min() > 0.99
+    out = mx.image.imrotate(mx.nd.ones((1, 9, 9)), 45, zoom_out=True).asnumpy()[0]
+    y, x = np.mgrid[-4:5, -4:5]  # a diamond whose corners touch the border
+    assert (out[abs(x) + abs(y) <= 4] > 0.999).all() and (out[abs(x) + abs(y) > 5] == 0).all()
+
+
+# --- where images come from -----------------------------------------------------------------------
+def write(path, count, first=0, label=None):
+    record = mx.recordio.MXIndexedRecordIO(f"{path}.idx", f"{path}.rec", "w")
+    for i in range(first, first + count):
+        header = mx.recordio.IRHeader(0, float(i) if label is None else label, i, 0)
+        record.write_idx(i, mx.recordio.pack(header, b"%d" % i))
+    record.close()
+    return f"{path}.rec"
+
+
+def test_names_of_files_of_records(tmp_path):
+    b, a = write(tmp_path / "b", 1), write(tmp_path / "a", 1)
+    assert record_files(a) == [a] and record_files(f"file://{a}") == [a]
+    assert record_files(f"{b};{a}") == [b, a] == record_files(f"{b};;{a};")
+    assert record_files(tmp_path) == [a, b] and record_files(f"{b};{tmp_path}") == [b, a, b]
+    assert record_files("none.rec") == ["none.rec"]
+    both = tmp_path / "x;y.rec"
+    both.write_bytes(b"")
+    assert record_files(both) == [str(both)]  # which is there by this name
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FormatError, match=r"empty' is a folder without files \*.rec"):
+        record_files(tmp_path / "empty")
+
+
+def test_samples_of_several_files(tmp_path):
+    paths = [write(tmp_path / name, n, k) for name, n, k in (("a", 2, 0), ("b", 1, 2), ("c", 3, 3))]
+    source = RecordSource(";".join(paths))
+    assert len(source) == 6 and source.keys is None
+    assert [source.numbered(i) for i in range(6)] == [(i, float(i), b"%d" % i) for i in range(6)]
+    assert [source.name(i).partition("', ")[0][-5:] for i in range(6)] == [
+        "a.rec", "a.rec", "b.rec", "c.rec", "c.rec", "c.rec",
+    ]  # fmt: skip
+    with pytest.raises(StateError, match="are 3 files of records, not one"):
+        source.only_file()
+    with pytest.raises(ArgumentError, match="one index, .*a.idx'.*, for 3 files of records"):
+        RecordSource(";".join(paths), tmp_path / "a.idx")
+    one = RecordSource(paths[2], tmp_path / "c.idx", labels={3: [1, 2], 4: [3, 4]})
+    assert one.only_file() == paths[2] and one.keys == [3, 4, 5]
+    assert one.label(0) == [1, 2] and one.sample(1) == ([3, 4], b"4") and one.label_size(1) == 2
+    for call in (one.label, one.label_size):
+        with pytest.raises(FormatError, match=r"c.rec'.*: the list has no image with number 5"):
+            call(2)
+
+
+@pytest.mark.parametrize(("label", "size"), [(3.0, 1), ([1.0], 1), ([1.0, 2.0, 3.0], 3), ([], 1)])
+def test_sizes_of_labels(label, size, tmp_path):
+    assert RecordSource(write(tmp_path / "a", 1, label=label)).label_size(0) == size
+
+
+def test_list_files(tmp_path):
+    path = tmp_path / "a.lst"
+    path.write_text("3\t1.5\tx.png\n\n  \n4.0\t1\t2\tb/y z.png\n")
+    found = read_list(path)
+    assert {k: (v[0].tolist(), v[1]) for k, v in found.items()} == {
+        3: ([1.5], "x.png"), 4: ([1, 2], "b/y z.png"),
+    }  # fmt: skip
+    for line in ("3\tx.png", "x\t1\ty", "3\ty\tx", "inf\t1\tx", "nan\t1\tx", "\xff"):
+        path.write_bytes(b"1\t1\ta\n" + line.encode("latin-1") + b"\n")
+        with pytest.raises(FormatError, match=r"a.lst', line 2: a line has number, label"):
+            read_list(path)
+
+
+def test_lists_in_memory(tmp_path):
+    found = listed([[1, "a"], [[1, 2], "b"], [1, 2, 3, tmp_path / "c"]])
+    assert [(v.tolist(), p) for v, p in found] == [
+        ([1], "a"), ([1, 2], "b"), ([1, 2, 3], str(tmp_path / "c")),
+    ]  # fmt: skip
+    for wrong in (["a"], [1, 2], ["a", 1], []):
+        with pytest.raises(ArgumentTypeError, match=r"imglist has items \[label, path\], got"):
+            listed([wrong])
+    for root, wanted in ((None, "x"), ("", "x"), ("r", "r/x"), (tmp_path, f"{tmp_path}/x")):
+        assert FileSource([(0, "x")], root).path(0) == wanted
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [((7, 0, 1), range(7)), ((7, 0, 2), range(3)), ((7, 1, 2), range(3, 6)), ((2, 2, 3), range(0)),
+     ((9, 2, 3), range(6, 9))],
+)  # fmt: skip
+def test_parts(given, wanted):
+    assert list(part(*given)) == list(wanted)
+    for wrong in ((7, -1, 2), (7, 2, 2), (7, 0, 0), (7, 1, 1)):
+        with pytest.raises(ArgumentError, match=r"part_index is from 0 to num_parts - 1, got"):
+            part(*wrong)
