@@ -1,6 +1,10 @@
 """Exact limits and rare ways of what reads images, each beside a value that is written here."""
 
+import json
+import logging
 import struct
+import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +12,11 @@ import pytest
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, FormatError, StateError
 from cynet.image import heads
+from cynet.image.box_augment import BoxAugmenter
 from cynet.image.boxes import areas, mirrored, moved, shared, split_label, with_area
 from cynet.image.geometry import checked_numbers, chosen
+from cynet.image.record_augment import RecordAugmenter
+from cynet.image.record_options import AUGMENTING, DETECTING
 from cynet.image.rotate import check_angle_limits
 from cynet.image.source import (
     FileSource,
@@ -19,6 +26,7 @@ from cynet.image.source import (
     read_list,
     record_files,
 )
+from tests.fixtures import augmenter_lists as lists
 
 cv2 = pytest.importorskip("cv2")
 
@@ -271,3 +279,174 @@ def test_parts(given, wanted):
     for wrong in ((7, -1, 2), (7, 2, 2), (7, 0, 0), (7, 1, 1)):
         with pytest.raises(ArgumentError, match=r"part_index is from 0 to num_parts - 1, got"):
             part(*wrong)
+
+
+# --- lists of augmenters --------------------------------------------------------------------------
+LISTS = json.loads((Path(lists.__file__).with_name("augmenter_lists.json")).read_text())
+MADE = lists.told(mx)
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_of_augmenters_are_those_of_mxnet(name):
+    assert json.loads(json.dumps(MADE[name])) == LISTS[name]
+
+
+@pytest.mark.parametrize("what", ["mean", "std"])
+@pytest.mark.parametrize("make", [mx.image.CreateAugmenter, mx.image.CreateDetAugmenter])
+def test_numbers_of_three_colors(make, what):
+    for given in ([1.0], [1.0, 2.0, 3.0], np.ones(3), mx.nd.ones(3)):
+        assert type(make((3, 4, 4), **{what: given})[-1]).__name__ in (
+            "ColorNormalizeAug", "DetBorrowAug",
+        )  # fmt: skip
+    for given in ([1.0, 2.0], [], [[1.0, 2.0, 3.0]], 1.0, [1.0] * 4):
+        with pytest.raises(ArgumentError, match=f"{what} has 1 number or 3, got"):
+            make((3, 4, 4), **{what: given})
+
+
+# --- what record iterators draw -------------------------------------------------------------------
+def picture(seed, shape=(18, 25, 3)):
+    return np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
+
+
+@pytest.mark.parametrize("options", [
+    {"max_rotate_angle": 40}, {"max_rotate_angle": 1}, {"rotate": 30}, {"max_shear_ratio": 0.3},
+    {"min_random_scale": 0.5, "max_random_scale": 1.5}, {"max_aspect_ratio": 0.4},
+    {"min_aspect_ratio": 0.6, "max_aspect_ratio": 1.7}, {"max_img_size": 12}, {"min_img_size": 30},
+    {"max_rotate_angle": 20, "max_shear_ratio": 0.2, "min_random_scale": 0.8,
+     "max_aspect_ratio": 0.2, "fill_value": 9, "inter_method": 2},
+], ids=str)  # fmt: skip
+def test_records_turns(options):
+    """One affine map: rotation, shear, scale and ratio of sides, around the middle."""
+    o = {"max_rotate_angle": 0, "rotate": -1, "max_shear_ratio": 0.0, "min_random_scale": 1.0,
+         "max_random_scale": 1.0, "max_aspect_ratio": 0.0, "min_aspect_ratio": None,
+         "min_img_size": 0.0, "max_img_size": 1e10, "fill_value": 255, "inter_method": 1,
+         **options}  # fmt: skip
+    drawn = set()
+    for seed in range(25):
+        x, draws = picture(seed), np.random.default_rng(seed)
+        shear = draws.uniform(-o["max_shear_ratio"], o["max_shear_ratio"])
+        angle = int(draws.integers(-o["max_rotate_angle"], o["max_rotate_angle"] + 1))
+        angle = o["rotate"] if o["rotate"] > 0 else angle
+        scale = draws.uniform(o["min_random_scale"], o["max_random_scale"])
+        if o["min_aspect_ratio"] is None:
+            ratio = 1 + draws.uniform(-o["max_aspect_ratio"], o["max_aspect_ratio"])
+        else:
+            ratio = draws.uniform(o["min_aspect_ratio"], o["max_aspect_ratio"])
+        drawn.add(angle)
+        a, b = np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))
+        hs = 2 * scale / (1 + ratio)  # the names of MXNet's own documentation
+        ws = ratio * hs
+        sides = np.clip(np.float32(scale) * np.float32([25, 18]), o["min_img_size"],
+                        o["max_img_size"])  # fmt: skip
+        w, h = (int(each) for each in sides)
+        m = np.array([[hs * a - shear * b * ws, hs * b + shear * a * ws, 0], [-b * ws, a * ws, 0]])
+        m[:, 2] = [(sides[i] - m[i, 0] * 25 - m[i, 1] * 18) / 2 for i in (0, 1)]
+        wanted = cv2.warpAffine(x, m, (w, h), flags=o["inter_method"],
+                                borderValue=[o["fill_value"]] * 4)  # fmt: skip
+        known = {key: option.default for key, option in AUGMENTING.items()} | options
+        found = RecordAugmenter(known, (3, h, w))(x, np.random.default_rng(seed))
+        assert np.abs(found.astype(int) - wanted).max() <= 1
+    if options.get("max_rotate_angle", 0) == 1:
+        assert drawn == {-1, 0, 1}
+
+
+def boxed(x, seed, shape=(3, 18, 25), **options):
+    known = {key: option.default for key, option in DETECTING.items()} | options
+    return BoxAugmenter(known, shape)(x, np.zeros((0, 5)), np.random.default_rng(seed))[0]
+
+
+@pytest.mark.parametrize("name, channel", [("hue", 0), ("illumination", 1), ("saturation", 2)])
+@pytest.mark.parametrize("most", [1, 30])
+def test_records_of_boxes_have_colors_of_their_own(name, channel, most):
+    """Each with its probability, from -most to most."""
+    drawn = set()
+    for seed in range(40):
+        x, draws = picture(seed), np.random.default_rng(seed)
+        happens = draws.random() < 0.6
+        shift = int(draws.integers(-most, most + 1)) if happens else 0
+        drawn.add(shift)
+        wanted = x
+        if shift:
+            hls = cv2.cvtColor(x, cv2.COLOR_RGB2HLS).astype(int)
+            hls[..., channel] += shift
+            hls[..., 0] %= 180
+            wanted = cv2.cvtColor(hls.clip(0, 255).astype(np.uint8), cv2.COLOR_HLS2RGB)
+        found = boxed(x, seed, **{f"max_random_{name}": most, f"random_{name}_prob": 0.6})
+        np.testing.assert_array_equal(found, wanted)
+    assert min(drawn) < 0 < max(drawn) and (most > 1 or drawn == {-1, 0, 1})
+
+
+def test_records_of_boxes_have_contrasts_of_their_own():
+    for seed in range(20):
+        x, draws = picture(seed), np.random.default_rng(seed)
+        wanted = x
+        if draws.random() < 0.7:
+            wanted = (x * np.float32(1 + draws.uniform(-0.5, 0.5))).clip(0, 255).astype(np.uint8)
+        found = boxed(x, seed, max_random_contrast=0.5, random_contrast_prob=0.7)
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("shape", "mode", "wanted"),
+    [((18, 25), "force", (10, 12)), ((18, 25), "fit", (8, 12)), ((18, 25), "shrink", (8, 12)),
+     ((5, 6), "fit", (10, 12)), ((5, 6), "shrink", (5, 6)), ((10, 12), "shrink", (10, 12)),
+     ((11, 12), "shrink", (10, 10)), ((1, 300), "fit", (1, 12)), ((300, 1), "fit", (10, 1)),
+     ((300, 1), "shrink", (10, 1)), ((10, 13), "shrink", (9, 12))],
+)  # fmt: skip
+def test_last_sizes(shape, mode, wanted):
+    assert boxed(picture(1, (*shape, 3)), 0, (3, 10, 12), resize_mode=mode).shape[:2] == wanted
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [({"max_pad_scale": 0.9}, "max_pad_scale is 1 or more, got 0.9"),
+     ({"aug_seq": "mine"}, "aug_seq is 'det_aug_default', got 'mine'"),
+     ({"inter_method": 11}, "inter_method is 0 to 4, 9 or 10, got 11"),
+     ({"num_crop_sampler": 0}, "num_crop_sampler is 1 or more, got 0"),
+     ({"num_crop_sampler": 3, "min_crop_scales": (0, 0)}, "has 1 or num_crop_sampler=3 values"),
+     ({"max_crop_scales": (1.1,)}, "max_crop_scales are above 0 and at most 1, got 1.1"),
+     ({"max_crop_scales": (0.0,)}, "max_crop_scales are above 0 and at most 1, got 0.0"),
+     ({"min_crop_scales": (0.6,), "max_crop_scales": (0.5,)}, "min_crop_scales <= max_crop_scales"),
+     ({"min_crop_overlaps": (-0.1,)}, "min_crop_overlaps=-0.1 and max_crop_overlaps=1.0"),
+     ({"max_crop_aspect_ratios": (np.inf,)}, "max_crop_aspect_ratios=inf")],
+)  # fmt: skip
+def test_options_of_boxes_that_are_wrong(options, told):
+    with pytest.raises(ArgumentError, match=told):
+        boxed(picture(1), 0, rand_crop_prob=0.5, **options)
+
+
+def test_options_of_boxes_at_their_limits():
+    for options in ({"max_pad_scale": 1.0}, {"max_crop_scales": (1.0,)}, {"aug_seq": ""},
+                    {"min_crop_scales": (0.5,), "max_crop_scales": (0.5,)}, {"inter_method": 10},
+                    {"num_crop_sampler": 2, "min_crop_scales": (0, 0.1)}):  # fmt: skip
+        assert boxed(picture(1), 0, rand_crop_prob=0.5, **options).shape == (18, 25, 3)
+
+
+@pytest.mark.parametrize("given", [{"batch_size": 0}, {"label_width": 0}, {"batch_size": -1}])
+def test_iterators_of_no_images(given, folder):
+    with pytest.raises(ArgumentError, match="batch_size and label_width are 1 or more, got"):
+        mx.image.ImageIter(**{"batch_size": 1, "data_shape": (3, 8, 8),
+                              "path_imgrec": folder / "images.rec", **given})  # fmt: skip
+
+
+def test_shapes_of_labels_are_logged_on_request(folder, caplog):
+    caplog.set_level(logging.INFO)
+    one, other = (mx.image.ImageDetIter(1, (3, 8, 8), path_imgrec=folder / "boxes.rec")
+                  for _ in range(2))  # fmt: skip
+    one.sync_label_shape(other)
+    assert not caplog.records
+    one.sync_label_shape(other, verbose=True)
+    assert [each.getMessage() for each in caplog.records] == ["label shape: (2, 5)"]
+
+
+def test_threads_end_when_an_iterator_is_closed(folder):
+    before = threading.active_count()
+    made = mx.io.ImageRecordIter(path_imgrec=folder / "images.rec", batch_size=2, verbose=False,
+                                 data_shape=(3, 8, 8), preprocess_threads=2, prefetch_buffer=5)
+    assert next(made).pad == 0
+    names = [each.name for each in threading.enumerate() if "cynet-images" in each.name]
+    assert 1 <= len(names) <= 2
+    made.close()
+    assert threading.active_count() <= before
+    assert next(made).pad == 0
+    made.close()
