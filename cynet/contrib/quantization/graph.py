@@ -4,6 +4,7 @@ Without limits a layer reads what `quantize_v2` makes of floats, by their own ra
 gives floats. Limits make it give integers to whoever reads such.
 """
 
+from ... import ndarray as nd
 from ...operator import OPERATORS
 from ...operator.quantization.conversions import DequantizeProperty, QuantizeV2Property
 from ...operator.quantization.int8_form import int8_of
@@ -28,8 +29,8 @@ class Quantizer:
     calibration is to find; `layers` the names of layers that are int8.
     """
 
-    def __init__(self, heads, params, excluded, dtype="auto", tensor_wise=False):
-        self.heads, self.dtype, self.tensor_wise = heads, dtype, tensor_wise
+    def __init__(self, heads, params, excluded, dtype="auto", tensor_wise=False, bits=8):
+        self.heads, self.dtype, self.tensor_wise, self.bits = heads, dtype, tensor_wise, bits
         self.params, self.made = params, {}
         self.variables = {}  # of the quantized weights, by what they are made of
         self.nodes = topological_order(heads)
@@ -59,6 +60,10 @@ class Quantizer:
             elif id(node) not in self.inside:
                 self.new[id(node)] = self._passed(node)
         return [self._entry(each) for each in self.heads]
+
+    def arrays(self, ctx):
+        """The quantized weights by name, on a device."""
+        return {n: nd.array(v, ctx=ctx, dtype=v.dtype) for n, v in self.made.items()}
 
     @property
     def layers(self):
@@ -110,7 +115,7 @@ class Quantizer:
     def _variables(self, layer):
         """The variables of a layer's weight, its steps and the bias, whose values `made` gets. Of
         two layers of one name, as those of a Block that is called twice, the second is numbered."""
-        values = layer.weights(self.params, self.tensor_wise)
+        values = layer.weights(self.params, self.tensor_wise, self.bits)
         name, found, number = layer.node.name, [], 0
         while f"{name}_weight_quantize" in self.made:
             number += 1

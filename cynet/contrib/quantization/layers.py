@@ -10,6 +10,7 @@ from ...operator.quantization.int8_form import int8_of
 from ...operator.tensor.broadcast import BroadcastProperty
 from ...operator.tensor.unary import UnaryProperty
 from ...operator.tensor.where_clip import ClipProperty
+from .fake import levels_of
 
 
 def is_layer(node):
@@ -50,8 +51,9 @@ class Layer:
         folded = [entry[0].name for entry in self.norm.inputs[1:5]]
         return (layout, *names), (self.norm.prop.fix_gamma, self.norm.prop.eps, *folded)
 
-    def weights(self, params, tensor_wise):
-        """The int8 weight, the step of each filter and the float bias, by the float parameters."""
+    def weights(self, params, tensor_wise, bits=8):
+        """The int8 weight, the step of each filter and the float bias, by the float parameters;
+        with less bits the weight has less steps."""
         names = [entry[0].name for entry in self.node.inputs]
         weight = params[names[1]].asnumpy().astype(np.float64)
         if is_last(getattr(self.node.prop, "layout", None)):  # int8 layers have (F, C, *kernel)
@@ -76,7 +78,7 @@ class Layer:
         most = np.abs(weight).reshape(len(weight), -1).max(1)
         if tensor_wise:
             most[:] = most.max()
-        step = np.where(most > 0, most / 127, 1.0)
+        step = np.where(most > 0, most / levels_of(bits), 1.0)
         quantized = np.rint(weight / step.reshape(-1, *(1,) * (weight.ndim - 1)))
         return quantized.astype("int8"), step.astype("float32"), bias.astype("float32")
 

@@ -118,8 +118,7 @@ def quantize_graph(
     quantizer = Quantizer(sym.entries, params, excluded, quantized_dtype, tensor_wise)
     made = Symbol(quantizer.run())
     args = {name: arg_params[name] for name in made.list_arguments() if name in arg_params}
-    for name, value in quantizer.made.items():
-        args[name] = nd.array(value, ctx=ctx, dtype=value.dtype)
+    args.update(quantizer.arrays(ctx))
     aux = {name: aux_params[name] for name in made.list_auxiliary_states()}
     if logger is not None:
         logger.info("int8 layers: %s", ", ".join(quantizer.layers) or "none")

@@ -37,13 +37,14 @@ if TYPE_CHECKING:
     from ...typing import Context
 
 
-def _names(n):
+def names_of(n):
+    """The names of so many inputs."""
     return ["data"] if n == 1 else [f"data{i}" for i in range(n)]
 
 
-def _traced(network, n):
+def traced(network, n):
     """The symbol of a network, and its parameters by name."""
-    outputs = network(*(sym_module.var(name) for name in _names(n)))
+    outputs = network(*(sym_module.var(name) for name in names_of(n)))
     heads, _ = flatten(outputs, "output")
     made = heads[0] if len(heads) == 1 else sym_module.Group(heads)
     params = {name: each.data() for name, each in network.collect_params().items()}
@@ -220,13 +221,10 @@ def quantize_net_v2(
         raise ArgumentError(f"quantize_net: int8 layers run on a CPU, got {ctx}")
     if calib_data is not None and not _can_be_read_twice(calib_data):
         calib_data = list(calib_data)
-    n = len(data_shapes) if data_shapes is not None else _inputs_of(network, calib_data)
-    names = _names(n)
-    symbol, params = _traced(network, n)
-    nodes = [node.name for node in topological_order(symbol.entries) if node.op is not None]
-    excluded = set(exclude_layers or ())
-    for pattern in exclude_layers_match or ():
-        excluded |= {name for name in nodes if re.search(pattern, name)}
+    n = len(data_shapes) if data_shapes is not None else inputs_of(network, calib_data)
+    names = names_of(n)
+    symbol, params = traced(network, n)
+    excluded = excluded_nodes(symbol, exclude_layers, exclude_layers_match)
     how = calib_mode, quantized_dtype, quantize_granularity
     net = _Net(symbol, params, names, *how, ctx, logger)
     net.limits_of = LayerOutputCollector
@@ -241,9 +239,23 @@ def quantize_net_v2(
         if logger is not None:
             logger.info("float32: %s; outputs lose %.3g", ", ".join(sorted(kept)) or "none", found)
     made, args, aux = net.quantized(excluded, operators, logger)
+    return block_of(made, {**args, **aux}, names, ctx)
+
+
+def excluded_nodes(symbol, names, patterns):
+    """The names of nodes that are said, by themselves or by regular expressions."""
+    nodes = [node.name for node in topological_order(symbol.entries) if node.op is not None]
+    excluded = set(names or ())
+    for pattern in patterns or ():
+        excluded |= {name for name in nodes if re.search(pattern, name)}
+    return excluded
+
+
+def block_of(made, values, names, ctx):
+    """A Block that computes a quantized symbol with these parameters."""
     block = gluon.SymbolBlock(made, [sym_module.var(name) for name in names])
     for name, each in block.collect_params().items():
-        value = args[name] if name in args else aux[name]
+        value = values[name]
         each.grad_req = "null"
         each.cast(value.dtype)
         each.shape = value.shape
@@ -252,7 +264,7 @@ def quantize_net_v2(
     return block
 
 
-def _inputs_of(network, calib_data):
+def inputs_of(network, calib_data):
     """Return how many inputs a network gets: as its last traced call had, else what its function
     takes.
 

@@ -1,0 +1,291 @@
+"""Quantization-aware training: prepare_qat, a network that rounds as int8 layers will, and convert,
+which makes these of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ... import gluon
+from ... import symbol as sym_module
+from ...base.errors import ArgumentError, ArgumentTypeError, StateError, shown
+from ...base.guard import guarded
+from ...symbol import Symbol
+from ...symbol.node import Node
+from .fake import DATA, ENDS, WEIGHT, check_averaging, check_bits
+from .graph import Quantizer, calibrated
+from .model import HERE, check_limits, exclusion
+from .net import block_of, excluded_nodes, inputs_of, names_of, traced
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Rounder(Quantizer):
+    """Rewrites a graph as `Quantizer` does, but with floats that are rounded for integers.
+
+    Parameters
+    ----------
+    heads, params, excluded
+        See `Quantizer`.
+    settings : dict
+        ``weight_bits``, ``activation_bits``, ``averaging`` and ``tensor_wise``.
+
+    Attributes
+    ----------
+    observers : dict of str to tuple of Node
+        An output of the float graph to the variables of its range.
+    """
+
+    def __init__(self, heads, params, excluded, settings):
+        plain = Quantizer(heads, dict(params), excluded, "auto")
+        plain.run()
+        self.read = {*plain.keys}  # outputs that somebody reads in 8 bits
+        super().__init__(heads, params, excluded, "auto")
+        self.settings, self.observers = settings, {}
+
+    def _entry(self, old):
+        return self.new[id(old[0])], old[1]
+
+    def _quantized(self, old):
+        key = id(old[0]), old[1]
+        if key not in self.triples:
+            name = old[0].output_name(old[1])
+            self.triples[key] = self._rounded(self._entry(old), name)
+        return self.triples[key]
+
+    def _rounded(self, entry, name):
+        if name not in self.observers:
+            fixed = {"__shape__": "(1,)", "__dtype__": "0"}
+            made = tuple(Node(None, f"{name}_{end}", dict(fixed)) for end in ENDS)
+            self.observers[name] = made
+        given = [Symbol([each]) for each in (entry, *((node, 0) for node in self.observers[name]))]
+        bits, share = self.settings["activation_bits"], self.settings["averaging"]
+        made = sym_module.Custom(
+            *given, op_type=DATA, name=f"{name}_rounded", bits=bits, averaging=share
+        )
+        return made.entries[0]
+
+    def _layer(self, layer):
+        node = layer.node
+        data = self._quantized(node.inputs[0])
+        weight, *bias = (Symbol([self._entry(each)]) for each in node.inputs[1:])
+        bias = bias[0] if bias else None
+        if layer.norm is not None:
+            weight, bias = self._folded(layer, weight, bias)
+        settings = {"bits": self.settings["weight_bits"],
+                    "tensor_wise": self.settings["tensor_wise"]}  # fmt: skip
+        name = f"{node.name}_weight_rounded"
+        weight = sym_module.Custom(weight, op_type=WEIGHT, name=name, **settings)
+        inputs = [data, weight.entries[0], *(() if bias is None else bias.entries)]
+        params = {**node.params, "no_bias": str(bias is None)}
+        prop = node.op.prop(**params)
+        made = Symbol([(Node(node.op, node.name, dict(node.attrs), params, prop, inputs), 0)])
+        if layer.residual is not None:
+            made = made + Symbol([self._quantized(layer.residual)])
+        low, high = layer.bounds
+        if high is not None:
+            made = sym_module.clip(made, low, high)
+        elif low is not None:
+            made = sym_module.relu(made)  # the only one that has no upper end
+        output = layer.end.output_name(0)
+        (entry,) = made.entries
+        if output in self.read:  # whoever reads it, reads integers
+            entry = self.triples[id(layer.end), 0] = self._rounded(entry, output)
+        return entry[0]
+
+    def _folded(self, layer, weight, bias):
+        """Weight and bias with the BatchNorm behind them, by its running statistics."""
+        prop = layer.norm.prop
+        gamma, beta, mean, var = (Symbol([self._entry(each)]) for each in layer.norm.inputs[1:5])
+        gain = sym_module.rsqrt(var + prop.eps)
+        if not prop.fix_gamma:
+            gain = gain * gamma
+        ndim = len(self.params[layer.node.inputs[1][0].name].shape)
+        weight = sym_module.broadcast_mul(weight, gain.reshape((-1, *(1,) * (ndim - 1))))
+        return weight, ((0 - mean) if bias is None else bias - mean) * gain + beta
+
+    def _passed(self, node):
+        if not self._stays_quantized(node):
+            return super()._passed(node)
+        inputs = [self._quantized(each) for each in node.inputs]
+        made = Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
+        self.triples[id(node), 0] = made, 0
+        return made
+
+
+class RoundedBlock(gluon.SymbolBlock):
+    """What `prepare_qat` gives: a network to be trained, and what `convert` is to know of it."""
+
+    def __init__(self, outputs, inputs, params, plan):
+        super().__init__(outputs, inputs, params)
+        vars(self)["_plan"] = plan
+
+    def limits(self):
+        """The range of each output that is rounded, as training has seen it."""
+        params, found = self.collect_params(), {}
+        for name in self._plan["observed"]:
+            low, high, seen = (float(params[f"{name}_{end}"]._reduce().asscalar()) for end in ENDS)
+            if not seen:
+                raise StateError(
+                    f"convert: the range of {name} was not observed; train the network, or call it"
+                    " in autograd.train_mode()"
+                )
+            found[name] = low, high
+        return found
+
+
+@guarded
+def prepare_qat(
+    network: gluon.HybridBlock,
+    weight_bits: int = 8,
+    activation_bits: int = 8,
+    quantize_granularity: str = "channel-wise",
+    exclude_layers: Sequence[str] | None = None,
+    exclude_layers_match: Sequence[str] | None = None,
+    exclude_operators: Sequence[str] | None = None,
+    data_shapes: Sequence[Any] | None = None,
+    averaging: float = 0.01,
+) -> RoundedBlock:
+    """A network that rounds weights and activations as its int8 layers will, to be trained so.
+
+    It rounds where `quantize_net` quantizes; gradients go straight through. The BatchNorm behind a
+    layer is part of its weight and bias: its running statistics stay as they are, its gamma and
+    beta are trained. Parameters are those of `network`, which is trained with it. Ranges of
+    activations are observed while it is trained, or called in ``autograd.train_mode()``.
+
+    Parameters
+    ----------
+    network : HybridBlock
+        A trained network.
+    weight_bits, activation_bits : int
+        From 2 to 8; `convert` takes activations of 8.
+    quantize_granularity : str
+        ``'channel-wise'``: a weight has a step for each filter; or ``'tensor-wise'``.
+    exclude_layers, exclude_layers_match, exclude_operators, data_shapes
+        See `quantize_net_v2`.
+    averaging : float
+        The share of the way that a range moves to that of each batch.
+
+    Returns
+    -------
+    SymbolBlock
+        Train it with a Trainer of its ``collect_params()``; in prediction it gives what the
+        quantized network gives, but for numbers that lie between two steps.
+
+    Raises
+    ------
+    ArgumentError
+        An unknown option or node.
+    ArgumentTypeError
+        `network` is no HybridBlock.
+
+    Examples
+    --------
+    >>> net = mx.gluon.nn.Dense(2, in_units=3)
+    >>> net.initialize(mx.init.One())
+    >>> tools = mx.contrib.quantization
+    >>> rounded = tools.prepare_qat(net)
+    >>> trainer = mx.gluon.Trainer(rounded.collect_params(), "sgd", {"learning_rate": 0.1})
+    >>> data = mx.nd.array([[1, 2, 3]])
+    >>> with mx.autograd.record():
+    ...     loss = (rounded(data) - 5).square()
+    >>> loss.backward()
+    >>> trainer.step(1)
+    >>> small = tools.convert(rounded)
+    >>> bool((small(data) - rounded(data)).abs().max() < 0.1)
+    True
+    """
+    if not isinstance(network, gluon.HybridBlock):
+        raise ArgumentTypeError(f"prepare_qat takes a HybridBlock, got {shown(network)}")
+    check_bits("prepare_qat: weight_bits", weight_bits)
+    check_bits("prepare_qat: activation_bits", activation_bits)
+    check_averaging(averaging)
+    if quantize_granularity not in ("channel-wise", "tensor-wise"):
+        raise ArgumentError(
+            f"quantize_granularity is {shown(quantize_granularity)}, expected channel-wise or"
+            " tensor-wise"
+        )
+    n = len(data_shapes) if data_shapes is not None else inputs_of(network, None)
+    names = names_of(n)
+    symbol, params = traced(network, n)
+    excluded = sorted(excluded_nodes(symbol, exclude_layers, exclude_layers_match))
+    operators = list(exclude_operators or ())
+    settings = {
+        "weight_bits": weight_bits, "activation_bits": activation_bits, "averaging": averaging,
+        "tensor_wise": quantize_granularity == "tensor-wise",
+    }  # fmt: skip
+    rounder = Rounder(symbol.entries, params, exclusion(symbol, excluded, operators), settings)
+    made = Symbol(rounder.run())
+    plan = {
+        "symbol": symbol, "names": names, "excluded": excluded, "operators": operators,
+        "observed": list(rounder.observers), **settings,
+    }  # fmt: skip
+    own = network.collect_params()
+    contexts = next((each.list_ctx() for each in own.values()), None)
+    block = RoundedBlock(made, [sym_module.var(name) for name in names], own, plan)
+    for name, nodes in rounder.observers.items():
+        for node in nodes:
+            if node.name in own:
+                raise ArgumentError(
+                    f"prepare_qat: {network.name} has a parameter '{node.name}', as the range of"
+                    f" output {name} is called; give that layer another prefix"
+                )
+            param = block.params[node.name]
+            param.grad_req, param.shape = "null", (1,)
+            param.initialize("zeros", ctx=contexts)
+    return block
+
+
+@guarded
+def convert(network: RoundedBlock) -> gluon.SymbolBlock:
+    """The int8 network of one that `prepare_qat` has made and that was trained.
+
+    Parameters
+    ----------
+    network : SymbolBlock
+        What `prepare_qat` gave. It is not changed.
+
+    Returns
+    -------
+    SymbolBlock
+        As `quantize_net` gives it: it is saved, exported and written as an ONNX file of QDQ layers.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `network` is not from `prepare_qat`.
+    ArgumentError
+        Its activations have less than 8 bits.
+    StateError
+        A range was not observed.
+
+    Examples
+    --------
+    See `prepare_qat`.
+
+    >>> net = mx.gluon.nn.Dense(2, in_units=3, prefix="fc_")
+    >>> net.initialize(mx.init.One())
+    >>> tools = mx.contrib.quantization
+    >>> rounded = tools.prepare_qat(net)
+    >>> with mx.autograd.train_mode():
+    ...     y = rounded(mx.nd.array([[1, 2, 3]]))
+    >>> sorted(tools.convert(rounded).collect_params())
+    ['fc_fwd_bias_quantize', 'fc_fwd_scale_quantize', 'fc_fwd_weight_quantize']
+    """
+    if not isinstance(network, RoundedBlock):
+        raise ArgumentTypeError(f"convert takes what prepare_qat gave, got {shown(network)}")
+    plan = network._plan
+    if plan["activation_bits"] != 8:
+        raise ArgumentError(
+            f"convert: the activations have {plan['activation_bits']} bits, and int8 layers have 8"
+        )
+    limits = network.limits()
+    check_limits(limits)
+    symbol, params = plan["symbol"], network.collect_params()
+    values = {name: params[name]._reduce() for name in symbol.list_inputs() if name in params}
+    quantizer = Quantizer(
+        symbol.entries, values, exclusion(symbol, plan["excluded"], plan["operators"]), "auto",
+        plan["tensor_wise"], plan["weight_bits"],
+    )  # fmt: skip
+    made = Symbol(calibrated(quantizer.run(), limits, "auto"))
+    return block_of(made, {**values, **quantizer.arrays(HERE)}, plan["names"], HERE)
