@@ -201,7 +201,7 @@ class FormNode(SparseNode):
             resume_scope(before)
         if flows:
             out.backward(dense_of(grads[0]), train_mode=bool(flags & 2))
-        return [x.grad if flows and source else None for x, source in zip(dense, sources)]
+        return [x.grad if flows else None for x in dense]
 
     def let_go(self):
         self.given = None

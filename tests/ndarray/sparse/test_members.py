@@ -273,9 +273,32 @@ def test_gradients_go_through_rows_and_copies():
         array.attach_grad()
         with mx.autograd.record():
             out = use(array).tostype("default").sum()
-        out.backward()
+        for training in (False, True):  # which the walk leaves as it was
+            with mx.autograd.pause(train_mode=training):
+                out.backward(retain_graph=not training)
+                assert not mx.autograd.is_recording()
+                assert mx.autograd.is_training() is training
+        assert not mx.autograd.is_recording() and not mx.autograd.is_training()
         assert array.grad.context == TWO and array.grad.dtype == np.float32
         np.testing.assert_array_equal(array.grad.asnumpy(), wanted)
+
+
+@pytest.mark.parametrize("stype", BOTH)
+def test_a_gradient_through_dense_copies_leaves_no_trace(stype):
+    """Neither is anything recorded afterwards, nor does an operand without a gradient get one."""
+    array, other = made(stype), made(stype)
+    array.attach_grad()
+    with mx.autograd.record():
+        out = mx.nd.elemwise_mul(array, other)
+    for training in (False, True):
+        with mx.autograd.pause(train_mode=training):
+            out.backward(retain_graph=True)
+            assert not mx.autograd.is_recording() and mx.autograd.is_training() is training
+    np.testing.assert_array_equal(array.grad.asnumpy(), DENSE)
+    assert other.grad is None
+    with mx.autograd.record(train_mode=False):
+        out.backward()
+        assert mx.autograd.is_recording() and not mx.autograd.is_training()
 
 
 # --- calls ----------------------------------------------------------------------------------------
