@@ -7,7 +7,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown, w
 from ..context import read_context
 from ..graph.collector import collector_paused
 from ..graph.gradient import REQUESTS
-from ..graph.infer import Structure, infer_shapes, infer_types
+from ..graph.infer import infer_shapes, infer_types, structure_of
 from ..graph.placement import place
 from ..ndarray import NDArray, zeros
 from ..ndarray.sparse.arrays import among_sparse
@@ -84,7 +84,7 @@ def bind(
 ):
     """Bind `symbol` to arrays; see ``Symbol.bind``."""
     ctx = read_context(ctx)
-    structure = Structure(symbol.entries)
+    structure = structure_of(symbol)
     arg_names, aux_names = _names(structure)
     arg_arrays = _by_name("args", args, arg_names, False)
     requests = _requests(grad_req, arg_names)
@@ -179,7 +179,7 @@ def simple_bind(
     """Infer, allocate zeros and bind; see ``Symbol.simple_bind``. Shapes by name are a dict: names
     of arguments come from files, too, and may be any words."""
     ctx = read_context(ctx)
-    structure = Structure(symbol.entries)
+    structure = structure_of(symbol)
     arguments, states, _ = variables_in(structure.order)
     arg_names, aux_names = [node.name for node in arguments], [node.name for node in states]
     names = {*arg_names, *aux_names}

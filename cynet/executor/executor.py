@@ -28,6 +28,7 @@ from .kept import kept_groups
 from .operators import constants, create_operators
 from .pins import ConstantInputs
 from .plan_cache import bytes_of_graph
+from .postponed import Postponed
 from .rebind import ArgumentSlots, placeholder
 from .reshaping import fitted
 from .update_step import UpdateStep
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @guarded(but=("forward", "backward", "step"))
-class Executor(Watched):
+class Executor(Postponed, Watched):
     """A bound computation; made by ``Symbol.bind`` or ``Symbol.simple_bind``.
 
     One thread at a time uses it (docs/guide/threads.md).
@@ -145,7 +146,8 @@ class Executor(Watched):
         pins = [(self.arg_dict[n], number) for n, number in fixed.items() if n in self.arg_dict]
         shared = shared_exec._pins if shared_exec is not None else None
         self._pins = ConstantInputs(pins, shared) if pins else None
-        self._build(inferred=inferred)
+        if not self._postpone(inferred):
+            self._build(inferred)
 
     # --- building ---------------------------------------------------------------------------------
     @collector_paused()
@@ -155,6 +157,7 @@ class Executor(Watched):
         Without gradients the plan is one for ``forward(is_train=False)``.
         """
         self.rest()
+        self._note_plan()
         arrays = {**self.arg_dict, **self.aux_dict}
         # then every node's own values must be there to see
         watched = self._watched = self._monitor is not None or bool(executor_steps)
@@ -326,6 +329,8 @@ class Executor(Watched):
         """
         if executor_steps or self._watched:
             self._choose_plan()
+        if self._calls is not None:
+            return self._run_calls(sources, targets, is_train)
         if self._pins is not None:
             self._pins.restore()
         place = self._place

@@ -37,6 +37,9 @@ class Structure:
         None: nobody has asked (`find_kinds`).
     calls : object
         What an executor that runs call by call keeps here.
+    met : dict
+        Of the shapes and dtypes that executors have met, what runs them call by call; None: they
+        have a plan.
     """
 
     def __init__(self, heads):
@@ -54,6 +57,7 @@ class Structure:
         self.operators = [i for i, node in enumerate(self.order) if node.op is not None]
         self.variables = [node for node in self.order if node.op is None]
         self.kinds = self.calls = None
+        self.met = {}
 
     def find_kinds(self):
         """Set `kinds`, of which inference asks one node for all from now on."""
@@ -61,6 +65,13 @@ class Structure:
         self.kinds = [
             numbers.setdefault(_kind(node), len(numbers)) for node in self.order
         ]
+
+
+def structure_of(symbol):
+    """The Structure of a Symbol's graph, found once."""
+    if symbol._structure is None or symbol._structure.heads != symbol.entries:
+        symbol._structure = Structure(list(symbol.entries))
+    return symbol._structure
 
 
 def _kind(node):

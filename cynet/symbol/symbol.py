@@ -72,11 +72,12 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
     <NDArray 1x2 @cpu(0)>
     """
 
-    __slots__ = ("entries",)
+    __slots__ = ("_structure", "entries")
     __hash__ = None
 
     def __init__(self, heads: Iterable[Any]) -> None:
         self.entries = list(heads)
+        self._structure = None  # what graph/infer.py keeps of the graph
 
     # --- copies ---
     def __copy__(self) -> Symbol:
