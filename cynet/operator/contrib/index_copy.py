@@ -6,7 +6,7 @@ from ..checks.places import Read
 from ..kernel_property import Kernel, KernelProperty
 from ..property import merge_shapes
 from ..second_order import Linear
-from ..tensor.axes import split_at
+from ..tensor.axes import lines_along
 from ..tensor.take import MODES
 
 
@@ -68,8 +68,7 @@ class IndexCopyProperty(KernelProperty):
         return [Read(("index_vector", in_types[1], in_shapes[0][0]))]
 
     def kernel_params(self, in_shapes):
-        outer, n, inner = split_at(in_shapes[0], 0)
-        return {"outer": outer, "n": n, "inner": inner, "mode": MODES.index("raise")}
+        return {**lines_along(in_shapes[0], 0), "mode": MODES.index("raise")}
 
     def failure(self, place, values):
         index, n = (min(int(value), 2**63 - 1) for value in values)

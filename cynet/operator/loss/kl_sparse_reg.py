@@ -14,7 +14,7 @@ from ..parameters import Float
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Refused
-from ..tensor.axes import split_at
+from ..tensor.axes import lines_along
 
 
 class KlSparseRegProperty(KernelProperty):
@@ -62,11 +62,8 @@ class KlSparseRegProperty(KernelProperty):
         return in_types, out_types, ["float32" if t in NARROW else t for t in aux]
 
     def kernel_params(self, in_shapes):
-        outer, n, inner = split_at(in_shapes[0], 1)
         return {
-            "outer": outer,
-            "n": n,
-            "inner": inner,
+            **lines_along(in_shapes[0], 1),
             "target": self.sparseness_target,
             "penalty": self.penalty,
             "momentum": self.momentum,

@@ -13,7 +13,7 @@ from ..parameters import Bool, Float, Int
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Rewritten
-from ..tensor.axes import data_axis, split_at
+from ..tensor.axes import data_axis, lines_along
 from .normalized import normalized, scaled
 
 
@@ -68,8 +68,8 @@ class LayerNormProperty(KernelProperty):
         return data_axis(self.axis, shape)
 
     def kernel_params(self, in_shapes):
-        outer, n, inner = split_at(in_shapes[0], self.position(in_shapes[0]))
-        return {"outer": outer, "n": n, "inner": inner, "eps": self.eps}
+        lines = lines_along(in_shapes[0], self.position(in_shapes[0]))
+        return {**lines, "eps": self.eps}
 
     def rewritten(self, F, inputs, aux, training):
         data, gamma, beta = inputs

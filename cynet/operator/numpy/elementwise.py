@@ -93,6 +93,9 @@ class _Binary(_Elementwise):
         out = result_of(self.result, common)
         return out, compared if self.result == BOOL else out
 
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *in_data] if self.gradients.reads else out_grad
+
     def gradient_in(self, types, out):
         """The dtype in which gradients are computed."""
         if out in FLOATS:
@@ -120,12 +123,6 @@ class NumpyBinary(_Binary):
         if lhs is None:
             return [None, None], [out_types[0]], []
         return [lhs, rhs], [self._types(promoted(lhs, rhs), None)[0]], []
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *in_data] if self.gradients.reads else out_grad
-
-    def forward_inplace_option(self, in_data, out_data):
-        return []
 
     def create_operator(self, ctx, in_shapes, in_types):
         from ._loops import BinaryOperator
@@ -157,12 +154,6 @@ class NumpyScalar(_Binary):
         if self.result == BOOL and data not in FLOATS:
             compared = "int64" if whole else "float64"
         return self._types(common, compared)
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *in_data] if self.gradients.reads else out_grad
-
-    def forward_inplace_option(self, in_data, out_data):
-        return []
 
     def create_operator(self, ctx, in_shapes, in_types):
         from ._loops import ScalarOperator

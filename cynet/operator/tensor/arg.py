@@ -4,15 +4,13 @@ The indices come in the input's dtype, as MXNet has it, but in float32 for dtype
 places; the first of equal elements wins, and NaN is the extreme of any row that has one.
 """
 
-from math import prod
-
 from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..checks.places import WIDE, Written
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int
 from ..property import merge_shapes
-from .axes import axis_of, split_at
+from .axes import axis_of, lines_along
 
 
 class ExtremeProperty(KernelProperty):
@@ -50,11 +48,7 @@ class ArgProperty(ExtremeProperty):
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
     def kernel_params(self, in_shapes):
-        shape, axis = in_shapes[0], self.axis
-        if axis is None:
-            shape, axis = (prod(shape),), 0
-        outer, n, inner = split_at(shape, axis_of(axis, len(shape)))
-        return {"outer": outer, "n": n, "inner": inner}
+        return lines_along(in_shapes[0], self.axis)
 
 
 class ArgmaxProperty(ArgProperty):
@@ -105,8 +99,7 @@ class ArgmaxChannelProperty(ExtremeProperty):
         return [shape], [merge_shapes((shape[0], *shape[2:]), out_shapes[0])], []
 
     def kernel_params(self, in_shapes):
-        outer, n, inner = split_at(in_shapes[0], 1)
-        return {"outer": outer, "n": n, "inner": inner}
+        return lines_along(in_shapes[0], 1)
 
 
 register_operator("argmax", ArgmaxProperty)

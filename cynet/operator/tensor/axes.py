@@ -1,5 +1,7 @@
 """Axis parameters: negative numbers, sets of axes, checks."""
 
+from math import prod
+
 from ...base.errors import ArgumentError, ShapeError
 
 
@@ -49,3 +51,14 @@ def split_at(shape, axis):
     for n in shape[axis + 1 :]:
         inner *= n
     return outer, shape[axis], inner
+
+
+def lines_along(shape, axis):
+    """`split_at` by the names that kernels have for it; None takes the whole array as a line.
+
+    >>> lines_along((2, 3, 4), 1)
+    {'outer': 2, 'n': 3, 'inner': 4}
+    """
+    if axis is None:
+        shape, axis = (prod(shape),), 0
+    return dict(zip(("outer", "n", "inner"), split_at(shape, axis_of(axis, len(shape)))))

@@ -10,7 +10,7 @@ from ..out_dtype import OutDType
 from ..parameters import DType, Int
 from ..property import is_known, merge_shapes
 from ..second_order import Linear
-from .axes import axis_of, split_at
+from .axes import lines_along
 
 
 class CumSumProperty(OutDType, KernelProperty):
@@ -56,11 +56,7 @@ class CumSumProperty(OutDType, KernelProperty):
         return KernelProperty.create_operator(self, ctx, in_shapes, in_types)
 
     def kernel_params(self, in_shapes):
-        shape, axis = in_shapes[0], self.axis
-        if axis is None:
-            shape, axis = (prod(shape),), 0
-        outer, n, inner = split_at(shape, axis_of(axis, len(shape)))
-        return {"outer": outer, "n": n, "inner": inner}
+        return lines_along(in_shapes[0], self.axis)
 
 
 register_operator("_np_cumsum", CumSumProperty, aliases=("cumsum",))

@@ -14,7 +14,7 @@ from ..parameters import Bool, DType, Enum, Int, IntOrNone
 from ..precision import FLOAT32, Precision
 from ..property import is_known, merge_shapes
 from ..second_order import Rewritten
-from .axes import axis_of, split_at
+from .axes import axis_of, lines_along
 
 
 def _sorted_rows(F, data, axis, order):
@@ -101,9 +101,8 @@ class OrderProperty(KernelProperty):
         return self.is_ascend
 
     def kernel_params(self, in_shapes):
-        outer, n, inner = split_at(*self.flat(in_shapes[0]))
-        found = {"outer": outer, "n": n, "inner": inner, "k": self.count(n)}
-        return {**found, "ascending": self.ascending()}
+        lines = lines_along(*self.flat(in_shapes[0]))
+        return {**lines, "k": self.count(lines["n"]), "ascending": self.ascending()}
 
 
 class TopKProperty(OrderProperty):
