@@ -71,6 +71,7 @@ def both(path, x):
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     wanted = runtime.InferenceSession(path, options).run(None, {"x": x})
     symbol, args, states = mx.onnx.import_model(path)
+    symbol = mx.sym.load_json(symbol.tojson())  # which has all that a node is made of
     known = args | {"x": mx.nd.array(x, dtype=x.dtype)}
     made = symbol.bind(mx.cpu(), known, grad_req="null", aux_states=states).forward()
     nodes = topological_order(symbol.entries)
