@@ -56,6 +56,7 @@ def parser():
         help="seconds from a failure until all that is left is killed (default 10)",
     )
     add("--mpi-args", default="", help="further arguments of mpiexec or srun, in one string")
+    add("--no-check", action="store_true", help="do not look at the machines of -H first")
     add("--dry-run", action="store_true", help="print the command line and do nothing")
     # of tools/launch.py, without a meaning here
     for name in ("-s", "--num-servers"), ("--env-server",), ("--sync-dst-dir",), ("--queue",):

@@ -15,6 +15,7 @@ from ..base import config
 from ..base.kinds import read_json
 from .command import command_line
 from .guard import Guard
+from .hosts import check_hosts
 from .outputs import Outputs, say
 from .sweep import descendants, end, sweep
 
@@ -100,6 +101,8 @@ def run(options, job, notes):
         return 0
     for each in notes:
         say(each)
+    if job.hostfile is not None and not (job.slurm or options.no_check):
+        check_hosts(job)
     outputs = Outputs(not options.no_prefix, options.log_dir)
     try:
         return _attempts(options, job, outputs)

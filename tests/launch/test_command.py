@@ -449,6 +449,7 @@ HELP = {
     "--min-workers": "the fewest that --elastic goes on with",
     "--grace": "seconds from a failure until all that is left is killed (default 10)",
     "--mpi-args": "further arguments of mpiexec or srun, in one string",
+    "--no-check": "do not look at the machines of -H first",
     "--dry-run": "print the command line and do nothing",
 }  # fmt: skip
 

@@ -1,0 +1,146 @@
+"""Looks at each machine of a host file before a job: is it reached, and is everything there that
+its ranks need? mpiexec itself says of most of it nothing but that a daemon has not started."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import platform
+import shlex
+import socket
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..base import config
+from ..base.errors import CynetError, shorten
+from ..libinfo import __version__
+from .command import hosts_of, program
+
+if TYPE_CHECKING:
+    from .command import Job
+
+_PATIENCE = 30.0  # seconds for one machine
+_TOGETHER = 32  # machines that are looked at at a time
+_TEXT = 300  # characters of what a machine says
+_SSH = ("-oBatchMode=yes", "-oConnectTimeout=10")  # a question would wait for ever
+_MARK = "cynet-host:"  # before what it answers; a login may print more
+_AGENTS = ("plm_ssh_agent", "plm_rsh_agent", "-launcher-exec")  # of Open MPI 5, 4, and MPICH
+_VERSIONS = (
+    "import platform, cynet;"
+    f" print('{_MARK}versions', platform.python_version(), cynet.__version__)"
+)
+
+
+class HostError(CynetError):
+    """A machine of the host file cannot run ranks of the job."""
+
+
+def check_hosts(job: Job) -> list[str]:
+    """Look at all machines of a job's host file, at once.
+
+    Parameters
+    ----------
+    job : Job
+        With a host file.
+
+    Returns
+    -------
+    list of str
+        The machines that were looked at; this one is not asked.
+
+    Raises
+    ------
+    HostError
+        Naming each machine that does not do, and why: ssh, the folder, the script, Python, cynet,
+        or their versions.
+    """
+    names = [name for name in dict.fromkeys(hosts_of(job.hostfile)) if not _is_here(name)]
+    agent, look = agent_of(job.more), _look(job)
+    with ThreadPoolExecutor(_TOGETHER) as pool:
+        problems = list(pool.map(lambda name: _problem(agent, name, look), names))
+    found = [f"{name}: {each}" for name, each in zip(names, problems) if each is not None]
+    if found:
+        raise HostError("; ".join(found) + " (--no-check begins without this look)")
+    return names
+
+
+def agent_of(more: str) -> list[str]:
+    """The command that reaches another machine, as mpiexec is told it."""
+    words = shlex.split(more)
+    for name, value in itertools.pairwise(words):
+        if name in _AGENTS:
+            return shlex.split(value)
+    for name in ("PRTE_MCA_plm_ssh_agent", "OMPI_MCA_plm_rsh_agent", "HYDRA_LAUNCHER_EXEC"):
+        if value := config.variables().get(name):
+            return shlex.split(value)
+    return ["ssh"]
+
+
+def _is_here(name):
+    return name in ("localhost", "127.0.0.1", "::1", socket.gethostname(), socket.getfqdn())
+
+
+class Look(NamedTuple):
+    """What a machine is asked: a line of a shell, the words that it answers in turn, and the
+    command of the job."""
+
+    text: str
+    words: list[str]
+    command: list[str]
+
+
+def _look(job):
+    command = program(job.command)
+    steps = {"reached": "true", "folder": f"cd {shlex.quote(os.getcwd())}"}
+    is_script = command[1:3] == ["-m", "cynet.launch._rank"]
+    if is_script and command[3] != "-m":
+        steps["script"] = f"test -f {shlex.quote(command[3])}"
+    steps["program"] = f"command -v {shlex.quote(command[0])} > /dev/null"
+    text = " && ".join(f"{step} && echo {_MARK}{word}" for word, step in steps.items())
+    if is_script:
+        path = config.variables().get("PYTHONPATH")  # ranks get it, too
+        before = f"PYTHONPATH={shlex.quote(path)} " if path else ""
+        text += f" && {before}{shlex.quote(command[0])} -c {shlex.quote(_VERSIONS)}"
+        steps["versions"] = ""
+    return Look(text, list(steps), command)
+
+
+def _problem(agent, name, look):
+    """What keeps a machine from running ranks, or None."""
+    more = _SSH if os.path.basename(agent[0]) == "ssh" else ()
+    line = [*agent, *more, name, look.text]
+    try:
+        done = subprocess.run(
+            line, capture_output=True, text=True, errors="replace", timeout=_PATIENCE,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"no answer within {_PATIENCE:g} s"
+    except OSError as error:
+        return f"{agent[0]} cannot be run: {error.strerror}"
+    answers = [each.partition(_MARK)[2] for each in done.stdout.splitlines() if _MARK in each]
+    last = [each for each in done.stderr.splitlines() if each.strip()][-1:]
+    why = f": {shorten(last[0].strip(), _TEXT)}" if last else ""
+    missing = next((w for w in look.words if not any(a.split()[0] == w for a in answers)), None)
+    command = look.command
+    if missing == "reached":
+        return f"{agent[0]} does not reach it{why}"
+    if missing == "folder":
+        return f"there is no folder {os.getcwd()}{why}"
+    if missing == "script":
+        return f"there is no script {command[3]} in {os.getcwd()}"
+    if missing == "program":
+        return f"there is no program {command[0]}"
+    if missing == "versions":
+        return f"{command[0]} cannot import cynet{why}"
+    return _differs(answers[-1].split()) if "versions" in look.words else None
+
+
+def _differs(answer):
+    """What is of another version there; a micro version of Python does not matter."""
+    _, python, cynet = answer
+    here = platform.python_version()
+    if python.split(".")[:2] != here.split(".")[:2]:
+        return f"its Python is {python}, here it is {here}"
+    return None if cynet == __version__ else f"its cynet is {cynet}, here it is {__version__}"
