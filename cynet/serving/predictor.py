@@ -367,7 +367,7 @@ class Predictor:
         array = array_of(name, value.asnumpy() if isinstance(value, nd.NDArray) else value)
         if dtype.kind in "iu" and array.dtype.kind == "f" and (array != np.floor(array)).any():
             raise ArgumentError(f"input '{name}' takes {dtype}, got a fraction or NaN")
-        if dtype.kind in "iu" and array.size:
+        if dtype.kind in "iu":
             least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
             if array.dtype.kind == "f":  # 127 is in any float, 2 ** 63 - 1 in none, 2 ** 63 in most
                 wide = array.astype("float64")

@@ -225,6 +225,8 @@ class Asked:
 @pytest.mark.timeout(1200)
 def test_tritonclient_of_threads_and_of_asyncio(port, seed):
     why = "pip install 'tritonclient[http]'"
+    for each in ("gevent", "geventhttpclient", "aiohttp"):  # without them it raises RuntimeError
+        pytest.importorskip(each, reason=why)
     http = pytest.importorskip("tritonclient.http", reason=why)
     aio = pytest.importorskip("tritonclient.http.aio", reason=why)
     from tritonclient.utils import InferenceServerException

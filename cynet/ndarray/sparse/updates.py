@@ -28,7 +28,7 @@ def target(weight, out):
 def lazy_update(entry, given, names, params, out):
     """The update of `entry` for the rows of its gradient; None where it is no lazy update."""
     kind = entry.prop
-    if not issubclass(kind, UpdateProperty) or kind.rule is None:
+    if not issubclass(kind, UpdateProperty):
         return None
     prop = kind(**kind.accepted_params(params))
     if not getattr(prop, "lazy_update", False):
