@@ -227,6 +227,11 @@ def where(
     **kwargs
         Attributes of the node whose names have two underscores at both ends.
 
+    Returns
+    -------
+    Symbol
+        Of the shape of `x` and `y`.
+
     Examples
     --------
     >>> x = mx.sym.Variable("x")

@@ -48,7 +48,7 @@ def as_selections(net):
     return [
         {"select": net[0], "lr": 0.02, "wd": 0.1},
         {"select": "1.weight", "lr": 0.3},
-        {"select": ".*1.bias$", "wd": 0.0},
+        {"select": r"(.*\.)?1\.bias$", "wd": 0.0},
     ]
 
 
@@ -96,12 +96,12 @@ def run(trainers, params, slopes):
     return [each.data().asnumpy() for each in params]
 
 
-@pytest.mark.parametrize("name", sorted(mx.optimizer.Optimizer.opt_registry))
+OWN = [k for k, v in mx.optimizer.Optimizer.opt_registry.items() if v.__module__[:6] == "cynet."]
+
+
+@pytest.mark.parametrize("name", sorted(OWN))
 def test_every_optimizer_takes_groups(name, rng):
     """A Trainer with two groups does what two Trainers with those rates and decays do."""
-    klass = mx.optimizer.Optimizer.opt_registry[name]
-    if not klass.__module__.startswith("cynet."):
-        pytest.skip("another test's")
     start, slopes = rng.normal(size=(2, 3, 4)), rng.normal(size=(3, 2, 3, 4))
     decay = 0.0 if name == "groupadagrad" else 0.3  # which refuses one
     own = [{"lr": 0.02, "wd": decay}, {"lr": 0.05, "wd": 0.0}]

@@ -147,7 +147,8 @@ def test_which_answer_is_a_connections_last(stops, waits, sent, last, waitress, 
 @pytest.mark.parametrize("code", [400, 413])
 def test_what_waitress_refuses(code, waitress):
     Server(APP, "x", 7, 1, 1, 1)
-    error = SimpleNamespace(code=code, reason="Bad", body="y" * 400)
+    word = "Bad"
+    error = SimpleNamespace(code=code, reason=word, body="y" * 400)
     task = waitress.found[0].channel_class.error_task_class(SimpleNamespace(error=error))
     task.execute()
     last, body = task.calls
