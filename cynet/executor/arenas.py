@@ -8,6 +8,14 @@ from ..graph.memory_plan import nbytes
 from ..ndarray import empty, zeros
 
 
+def arena_size(graph):
+    """Bytes of the arena; 0 where there is none."""
+    if graph.memory.planned:
+        return graph.memory.planned
+    written = (value for step in graph.steps for _, value in step.written())
+    return int(any(0 in value.shape for value in written))  # what is empty has an address, too
+
+
 def made(what, function, *args, **kwargs):
     """``function(*args, **kwargs)``, new memory; an error says what it was for.
 

@@ -22,7 +22,7 @@ from ..graph.verify import verify_memory
 from ..ndarray import NDArray, array, empty
 from ..operator.checks.shapes import known
 from ..symbol.node import fixed_arguments
-from .arenas import Place, Room, blanks, made
+from .arenas import Place, Room, arena_size, blanks, made
 from .gpu_step import GpuStep, joins_steps
 from .kept import kept_groups
 from .operators import constants, create_operators
@@ -198,7 +198,7 @@ class Executor(Postponed, Watched):
             self._arrays[group.value] = self.kept[-1].array
         self.nbytes = bytes_of_graph(graph, [*fixed.values(), *self.outputs])
         self._arena = self._place = self._slots = None
-        size = _arena_size(graph)
+        size = arena_size(graph)
         if size and not python and not watched and self._ctx.device_type == "cpu":
             value = Value("arena", (size,), "uint8", self._ctx)
             arena = placeholder(0, value)
@@ -580,14 +580,6 @@ class Executor(Postponed, Watched):
             Lines.
         """
         return describe(self._graph)
-
-
-def _arena_size(graph):
-    """Bytes of the arena; 0 where there is none."""
-    if graph.memory.planned:
-        return graph.memory.planned
-    written = (value for step in graph.steps for _, value in step.written())
-    return int(any(0 in value.shape for value in written))  # what is empty has an address, too
 
 
 def _checked_update(update):
