@@ -1,5 +1,6 @@
 """Predictors by name and version, and the sentences of the protocol's readers, whole."""
 
+import itertools
 import json
 import re
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ import pytest
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, CynetError
 from cynet.serving import models as file
-from cynet.serving import signature, tensors
+from cynet.serving import signature, tensors, v2
 from cynet.serving.errors import Refused
 from cynet.serving.models import Model, Models
 
@@ -285,3 +286,82 @@ def test_whole_answers():
     with pytest.raises(ArgumentError, match=text):
         tensors.write_answer(head, tensors.Request({}, {}, False, None, None), bad)
     assert head == {"model_name": "m"}
+
+
+# --- paths ----------------------------------------------------------------------------------------
+WORDS = ("models", "several", "dense", "versions", "1", "2", "ready", "infer", "health", "live",
+         "repository", "index", "x", "")  # fmt: skip
+
+
+def wanted(parts):
+    """The method of a path below /v2, by the protocol's text; None where there is no such page,
+    and the text of what is not there."""
+    pages = {(): "GET", ("health", "live"): "GET", ("health", "ready"): "GET", ("models",): "GET",
+             ("repository", "index"): "POST"}  # fmt: skip
+    if parts in pages:
+        return pages[parts]
+    if parts[:1] != ("models",) or len(parts) < 2:
+        return None
+    name, rest = parts[1], parts[2:]
+    version = None
+    if rest[:1] == ("versions",) and len(rest) > 1:
+        version, rest = rest[1], rest[2:]
+    method = {(): "GET", ("ready",): "GET", ("infer",): "POST"}.get(rest)
+    if method is None:
+        return None
+    known = {"several": ("1", "2"), "dense": ("1",)}
+    if name not in known:
+        return f"there is no model '{name}', only dense, several"
+    if version is not None and version not in known[name]:
+        return f"model '{name}' has no version '{version}', only {', '.join(known[name])}"
+    return method
+
+
+def test_every_path_of_up_to_five_words():
+    app = SimpleNamespace(models=Models({"dense": Fake(), "several": {"1": Fake(), "2": Fake()}}))
+    protocol = v2.Protocol(app)
+    for count in range(4):
+        for parts in itertools.product(WORDS, repeat=count):
+            _same(protocol, parts)
+    for parts in itertools.product(("several", "x"), ("versions", "x", "ready"), WORDS, WORDS):
+        _same(protocol, ("models", *parts))
+    for path in ("", "/", "/v1", "/v2x", "v2/", "/V2", "/predict", "//v2"):
+        assert protocol.find(path) is None
+    assert protocol.find("v2")[0] == "GET"
+
+
+def _same(protocol, parts):
+    path, method = "/".join(["/v2", *parts]), wanted(parts)
+    if method is None:
+        assert protocol.find(path) is None, path
+    elif method in ("GET", "POST"):
+        assert protocol.find(path)[0] == method, path
+    else:
+        with pytest.raises(Refused, match=f"^{re.escape(method)}$"):
+            protocol.find(path)
+
+
+@pytest.mark.parametrize("text, length", [("0", 0), ("12", 12), ("012", 12), (None, None)])
+def test_lengths_of_json_texts(text, length):
+    environ = {} if text is None else {"HTTP_INFERENCE_HEADER_CONTENT_LENGTH": text}
+    assert v2._length(environ, 12) == length
+
+
+@pytest.mark.parametrize("text", ["13", "-1", "", "1.0", "１", "9" * 30, " 1"])
+def test_lengths_that_a_body_has_not(text):
+    says = f"Inference-Header-Content-Length is a number of the body's 12 bytes, got {text!r}"
+    with pytest.raises(CynetError, match=f"^{re.escape(says)}$"):
+        v2._length({"HTTP_INFERENCE_HEADER_CONTENT_LENGTH": text}, 12)
+
+
+@pytest.mark.parametrize("own, given, used", [(None, None, []), (3, None, [3]), (None, 2, [2]),
+                                              (3, 2, [2]), (1, 2, [1]), (0, 2, [0])])  # fmt: skip
+def test_the_shorter_time_counts(own, given, used):
+    request = tensors.Request({}, {}, False, None, given)
+    assert v2._timeout(request, SimpleNamespace(timeout=own)) == used
+
+
+def test_words_of_paths():
+    """As WSGI gives them: the bytes of UTF-8 as latin-1."""
+    assert v2._text("Ã©") == "é" and v2._text("a") == "a"
+    assert v2._text("\xff") == "\xff" and v2._text("€") == "€"
