@@ -18,6 +18,7 @@ from .parameter import Parameter, ParameterDict
 from .tracing import count_of_changes
 from .trainer_gradients import TrainerGradients, stale_error
 from .trainer_groups import TrainerGroups, names_of, parted
+from .trainer_shards import TrainerShards
 from .trainer_states import TrainerStates, copied
 from .utils import clip_global_norm
 
@@ -30,7 +31,7 @@ _UPDATE = Span("update", "training")
 
 
 @guarded(but=("step", "update"))
-class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
+class Trainer(Told, TrainerGradients, TrainerGroups, TrainerShards, TrainerStates):
     """Applies an optimizer to parameters: after ``backward`` call ``step(batch_size)``.
 
     One thread at a time uses it (docs/guide/threads.md).
@@ -60,6 +61,9 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
         ``lr_mult``, ``wd_mult`` and ``grad_req`` are attributes of parameters.
     clip_global_norm : float, optional
         Upper bound of the norm of all gradients together, after the division by the batch size.
+    shard_states : bool
+        Of several ranks each keeps the optimizer's states of a part of the parameters, updates
+        these and gives them to the others. All call `gather_states` before one saves states.
 
     Raises
     ------
@@ -95,7 +99,10 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
         update_on_kvstore: bool | None = None,
         groups: Sequence[Mapping[str, Any]] = (),
         clip_global_norm: float | None = None,
+        shard_states: bool = False,
     ) -> None:
+        check_flag("Trainer", "shard_states", shard_states)
+        self._shards = shard_states
         in_groups = parted(params)
         if in_groups is None:
             self._params = _parameters(params)
@@ -230,6 +237,7 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
             elif isinstance(kvstore, kvs.DistKVStore):
                 kvstore.agree_on(self._optimizer, "Trainer")
         self._own_store = own
+        self._check_shards()
         self._params_to_init = list(self._params)
         self._kv_initialized = True
         self._tell()
@@ -491,7 +499,7 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
                         array._fresh_grad = False
             self._tell_others()
             return
-        several = len(self._contexts) > 1
+        several, shared_out = len(self._contexts) > 1, self._is_shared_out()
         for k, updater in enumerate(self._updaters):
             names, params = self._names, self._params
             if any(each._grad_req == "null" for each in params):
@@ -525,9 +533,14 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerStates):
             if self._clip is not None and grads:
                 most = self._clip / self._optimizer.rescale_grad
                 clip_global_norm(grads, most, check_isfinite=False)
-            updater(names, grads, weights)
+            if shared_out:
+                updater(*self._own_part(names, grads, weights))
+            else:
+                updater(names, grads, weights)
             for weight in weights:
                 weight._fresh_grad = False
+        if shared_out:
+            self._give_weights()
         self._joined = frozenset()
         if self._shared:
             self._tell_others()

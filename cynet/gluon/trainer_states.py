@@ -51,7 +51,7 @@ class TrainerStates:
                 f"Trainer: {type(self._kvstore).__name__} keeps the optimizer's states itself;"
                 " save_states and load_states ask it for them"
             )
-        return self._updaters[0].chunks(dump_optimizer=True)
+        return self._whole().chunks(dump_optimizer=True)
 
     def load_states(self, fname: FileName) -> None:
         """Read what `save_states` wrote.
@@ -104,11 +104,13 @@ class TrainerStates:
                 f" the parameters {brief_list(self._names)}"
             )
         self._regroup(self._optimizer, loaded.optimizer)
-        for updater in self._updaters:
-            updater.states = {name: copied(state) for name, state in loaded.states.items()}
-            updater.states_synced = dict.fromkeys(loaded.states, False)
-            updater.optimizer = loaded.optimizer
-        self._optimizer = first.optimizer
-        self._optimizer.param_dict = self._param_dict()
         if isinstance(self._kvstore, DistKVStore):
-            self._kvstore.agree_on_states(first, "load_states")
+            loaded.optimizer.param_dict = self._param_dict()
+            self._kvstore.agree_on_states(loaded, "load_states")
+        own = self._own_states(loaded.states)
+        for updater in self._updaters:
+            updater.states = {name: copied(state) for name, state in own.items()}
+            updater.states_synced = dict.fromkeys(own, False)
+            updater.optimizer = loaded.optimizer
+        self._optimizer, self._gathered = first.optimizer, None
+        self._optimizer.param_dict = self._param_dict()

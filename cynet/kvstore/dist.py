@@ -178,7 +178,9 @@ class DistKVStore(KVStore):
                     if array is not total:
                         total.copyto(array)
 
-    def share(self, arrays: dict[Any, Sequence[NDArray]], root: int = 0) -> None:
+    def share(
+        self, arrays: dict[Any, Sequence[NDArray]], root: int = 0, keep: bool = False
+    ) -> None:
         """Give the arrays of all devices and ranks the values that the first ones of one rank have.
 
         Parameters
@@ -187,6 +189,8 @@ class DistKVStore(KVStore):
             Arrays of the devices of this rank, by key.
         root : int
             Rank whose values are taken.
+        keep : bool
+            The call comes again: memory that it needs beside the arrays is kept for the next one.
 
         Examples
         --------
@@ -194,7 +198,7 @@ class DistKVStore(KVStore):
         """
         with self._lock:
             self._world.check()
-            for bucket in self._buckets("broadcast", self._rows(arrays), 0, keep=False):
+            for bucket in self._buckets("broadcast", self._rows(arrays), 0, keep):
                 for entry in bucket.entries:
                     arrays[entry.key][0].copyto(entry.view)
                 if self._world.size > 1:

@@ -215,6 +215,7 @@ class Nadam(FusedOptimizer):
         "m_schedule": number(),
     }
     _rule_name, _n_states = "nadam", 2
+    _couples_weights = True  # by `m_schedule`
 
     def __init__(
         self,

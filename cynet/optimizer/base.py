@@ -180,6 +180,7 @@ class Optimizer(ShownOptimizer):
     aggregate_num = 0
     _copy_is_last = False  # whether a state with a float32 copy has it behind, as MXNet's SGD
     _draws = False  # whether steps draw random numbers
+    _couples_weights = False  # whether the step of one weight changes those of others
     _group_rates: dict[Any, float] = {}  # of a Trainer's groups: factors by index
     _group_decays: dict[Any, float] = {}  # in place of `wd`
     _takes_lists = True  # whether `update` is given what an Updater hands over in one call

@@ -266,6 +266,24 @@ def check_clipped_by_the_norm_of_all_ranks_gradients():
         assert training.differ(found, wanted) < 1e-5 < training.differ(wanted, free)
 
 
+def check_states_that_are_shared_out():
+    """Weights are those of a run that does not share them, bit for bit; so they are behind a
+    checkpoint of an Estimator."""
+    x, y = training.data(SIZE)
+    mine = training.part(x, RANK, SIZE), training.part(y, RANK, SIZE)
+    found = {}
+    for shards in (False, True):
+        weights = training.gluon_weights(
+            "dist_sync", *mine, training.B, "adam", True, training.B * SIZE, shard_states=shards
+        )
+        folder = os.path.join(ARGUMENTS[0], f"shards-{shards}")
+        for epochs in (1, 2):
+            fitted = training.estimated(*mine, epochs, folder, shard_states=shards)
+        found[shards] = digest(weights), digest(fitted)
+    assert found[True] == found[False]
+    assert WORLD.gather(found[True][1]) == [found[True][1]] * SIZE
+
+
 def check_gradients_that_a_part_of_the_ranks_has():
     for contexts, stype, update, in_one_call in itertools.product(
         (1, 2), ("default", "row_sparse"), (True, False), (True, False)

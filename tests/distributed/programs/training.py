@@ -4,6 +4,7 @@ import numpy as np
 
 import cynet as mx
 from cynet.gluon import nn
+from cynet.gluon.contrib.estimator import CheckpointHandler, Estimator
 
 B, STEPS, FEATURES, CLASSES = 4, 50, 6, 3
 SETTINGS = {
@@ -85,6 +86,22 @@ def gluon_weights(kvstore, x, y, batch, optimizer, hybrid, total, seed=1, **opti
             loss = loss_of(net(mx.nd.array(x[i : i + batch])), mx.nd.array(y[i : i + batch]))
         loss.backward()
         trainer.step(total)
+    return {name: each.data().asnumpy() for name, each in net.collect_params().items()}
+
+
+def estimated(x, y, epochs, folder, **options):
+    """Weights that an Estimator gives, which goes on from its last checkpoint."""
+    net = nn.Dense(CLASSES, in_units=FEATURES, prefix="net_")
+    net.initialize(mx.init.One())
+    trainer = mx.gluon.Trainer(
+        net.collect_params(), "adam", {"learning_rate": 0.01}, kvstore="dist_sync", **options
+    )
+    estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
+    estimator.logger.setLevel("WARNING")
+    data = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(x, y), B)
+    handler = CheckpointHandler(folder, "m", resume_from_checkpoint=True)
+    estimator.fit(data, epochs=epochs, event_handlers=[handler])
+    assert handler.trained_epoch == epochs - 2  # of the checkpoint that it went on from
     return {name: each.data().asnumpy() for name, each in net.collect_params().items()}
 
 

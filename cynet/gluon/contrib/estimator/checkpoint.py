@@ -144,6 +144,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         prefix += f"batch{batch}"
         ranks = estimator._ranks
         parts = {}
+        estimator.trainer.gather_states()
         if ranks.size > 1:  # each has random states of its own
             parts = dict(enumerate(ranks.gather(training_bytes({}, {}, "CheckpointHandler"))))
             if not ranks.is_first:

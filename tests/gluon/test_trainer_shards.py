@@ -1,0 +1,216 @@
+"""States of the optimizer shared out over ranks, threads over an MPI that is made up: weights are
+those of a run that does not share them, bit for bit; files go between numbers of ranks."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet import gluon
+from cynet.gluon.trainer_shards import shared_out
+from tests.distributed.together import run
+
+SHAPES = [(5, 4), (5,), (3, 5), (3,), (2, 2, 2), (40,)]
+REFUSED = {"nadam", "sgld"}
+NAMES = [
+    name
+    for name, kind in sorted(mx.optimizer.Optimizer.opt_registry.items())
+    if kind.__module__.startswith("cynet.") and name not in {*REFUSED, "test"}
+]
+
+
+def parameters(contexts=(0,), first=0, shapes=SHAPES):
+    rng = np.random.default_rng(3)
+    made = []
+    for i, shape in enumerate(shapes):
+        each = gluon.Parameter(f"p{i}_weight", shape=shape)
+        value = mx.nd.array(rng.normal(size=shape) + first)
+        each.initialize(mx.init.Constant(value), ctx=[mx.cpu(d) for d in contexts])
+        made.append(each)
+    return made
+
+
+def step(trainer, params, rank, number, size=3):
+    """One step by the gradients of this rank: whole numbers, so that sums have one value."""
+    for i, each in enumerate(params):
+        if each.grad_req == "null":
+            continue
+        for d, (data, grad) in enumerate(zip(each.list_data(), each.list_grad())):
+            rng = np.random.default_rng([i, d, rank, number])
+            grad[:] = mx.nd.array(rng.integers(-8, 9, each.shape))
+            data._fresh_grad = True
+    trainer.step(size)
+
+
+def values(params):
+    return [[array.asnumpy().copy() for array in each.list_data()] for each in params]
+
+
+def arrays_of(state):
+    """The arrays of a state, nested or none."""
+    if state is None:
+        return []
+    return [state] if isinstance(state, mx.nd.NDArray) else [a for s in state for a in arrays_of(s)]
+
+
+def trained(monkeypatch, size, shards, name="adam", steps=3, contexts=(0,), look=None, **settings):
+    """Weights behind some steps, and what `look` says, by rank."""
+    options = settings.pop("options", {})
+
+    def everything(world):
+        # all begin with rank 0's; GroupAdaGrad takes matrices alone
+        shapes = [each for each in SHAPES if name != "groupadagrad" or len(each) == 2]
+        params = parameters(contexts, world.rank, shapes)
+        own = {k: v() if k == "lr_scheduler" else v for k, v in settings.items()}
+        trainer = gluon.Trainer(
+            params, name, own, kvstore="dist_sync", shard_states=shards, **options
+        )
+        for number in range(steps):
+            step(trainer, params, world.rank, number)
+        return values(params), None if look is None else look(trainer, params, world)
+
+    return run(monkeypatch, size, everything)
+
+
+def same(found, wanted):
+    for one, other in zip(found, wanted, strict=True):
+        for a, b in zip(one[0], other[0], strict=True):
+            for x, y in zip(a, b, strict=True):
+                np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_are_those_of_a_run_that_does_not_share(name, monkeypatch):
+    found = trained(monkeypatch, 3, True, name)
+    same(found, trained(monkeypatch, 3, False, name))
+    same(found, [found[0]] * 3)
+    start = parameters()[0].data().asnumpy()
+    assert not np.array_equal(found[0][0][0][0], start)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8])
+@pytest.mark.parametrize("contexts", [(0,), (0, 1)])
+def test_numbers_of_ranks_and_contexts(size, contexts, monkeypatch):
+    """More ranks than parameters, too: those keep time."""
+
+    def states(trainer, params, world):
+        updater = trainer._updaters[0]
+        numbers = sum(a.size for state in updater.states.values() for a in arrays_of(state))
+        return {*updater.states}, numbers, trainer.optimizer.num_update
+
+    settings = {"momentum": 0.9, "learning_rate": 0.1, "contexts": contexts}
+    found = trained(monkeypatch, size, True, "sgd", look=states, **settings)
+    same(found, trained(monkeypatch, size, False, "sgd", **settings))
+    names = [each[1][0] for each in found]
+    assert sum(map(len, names)) == len(set().union(*names)) == len(SHAPES)
+    assert {each[1][2] for each in found} == {3}
+    whole, most = sum(int(np.prod(s)) for s in SHAPES), max(each[1][1] for each in found)
+    assert most <= max(whole / size + 8, 40)  # 40 numbers are one parameter
+
+
+def test_what_each_rank_gets():
+    sizes = {f"w{i}": n for i, n in enumerate([100, 1, 50, 49, 3, 97, 0])}
+    owners = shared_out(sizes, 3)
+    loads = [sum(n for name, n in sizes.items() if owners[name] == r) for r in range(3)]
+    assert loads == [100, 100, 100] and shared_out({}, 2) == {}
+
+
+def test_schedules_groups_clipping_and_frozen_parameters(monkeypatch):
+    def options():
+        return {
+            "clip_global_norm": 2.0,
+            "groups": [
+                {"select": "p0", "lr": 0.02, "wd": 0.1},
+                {"select": "p1", "grad_req": "null"},
+            ],
+        }
+
+    def schedule():
+        return mx.lr_scheduler.FactorScheduler(step=1, factor=0.5, base_lr=0.1)
+
+    found, wanted = (
+        trained(monkeypatch, 3, shards, learning_rate=0.1, lr_scheduler=schedule, options=options())
+        for shards in (True, False)
+    )
+    same(found, wanted)
+
+
+@pytest.mark.parametrize(("before", "after"), [(3, 3), (3, 2), (2, 4), (3, 1), (1, 3)])
+def test_files_go_between_numbers_of_ranks(before, after, monkeypatch, tmp_path):
+    """The file is, byte for byte, that of a run that does not share; so is what follows."""
+
+    def write(trainer, params, world):
+        trainer.gather_states()
+        if world.rank == 0:
+            trainer.save_states(tmp_path / f"{trainer._shards}.states")
+        return None
+
+    for shards in (True, False):
+        found = trained(monkeypatch, before, shards, look=write)
+    content = (tmp_path / "True.states").read_bytes()
+    assert content == (tmp_path / "False.states").read_bytes()
+
+    def goes_on(shards):
+        def everything(world):
+            params = parameters()
+            for each, value in zip(params, found[0][0]):
+                each.set_data(mx.nd.array(value[0]))
+            trainer = gluon.Trainer(params, "adam", kvstore="dist_sync", shard_states=shards)
+            trainer.load_states(tmp_path / "True.states")
+            for number in range(2):
+                step(trainer, params, world.rank, 10 + number)
+            return values(params), {*trainer._updaters[0].states}
+
+        return run(monkeypatch, after, everything)
+
+    shared = goes_on(True)
+    same(shared, goes_on(False))
+    names = [each[1] for each in shared]
+    assert sum(map(len, names)) == len(set().union(*names)) == len(SHAPES)
+
+
+def test_whole_trainings_are_saved_and_loaded(monkeypatch, tmp_path):
+    def everything(world):
+        net = gluon.nn.Dense(3, in_units=4)
+        net.initialize(mx.init.One())
+        params = net.collect_params()
+        trainer = gluon.Trainer(params, "adam", kvstore="dist_sync", shard_states=True)
+        step(trainer, list(params.values()), world.rank, 0)
+        with pytest.raises(RuntimeError, match="all of them call trainer.gather_states"):
+            gluon.save_training(tmp_path / "x", net, trainer)
+        trainer.gather_states()
+        path = tmp_path / f"run{world.rank}"
+        gluon.save_training(path, net, trainer)
+        step(trainer, list(params.values()), world.rank, 1)
+        wanted = values(params.values())
+        with pytest.raises(RuntimeError, match="the states are shared out over the ranks"):
+            trainer.save_states(tmp_path / "y")  # a step has come since
+        gluon.load_training(path, net, trainer)
+        step(trainer, list(params.values()), world.rank, 1)
+        for a, b in zip(itertools.chain(*wanted), itertools.chain(*values(params.values()))):
+            np.testing.assert_array_equal(a, b)
+
+    run(monkeypatch, 2, everything)
+
+
+def test_what_is_refused(monkeypatch):
+    def everything(world):
+        for name, told in (("nadam", "has a schedule of"), ("sgld", "draws random numbers for")):
+            params = parameters()
+            trainer = gluon.Trainer(params, name, kvstore="dist_sync", shard_states=True)
+            with pytest.raises(ValueError, match=f"shard_states does not go with .*{told} all"):
+                step(trainer, params, world.rank, 0)
+        params = parameters()
+        trainer = gluon.Trainer(
+            params, "sgd", kvstore="dist_sync", shard_states=True, update_on_kvstore=True
+        )
+        with pytest.raises(ValueError, match="shard_states needs update_on_kvstore=False"):
+            step(trainer, params, world.rank, 0)
+
+    run(monkeypatch, 2, everything)
+    with pytest.raises(TypeError, match="shard_states"):
+        gluon.Trainer(parameters(), "sgd", shard_states="yes")
+    alone = gluon.Trainer(parameters(), "nadam", shard_states=True)  # nothing is shared
+    step(alone, alone._params, 0, 0)
+    alone.gather_states()
