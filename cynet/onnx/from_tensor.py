@@ -206,21 +206,21 @@ def expand(reader, node):
     return sym.broadcast_to(made, shape=tuple(whole))
 
 
-@imports("DepthToSpace", "SpaceToDepth")
+@imports("SpaceToDepth")
+def space_to_depth(reader, node):
+    return sym.space_to_depth(node.symbol(0), block_size=node.get("blocksize"))
+
+
+@imports("DepthToSpace")
 def depth_to_space(reader, node):
     size, mode = node.get("blocksize"), node.choice("mode", "DCR", "CRD")
     data = node.symbol(0)
     if mode == "DCR":
-        make = sym.depth_to_space if node.kind == "DepthToSpace" else sym.space_to_depth
-        return make(data, block_size=size)
+        return sym.depth_to_space(data, block_size=size)
     n, c, h, w = node.whole_shape(0)
-    if node.kind == "DepthToSpace":
-        made = sym.reshape(data, shape=(n, c // size**2, size, size, h, w))
-        made = sym.transpose(made, axes=(0, 1, 4, 2, 5, 3))
-        return sym.reshape(made, shape=(n, c // size**2, h * size, w * size))
-    made = sym.reshape(data, shape=(n, c, h // size, size, w // size, size))
-    made = sym.transpose(made, axes=(0, 1, 3, 5, 2, 4))
-    return sym.reshape(made, shape=(n, c * size**2, h // size, w // size))
+    made = sym.reshape(data, shape=(n, c // size**2, size, size, h, w))
+    made = sym.transpose(made, axes=(0, 1, 4, 2, 5, 3))
+    return sym.reshape(made, shape=(n, c // size**2, h * size, w * size))
 
 
 @imports("Shape")

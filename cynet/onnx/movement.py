@@ -57,16 +57,15 @@ from .graph import exports, operators
 _LAST = np.iinfo(np.int64).max
 
 
-def _shape_kept(c, i=0):
+def shape_kept(c):
     """The output's shape, its first length as 0 ("as it is") where the data has the same."""
-    out, data = c.out_shapes[i], c.shapes[0]
-    first = 0 if data and out and data[0] == out[0] else out[0]
-    return (first, *out[1:])
+    out, data = c.out_shapes[0], c.shapes[0]
+    return (0, *out[1:]) if out and data[:1] == out[:1] else out
 
 
 @exports(ReshapeProperty, ReshapeLikeProperty)
 def reshape(g, c):
-    return g.reshape(c.inputs[0], _shape_kept(c))
+    return g.reshape(c.inputs[0], shape_kept(c))
 
 
 @exports(FlattenProperty)
@@ -182,7 +181,7 @@ def repeat(g, c):
         axis = p.axis % len(shape)
     wide = g.unsqueeze(data, axis + 1)
     reps = [p.repeats if i == axis + 1 else 1 for i in range(len(shape) + 1)]
-    return g.reshape(g.emit("Tile", [wide, g.ints(*reps)]), c.out_shapes[0])
+    return g.reshape(g.emit("Tile", [wide, g.ints(*reps)]), shape_kept(c))
 
 
 @exports(PadProperty)

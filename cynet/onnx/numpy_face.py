@@ -13,6 +13,7 @@ from ..operator.numpy.promotion import compared_in, promoted
 from ..operator.numpy.shapes import RESHAPE
 from .elementwise import write_row
 from .graph import exports
+from .movement import shape_kept
 
 _PAIRS, _NUMBERS, _ONES, _REDUCED = {}, {}, {}, {}
 for _name, *_, _row in BINARIES:
@@ -74,7 +75,7 @@ def held(g, c):
 
 @exports(RESHAPE.prop)
 def reshape(g, c):
-    return g.reshape(c.inputs[0], c.out_shapes[0])
+    return g.reshape(c.inputs[0], shape_kept(c))
 
 
 @exports(*_REDUCED)

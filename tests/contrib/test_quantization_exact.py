@@ -393,6 +393,18 @@ def test_a_loss_of_the_tolerance_is_enough(least, kept):
     assert operators(symbol_of(made)).count("_int8_fully_connected") == kept
 
 
+@pytest.mark.parametrize("mode", ["naive", "entropy"])
+def test_what_calibration_looks_at_is_logged(mode, caplog):
+    caplog.set_level(logging.DEBUG)
+    symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
+    tools.quantize_model(
+        symbol, {"fc_weight": mx.nd.ones((2, 3))}, {}, calib_mode=mode,
+        calib_data=[mx.nd.ones((4, 3))], logger=logging.getLogger(),
+    )  # fmt: skip
+    said = [each.getMessage() for each in caplog.records]
+    assert said == ["int8 layers: fc", "calibration: data (4, 3)"]
+
+
 def test_a_graph_is_calibrated_by_a_collector():
     symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
     *made, collector = tools.quantize_graph(symbol, {"fc_weight": mx.nd.ones((2, 3))}, {})

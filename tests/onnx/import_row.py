@@ -29,18 +29,19 @@ class Row:
     ----------
     want : list of ndarray, optional
         The outputs, where the runtime does not have the version.
-    has : str
-        Operators that the network has, by name.
+    has, lacks : str
+        Operators that the network has, and that it has not, by name.
     lengths : bool
         Whether what is computed depends on the lengths, so that it cannot do with open ones; it is
         an error when they are known.
     """
 
-    def __init__(self, kind, *inputs, opset=13, outputs=1, want=None, has="", rtol=1e-4,
+    def __init__(self, kind, *inputs, opset=13, outputs=1, want=None, has="", lacks="", rtol=1e-4,
                  lengths=False, **attributes):  # fmt: skip
         self.kind, self.inputs, self.attributes = kind, inputs, attributes
         self.opset, self.outputs, self.want = opset, outputs, want
-        self.has, self.rtol, self.lengths = has.split(), rtol, lengths
+        self.has, self.lacks = has.split(), lacks.split()
+        self.rtol, self.lengths = rtol, lengths
 
     def __repr__(self):
         told = [f"{x.dtype.name}{list(x.shape)}" if isinstance(x, np.ndarray) else

@@ -171,6 +171,16 @@ def windows(kernels=((1, (3,)), (2, (3, 2)), (3, (2, 3, 2)))):
             if not counted:
                 yield Row("MaxPool", x, kernel_shape=kernel, pads=pads, strides=steps,
                           ceil_mode=ceil, opset=22)  # fmt: skip
+    # as many windows with pads on both sides, or with none: the operator's own pads do
+    for kind, length in product(("MaxPool", "AveragePool"), (7, 8, 9)):
+        for pads, ceil in (([1, 1, 0, 0], 0), ([0] * 4, 1), ([1] * 4, 1), ([0, 0, 1, 1], 0)):
+            same = {
+                (1, 1, 0, 0): (length + 2 - 3) // 2 == (length + 1 - 3) // 2,
+                (0, 0, 1, 1): False, (0,) * 4: (length - 3) % 2 == 0,
+                (1,) * 4: (length + 2 - 3) % 2 == 0,
+            }[tuple(pads)]  # fmt: skip
+            yield Row(kind, rng(1, 2, length, length), kernel_shape=[3, 3], strides=[2, 2],
+                      pads=pads, ceil_mode=ceil, opset=22, lacks="Pad" * same)  # fmt: skip
 
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}

@@ -257,3 +257,46 @@ def test_equal_constants_are_written_once(tmp_path):
     values = [onnx.numpy_helper.to_array(each) for each in model.graph.initializer]
     assert sorted(float(each) for each in values) == [0.0, 0.0, 2.0]
     assert sum(np.signbit(each) for each in values) == 1
+
+
+def test_what_the_onnx_package_refuses(tmp_path):
+    with pytest.raises(mx.errors.UndefinedError, match="export_model: ONNX cannot say it: "):
+        export(tmp_path, v() + v("y"), shapes=[(2,), (2,)], kinds="int8")
+    assert not list(tmp_path.iterdir())
+
+
+OPEN = {
+    "slice_like": lambda: S.slice_like(v(), v("y"), axes=(1,)),
+    "reshape": lambda: S.reshape(v(), shape=(0, -1)),
+    "reshape of two": lambda: S.reshape(v(), shape=(0, 2, 4)),
+    "flatten": lambda: S.Flatten(v()),
+    "dense": lambda: dense(S.slice_axis(S.Flatten(v()), axis=1, begin=0, end=3)),
+    "group norm": lambda: S.GroupNorm(v(), S.ones((2,)), S.zeros((2,)), num_groups=2),
+    "softmax": lambda: S.SoftmaxOutput(S.Flatten(v()), name="s"),
+    "sums": lambda: S.sum(v(), axis=(1, 2), keepdims=True),
+    "swapped": lambda: S.SwapAxis(v(), dim1=1, dim2=2),
+    "repeated": lambda: S.repeat(v(), repeats=2, axis=2),
+    "reshaped as NumPy does": lambda: S.np.reshape(
+        v().as_np_ndarray(), (-1, 8)).as_nd_ndarray(),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_other_batches(name, tmp_path):
+    """What is written for a batch of 4 computes one of 7."""
+    symbol, rng = OPEN[name](), np.random.RandomState(0)
+    feeds = {n: rng.randn(4, 4, 2).astype("float32") for n in ("x", "y")
+             if n in symbol.list_arguments()}  # fmt: skip
+    if "y" in feeds:
+        feeds["y"] = feeds["y"][:, :3].copy()
+    params = arrays(W) if name == "dense" else {}
+    model = export(tmp_path, symbol, params, [a.shape for a in feeds.values()], dynamic=True)
+    feeds = {n: rng.randn(7, *a.shape[1:]).astype("float32") for n, a in feeds.items()}
+    given = {**arrays(feeds), **params}
+    if name == "softmax":
+        given["s_label"] = mx.nd.zeros(7)
+    (wanted,) = symbol.bind(mx.cpu(), given, grad_req="null").forward()
+    names = {each.name for each in model.graph.input}
+    session = runtime.InferenceSession(model.SerializeToString())
+    (found,) = session.run(None, {n: a for n, a in feeds.items() if n in names})
+    np.testing.assert_allclose(found, wanted.asnumpy(), 1e-5, 1e-6)

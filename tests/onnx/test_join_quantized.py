@@ -162,6 +162,13 @@ def test_weights(rng, tmp_path, dtype, zero, each):
     assert check(path, images(rng), 0.03)[CONV] == fits
 
 
+def test_steps_along_another_axis_of_a_weight_stay_floats(rng, tmp_path):
+    g = Graph(DATA)
+    y = g.node("Conv", g.qdq("x", 0.0079, 77), g.weight(rng, (6, 6, 3, 3), 1))
+    kinds = check(g.save(tmp_path / "m.onnx", [g.qdq(y, 0.03, 60)]), images(rng), 0.03)
+    assert kinds[CONV] == 0 and kinds["Convolution"] == 1
+
+
 @pytest.mark.parametrize("kind", ["Gemm", "Gemm of columns", "Gemm with alpha", "MatMul"])
 def test_dense(rng, tmp_path, kind):
     shape = (4, 3, 20) if kind == "MatMul" else (7, 20)

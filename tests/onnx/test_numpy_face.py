@@ -59,3 +59,22 @@ def test_a_graph(row, tmp_path):
     (found,), expected = run(path, inputs), array_of(row["out"])
     assert found.shape == expected.shape
     np.testing.assert_allclose(found.astype("f8"), expected.astype("f8"), 1e-4, 1e-5)
+
+
+PAIRS = ["add", "subtract", "multiply", "true_divide", "maximum", "greater", "equal"]
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_operands_of_two_dtypes(name, tmp_path):
+    """Both in what NumPy promotes them to, whichever comes first."""
+    x, y = np.array([[1, -2, 3]], "int32"), np.array([[0.5], [-2]], "float32")
+    for a, b in ((x, y), (y, x), (x, x), (y, y)):
+        symbol = getattr(mx.sym.np, name)(
+            mx.sym.var("a").as_np_ndarray(), mx.sym.var("b").as_np_ndarray()
+        )
+        path = str(tmp_path / "net.onnx")
+        mx.onnx.export_model(symbol, {}, [a.shape, b.shape], [a.dtype, b.dtype], path)
+        (found,) = run(path, {"a": a, "b": b})
+        np.testing.assert_allclose(np.float64(found), np.float64(getattr(np, name)(a, b)), 1e-6)
+        if name in ("greater", "equal"):
+            assert found.dtype == bool
