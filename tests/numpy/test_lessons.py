@@ -1,0 +1,67 @@
+"""Programs of courses, eager and hybridized, beside what MXNet 1.9.1 gives for them."""
+
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.gluon import nn
+
+from .lessons import NAMES, VALUES, Lessons, leaves
+
+
+@pytest.fixture(autouse=True)
+def semantics():
+    mx.npx.set_np()
+    yield
+    mx.npx.reset_np()
+
+
+@pytest.fixture(scope="module")
+def expected():
+    with np.load(VALUES) as found:
+        return dict(found)
+
+
+def _hybridizing(kind):
+    """A Block of that kind that is a graph from its initialization on."""
+
+    class Block(kind):
+        def initialize(self, *args, **kwargs):
+            kind.initialize(self, *args, **kwargs)
+            self.hybridize()
+
+    Block.__name__ = Block.__qualname__ = kind.__name__
+    return Block
+
+
+def _hybrid_layers():
+    kinds = {name: getattr(nn, name) for name in dir(nn) if not name.startswith("_")}
+    made = {
+        name: _hybridizing(kind)
+        for name, kind in kinds.items()
+        if isinstance(kind, type) and issubclass(kind, nn.HybridBlock)
+    }
+    return types.SimpleNamespace(
+        **kinds | made | {"Block": made["HybridBlock"], "Sequential": made["HybridSequential"]}
+    )
+
+
+@pytest.mark.parametrize("hybrid", [False, True], ids=["eager", "hybrid"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_gives_what_mxnet_gives(name, hybrid, expected):
+    lessons = Lessons(mx, _hybrid_layers() if hybrid else None)
+    with warnings.catch_warnings():
+        if hybrid:  # some run operator by operator, and say so
+            warnings.simplefilter("ignore", UserWarning)
+        found = leaves(getattr(lessons, name)())
+    count = sum(key.startswith(f"{name}.") for key in expected)
+    assert len(found) == count > 0
+    for i, leaf in enumerate(found):
+        wanted = expected[f"{name}.{i}"]
+        assert leaf.shape == wanted.shape and leaf.dtype == wanted.dtype
+        np.testing.assert_allclose(
+            leaf.astype("float64"), wanted.astype("float64"), rtol=2e-4, atol=2e-5
+        )
