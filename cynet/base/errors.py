@@ -134,6 +134,10 @@ class NotImplementedForSymbol(CynetError, NotImplementedError, TypeError):
     """Something needs values, and a symbol or a graph that is being traced has none."""
 
 
+class NumberError(ArgumentError, OverflowError):
+    """A Python int is beyond what the dtype beside it holds."""
+
+
 class BoundsError(CynetError, IndexError):
     """An index is outside of what it counts; the message names the size."""
 

@@ -207,6 +207,10 @@ cdef class Slot:
         return None
 
     def refuse_mixture(self, NDArrayBase lhs, NDArrayBase rhs):
+        if lhs.face is rhs.face:
+            raise ArgumentTypeError(
+                f"{self.face.name} {self.sign}: the operands are arrays of {lhs.face.name}; "
+                "as_nd_ndarray() and as_np_ndarray() make one of the other, of the same memory")
         raise ArgumentTypeError(
             f"{self.face.name} {self.sign}: the operands are an array of {lhs.face.name} and one of"
             f" {rhs.face.name}; as_nd_ndarray() and as_np_ndarray() make one of the other, of the "

@@ -19,10 +19,11 @@ from math import prod
 import numpy as np
 
 from .._core.copy import last_of_equal
-from ..base.dtype import NUMPY, is_bfloat16
+from ..base.dtype import NAMES, NUMPY, is_bfloat16
 from ..base.errors import (
     ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown, warn_user)
 from ..operator._base import get_operator
+from ..operator.numpy.promotion import refuse_beyond, refuse_wide
 from ._call import invoke
 from ._tape import record_empty
 
@@ -233,11 +234,16 @@ cdef int _assign(NDArrayBase array, const Region* to, object value) except -1:
         except OverflowError:
             raise ArgumentError(
                 f"x[...] = value: {shown(value)} is more than 64 bits hold") from None
+        if array.face is not ND and type(value) is int:
+            refuse_beyond(value, NAMES[array.blob.dtype], f"{array.face.name} x[...] = value")
         return push_fill(array, to, &integer, kInt64)
     if isinstance(value, (float, np.floating)):
         real = value
         return push_fill(array, to, &real, kFloat64)
-    return _assign_host(array, to, _host_array(value, array.blob.dtype, "x[...] = value"))
+    host = _host_array(value, array.blob.dtype, "x[...] = value")
+    if array.face is not ND:
+        refuse_wide(host, NAMES[array.blob.dtype], f"{array.face.name} x[...] = value")
+    return _assign_host(array, to, host)
 
 
 # --- masks ----------------------------------------------------------------------------------------

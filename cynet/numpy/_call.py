@@ -6,13 +6,14 @@ import numpy as onp
 
 from .._core.face import Face
 from ..base.dtype import dtype_flag, is_bfloat16, name_of
-from ..base.errors import ArgumentTypeError, shown
+from ..base.errors import ArgumentTypeError, ShapeError, shown
 from ..base.tracing import state
 from ..context import current_context
 from ..ndarray._call import invoke
 from ..ndarray._indexing import from_host
 from ..ndarray.ndarray import NDArray
 from ..operator._base import get_operator
+from ..operator.numpy.promotion import refuse_wide
 
 NP = Face("mx.np")
 NUMBERS = (bool, int, float, onp.generic)
@@ -100,8 +101,10 @@ def made(value, dtype, ctx, where):
         host = onp.asarray(value)
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(f"mx.np.{where}: {shown(value)} is no array ({error})") from None
-    if dtype is None and not isinstance(value, (onp.ndarray, onp.generic)):
-        dtype = "bool" if host.dtype == bool and host.size else "float32"
+    if not isinstance(value, (onp.ndarray, onp.generic)):
+        if dtype is None:
+            dtype = "bool" if host.dtype == bool and host.size else "float32"
+        refuse_wide(host, name_of(dtype), f"mx.np.{where}")
     flag = dtype_flag(host.dtype if dtype is None else dtype)
     context = current_context() if ctx is None else ctx
     return from_host(host, flag, context.device_typeid, context.device_id, NP)
@@ -114,6 +117,8 @@ def finished(value, out):
         return value
     if isinstance(value, NDArray):
         refuse_other_kind(value.dtype, out.dtype, "out is of")
+        if value.shape != out.shape:
+            raise ShapeError(f"out has shape {out.shape}, the result {value.shape}")
     out[...] = value
     return out
 

@@ -3,11 +3,12 @@
 import numpy as onp
 
 from .._ndarray import empty as empty_array
-from ..base.dtype import dtype_flag
+from ..base.dtype import dtype_flag, name_of
 from ..base.errors import ArgumentTypeError
 from ..context import read_context
 from ..ndarray._fill import filled
 from ..ndarray.ndarray import NDArray
+from ..operator.numpy.promotion import refuse_beyond
 from ._call import NP, NUMBERS, array_of, finished, is_np, is_traced, made
 
 
@@ -80,6 +81,8 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, device=None, out=No
     if dtype is None:
         dtype = "bool" if isinstance(fill_value, (bool, onp.bool_)) else "float32"
     context = _place(ctx, device)
+    if type(fill_value) is int:
+        refuse_beyond(fill_value, name_of(dtype), "mx.np.full")
     if isinstance(fill_value, int) and abs(fill_value) >= 1 << 53:
         return finished(made(onp.full(shape, fill_value), dtype, context, "full"), out)
     return finished(filled(shape, float(fill_value), context, dtype, NP), out)

@@ -78,6 +78,13 @@ CYNET_ROUNDING(trunc, std::trunc(x))
 CYNET_ROUNDING(rint, x - std::floor(x) <= std::ceil(x) - x ? std::floor(x) : std::ceil(x))
 #undef CYNET_ROUNDING
 
+// The number in a signed type that holds it.
+template <typename T>
+CYNET_XINLINE auto signed_of(T a) {
+  if constexpr (std::is_unsigned<T>::value) return static_cast<int>(a);
+  else return a;
+}
+
 // Of floats these are NaN: operators refuse them.
 #define CYNET_BITS(Name, parameters, ...)                                              \
   struct Name {                                                                        \
@@ -93,8 +100,9 @@ CYNET_BITS(bitwise_or, (T a, T b), a | b)
 CYNET_BITS(bitwise_xor, (T a, T b), a ^ b)
 CYNET_BITS(left_shift, (T a, T b), shifted_left(a, b))
 CYNET_BITS(right_shift, (T a, T b), shifted_right(a, b))
-CYNET_BITS(gcd, (T a, T b), whole_gcd(a, b))
-CYNET_BITS(lcm, (T a, T b), whole_lcm(a, b))
+// As signed numbers: 255 of eight bits is no -1.
+CYNET_BITS(gcd, (T a, T b), whole_gcd(signed_of(a), signed_of(b)))
+CYNET_BITS(lcm, (T a, T b), whole_lcm(signed_of(a), signed_of(b)))
 #undef CYNET_BITS
 
 // 1 or 0 for each number.
@@ -292,7 +300,8 @@ struct floor_divide {
     if constexpr (std::is_integral<T>::value) {
       return whole_floor_quotient(a, b);
     } else {
-      if (b == T(0)) return a / b;
+      // NumPy has NaN and -1 in the place of infinity // 2 and 1 // -infinity
+      if (b == T(0) || std::isinf(a) || std::isinf(b)) return std::floor(a / b);
       T rest = std::fmod(a, b), quotient = (a - rest) / b;
       if (rest != T(0) && (b < T(0)) != (rest < T(0))) quotient -= T(1);
       if (quotient == T(0)) return std::copysign(T(0), a / b);

@@ -4,7 +4,7 @@ any dtypes that broadcast, and results of the dtypes that `promotion` says.
 ``_npi_add(lhs, rhs)``, ``_npi_add_scalar(data, scalar)``, ``_npi_exp(data)``: MXNet's names.
 """
 
-from ...base.errors import ArgumentTypeError
+from ...base.errors import ArgumentError, ArgumentTypeError
 from ..functions.numpy_rows import BITS
 from ..functions.row import BOOL, SAME, Gradient
 from ..graph_hooks import GraphHooks
@@ -13,9 +13,11 @@ from ..property import OperatorProperty
 from ..tensor.broadcast import BroadcastProperty
 from .promotion import (
     FLOATS,
+    INTEGERS,
     beside_number,
     compared_in,
     promoted,
+    refuse_beyond,
     refuse_floats,
     result_of,
 )
@@ -152,8 +154,17 @@ class NumpyScalar(_Binary):
         common = beside_number(data, whole)
         compared = common
         if self.result == BOOL and data not in FLOATS:
-            compared = "int64" if whole else "float64"
-        return self._types(common, compared)
+            compared = "int64" if whole and -(1 << 63) <= self.scalar < 1 << 63 else "float64"
+        found = self._types(common, compared)
+        if found[0] in INTEGERS and whole:
+            number = getattr(self.scalar, "exact", self.scalar)
+            refuse_beyond(int(number), found[0], f"operator {self.op_name}")
+            if self.functor == "power" and not self.reverse and self.scalar < 0:
+                raise ArgumentError(
+                    f"operator {self.op_name}: integers to a negative integer power, "
+                    f"{int(self.scalar)}, are no integers; astype('float32') gives fractions"
+                )
+        return found
 
     def create_operator(self, ctx, in_shapes, in_types):
         from ._loops import ScalarOperator

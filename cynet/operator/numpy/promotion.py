@@ -5,7 +5,9 @@ bool, anything beside a bool. A Python number is weak: it gives way to the array
 is of a higher kind (a float beside integers).
 """
 
-from ...base.errors import ArgumentTypeError
+import numpy as np
+
+from ...base.errors import ArgumentTypeError, NumberError
 from ..functions.row import BOOL, FLOAT
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -45,6 +47,38 @@ def beside_number(dtype, whole):
     if not whole:
         return DEFAULT_FLOAT
     return "int64" if dtype == "bool" else dtype
+
+
+def refuse_beyond(number, dtype, who):
+    """Raise where an array of integers is to hold a Python int that its dtype does not.
+
+    Raises
+    ------
+    NumberError
+        It is an OverflowError, as NumPy's.
+    """
+    if dtype in _BOUNDS:
+        low, high = _BOUNDS[dtype]
+        if not low <= number <= high:
+            raise NumberError(
+                f"{who}: {number} is out of bounds for {dtype}, which holds {low} to {high}; "
+                "astype() makes a wider array"
+            )
+
+
+def refuse_wide(host, dtype, who):
+    """`refuse_beyond` of the ints of a list, which NumPy has made an array of."""
+    if dtype not in _BOUNDS or not host.size:
+        return
+    if host.dtype.kind in "iu":
+        ints = host.min(), host.max()
+    else:
+        ints = [each for each in host.flat if type(each) is int] if host.dtype == object else ()
+    for each in ints:
+        refuse_beyond(int(each), dtype, who)
+
+
+_BOUNDS = {each: (int(np.iinfo(each).min), int(np.iinfo(each).max)) for each in INTEGERS}
 
 
 def result_of(kind, common):
