@@ -9,6 +9,11 @@ from .shapes import *  # noqa: F403
 from .products import *  # noqa: F403
 from .selection import *  # noqa: F403
 from .quantiles import *  # noqa: F403
+from .nans import *  # noqa: F403
+from .padding import *  # noqa: F403
+from .pieces import *  # noqa: F403
+from .polynomials import *  # noqa: F403
+from .polynomials import trapezoid as trapz
 from .financial import *  # noqa: F403
 from .constants import *  # noqa: F403
 from .multiarray import ndarray

@@ -92,9 +92,9 @@ def on_host(function, args, kwargs):
     Raises
     ------
     ArgumentTypeError
-        The thread records and an array belongs to the graph: no gradient would flow.
+        The thread records, an array belongs to the graph and the result has floats: no gradient
+        would flow.
     """
-
     if function.__name__ in _WRITING and args and isinstance(args[0], NDArray):
         return _written_on_host(function, args[0], args[1:], kwargs)
     out = kwargs.get("out")
@@ -102,19 +102,30 @@ def on_host(function, args, kwargs):
         rest = {name: each for name, each in kwargs.items() if name != "out"}
         return finished(on_host(function, args, rest), out)
 
+    follow = False
+
     def given(value):
+        nonlocal follow
         if isinstance(value, NDArray):
-            if follows(value):
-                raise ArgumentTypeError(
-                    f"mx.np: {function.__name__} is computed by NumPy, and no gradient flows "
-                    "through it: call it outside of record()"
-                )
+            follow = follow or follows(value)
             return value.asnumpy()
         if isinstance(value, (list, tuple)):
             return type(value)(map(given, value))
         return value
 
-    return _back(function(*map(given, args), **{k: given(v) for k, v in kwargs.items()}))
+    result = function(*map(given, args), **{k: given(v) for k, v in kwargs.items()})
+    if follow and _has_floats(result):
+        raise ArgumentTypeError(
+            f"mx.np: {function.__name__} is computed by NumPy, and no gradient flows through it: "
+            "call it outside of record(), or of x.detach()"
+        )
+    return _back(result)
+
+
+def _has_floats(value):
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_floats, value))
+    return isinstance(value, (onp.ndarray, onp.floating)) and value.dtype.kind == "f"
 
 
 def _back(value):

@@ -5,20 +5,14 @@ import numpy as onp
 from .dispatch import on_host
 
 NAMES = (
-    "apply_along_axis", "apply_over_axes", "argpartition", "array_repr", "block",
-    "compress", "corrcoef", "correlate", "cov", "cumprod", "delete", "digitize", "extract",
-    "fill_diagonal", "heaviside", "histogram", "histogram2d", "histogram_bin_edges",
-    "histogramdd", "i0", "in1d", "insert", "interp", "intersect1d", "isin", "iscomplexobj",
-    "isrealobj", "lexsort", "msort", "nanargmax", "nanargmin", "nancumprod",
-    "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod",
-    "nanquantile", "nanstd", "nansum", "nanvar", "packbits", "pad", "partition",
-    "piecewise", "poly", "polyadd", "polydiv", "polyfit", "polyint", "polymul", "polysub",
-    "polyval", "resize", "roots", "searchsorted", "select", "setdiff1d", "setxor1d",
-    "sinc", "spacing", "tril_indices", "tril_indices_from", "trim_zeros", "triu_indices",
-    "triu_indices_from", "union1d", "unique", "unpackbits", "unravel_index", "unwrap", "vander",
-    "diag_indices_from", "ravel_multi_index", "trapezoid", "convolve", "gradient", "nan_to_num",
-    "choose", "frexp", "genfromtxt", "unique_values", "unique_counts",
-    "unique_inverse", "unique_all", "cumulative_prod",
+    "apply_along_axis", "apply_over_axes", "argpartition", "array_repr", "digitize",
+    "fill_diagonal", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "i0",
+    "in1d", "intersect1d", "isin", "iscomplexobj", "isrealobj", "lexsort", "nanargmax",
+    "nanargmin", "packbits", "partition", "polydiv", "roots", "searchsorted",
+    "setdiff1d", "setxor1d", "spacing", "tril_indices", "tril_indices_from", "triu_indices",
+    "triu_indices_from", "union1d", "unique", "unpackbits", "unravel_index", "diag_indices_from",
+    "ravel_multi_index", "choose", "frexp", "genfromtxt", "unique_values",
+    "unique_counts", "unique_inverse", "unique_all",
 )  # fmt: skip
 
 
@@ -35,11 +29,10 @@ def _made(name):
 
 
 FUNCTIONS = {name: _made(name) for name in NAMES if hasattr(onp, name)}
-FUNCTIONS["trapz"] = FUNCTIONS.get("trapezoid") or _made("trapz")  # the name before NumPy 2
 
 
 def in1d(ar1, ar2, assume_unique=False, invert=False):
-    """Return whether elements of one array are in another, in one axis."""
+    """Whether elements of one array are in another, in one axis."""
     return FUNCTIONS["isin"](ar1, ar2, assume_unique=assume_unique, invert=invert).reshape(-1)
 
 

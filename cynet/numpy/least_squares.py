@@ -29,14 +29,18 @@ def matrices(a, where_):
 def qr(a, mode="reduced"):
     """Matrices as the product of one with orthonormal columns and an upper triangular one.
 
+    With 'complete' the former is square; no gradient flows through the columns that this adds.
+
     Raises
     ------
     ArgumentTypeError
-        `mode` is neither 'reduced' nor 'r'.
+        `mode` is none of 'reduced', 'complete' and 'r'.
     """
     a = matrices(a, "linalg.qr")
-    if mode not in ("reduced", "r"):
-        raise ArgumentTypeError(f"mx.np.linalg.qr: mode is 'reduced' or 'r', got {shown(mode)}")
+    if mode not in ("reduced", "complete", "r"):
+        raise ArgumentTypeError(
+            f"mx.np.linalg.qr: mode is 'reduced', 'complete' or 'r', got {shown(mode)}"
+        )
     rows, columns = a.shape[-2:]
     square = a if rows >= columns else a[..., :rows]
     q, lower = ops._linalg_gelqf(shapes.matrix_transpose(square))
@@ -46,22 +50,39 @@ def qr(a, mode="reduced"):
     else:
         rest = matmul(shapes.matrix_transpose(q), a[..., rows:])
         r = shapes.concatenate([shapes.matrix_transpose(lower), rest], -1)
+    if mode == "complete" and rows > columns:
+        below = ops.BlockGrad(r[..., :1, :] * 0)
+        below = shapes.broadcast_to(below, (*r.shape[:-2], rows - columns, columns))
+        return _completed(q), shapes.concatenate([r, below], -2)
     return r if mode == "r" else (q, r)
+
+
+def _completed(q):
+    """Orthonormal columns, and others behind them that make the matrices square."""
+    rows, columns = q.shape[-2:]
+    if rows == columns:
+        return q
+    fixed = ops.BlockGrad(q)
+    eye = array_of(onp.eye(rows, dtype=onp.dtype(q.dtype)), "linalg")
+    rest = eye - matmul(fixed, shapes.matrix_transpose(fixed))
+    from . import linalg
+
+    return shapes.concatenate([q, ops.BlockGrad(linalg.eigh(rest)[1][..., columns:])], -1)
 
 
 def svd(a, full_matrices=False, compute_uv=True):
     """Singular value decompositions: U, the values, V; reduced, as MXNet has it.
 
-    Raises
-    ------
-    ArgumentTypeError
-        `full_matrices` of matrices that are not square.
+    With `full_matrices` U and V are square; no gradient flows through the columns of U and the rows
+    of V that this adds.
     """
     a = matrices(a, "linalg.svd")
-    if full_matrices and a.shape[-1] != a.shape[-2]:
-        raise ArgumentTypeError("mx.np.linalg.svd: full_matrices is False alone")
-    found = tuple(ops._linalg_svd(a))
-    return found if compute_uv else found[1]
+    u, values, v = ops._linalg_svd(a)
+    if not compute_uv:
+        return values
+    if full_matrices:
+        u, v = _completed(u), shapes.matrix_transpose(_completed(shapes.matrix_transpose(v)))
+    return u, values, v
 
 
 def svdvals(x):

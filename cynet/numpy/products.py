@@ -1,5 +1,6 @@
 """Products of mx.np: of matrices, over axes, by Einstein's notation."""
 
+import functools
 from math import prod
 
 import numpy as onp
@@ -167,7 +168,7 @@ def einsum(subscripts, *operands, out=None, optimize=False):
     if not isinstance(subscripts, str):
         raise ArgumentTypeError(f"mx.np.einsum: subscripts is a str, got {shown(subscripts)}")
     arrays = common_dtype([array_of(each, "einsum") for each in operands], "einsum")
-    terms, result = _terms(subscripts.replace(" ", ""), arrays)
+    terms, result = _terms(subscripts.replace(" ", ""), tuple(each.ndim for each in arrays))
     arrays, terms = list(arrays), list(terms)
     for i, (array, term) in enumerate(zip(arrays, terms)):
         arrays[i], terms[i] = _diagonals(array, term)
@@ -186,23 +187,25 @@ def einsum(subscripts, *operands, out=None, optimize=False):
     return finished(_ordered(array, order), out)
 
 
-def _terms(subscripts, arrays):
-    """(letters of each operand, letters of the result); dots become capital letters."""
+@functools.lru_cache(maxsize=1000)
+def _terms(subscripts, counts):
+    """(letters of each operand, letters of the result), of operands of so many axes; dots become
+    capital letters."""
     left, arrow, result = subscripts.partition("->")
     terms = left.split(",")
-    if len(terms) != len(arrays):
+    if len(terms) != len(counts):
         raise ShapeError(
-            f"mx.np.einsum: {len(terms)} terms in {subscripts!r} for {len(arrays)} arrays"
+            f"mx.np.einsum: {len(terms)} terms in {subscripts!r} for {len(counts)} arrays"
         )
     spare = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in subscripts]
     most = 0
-    for i, (term, array) in enumerate(zip(terms, arrays)):
-        dots = array.ndim - len(term.replace("...", ""))
+    for i, (term, count) in enumerate(zip(terms, counts)):
+        dots = count - len(term.replace("...", ""))
         if "..." in term:
             terms[i] = term.replace("...", "".join(spare[len(spare) - dots :]) if dots else "")
             most = dots if dots > most else most
-        if len(terms[i]) != array.ndim:
-            raise ShapeError(f"mx.np.einsum: {term!r} is not of {array.ndim} axes")
+        if len(terms[i]) != count:
+            raise ShapeError(f"mx.np.einsum: {term!r} is not of {count} axes")
     extra = "".join(spare[len(spare) - most :]) if most else ""
     if arrow:
         return terms, result.replace("...", extra)
@@ -234,9 +237,13 @@ def _contracted(a, s, b, t, others):
         for letter, n in zip(letters, array.shape):
             if n not in (1, sizes[letter]):
                 raise ShapeError(f"mx.np.einsum: '{letter}' is {n} and {sizes[letter]} long")
-    if not summed:  # an outer product, element by element
-        wide = [*batch, *rows, *columns]
-        return _laid(a, s, wide) * _laid(b, t, wide), "".join(wide)
+    if not summed or not (rows or columns):  # element by element, and sums of that
+        wide = [*batch, *rows, *columns, *summed]
+        out = _laid(a, s, wide) * _laid(b, t, wide)
+        if summed:
+            kind, out = out.dtype, sum_of(out, tuple(range(len(batch), len(wide))))
+            out = out if out.dtype == kind else out.astype(kind)
+        return out, "".join([*batch, *rows, *columns])
     full = [tuple(sizes[c] for c in letters) for letters in (s, t)]
     a, b = (x if x.shape == f else broadcast_to(x, f) for x, f in zip((a, b), full))
     n = [prod(sizes[c] for c in group) for group in (batch, rows, summed, columns)]
@@ -252,6 +259,8 @@ def _contracted(a, s, b, t, others):
 
 
 def _laid(array, letters, wide):
+    if list(letters) == wide:
+        return array
     order = [letters.index(c) for c in wide if c in letters]
     array, lengths = _ordered(array, order), iter([array.shape[i] for i in order])
     return reshaped(array, tuple(next(lengths) if c in letters else 1 for c in wide))

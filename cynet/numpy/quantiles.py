@@ -7,7 +7,7 @@ from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
 from ._call import array_of, finished, is_traced, ops
 from .elementwise import FUNCTIONS
-from .selection import where
+from .selection import rint, take_along_axis, where
 
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
@@ -43,7 +43,8 @@ def median(a, axis=None, out=None, overwrite_input=None, keepdims=False):
     return finished(_quantile(a, 0.5, axis, "linear", keepdims, 1.0, "median"), out)
 
 
-def _quantile(a, q, axis, method, keepdims, whole, name):
+def _rows(a, q, axis, method, whole, name):
+    """(the shares, the elements over axes in order in the last one, where they are, all axes)."""
     if method not in METHODS:
         raise ArgumentTypeError(
             f"mx.np.{name}: the method is one of {METHODS}, got {shown(method)}"
@@ -60,16 +61,50 @@ def _quantile(a, q, axis, method, keepdims, whole, name):
     count = 1
     for each in axes:
         count *= a.shape[each]
+    kept = tuple(a.shape[i] for i in rest)
+    if not count and name in ("median", "nanmedian"):  # as the mean of nothing
+        undefined = onp.full((*kept, 1), onp.nan, onp.dtype(a.dtype))
+        return shares, array_of(undefined, name), axes, a.shape
     if not count:
         raise ShapeError(f"mx.np.{name} of no elements: shape {a.shape}, axis {shown(axis)}")
-    kept = tuple(a.shape[i] for i in rest)
     rows = shapes.transpose(a, (*rest, *axes)) if a.ndim > 1 else a
-    rows = ops.sort(shapes.reshaped(rows, (*kept, count)), axis=-1)
-    found = _between(rows, shares.reshape(-1) * (count - 1), method)
-    undefined = reductions.any(FUNCTIONS["isnan"](rows), -1, keepdims=True)
-    found = shapes.moveaxis(where(undefined, float("nan"), found), -1, 0)
-    size = tuple(1 if i in axes else n for i, n in enumerate(a.shape)) if keepdims else kept
+    return shares, shapes.reshaped(rows, (*kept, count)), axes, a.shape
+
+
+def _unfolded(found, shares, axes, shape, keepdims):
+    """Values of each row, one of each share, in the shape of the result."""
+    found = shapes.moveaxis(found, -1, 0)
+    kept = tuple(n for i, n in enumerate(shape) if i not in axes)
+    size = tuple(1 if i in axes else n for i, n in enumerate(shape)) if keepdims else kept
     return shapes.reshaped(found, (*shares.shape, *size))
+
+
+def _quantile(a, q, axis, method, keepdims, whole, name):
+    shares, rows, axes, shape = _rows(a, q, axis, method, whole, name)
+    rows = ops.sort(rows, axis=-1)
+    found = _between(rows, shares.reshape(-1) * (rows.shape[-1] - 1), method)
+    undefined = reductions.any(FUNCTIONS["isnan"](rows), -1, keepdims=True)
+    return _unfolded(where(undefined, float("nan"), found), shares, axes, shape, keepdims)
+
+
+def quantile_of_rows(a, q, axis, method, keepdims, whole, name):
+    """Quantiles of what is not NaN, of which rows may have different numbers; NaN of nothing."""
+    shares, rows, axes, shape = _rows(a, q, axis, method, whole, name)
+    isnan = FUNCTIONS["isnan"](rows)
+    count = reductions.sum(~isnan, -1, keepdims=True)
+    rows = ops.sort(where(isnan, float("inf"), rows), axis=-1)
+    last = FUNCTIONS["maximum"](count - 1, 0).astype("float64")
+    places = last * array_of(shares.reshape(-1), name)
+    low, high = FUNCTIONS["floor"](places), FUNCTIONS["ceil"](places)
+    if method == "nearest":
+        low = high = rint(places)
+    elif method in ("lower", "higher"):
+        low = high = low if method == "lower" else high
+    first = take_along_axis(rows, low.astype("int64"), -1)
+    second = take_along_axis(rows, high.astype("int64"), -1)
+    share = places - low if method == "linear" else (high > low).astype("float64") * 0.5
+    gap = where(second == first, 0.0, second - first) * share.astype(rows.dtype)
+    return _unfolded(where(count > 0, first + gap, float("nan")), shares, axes, shape, keepdims)
 
 
 def _between(rows, places, method):

@@ -102,7 +102,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
     if where is not True:
         total = sum(_among(a, where, 0), axis, keepdims=True) / _counted(a, where, axis)
         total = total.astype(a.dtype if _kind(a) == "f" else "float32")
-        return finished(total if keepdims else _dropped(total, axis), out)
+        return finished(total if keepdims else dropped(total, axis), out)
     result = _reduced(ops._npi_mean, a, axis, keepdims, "mean")
     return finished(a / 1 if result is None else result, out)
 
@@ -182,7 +182,8 @@ def _arg(name):
 argmax, argmin = _arg("argmax"), _arg("argmin")
 
 
-def _dropped(a, axis):
+def dropped(a, axis):
+    """An array without the axes that a reduction kept."""
     from .shapes import reshaped
 
     axes = axes_of(axis, a.ndim, "mean")
@@ -203,7 +204,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=N
         total = sum(_among(centred * centred, where, 0), axis, keepdims=True)
         left = (_counted(a, where, axis) - ddof).astype(a.dtype)
         total = total / _among(left, left > 0, 0)
-        return finished(total if keepdims else _dropped(total, axis), out)
+        return finished(total if keepdims else dropped(total, axis), out)
     axes = axes_of(axis, a.ndim, "var")
     count = 1
     for each in range(a.ndim) if axes is None else axes:

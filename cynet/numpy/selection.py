@@ -23,17 +23,14 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     x = _beside(x, y)
     y = _beside(y, x)
     x, y = common_dtype([x, y], "where")
-    shape = onp.broadcast_shapes(condition.shape, x.shape, y.shape)
-    parts = [e if e.shape == shape else broadcast_to(e, shape) for e in (condition, x, y)]
-    kind = onp.dtype(parts[1].dtype)
-    if kind.kind == "b":
+    parts = [condition, x, y]
+    if not condition.shape == x.shape == y.shape:
+        shape = onp.broadcast_shapes(condition.shape, x.shape, y.shape)
+        parts = [e if e.shape == shape else broadcast_to(e, shape) for e in parts]
+    if onp.dtype(x.dtype).kind == "b":
         parts[1:] = [e.astype("uint8") for e in parts[1:]]
-        return ops.where(_number(parts[0], "uint8"), *parts[1:]).astype("bool")
-    return ops.where(_number(parts[0], kind.name), *parts[1:])
-
-
-def _number(condition, kind):
-    return condition.astype(kind) if onp.dtype(condition.dtype).kind == "b" else condition
+        return ops.where(*parts).astype("bool")
+    return ops.where(*parts)
 
 
 def _beside(value, other):
@@ -51,11 +48,20 @@ def _beside(value, other):
 def clip(a, a_min=None, a_max=None, out=None):
     """The elements, at least `a_min` and at most `a_max`."""
     a = array_of(a, "clip")
+    a_min, a_max = _within(a_min, a.dtype), _within(a_max, a.dtype)
     if a_min is not None:
         a = FUNCTIONS["maximum"](a, a_min)
     if a_max is not None:
         a = FUNCTIONS["minimum"](a, a_max)
     return finished(a.copy() if a_min is None and a_max is None else a, out)
+
+
+def _within(bound, dtype):
+    """A bound of integers; an int beyond their dtype is the last one in it."""
+    if type(bound) is not int or onp.dtype(dtype).kind not in "iu":
+        return bound
+    limits = onp.iinfo(dtype)
+    return int(onp.clip(onp.array(bound, object), int(limits.min), int(limits.max)))
 
 
 @also_named(x="a")
@@ -112,7 +118,7 @@ def argsort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
     return ops.argsort(a, axis=axis, is_ascend=not descending, dtype="int32").astype("int64")
 
 
-def _host(array, where):
+def host_values(array, where):
     """The values, for what is computed by NumPy."""
     if is_traced(array):
         raise ArgumentTypeError(
@@ -124,7 +130,9 @@ def _host(array, where):
 def nonzero(a):
     """The places of elements that are not 0: a tuple of int64 arrays, one an axis."""
     array = array_of(a, "nonzero")
-    return tuple(made(e, "int64", array.ctx, "nonzero") for e in _host(array, "nonzero").nonzero())
+    return tuple(
+        made(e, "int64", array.ctx, "nonzero") for e in host_values(array, "nonzero").nonzero()
+    )
 
 
 def flatnonzero(a):
@@ -135,7 +143,7 @@ def flatnonzero(a):
 def argwhere(a):
     """The places of elements that are not 0, as rows."""
     array = array_of(a, "argwhere")
-    return made(onp.argwhere(_host(array, "argwhere")), "int64", array.ctx, "argwhere")
+    return made(onp.argwhere(host_values(array, "argwhere")), "int64", array.ctx, "argwhere")
 
 
 def take_along_axis(arr, indices, axis=-1):

@@ -161,7 +161,10 @@ def broadcast_arrays(*args):
 
 def common_dtype(arrays, where):
     """The arrays in the dtype that holds all."""
-    names = [onp.dtype(each.dtype).name for each in arrays]
+    kinds = [each.dtype for each in arrays]
+    if all(each is kinds[0] for each in kinds):
+        return arrays
+    names = [onp.dtype(each).name for each in kinds]
     kind = names[0]
     for each in names[1:]:
         kind = promoted(kind, each)
@@ -404,7 +407,10 @@ def take(a, indices, axis=None, mode="raise", out=None):
         host = onp.asarray(indices.asnumpy() if isinstance(indices, NDArray) else indices)
         whole = host.dtype.kind in "iu" or (host.dtype.kind == "f" and (host % 1 == 0).all())
         if host.size and not whole:
-            raise ArgumentTypeError(f"mx.np.take: indices are ints, got {host.dtype}")
+            odd = host[host % 1 != 0][:1] if host.dtype.kind == "f" else host.reshape(-1)[:1]
+            raise ArgumentTypeError(
+                f"mx.np.take: indices are ints, got {host.dtype} with {odd.tolist()[0]}"
+            )
         host = host.astype("int64")
         n = a.shape[axis]
         if mode == "raise" and host.size and (host.min() < -n or host.max() >= n):

@@ -209,3 +209,16 @@ def test_a_graph_serves_arrays_of_its_own_kind(form, order):
             assert type(graph) is type(plain)
             assert (graph.shape, graph.dtype) == (plain.shape, plain.dtype)
             assert graph.asnumpy().tolist() == plain.asnumpy().tolist()
+
+
+def test_masks_that_are_known_pick_in_a_graph():
+    """As in attention without the own key: what is picked has a shape whatever the inputs are."""
+    n = 4
+
+    def others(x):
+        return x[(1 - mx.np.eye(n)).astype("bool")].reshape((n, n - 1)) * 2
+
+    both(others, np.arange(16, dtype="float32").reshape(4, 4))
+    both(lambda x: x[:, mx.np.array([True, False, True])], np.ones((2, 3), "float32"))
+    with pytest.warns(UserWarning, match="what a mask that is computed of inputs picks"):
+        both(lambda x: x[x > 1], np.arange(3, dtype="float32"), whole=False)

@@ -115,7 +115,7 @@ def test_gradients(name):
 @pytest.mark.parametrize(
     ("run", "text"),
     [
-        (lambda x: L.qr(x, "full"), "mode is 'reduced' or 'r'"),
+        (lambda x: L.qr(x, "full"), "mode is 'reduced', 'complete' or 'r'"),
         (lambda x: L.norm(x, 3), "no norm 3"),
         (lambda x: L.norm(given(A), 1), "one or two axes|axes"),
         (lambda x: L.matrix_power(x, 1.5), "exponent is an int"),
@@ -147,3 +147,29 @@ def test_numpys_functions_write_our_arrays():
     out = mx.np.zeros((3,), dtype="float64")
     assert np.nanmax(x, axis=1, out=out) is out and out.tolist() == np.nanmax(host, axis=1).tolist()
     assert mx.np.fill_diagonal(x, 1.0) is None and x[1, 1] == 1
+
+
+@pytest.mark.parametrize("shape", [(4, 2), (2, 4), (3, 3), (2, 5, 3), (1, 3)])
+def test_square_factors(shape, rng):
+    host = rng.normal(size=shape)
+    a = mx.np.array(host)
+    q, r = mx.np.linalg.qr(a, mode="complete")
+    u, values, v = mx.np.linalg.svd(a, full_matrices=True)
+    rows, columns = shape[-2:]
+    expected = np.linalg.qr(host, mode="complete"), np.linalg.svd(host)
+    assert (q.shape, r.shape) == tuple(e.shape for e in expected[0])
+    assert (u.shape, values.shape, v.shape) == tuple(e.shape for e in expected[1])
+    for square, n in ((q, rows), (u, rows), (v, columns)):
+        product = square.asnumpy().swapaxes(-1, -2) @ square.asnumpy()
+        np.testing.assert_allclose(product, np.broadcast_to(np.eye(n), product.shape), atol=1e-10)
+    np.testing.assert_allclose((q @ r).asnumpy(), host, atol=1e-10)
+    k = min(rows, columns)
+    found = (u[..., :k] * values[..., None, :]) @ v[..., :k, :]
+    np.testing.assert_allclose(found.asnumpy(), host, atol=1e-10)
+    a.attach_grad()
+    with mx.autograd.record():
+        head = (mx.np.linalg.qr(a, mode="complete")[1] ** 2).sum()
+    head.backward()
+    np.testing.assert_allclose(a.grad.asnumpy(), 2 * host, atol=1e-9)  # the squares of a add up
+    with pytest.raises(TypeError, match="'reduced', 'complete' or 'r', got 'full'"):
+        mx.np.linalg.qr(a, mode="full")

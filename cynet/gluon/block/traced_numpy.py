@@ -132,14 +132,16 @@ class TracedNumpy(Members, Traced):
 
 
 def _indices(key):
-    """A key as NumPy takes it: a mask of the host's as the places where it is true."""
+    """A key as NumPy takes it: a mask whose values are known as the places where it is true."""
+    if isinstance(key, NDArray) and np.dtype(key.dtype).kind == "b":
+        key = key.asnumpy()
     if isinstance(key, _HOST):
         key = np.asarray(key)
         return key.nonzero() if key.dtype == bool else [key]
-    if isinstance(key, (NDArray, Symbol)) and np.dtype(key.dtype).kind == "b":
+    if isinstance(key, Symbol) and np.dtype(key.dtype).kind == "b":
         raise UntraceableError(
-            "an index of a traced array is of ints, slices and arrays of ints; masks have no shape "
-            "that a graph can know"
+            "an index of a traced array is of ints, slices and arrays of ints; what a mask that is "
+            "computed of inputs picks has no shape that a graph can know"
         )
     return [key]
 

@@ -1,0 +1,161 @@
+"""Reductions of mx.np that leave NaN out, and running products; all with gradients."""
+
+import numpy as onp
+
+from . import reductions, shapes
+from ._call import array_of, finished
+from .elementwise import FUNCTIONS
+from .quantiles import quantile_of_rows
+from .selection import where as choose
+
+
+def _is_float(a):
+    return onp.dtype(a.dtype).kind == "f"
+
+
+def _filled(a, value, name):
+    """The array with a number in place of NaN."""
+    a = array_of(a, name)
+    return choose(FUNCTIONS["isnan"](a), value, a) if _is_float(a) else a
+
+
+def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    """``sum`` with 0 in place of NaN."""
+    a = _filled(a, 0.0, "nansum")
+    return reductions.sum(a, axis, dtype, out, keepdims, initial, where)
+
+
+def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    """``prod`` with 1 in place of NaN."""
+    a = _filled(a, 1.0, "nanprod")
+    return reductions.prod(a, axis, dtype, out, keepdims, initial, where)
+
+
+def _extreme(name, reduce, limit):
+    def function(a, axis=None, out=None, keepdims=False, initial=None, where=True):
+        a = array_of(a, name)
+        if not _is_float(a):
+            return reduce(a, axis, out, keepdims, initial, where)
+        found = reduce(_filled(a, limit, name), axis, None, keepdims, initial, where)
+        if initial is None:
+            nothing = reductions.all(FUNCTIONS["isnan"](a), axis, keepdims=keepdims)
+            found = choose(nothing, float("nan"), found)
+        return finished(found, out)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``: the extreme over axes of what is not NaN; else NaN."
+    return function
+
+
+nanmax = _extreme("nanmax", reductions.max, float("-inf"))
+nanmin = _extreme("nanmin", reductions.min, float("inf"))
+
+
+def _counts(a, axis, where):
+    numbers = ~FUNCTIONS["isnan"](a)
+    if where is not True:
+        numbers = FUNCTIONS["logical_and"](numbers, array_of(where, "where"))
+    return reductions.sum(numbers, axis, keepdims=True)
+
+
+def _mean(a, axis, where):
+    total = nansum(a, axis, keepdims=True, where=where)
+    return total / _counts(a, axis, where).astype(a.dtype)
+
+
+def _numbers(a, dtype, name):
+    a = array_of(a, name)
+    if dtype is not None:
+        return a.astype(dtype)
+    return a if _is_float(a) else a.astype("float32")
+
+
+def _kept_or_not(found, axis, keepdims, out):
+    return finished(found if keepdims else reductions.dropped(found, axis), out)
+
+
+def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
+    """The mean of what is not NaN; NaN of nothing."""
+    a = _numbers(a, dtype, "nanmean")
+    return _kept_or_not(_mean(a, axis, where), axis, keepdims, out)
+
+
+def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, correction=None):
+    """The variance of what is not NaN; NaN where no more than `ddof` are left."""
+    a = _numbers(a, dtype, "nanvar")
+    ddof = ddof if correction is None else correction
+    centred = _filled(a, 0.0, "nanvar") - _mean(a, axis, where)
+    centred = choose(FUNCTIONS["isnan"](a), 0.0, centred)
+    left = (_counts(a, axis, where) - ddof).astype(a.dtype)
+    total = reductions.sum(centred * centred, axis, keepdims=True, where=where)
+    return _kept_or_not(total / choose(left > 0, left, float("nan")), axis, keepdims, out)
+
+
+def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, correction=None):
+    """The standard deviation of what is not NaN."""
+    spread = nanvar(a, axis, dtype, None, ddof, keepdims, where, correction)
+    return finished(FUNCTIONS["sqrt"](spread), out)
+
+
+def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    """``quantile`` of what is not NaN."""
+    return finished(quantile_of_rows(a, q, axis, method, keepdims, 1.0, "nanquantile"), out)
+
+
+def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear",
+                  keepdims=False):  # fmt: skip
+    """``percentile`` of what is not NaN."""
+    return finished(quantile_of_rows(a, q, axis, method, keepdims, 100.0, "nanpercentile"), out)
+
+
+def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    """``median`` of what is not NaN."""
+    return finished(quantile_of_rows(a, 0.5, axis, "linear", keepdims, 1.0, "nanmedian"), out)
+
+
+def cumprod(a, axis=None, dtype=None, out=None):
+    """Running products along an axis, or of all elements in a row; small integers give int64."""
+    a = array_of(a, "cumprod")
+    if dtype is None and not _is_float(a):
+        dtype = "int64"
+    a = a if dtype is None else a.astype(dtype)
+    if axis is None or a.ndim == 0:
+        a, axis = shapes.ravel(a), 0
+    (axis,) = reductions.axes_of(axis, a.ndim, "cumprod")
+    length, step = a.shape[axis], 1
+    front = (slice(None),) * axis
+    while step < length:  # each is the product of the last 2, 4, 8 and so on
+        head = a[(*front, slice(None, step))]
+        tail = a[(*front, slice(step, None))] * a[(*front, slice(None, length - step))]
+        a = shapes.concatenate([head, tail], axis)
+        step *= 2
+    return finished(a * 1 if length < 2 else a, out)
+
+
+def nancumprod(a, axis=None, dtype=None, out=None):
+    """``cumprod`` with 1 in place of NaN."""
+    return cumprod(_filled(a, 1.0, "nancumprod"), axis, dtype, out)
+
+
+def nancumsum(a, axis=None, dtype=None, out=None):
+    """``cumsum`` with 0 in place of NaN."""
+    return reductions.cumsum(_filled(a, 0.0, "nancumsum"), axis, dtype, out)
+
+
+def cumulative_prod(x, axis=None, dtype=None, out=None, include_initial=False):
+    """``cumprod`` along the only axis, or a given one; a 1 in front where it is asked for."""
+    x = array_of(x, "cumulative_prod")
+    if axis is None and x.ndim == 1:
+        axis = 0
+    found = cumprod(x, axis, dtype)
+    if include_initial:
+        shape = tuple(1 if i == (axis or 0) % found.ndim else n for i, n in enumerate(found.shape))
+        one = array_of(onp.ones(shape, onp.dtype(found.dtype)), "cumulative_prod")
+        found = shapes.concatenate([one, found], axis or 0)
+    return finished(found, out)
+
+
+__all__ = [
+    "cumprod", "cumulative_prod", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian",
+    "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar",
+]  # fmt: skip

@@ -1,0 +1,362 @@
+"""Functions of mx.np that put arrays together of parts of others, and functions in pieces."""
+
+import math
+
+import numpy as onp
+
+from ..base.errors import ArgumentError, ShapeError, shown
+from ..ndarray.ndarray import NDArray
+from . import reductions, shapes
+from ._call import NUMBERS, array_of, finished, is_traced, ops
+from .elementwise import FUNCTIONS
+from .selection import host_values
+from .selection import where as choose
+
+
+def _known(value, where):
+    """Indices, which have to be known: their values."""
+    return host_values(value, where) if isinstance(value, NDArray) or is_traced(value) else value
+
+
+def _flat(arr, axis, name):
+    arr = array_of(arr, name)
+    if axis is None:
+        return shapes.ravel(arr), 0
+    return arr, reductions.axes_of(axis, arr.ndim, name)[0]
+
+
+def delete(arr, obj, axis=None):
+    """The array without elements, which are named by numbers, a slice or a mask."""
+    arr, axis = _flat(arr, axis, "delete")
+    obj = obj if isinstance(obj, (slice, int)) else _known(obj, "delete")
+    return shapes.take(arr, onp.delete(onp.arange(arr.shape[axis]), obj), axis)
+
+
+def insert(arr, obj, values, axis=None):
+    """The array with values in front of elements, which are named by numbers, a slice or a mask."""
+    arr, axis = _flat(arr, axis, "insert")
+    obj = obj if isinstance(obj, (slice, int)) else _known(obj, "insert")
+    n = arr.shape[axis]
+    single = onp.ndim(obj) == 0 and not isinstance(obj, slice)
+    values = array_of(values, "insert").astype(arr.dtype)
+    values = shapes.reshaped(values, (1,) * (arr.ndim - values.ndim) + values.shape)
+    if single:
+        values = shapes.moveaxis(values, 0, axis)
+        count = values.shape[axis]
+        obj = [int(onp.asarray(obj))] * count if count != 1 else obj
+    else:
+        count = onp.insert(onp.arange(n), obj, 0).size - n
+    full = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
+    values = values if values.shape == full else shapes.broadcast_to(values, full)
+    places = onp.insert(onp.arange(n), obj, n + onp.arange(count))
+    return shapes.take(shapes.concatenate([arr, values], axis), places, axis)
+
+
+def compress(condition, a, axis=None, out=None):
+    """The parts along an axis for which a condition holds."""
+    a, axis = _flat(a, axis, "compress")
+    (places,) = onp.asarray(_known(condition, "compress")).nonzero()
+    return finished(shapes.take(a, places, axis), out)
+
+
+def extract(condition, arr):
+    """The elements for which a condition holds, in one axis."""
+    (places,) = onp.asarray(_known(condition, "extract")).reshape(-1).nonzero()
+    return shapes.take(shapes.ravel(array_of(arr, "extract")), places, 0)
+
+
+def resize(a, new_shape):
+    """The elements, repeated as often as they have to be, in another shape."""
+    a = shapes.ravel(array_of(a, "resize"))
+    sizes = (new_shape,) if hasattr(new_shape, "__index__") else tuple(new_shape)
+    if any(n < 0 for n in sizes):
+        raise ShapeError(f"mx.np.resize: a length in {shown(new_shape)} is negative")
+    count = math.prod(sizes)
+    if not a.shape[0] or not count:
+        from .creation import zeros
+
+        return zeros(sizes, a.dtype)
+    return shapes.reshaped(shapes.take(a, onp.arange(count) % a.shape[0], 0), sizes)
+
+
+def select(condlist, choicelist, default=0):
+    """Of each place the choice that stands with the first condition that holds, else `default`."""
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ArgumentError(
+            f"mx.np.select: as many choices as conditions are needed, one at least, got "
+            f"{len(choicelist)} and {len(condlist)}"
+        )
+    found = default
+    for condition, value in reversed(list(zip(condlist, choicelist))):
+        found = choose(condition, value, found)
+    return found
+
+
+def piecewise(x, condlist, funclist, *args, **kw):
+    """Functions, or numbers, of the elements for which conditions hold; of the last that does."""
+    x = array_of(x, "piecewise")
+    listed = isinstance(condlist, (list, tuple)) and not (
+        condlist and isinstance(condlist[0], (bool, onp.bool_)))  # fmt: skip
+    conditions = [array_of(each, "piecewise").astype("bool")
+                  for each in (condlist if listed else [condlist])]  # fmt: skip
+    pieces = list(funclist)
+    if len(pieces) == len(conditions) + 1:
+        found = conditions[0]
+        for each in conditions[1:]:
+            found = FUNCTIONS["logical_or"](found, each)
+        conditions.append(~found)
+    if len(pieces) != len(conditions):
+        raise ArgumentError(
+            f"mx.np.piecewise: {len(conditions)} or {len(conditions) + 1} functions are needed, "
+            f"got {len(pieces)}"
+        )
+    found = x * 0 if onp.dtype(x.dtype).kind != "b" else x
+    for condition, piece in zip(conditions, pieces):
+        value = piece(x, *args, **kw) if callable(piece) else piece
+        value = value if isinstance(value, NUMBERS) else array_of(value, "piecewise")
+        found = choose(condition, value, found).astype(x.dtype)
+    return found
+
+
+def block(arrays):
+    """An array of nested lists of blocks: the innermost beside each other, and so on outwards."""
+
+    def depth_of(value):
+        if not isinstance(value, list):
+            return 0
+        if not value:
+            raise ArgumentError("mx.np.block: a list is empty")
+        depths = {depth_of(each) for each in value}
+        if len(depths) > 1:
+            raise ArgumentError("mx.np.block: the lists are not nested alike")
+        return 1 + depths.pop()
+
+    def leaves(value):
+        if isinstance(value, list):
+            for each in value:
+                yield from leaves(each)
+        else:
+            yield array_of(value, "block")
+
+    depth = depth_of(arrays)
+    ndim = max(depth, *(each.ndim for each in leaves(arrays)))
+
+    def joined(value, level):
+        if isinstance(value, list):
+            return shapes.concatenate([joined(e, level + 1) for e in value], level - depth)
+        value = array_of(value, "block")
+        return shapes.reshaped(value, (1,) * (ndim - value.ndim) + value.shape)
+
+    return joined(arrays, 0).copy()
+
+
+def trim_zeros(filt, trim="fb"):
+    """A vector without the zeros in front ('f') and behind ('b')."""
+    filt = array_of(filt, "trim_zeros")
+    host = _known(filt, "trim_zeros")
+    if host.ndim != 1:
+        raise ShapeError(f"mx.np.trim_zeros takes an array of one axis, got shape {host.shape}")
+    places = host.nonzero()[0]
+    if not places.size:
+        return filt[:0].copy()
+    first = int(places[0]) if "f" in trim.lower() else 0
+    last = int(places[-1]) + 1 if "b" in trim.lower() else host.size
+    return filt[first:last].copy()
+
+
+def sinc(x):
+    """``sin(pi x) / (pi x)``, 1 at 0."""
+    x = array_of(x, "sinc")
+    x = x if onp.dtype(x.dtype).kind == "f" else x.astype("float32")
+    wide = choose(x == 0, 1.0, x) * math.pi
+    return choose(x == 0, 1.0, FUNCTIONS["sin"](wide) / wide)
+
+
+def heaviside(x1, x2, out=None):
+    """0 below 0, 1 above, `x2` at 0."""
+    if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
+        return onp.heaviside(x1, x2)
+    operands = [e if isinstance(e, NUMBERS) else array_of(e, "heaviside") for e in (x1, x2)]
+    kind = shapes.common_dtype([e for e in operands if not isinstance(e, NUMBERS)], "")[0].dtype
+    kind = kind if onp.dtype(kind).kind == "f" else "float32"
+    x1, x2 = (
+        array_of(e, "heaviside", kind) if isinstance(e, NUMBERS) else e.astype(kind)
+        for e in operands
+    )
+    step = (x1 > 0).astype(x1.dtype) + choose(FUNCTIONS["isnan"](x1), x1, 0.0)
+    return finished(choose(x1 == 0, x2, step), out)
+
+
+def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
+    """Angles without jumps: each less far from the one before than half a period."""
+    from .selection import diff
+
+    p = array_of(p, "unwrap")
+    if onp.dtype(p.dtype).kind != "f":
+        p = p.astype("float32")
+    (axis,) = reductions.axes_of(axis, p.ndim, "unwrap")
+    half = period / 2
+    jump = diff(p, axis=axis)
+    within = FUNCTIONS["mod"](jump + half, period) - half
+    within = choose(FUNCTIONS["logical_and"](within == -half, jump > 0), half, within)
+    small = FUNCTIONS["absolute"](jump) < (half if discont is None else max(discont, half))
+    fixed = reductions.cumsum(choose(small, 0.0, within - jump), axis)
+    front = (slice(None),) * axis
+    first = p[(*front, slice(None, 1))]
+    return shapes.concatenate([first, p[(*front, slice(1, None))] + fixed], axis)
+
+
+def interp(x, xp, fp, left=None, right=None, period=None):
+    """Values between points `fp` at ascending places `xp`, on straight lines."""
+    number = isinstance(x, NUMBERS)
+    x, xp, fp = (array_of(each, "interp") for each in (x, xp, fp))
+    x, xp, fp = (e if onp.dtype(e.dtype).kind == "f" else e.astype("float32") for e in (x, xp, fp))
+    if xp.ndim != 1 or fp.shape != xp.shape or not xp.shape[0]:
+        raise ShapeError(
+            f"mx.np.interp: xp and fp are of one axis and one length, got {xp.shape}, {fp.shape}"
+        )
+    if period is not None:
+        if not period:
+            raise ArgumentError("mx.np.interp: period is 0")
+        period, left, right = abs(period), None, None
+        x, xp = FUNCTIONS["mod"](x, period), FUNCTIONS["mod"](xp, period)
+        order = _order(xp)
+        xp, fp = shapes.take(xp, order, 0), shapes.take(fp, order, 0)
+        xp = shapes.concatenate([xp[-1:] - period, xp, xp[:1] + period])
+        fp = shapes.concatenate([fp[-1:], fp, fp[:1]])
+    count = xp.shape[0]
+    if count == 1:
+        between = shapes.broadcast_to(fp, x.shape) if x.ndim else fp.reshape(())
+    else:
+        behind = (shapes.expand_dims(x, -1) >= xp).astype("int64")
+        place = FUNCTIONS["minimum"](FUNCTIONS["maximum"](reductions.sum(behind, -1) - 1, 0),
+                                     count - 2)  # fmt: skip
+        x0, x1, f0, f1 = (
+            ops.take(each, at, axis=0, mode="clip")
+            for each in (xp, fp) for at in (place, place + 1)
+        )  # fmt: skip
+        slope = (f1 - f0) / (x1 - x0)
+        between = f0 + slope * (x - x0)
+    between = choose(x < xp[0], fp[0] if left is None else left, between)
+    between = choose(x > xp[-1], fp[-1] if right is None else right, between)
+    between = choose(x == xp[-1], fp[-1], between)
+    return between.reshape(()) if number else between
+
+
+def _order(a):
+    from .selection import argsort
+
+    return argsort(a)
+
+
+def gradient(f, *varargs, axis=None, edge_order=1):
+    """Slopes along axes, from both neighbours; at the ends from one side."""
+    f = array_of(f, "gradient")
+    f = f if onp.dtype(f.dtype).kind == "f" else f.astype("float32")
+    axes = tuple(range(f.ndim)) if axis is None else reductions.axes_of(axis, f.ndim, "gradient")
+    steps = list(varargs) or [1.0]
+    steps = steps * len(axes) if len(steps) == 1 else steps
+    if len(steps) != len(axes):
+        raise ArgumentError(f"mx.np.gradient: {len(varargs)} spacings for {len(axes)} axes")
+    if edge_order not in (1, 2):
+        raise ArgumentError(f"mx.np.gradient: edge_order is 1 or 2, got {shown(edge_order)}")
+    found = [_slope(f, each, step, edge_order) for each, step in zip(axes, steps)]
+    return found[0] if len(axes) == 1 else tuple(found)
+
+
+def _slope(f, axis, step, edge_order):
+    n = f.shape[axis]
+    if n < edge_order + 1:
+        raise ShapeError(
+            f"mx.np.gradient: axis {axis} of length {n} has too few elements for edge_order "
+            f"{edge_order}"
+        )
+    f = shapes.moveaxis(f, axis, -1)
+    if isinstance(step, NUMBERS) or getattr(step, "ndim", 1) == 0:
+        step = step if isinstance(step, NUMBERS) else array_of(step, "gradient")
+        inner = (f[..., 2:] - f[..., :-2]) / (2.0 * step)
+        h0 = h1 = g0 = g1 = step
+    else:
+        places = array_of(step, "gradient").astype(f.dtype)
+        if places.shape != (n,):
+            raise ShapeError(f"mx.np.gradient: places of shape {places.shape} for {n} elements")
+        gaps = places[1:] - places[:-1]
+        a, b = gaps[:-1], gaps[1:]
+        inner = (-b / (a * (a + b)) * f[..., :-2] + (b - a) / (a * b) * f[..., 1:-1]
+                 + a / (b * (a + b)) * f[..., 2:])  # fmt: skip
+        h0, h1, g0, g1 = gaps[0], gaps[min(1, n - 2)], gaps[n - 2], gaps[max(n - 3, 0)]
+    if edge_order == 1:
+        first, last = (f[..., 1:2] - f[..., :1]) / h0, (f[..., -1:] - f[..., -2:-1]) / g0
+    else:
+        first = _end(f[..., :1], f[..., 1:2], f[..., 2:3], h0, h1)
+        last = -_end(f[..., -1:], f[..., -2:-1], f[..., -3:-2], g0, g1)
+    return shapes.moveaxis(shapes.concatenate([first, inner, last], -1), -1, axis)
+
+
+def _end(x, y, z, a, b):
+    """The slope at the first of three places, which are `a` and `b` apart."""
+    return -(2.0 * a + b) / (a * (a + b)) * x + (a + b) / (a * b) * y - a / (b * (a + b)) * z
+
+
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+    """The covariances of variables, which are rows, or columns without `rowvar`."""
+    m = _observed(m, y, rowvar, dtype)
+    count = m.shape[1]
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    weights = None
+    for each in (fweights, aweights):
+        if each is not None:
+            each = array_of(each, "cov").astype(m.dtype)
+            weights = each if weights is None else weights * each
+    if weights is None:
+        centred = m - reductions.mean(m, 1, keepdims=True)
+        factor, weighted = count - ddof, centred
+    else:
+        total = reductions.sum(weights)
+        centred = m - shapes.expand_dims(reductions.sum(m * weights, 1) / total, 1)
+        weighted = centred * weights
+        factor = total - ddof * (
+            1 if aweights is None
+            else reductions.sum(weights * array_of(aweights, "cov").astype(m.dtype)) / total
+        )  # fmt: skip
+    from .products import matmul
+
+    found = matmul(weighted, shapes.matrix_transpose(centred))
+    if isinstance(factor, int):
+        factor = max(factor, 0) or float("nan")
+    return shapes.squeeze(found / factor)
+
+
+def _observed(m, y, rowvar, dtype):
+    parts = []
+    for each in (m,) if y is None else (m, y):
+        each = array_of(each, "cov")
+        if each.ndim > 2:
+            raise ShapeError(f"mx.np.cov takes one or two axes, got shape {each.shape}")
+        if onp.dtype(each.dtype).kind != "f":
+            each = each.astype("float32")
+        each = shapes.atleast_2d(each if dtype is None else each.astype(dtype))
+        parts.append(each if rowvar or each.shape[0] == 1 else shapes.matrix_transpose(each))
+    return parts[0] if y is None else shapes.concatenate(parts, 0)
+
+
+def corrcoef(x, y=None, rowvar=True, *, dtype=None):
+    """The coefficients of correlation of variables."""
+    found = cov(x, y, rowvar, dtype=dtype)
+    if found.ndim == 0:
+        return found / found
+    spread = FUNCTIONS["sqrt"](shapes.ravel(_diagonal(found)))
+    found = found / shapes.expand_dims(spread, 1) / shapes.expand_dims(spread, 0)
+    return FUNCTIONS["minimum"](FUNCTIONS["maximum"](found, -1.0), 1.0)
+
+
+def _diagonal(a):
+    from .products import diagonal
+
+    return diagonal(a)
+
+
+__all__ = [
+    "block", "compress", "corrcoef", "cov", "delete", "extract", "gradient", "heaviside", "insert",
+    "interp",    "piecewise", "resize", "select", "sinc", "trim_zeros", "unwrap",
+]  # fmt: skip

@@ -1,0 +1,194 @@
+"""Polynomials of mx.np, by their coefficients from the highest power on, and convolutions."""
+
+import numpy as onp
+
+from ..base.errors import ArgumentError, ShapeError, shown
+from . import reductions, shapes
+from ._call import NUMBERS, array_of, is_traced
+from .creation import zeros
+
+
+def _vector(value, name):
+    value = array_of(value, name)
+    if value.ndim > 1:
+        raise ShapeError(f"mx.np.{name} takes arrays of one axis, got shape {value.shape}")
+    return shapes.ravel(value)
+
+
+def polyval(p, x):
+    """The values of a polynomial at the elements of `x`."""
+    p = shapes.atleast_1d(array_of(p, "polyval"))
+    number = isinstance(x, NUMBERS)
+    x = array_of(
+        x, "polyval", "int64" if type(x) is int and onp.dtype(p.dtype).kind != "f" else None
+    )
+    (p, x) = shapes.common_dtype([p, x], "polyval")
+    found = x * 0
+    for i in range(p.shape[0]):
+        found = found * x + p[i]
+    return found.reshape(()) if number else found
+
+
+def _of_one_length(a1, a2, name):
+    parts = [_vector(each, name) for each in (a1, a2)]
+    length = max(each.shape[0] for each in parts)
+    return [
+        each if each.shape[0] == length
+        else shapes.concatenate([zeros((length - each.shape[0],), each.dtype), each])
+        for each in parts
+    ]  # fmt: skip
+
+
+def polyadd(a1, a2):
+    """The sum of two polynomials."""
+    a1, a2 = _of_one_length(a1, a2, "polyadd")
+    return a1 + a2
+
+
+def polysub(a1, a2):
+    """The difference of two polynomials."""
+    a1, a2 = _of_one_length(a1, a2, "polysub")
+    return a1 - a2
+
+
+def _without_zeros(a):
+    """A vector without the zeros in front, where its values are known; one element at least."""
+    if is_traced(a):
+        return a
+    places = a.asnumpy().nonzero()[0]
+    return a[min(int(places[0]), a.shape[0] - 1) if places.size else a.shape[0] - 1 :]
+
+
+def polymul(a1, a2):
+    """The product of two polynomials."""
+    return convolve(*(_without_zeros(_vector(each, "polymul")) for each in (a1, a2)))
+
+
+def polyint(p, m=1, k=None):
+    """The integral of a polynomial, `m` times; `k` are what the constants are, by default 0."""
+    p = _vector(p, "polyint")
+    if not hasattr(m, "__index__") or m < 0:
+        raise ArgumentError(f"mx.np.polyint: m is an int that is not negative, got {shown(m)}")
+    p = p if onp.dtype(p.dtype).kind == "f" else p.astype("float32")
+    constants = zeros((m,), p.dtype) if k is None else _vector(k, "polyint").astype(p.dtype)
+    if constants.shape[0] == 1 and m > 1:
+        constants = shapes.broadcast_to(constants, (m,))
+    if constants.shape[0] < m:
+        raise ArgumentError(f"mx.np.polyint: {m} constants are needed, got {constants.shape[0]}")
+    for i in range(m):
+        powers = onp.arange(p.shape[0], 0, -1).astype(onp.dtype(p.dtype))
+        p = shapes.concatenate([p / array_of(powers, "polyint"), constants[i : i + 1]])
+    return p
+
+
+def vander(x, N=None, increasing=False):
+    """The powers of the elements, each in a row, from the highest on unless `increasing`."""
+    x = _vector(x, "vander")
+    count = x.shape[0] if N is None else N
+    x = x if onp.dtype(x.dtype).kind in "fi" else x.astype("int64")
+    columns = [x * 0 + 1]
+    for _ in range(count - 1):
+        columns.append(columns[-1] * x)
+    columns = columns[:count] if increasing else columns[:count][::-1]
+    return shapes.stack(columns, 1) if columns else zeros((x.shape[0], 0), x.dtype)
+
+
+def poly(seq_of_zeros):
+    """The coefficients of the polynomial with given roots; of a matrix those of its eigenvalues."""
+    roots = array_of(seq_of_zeros, "poly")
+    if roots.ndim > 1:
+        from .dispatch import on_host
+
+        return on_host(onp.poly, (roots,), {})
+    roots = shapes.ravel(roots)
+    roots = roots if onp.dtype(roots.dtype).kind == "f" else roots.astype("float32")
+    one = array_of(onp.ones(1, onp.dtype(roots.dtype)), "poly")
+    found = one
+    for i in range(roots.shape[0]):
+        found = convolve(found, shapes.concatenate([one, -roots[i : i + 1]]))
+    return found if roots.shape[0] else one.reshape(())
+
+
+def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
+    """The coefficients of the polynomial of degree `deg` that is nearest to points, by least
+    squares; with `full` or `cov` NumPy computes it."""
+    from .elementwise import FUNCTIONS
+    from .least_squares import lstsq
+
+    if full or cov:
+        from .dispatch import on_host
+
+        return on_host(onp.polyfit, (x, y, deg, rcond, full, w, cov), {})
+    x, y = _vector(x, "polyfit"), array_of(y, "polyfit")
+    x, y = (e if onp.dtype(e.dtype).kind == "f" else e.astype("float32") for e in (x, y))
+    if y.ndim not in (1, 2) or y.shape[0] != x.shape[0] or not x.shape[0]:
+        raise ShapeError(f"mx.np.polyfit: x of shape {x.shape} and y of shape {y.shape}")
+    if not hasattr(deg, "__index__") or deg < 0:
+        raise ArgumentError(f"mx.np.polyfit: deg is an int that is not negative, got {shown(deg)}")
+    left, right = vander(x, deg + 1), y
+    if w is not None:
+        w = _vector(w, "polyfit").astype(x.dtype)
+        left = left * shapes.expand_dims(w, 1)
+        right = right * (shapes.expand_dims(w, 1) if y.ndim == 2 else w)
+    size = FUNCTIONS["sqrt"](reductions.sum(left * left, 0))
+    rcond = x.shape[0] * float(onp.finfo(onp.dtype(x.dtype)).eps) if rcond is None else rcond
+    found = lstsq(left / size, right, rcond)[0]
+    return found / (shapes.expand_dims(size, 1) if y.ndim == 2 else size)
+
+
+def convolve(a, v, mode="full"):
+    """The convolution of two vectors: 'full', 'same' or 'valid'."""
+    from .products import matmul
+
+    a, v = (_vector(each, "convolve") for each in (a, v))
+    if not a.shape[0] or not v.shape[0]:
+        raise ArgumentError("mx.np.convolve: an array is empty")
+    if mode not in ("full", "same", "valid"):
+        raise ArgumentError(f"mx.np.convolve: mode is 'full', 'same' or 'valid', got {shown(mode)}")
+    a, v = shapes.common_dtype([a, v] if a.shape[0] >= v.shape[0] else [v, a], "convolve")
+    n, m = a.shape[0], v.shape[0]
+    kind = onp.dtype(a.dtype)
+    around = zeros((m - 1,), a.dtype)
+    wide = shapes.concatenate([around, a, around]) if m > 1 else a
+    first = {"full": 0, "same": (m - 1) // 2, "valid": m - 1}[mode]
+    count = {"full": n + m - 1, "same": n, "valid": n - m + 1}[mode]
+    places = onp.arange(first, first + count)[:, None] + onp.arange(m)[::-1]
+    rows = shapes.take(wide, places, 0)
+    if kind.kind == "f":
+        return matmul(rows, v)
+    found = reductions.sum(rows * v, 1)
+    return found.astype(kind) if kind.kind != "b" else found > 0
+
+
+def correlate(a, v, mode="valid"):
+    """The sums of products of one vector with another that is moved along it."""
+    a, v = (_vector(each, "correlate") for each in (a, v))
+    if not a.shape[0] or not v.shape[0]:
+        raise ArgumentError("mx.np.correlate: an array is empty")
+    if v.shape[0] > a.shape[0]:
+        return shapes.flip(convolve(v, shapes.flip(a), mode))
+    return convolve(a, shapes.flip(v), mode)
+
+
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    """The integral of samples along an axis, by trapezoids."""
+    from .selection import diff
+
+    y = array_of(y, "trapezoid")
+    (axis,) = reductions.axes_of(axis, y.ndim, "trapezoid")
+    if x is not None:
+        x = array_of(x, "trapezoid")
+        dx = diff(x, axis=axis if x.ndim > 1 else 0)
+        if x.ndim == 1:
+            wide = tuple(dx.shape[0] if i == axis else 1 for i in range(y.ndim))
+            dx = shapes.reshaped(dx, wide)
+    front = (slice(None),) * axis
+    pairs = y[(*front, slice(1, None))] + y[(*front, slice(None, -1))]
+    return reductions.sum(pairs * dx / 2.0, axis)
+
+
+__all__ = [
+    "convolve", "correlate", "poly", "polyadd", "polyfit", "polyint", "polymul", "polysub",
+    "polyval",
+    "trapezoid",    "vander",
+]  # fmt: skip
