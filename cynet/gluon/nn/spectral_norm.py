@@ -129,7 +129,8 @@ class SpectralNorm(ComputedWeights):
 
     sigma is found by power iterations, `n_power_iterations` at each call in training; its vectors
     are parameters beside the weight, ``weight_u`` and ``weight_v``, which get no gradient. As
-    PyTorch's ``parametrizations.spectral_norm``; Miyato et al. 2018.
+    PyTorch's ``parametrizations.spectral_norm``; Miyato et al. 2018. Gradients of gradients, as in
+    a penalty on the slope, go through the layer where the network is not hybridized.
 
     Parameters
     ----------

@@ -48,9 +48,8 @@ class _Stack(RecurrentCell):
             for state in each.begin_state(batch_size, func, **kwargs)
         ]
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: Any, states: Any) -> Any:
         """(output of the last cell, new states of all)."""
-        vars(self)["_counter"] += 1
         new, at = [], 0
         for each in self._children.values():
             count = len(each.state_info())
@@ -58,10 +57,6 @@ class _Stack(RecurrentCell):
             new.extend(own)
             at += count
         return inputs, new
-
-    def forward(self, inputs: Any, states: Any) -> Any:
-        """As calling it."""
-        return self(inputs, states)
 
     def unroll(
         self,
@@ -144,8 +139,8 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
     _takes_symbols = True
 
     def forward(self, inputs: Any, states: Any) -> Any:
-        """As calling it."""
-        return _Stack.__call__(self, inputs, states)
+        """(output of the last cell, new states of all)."""
+        return _Stack.forward(self, inputs, states)
 
 
 @guarded(but=("__call__", "forward"))

@@ -207,3 +207,61 @@ def test_what_is_refused():
                 y = net(x)
             autograd.get_symbol(y)
     assert net(mx.sym.var("data")).list_arguments()[0] == "data"
+
+
+def stack(kind):
+    cells = kind()
+    cells.add(gluon.rnn.LSTMCell(4, input_size=4))
+    return cells
+
+
+def symbol_block():
+    data = mx.sym.var("data")
+    return gluon.SymbolBlock(mx.sym.FullyConnected(data, num_hidden=2, name="fc"), data)
+
+
+X, TWO = (3, 4), [(3, 4), (3, 4)]
+CALLS = {  # Blocks with a way to be called, or to compute, of their own; shapes of arguments
+    "stack of cells": (lambda: stack(gluon.rnn.SequentialRNNCell), [X, TWO]),
+    "hybrid stack": (lambda: stack(gluon.rnn.HybridSequentialRNNCell), [X, TWO]),
+    "modifier": (lambda: gluon.rnn.ResidualCell(gluon.rnn.GRUCell(4, input_size=4)), [X, [X]]),
+    "recurrent layer": (lambda: gluon.rnn.LSTM(4), [(5, 3, 4), [(1, 3, 4), (1, 3, 4)]]),
+    "attention": (lambda: nn.MultiHeadAttention(4, 2), [(2, 3, 4)] * 3),
+    "symbol": (symbol_block, [X]),
+    "norm of all ranks": (lambda: gluon.contrib.nn.SyncBatchNorm(in_channels=4), [X]),
+    "wrapper": (lambda: nn.SpectralNorm(nn.Dense(3)), [X]),
+    "loss": (gluon.loss.L2Loss, [X, X]),
+    "function": (lambda: nn.HybridLambda("tanh"), [X]),
+}
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("name", CALLS)
+def test_hooks_of_blocks_of_all_kinds(name, hybrid, rng):
+    made, shapes = CALLS[name]
+    net = made()
+    net.initialize()
+
+    def array(shape):
+        if isinstance(shape, list):
+            return [array(each) for each in shape]
+        found = nd.array(rng.normal(size=shape))
+        found.attach_grad()
+        return found
+
+    args = [array(each) for each in shapes]
+    if hybrid:
+        net.hybridize()
+    net(*args)
+    seen = []
+    net.register_forward_pre_hook(lambda block, inputs: seen.append("before"))
+    net.register_forward_hook(lambda block, inputs, out: seen.append("behind"))
+    net.register_backward_hook(
+        lambda block, a, b: seen.append([None if g is None else g.shape for g in a])
+    )
+    with autograd.record():
+        out = net(*args)
+        out = out[0] if isinstance(out, (list, tuple)) else out
+    out.backward()
+    flat = [each for shape in shapes for each in (shape if isinstance(shape, list) else [shape])]
+    assert seen == ["before", "behind", flat]

@@ -254,3 +254,32 @@ def test_settings_that_are_refused():
         nn.WeightDrop(nn.Dense(2), axes=(2,))
     with pytest.raises(ValueError, match="WeightDrop: .* is a cell, each of whose steps"):
         nn.WeightDrop(gluon.rnn.LSTMCell(2))
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_a_penalty_on_the_slope_goes_through(wrapper, rng):
+    """As in WGAN-GP; against a difference of the penalty."""
+    net = nn.HybridSequential()
+    net.add(wrapper(nn.Dense(4, activation="tanh", in_units=3)), nn.Dense(1, in_units=4))
+    net.initialize(mx.init.Normal(0.5))
+    if wrapper is nn.WeightDrop:
+        net[0]._rule.rate = 0.0  # so that it can be computed again
+    x = nd.array(rng.normal(size=(5, 3)))
+    x.attach_grad()
+    bias = net[0].layer.bias
+
+    def penalty():
+        with autograd.record(train_mode=False):
+            (slope,) = autograd.grad(net(x), [x], create_graph=True, retain_graph=True)
+            return ((nd.norm(slope, axis=1) - 1) ** 2).sum()
+
+    penalty().backward()
+    grad, before = bias.grad().asnumpy(), bias.data().asnumpy()
+    for i in range(4):
+        ends = []
+        for sign in (1, -1):
+            moved = before.copy()
+            moved[i] += sign * 1e-2
+            bias.set_data(nd.array(moved))
+            ends.append(penalty().asscalar())
+        np.testing.assert_allclose((ends[0] - ends[1]) / 2e-2, grad[i], 0.05, 2e-3)
