@@ -140,6 +140,44 @@ def test_what_the_guard_reads(monkeypatch, tmp_path):
         seen.clear()
 
 
+def test_the_guard_is_no_part_of_its_launcher(monkeypatch):
+    """Neither of its session and its signals, nor of its three pipes."""
+    calls = []
+    monkeypatch.setattr(guard.os, "setsid", lambda: calls.append("session"))
+    monkeypatch.setattr(guard.os, "open", lambda path, how: calls.append((path, how)) or 9)
+    monkeypatch.setattr(guard.os, "dup2", lambda one, other: calls.append((one, other)))
+    monkeypatch.setattr(guard.signal, "signal", lambda *given: calls.append(given))
+    guard._detach()
+    ignored = [
+        (number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    ]
+    pipes = [(9, number) for number in range(3)]
+    assert calls == ["session", *ignored, (os.devnull, os.O_RDWR), *pipes]
+
+
+def test_what_the_guard_does_at_the_end(monkeypatch, tmp_path):
+    """Processes are ended, also those that began meanwhile; folders go, and what MPI has left."""
+    folders = [tmp_path / "a", tmp_path / "none", tmp_path / "b"]
+    for each in (folders[0], folders[2]):
+        each.mkdir()
+        (each / "0.json").write_text("{}")
+    found, calls = iter(({1: "x"}, {2: "y"})), []
+    monkeypatch.setattr(guard, "members", lambda given: calls.append(given) or next(found))
+    monkeypatch.setattr(guard, "end", lambda *given: calls.append(given))
+    monkeypatch.setattr(guard, "sweep", lambda began: calls.append(began))
+    monkeypatch.setattr(guard.time, "time", lambda: 7.5)
+    reading, writing = os.pipe()
+    text = "\n".join(map(str, folders)).encode()
+    os.write(writing, text[:20])
+    os.write(writing, text[20:])
+    os.close(writing)
+    guard._wait(reading)
+    os.close(reading)
+    names = [str(each) for each in folders]
+    assert calls == [names, ({1: "x"}, guard._TERM), names, ({2: "y"}, 0.0), 7.5]
+    assert not any(each.exists() for each in folders)
+
+
 # --- under mpiexec --------------------------------------------------------------------------------
 PROGRAM = """
 import os, sys, time

@@ -78,6 +78,7 @@ def test_two_pipes_at_once(tmp_path):
     files = [os.fdopen(reading, "rb") for reading, _ in pipes]
     for rank, (_, writing) in enumerate(pipes):
         threads.append(outputs.follow(files[rank], target))
+        assert threads[-1].daemon  # it holds up no end
         with open(writing, "wb") as file:
             file.writelines(b"[1,%d]<stdout>: %d\n" % (rank, i) for i in range(200))
     for each in threads:

@@ -383,6 +383,25 @@ def test_results_are_never_the_input(stype):
         np.testing.assert_array_equal(source.asnumpy(), before)
 
 
+def test_results_share_no_memory_that_an_update_changes():
+    """A row_sparse weight with all rows is changed in place."""
+    ones = np.ones((3, 4), "float32")
+    for make in (
+        lambda a: mx.nd.add_n(a), lambda a: mx.nd.identity(a), lambda a: a + 0, lambda a: a.copy(),
+        lambda a: mx.nd.cast_storage(a, "row_sparse"), lambda a: a.tostype("row_sparse"),
+        lambda a: mx.nd.Cast(a, dtype="float32"), lambda a: mx.nd.BlockGrad(a),
+        lambda a: sparse.zeros("row_sparse", (3, 4)).copied_from(a), lambda a: a.tostype("default"),
+        lambda a: sparse.row_sparse_array(a), lambda a: sparse.array(a),
+        lambda a: a.copyto(mx.cpu(0)),
+        lambda a: sparse.retain(a, mx.nd.arange(3)), lambda a: mx.nd.abs(a), lambda a: a * 1,
+    ):  # fmt: skip
+        weight = mx.nd.array(ones).tostype("row_sparse")
+        found = make(weight)
+        mx.nd.sgd_update(weight, mx.nd.array(ones).tostype("row_sparse"), lr=0.5, out=weight)
+        np.testing.assert_array_equal(weight.asnumpy(), ones / 2)
+        np.testing.assert_array_equal(found.asnumpy(), ones)
+
+
 # --- updates --------------------------------------------------------------------------------------
 def test_rows_of_a_gradient():
     grad = made("row_sparse")
