@@ -1,12 +1,12 @@
 """What the tests of the kernels share: running an instance, samples, comparing."""
 
 import ctypes
+import functools
 
 import numpy as np
+from cynet_cuda_cpu.device import EmulatedDevice
 
-from cynet.base import config
 from cynet.cuda import families
-from cynet_cuda_cpu import EmulatedModule
 
 INT, LONG, DOUBLE = ctypes.c_int, ctypes.c_longlong, ctypes.c_double
 DTYPES = {
@@ -14,7 +14,11 @@ DTYPES = {
     "signed char": "int8", "int": "int32", "long long": "int64",
 }  # fmt: skip
 TOLERANCE = {"float32": 2e-5, "float64": 1e-12, "float16": 2e-3}
-_modules = {}
+
+
+@functools.cache
+def _device():
+    return EmulatedDevice()
 
 
 def instances(source):
@@ -24,16 +28,12 @@ def instances(source):
 
 
 def kernel(source, instance):
-    """The kernel of an instance; one compiled module for each source.
+    """The kernel of an instance, compiled with all of its source as the emulated device does it:
+    the tests of forms launch the same objects.
 
     With CYNET_CHECK_KERNELS=1 in the checking mode, for whoever looks for an access out of bounds.
     """
-    if source not in _modules:
-        checked = bool(config.get("CYNET_CHECK_KERNELS"))
-        _modules[source] = EmulatedModule(
-            families.text(source), f"{source}.cu", ["-O1"], instances(source), checked
-        )
-    return _modules[source].get(instance)
+    return _device().module(source).get(instance)
 
 
 def types_of(source, template, first=None):

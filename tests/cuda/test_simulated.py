@@ -1,5 +1,6 @@
 """The GPU suite on the simulated driver, in a process of its own."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -12,6 +13,13 @@ from .driver.build import pycuda_object
 
 ROOT = Path(__file__).parent.parent.parent
 FILES = sorted(p.name for p in (ROOT / "tests" / "gpu").glob("test_*.py"))
+
+
+def test_the_suite_can_be_imported():
+    """Also where nothing runs it."""
+    assert len(FILES) > 10
+    for file in FILES:
+        importlib.import_module(f"tests.gpu.{file.removesuffix('.py')}")
 
 
 @pytest.mark.skipif(pycuda_object() is None, reason="pycuda is not installed (README: GPUs)")

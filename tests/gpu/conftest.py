@@ -1,7 +1,7 @@
 """The GPU suite: on the machine's GPUs, or on the simulated driver (tests/cuda/driver).
 
 CYNET_TEST_GPU says which: ``device`` (make test-gpu) or ``simulated``; without it the tests here
-are skipped, and tests/cuda/test_simulated.py runs them in a process of their own.
+are left out, and tests/cuda/test_simulated.py runs them in a process of their own.
 """
 
 import importlib.util
@@ -27,20 +27,31 @@ import cynet as mx  # noqa: E402
 collect_ignore = [] if WHERE else ["test_operators.py", "test_bfloat16.py", "test_arrays.py"]
 
 
+HERE = os.path.dirname(__file__)
+
+
+def pytest_ignore_collect(config):
+    """Without CYNET_TEST_GPU a run of all tests does not even make these: they are read (1,600
+    tests in each process) for who asks for them, and then skipped."""
+    if WHERE or any(os.path.abspath(arg).startswith(HERE) for arg in config.args):
+        return None
+    return True
+
+
 def pytest_collection_modifyitems(items):
     if WHERE and not mx.context.num_gpus():
         try:
             mx.nd.zeros((1,), ctx=mx.gpu(0))
         except mx.base.MXNetError as error:
             pytest.exit(f"the GPU suite cannot run: {error}", returncode=2)
-    for item in items:
+    for item in items:  # of the whole session
+        if not item.nodeid.startswith("tests/gpu/"):
+            continue
         # pycuda leaves the file of an object that it has read to the garbage collector.
         item.add_marker(pytest.mark.filterwarnings("ignore:.*kernel.cubin:ResourceWarning"))
-    if not WHERE:
-        reason = "CYNET_TEST_GPU is not set; tests/cuda/test_simulated.py runs these simulated"
-        for item in items:  # of the whole session
-            if item.nodeid.startswith("tests/gpu/"):
-                item.add_marker(pytest.mark.skip(reason=reason))
+        if not WHERE:
+            reason = "CYNET_TEST_GPU is not set; tests/cuda/test_simulated.py runs these simulated"
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture
