@@ -50,11 +50,11 @@ def read_request(head: bytes, rest: memoryview, predictor: Predictor) -> Request
         No such JSON, or inputs that the network has not; a shape is refused before its data is
         looked at.
     """
-    found = _object("the body", json_of(head))
+    found = _given(_object("the body", json_of(head)))
     request_id = found.get("id")
     if request_id is not None and not isinstance(request_id, str):
         raise ArgumentTypeError(f"id is a text, got {shown(request_id)}")
-    settings = _object("parameters", found.get("parameters", {}))
+    settings = _given(_object("parameters", found.get("parameters", {})))
     timeout = settings.get("timeout")
     if timeout is not None and (type(timeout) is not int or timeout < 1):
         raise ArgumentError(f"timeout is a positive number of microseconds, got {shown(timeout)}")
@@ -130,7 +130,7 @@ def _read_input(name, tensor, rest, predictor):
         raise ArgumentError(f"{what} has the datatype {shown(kind)}, expected one of "
                             f"{', '.join(_DTYPES)}")  # fmt: skip
     size = _settings(what, tensor).get("binary_data_size")
-    if (size is None) == ("data" not in tensor):
+    if (size is None) == (tensor.get("data") is None):
         raise FormatError(f"{what} has either data or binary_data_size")
     if size is None:
         return _of_json(what, tensor["data"], kind, shape), rest
@@ -191,6 +191,11 @@ def _object(what, value):
     return value
 
 
+def _given(found):
+    """An object without what is null, as clients write what they leave out."""
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def _list(what, value):
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise FormatError(f"{what} is a list of objects, got {shown(value)}")
@@ -204,7 +209,7 @@ def _name(what, tensor, names):
 
 
 def _settings(what, tensor):
-    found = _object(f"the parameters of {what}", tensor.get("parameters", {}))
+    found = _given(_object(f"the parameters of {what}", _given(tensor).get("parameters", {})))
     for name in _OTHERS:
         if name in found:
             raise ArgumentError(f"{what}: this server has no extension for {name}")

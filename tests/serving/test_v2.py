@@ -218,12 +218,29 @@ def test_a_body_without_json(app):
 
 
 def test_other_fields_are_left_alone(app):
-    """What clients of KServe and MLServer send beside what the protocol needs."""
+    """Requests as the classes of KServe's and MLServer's packages write them."""
     more = {"parameters": {"content_type": "np", "headers": {}}}
     each = {**tensor("data", X, data=X.ravel().tolist()), **more}
     body = json.dumps({"id": "", "inputs": [each], **more, "raw": None}).encode()
     head, _ = good(app, body)
     assert head["id"] == ""
+    null = dict.fromkeys(("id", "parameters", "outputs"))  # of MLServer, by pydantic
+    of_it = {**tensor("data", X, data=X.tolist()), "parameters": None}
+    head, found = good(app, json.dumps({**null, "inputs": [of_it]}).encode())
+    assert "id" not in head and found["fc_output"].tolist() == (X @ WEIGHT.T).tolist()
+    outputs = [{"name": "fc_output", "parameters": None}]
+    of_it["parameters"] = {"content_type": "np", "binary_data_size": None}
+    body = {**null, "parameters": {"binary_data_output": None}, "outputs": outputs}
+    good(app, json.dumps({**body, "inputs": [of_it]}).encode())
+    kserve = {
+        "id": "1",
+        "model_name": "dense",
+        "inputs": [  # of KServe's InferRequest
+            {"name": "data", "shape": [1, 3], "datatype": "FP32", "data": [1.0, 2.0, 3.0]}
+        ],
+    }
+    head, found = good(app, json.dumps(kserve).encode())
+    assert head["id"] == "1" and found["fc_output"].tolist() == [[14, 32]]
 
 
 def test_a_time_of_the_client_bounds_the_wait(monkeypatch):
@@ -278,6 +295,7 @@ BAD = {
     "text": (one(datatype="BYTES"), "has the datatype 'BYTES'"),
     "small letters": (one(datatype="fp32"), "has the datatype 'fp32'"),
     "a list as datatype": (one(datatype=["FP32"]), "has the datatype"),
+    "null as data": ({"inputs": [{**one()["inputs"][0], "data": None}]}, "either"),
     "no data": (one(data=None), "either data or binary_data_size"),
     "data twice": (one(parameters={"binary_data_size": 24}), "either data or binary_data_size"),
     "data of text": (one(data="123456"), "a list as its data"),

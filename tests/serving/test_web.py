@@ -111,6 +111,23 @@ def test_metrics_are_what_prometheus_reads(app):
     assert values[f'cynet_failed_requests_total{{{m},kind="ShapeError"}}'] >= 1
 
 
+def test_metrics_of_several_models_by_prometheus_own_reader(app):
+    parser = pytest.importorskip("prometheus_client.parser")
+    both = Application({"a": app.predictor, "b-1.0": {"7": app.predictor}})
+    ask(both, "POST", "/predict", b"[[1, 2, 3], [1, 2, 3]]")
+    ask(both, "POST", "/predict", b"[[1, 2]]")
+    text = ask(both, "GET", "/metrics")[2].decode()
+    families = {each.name: each for each in parser.text_string_to_metric_families(text)}
+    assert {name: each.type for name, each in families.items()} == {
+        "cynet_request_seconds": "histogram", "cynet_rows": "counter", "cynet_batches": "counter",
+        "cynet_failed_requests": "counter", "cynet_waiting_rows": "gauge",
+    }  # fmt: skip
+    stats = app.predictor.stats()
+    rows = {(s.labels["model"], s.labels["version"]): s.value
+            for s in families["cynet_rows"].samples}  # fmt: skip
+    assert rows == {("a", "1"): stats["rows"], ("b-1.0", "7"): stats["rows"]}
+
+
 def test_closed_it_says_so():
     net = mx.gluon.nn.Dense(2, in_units=3)
     net.initialize()
