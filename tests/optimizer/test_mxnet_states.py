@@ -126,10 +126,11 @@ def test_nothing_is_imported_or_run(text, tmp_path, monkeypatch):
 
 
 def test_lengths_that_are_claimed_take_no_memory():
-    many = (2**40).to_bytes(8, "little")
+    many, some = ((2**n).to_bytes(8, "little") for n in (40, 26))
     names = b"\x8c\x08builtins\x8c\tbytearray\x93"
     for text in (
-        b"\x80\x05\x96" + many, b"\x80\x04\x8e" + many, b"\x80\x04\x8d" + many,
+        b"\x80\x05\x96" + some, b"\x80\x05\x96" + many,
+        b"\x80\x04\x8e" + many, b"\x80\x04\x8d" + many,
         b"\x80\x04\x95" + many, b"\x80\x02U\xff", b"\x80\x02Nr\xff\xff\xff\x7f.",
         b"\x80\x04" + names + b"\x8a\x06\x00\x00\x00\x00\x00\x01\x85R.",
         b"\x80\x02]" + b"q\x00]h\x00a" * 9,

@@ -136,6 +136,19 @@ def test_the_end_is_said_where_one_asks_whether_it_is_ready():
     assert {each["state"] for each in states} == {"UNAVAILABLE"}
 
 
+def test_all_models_are_closed_in_one_time(monkeypatch):
+    app, given = application(), []
+    answers = iter([True, False, True])
+    for each in app.models:
+        monkeypatch.setattr(
+            each.predictor, "close", lambda left: given.append(left) or next(answers)
+        )
+    assert app.close(7.0) is False  # one was not done
+    assert len(given) == 3 and 6 < given[2] <= given[1] <= given[0] <= 7
+    answers, given[:] = iter([True] * 3), []
+    assert app.close() is True and given == [None] * 3
+
+
 # --- tensors --------------------------------------------------------------------------------------
 @pytest.mark.parametrize("form", [as_json, as_bytes])
 @pytest.mark.parametrize("kind", DTYPES)

@@ -29,23 +29,26 @@ class Count(IterableDataset):
 
 
 class Seeking:
-    """An iterable of another package that can be put back; counts what was read."""
+    """An iterable of another package that can be put back, as those of Hugging Face: each loop
+    begins at the state that was loaded last, and its state is one dict. It counts what was read."""
 
-    def __init__(self, length):
-        self.length, self.at, self.read, self.epochs = length, 0, 0, []
+    def __init__(self, length, broken=None):
+        self.length, self.broken = length, broken
+        self.start, self.state, self.read, self.epochs = 0, {"at": 0}, 0, []
 
     def __iter__(self):
-        start, self.at = self.at, 0
-        for i in range(start, self.length):
-            self.at, self.read = i + 1, self.read + 1
+        for i in range(self.start, self.length):
+            if i == self.broken:
+                raise ValueError("the disk")
+            self.state["at"], self.read = i + 1, self.read + 1
             yield np.array([i])
-        self.at = 0
 
     def state_dict(self):
-        return {"at": self.at}
+        return self.state
 
     def load_state_dict(self, state):
-        self.at = state["at"]
+        self.start = state["at"]
+        self.state = state
 
     def set_epoch(self, number):
         self.epochs.append(number)
@@ -183,6 +186,17 @@ def test_a_source_that_seeks_is_put_back_and_read_once(workers, wrapped):
         loader_of(Count(20)).load_state_dict(state)
     with pytest.raises(mx.errors.FormatError, match="a stream with load_state_dict"):
         DataLoader(ArrayDataset(np.arange(20)), 3).load_state_dict(state)
+
+
+def test_numbers_of_samples_behind_a_place():
+    loader = loader_of(Seeking(20))
+    next(iter(loader))
+    after = loader_of(Seeking(20, broken=8))
+    after.load_state_dict(loader.state_dict())
+    batches = iter(after)
+    assert values([next(batches)]) == [[3, 4, 5]]
+    with pytest.raises(ValueError, match=r"the disk \(DataLoader: in the stream, at sample 8\)"):
+        next(batches)
 
 
 def test_a_state_behind_the_end_of_a_stream():
