@@ -206,9 +206,10 @@ def main():
             mx.context.gpu_memory_info(0)
         except mx.CynetError as error:
             raise SystemExit(f"no GPU: {error}") from None
-    ctx, names = mx.gpu(0), [
-        part for part in args.parts if part.partition(":")[0] in gpu_networks.INPUTS
-    ]
+    ctx, names = (
+        mx.gpu(0),
+        [part for part in args.parts if part.partition(":")[0] in gpu_networks.INPUTS],
+    )
     parts = {
         "kernels": lambda: kernels(ctx),
         "networks": lambda: networks(ctx, args.torch, names),

@@ -3,7 +3,7 @@
 import numpy as onp
 
 from ..base.errors import ArgumentTypeError, BoundsError
-from ._call import array_of, by_place, call, finished, ops
+from ._call import array_of, by_place, finished, ops
 
 _FLOATS = ("float16", "float32", "float64", "bfloat16")
 
@@ -158,18 +158,20 @@ any, all = _truth("any"), _truth("all")
 
 
 def _arg(name):
-    operator = f"_npi_{name}"
+    run = getattr(ops, f"_npi_{name}")
 
     def function(a, axis=None, out=None, keepdims=False):
         a = array_of(a, name)
         if _kind(a) == "b":
             a = a.astype("uint8")
+        if axis is None and out is None and not keepdims and a.ndim:
+            return run(a)
         if a.ndim == 0:
             a = a.reshape((1,))
-            return finished(call(operator, a, axis=0), out)
+            return finished(run(a, axis=0), out)
         axes = axes_of(axis, a.ndim, name)
         return finished(
-            call(operator, a, axis=None if axes is None else axes[0], keepdims=bool(keepdims)), out
+            run(a, axis=None if axes is None else axes[0], keepdims=bool(keepdims)), out
         )
 
     function.__name__ = function.__qualname__ = name
@@ -211,8 +213,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=N
         count *= a.shape[each]
     centred = a - mean(a, axis, keepdims=True)
     squares = sum(centred * centred, axis, keepdims=keepdims)
-    return finished(squares / onp.maximum(count - ddof, 0).item() if count > ddof
-                    else squares * float("nan"), out)  # fmt: skip
+    return finished(squares / (count - ddof) if count > ddof else squares * float("nan"), out)
 
 
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=None, where=True):
