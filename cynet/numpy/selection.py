@@ -5,8 +5,9 @@ from typing import Any
 import numpy as onp
 
 from ..base.errors import ArgumentTypeError, ShapeError, shown
+from ..ndarray._fill import filled
 from ..ndarray.ndarray import NDArray
-from ._call import NUMBERS, also_named, array_of, finished, is_traced, made, ops
+from ._call import NP, NUMBERS, also_named, array_of, finished, is_traced, made, ops
 from .elementwise import FUNCTIONS
 from .reductions import axes_of
 from .shapes import broadcast_to, common_dtype, ravel, reshaped, transpose
@@ -37,11 +38,14 @@ def _beside(value, other):
     """An operand; a Python number in the dtype that arithmetic with `other` gives."""
     if not isinstance(value, NUMBERS):
         return array_of(value, "where")
-    kind = onp.dtype(array_of(other, "where").dtype)
+    other = array_of(other, "where")
+    kind = onp.dtype(other.dtype)
     if kind.kind in "biu" and isinstance(value, (float, onp.floating)):
         kind = onp.dtype("float32")
     elif kind.kind == "b" and not isinstance(value, (bool, onp.bool_)):
         kind = onp.dtype("int64")
+    if kind.kind == "f" and not is_traced(other):
+        return filled(other.shape, float(value), other.context, kind, NP)
     return made(value, kind, None, "where")
 
 
