@@ -484,3 +484,36 @@ def test_weights_without_numbers_do_not_become_numbers(where, bad, tensor_wise):
         tools.quantize_net_v2(
             net, calib_mode="none", data_shapes=[(1, 2, 2, 2)], quantize_granularity=granularity
         )
+
+
+# --- networks whose forward is written in mx.nd ---------------------------------------------------
+class InArrays(gluon.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        self.one, self.other = nn.Dense(8, in_units=5), nn.Dense(2, in_units=8)
+        self.shift = mx.nd.array([0.5] * 8)
+
+    def forward(self, x):
+        return self.other(mx.nd.relu(self.one(x)) + self.shift)
+
+
+@pytest.mark.parametrize("aware", [False, True])
+def test_a_forward_of_arrays(aware):
+    x = mx.nd.array(X)
+    net, wanted = ready(InArrays(), x)
+
+    def quantized():
+        if not aware:
+            return tools.quantize_net(net, calib_mode="naive", calib_data=[x])
+        rounded = tools.prepare_qat(net)
+        with mx.autograd.train_mode():
+            rounded(x)
+        return tools.convert(rounded)
+
+    with pytest.raises(TypeError, match="no graph: .*hybridize it and call it once with 1 array"):
+        quantized()
+    net.hybridize()
+    net(x)
+    small = quantized()
+    assert lost(small(x).asnumpy(), wanted.asnumpy()) < 0.03
+    assert operators(symbol_of(small)).count("_int8_fully_connected") == 2

@@ -223,6 +223,11 @@ def prepare_qat(
     own = network.collect_params()
     contexts = next((each.list_ctx() for each in own.values()), None)
     block = RoundedBlock(made, [sym_module.var(name) for name in names], own, plan)
+    for name in params.keys() - own.keys():  # arrays that the network computes with
+        constant = block.params[name]
+        constant.grad_req, constant.shape = "null", params[name].shape
+        constant.initialize(ctx=contexts)
+        constant.set_data(params[name])
     for name, nodes in rounder.observers.items():
         for node in nodes:
             if node.name in own:

@@ -43,12 +43,22 @@ def names_of(n):
 
 
 def traced(network, n):
-    """The symbol of a network, and its parameters by name."""
-    outputs = network(*(sym_module.var(name) for name in names_of(n)))
-    heads, _ = flatten(outputs, "output")
-    made = heads[0] if len(heads) == 1 else sym_module.Group(heads)
+    """The symbol of a network, and its parameters by name. One whose `forward` computes with arrays
+    alone has the symbol that its last hybridized call was traced to."""
     params = {name: each.data() for name, each in network.collect_params().items()}
-    return made, params
+    try:
+        outputs = network(*(sym_module.var(name) for name in names_of(n)))
+    except ArgumentTypeError as error:
+        graph = network._last_graph()
+        if graph is None or graph.inputs != names_of(n):
+            raise ArgumentTypeError(
+                f"{network.name} cannot be quantized, for it has no graph: {error}; where its"
+                f" forward is written in mx.nd, hybridize it and call it once with"
+                f" {counted(n, 'array')}"
+            ) from error
+        return graph.symbol, {**params, **graph.constants}
+    heads, _ = flatten(outputs, "output")
+    return heads[0] if len(heads) == 1 else sym_module.Group(heads), params
 
 
 def _first(calib_data):
