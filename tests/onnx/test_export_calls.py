@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from tests.onnx.test_import_values import onnx, runtime
+from tests.onnx.test_import_values import computed, onnx
 
 S = mx.sym
 W = {"fc_weight": np.arange(6, dtype="float32").reshape(2, 3), "fc_bias": np.ones(2, "float32")}
@@ -183,8 +183,8 @@ def test_ways_to_say_the_same(ways, tmp_path):
     if "run_shape_inference" not in ways:
         assert model == wanted
     x = np.random.RandomState(0).randn(4, 3).astype("float32")
-    session = runtime.InferenceSession(model.SerializeToString())
-    np.testing.assert_allclose(session.run(None, {"x": x})[0], x @ W["fc_weight"].T + 1, 1e-5)
+    (found,) = computed(model.SerializeToString(), {"x": x})
+    np.testing.assert_allclose(found, x @ W["fc_weight"].T + 1, 1e-5)
 
 
 def test_shapes_of_all_values_on_request(tmp_path):
@@ -231,7 +231,7 @@ def test_heads_that_are_inputs_or_come_twice(tmp_path):
     model = export(tmp_path, S.Group([v(), twice, twice, S.BlockGrad(v())]))
     assert len({each[0] for each in told(model.graph.output)}) == 4
     x = np.random.RandomState(0).randn(4, 3).astype("float32")
-    found = runtime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
+    found = computed(model.SerializeToString(), {"x": x})
     for made, wanted in zip(found, (x, np.maximum(x, 0), np.maximum(x, 0), x), strict=True):
         np.testing.assert_array_equal(made, wanted)
 
@@ -297,6 +297,6 @@ def test_other_batches(name, tmp_path):
         given["s_label"] = mx.nd.zeros(7)
     (wanted,) = symbol.bind(mx.cpu(), given, grad_req="null").forward()
     names = {each.name for each in model.graph.input}
-    session = runtime.InferenceSession(model.SerializeToString())
-    (found,) = session.run(None, {n: a for n, a in feeds.items() if n in names})
+    feeds = {n: a for n, a in feeds.items() if n in names}
+    (found,) = computed(model.SerializeToString(), feeds)
     np.testing.assert_allclose(found, wanted.asnumpy(), 1e-5, 1e-6)

@@ -13,10 +13,10 @@ from tests.onnx.import_row import K
 from tests.onnx.rows_of_elements import casts, elementwise, functions, places
 from tests.onnx.rows_of_layers import dense, layers, recurrent, sampling, windows
 from tests.onnx.rows_of_shapes import parts, reductions, shapes, sizes
-from tests.onnx.test_import_values import runtime
+from tests.onnx.test_import_values import computed
 
 
-def compute(path, given):
+def read_and_computed(path, given):
     """The network, what it gives."""
     network, args, states = mx.onnx.import_model(path)
     feeds = {n: mx.nd.array(x.reshape(x.shape or (1,)), dtype=x.dtype) for n, x in given.items()}
@@ -31,14 +31,13 @@ def wrong(row, form, path):
     """What is wrong with a form of a row; "refused" where what it leaves open is asked for."""
     given = row.save(path, form)
     try:
-        network, found = compute(path, given)
+        network, found = read_and_computed(path, given)
     except mx.errors.UndefinedError as error:
         if form != "closed" and re.search(ASKED[form], str(error)):
             return "refused"
         return f"refused: {error}"
     if row.want is None:
-        session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-        row.want = session.run(None, given)
+        row.want = computed(path, given)
     if len(found) != len(row.want):
         return f"{len(found)} outputs"
     for made, each in zip(found, row.want):
