@@ -6,6 +6,14 @@ from .._ndarray cimport NDArrayBase
 from ..operator._base cimport OpEntry
 from ._resolve cimport Call
 
+cdef class Recent:
+    # The last Calls of one function: alternating numbers, shapes and dtypes are not resolved anew.
+    cdef list values, calls
+    cdef Py_ssize_t oldest
+
+    cdef Call find(self, object value, NDArrayBase lhs, NDArrayBase rhs)
+    cdef int keep(self, object value, Call call) except -1
+
 cdef class Slot:
     # One function of two operands of a face: the registry's entries behind it and the last call of
     # each.
@@ -15,6 +23,7 @@ cdef class Slot:
     cdef OpEntry same_entry, broadcast_entry, scalar_entry, reflected_entry
     cdef Call last_same, last_broadcast, last_scalar, last_reflected
     cdef object scalar, reflected  # what the last calls were made for
+    cdef Recent recent_same, recent_broadcast, recent_scalar, recent_reflected
 
     cdef NDArrayBase with_array(self, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)
     cdef NDArrayBase with_scalar(self, NDArrayBase array, object value, NDArrayBase out)

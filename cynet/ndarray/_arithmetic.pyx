@@ -2,7 +2,9 @@
 engine (contract in the .pxd)."""
 
 from cpython.object cimport PyObject
+from cpython.list cimport PyList_GET_ITEM
 from cpython.tuple cimport PyTuple_GET_ITEM
+from libc.string cimport memcmp
 
 from .._core.face cimport Face
 from .._core.sparse_kind cimport is_sparse
@@ -83,6 +85,51 @@ cdef inline bint _is_truth(NDArrayBase array, object other):
             and isinstance(other, (bool, np.bool_)))
 
 
+cdef enum:
+    MOST_RECENT = 12
+
+
+cdef inline bint _same_number(object a, object b) noexcept:
+    # What makes one Call serve both: 1, 1.0 and True, 0.0 and -0.0 are apart.
+    cdef double x, y
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if type(a) is float:
+        x, y = <float>a, <float>b
+        return memcmp(&x, &y, sizeof(double)) == 0
+    return type(a) is int and a == b
+
+
+cdef class Recent:
+    """The last Calls of a function, by the number beside the array or None."""
+
+    def __init__(self):
+        self.values, self.calls, self.oldest = [], [], 0
+
+    cdef Call find(self, object value, NDArrayBase lhs, NDArrayBase rhs):
+        # That of `value` and these arrays (`rhs` or None), or None.
+        cdef Py_ssize_t i
+        cdef Call call
+        for i in range(len(self.calls)):
+            call = <Call>PyList_GET_ITEM(self.calls, i)
+            if (fits(&call.arrays[0], &lhs.blob)
+                    and (rhs is None or fits(&call.arrays[1], &rhs.blob))
+                    and _same_number(<object>PyList_GET_ITEM(self.values, i), value)):
+                return call
+        return None
+
+    cdef int keep(self, object value, Call call) except -1:
+        if len(self.calls) < MOST_RECENT:
+            self.values.append(value)
+            self.calls.append(call)
+            return 0
+        self.values[self.oldest], self.calls[self.oldest] = value, call
+        self.oldest = (self.oldest + 1) % MOST_RECENT
+        return 0
+
+
 cdef class Slot:
     """One function of two operands under a face.
 
@@ -99,6 +146,8 @@ cdef class Slot:
 
     def __init__(self, Face face not None, sign, *names):
         self.face, self.sign, self.names = face, sign, names
+        self.recent_same, self.recent_broadcast = Recent(), Recent()
+        self.recent_scalar, self.recent_reflected = Recent(), Recent()
 
     cdef NDArrayBase with_array(self, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out):
         # Arrays of one shape may have an operator of their own, which may write in place.
@@ -114,13 +163,20 @@ cdef class Slot:
         if is_sparse(&lhs.blob) or is_sparse(&rhs.blob):
             return sparse_call(self.broadcast_entry, [lhs, rhs], (), {}, out)
         if same_shape(&lhs.blob, &rhs.blob):
-            call = self.last_same = resolve(self.face, self.same_entry, [lhs, rhs], (), {}, None)
+            call = self.recent_same.find(None, lhs, rhs)
+            if call is None:
+                call = resolve(self.face, self.same_entry, [lhs, rhs], (), {}, None)
+                self.recent_same.keep(None, call)
+            self.last_same = call
             return self.noted(run_small(call, lhs, rhs, out), lhs, rhs)
         call = self.last_broadcast
         if call is None or not (
                 fits(&call.arrays[0], &lhs.blob) and fits(&call.arrays[1], &rhs.blob)):
-            call = self.last_broadcast = resolve(
-                self.face, self.broadcast_entry, [lhs, rhs], (), {}, None)
+            call = self.recent_broadcast.find(None, lhs, rhs)
+            if call is None:
+                call = resolve(self.face, self.broadcast_entry, [lhs, rhs], (), {}, None)
+                self.recent_broadcast.keep(None, call)
+            self.last_broadcast = call
         return self.noted(run_small(call, lhs, rhs, out), lhs, rhs)
 
     cdef NDArrayBase noted(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
@@ -145,24 +201,34 @@ cdef class Slot:
         return resolve(self.face, entry, [array], (), params, None)
 
     cdef NDArrayBase with_scalar(self, NDArrayBase array, object value, NDArrayBase out):
-        cdef Call call = self.last_scalar
+        cdef Call call = self.last_scalar, known
         if call is None or value is not self.scalar or not fits(&call.arrays[0], &array.blob):
             if self.scalar_entry is None:
                 self.scalar_entry = get_operator(self.names[2])
             if is_sparse(&array.blob):
                 return sparse_call(self.scalar_entry, [array], (), {"scalar": value}, out)
-            call = self.for_scalar(call, self.scalar, self.scalar_entry, array, value)
+            known = self.recent_scalar.find(value, array, None)
+            if known is None:
+                call = self.for_scalar(call, self.scalar, self.scalar_entry, array, value)
+                self.recent_scalar.keep(value, call)
+            else:
+                call = known
             self.last_scalar, self.scalar = call, value
         return self.noted_number(run_small(call, array, None, out))
 
     cdef NDArrayBase with_reflected(self, NDArrayBase array, object value):
-        cdef Call call = self.last_reflected
+        cdef Call call = self.last_reflected, known
         if call is None or value is not self.reflected or not fits(&call.arrays[0], &array.blob):
             if self.reflected_entry is None:
                 self.reflected_entry = get_operator(self.names[3])
             if is_sparse(&array.blob):
                 return sparse_call(self.reflected_entry, [array], (), {"scalar": value}, None)
-            call = self.for_scalar(call, self.reflected, self.reflected_entry, array, value)
+            known = self.recent_reflected.find(value, array, None)
+            if known is None:
+                call = self.for_scalar(call, self.reflected, self.reflected_entry, array, value)
+                self.recent_reflected.keep(value, call)
+            else:
+                call = known
             self.last_reflected, self.reflected = call, value
         return self.noted_reflected(run_small(call, array, None, None), array, value)
 

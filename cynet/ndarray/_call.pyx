@@ -24,7 +24,7 @@ def is_array(value):
 
 # --- calls like one before ------------------------------------------------------------------------
 cdef enum:
-    MAX_CALLS = 4    # calls that an operator's call site remembers
+    MAX_CALLS = 12   # calls that an operator's call site remembers
     MAX_VALUES = 12  # parameters of such a call
 
 
