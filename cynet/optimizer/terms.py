@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import random
 
+_BRIEF = 100  # characters of what a message says of all groups
 _PLAIN = int, float, str, bool, type(None)
 _APART = {"idx2name", "param_dict", "sym_info", "lr_scheduler", "lr_mult", "wd_mult", "lr"}
 
@@ -37,7 +38,17 @@ def terms_of(optimizer):
         for key, factor in factors.items():
             if factor != 1:
                 out[f"{name} of {key}"] = _text(factor)
+    for word, table in _groups(optimizer):
+        out.update({f"{word} of {key}": _text(each) for key, each in table.items()})
     return out
+
+
+def _groups(optimizer):
+    """Pairs (what, values by name) of what groups of a Trainer have of their own."""
+    tables = ("rate of the group", "_group_rates"), ("decay of the group", "_group_decays")
+    for word, name in tables:
+        found = getattr(optimizer, name)
+        yield word, {key: each for key, each in found.items() if isinstance(key, str)}
 
 
 def terms_of_states(updater):
@@ -62,6 +73,11 @@ def terms_of_step(optimizer):
     schedule = values.get("lr_scheduler")
     if schedule is not None:
         rows.append(f"base_lr={_text(getattr(schedule, 'base_lr', None))}")
+    for word, table in _groups(optimizer):
+        if table:
+            text = repr(sorted(table.items()))
+            digest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+            rows.append(f"{word}s: {text if len(text) < _BRIEF else digest}")
     if optimizer._draws:
         rows.append(f"random_state={random.get_state()['devices']}")
     return "; ".join(rows)

@@ -8,6 +8,7 @@ import pytest
 import cynet as mx
 from cynet import autograd, gluon, nd
 from cynet.gluon import nn
+from tests.distributed import together as ranks
 from tests.fixtures.torch_groups import CASES, CHANGED, GROUPS, NEW_RATE, STEPS, data
 
 WANTED = np.load(Path(__file__).parents[1] / "fixtures" / "torch_groups.npz")
@@ -240,3 +241,32 @@ def test_what_is_refused():
         group["momentum"]
     with pytest.raises(ValueError, match="from 0 on, got -1"):
         group["lr"] = -1
+
+
+def test_ranks_have_the_same_groups(monkeypatch):
+    """Also those that one of them changes later."""
+
+    def everything(world):
+        def trainer(rate, decay=0.5):
+            params = held(np.ones((2, 3, 4)))
+            groups = [{"select": "a", "lr": rate, "wd": decay}]
+            return params, gluon.Trainer(params, "sgd", kvstore="dist_sync", groups=groups)
+
+        rank, told = world.rank, []
+        params, made = trainer(0.1)
+        run([made], params, np.ones((2, 2, 3, 4)))
+        for rate, decay in ((0.1 + rank, 0.5), (0.1, 0.5 + rank)):
+            params, other = trainer(rate, decay)
+            with pytest.raises(mx.MXNetError, match="of the group of a_weight is .* on rank 0 and"):
+                run([other], params, np.ones((1, 2, 3, 4)))
+        made.param_groups[0]["lr"] = 0.2 + rank
+        params = made._params
+        try:
+            run([made], params, np.ones((1, 2, 3, 4)))
+        except mx.MXNetError as error:
+            told.append(str(error))
+        return told
+
+    found = ranks.run(monkeypatch, 2, everything, end=False)
+    text = " ".join(map(str, found))
+    assert "rate of the groups: [('a_weight', 20.0" in text and "120.0" in text
