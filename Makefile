@@ -128,3 +128,4 @@ clean:  ## remove .venv and everything built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache
 	find cynet cynet_cuda_cpu tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} +
 	find cynet cynet_cuda_cpu -name '*.so' -delete -o -name '*.cpp' -delete
+	grep -rl '^# Written by scripts/make_stubs.py' --include='*.pyi' cynet | xargs rm -f
