@@ -10,8 +10,9 @@ ROOT = Path(__file__).parents[2]
 BUILT = (".so", ".cpp")  # of the package: ignored by git, needed by tests and builds
 # Builds the modules named only, by the setup.py of the folder it runs in.
 BUILD = """
-import runpy, sys
+import runpy, subprocess, sys
 import Cython.Build, setuptools
+subprocess.run = lambda *args, **options: None  # writes no stubs: a mutant may end at its import
 wanted, cythonize = set(sys.argv[1].split()), Cython.Build.cythonize
 Cython.Build.cythonize = lambda modules, **options: cythonize(
     [m for m in modules if m.name in wanted], **options) if any(
