@@ -18,7 +18,7 @@ _TAKES = {  # what each mode has beside `pad_width`
 }  # fmt: skip
 
 
-def pad(array, pad_width=None, mode="constant", **kwargs):
+def pad(array, pad_width, mode="constant", **kwargs):
     """The array with more elements around it; modes and parameters are those of ``numpy.pad``.
 
     Raises
