@@ -123,7 +123,7 @@ class NDArrayIter(DataIter):
         self.shuffle = shuffle
         self.layout = layout
         self.idx = np.arange(self.num_data)
-        self._order = self.idx.copy()  # which row comes when
+        self._order = self.idx  # which row comes when
         self.cursor = -batch_size
         self._rolled = self._order[:0]  # rows left over from the epoch before, for roll_over
         self._shuffle()

@@ -283,12 +283,44 @@ def test_parts(given, wanted):
 
 # --- lists of augmenters --------------------------------------------------------------------------
 LISTS = json.loads((Path(lists.__file__).with_name("augmenter_lists.json")).read_text())
-MADE = lists.told(mx)
 
 
-@pytest.mark.parametrize("name", LISTS)
-def test_lists_of_augmenters_are_those_of_mxnet(name):
-    assert json.loads(json.dumps(MADE[name])) == LISTS[name]
+def test_lists_of_augmenters_are_those_of_mxnet():
+    """And the crops that they draw."""
+    made = json.loads(json.dumps(lists.told(mx)))
+    assert made.keys() == LISTS.keys()
+    assert not {name: made[name] for name in LISTS if made[name] != LISTS[name]}
+
+
+SECOND = {
+    "ResizeAug": {"size": 9, "interp": 3}, "ForceResizeAug": {"size": (9, 8), "interp": 3},
+    "RandomCropAug": {"size": (9, 8), "interp": 3}, "CenterCropAug": {"size": (9, 8), "interp": 0},
+    "RandomSizedCropAug": {"size": (9, 8), "area": 0.3, "ratio": (0.5, 0.6), "interp": 4},
+    "HorizontalFlipAug": {"p": 0.3}, "BrightnessJitterAug": {"brightness": 0.3},
+    "ContrastJitterAug": {"contrast": 0.3}, "SaturationJitterAug": {"saturation": 0.3},
+    "HueJitterAug": {"hue": 0.3}, "RandomGrayAug": {"p": 0.3},
+    "LightingAug": {"alphastd": 0.3, "eigval": [1.0, 2.0, 3.0], "eigvec": [[1.0] * 3] * 3},
+    "ColorNormalizeAug": {"mean": [1.0, 2.0, 3.0], "std": [4.0, 5.0, 6.0]},
+    "DetHorizontalFlipAug": {"p": 0.3},
+    "DetRandomCropAug": {"min_object_covered": 0.3, "aspect_ratio_range": (0.5, 0.6),
+                         "area_range": (0.2, 0.4), "min_eject_coverage": 0.7, "max_attempts": 3},
+    "DetRandomPadAug": {"aspect_ratio_range": (0.5, 0.6), "area_range": (1.2, 1.4),
+                        "max_attempts": 3, "pad_val": (1, 2, 3)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_augmenters_tell_what_they_were_given(name):
+    given = {k: np.array(v) if isinstance(v, list) else v for k, v in SECOND[name].items()}
+    wanted = json.loads(json.dumps([name.lower(), SECOND[name]]))
+    assert json.loads(getattr(mx.image, name)(**given).dumps()) == wanted
+
+
+def test_jitters_that_do_nothing_are_left_out():
+    for given, names in (((0.1, 0.2, 0.3), "bcs"), ((0, 0.2, 0.3), "cs"), ((0.1, 0, 0), "b"),
+                         ((0, 0.2, 0), "c"), ((0, 0, 0.3), "s"), ((0, 0, 0), "")):  # fmt: skip
+        told = mx.image.ColorJitterAug(*given).dumps()[1]
+        assert "".join(json.loads(each)[0][0] for each in told) == names
 
 
 @pytest.mark.parametrize("what", ["mean", "std"])
@@ -450,3 +482,95 @@ def test_threads_end_when_an_iterator_is_closed(folder):
     assert threading.active_count() <= before
     assert next(made).pad == 0
     made.close()
+
+
+# --- borders, windows and batches -----------------------------------------------------------------
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_borders_of_one_number(channels):
+    x = mx.nd.array(picture(1, (4, 5, channels)), dtype="uint8")
+    found = mx.image.copyMakeBorder(x, 1, 2, 3, 4, value=7).asnumpy()
+    wanted = np.pad(x.asnumpy(), ((1, 2), (3, 4), (0, 0)), constant_values=7)
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("color", [9, (9,), [9]])
+def test_borders_of_boxes_of_one_number(color):
+    """It is that of every channel."""
+    made, seen = mx.image.DetRandomPadAug(area_range=(2.0, 3.0), pad_val=color), 0
+    for _ in range(20):
+        out, _ = made.apply(np.full((8, 8, 3), 200, np.uint8), np.array([[0, 0, 0, 1, 1.0]]))
+        assert set(np.unique(out)) <= {9, 200}
+        seen += out.shape != (8, 8, 3)
+    assert seen > 5
+
+
+@pytest.mark.parametrize(("size", "kind"), [
+    ((36, 50), 2), ((9, 12), 3), ((36, 12), 1), ((9, 50), 1), ((18, 50), 1), ((18, 12), 1),
+])  # fmt: skip
+def test_records_choose_a_method(size, kind):
+    """9: cubic to enlarge, by area to shrink, else linear."""
+    x = picture(2)
+    np.testing.assert_array_equal(
+        boxed(x, 0, (3, *size), inter_method=9), cv2.resize(x, size[::-1], interpolation=kind)
+    )
+    draws = np.random.default_rng(5)
+    np.testing.assert_array_equal(
+        boxed(x, 5, (3, *size), inter_method=10),
+        cv2.resize(x, size[::-1], interpolation=int(draws.integers(5))),
+    )
+
+
+@pytest.mark.parametrize(("option", "value"), [
+    ("rotate", 1), ("rotate", 0), ("rotate", -1), ("resize", 0), ("resize", -1), ("resize", 1),
+])  # fmt: skip
+def test_the_least_that_counts(option, value):
+    x = picture(3)
+    known = {key: each.default for key, each in AUGMENTING.items()} | {option: value}
+    found = RecordAugmenter(known, (3, 18, 25))(x, np.random.default_rng(0))
+    assert np.array_equal(found, x) == (value < 1)
+
+
+def test_images_in_a_window(folder, monkeypatch):
+    shown = []
+    monkeypatch.setattr(cv2, "imshow", lambda *given: shown.append(given), raising=False)
+    monkeypatch.setattr(cv2, "waitKey", lambda *given: shown.append(given), raising=False)
+    made = mx.image.ImageDetIter(1, (3, 40, 48), path_imgrec=folder / "boxes.rec")
+    drawn = next(made.draw_next(waitKey=5, window_name="boxes", color=(1, 2, 3)))
+    (name, image), waited = shown
+    assert name == "boxes" and waited == (5,)
+    np.testing.assert_array_equal(image, drawn[..., ::-1])
+    list(made.draw_next(color=(1, 2, 3)))
+    assert len(shown) == 2
+
+
+@pytest.mark.parametrize("shape", [(5,), (1, 4), (1, 1, 5)])
+def test_boxes_of_an_augmenter_that_are_none(folder, shape):
+    class Wrong(mx.image.DetAugmenter):
+        def __call__(self, src, label):
+            return src, np.ones(shape, "float32")
+
+    augmenters = [*mx.image.CreateDetAugmenter((3, 8, 8)), Wrong()]
+    made = mx.image.ImageDetIter(
+        1, (3, 8, 8), path_imgrec=folder / "boxes.rec", aug_list=augmenters
+    )
+    with pytest.raises(FormatError, match="expected are rows of 5 numbers or more"):
+        next(made)
+
+
+def test_resets_before_the_first_batch_change_nothing(folder):
+    def made():
+        return mx.io.ImageRecordIter(
+            path_imgrec=folder / "images.rec", batch_size=3, data_shape=(3, 8, 8), shuffle=True,
+            verbose=False, prefetch_buffer=1,
+        )  # fmt: skip
+
+    one, other = made(), made()
+    for _ in range(3):
+        one.reset()
+    wanted = [each.label[0].asnumpy().tolist() for each in other]
+    assert [each.label[0].asnumpy().tolist() for each in one] == wanted
+    one.reset()
+    with pytest.raises(StateError, match="is at no batch"):
+        one.getdata()
+    one.close()
+    other.close()

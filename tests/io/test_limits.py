@@ -12,8 +12,9 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, FileError, FormatError
-from cynet.io import checkpoint, csv_iter, fetch, unpack
+from cynet.io import checkpoint, csv_iter, fetch, mnist, training_file, unpack
 from cynet.io.rows_iter import check_float32, check_part, flag
+from cynet.ndarray.serialization import chunks_of
 from tests.io.test_checkpoint import resumed, trained
 from tests.io.test_mnist import idx
 from tests.web import serving
@@ -97,6 +98,49 @@ def test_hints(cell, options, hint, tmp_path):
         csv_of(tmp_path / "a.csv", **options)
     hints = ("skip_header=1", "missing=0", "chooses columns of numbers")
     assert sum(each in str(caught.value) for each in hints) == 1
+
+
+@pytest.mark.parametrize("missing", [None, 0])
+def test_numbers_of_python_alone(missing, tmp_path):
+    (tmp_path / "a.csv").write_text("1\n1_0\n")
+    with pytest.raises(FormatError, match="could not convert string '1_0'"):
+        csv_of(tmp_path / "a.csv", missing=missing)
+
+
+@pytest.mark.parametrize(("most", "taken"), [(24, True), (23, False)])
+def test_the_largest_array(most, taken, tmp_path, monkeypatch):
+    """By the lengths that its header says, those of 0 left out."""
+    monkeypatch.setattr(mnist, "_LARGEST", most)
+    for shape in ((2, 3, 4), (24, 0)):
+        values = np.ones(shape, "u1")
+        (tmp_path / "a").write_bytes(idx(values))
+        if taken:
+            np.testing.assert_array_equal(mx.io.read_idx(tmp_path / "a"), values)
+        else:
+            with pytest.raises(FormatError, match="no array has the shape"):
+                mx.io.read_idx(tmp_path / "a")
+
+
+@pytest.mark.parametrize(("axes", "taken"), [(1, True), (32, True), (33, False)])
+def test_the_most_axes(axes, taken, tmp_path):
+    (tmp_path / "a").write_bytes(idx(np.ones((1,), "u1"))[:3] + bytes([axes])
+                                 + bytes([0, 0, 0, 1]) * axes + b"\x01")  # fmt: skip
+    if taken:
+        assert mx.io.read_idx(tmp_path / "a").shape == (1,) * axes
+    else:
+        with pytest.raises(FormatError, match="no array has the shape"):
+            mx.io.read_idx(tmp_path / "a")
+
+
+@pytest.mark.parametrize("content", [{}, {"meta": b"[1"}, {"meta": b"\xff"}])
+def test_damaged_parts_of_ranks(content):
+    arrays = {k: training_file.as_array(v) for k, v in content.items()}
+    whole = training_file.as_array(b"".join(chunks_of(arrays)))
+    with pytest.raises(FormatError, match="a.state: the part of a rank is damaged"):
+        training_file.read_part(whole, "a.state")
+    good = training_file.as_array(training_file.training_bytes({"a": 1}, {"x": mx.nd.ones(2)}, "w"))
+    meta, found = training_file.read_part(good, "a.state")
+    assert meta["a"] == 1 and found["x"].asnumpy().tolist() == [1, 1]
 
 
 def test_other_errors_have_no_hint(tmp_path):
