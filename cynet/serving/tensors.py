@@ -35,14 +35,35 @@ class Request(NamedTuple):
     timeout: float | None  # seconds
 
 
+class Input(NamedTuple):
+    """An input as JSON says it: with its array, or of so many bytes behind the text."""
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    size: int
+    array: NumpyArray | None
+
+
+class Plan(NamedTuple):
+    """The JSON of a request. It may be kept for further ones where no input is in it."""
+
+    inputs: list[Input]
+    rest: Request  # without the arrays
+
+    @property
+    def is_kept(self) -> bool:
+        return all(each.array is None for each in self.inputs)
+
+
 @functools.lru_cache(64)
 def datatype(dtype: Any) -> str:
     """The protocol's name of a dtype."""
     return _NAMES[np.dtype(dtype).newbyteorder("<")]
 
 
-def read_request(head: bytes, rest: memoryview, predictor: Predictor) -> Request:
-    """A request whose JSON text is `head`; `rest` are the bytes of its binary tensors.
+def read_plan(head: bytes, predictor: Predictor) -> Plan:
+    """The request of a JSON text, but for the bytes behind it.
 
     Raises
     ------
@@ -58,14 +79,12 @@ def read_request(head: bytes, rest: memoryview, predictor: Predictor) -> Request
     timeout = settings.get("timeout")
     if timeout is not None and (type(timeout) is not int or timeout < 1):
         raise ArgumentError(f"timeout is a positive number of microseconds, got {shown(timeout)}")
-    arrays: dict[str, NumpyArray] = {}
+    inputs: dict[str, Input] = {}
     for each in _list("inputs", found.get("inputs")):
         name = _name("inputs", each, predictor.shapes)
-        if name in arrays:
+        if name in inputs:
             raise ArgumentError(f"input '{name}' is given twice")
-        arrays[name], rest = _read_input(name, each, rest, predictor)
-    if rest:
-        raise FormatError(f"{len(rest)} bytes are left behind the tensors")
+        inputs[name] = _read_input(name, each, predictor)
     binary = _flag("binary_data_output", settings.get("binary_data_output", False))
     outputs: dict[str, bool] = {}
     for each in _list("outputs", found.get("outputs", [])):
@@ -74,7 +93,30 @@ def read_request(head: bytes, rest: memoryview, predictor: Predictor) -> Request
             raise ArgumentError(f"output '{name}' is asked for twice")
         of_it = _settings(f"output '{name}'", each)
         outputs[name] = _flag("binary_data", of_it.get("binary_data", binary))
-    return Request(arrays, outputs, binary, request_id, timeout and timeout * 1e-6)
+    rest = Request({}, outputs, binary, request_id, timeout and timeout * 1e-6)
+    return Plan(list(inputs.values()), rest)
+
+
+def filled(plan: Plan, rest: memoryview) -> Request:
+    """The request of a plan; `rest` are the bytes of its binary tensors, in their order.
+
+    Raises
+    ------
+    FormatError
+        There are too few or too many.
+    """
+    arrays = {}
+    for name, kind, shape, size, array in plan.inputs:
+        if array is None:
+            if size > len(rest):
+                raise FormatError(
+                    f"input '{name}' has {size} bytes, {len(rest)} are left of the body"
+                )
+            array, rest = _of_bytes(rest[:size], kind).reshape(shape), rest[size:]
+        arrays[name] = array
+    if rest:
+        raise FormatError(f"{len(rest)} bytes are left behind the tensors")
+    return plan.rest._replace(inputs=arrays)
 
 
 def read_raw(body: memoryview, predictor: Predictor) -> Request:
@@ -118,8 +160,7 @@ def refuse_not_finite(what: str, array: NumpyArray, instead: str) -> None:
         )
 
 
-def _read_input(name, tensor, rest, predictor):
-    """(array of an input, what is left of the bytes)."""
+def _read_input(name, tensor, predictor):
     what = f"input '{name}'"
     shape = _shape(what, tensor.get("shape"))
     predictor.check_shape(name, shape)
@@ -133,14 +174,12 @@ def _read_input(name, tensor, rest, predictor):
     if (size is None) == (tensor.get("data") is None):
         raise FormatError(f"{what} has either data or binary_data_size")
     if size is None:
-        return _of_json(what, tensor["data"], kind, shape), rest
+        return Input(name, kind, shape, 0, _of_json(what, tensor["data"], kind, shape))
     wanted = math.prod(shape) * np.dtype(_DTYPES[kind]).itemsize
     if type(size) is not int or size != wanted:
         raise ShapeError(f"{what} has {wanted} bytes by its shape, binary_data_size is"
                          f" {shown(size)}")  # fmt: skip
-    if size > len(rest):
-        raise FormatError(f"{what} has {size} bytes, {len(rest)} are left of the body")
-    return _of_bytes(rest[:size], kind).reshape(shape), rest[size:]
+    return Input(name, kind, shape, size, None)
 
 
 def _of_bytes(data, kind):

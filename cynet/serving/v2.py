@@ -8,15 +8,17 @@ from ..base.errors import FormatError, shown
 from ..libinfo import __version__
 from .bodies import write_json
 from .requests import body_of, with_few_values
-from .tensors import datatype, read_raw, read_request, write_answer
+from .tensors import datatype, filled, read_plan, read_raw, write_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .models import Model
+    from .tensors import Plan
     from .web import Application
 
 _LENGTH = "Inference-Header-Content-Length"
+_PLANS, _KEPT = 256, 1024  # requests' texts that are kept, and bytes of one, at most
 _JSON, _BYTES = "application/json", "application/octet-stream"
 
 
@@ -25,6 +27,7 @@ class Protocol:
 
     def __init__(self, app: Application) -> None:
         self._app = app
+        self._plans: dict[Any, Plan] = {}
         self._pages = {
             (): ("GET", self._server),
             ("health", "live"): ("GET", lambda environ: _json({"live": True})),
@@ -97,7 +100,7 @@ class Protocol:
             request = read_raw(body, model.predictor)
         else:
             head = with_few_values(bytes(body[:length]), self._app.max_body, "binary tensors")
-            request = read_request(head, body[len(head) :], model.predictor)
+            request = filled(self._plan(head, model.predictor), body[len(head) :])
         outputs = model.predictor.predict(request.inputs, *_timeout(request, model.predictor))
         names = [each.name for each in model.predictor.signature().outputs]
         arrays = dict(zip(names, outputs if isinstance(outputs, list) else [outputs]))
@@ -106,6 +109,17 @@ class Protocol:
         if length is None:
             return 200, _JSON, body
         return 200, _BYTES, body, {_LENGTH: str(length)}
+
+    def _plan(self, head, predictor):
+        """What a JSON text asks for; clients send the same one again and again."""
+        plan = self._plans.get((predictor, head))
+        if plan is None:
+            plan = read_plan(head, predictor)
+            if plan.is_kept and len(head) <= _KEPT:
+                if len(self._plans) >= _PLANS:
+                    self._plans.clear()
+                self._plans[predictor, head] = plan
+        return plan
 
 
 def _json(value):

@@ -230,6 +230,30 @@ def test_a_body_without_json(app):
         assert status == 400 and text in json.loads(answer)["error"]
 
 
+def test_a_text_that_comes_again_has_other_bytes(app, rng):
+    """What it says is kept, for the model that was asked, and not the arrays in it."""
+    for _ in range(3):
+        x = rng.normal(size=(2, 3)).astype("float32")
+        for form in (as_json, as_bytes):
+            _, found = good(app, *form(("data", x, "FP32")))
+            np.testing.assert_allclose(found["fc_output"], x @ WEIGHT.T, rtol=1e-5)
+    for version in ("1", "2"):
+        tensors = several(2, 3, rng)
+        _, found = good(
+            app, *as_bytes(*tensors), path=f"/v2/models/several/versions/{version}/infer"
+        )
+        wanted = wanted_of_several(tensors, version)["scaled_output"]
+        np.testing.assert_array_equal(found["scaled_output"], wanted)
+    fresh = application()
+    for i in range(600):
+        good(fresh, *as_bytes(("data", X, "FP32"), id=str(i % 300)))
+        good(fresh, *as_bytes(("data", X, "FP32"), id="x" * 2000))
+        good(fresh, *as_json(("data", X, "FP32")))
+    kept = fresh._protocol._plans
+    assert 0 < len(kept) <= 256 and all(len(head) <= 1024 for _, head in kept)
+    assert all(each.array is None for plan in kept.values() for each in plan.inputs)
+
+
 def test_other_fields_are_left_alone(app):
     """Requests as the classes of KServe's and MLServer's packages write them."""
     more = {"parameters": {"content_type": "np", "headers": {}}}
