@@ -378,3 +378,23 @@ def test_gradients_that_are_no_rows():
     out.backward()
     assert weight.grad.stype == "row_sparse"
     assert weight.grad.asnumpy().tolist() == [[1, 1], [0, 0], [2, 2]]
+
+
+def test_matrices_in_another_order_and_broken_ones():
+    """What counts and looks up checks the structure first."""
+    dense = np.array([[0, 1, 2], [3, 0, 4]], "float32")
+    u, v = (mx.nd.array(each.ravel()) for each in np.indices((2, 3)))
+
+    def made(indices=(2, 1, 2, 0)):
+        return sparse.csr_matrix(([2.0, 1.0, 4.0, 3.0], indices, [0, 2, 4]), (2, 3))
+
+    found = mx.nd.contrib.edge_id(made(), u, v).asnumpy()
+    np.testing.assert_array_equal(found, np.where(dense, dense, -1).ravel())
+    for axis in (None, 0, 1):
+        found = mx.nd.contrib.getnnz(made(), axis).asnumpy()
+        np.testing.assert_array_equal(found, np.atleast_1d(np.count_nonzero(dense, axis)))
+    for use in (lambda a: mx.nd.contrib.edge_id(a, u, v), lambda a: mx.nd.contrib.getnnz(a),
+                lambda a: mx.nd.contrib.getnnz(a, 0), lambda a: mx.nd.contrib.getnnz(a, 1)):  # fmt: skip
+        for indices in ((2, 2, 2, 0), (2, 3, 2, 0), (-1, 1, 2, 0)):
+            with pytest.raises(ArgumentError, match="csr indices: expected"):
+                use(made(indices))
