@@ -1,5 +1,6 @@
 """The command lines that `python -m cynet.launch` builds, whole, and what it refuses."""
 
+import mmap
 import os
 import sys
 
@@ -309,6 +310,23 @@ def test_what_is_left_is_swept(places):
         assert sorted(sweep(0, str(memory))) == sorted(map(str, left))
     assert all(each.exists() for each in (used, mapped, *kept))
     assert not any(each.exists() for each in left)
+
+
+def test_what_a_process_has_mapped_is_in_use(places):
+    """Also where it has closed the file; a part of a folder keeps the folder."""
+    memory, folder = places
+    (memory / "sm_segment.1").write_bytes(bytes(100))
+    (folder / "ompi.x").mkdir()
+    (folder / "ompi.x" / "inner").write_bytes(bytes(100))
+    paths = [memory / "sm_segment.1", folder / "ompi.x" / "inner"]
+    maps = []
+    for each in paths:
+        with open(each, "r+b") as file:
+            maps.append(mmap.mmap(file.fileno(), 100))
+    assert sweep(0, str(memory)) == [] and all(each.exists() for each in paths)
+    for each in maps:
+        each.close()
+    assert sorted(sweep(0, str(memory))) == sorted([str(paths[0]), str(folder / "ompi.x")])
 
 
 def test_only_what_is_of_this_user_and_younger_is_swept(places, monkeypatch):

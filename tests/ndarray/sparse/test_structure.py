@@ -393,8 +393,8 @@ def test_matrices_in_another_order_and_broken_ones():
     for axis in (None, 0, 1):
         found = mx.nd.contrib.getnnz(made(), axis).asnumpy()
         np.testing.assert_array_equal(found, np.atleast_1d(np.count_nonzero(dense, axis)))
-    for use in (lambda a: mx.nd.contrib.edge_id(a, u, v), lambda a: mx.nd.contrib.getnnz(a),
-                lambda a: mx.nd.contrib.getnnz(a, 0), lambda a: mx.nd.contrib.getnnz(a, 1)):  # fmt: skip
+    uses = [lambda a, axis=axis: mx.nd.contrib.getnnz(a, axis) for axis in (None, 0, 1)]
+    for use in [lambda a: mx.nd.contrib.edge_id(a, u, v), *uses]:
         for indices in ((2, 2, 2, 0), (2, 3, 2, 0), (-1, 1, 2, 0)):
             with pytest.raises(ArgumentError, match="csr indices: expected"):
                 use(made(indices))
