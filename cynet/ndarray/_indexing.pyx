@@ -12,7 +12,8 @@ from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_row
 from .._core.sparse_kind cimport dense_of
 from .._core.face cimport ND, Face
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view
-from .._typedefs cimport MAX_NDIM, dtype_size, kBfloat16, kBool, kFloat64, kGPU, kInt64
+from .._typedefs cimport (
+    MAX_NDIM, dtype_size, kBfloat16, kBool, kFloat64, kGPU, kInt8, kInt32, kInt64, kUint8)
 
 from math import prod
 
@@ -23,7 +24,6 @@ from ..base.dtype import NAMES, NUMPY, is_bfloat16
 from ..base.errors import (
     ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown, warn_user)
 from ..operator._base import get_operator
-from ..operator.numpy.promotion import refuse_beyond, refuse_wide
 from ._call import invoke
 from ._tape import record_empty
 
@@ -214,6 +214,14 @@ cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) e
     return push_copy(array, to, value, &source)
 
 
+cdef int _refuse_wide(NDArrayBase array, cnp.ndarray host) except -1:
+    # Ints of Python that the array's dtype does not hold, where NumPy refuses them.
+    if array.blob.dtype in (kUint8, kInt8, kInt32):
+        from ..operator.numpy.promotion import refuse_wide  # a family that mx.nd does not need
+        refuse_wide(host, NAMES[array.blob.dtype], f"{array.face.name} x[...] = value")
+    return 0
+
+
 cdef int _assign(NDArrayBase array, const Region* to, object value) except -1:
     cdef double real
     cdef int64_t integer
@@ -235,14 +243,14 @@ cdef int _assign(NDArrayBase array, const Region* to, object value) except -1:
             raise ArgumentError(
                 f"x[...] = value: {shown(value)} is more than 64 bits hold") from None
         if array.face is not ND and type(value) is int:
-            refuse_beyond(value, NAMES[array.blob.dtype], f"{array.face.name} x[...] = value")
+            _refuse_wide(array, np.asarray(value))
         return push_fill(array, to, &integer, kInt64)
     if isinstance(value, (float, np.floating)):
         real = value
         return push_fill(array, to, &real, kFloat64)
     host = _host_array(value, array.blob.dtype, "x[...] = value")
     if array.face is not ND:
-        refuse_wide(host, NAMES[array.blob.dtype], f"{array.face.name} x[...] = value")
+        _refuse_wide(array, host)
     return _assign_host(array, to, host)
 
 
