@@ -19,7 +19,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _FORKED = multiprocessing.get_context("forkserver")
-_FORKED.set_forkserver_preload(["numpy", "cynet", "cynet.gluon", "cynet.image", "cynet.recordio"])
+# Most of the examples draw a plot: matplotlib takes 0.4 s to import, half of a short run.
+_FORKED.set_forkserver_preload(
+    ["numpy", "cynet", "cynet.gluon", "cynet.image", "cynet.recordio", "matplotlib.pyplot"]
+)
 
 
 def _child(run, name, arguments, cwd, environ, output):

@@ -1,16 +1,14 @@
 """examples/cuda_kernel: its layers against NumPy, its training, its README."""
 
 import importlib.util
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import cynet as mx
+from tests import scripts
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = ROOT / "examples" / "cuda_kernel"
@@ -79,11 +77,8 @@ def test_bias_swish(layers, rng, shape, checked, monkeypatch):
 
 
 def script(tmp_path, *args, fails=False):
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "CYNET_DATA_DIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, str(FOLDER / "train.py"), "--dataset", "digits", *map(str, args)],
-        cwd=tmp_path, env=env, capture_output=True, text=True, timeout=250,
-    )  # fmt: skip
+    done = scripts.run(FOLDER / "train.py", "--dataset", "digits", *args, cwd=tmp_path,
+                       CYNET_DATA_DIR=str(tmp_path))  # fmt: skip
     assert (done.returncode != 0) == fails, done.stdout[-2000:] + done.stderr[-3000:]
     return done.stdout + done.stderr
 
@@ -102,10 +97,11 @@ def test_without_a_gpu(tmp_path):
     assert "mx.gpu() needs" in output.strip().splitlines()[-1]
 
 
-def test_readme():
+def test_readme(tmp_path):
     code = re.search(r"```python\n(.*?)```", (FOLDER / "README.md").read_text(), re.S)[1]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], env=env,
-                          capture_output=True, text=True, timeout=120)  # fmt: skip
+    (tmp_path / "of_readme.py").write_text(
+        f"import warnings\nwarnings.simplefilter('error')\n{code}"
+    )
+    done = scripts.run(tmp_path / "of_readme.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "[-0.1  2.  -0.3]" in done.stdout and "[ 4.  -0.5  6. ]" in done.stdout

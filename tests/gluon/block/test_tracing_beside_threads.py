@@ -17,7 +17,7 @@ def drawing():
     over = threading.Event()
 
     def draw():
-        while not over.is_set():
+        while not over.wait(1e-4):
             np.random.rand(3)
             np.random.normal()
             random.random()
@@ -32,8 +32,18 @@ def drawing():
 
 
 def test_what_other_threads_draw_is_not_the_blocks(drawing):
+    """Not even what they draw in each of its traces."""
+
+    class Waits(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            other = threading.Thread(target=np.random.rand)
+            other.start()
+            other.join()
+            return x
+
     for _ in range(3):
         net = nn.HybridSequential()
+        net.add(Waits())
         for _ in range(5):
             net.add(nn.Dense(3), nn.BatchNorm(), nn.Activation("relu"))
         net.initialize()
