@@ -157,7 +157,6 @@ class Executor(Postponed, Watched):
         Without gradients the plan is one for ``forward(is_train=False)``.
         """
         self.rest()
-        self._note_plan()
         arrays = {**self.arg_dict, **self.aux_dict}
         # then every node's own values must be there to see
         watched = self._watched = self._monitor is not None or bool(executor_steps)
@@ -215,6 +214,7 @@ class Executor(Postponed, Watched):
             self._plan = Plan(graph, operators, self._arrays, self._arena, guarded, self.kept)
         self._steps = {}  # whether with an update -> GpuStep
         self.joins_steps = joins_steps(self._plan)
+        self._note_plan()
 
     def _take_place(self):
         """Have an arena of the room for this executor's values."""

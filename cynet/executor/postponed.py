@@ -33,8 +33,13 @@ class Postponed:
 
     def _note_plan(self):
         """From now on there is a plan."""
-        self._calls, met = None, self._structure.met
-        met[self._signature()] = None
+        self._calls = None
+        self._note(None)
+
+    def _note(self, runs):
+        """Note how often the signature was run call by call; None: it has a plan."""
+        met = self._structure.met
+        met[self._signature()] = runs
         if len(met) > _MOST_MET:
             met.pop(next(iter(met)))
 
@@ -42,10 +47,10 @@ class Postponed:
         """Whether this executor has no plan to begin with; `inferred` as Executor takes it."""
         structure, shapes = self._structure, inferred[0]
         trains = any(grad is not None for grad in self.grad_arrays)
-        if trains or not structure.met or self._group2ctx or executor_steps or not due(0):
+        if trains or not structure.met or self._group2ctx or executor_steps:
             return False
-        key = self._signature()
-        if shapes is None or structure.met.get(key, self) is None:
+        runs = structure.met.get(self._signature(), 0)
+        if shapes is None or runs is None or not due(runs):
             return False
         arrays = [*self.arg_arrays, *self.aux_arrays]
         names = [*self._arg_names, *self._aux_names]
@@ -53,24 +58,24 @@ class Postponed:
         if types is None:
             known = {name: name_of(each.dtype) for name, each in zip(names, arrays)}
             types = infer_types(structure.heads, known, "float32", structure=structure)
-        calls = structure.met.get(key)
+        self._calls = calls = resolved(structure, names, shapes, types, arrays, self._ctx)
         if calls is None:
-            calls = resolved(structure, names, shapes, types, arrays, self._ctx)
-        if calls is None or not due(calls.runs):
             return False
-        structure.met[key] = self._calls = calls
         self._types, self._watched, self.joins_steps, self.kept = types, False, False, []
         heads = [(*entry, shapes[entry], types[entry]) for entry in structure.heads]
         self.outputs = [
             made(f"'{node.output_name(i)}' of shape {shape}", zeros, shape, self._ctx, dtype)
             for node, i, shape, dtype in heads
         ]
-        self.nbytes = sum(each.size * np.dtype(each.dtype).itemsize for each in self.outputs)
+        self.nbytes = calls.nbytes + sum(
+            each.size * np.dtype(each.dtype).itemsize for each in self.outputs
+        )
         return True
 
     def _run_calls(self, sources, targets, is_train):
         """What `Executor.forward_on` does, before there is a plan."""
-        if is_train or self._monitor is not None or not due(self._calls.runs):
+        runs = self._structure.met.get(self._signature(), 0)
+        if is_train or self._monitor is not None or runs is None or not due(runs):
             self._build()
             return self.forward_on(sources, targets, is_train)
         pairs = list(zip(sources, targets))
@@ -82,5 +87,6 @@ class Postponed:
             source.copyto(target)
         for new, output in zip(self._calls([*self.arg_arrays, *self.aux_arrays]), self.outputs):
             new.copyto(output)
+        self._note(runs + 1)
         self.has_run, self._training = True, False
         return True

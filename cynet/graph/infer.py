@@ -38,8 +38,8 @@ class Structure:
     calls : object
         What an executor that runs call by call keeps here.
     met : dict
-        Of the shapes and dtypes that executors have met, what runs them call by call; None: they
-        have a plan.
+        Of the shapes and dtypes that executors have met, how often they were run call by call;
+        None: they have a plan.
     """
 
     def __init__(self, heads):

@@ -5,6 +5,7 @@ import pytest
 
 import cynet as mx
 from cynet import nd, sym
+from cynet.executor import executor
 from tests.executor.test_call_by_call import NETWORKS
 
 
@@ -90,6 +91,22 @@ def test_the_same_shape_has_a_plan(rng):
         other = way(exe, x)
         assert other._calls is None
         np.testing.assert_array_equal(other.forward(data=x)[0].asnumpy(), wanted)
+
+
+def test_a_plan_that_cannot_be_made_is_tried_again(rng, monkeypatch):
+    exe, x = bound(rng), data(7, rng)
+    wanted, other = planned(exe, x), reshaped(exe, x)
+
+    def fails(graph):
+        raise mx.base.MXNetError("no memory for the plan")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(executor, "create_operators", fails)
+        for _ in range(2):
+            with pytest.raises(mx.base.MXNetError, match="no memory for the plan"):
+                other.debug_str()
+    np.testing.assert_allclose(other.forward(data=x)[0].asnumpy(), wanted, 1e-5, 1e-6)
+    assert "conv" in other.debug_str() and other._calls is None
 
 
 def test_what_needs_the_plan_makes_it(rng):
