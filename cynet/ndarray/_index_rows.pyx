@@ -50,7 +50,7 @@ cdef object index_array(object item):
         item = np.asarray(item)
         kind = item.dtype.name
     if item.dtype.kind == "f" or item.size == 0:
-        if item.size and np.abs(item).max() > MOST.get(kind, EXACT):
+        if item.size and not np.abs(item).max() <= MOST.get(kind, EXACT):  # NaN, too
             raise ArgumentError(
                 f"an index array of {kind} names places up to {MOST.get(kind, EXACT)}, got "
                 f"{item.flat[np.abs(item).argmax()]}; expected one of int32 or int64")

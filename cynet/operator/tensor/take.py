@@ -46,6 +46,8 @@ class IndexedProperty(KernelProperty):
 
     def failure(self, place, values):
         index, n = (min(int(value), 2**63 - 1) for value in values[:2])
+        if not -(2**63) < index < 2**63 - 1:  # what the cast of such a float is
+            index = "NaN (or one of more than 64 bits)"
         where = f"operator {self.op_name}: index {index} is out of bounds for"
         if len(values) > 2:
             return BoundsError(f"{where} axis {int(values[2])} of length {n}")

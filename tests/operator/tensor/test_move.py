@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+import cynet as mx
 from cynet.base.errors import ArgumentError, BoundsError, CynetError, ShapeError
 from tests.operator.direct import call, gradients
 
@@ -133,3 +134,14 @@ def test_gradients_of_repetitions_of_bool(op, params):
     head.reshape(-1)[0] = True
     assert gradients(op, [head], x, **params)[0].tolist() == [[True, False, False]]
     assert gradients(op, [out], x, **params)[0].tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("place", [np.nan, np.inf, -np.inf])
+def test_an_index_that_is_no_number_is_told_as_such(place):
+    """Its cast to an int was: -9223372036854775808."""
+    x = mx.nd.arange(3)
+    with pytest.raises(ValueError, match=r"index NaN \(or one of more than 64 bits\) is out of"):
+        mx.nd.take(x, mx.nd.array([place]), mode="raise").wait_to_read()
+    for each in (x, x.as_np_ndarray()):
+        with pytest.raises(ValueError, match=f"names places up to 16777216, got {place}"):
+            each[np.array([1, place], "float32")]
