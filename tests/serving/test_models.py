@@ -190,15 +190,19 @@ NO_REQUEST = {
 }  # fmt: skip
 
 
+def request_of(value, rest=b""):
+    """The request of a JSON value and the bytes behind it."""
+    return tensors.filled(tensors.read_plan(json.dumps(value).encode(), Asked()), memoryview(rest))
+
+
 @pytest.mark.parametrize("text", NO_REQUEST)
 def test_what_is_no_request(text):
     with pytest.raises(CynetError, match=f"^{re.escape(text)}$"):
-        tensors.read_request(json.dumps(NO_REQUEST[text]).encode(), memoryview(b""), Asked())
+        request_of(NO_REQUEST[text])
 
 
 def read(row, rest=b"", **more):
-    body = json.dumps({"inputs": [row], **more}).encode()
-    return tensors.read_request(body, memoryview(rest), Asked())
+    return request_of({"inputs": [row], **more}, rest)
 
 
 @pytest.mark.parametrize("kind", KINDS.split(", "))
