@@ -192,7 +192,7 @@ class NodeExecutor(Executor):
                 raise error
             return zeros(by_name[name], ctx=old.context, dtype=old.dtype, stype=old.stype)
 
-        return NodeExecutor(
+        made = NodeExecutor(
             self._symbol,
             self._ctx,
             [fit(name, self.arg_dict[name]) for name in self._arg_names],
@@ -202,6 +202,8 @@ class NodeExecutor(Executor):
             (None, None),
             self._structure,
         )
+        made.set_monitor_callback(self._monitor, self._monitor_all)
+        return made
 
     # --- watching ---------------------------------------------------------------------------------
     def set_monitor_callback(self, callback, monitor_all=False):

@@ -550,7 +550,7 @@ class Executor(Postponed, Watched):
         """
         parts = fitted(self, shapes, free, allow_up_sizing, hint)
         args, grads, auxs, found = parts
-        return Executor(
+        made = Executor(
             self._symbol,
             self._ctx,
             args,
@@ -562,6 +562,8 @@ class Executor(Postponed, Watched):
             (found, self._types),
             self._structure,
         )
+        made.set_monitor_callback(self._monitor, self._monitor_all)
+        return made
 
     def debug_str(self) -> str:
         """Write the plan in words: every step with what it writes, then the memory it takes.

@@ -190,3 +190,23 @@ def test_buckets_that_come_later():
 def test_what_can_be_watched():
     with pytest.raises(TypeError, match="takes an Executor or a Block, got 3"):
         mx.mon.Monitor(1).install(3)
+
+
+@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize("stype", ["default", "csr"])
+def test_an_executor_of_another_shape_is_watched(stype, everything):
+    """Whoever watches an executor sees what `reshape` makes of it, as in MXNet."""
+    net = mx.sym.dot(mx.sym.var("data", stype=stype), mx.sym.var("weight"), name="product")
+    made = net.simple_bind(mx.cpu(), data=(2, 5), weight=(5, 3), grad_req="null")
+    seen = {}
+    made.set_monitor_callback(lambda name, x: seen.update({name: x.shape}), everything)
+    larger = made.reshape(data=(4, 5), weight=(5, 3), allow_up_sizing=True)
+    larger.forward()
+    assert seen["product_output"] == (4, 3)
+    assert len(seen) == (3 if everything else 1)
+    made.set_monitor_callback(None)  # the other one's stays
+    seen.clear()
+    made.forward()
+    assert not seen
+    larger.forward()
+    assert seen
