@@ -70,7 +70,7 @@ def ended_early():
 
 def _leave(name, row):
     folder = config.get("CYNET_LAUNCH_JOB")
-    if not folder or not os.path.isdir(folder):
+    if not folder:
         return
     row["time"] = time.time()
     path = os.path.join(folder, name)

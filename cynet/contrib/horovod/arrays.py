@@ -67,18 +67,9 @@ def checked_compression(where, compression):
     return compression or Compression.none
 
 
-def sum_up(names, arrays, priority=0, compression=Compression.none, **options):
+def sum_up(names, arrays, priority=0, **options):
     """Make each of the arrays its sum over the processes, in place."""
-    if compression == Compression.none or size() < 2:
-        store().sum_up(names, arrays, priority, **options)
-        return
-    halves = [
-        each.astype("float16") if np.dtype(each.dtype).kind == "f" else each for each in arrays
-    ]
-    store().sum_up(names, halves, priority, **options)
-    for each, half in zip(arrays, halves):
-        if half is not each:
-            each[:] = half.astype(each.dtype)
+    store().sum_up(names, arrays, priority, **options)
 
 
 def _averages(where, average, op):
@@ -372,11 +363,11 @@ def _gathered(tensor, name):
     """The arrays of all processes, NumPy's, whose first axes may be of other lengths."""
     mine, rest = tensor.host_copy(), tensor.shape[1:]
     what = f"{name or 'tensor'} (n, {str(rest)[1:]} {NAMES[tensor.dtype_flag]}"
-    row = int(np.prod(rest)) * mine.itemsize
-    return [
-        np.frombuffer(part, mine.dtype).reshape(len(part) // row if row else 0, *rest)
-        for part in world().gather(mine.tobytes(), what)
-    ]
+    if not np.prod(rest):  # no byte says how many rows there are
+        counts = world().gather(str(len(mine)).encode(), what)
+        return [np.zeros((int(each), *rest), mine.dtype) for each in counts]
+    parts = world().gather(mine.tobytes(), what)
+    return [np.frombuffer(part, mine.dtype).reshape(-1, *rest) for part in parts]
 
 
 @guarded
