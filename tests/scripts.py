@@ -44,6 +44,10 @@ def _child(run, name, arguments, cwd, environ, output):
     own = [path for path in sys.path if not path.startswith(f"{ROOT}{os.sep}") or "site-" in path]
     first = os.path.dirname(name) if run == "run_path" else cwd
     sys.path[:] = [first, *environ["PYTHONPATH"].split(os.pathsep), *own]
+    others = [folder for folder in environ["PYTHONPATH"].split(os.pathsep) if folder != str(ROOT)]
+    hidden = {path.stem for folder in others for path in Path(folder).glob("*.py")}
+    for each in [name for name in sys.modules if name.partition(".")[0] in hidden]:
+        del sys.modules[each]  # imported before the fork; a test has put another in its place
     seed = zlib.crc32(" ".join([os.path.basename(name), *arguments]).encode())
     random.seed(seed)  # a program that draws no seed has one accuracy, which a test may ask for
     np.random.seed(seed)
