@@ -117,8 +117,8 @@ _LAYERS = {
     "Softmax": "mx.nd.softmax",
     "Tanh": "nn.Activation('tanh')",
     "functional": "mx.nd",
-    "spectral_norm": "nn.SpectralNorm(layer)",
-    "weight_norm": "nn.WeightNorm(layer)",
+    "spectral_norm": "nn.SpectralNorm(net)",
+    "weight_norm": "nn.WeightNorm(net)",
 }
 _ARRAYS = {
     "Tensor": "mx.nd.NDArray",

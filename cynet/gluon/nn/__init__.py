@@ -31,7 +31,7 @@ from .pooling_layers import (
     ReflectionPad2D,
 )
 from .positions import RotaryPosition, SinusoidalPosition
-from .spectral_norm import SpectralNorm
+from .spectral import SpectralNorm
 from .transformer import (
     TransformerDecoder,
     TransformerDecoderLayer,
