@@ -426,7 +426,7 @@ cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
     call.n_out, call.n_visible = len(outputs), prop.num_visible_outputs()
     where, call.in_types, out_shapes, out_types = infer(prop, wanted, shapes, types)
     for name, shape, kind in zip(outputs, out_shapes, out_types):
-        if not is_known(shape) or any(n < 0 for n in shape) or len(shape) > 8:
+        if not is_known(shape) or any(n < 0 for n in shape):
             raise ShapeError(f"{where}: the shape of '{name}' is not determined (got {shape})")
         check_elements(shape, f"{where}: output '{name}'")
         _add_out(call, plain(shape), kind)

@@ -175,6 +175,14 @@ def test_slices_between_arrays_without_axes():
     assert x.tolist() == [0.0, 0.0, 0.0, 0.0, 4.0, 5.0]
 
 
+def test_results_of_too_many_axes():
+    x = mx.np.ones((1,) * 5)
+    for call in (lambda: mx.np.tensordot(x, x, 0), lambda: x.reshape((1,) * 9),
+                 lambda: mx.np.kron(x, x)):  # fmt: skip
+        with pytest.raises(mx.errors.ShapeError, match=r"has (9|10) axes, .*at most 8$"):
+            call()
+
+
 def test_no_rows_of_an_empty_axis():
     empty = mx.np.zeros((0, 3))
     assert mx.np.take(empty, [], axis=0).shape == mx.np.repeat(empty, 2, axis=0).shape == (0, 3)
