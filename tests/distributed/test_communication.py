@@ -271,6 +271,20 @@ def test_the_end_of_a_request(thread):
 
 
 # --- failures -------------------------------------------------------------------------------------
+def test_what_a_trace_has_of_a_request(thread, monkeypatch):
+    """How long it waited for its turn, then how long it took."""
+    noted, add = [], lambda *row: noted.append(row)
+    trace = SimpleNamespace(is_running=lambda: True, now=lambda: 90, note=add)
+    monkeypatch.setattr(file, "trace", trace)
+    (request,) = handed(thread, "sum, call 7")
+    request.ready, request.begun, number = 50, 60, request.number
+    thread._finish(request)
+    assert [row[1:] for row in noted] == [
+        ("wait: sum", "communication", 50, 60, 2 * number),
+        ("sum", "communication", 60, 90, 2 * number + 1),
+    ]
+
+
 def test_what_fails_with_a_failure(thread):
     """All that is ready, queued, flying or begun; those that wait for arrays fail later."""
     flying, queued, ready, waits = handed(thread, *"abcd", keep="memory")

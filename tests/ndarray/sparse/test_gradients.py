@@ -8,6 +8,7 @@ import pytest
 import cynet as mx
 from cynet import autograd, nd
 from cynet.base.errors import GradientError, ShapeError
+from cynet.ndarray.sparse.gradients import total
 
 DTYPES = ("float32", "float64")
 
@@ -268,6 +269,33 @@ def test_sparse_gradients_of_heads(rng):
         out = weight * 1
     with pytest.raises(ShapeError, match=r"head 0 has shape \(3, 2\)"):
         out.backward(nd.ones((3, 2)))
+
+
+@pytest.mark.parametrize("sparse", ["head", "gradient", "both"])
+def test_gradients_of_heads_of_another_shape(sparse, rng):
+    weight, _ = random_rows(rng, (5, 2), [1, 2])
+    weight.attach_grad()
+    given = random_rows(rng, (3, 2), [0])[0] if sparse != "head" else nd.ones((3, 2))
+    with autograd.record():
+        out = weight.tostype("default") if sparse == "gradient" else nd.sparse.square(weight)
+    assert (out.stype == "default") == (sparse == "gradient")
+    said = r"the gradient of head 0 has shape \(3, 2\), the head has shape \(5, 2\)"
+    with pytest.raises(ShapeError, match=said):
+        out.backward(given)
+
+
+def test_sums_of_gradients_of_any_two_forms(rng):
+    """In a new array, and in that of the first."""
+    dense = nd.array(rng.random((5, 2)))
+    forms = random_rows(rng, (5, 2), [1, 2])[0], random_csr(rng, (5, 2))[0], dense
+    for a, b in itertools.product(forms, forms):
+        if a.stype == b.stype == "default":
+            continue
+        wanted = a.asnumpy() + b.asnumpy()
+        for out in (None, a.copy()):
+            found = total(a if out is None else out, b, out)
+            np.testing.assert_allclose(found.asnumpy(), wanted, 1e-6)
+            assert found.stype == (a.stype if a.stype == b.stype else "default")
 
 
 def test_what_is_refused(rng):
