@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from typing import Any
 
 from .base.errors import ArgumentError, ArgumentTypeError, shown
@@ -92,6 +93,9 @@ class AttrScope(metaclass=_CurrentScope):
     >>> x.attr("ctx_group"), x.attr("__mood__"), x.attr("lr_mult")
     ('dev1', 'calm', '2')
     """
+
+    # how often each name of a subgraph was given; scripts written for MXNet reset and read it
+    _subgraph_names: defaultdict[str, int] = defaultdict(int)
 
     def __init__(self, **attrs: str) -> None:
         for key, value in attrs.items():

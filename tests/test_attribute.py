@@ -1,5 +1,6 @@
 """AttrScope."""
 
+import collections
 import threading
 
 import pytest
@@ -50,3 +51,20 @@ def test_a_scope_that_is_set():
     assert mx.sym.var("x").attr("mood") is None
     with pytest.raises(TypeError, match="AttrScope.current is an AttrScope, got 3"):
         mx.AttrScope.current = 3
+
+
+def test_names_of_subgraphs_are_counted(monkeypatch):
+    """As MXNet 1.9.1 counts them, whose tests reset the table and read it: one for each of cond's
+    three functions, however many Blocks have it."""
+    monkeypatch.setattr(mx.AttrScope, "_subgraph_names", collections.defaultdict(int))
+
+    class Branch(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.contrib.cond(x > 0.5, lambda: x * 2, lambda: x * 3, name="my_cond")
+
+    for count in (1, 2):
+        block = Branch()
+        block.hybridize()
+        assert block(mx.nd.ones((1,))).asscalar() == 2
+        wanted = {f"my_cond_{k}": count for k in ("pred", "then", "else")}
+        assert dict(mx.AttrScope._subgraph_names) == wanted

@@ -11,7 +11,7 @@ from ..attribute import AttrScope
 from .node import Node, auxiliary_nodes, topological_order
 
 NAME = "__subgraph_name__"
-_counts, _lock = {}, threading.Lock()
+_lock = threading.Lock()
 _found = threading.local()  # what the inference that runs has found of graphs inside
 
 
@@ -88,7 +88,8 @@ def subgraph_scope(name):
     outer = AttrScope.current.get(None).get(NAME)
     name = f"{outer}${name}" if outer else name
     with _lock:
-        number = _counts[name] = _counts.get(name, -1) + 1
+        number = AttrScope._subgraph_names[name]
+        AttrScope._subgraph_names[name] += 1
     with AttrScope(**{NAME: f"{name}{number}"}):
         yield f"{name}{number}"
 
