@@ -12,6 +12,25 @@ from ..ndarray.ndarray import NDArray
 from . import elementwise, reductions, shapes
 from ._call import NP, ops, refuse_other_kind
 
+_SIGNS = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "mod": "mod",
+    "pow": "power", "floordiv": "floor_divide", "and": "bitwise_and", "or": "bitwise_or",
+    "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+}  # fmt: skip
+_COMPARED = {
+    "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "less",
+    "le": "less_equal",
+}  # fmt: skip
+
+
+def define_signs(cls, method):
+    """Give a class Python's operators; ``method(name, reflected)`` makes that of a function."""
+    for sign, name in _SIGNS.items():
+        setattr(cls, f"__{sign}__", method(name, False))
+        setattr(cls, f"__r{sign}__", method(name, True))
+    for sign, name in _COMPARED.items():
+        setattr(cls, f"__{sign}__", method(name, False))
+
 
 class Members:
     """The members that arrays of mx.np and their symbols have alike."""

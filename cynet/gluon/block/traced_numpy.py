@@ -7,7 +7,7 @@ from ...base.tracing import active
 from ...ndarray import NDArray
 from ...numpy import elementwise, shapes
 from ...numpy._call import array_of, ops
-from ...numpy.multiarray import Members
+from ...numpy.multiarray import Members, define_signs
 from ...operator.functions.numpy_rows import operators_of
 from ...symbol import Symbol
 from ...symbol.register import add_symbol_class
@@ -170,20 +170,7 @@ def _binary(name, turned):
     return method
 
 
-_SIGNS = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "mod": "mod",
-    "pow": "power", "floordiv": "floor_divide", "and": "bitwise_and", "or": "bitwise_or",
-    "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
-}  # fmt: skip
-_COMPARED = {
-    "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "less",
-    "le": "less_equal",
-}  # fmt: skip
-for _sign, _name in _SIGNS.items():
-    setattr(TracedNumpy, f"__{_sign}__", _binary(_name, False))
-    setattr(TracedNumpy, f"__r{_sign}__", _binary(_name, True))
-for _sign, _name in _COMPARED.items():
-    setattr(TracedNumpy, f"__{_sign}__", _binary(_name, False))
+define_signs(TracedNumpy, _binary)
 TracedNumpy.__neg__ = lambda self: ops.negative(self)
 TracedNumpy.__abs__ = lambda self: ops.abs(self)
 TracedNumpy.__hash__ = None

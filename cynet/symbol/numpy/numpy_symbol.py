@@ -3,7 +3,7 @@
 import numpy as onp
 
 from ...base.errors import ArgumentTypeError, NotFoundError, shown
-from ...numpy.multiarray import Members
+from ...numpy.multiarray import Members, define_signs
 from ...operator._base import get_operator
 from ...operator.functions.numpy_rows import operators_of
 from ..register import add_symbol_class, function_of
@@ -167,20 +167,7 @@ def _binary(name, turned):
     return method
 
 
-_SIGNS = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "mod": "mod",
-    "pow": "power", "floordiv": "floor_divide", "and": "bitwise_and", "or": "bitwise_or",
-    "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
-}  # fmt: skip
-COMPARED = {
-    "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "less",
-    "le": "less_equal",
-}  # fmt: skip
-for _sign, _name in _SIGNS.items():
-    setattr(NumpySymbol, f"__{_sign}__", _binary(_name, False))
-    setattr(NumpySymbol, f"__r{_sign}__", _binary(_name, True))
-for _sign, _name in COMPARED.items():
-    setattr(NumpySymbol, f"__{_sign}__", _binary(_name, False))
+define_signs(NumpySymbol, _binary)
 
 
 def _method(name):
