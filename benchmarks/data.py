@@ -13,9 +13,15 @@ IMAGES, SIZE, THREADS = 512, (256, 340), 2
 # cynet writes it once; MXNet's Python, which may lack OpenCV for Python, reads the same file.
 PATH = os.path.join(tempfile.gettempdir(), f"cynet-benchmark-{IMAGES}.rec")
 NORMALIZED = {
-    "rand_crop": True, "rand_mirror": True, "mean_r": 123.68, "mean_g": 116.28, "mean_b": 103.53,
-    "std_r": 58.395, "std_g": 57.12, "std_b": 57.375,
-}  # fmt: skip
+    "rand_crop": True,
+    "rand_mirror": True,
+    "mean_r": 123.68,
+    "mean_g": 116.28,
+    "mean_b": 103.53,
+    "std_r": 58.395,
+    "std_g": 57.12,
+    "std_b": 57.375,
+}
 
 
 def write(mx):
@@ -94,9 +100,12 @@ def rows(mx):
     if not os.path.exists(PATH):
         write(mx)
     options = {
-        "path_imgrec": PATH, "path_imgidx": PATH[:-4] + ".idx", "batch_size": 64,
-        "data_shape": (3, 224, 224), "preprocess_threads": THREADS,
-    }  # fmt: skip
+        "path_imgrec": PATH,
+        "path_imgidx": PATH[:-4] + ".idx",
+        "batch_size": 64,
+        "data_shape": (3, 224, 224),
+        "preprocess_threads": THREADS,
+    }
     whole = mx.io.ImageRecordIter(**options, **NORMALIZED)
     yield Row("an image, float32, normalized", epoch(whole))
     yield Row("an image, uint8", epoch(mx.io.ImageRecordUInt8Iter(**options)))

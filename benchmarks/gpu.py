@@ -61,8 +61,12 @@ def torch_times(python, kind, dtype, repeat):
     env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}  # the interpreter's own NumPy
     done = subprocess.run(
         [python, str(HERE / "gpu_torch.py"), kind, dtype, inputs],
-        capture_output=True, text=True, check=False, timeout=300, env=env,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env=env,
+    )
     lines = done.stderr.strip().splitlines()
     if lines:
         print(f"  PyTorch ({kind}, {dtype}): {lines[-1]}", flush=True)

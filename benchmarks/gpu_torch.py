@@ -63,8 +63,12 @@ class Bert(nn.Module):
 
 
 NETWORKS = {
-    "lenet": lenet, "resnet50": resnet50, "mobilenet2": mobilenet2, "lstm": LSTM, "bert": Bert,
-}  # fmt: skip
+    "lenet": lenet,
+    "resnet50": resnet50,
+    "mobilenet2": mobilenet2,
+    "lstm": LSTM,
+    "bert": Bert,
+}
 
 
 def median(function, repeat):

@@ -38,8 +38,10 @@ class Peer:
     def __init__(self, python, library, path, threads):
         self.process = subprocess.Popen(
             [python, "-W", "ignore", WORKER, library, path, str(threads)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.read()
 
     def read(self):

@@ -46,16 +46,10 @@ def cases(sym):
         "take": (sym.take(x, i), {"x": (4096, 256), "i": (4096,)}),
         "where": (sym.where(z, x, y), {"x": IMAGES, "y": IMAGES, "z": IMAGES}),
         "concat": (sym.concat(x, y, dim=1), {"x": half, "y": half}),
-        "SliceChannel, one of four": (
-            sym.SliceChannel(x, num_outputs=4, axis=1)[1],
-            {"x": IMAGES},
-        ),
+        "SliceChannel, one of four": (sym.SliceChannel(x, num_outputs=4, axis=1)[1], {"x": IMAGES}),
         "Pad": (sym.Pad(x, **bordered), {"x": IMAGES}),
         "transpose 0, 2, 3, 1": (sym.transpose(x, axes=(0, 2, 3, 1)), {"x": IMAGES}),
-        "broadcast_mul by channels": (
-            sym.broadcast_mul(x, y),
-            {"x": IMAGES, "y": (1, 16, 1, 1)},
-        ),
+        "broadcast_mul by channels": (sym.broadcast_mul(x, y), {"x": IMAGES, "y": (1, 16, 1, 1)}),
         "sum of rows": (sym.sum(x, axis=1), {"x": MATRIX}),
         "max of rows": (sym.max(x, axis=1), {"x": MATRIX}),
         "clip": (sym.clip(x, a_min=0.2, a_max=0.8), {"x": IMAGES}),

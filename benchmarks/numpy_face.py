@@ -108,10 +108,18 @@ def measure(name):
 
 
 def _ask(python, name):
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
-                                "OPENBLAS_NUM_THREADS": "1"}  # fmt: skip
-    done = subprocess.run([python, "-W", "ignore", __file__, "--worker", name], env=environment,
-                          check=True, capture_output=True, text=True)  # fmt: skip
+    environment = os.environ | {
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    done = subprocess.run(
+        [python, "-W", "ignore", __file__, "--worker", name],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     sys.stderr.write(done.stderr)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -124,8 +132,11 @@ def table(found):
     for key in found[CYNET]:
         label, n = key.split("|")
         times = [found[name].get(key) for name in names]
-        yield f"| `{label}` | {n} | " + " | ".join(
-            "-" if each is None else f"{each:.3g}" for each in times) + " |"  # fmt: skip
+        yield (
+            f"| `{label}` | {n} | "
+            + " | ".join("-" if each is None else f"{each:.3g}" for each in times)
+            + " |"
+        )
 
 
 def main():

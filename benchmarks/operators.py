@@ -39,10 +39,14 @@ class Worker:
         """Seconds, or None."""
         if self.process is None or self.process.poll() is not None:
             self.process = subprocess.Popen(
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, text=True, cwd=HERE / "peers",
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                cwd=HERE / "peers",
                 env={**os.environ, "PYTHONPATH": str(HERE.parent)},
-            )  # fmt: skip
+            )
         try:
             self.process.stdin.write(json.dumps(question) + "\n")
             self.process.stdin.flush()

@@ -37,9 +37,13 @@ NETWORKS = {  # network, options, batch of a rank, shape of an image
     "LeNet": ("lenet", {}, 64, (1, 28, 28)),
     "ResNet-20": ("resnet", {"num_layers": 20}, 64, (3, 32, 32)),
     "AlexNet": ("alexnet", {"num_classes": 1000}, 8, (3, 224, 224)),
-    "ResNet-50": ("resnet", {"num_layers": 50, "num_classes": 1000, "image_shape": (3, 224, 224)},
-                  8, (3, 224, 224)),
-}  # fmt: skip
+    "ResNet-50": (
+        "resnet",
+        {"num_layers": 50, "num_classes": 1000, "image_shape": (3, 224, 224)},
+        8,
+        (3, 224, 224),
+    ),
+}
 LIMIT = 1.0  # Gbit/s of the network between emulated hosts, both directions together
 CHECKED = ("MLP", "LeNet", "ResNet-20")  # by real processes
 CLUSTERS = {"10 Gbit/s, 30 µs": (30e-6, 10e9), "100 Gbit/s, 2 µs": (2e-6, 100e9)}
@@ -203,8 +207,10 @@ def profiled(name, n):
             ready.update(dict.fromkeys(waiting, spent[1]))
             waiting = []
     shapes = [(k, each.shape, "float32") for k, each in executor.grad_dict.items() if k in ready]
-    buckets = [(max(ready[entry.key] for entry in bucket.entries), bucket.nbytes)
-               for bucket in reversed(bucketed("sum", shapes, 0))]  # fmt: skip
+    buckets = [
+        (max(ready[entry.key] for entry in bucket.entries), bucket.nbytes)
+        for bucket in reversed(bucketed("sum", shapes, 0))
+    ]
     factor = whole / sum(spent)  # what lies between the steps
     return Step(*spent, 0.0, buckets).scaled(factor)._replace(update=update)
 
@@ -363,9 +369,11 @@ def check(data):
     fits = {name: fitted(runs, data["gamma"], cores, name) for name in ALGORITHMS}
     best = min(fits, key=lambda name: fits[name][1])
     for name, (link, error) in fits.items():
-        print(f"{name}: alpha {readable(link.alpha)}, 1 / beta {1e-9 / max(link.beta, 1e-15):.2f}"
-              f" GB/s, a request {readable(link.request)}; off by a factor of"
-              f" {math.exp(error):.2f}{', taken' if name == best else ''}")  # fmt: skip
+        print(
+            f"{name}: alpha {readable(link.alpha)}, 1 / beta {1e-9 / max(link.beta, 1e-15):.2f}"
+            f" GB/s, a request {readable(link.request)}; off by a factor of"
+            f" {math.exp(error):.2f}{', taken' if name == best else ''}"
+        )
     link = fits[best][0]
     print(f"\n| | {' | '.join(f'{n >> 10} KB' for n in SIZES)} |\n|---|{'---|' * len(SIZES)}")
     for each in runs:
@@ -383,8 +391,7 @@ def check(data):
     limited = f"{LIMIT:g} Gbit/s"
     if limited in data:
         given = Link(link.alpha, 2 * 8 / (LIMIT * 1e9), data["gamma"], link.request)
-        _row(data, data[limited], f"two hosts, {limited}",
-             lambda n: summed(n, 2, given, "ring"))  # fmt: skip
+        _row(data, data[limited], f"two hosts, {limited}", lambda n: summed(n, 2, given, "ring"))
     return link
 
 
@@ -393,8 +400,10 @@ def _row(data, found, where, cost):
         step = Step(*data[name])
         step = step.scaled(alone / step.alone)  # other processes are on the same cores
         model = step.seconds(cost)
-        print(f"| {name}, {where} | {readable(alone)} | {readable(together)} | {readable(model)},"
-              f" {model / together:.2f} x |")  # fmt: skip
+        print(
+            f"| {name}, {where} | {readable(alone)} | {readable(together)} | {readable(model)},"
+            f" {model / together:.2f} x |"
+        )
 
 
 # --- what it foretells ----------------------------------------------------------------------------
@@ -442,8 +451,9 @@ def draw(found, path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, panels = plt.subplots(1, len(found), figsize=(4.4 * len(found), 3.6), sharey=True,
-                                  squeeze=False)  # fmt: skip
+    figure, panels = plt.subplots(
+        1, len(found), figsize=(4.4 * len(found), 3.6), sharey=True, squeeze=False
+    )
     styles = {"overlapped": "-", "not overlapped": "--", "2 bits, overlapped": ":"}
     for axes, (where, networks) in zip(panels[0], found.items()):
         for i, (name, ways) in enumerate(networks.items()):
@@ -458,8 +468,13 @@ def draw(found, path):
         axes.spines[["top", "right"]].set_visible(False)
     panels[0][0].set_ylabel("efficiency, %")
     panels[0][-1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
-    figure.text(0.5, 0.005, "solid: overlapped with backward; dashed: after it; dotted: two bits an"
-                " entry, overlapped", ha="center", fontsize=8)  # fmt: skip
+    figure.text(
+        0.5,
+        0.005,
+        "solid: overlapped with backward; dashed: after it; dotted: two bits an entry, overlapped",
+        ha="center",
+        fontsize=8,
+    )
     figure.tight_layout(rect=(0, 0.04, 1, 1))
     figure.savefig(path, dpi=110)
 

@@ -53,9 +53,12 @@ def write_network(mx, network, folder):
     names = [name for name in symbol.list_arguments() if name in params]
     np.savez(folder / f"{network}.npz", **{name: params[name].asnumpy() for name in names})
     mx.onnx.export_model(
-        f"{prefix}-symbol.json", f"{prefix}-0000.params", [(1, *SHAPE)], np.float32,
+        f"{prefix}-symbol.json",
+        f"{prefix}-0000.params",
+        [(1, *SHAPE)],
+        np.float32,
         f"{prefix}.onnx",
-    )  # fmt: skip
+    )
 
 
 class Server:
@@ -116,8 +119,12 @@ class Client:
 def request_v2(rows):
     """The bytes of a request of the Open Inference Protocol."""
     data = rows.tobytes()
-    each = {"name": "data", "shape": list(rows.shape), "datatype": "FP32",
-            "parameters": {"binary_data_size": len(data)}}  # fmt: skip
+    each = {
+        "name": "data",
+        "shape": list(rows.shape),
+        "datatype": "FP32",
+        "parameters": {"binary_data_size": len(data)},
+    }
     settings = {"binary_data_output": True}
     head = json.dumps({"inputs": [each], "parameters": settings}).encode()
     lines = (
@@ -213,9 +220,17 @@ def main():
             write_network(mx, network, folder)
             shape = ",".join(map(str, SHAPE))
             commands = {
-                "cynet": [sys.executable, "-m", "cynet.tools.serve", folder / network, "--port",
-                          "0", "--shape", shape],
-            }  # fmt: skip
+                "cynet": [
+                    sys.executable,
+                    "-m",
+                    "cynet.tools.serve",
+                    folder / network,
+                    "--port",
+                    "0",
+                    "--shape",
+                    shape,
+                ]
+            }
             peers = {
                 "ONNX Runtime": (args.onnxruntime, "onnxruntime", folder / f"{network}.onnx"),
                 "PyTorch": (args.torch, "torch", network, folder / f"{network}.npz"),

@@ -12,15 +12,7 @@ from .base.kinds import to_index
 if TYPE_CHECKING:
     from .typing import ContextLike
 
-__all__ = [
-    "Context",
-    "cpu",
-    "cpu_pinned",
-    "current_context",
-    "gpu",
-    "gpu_memory_info",
-    "num_gpus",
-]
+__all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
 
 _TYPES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
 _NAMES = {code: name for name, code in _TYPES.items()}

@@ -156,8 +156,9 @@ def _finder(path, module):
 def _answer(path, module):
     """Give a module its ``__getattr__``, and a ``__dir__`` of what users may use of it, with what
     is imported later."""
-    later = [name for owner, _, name in (each.rpartition(".") for each in _LATER)
-             if owner == path[3:]]  # fmt: skip
+    later = [
+        name for owner, _, name in (each.rpartition(".") for each in _LATER) if owner == path[3:]
+    ]
     inner = own_dict(module).get("__dir__")
 
     def listed():

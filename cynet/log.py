@@ -10,16 +10,7 @@ from logging import CRITICAL, DEBUG, ERROR, INFO, NOTSET, WARNING
 from .base.files import file_name
 from .base.guard import guarded
 
-__all__ = [
-    "CRITICAL",
-    "DEBUG",
-    "ERROR",
-    "INFO",
-    "NOTSET",
-    "WARNING",
-    "getLogger",
-    "get_logger",
-]
+__all__ = ["CRITICAL", "DEBUG", "ERROR", "INFO", "NOTSET", "WARNING", "getLogger", "get_logger"]
 
 _LETTERS = {CRITICAL: "C", ERROR: "E", WARNING: "W", INFO: "I", DEBUG: "D"}
 

@@ -51,9 +51,12 @@ class LRScheduler:
     """
 
     serialized_fields = {  # in files; a subclass adds its own
-        "base_lr": number(), "warmup_steps": count(), "warmup_final_lr": number(),
-        "warmup_begin_lr": number(), "warmup_mode": word("linear", "constant"),
-    }  # fmt: skip
+        "base_lr": number(),
+        "warmup_steps": count(),
+        "warmup_final_lr": number(),
+        "warmup_begin_lr": number(),
+        "warmup_mode": word("linear", "constant"),
+    }
 
     def __init__(
         self,
@@ -136,8 +139,11 @@ class FactorScheduler(LRScheduler):
     """
 
     serialized_fields = {
-        "step": count(1), "factor": _FACTOR, "stop_factor_lr": number(), "count": count(),
-    }  # fmt: skip
+        "step": count(1),
+        "factor": _FACTOR,
+        "stop_factor_lr": number(),
+        "count": count(),
+    }
 
     def __init__(
         self,
@@ -214,8 +220,11 @@ class MultiFactorScheduler(LRScheduler):
     """
 
     serialized_fields = {
-        "step": RISING, "cur_step_ind": count(), "factor": _FACTOR, "count": count(),
-    }  # fmt: skip
+        "step": RISING,
+        "cur_step_ind": count(),
+        "factor": _FACTOR,
+        "count": count(),
+    }
 
     def __init__(
         self,
@@ -255,9 +264,11 @@ class _Decay(LRScheduler):
     """A rate that falls from `base_lr` to `final_lr` along a curve over `max_update` updates."""
 
     serialized_fields = {
-        "base_lr_orig": number(), "max_update": count(1), "final_lr": number(),
+        "base_lr_orig": number(),
+        "max_update": count(1),
+        "final_lr": number(),
         "max_steps": Kind(lambda value: type(value) is int, "an int"),
-    }  # fmt: skip
+    }
 
     def __init__(self, max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
@@ -402,9 +413,13 @@ class OneCycleScheduler(LRScheduler):
     """
 
     serialized_fields = {
-        "total_steps": count(2), "max_lr": number(), "pct_start": number(), "div_factor": number(),
-        "final_div_factor": number(), "anneal": word("cos", "linear"),
-    }  # fmt: skip
+        "total_steps": count(2),
+        "max_lr": number(),
+        "pct_start": number(),
+        "div_factor": number(),
+        "final_div_factor": number(),
+        "anneal": word("cos", "linear"),
+    }
 
     def __init__(
         self,
@@ -482,9 +497,12 @@ class CyclicScheduler(LRScheduler):
     """
 
     serialized_fields = {
-        "step_size": count(1), "max_lr": number(), "step_size_down": count(1),
-        "mode": word("triangular", "triangular2", "exp_range"), "gamma": number(),
-    }  # fmt: skip
+        "step_size": count(1),
+        "max_lr": number(),
+        "step_size_down": count(1),
+        "mode": word("triangular", "triangular2", "exp_range"),
+        "gamma": number(),
+    }
 
     def __init__(
         self,

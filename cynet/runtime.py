@@ -26,9 +26,21 @@ __all__ = ["Feature", "Features", "describe", "feature_list"]
 
 # What MXNet's list has and no build of cynet: sparse servers, other frameworks' operators, ...
 _NEVER = (
-    "NCCL", "CUDA_RTC", "TENSORRT", "SSE", "F16C", "JEMALLOC", "BLAS_ATLAS", "BLAS_MKL",
-    "BLAS_APPLE", "CAFFE", "DIST_KVSTORE", "SIGNAL_HANDLER", "DEBUG", "TVM_OP",
-)  # fmt: skip
+    "NCCL",
+    "CUDA_RTC",
+    "TENSORRT",
+    "SSE",
+    "F16C",
+    "JEMALLOC",
+    "BLAS_ATLAS",
+    "BLAS_MKL",
+    "BLAS_APPLE",
+    "CAFFE",
+    "DIST_KVSTORE",
+    "SIGNAL_HANDLER",
+    "DEBUG",
+    "TVM_OP",
+)
 
 
 class Feature(NamedTuple):

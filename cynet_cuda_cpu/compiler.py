@@ -101,11 +101,23 @@ def _is_clang():
 
 def _flags(checked):
     flags = [
-        "-x", "c++", "-std=gnu++17", "-ftrack-macro-expansion=0",
-        "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-fno-math-errno",
-        "-fno-trapping-math", "-fno-strict-aliasing", "-fopenmp", "-pthread",
-        f"-Werror=frame-larger-than={_FRAME}", *_FOLDERS, "-include", "cynet_emulator.h",
-    ]  # fmt: skip
+        "-x",
+        "c++",
+        "-std=gnu++17",
+        "-ftrack-macro-expansion=0",
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-fno-gnu-unique",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+        "-fno-strict-aliasing",
+        "-fopenmp",
+        "-pthread",
+        f"-Werror=frame-larger-than={_FRAME}",
+        *_FOLDERS,
+        "-include",
+        "cynet_emulator.h",
+    ]
     if _is_clang():
         flags = [f for f in flags if f not in ("-fno-gnu-unique", "-ftrack-macro-expansion=0")]
     if not checked:
@@ -113,11 +125,17 @@ def _flags(checked):
     if _is_clang():
         raise KernelError("the checking mode of CUDA kernels on mx.cpu() needs g++, not clang++")
     return [
-        *flags, "-O1", "-g", "-DCYNET_CHECKED=1", "-fno-omit-frame-pointer",
+        *flags,
+        "-O1",
+        "-g",
+        "-DCYNET_CHECKED=1",
+        "-fno-omit-frame-pointer",
         "-fno-delete-null-pointer-checks",  # a kernel that only reads one would be left out
-        "-fsanitize=kernel-address,bounds", "--param=asan-instrumentation-with-call-threshold=0",
-        "--param=asan-stack=0", "--param=asan-globals=1",
-    ]  # fmt: skip
+        "-fsanitize=kernel-address,bounds",
+        "--param=asan-instrumentation-with-call-threshold=0",
+        "--param=asan-stack=0",
+        "--param=asan-globals=1",
+    ]
 
 
 def _target(text, flags, headers):
@@ -212,9 +230,14 @@ def _call(arguments, folder, user_text, title):
     command = [*host_compiler(), *arguments]
     try:
         done = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, errors="replace",
-            timeout=_TIMEOUT, check=False,
-        )  # fmt: skip
+            command,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_TIMEOUT,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         raise KernelError(f"{title}: compiling took more than {_TIMEOUT} seconds") from None
     if done.returncode:

@@ -18,10 +18,20 @@ _UNKNOWN_THREAD = 2**32 - 1
 
 
 _NAMES = {
-    "f": "float", "d": "double", "e": "__half", "?": "bool", "b": "signed char",
-    "B": "unsigned char", "h": "short", "H": "unsigned short", "i": "int", "I": "unsigned int",
-    "q": "long long", "Q": "unsigned long long", "v": "another type",
-}  # fmt: skip
+    "f": "float",
+    "d": "double",
+    "e": "__half",
+    "?": "bool",
+    "b": "signed char",
+    "B": "unsigned char",
+    "h": "short",
+    "H": "unsigned short",
+    "i": "int",
+    "I": "unsigned int",
+    "q": "long long",
+    "Q": "unsigned long long",
+    "v": "another type",
+}
 
 
 class Parameter(NamedTuple):
@@ -229,9 +239,14 @@ class EmulatedKernel:
         bytes_of = (ctypes.c_int64 * max(n, 1))(*sizes)
         failure = Failure()
         request = Launch(
-            ctypes.addressof(values), ctypes.addressof(bytes_of), (*grid,), (*block,), shared,
-            threads, ctypes.pointer(failure),
-        )  # fmt: skip
+            ctypes.addressof(values),
+            ctypes.addressof(bytes_of),
+            (*grid,),
+            (*block,),
+            shared,
+            threads,
+            ctypes.pointer(failure),
+        )
         if self.module._library.cynet_launch(self.index, ctypes.byref(request)):
             raise self.error(failure)
 

@@ -39,10 +39,7 @@ numpydoc_show_class_members = False
 numpydoc_validation_checks = set()  # tests/test_docstrings.py counts
 
 # References to Python and NumPy become links if their inventories can be had (see outside.py).
-intersphinx_pages = {
-    "python": "https://docs.python.org/3",
-    "numpy": "https://numpy.org/doc/stable",
-}
+intersphinx_pages = {"python": "https://docs.python.org/3", "numpy": "https://numpy.org/doc/stable"}
 
 html_theme = "furo"
 html_title = f"cynet {release}"

@@ -77,8 +77,12 @@ def commands(page):
 def test_the_page_leads_to_a_tested_operator(tmp_path):
     pytest.importorskip("Cython")
     pytest.importorskip("onnxruntime")
-    for name, left in (("tests", ()), ("scripts", ()), ("cynet", ("*.cpp",)),
-                       ("cynet_cuda_cpu", ("*.cpp",))):  # fmt: skip
+    for name, left in (
+        ("tests", ()),
+        ("scripts", ()),
+        ("cynet", ("*.cpp",)),
+        ("cynet_cuda_cpu", ("*.cpp",)),
+    ):
         ignored = shutil.ignore_patterns("__pycache__", *left)
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
     if (ROOT / "build/objects").exists():  # of kernels that are compiled already
@@ -153,8 +157,15 @@ np.testing.assert_allclose(rows.again().asnumpy(), np.tanh([[0, 0], [1, -1]]), 1
 def test_a_row_is_an_operator_everywhere(tmp_path):
     """The row and the case of docs/architecture/how/operator.md, over functors that are there."""
     pytest.importorskip("onnx")
-    for name in ("cynet", "cynet_cuda_cpu", "tests/operator", "tests/autograd", "tests/cuda",
-                 "tests/fixtures", "scripts"):  # fmt: skip
+    for name in (
+        "cynet",
+        "cynet_cuda_cpu",
+        "tests/operator",
+        "tests/autograd",
+        "tests/cuda",
+        "tests/fixtures",
+        "scripts",
+    ):
         linked(tmp_path / name, ROOT / name)
     for path in (*ROOT.glob("tests/[!t]*.py"), ROOT / "pyproject.toml"):
         (tmp_path / path.relative_to(ROOT)).symlink_to(path)

@@ -131,8 +131,10 @@ def runs(request):
     """How each page that is asked for went: (passed, what it wrote)."""
     pytest.importorskip("Cython")
     pytest.importorskip("matplotlib")
-    asked = {getattr(item, "callspec", None) and item.callspec.params.get("page")
-             for item in request.session.items}  # fmt: skip
+    asked = {
+        getattr(item, "callspec", None) and item.callspec.params.get("page")
+        for item in request.session.items
+    }
     pages = [page for page in PROGRAMS if page in asked]
     done = subprocess.run(
         [sys.executable, "-m", "tests.pages", *pages],
@@ -218,8 +220,11 @@ print(len(operators), *{n for n in operators if not n.split(".")[-1].startswith(
 """
     done = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=ROOT, env={**os.environ, "PYTHONPATH": "docs/_ext"}, capture_output=True, text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": "docs/_ext"},
+        capture_output=True,
+        text=True,
         check=True,
-    )  # fmt: skip
+    )
     count, *missing = done.stdout.split()
     assert int(count) > 300 and not missing

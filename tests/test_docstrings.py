@@ -243,8 +243,10 @@ def lacks(path, value, owner):
     others = {"kwargs"} if known - set(needed(value)) else set()  # keywords by their names
     if not prop and set(needed(value)) - described(text) - others:
         found.add("parameters")
-    if not (prop or inspect.isclass(value)) and returns(value) and not re.search(
-        r"^(Returns|Yields)\n", text, re.M
+    if (
+        not (prop or inspect.isclass(value))
+        and returns(value)
+        and not re.search(r"^(Returns|Yields)\n", text, re.M)
     ):
         found.add("returns")
     body = vars(value).get("__init__") if inspect.isclass(value) else value

@@ -79,8 +79,10 @@ def test_a_manager_computes_what_a_module_does(loads):
     first = 2 if loads else 4
     assert [part for part, _ in group.data_arrays[0]] == [slice(0, first), slice(first, 8)]
     assert (group.data_names, group.label_names, group.param_idx) == (
-        ["data"], ["softmax_label"], [1, 2],
-    )  # fmt: skip
+        ["data"],
+        ["softmax_label"],
+        [1, 2],
+    )
     manager.param_arrays[0][1][:] = 0
     copied = {name: mx.nd.zeros(value.shape) for name, value in WEIGHTS.items()}
     manager.copy_to(copied, {})
@@ -98,9 +100,12 @@ def test_buckets_share_parameters():
     def batch(length):
         data, label = mx.nd.ones((4, length, 4)), mx.nd.zeros(4)
         return mx.io.DataBatch(
-            [data], [label], bucket_key=length, provide_data=[("data", data.shape)],
+            [data],
+            [label],
+            bucket_key=length,
+            provide_data=[("data", data.shape)],
             provide_label=[("softmax_label", label.shape)],
-        )  # fmt: skip
+        )
 
     first = batch(5)
     first.default_bucket_key, first.batch_size = 5, 4

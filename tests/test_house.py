@@ -34,7 +34,7 @@ FLOORS = {
     "launch serving __main__ numpy_dispatch_protocol numpy_op_signature _numpy_op_doc",
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
-MOST_LONG_FILES = 6  # of more than 600 lines
+MOST_LONG_FILES = {"the package": 5, "tests": 7}  # of more than 600 lines
 FUNCTION = re.compile(r"^( *)(?:async def|def|cdef|cpdef)\b(?! class).*?(\w+)\(")
 # Functions of more than 80 lines, and why they stay whole.
 LONG_FUNCTIONS = {
@@ -113,13 +113,48 @@ def test_optional_packages_come_through_compat():
 # Modules that MXNet 1.9.1 has at its root, and the compiled ones that users' .pyx files cimport.
 DOORS = {"_engine", "_storage", "_resource", "_ndarray", "_executor", "_typedefs"}
 MXNET = {
-    "attribute", "autograd", "base", "callback", "context", "contrib", "engine", "executor",
-    "executor_manager", "gluon", "image", "initializer", "io", "kvstore", "libinfo", "log",
-    "lr_scheduler", "metric", "misc", "model", "module", "monitor", "name", "ndarray", "onnx",
-    "numpy_dispatch_protocol", "numpy_op_signature", "_numpy_op_doc",
-    "operator", "optimizer", "profiler", "random", "recordio", "registry", "rnn", "rtc", "runtime",
-    "symbol", "test_utils", "util", "visualization",
-}  # fmt: skip
+    "attribute",
+    "autograd",
+    "base",
+    "callback",
+    "context",
+    "contrib",
+    "engine",
+    "executor",
+    "executor_manager",
+    "gluon",
+    "image",
+    "initializer",
+    "io",
+    "kvstore",
+    "libinfo",
+    "log",
+    "lr_scheduler",
+    "metric",
+    "misc",
+    "model",
+    "module",
+    "monitor",
+    "name",
+    "ndarray",
+    "onnx",
+    "numpy_dispatch_protocol",
+    "numpy_op_signature",
+    "_numpy_op_doc",
+    "operator",
+    "optimizer",
+    "profiler",
+    "random",
+    "recordio",
+    "registry",
+    "rnn",
+    "rtc",
+    "runtime",
+    "symbol",
+    "test_utils",
+    "util",
+    "visualization",
+}
 # those of cynet's own
 FOLDERS = {"_core", "cuda", "distributed", "graph", "kernels", "launch", "serving", "storage"}
 FOLDERS |= {"tools", "numpy", "numpy_extension"}
@@ -163,7 +198,9 @@ def test_files_are_short():
     lengths = {str(path): (ROOT / path).read_text().count("\n") for path in paths}
     assert not {path: lines for path, lines in lengths.items() if lines > 1000}
     long = {path: lines for path, lines in lengths.items() if lines > 600}
-    assert len(long) <= MOST_LONG_FILES, long
+    tests = [path for path in long if path.startswith("tests")]
+    counts = {"the package": len(long) - len(tests), "tests": len(tests)}
+    assert all(counts[part] <= most for part, most in MOST_LONG_FILES.items()), long
     assert (ROOT / "setup.py").read_text().count("\n") <= 180
 
 
@@ -175,8 +212,11 @@ def function_lengths(text):
         if not head:
             continue
         at, depth = first, 0
-        while (depth := depth + sum(lines[at].count(c) for c in "([")
-               - sum(lines[at].count(c) for c in ")]")) > 0:  # fmt: skip
+        while (
+            depth := depth
+            + sum(lines[at].count(c) for c in "([")
+            - sum(lines[at].count(c) for c in ")]")
+        ) > 0:
             at += 1
         if not re.search(r":\s*(#.*)?$", lines[at]):
             continue  # a declaration, or all of it in one line
@@ -381,7 +421,8 @@ NAMES_MAY_STAND = ("onnx", "operator/cuda", "operator/families.py")
 # What is called with the name of an operator, to register or to compute it. That tells nothing of
 # it.
 CALLS = (
-    r"\b(register_operator|get_operator|OPERATORS\.get|function_of|_?call|_operator|_apply|_node)\($"
+    r"\b(register_operator|get_operator|OPERATORS\.get|function_of"
+    r"|_?call|_operator|_apply|_node)\($"
 )
 
 

@@ -114,9 +114,14 @@ def in_a_file(name, tmp_path):
 def rewritten(name, tmp_path):
     data = mx.io.NDArrayIter({name: ROWS}, None, 4)
     net, args, _ = quantization.quantize_model(
-        dense(name), weights(), {}, data_names=[name], calib_mode="naive", calib_data=data,
+        dense(name),
+        weights(),
+        {},
+        data_names=[name],
+        calib_mode="naive",
+        calib_data=data,
         num_calib_examples=4,
-    )  # fmt: skip
+    )
     same(net.bind(mx.cpu(), {**args, name: mx.nd.array(ROWS)}).forward()[0])
     net, args, _ = amp.convert_model(dense(name), weights(), {}, target_dtype="bfloat16")
     assert name in net.list_arguments()

@@ -68,21 +68,33 @@ def test_decorators():
     "ask, off, under",
     [
         (lambda: (V + W).infer_shape_partial(v=(0, 3)), ([(0, 3)] * 2, [(0, 3)], []), None),
-        (lambda: (V + W).infer_shape_partial(v=(-1, 3)), ([(0, 3)] * 2, [(0, 3)], []),
-         ([(-1, 3)] * 2, [(-1, 3)], [])),
+        (
+            lambda: (V + W).infer_shape_partial(v=(-1, 3)),
+            ([(0, 3)] * 2, [(0, 3)], []),
+            ([(-1, 3)] * 2, [(-1, 3)], []),
+        ),
         (lambda: (V + W).infer_shape(v=(-1, 3), w=(2, -1)), ([(2, 3)] * 2, [(2, 3)], []), None),
         (lambda: (V + W).infer_shape_partial(v=()), ([()] * 2, [()], []), None),
         (lambda: (V + W).infer_shape_partial(), ([()] * 2, [()], []), ([None] * 2, [None], [])),
         (lambda: mx.sym.sum(V).infer_shape(v=(2, 3)), ([(2, 3)], [(1,)], []), None),
-        (lambda: (mx.sym.var("q", shape=(-1, 3)) + W).infer_shape_partial(),
-         ([(0, 3)] * 2, [(0, 3)], []), ([(-1, 3)] * 2, [(-1, 3)], [])),
-        (lambda: (mx.sym.var("q", shape=(0, 3)) + W).infer_shape_partial(),
-         ([(0, 3)] * 2, [(0, 3)], []), None),
+        (
+            lambda: (mx.sym.var("q", shape=(-1, 3)) + W).infer_shape_partial(),
+            ([(0, 3)] * 2, [(0, 3)], []),
+            ([(-1, 3)] * 2, [(-1, 3)], []),
+        ),
+        (
+            lambda: (mx.sym.var("q", shape=(0, 3)) + W).infer_shape_partial(),
+            ([(0, 3)] * 2, [(0, 3)], []),
+            None,
+        ),
         (lambda: mx.sym.zeros((0, 3)).infer_shape_partial(), ([], [(0, 3)], []), None),
-        (lambda: mx.sym.zeros((-1, 3)).infer_shape_partial(), ([], [(0, 3)], []),
-         ([], [(-1, 3)], [])),
+        (
+            lambda: mx.sym.zeros((-1, 3)).infer_shape_partial(),
+            ([], [(0, 3)], []),
+            ([], [(-1, 3)], []),
+        ),
     ],
-)  # fmt: skip
+)
 def test_inference(ask, off, under):
     assert ask() == off
     assert on(ask) == (off if under is None else under)

@@ -10,15 +10,18 @@ import pytest
 from tests import reporting
 
 
-@pytest.mark.parametrize("reason, wanted", [
-    ("no AMX", "AMX"),
-    ("no MNIST under CYNET_DATA_DIR", "CYNET_DATA_DIR="),
-    ("in full size only under make stress", "make stress"),
-    ("could not import 'onnxruntime': No module named 'onnxruntime'", "install onnxruntime"),
-    ("could not import 'playwright.sync_api': No module named 'playwright'", "make site"),
-    ("mypy is not installed", "pip install mypy"),
-    ("CYNET_TEST_GPU is not set; tests/cuda/test_simulated.py runs these", "make test-gpu"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "reason, wanted",
+    [
+        ("no AMX", "AMX"),
+        ("no MNIST under CYNET_DATA_DIR", "CYNET_DATA_DIR="),
+        ("in full size only under make stress", "make stress"),
+        ("could not import 'onnxruntime': No module named 'onnxruntime'", "install onnxruntime"),
+        ("could not import 'playwright.sync_api': No module named 'playwright'", "make site"),
+        ("mypy is not installed", "pip install mypy"),
+        ("CYNET_TEST_GPU is not set; tests/cuda/test_simulated.py runs these", "make test-gpu"),
+    ],
+)
 def test_a_reason_has_a_remedy(reason, wanted):
     assert wanted in reporting.remedy(reason)
 
@@ -49,9 +52,13 @@ def test_a_run_that_leaves_a_file_fails(tmp_path):
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "no.ini"]
         home = str(Path(reporting.__file__).parent.parent)
         done = subprocess.run(
-            [*command, "--rootdir", ".", "test_it.py"], cwd=tmp_path, capture_output=True,
-            text=True, timeout=120, env={"PATH": "/usr/bin:/bin", "PYTHONPATH": home},
-        )  # fmt: skip
+            [*command, "--rootdir", ".", "test_it.py"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": home},
+        )
         return done.returncode, done.stdout
 
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)

@@ -46,8 +46,10 @@ def test_files_are_told_and_noted(monkeypatch, tmp_path):
     noted.parent.mkdir()
     for name in ("test_a.py", "test_b.py", "test_c.py", "test_old.py"):
         (noted.parent / name).write_text("")
-    noted.write_text("# CPU seconds\n   9.0 tests/test_a.py\n   5.0 tests/test_old.py\n"
-                     "   7.0 tests/test_gone.py\n")  # fmt: skip
+    noted.write_text(
+        "# CPU seconds\n   9.0 tests/test_a.py\n   5.0 tests/test_old.py\n"
+        "   7.0 tests/test_gone.py\n"
+    )
     monkeypatch.setattr(seconds, "KNOWN", noted)
     assert seconds.known()["tests/test_gone.py"] == 7.0
     worker = seconds.Seconds(SimpleNamespace(workeroutput={}))

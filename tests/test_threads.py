@@ -107,8 +107,9 @@ def feed_forward():
 
 def block(kind):
     if kind == "SymbolBlock":
-        made = mx.gluon.SymbolBlock(mx.sym.softmax(net().get_internals()["fc_output"]),
-                                    mx.sym.var("data"))  # fmt: skip
+        made = mx.gluon.SymbolBlock(
+            mx.sym.softmax(net().get_internals()["fc_output"]), mx.sym.var("data")
+        )
         made.initialize()
         made.collect_params()["fc_weight"].set_data(mx.nd.array(WEIGHT))
     else:
@@ -367,9 +368,12 @@ def test_every_public_class_of_these_is_in_the_table(place):
     lost = [
         name
         for name, value in vars(getattr(mx, place)).items()
-        if isinstance(value, type) and not name.startswith("_") and name not in known
+        if isinstance(value, type)
+        and not name.startswith("_")
+        and name not in known
         and value.__module__.startswith("cynet.")
         and not value.__module__.startswith("cynet.base.")
-        and not issubclass(value, Exception) and not BASES & set(value.__mro__)
-    ]  # fmt: skip
+        and not issubclass(value, Exception)
+        and not BASES & set(value.__mro__)
+    ]
     assert set(lost) <= {"BaseModule", "KVStoreBase", "MXDataIter", "KVStoreServer"}

@@ -68,8 +68,11 @@ def main():
                 package, words = ("torch", mode) if name == "torch" else ("cynet", [])
                 done = subprocess.run(
                     [python, "-W", "ignore", __file__, "--run", package, workload, *words],
-                    check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, **ONE},
-                )  # fmt: skip
+                    check=True,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    env={**os.environ, **ONE},
+                )
                 told = json.loads(done.stdout.splitlines()[-1])
                 mode = [told["mode"]] if name == "torch" else mode
                 found.setdefault(name, []).append(told["seconds"])

@@ -86,9 +86,14 @@ def torch_network(nn, network):
     else:
         layers, before = conv(3, 32, 3, 2, last=nn.ReLU6), 32
         for wide, after, count, stride in (
-            (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
-            (6, 160, 3, 2), (6, 320, 1, 1),
-        ):  # fmt: skip
+            (1, 16, 1, 1),
+            (6, 24, 2, 2),
+            (6, 32, 3, 2),
+            (6, 64, 4, 2),
+            (6, 96, 3, 1),
+            (6, 160, 3, 2),
+            (6, 320, 1, 1),
+        ):
             for j in range(count):
                 inner, step = before * wide, 1 if j else stride
                 body = conv(before, inner, last=nn.ReLU6) if wide > 1 else []

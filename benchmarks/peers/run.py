@@ -27,10 +27,7 @@ import engine_push  # noqa: E402
 import memory  # noqa: E402
 from workloads import WORKLOADS  # noqa: E402
 
-HEAD = (
-    "| work | cynet | PyTorch | MXNet | x PyTorch | x MXNet |",
-    "|---|---|---|---|---|---|",
-)
+HEAD = ("| work | cynet | PyTorch | MXNet | x PyTorch | x MXNet |", "|---|---|---|---|---|---|")
 BEGIN, END = "<!-- written by benchmarks/peers/run.py -->", "<!-- end -->"
 
 

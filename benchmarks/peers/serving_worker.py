@@ -31,12 +31,27 @@ def of_torch(threads, network, path):
     if threads:
         torch.set_num_threads(threads)
     if network == "mlp":
-        layers = [nn.Flatten(), nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(),
-                  nn.Linear(64, 10)]  # fmt: skip
+        layers = [
+            nn.Flatten(),
+            nn.Linear(784, 128),
+            nn.ReLU(),
+            nn.Linear(128, 64),
+            nn.ReLU(),
+            nn.Linear(64, 10),
+        ]
     else:
-        layers = [nn.Conv2d(1, 8, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 5), nn.ReLU(),
-                  nn.MaxPool2d(2), nn.Flatten(), nn.Linear(256, 64), nn.ReLU(),
-                  nn.Linear(64, 10)]  # fmt: skip
+        layers = [
+            nn.Conv2d(1, 8, 5),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(8, 16, 5),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Flatten(),
+            nn.Linear(256, 64),
+            nn.ReLU(),
+            nn.Linear(64, 10),
+        ]
     model = nn.Sequential(*layers, nn.Softmax(dim=1)).eval()
     values = np.load(path)
     with torch.no_grad():

@@ -12,8 +12,16 @@ SIDE = 1024  # of the matrices of elementwise operators
 IMAGES, MATRIX, ROWS = (16, 64, 56, 56), (SIDE, SIDE), (256, 4096)
 REDUCTIONS = ("sum", "mean", "max", "min", "nansum", "norm")
 OF_SQUARES = (
-    "potrf", "potri", "inverse", "det", "slogdet", "sumlogdiag", "syevd", "syrk", "extractdiag",
-)  # fmt: skip
+    "potrf",
+    "potri",
+    "inverse",
+    "det",
+    "slogdet",
+    "sumlogdiag",
+    "syevd",
+    "syrk",
+    "extractdiag",
+)
 
 
 def index(shape, high):
@@ -98,17 +106,21 @@ _MORE = {
     # attention
     "_contrib_interleaved_matmul_selfatt_qk": ([(LENGTH, 8, 3 * 768)], {"heads": HEADS}),
     "_contrib_interleaved_matmul_selfatt_valatt": (
-        [(LENGTH, 8, 3 * 768), ATTENTION], {"heads": HEADS}
+        [(LENGTH, 8, 3 * 768), ATTENTION],
+        {"heads": HEADS},
     ),
     "_contrib_interleaved_matmul_encdec_qk": (
-        [(LENGTH, 8, 768), (LENGTH, 8, 2 * 768)], {"heads": HEADS}
+        [(LENGTH, 8, 768), (LENGTH, 8, 2 * 768)],
+        {"heads": HEADS},
     ),
     "_contrib_interleaved_matmul_encdec_valatt": (
-        [(LENGTH, 8, 2 * 768), ATTENTION], {"heads": HEADS}
+        [(LENGTH, 8, 2 * 768), ATTENTION],
+        {"heads": HEADS},
     ),
     # detection
     "_contrib_MultiBoxPrior": (
-        [(8, 64, 38, 38)], {"sizes": (0.1, 0.14), "ratios": (1, 2, 0.5, 3, 1 / 3)}
+        [(8, 64, 38, 38)],
+        {"sizes": (0.1, 0.14), "ratios": (1, 2, 0.5, 3, 1 / 3)},
     ),
     "_contrib_MultiBoxTarget": (
         [ANCHORS, Input((8, 10, 5), objects), (8, 21, 8732)],
@@ -119,37 +131,51 @@ _MORE = {
         {"nms_threshold": 0.45, "nms_topk": 400},
     ),
     "_contrib_Proposal": (
-        [Input((1, 18, 50, 50), (0, 1)), Input((1, 36, 50, 50), (-0.3, 0.3)),
-         Input((1, 3), np.array([[800, 800, 1]]))],
+        [
+            Input((1, 18, 50, 50), (0, 1)),
+            Input((1, 36, 50, 50), (-0.3, 0.3)),
+            Input((1, 3), np.array([[800, 800, 1]])),
+        ],
         REGIONS,
     ),
     "_contrib_MultiProposal": (
-        [Input((4, 18, 50, 50), (0, 1)), Input((4, 36, 50, 50), (-0.3, 0.3)),
-         Input((4, 3), np.array([[800, 800, 1]] * 4))],
+        [
+            Input((4, 18, 50, 50), (0, 1)),
+            Input((4, 36, 50, 50), (-0.3, 0.3)),
+            Input((4, 3), np.array([[800, 800, 1]] * 4)),
+        ],
         REGIONS,
     ),
     "_contrib_box_nms": (
-        [Input((8, 2000, 6), found)], {"coord_start": 2, "score_index": 1, "id_index": 0}
+        [Input((8, 2000, 6), found)],
+        {"coord_start": 2, "score_index": 1, "id_index": 0},
     ),
     "_contrib_box_iou": ([Input((2000, 4), boxes)] * 2, {}),
     "_contrib_box_encode": (
-        [Input((8, 8732), ints(-1, 2)), Input((8, 8732), ints(0, 10)), Input((8, 8732, 4), boxes),
-         Input((8, 10, 4), boxes), (4,), share((4,))],
+        [
+            Input((8, 8732), ints(-1, 2)),
+            Input((8, 8732), ints(0, 10)),
+            Input((8, 8732, 4), boxes),
+            Input((8, 10, 4), boxes),
+            (4,),
+            share((4,)),
+        ],
         {},
     ),
     "_contrib_box_decode": ([(8, 8732, 4), ANCHORS], {}),
     "_contrib_bipartite_matching": ([Input((8, 400, 100), (0, 1))], {"threshold": 0.1}),
     # images
     "_image_to_tensor": ([Input((32, 224, 224, 3), ints(0, 256), "uint8")], {}),
-    "_image_normalize": (
-        [(32, 3, 224, 224)], {"mean": (0.5, 0.4, 0.3), "std": (0.2, 0.2, 0.3)}
-    ),
+    "_image_normalize": ([(32, 3, 224, 224)], {"mean": (0.5, 0.4, 0.3), "std": (0.2, 0.2, 0.3)}),
     "_image_crop": ([PIXELS], {"x": 10, "y": 10, "width": 448, "height": 448}),
     "_image_resize": ([PIXELS], {"size": (224, 224)}),
     **{
         f"_image_{name}": ([PIXELS], {})
         for name in (
-            "flip_left_right", "flip_top_bottom", "random_flip_left_right", "random_flip_top_bottom"
+            "flip_left_right",
+            "flip_top_bottom",
+            "random_flip_left_right",
+            "random_flip_top_bottom",
         )
     },
     "_image_adjust_lighting": ([PIXELS], {"alpha": (1.0, -0.5, 2.0)}),
@@ -159,7 +185,8 @@ _MORE = {
         for name in ("brightness", "contrast", "saturation", "hue")
     },
     "_image_random_color_jitter": (
-        [PICTURE], dict.fromkeys(("brightness", "contrast", "saturation", "hue"), 0.3)
+        [PICTURE],
+        dict.fromkeys(("brightness", "contrast", "saturation", "hue"), 0.3),
     ),
     # recurrent layers
     "RNN": (
@@ -186,8 +213,13 @@ _MORE = {
     **dict(
         density(name, count)
         for name, count in (
-            ("uniform", 2), ("normal", 2), ("gamma", 2), ("exponential", 1), ("poisson", 1),
-            ("negative_binomial", 2), ("generalized_negative_binomial", 2),
+            ("uniform", 2),
+            ("normal", 2),
+            ("gamma", 2),
+            ("exponential", 1),
+            ("poisson", 1),
+            ("negative_binomial", 2),
+            ("generalized_negative_binomial", 2),
         )
     ),
     "_random_pdf_dirichlet": ([share((1024, 16, 16)), share((1024, 16))], {}),
@@ -201,12 +233,14 @@ _MORE = {
     "adam_update": ([MATRIX, MATRIX, MATRIX, share(MATRIX)], {"lr": 0.1, "wd": 0.01}),
     "rmsprop_update": ([MATRIX, MATRIX, share(MATRIX)], {"lr": 0.1}),
     "rmspropalex_update": (
-        [MATRIX, MATRIX, Input(MATRIX, (1, 2)), Input(MATRIX, (0, 0.3)), MATRIX], {"lr": 0.1}
+        [MATRIX, MATRIX, Input(MATRIX, (1, 2)), Input(MATRIX, (0, 0.3)), MATRIX],
+        {"lr": 0.1},
     ),
     "ftrl_update": ([MATRIX, MATRIX, MATRIX, share(MATRIX)], {"lr": 0.1}),
     "ftml_update": ([MATRIX, MATRIX, share(MATRIX), share(MATRIX), MATRIX], {"lr": 0.1, "t": 3}),
     "_adamw_update": (
-        [MATRIX, MATRIX, MATRIX, share(MATRIX), ONE], {"lr": 0.1, "eta": 1.0, "wd": 0.01}
+        [MATRIX, MATRIX, MATRIX, share(MATRIX), ONE],
+        {"lr": 0.1, "eta": 1.0, "wd": 0.01},
     ),
     "_contrib_group_adagrad_update": ([MATRIX, MATRIX, share((SIDE, 1))], {"lr": 0.1}),
     "lamb_update_phase1": ([MATRIX, MATRIX, MATRIX, share(MATRIX)], {"t": 3, "wd": 0.01}),
@@ -216,10 +250,12 @@ _MORE = {
     "multi_sgd_mom_update": ([WEIGHTS] * 24, {**SOME, "momentum": 0.9}),
     "preloaded_multi_sgd_update": ([*[WEIGHTS] * 16, *RATES], {"num_weights": 8}),
     "preloaded_multi_sgd_mom_update": (
-        [*[WEIGHTS] * 24, *RATES], {"num_weights": 8, "momentum": 0.9}
+        [*[WEIGHTS] * 24, *RATES],
+        {"num_weights": 8, "momentum": 0.9},
     ),
     "_multi_adamw_update": (
-        [*[WEIGHTS, WEIGHTS, WEIGHTS, share(WEIGHTS)] * 8, ONE], {**SOME, "etas": (1.0,) * 8}
+        [*[WEIGHTS, WEIGHTS, WEIGHTS, share(WEIGHTS)] * 8, ONE],
+        {**SOME, "etas": (1.0,) * 8},
     ),
     "_multi_lamb_update": ([WEIGHTS, WEIGHTS, WEIGHTS, share(WEIGHTS)] * 8, LAMBS),
     "all_finite": ([MATRIX], {}),
@@ -237,24 +273,20 @@ _MORE = {
     "_split_v2": ([MATRIX], {"indices": (0, 256, 512), "axis": 1}),
     "broadcast_like": ([(SIDE, 1), MATRIX], {}),
     "im2col": ([IMAGES], {"kernel": (3, 3), "pad": (1, 1)}),
-    "col2im": (
-        [(16, 64 * 9, 56 * 56)], {"output_size": (56, 56), "kernel": (3, 3), "pad": (1, 1)}
-    ),
+    "col2im": ([(16, 64 * 9, 56 * 56)], {"output_size": (56, 56), "kernel": (3, 3), "pad": (1, 1)}),
     "_contrib_fft": ([(256, 1024)], {}),
     "_contrib_ifft": ([(256, 2048)], {}),
     "_contrib_quadratic": ([MATRIX], {"a": 1.0, "b": 2.0, "c": 3.0}),
     "_contrib_div_sqrt_dim": ([MATRIX], {}),
     "_contrib_allclose": ([MATRIX] * 2, {}),
-    "_contrib_index_copy": (
-        [(4096, 256), Input((1024,), np.arange(1024) * 4), (1024, 256)], {}
-    ),
+    "_contrib_index_copy": ([(4096, 256), Input((1024,), np.arange(1024) * 4), (1024, 256)], {}),
     "_contrib_index_array": ([MATRIX], {}),
     "smooth_l1": ([MATRIX], {"scalar": 1.0}),
     "_linalg_gelqf": ([(16, 64, 128)], {}),
     "_linalg_extracttrian": ([SQUARES], {}),
     "_linalg_maketrian": ([(16, 8256)], {}),
     "_linalg_makediag": ([(16, 128)], {}),
-}  # fmt: skip
+}
 
 
 LARGE = {
@@ -273,9 +305,7 @@ LARGE = {
     "SoftmaxOutput": ([ROWS, index((256,), 4096)], {}),
     "softmax_cross_entropy": ([ROWS, index((256,), 4096)], {}),
     "SVMOutput": ([ROWS, index((256,), 4096)], {}),
-    **{
-        f"{name}RegressionOutput": ([MATRIX, MATRIX], {}) for name in ("Linear", "Logistic", "MAE")
-    },
+    **{f"{name}RegressionOutput": ([MATRIX, MATRIX], {}) for name in ("Linear", "Logistic", "MAE")},
     "CTCLoss": ([(100, 16, 64), Input((16, 20), ints(1, 60), "float32")], {}),
     # layers
     "Activation": ([IMAGES], {"act_type": "tanh"}),
@@ -320,22 +350,22 @@ LARGE = {
     "depth_to_space": ([IMAGES], {"block_size": 2}),
     "space_to_depth": ([IMAGES], {"block_size": 2}),
     "SequenceMask": (
-        [(64, 64, 256), index((64,), 64)], {"use_sequence_length": True, "value": 0.0}
+        [(64, 64, 256), index((64,), 64)],
+        {"use_sequence_length": True, "value": 0.0},
     ),
     "SequenceReverse": (
-        [(64, 64, 256), Input((64,), ints(1, 64), "float32")], {"use_sequence_length": True}
+        [(64, 64, 256), Input((64,), ints(1, 64), "float32")],
+        {"use_sequence_length": True},
     ),
     "SequenceLast": (
-        [(64, 64, 256), Input((64,), ints(1, 64), "float32")], {"use_sequence_length": True}
+        [(64, 64, 256), Input((64,), ints(1, 64), "float32")],
+        {"use_sequence_length": True},
     ),
     "diag": ([MATRIX], {}),
     # linear algebra
     "_linalg_gemm2": ([(16, 256, 256)] * 2, {}),
     "_linalg_gemm": ([(16, 256, 256)] * 3, {}),
-    **{
-        f"_linalg_{name}": ([SQUARES], {})
-        for name in OF_SQUARES
-    },
+    **{f"_linalg_{name}": ([SQUARES], {}) for name in OF_SQUARES},
     **{f"_linalg_{name}": ([SQUARES, (16, 128, 128)], {}) for name in ("trmm", "trsm")},
     # vision
     "BilinearSampler": ([(8, 64, 56, 56), Input((8, 2, 56, 56), (-1.1, 1.1))], {}),
@@ -355,12 +385,17 @@ LARGE = {
     "_contrib_DeformablePSROIPooling": (
         [(2, 21 * 49, 50, 50), ROIS, (128, 2, 7, 7)],
         {
-            "output_dim": 21, "pooled_size": 7, "group_size": 7, "spatial_scale": 0.0625,
-            "sample_per_part": 4, "trans_std": 0.1,
+            "output_dim": 21,
+            "pooled_size": 7,
+            "group_size": 7,
+            "spatial_scale": 0.0625,
+            "sample_per_part": 4,
+            "trans_std": 0.1,
         },
     ),
     "_contrib_DeformableConvolution": (
-        [(4, 64, 28, 28), (4, 18, 28, 28), (64, 64, 3, 3), (64,)], WINDOW
+        [(4, 64, 28, 28), (4, 18, 28, 28), (64, 64, 3, 3), (64,)],
+        WINDOW,
     ),
     "_contrib_ModulatedDeformableConvolution": (
         [(4, 64, 28, 28), (4, 18, 28, 28), Input((4, 9, 28, 28), (0, 1)), (64, 64, 3, 3), (64,)],
@@ -369,4 +404,4 @@ LARGE = {
     "_contrib_AdaptiveAvgPooling2D": ([IMAGES], {"output_size": (7, 7)}),
     "_contrib_BilinearResize2D": ([(8, 64, 28, 28)], {"height": 56, "width": 56}),
     **_MORE,
-}  # fmt: skip
+}

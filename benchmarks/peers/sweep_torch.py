@@ -70,17 +70,34 @@ _UNARY = """
     erfinv
 """
 _BINARY = {
-    "add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div,
-    "power": torch.pow, "maximum": torch.maximum, "minimum": torch.minimum,
-    "hypot": torch.hypot, "equal": torch.eq, "not_equal": torch.ne, "greater": torch.gt,
-    "greater_equal": torch.ge, "lesser": torch.lt, "lesser_equal": torch.le,
-    "logical_and": torch.logical_and, "logical_or": torch.logical_or,
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "div": torch.div,
+    "power": torch.pow,
+    "maximum": torch.maximum,
+    "minimum": torch.minimum,
+    "hypot": torch.hypot,
+    "equal": torch.eq,
+    "not_equal": torch.ne,
+    "greater": torch.gt,
+    "greater_equal": torch.ge,
+    "lesser": torch.lt,
+    "lesser_equal": torch.le,
+    "logical_and": torch.logical_and,
+    "logical_or": torch.logical_or,
     "logical_xor": torch.logical_xor,
-}  # fmt: skip
+}
 _SCALAR = {
-    "plus": operator.add, "minus": operator.sub, "mul": operator.mul, "div": operator.truediv,
-    "power": operator.pow, "equal": operator.eq, "greater": operator.gt, "lesser": operator.lt,
-}  # fmt: skip
+    "plus": operator.add,
+    "minus": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "power": operator.pow,
+    "equal": operator.eq,
+    "greater": operator.gt,
+    "lesser": operator.lt,
+}
 
 CALLS = {
     **_same(_UNARY),
@@ -145,7 +162,7 @@ CALLS = {
     "_linalg_det": torch.linalg.det,
     "_linalg_gemm2": torch.matmul,
     "_linalg_syevd": torch.linalg.eigh,
-}  # fmt: skip
+}
 
 
 def prepared(question):

@@ -55,9 +55,14 @@ def quantize(path, made):
     quant_pre_process(path, made, skip_symbolic_shape=True)  # BatchNorm goes into convolutions
     kinds = quantization.QuantType
     quantization.quantize_static(
-        made, made, Batch(), quant_format=quantization.QuantFormat.QDQ, per_channel=True,
-        activation_type=kinds.QUInt8, weight_type=kinds.QInt8,
-    )  # fmt: skip
+        made,
+        made,
+        Batch(),
+        quant_format=quantization.QuantFormat.QDQ,
+        per_channel=True,
+        activation_type=kinds.QUInt8,
+        weight_type=kinds.QInt8,
+    )
 
 
 def main():

@@ -8,9 +8,16 @@ from .errors import ArgumentTypeError, shown
 BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
 # MXNet's type flag, as .params files and _typedefs.pxd have it, and the name; and the other way
 NAMES = {
-    0: "float32", 1: "float64", 2: "float16", 3: "uint8", 4: "int32", 5: "int8", 6: "int64",
-    7: "bool", 12: "bfloat16",
-}  # fmt: skip
+    0: "float32",
+    1: "float64",
+    2: "float16",
+    3: "uint8",
+    4: "int32",
+    5: "int8",
+    6: "int64",
+    7: "bool",
+    12: "bfloat16",
+}
 FLAGS = {name: flag for flag, name in NAMES.items()}
 NUMPY = {flag: BFLOAT16 if name == "bfloat16" else np.dtype(name) for flag, name in NAMES.items()}
 ITEMSIZES = {name: NUMPY[flag].itemsize for flag, name in NAMES.items()}

@@ -334,7 +334,7 @@ _OTHERS = {
     "worker_init_fn": [("num_workers", "mx.random.seed, which seeds workers, too")],
     "x": ["train_data"],
     "y": ["label"],
-}  # fmt: skip
+}
 _LONGEST = 60
 OTHER_KEYWORDS = {
     name: [each if isinstance(each, tuple) else (each, each) for each in ways]

@@ -1,14 +1,7 @@
 """mx.callback: what training loops call: lines of a log, checkpoints, early stopping, histories."""
 
 from .averaging import EMA, SWA
-from .fit import (
-    FitCallback,
-    FitState,
-    HistoryFile,
-    StopOnNaN,
-    StopTraining,
-    TimeLeft,
-)
+from .fit import FitCallback, FitState, HistoryFile, StopOnNaN, StopTraining, TimeLeft
 from .loop import (
     BatchEndParam,
     LogValidationMetricsCallback,

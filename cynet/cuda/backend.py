@@ -250,9 +250,13 @@ class GPU(device.Device):
         with _lock:
             if key not in self._images:
                 compiled = compiler.compile_object(
-                    text, text if quoted is None else quoted, title, options, exports,
+                    text,
+                    text if quoted is None else quoted,
+                    title,
+                    options,
+                    exports,
                     self.architecture,
-                )  # fmt: skip
+                )
                 self._images[key] = compiled, driver.Image(self.device_id, compiled.image)
         return self._images[key]
 

@@ -17,9 +17,13 @@ from .sources import KERNELS, OWN, explain
 # What nvcc gets for every source; floating point is its default: a * b + c may be one operation.
 # Functions of the CPU that are no constants must not be called, which would fail at run time.
 _FLAGS = (
-    "-std=c++17", "--expt-relaxed-constexpr", "--Werror=cross-execution-space-call",
-    f"-I{KERNELS}", f"-I{OWN}", "-lineinfo",
-)  # fmt: skip
+    "-std=c++17",
+    "--expt-relaxed-constexpr",
+    "--Werror=cross-execution-space-call",
+    f"-I{KERNELS}",
+    f"-I{OWN}",
+    "-lineinfo",
+)
 
 
 def find_nvcc():
@@ -132,13 +136,19 @@ def compile_object(text, user_text, title, options, exports, architecture):
     if title.removesuffix(".cu") in families.sources():  # some take a minute
         print(
             f"cynet: nvcc compiles {title} for {architecture}, once for this machine ...",
-            file=sys.stderr, flush=True,
-        )  # fmt: skip
+            file=sys.stderr,
+            flush=True,
+        )
     try:
         image = compiler.compile(
-            whole, nvcc=_nvcc(), options=flags, no_extern_c=True, arch=architecture,
-            cache_dir=False, target="cubin",
-        )  # fmt: skip
+            whole,
+            nvcc=_nvcc(),
+            options=flags,
+            no_extern_c=True,
+            arch=architecture,
+            cache_dir=False,
+            target="cubin",
+        )
     except optional("pycuda.driver", "mx.gpu()").CompileError as error:
         raise KernelError(explain(str(error.stderr or error), user_text, title)) from None
     compiled = Compiled(image)

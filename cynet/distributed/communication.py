@@ -402,8 +402,11 @@ class Communication(threading.Thread):
         waiting = {id(each): each for each in [*self._ready.values(), *begun]}
         self._flying = []
         self._queue.clear()
-        waiting |= {id(e): e for e in self._requests.values() if e.number in self._chosen
-                    or e.number < self._base}  # fmt: skip
+        waiting |= {
+            id(e): e
+            for e in self._requests.values()
+            if e.number in self._chosen or e.number < self._base
+        }
         for each in waiting.values():
             self._finish(each, again(error))
         self.over.set()
@@ -476,8 +479,10 @@ class Communication(threading.Thread):
             self._silent |= missing
             why = f"{', '.join(map(self.called, sorted(missing)))} no longer answers"
         else:
-            rows = [f"{self.called(rank)} has made {calls} calls and is in step {step}"
-                    for rank, (calls, step, _) in sorted(self._answers.items())]  # fmt: skip
+            rows = [
+                f"{self.called(rank)} has made {calls} calls and is in step {step}"
+                for rank, (calls, step, _) in sorted(self._answers.items())
+            ]
             why = f"{'; '.join(rows)}; this rank has made {self._next}"
         self._fail(
             PeerError(f"no progress for {self._stall:g} s (CYNET_DIST_STALL): {why}"), tell=True

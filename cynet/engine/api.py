@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..base.guard import guarded
 from .python_tasks import stop_at_exit
-from .python_work import (
-    Engine,
-    NaiveEngine,
-    ThreadedEngine,
-    Variable,
-    get,
-    set_bulk_size,
-)
+from .python_work import Engine, NaiveEngine, ThreadedEngine, Variable, get, set_bulk_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

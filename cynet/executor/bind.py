@@ -259,9 +259,7 @@ def simple_bind(
         auxs.append(shared if fits else made(what, zeros, shape, at, dtype))
     inferred = (found_shapes, found_types)
     if stypes or _makes_sparse(structure):
-        return _by_node(
-            symbol, ctx, args, grads, requests, auxs, group2ctx, inferred, structure
-        )
+        return _by_node(symbol, ctx, args, grads, requests, auxs, group2ctx, inferred, structure)
     return Executor(
         symbol, ctx, args, grads, requests, auxs, group2ctx, shared_exec, inferred, structure
     )

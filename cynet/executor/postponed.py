@@ -10,8 +10,18 @@ from .arenas import made
 from .call_by_call import due, resolved
 
 _MOST_MET = 1000  # signatures of a graph
-_OF_PLAN = ("_arena", "_arena_size", "_arrays", "_graph", "_heads", "_plan", "_slots", "_steps",
-            "_takes_heads", "_waits")  # fmt: skip
+_OF_PLAN = (
+    "_arena",
+    "_arena_size",
+    "_arrays",
+    "_graph",
+    "_heads",
+    "_plan",
+    "_slots",
+    "_steps",
+    "_takes_heads",
+    "_waits",
+)
 
 
 class Postponed:

@@ -7,13 +7,7 @@ from .autocast import autocast
 from .block import Block, HybridBlock, SymbolBlock
 from .lbfgs import LBFGS
 from .lookahead import Lookahead
-from .parameter import (
-    Constant,
-    DeferredInitializationError,
-    Parameter,
-    ParameterDict,
-    tensor_types,
-)
+from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict, tensor_types
 from .per_sample import per_sample_gradients
 from .rate_search import find_learning_rate
 from .recompute import checkpoint

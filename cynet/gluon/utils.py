@@ -91,10 +91,7 @@ def split_data(
 
 @guarded
 def split_and_load(
-    data: ArrayLike,
-    ctx_list: Sequence[ContextLike],
-    batch_axis: int = 0,
-    even_split: bool = True,
+    data: ArrayLike, ctx_list: Sequence[ContextLike], batch_axis: int = 0, even_split: bool = True
 ) -> list[nd.NDArray]:
     """Parts of an array along an axis, each on its context.
 

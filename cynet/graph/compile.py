@@ -76,8 +76,9 @@ def lower(
         known_shapes = {name: known(shapes[entry]) for name, entry in variables.items()}
         known_types = {name: dtypes[entry] for name, entry in variables.items()}
         plain_heads = written_out(heads, shapes, dtypes)
-        return lower(plain_heads, ctx, known_shapes, known_types, grad_req, group2ctx, names,
-                     predict, apart)  # fmt: skip
+        return lower(
+            plain_heads, ctx, known_shapes, known_types, grad_req, group2ctx, names, predict, apart
+        )
     stages = (pipeline.FORWARD, pipeline.PREDICT) if predict else (pipeline.FORWARD,)
     if any(0 in shape for shape in shapes.values()):
         names = frozenset()  # passes join kernels, which take no arrays without elements

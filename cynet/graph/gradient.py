@@ -151,12 +151,7 @@ class _Gradient:
     def _target(self, value):
         if value not in self.grad:
             self.grad[value] = Value(
-                f"{value.name}_grad",
-                value.shape,
-                value.dtype,
-                value.ctx,
-                TEMP,
-                value.channels_last,
+                f"{value.name}_grad", value.shape, value.dtype, value.ctx, TEMP, value.channels_last
             )
             if value in self.heads:  # also an output: what comes from outside is the first part
                 self.steps.append(copy_step(self._head(value), self.grad[value], WRITE))

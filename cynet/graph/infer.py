@@ -62,9 +62,7 @@ class Structure:
     def find_kinds(self):
         """Set `kinds`, of which inference asks one node for all from now on."""
         numbers = {}
-        self.kinds = [
-            numbers.setdefault(_kind(node), len(numbers)) for node in self.order
-        ]
+        self.kinds = [numbers.setdefault(_kind(node), len(numbers)) for node in self.order]
 
 
 def structure_of(symbol):

@@ -137,17 +137,23 @@ class RecordAugmenter:
         wanted = np.float32(scale) * np.float32([width, height])  # int() of float64 may be one more
         sides = wanted.clip(o["min_img_size"], o["max_img_size"])
         new_w, new_h = (max(int(side), 1) for side in sides)
-        matrix = np.array([
-            [along_y * cos - shear * sin * along_x, along_y * sin + shear * cos * along_x, 0.0],
-            [-sin * along_x, cos * along_x, 0.0],
-        ])  # fmt: skip
+        matrix = np.array(
+            [
+                [along_y * cos - shear * sin * along_x, along_y * sin + shear * cos * along_x, 0.0],
+                [-sin * along_x, cos * along_x, 0.0],
+            ]
+        )
         matrix[:, 2] = (sides - matrix[:, :2] @ [width, height]) / 2
         kind = o["inter_method"] if o["inter_method"] < INTERPOLATIONS else 1
         fill = [float(o["fill_value"])] * 4
         out = cv().warpAffine(
-            image, matrix, (new_w, new_h), flags=kind, borderMode=cv().BORDER_CONSTANT,
+            image,
+            matrix,
+            (new_w, new_h),
+            flags=kind,
+            borderMode=cv().BORDER_CONSTANT,
             borderValue=fill,
-        )  # fmt: skip
+        )
         return out.reshape(new_h, new_w, image.shape[2])
 
     def _cropped(self, image, rng):

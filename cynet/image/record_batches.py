@@ -54,9 +54,11 @@ class RecordBatches:
         if o["path_imglist"]:
             labels = {number: each[0] for number, each in read_list(o["path_imglist"]).items()}
         self._source = RecordSource(
-            o["path_imgrec"], o["path_imgidx"] or None, labels,
+            o["path_imgrec"],
+            o["path_imgidx"] or None,
+            labels,
             self._skip if o["skip_damaged"] else None,
-        )  # fmt: skip
+        )
         self._numbers = self._part(o["part_index"], o["num_parts"])
         if o["verbose"]:
             logging.getLogger("cynet").info("%s: %d images", o["path_imgrec"], len(self._numbers))

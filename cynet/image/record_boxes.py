@@ -10,13 +10,7 @@ from .box_augment import BoxAugmenter
 from .boxes import split_label, with_area
 from .record_batches import RecordBatches
 from .record_iter import ImageRecordIter, signature
-from .record_options import (
-    DETECTING,
-    NORMALIZING,
-    NORMALIZING_BOXES,
-    NOT_OF_BOXES,
-    READING_BOXES,
-)
+from .record_options import DETECTING, NORMALIZING, NORMALIZING_BOXES, NOT_OF_BOXES, READING_BOXES
 
 _BEFORE = 4  # channels, height and width of the image, and how many numbers its label has
 

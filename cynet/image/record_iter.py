@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..base.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    shown,
-)
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import PER_BATCH, guarded
 from ..io import DataDesc, MXDataIter
 from ..io.positions import check_count, check_keys, place

@@ -180,10 +180,11 @@ DETECTING = {
     "fill_value": Option(127, _whole, "color of the border"),
     "inter_method": Option(1, _whole, "0 to 4, 9 or 10, as of mx.image.imresize"),
     "resize_mode": Option(
-        "force", _word("force", "fit", "shrink"),
+        "force",
+        _word("force", "fit", "shrink"),
         "'force': to data_shape; 'fit': until one side is that; 'shrink': that, not enlarged",
     ),
-}  # fmt: skip
+}
 
 
 def read(name, table, given):

@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..base.errors import (
-    ArgumentError,
-    ShapeError,
-    shown,
-)
+from ..base.errors import ArgumentError, ShapeError, shown
 from ..base.guard import guarded
 
 if TYPE_CHECKING:

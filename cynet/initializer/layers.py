@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import ndarray as nd
-from ..base.errors import (
-    ArgumentError,
-)
+from ..base.errors import ArgumentError
 from ..base.guard import guarded
 
 if TYPE_CHECKING:

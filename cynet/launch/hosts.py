@@ -112,9 +112,13 @@ def _problem(agent, name, look):
     line = [*agent, *more, name, look.text]
     try:
         done = subprocess.run(
-            line, capture_output=True, text=True, errors="replace", timeout=_PATIENCE,
+            line,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE,
             stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
     except subprocess.TimeoutExpired:
         return f"no answer within {_PATIENCE:g} s"
     except OSError as error:

@@ -452,8 +452,9 @@ class EvalMetric:
 
 def _overrides(klass, name, other):
     """Return whether the class defines method `name` nearer to itself than method `other`."""
-    owners = [next(i for i, each in enumerate(klass.__mro__) if n in vars(each))
-              for n in (name, other)]  # fmt: skip
+    owners = [
+        next(i for i, each in enumerate(klass.__mro__) if n in vars(each)) for n in (name, other)
+    ]
     return owners[0] < owners[1]
 
 

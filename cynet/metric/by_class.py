@@ -251,10 +251,7 @@ class AUC(EvalMetric):
     """
 
     def __init__(
-        self,
-        name: str = "auc",
-        output_names: Names | None = None,
-        label_names: Names | None = None,
+        self, name: str = "auc", output_names: Names | None = None, label_names: Names | None = None
     ) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
@@ -294,9 +291,7 @@ class AUC(EvalMetric):
 
     def _take_shared(self, rows):
         self._pairs = [
-            (np.array(positive, bool), np.array(scores))
-            for row in rows
-            for positive, scores in row
+            (np.array(positive, bool), np.array(scores)) for row in rows for positive, scores in row
         ]
         self._begin = 0
         self.num_inst = self.global_num_inst = sum(len(scores) for _, scores in self._pairs)

@@ -1,8 +1,16 @@
 """Whether large values of a metric are good, by its name."""
 
 _LARGE_IS_GOOD = (
-    "acc", "f1", "mcc", "pcc", "pearson", "precision", "recall", "auc", "confusion_matrix",
-)  # fmt: skip
+    "acc",
+    "f1",
+    "mcc",
+    "pcc",
+    "pearson",
+    "precision",
+    "recall",
+    "auc",
+    "confusion_matrix",
+)
 _SMALL_IS_GOOD = ("loss", "mse", "mae", "perplexity", "entropy", "likelihood", "error")
 
 

@@ -202,9 +202,7 @@ class PearsonCorrelation(EvalMetric):
         if not count:
             return
         gap, total = mean - self._mean, self._count + count
-        self._scatter = (
-            self._scatter + scatter + np.outer(gap, gap) * (self._count * count / total)
-        )
+        self._scatter = self._scatter + scatter + np.outer(gap, gap) * (self._count * count / total)
         self._mean = self._mean + gap * (count / total)
         self._count = total
 

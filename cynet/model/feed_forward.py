@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    CynetError,
-    listed,
-    warn_user,
-)
+from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, listed, warn_user
 from ..base.guard import guarded
 from ..callback import LogValidationMetricsCallback
 from ..context import cpu

@@ -30,12 +30,8 @@ from .history import History, note, progress_for, warn_of_nan
 from .inputs import (
     _check_input_names as _check_input_names,  # subclasses of scripts import these three here
 )
-from .inputs import (
-    _check_names_match as _check_names_match,
-)
-from .inputs import (
-    _parse_data_desc as _parse_data_desc,
-)
+from .inputs import _check_names_match as _check_names_match
+from .inputs import _parse_data_desc as _parse_data_desc
 from .inputs import (
     as_list,
     call_each,
@@ -445,9 +441,7 @@ class BaseModule(Told, Interface):
         self._need("score", "binded", "params_initialized")
         eval_data = to_iterator(self, "score", "eval_data", eval_data, batch_size=batch_size)
         check_callbacks(
-            "score",
-            batch_end_callback=batch_end_callback,
-            score_end_callback=score_end_callback,
+            "score", batch_end_callback=batch_end_callback, score_end_callback=score_end_callback
         )
         eval_metric = metric.create(eval_metric)
         eval_metric.reset()

@@ -558,8 +558,7 @@ class DataParallelExecutorGroup:
                     names = [f"label{k}" for k in range(len(part))]
                 try:
                     eval_metric.update_dict(
-                        dict(zip(names, part or ())),
-                        dict(zip(self.output_names, outputs)),
+                        dict(zip(names, part or ())), dict(zip(self.output_names, outputs))
                     )
                 except (ArgumentError, IndexError) as error:
                     if part or not self.wanted_labels:

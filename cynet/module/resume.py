@@ -54,8 +54,11 @@ class Resume:
         arg_params, aux_params = module.get_params()
         data = train_data.state_dict() if hasattr(train_data, "state_dict") else None
         own_meta = None if data is None else {k: v for k, v in data.items() if not _is_array(v)}
-        own = {f"{_DATA}{k}": nd.array(v, dtype=v.dtype) for k, v in (data or {}).items()
-               if _is_array(v)}  # fmt: skip
+        own = {
+            f"{_DATA}{k}": nd.array(v, dtype=v.dtype)
+            for k, v in (data or {}).items()
+            if _is_array(v)
+        }
         parts = {}
         if self._ranks.size > 1:
             part = b"" if self._ranks.is_first else training_bytes({"data": own_meta}, own, _WHO)

@@ -124,17 +124,11 @@ greater_equal = _binary("greater_equal", _truth(operator.ge), "1 where lhs >= rh
 lesser = _binary("lesser", _truth(operator.lt), "1 where lhs < rhs, else 0.")
 lesser_equal = _binary("lesser_equal", _truth(operator.le), "1 where lhs <= rhs, else 0.")
 logical_and = _binary(
-    "logical_and",
-    lambda a, b: float(bool(a) and bool(b)),
-    "1 where both are not 0, else 0.",
+    "logical_and", lambda a, b: float(bool(a) and bool(b)), "1 where both are not 0, else 0."
 )
 logical_or = _binary(
-    "logical_or",
-    lambda a, b: float(bool(a) or bool(b)),
-    "1 where one is not 0, else 0.",
+    "logical_or", lambda a, b: float(bool(a) or bool(b)), "1 where one is not 0, else 0."
 )
 logical_xor = _binary(
-    "logical_xor",
-    lambda a, b: float(bool(a) != bool(b)),
-    "1 where exactly one is not 0, else 0.",
+    "logical_xor", lambda a, b: float(bool(a) != bool(b)), "1 where exactly one is not 0, else 0."
 )

@@ -21,15 +21,7 @@ from ._tape import note_copy
 from .functions import function_of
 
 if TYPE_CHECKING:
-
-    from ..typing import (
-        ArrayLike,
-        ContextLike,
-        DTypeLike,
-        NDArray,
-        Number,
-        ShapeLike,
-    )
+    from ..typing import ArrayLike, ContextLike, DTypeLike, NDArray, Number, ShapeLike
 
 EXACT = 1 << 53  # up to here an int is a float64
 

@@ -5,13 +5,7 @@ from .._core.copy import copied, copy_into
 from .._core.face import legacy_face
 from .._ndarray import empty as empty_array
 from ..base.dtype import dtype_flag, name_of
-from ..base.errors import (
-    ArgumentTypeError,
-    GradientError,
-    NotFoundError,
-    shown,
-    warn_user,
-)
+from ..base.errors import ArgumentTypeError, GradientError, NotFoundError, shown, warn_user
 from ..base.kinds import check_flag
 from ..context import Context, read_context
 from ..operator import get_operator

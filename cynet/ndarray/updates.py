@@ -187,9 +187,19 @@ def mp_adamw_update(
     params = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "clip_gradient": clip_gradient}
     rescale = _as_array(rescale_grad, weight)
     return _mp_adamw(
-        weight, grad, mean, var, weight32, rescale, lr=lr, eta=eta, wd=wd, out=out, **params,
+        weight,
+        grad,
+        mean,
+        var,
+        weight32,
+        rescale,
+        lr=lr,
+        eta=eta,
+        wd=wd,
+        out=out,
+        **params,
         **kwargs,
-    )  # fmt: skip
+    )
 
 
 @_shared

@@ -198,8 +198,28 @@ def from_dlpack(x, /, *, device=None, copy=None):
 
 
 __all__ = [
-    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "bartlett", "blackman",
-    "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "hamming", "hanning",
-    "identity", "indices", "linspace", "logspace", "ones", "ones_like", "tri", "zeros",
+    "arange",
+    "array",
+    "asanyarray",
+    "asarray",
+    "ascontiguousarray",
+    "bartlett",
+    "blackman",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "hamming",
+    "hanning",
+    "identity",
+    "indices",
+    "linspace",
+    "logspace",
+    "ones",
+    "ones_like",
+    "tri",
+    "zeros",
     "zeros_like",
-]  # fmt: skip
+]

@@ -9,9 +9,13 @@ from ._call import array_of, finished, made, one_of
 
 _UFUNC_NAMES = {"divide": "true_divide", "remainder": "mod", "invert": "bitwise_not"}
 _REDUCED = {
-    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
     "logical_or": "any",
-}  # fmt: skip
+}
 
 
 def _named(name):
@@ -69,8 +73,9 @@ def _taken(value):
 def function_of(function, args, kwargs):
     """The result of ``numpy.function(*args)``."""
     module = function.__module__.removeprefix("numpy").lstrip(".")
-    own = _named(f"{module}.{function.__name__}" if module in ("linalg", "fft") else
-                 function.__name__)  # fmt: skip
+    own = _named(
+        f"{module}.{function.__name__}" if module in ("linalg", "fft") else function.__name__
+    )
     if callable(own) and module in ("", "linalg", "fft"):
         return own(*args, **kwargs)
     return on_host(function, args, kwargs)

@@ -8,22 +8,38 @@ from ..operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, opera
 from ._call import NP, NUMBERS, also_named, array_of, call, finished, is_traced, one_of, ops
 
 _SIGNS = {
-    "add": "+", "subtract": "-", "multiply": "*", "true_divide": "/", "mod": "%", "power": "**",
-    "equal": "==", "not_equal": "!=", "greater": ">", "greater_equal": ">=", "less": "<",
-    "less_equal": "<=", "floor_divide": "//", "bitwise_and": "&", "bitwise_or": "|",
-    "bitwise_xor": "^", "bitwise_left_shift": "<<", "bitwise_right_shift": ">>",
-}  # fmt: skip
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "true_divide": "/",
+    "mod": "%",
+    "power": "**",
+    "equal": "==",
+    "not_equal": "!=",
+    "greater": ">",
+    "greater_equal": ">=",
+    "less": "<",
+    "less_equal": "<=",
+    "floor_divide": "//",
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "bitwise_xor": "^",
+    "bitwise_left_shift": "<<",
+    "bitwise_right_shift": ">>",
+}
 # How mx.nd calls what Python's operators call, where NumPy has another word.
 _SLOT_NAMES = {
-    "true_divide": "divide", "mod": "modulo", "less": "lesser", "less_equal": "lesser_equal",
-    "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
-}  # fmt: skip
+    "true_divide": "divide",
+    "mod": "modulo",
+    "less": "lesser",
+    "less_equal": "lesser_equal",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_right_shift": "right_shift",
+}
 
 SLOTS = {n: Slot(NP, _SIGNS.get(n, n), *operators_of(n)) for n, *_ in BINARIES}
 set_operators(
-    NP,
-    {_SLOT_NAMES.get(name, name): slot for name, slot in SLOTS.items()},
-    dict(zip(UNARY, UNARY)),
+    NP, {_SLOT_NAMES.get(name, name): slot for name, slot in SLOTS.items()}, dict(zip(UNARY, UNARY))
 )
 
 
@@ -133,13 +149,25 @@ EXTENSION_FUNCTIONS = {
     for n, (operator, _) in EXTENSIONS.items()
 }
 _ALIASES = {
-    "divide": "true_divide", "remainder": "mod", "abs": "absolute", "pow": "power",
-    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
-    "atanh": "arctanh", "rad2deg": "degrees", "deg2rad": "radians",
-    "arctan2": "arctan2", "atan2": "arctan2",
-    "bitwise_invert": "bitwise_not", "invert": "bitwise_not",
-    "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
-}  # fmt: skip
+    "divide": "true_divide",
+    "remainder": "mod",
+    "abs": "absolute",
+    "pow": "power",
+    "acos": "arccos",
+    "acosh": "arccosh",
+    "asin": "arcsin",
+    "asinh": "arcsinh",
+    "atan": "arctan",
+    "atanh": "arctanh",
+    "rad2deg": "degrees",
+    "deg2rad": "radians",
+    "arctan2": "arctan2",
+    "atan2": "arctan2",
+    "bitwise_invert": "bitwise_not",
+    "invert": "bitwise_not",
+    "left_shift": "bitwise_left_shift",
+    "right_shift": "bitwise_right_shift",
+}
 FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in _ALIASES.items() if name in FUNCTIONS}
 globals().update(FUNCTIONS | EXTENSION_FUNCTIONS)
 

@@ -51,9 +51,15 @@ def norm(x, ord=None, axis=None, keepdims=False):
 
 
 def _of_matrices(x, size, ord, axes, keepdims):
-    pick = {1: reductions.max, 2: reductions.max, float("inf"): reductions.max,
-            -1: reductions.min, -2: reductions.min, -float("inf"): reductions.min,
-            "nuc": reductions.sum}.get(ord)  # fmt: skip
+    pick = {
+        1: reductions.max,
+        2: reductions.max,
+        float("inf"): reductions.max,
+        -1: reductions.min,
+        -2: reductions.min,
+        -float("inf"): reductions.min,
+        "nuc": reductions.sum,
+    }.get(ord)
     if pick is None:
         raise ArgumentTypeError(f"mx.np.linalg.norm: matrices have no norm {shown(ord)}")
     if ord in (2, -2, "nuc"):
@@ -68,8 +74,11 @@ def _of_matrices(x, size, ord, axes, keepdims):
 def vector_norm(x, axis=None, keepdims=False, ord=2):
     """The norm of the elements over axes, which are one vector."""
     x = _floats(x, "linalg.vector_norm")
-    axes = tuple(range(x.ndim)) if axis is None else reductions.axes_of(
-        axis, x.ndim, "linalg.vector_norm")  # fmt: skip
+    axes = (
+        tuple(range(x.ndim))
+        if axis is None
+        else reductions.axes_of(axis, x.ndim, "linalg.vector_norm")
+    )
     rest = tuple(i for i in range(x.ndim) if i not in axes)
     flat = shapes.transpose(x, (*rest, *axes)) if x.ndim > 1 else x
     count = 1
@@ -148,8 +157,35 @@ def eigvals(a):
 
 
 __all__ = [
-    "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv",
-    "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose",
-    "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
-    "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
-]  # fmt: skip
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]

@@ -13,14 +13,27 @@ from . import elementwise, reductions, shapes
 from ._call import NP, ops, refuse_other_kind
 
 _SIGNS = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "mod": "mod",
-    "pow": "power", "floordiv": "floor_divide", "and": "bitwise_and", "or": "bitwise_or",
-    "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
-}  # fmt: skip
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "true_divide",
+    "mod": "mod",
+    "pow": "power",
+    "floordiv": "floor_divide",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
 _COMPARED = {
-    "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "less",
+    "eq": "equal",
+    "ne": "not_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "lt": "less",
     "le": "less_equal",
-}  # fmt: skip
+}
 
 
 def define_signs(cls, method):
@@ -437,8 +450,11 @@ class ndarray(Members, NDArray):
         ArgumentTypeError
             `casting` does not allow it.
         """
-        name = name_of(onp.dtype(dtype) if dtype is not bool else "bool") \
-            if not isinstance(dtype, str) else dtype  # fmt: skip
+        name = (
+            name_of(onp.dtype(dtype) if dtype is not bool else "bool")
+            if not isinstance(dtype, str)
+            else dtype
+        )
         if casting != "unsafe" and not onp.can_cast(self.dtype, onp.dtype(name), casting):
             raise ArgumentTypeError(
                 f"mx.np astype: {self.dtype} to {name} is not allowed by casting {shown(casting)}"
@@ -465,18 +481,24 @@ class ndarray(Members, NDArray):
 def _picks_elements(array, key):
     """Whether a key is a mask of the array's own shape, and no gradient is to flow."""
     return (
-        key.dtype_flag == _BOOL and key.ndim > 0 and key.shape == array.shape
-        and array.context.device_type == "cpu" and not is_bfloat16(array.dtype)
+        key.dtype_flag == _BOOL
+        and key.ndim > 0
+        and key.shape == array.shape
+        and array.context.device_type == "cpu"
+        and not is_bfloat16(array.dtype)
         and not follows(array)
-    )  # fmt: skip
+    )
 
 
 def _picked(array, mask):
     """The elements that a mask has True for; NumPy picks them faster than by their places."""
-    values, kept = (onp.frombuffer(e, e.dtype).reshape(e.shape) if e.size else e.asnumpy()
-                    for e in (array, mask))  # fmt: skip
-    return from_host(values[kept], array.dtype_flag, array.context.device_typeid,
-                     array.context.device_id, NP)  # fmt: skip
+    values, kept = (
+        onp.frombuffer(e, e.dtype).reshape(e.shape) if e.size else e.asnumpy()
+        for e in (array, mask)
+    )
+    return from_host(
+        values[kept], array.dtype_flag, array.context.device_typeid, array.context.device_id, NP
+    )
 
 
 _BOOL = dtype_flag("bool")
@@ -494,8 +516,11 @@ def _with_truths(array, key):
     """``x[True]`` and ``x[..., False]``: a new axis of length 1 or 0, one for all of them."""
     keys = key if type(key) is tuple else (key,)
     places = [i for i, item in enumerate(keys) if _is_truth(item)]
-    out = array[tuple(None if i == places[0] else item for i, item in enumerate(keys)
-                      if i not in places[1:])]  # fmt: skip
+    out = array[
+        tuple(
+            None if i == places[0] else item for i, item in enumerate(keys) if i not in places[1:]
+        )
+    ]
     return out if all(bool(keys[i]) for i in places) else _none_of(out, keys, places[0])
 
 

@@ -102,8 +102,9 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
     return finished(quantile_of_rows(a, q, axis, method, keepdims, 1.0, "nanquantile"), out)
 
 
-def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear",
-                  keepdims=False):  # fmt: skip
+def nanpercentile(
+    a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False
+):
     """``percentile`` of what is not NaN."""
     return finished(quantile_of_rows(a, q, axis, method, keepdims, 100.0, "nanpercentile"), out)
 
@@ -156,6 +157,18 @@ def cumulative_prod(x, axis=None, dtype=None, out=None, include_initial=False):
 
 
 __all__ = [
-    "cumprod", "cumulative_prod", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian",
-    "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar",
-]  # fmt: skip
+    "cumprod",
+    "cumulative_prod",
+    "nancumprod",
+    "nancumsum",
+    "nanmax",
+    "nanmean",
+    "nanmedian",
+    "nanmin",
+    "nanpercentile",
+    "nanprod",
+    "nanquantile",
+    "nanstd",
+    "nansum",
+    "nanvar",
+]

@@ -9,13 +9,18 @@ from .creation import empty, full
 
 _BY_PLACE = ("edge", "reflect", "symmetric", "wrap")
 _STATISTICS = {
-    "maximum": reductions.max, "minimum": reductions.min, "mean": reductions.mean,
+    "maximum": reductions.max,
+    "minimum": reductions.min,
+    "mean": reductions.mean,
     "median": quantiles.median,
-}  # fmt: skip
+}
 _TAKES = {  # what each mode has beside `pad_width`
-    "constant": "constant_values", "linear_ramp": "end_values", "reflect": "reflect_type",
-    "symmetric": "reflect_type", **dict.fromkeys(_STATISTICS, "stat_length"),
-}  # fmt: skip
+    "constant": "constant_values",
+    "linear_ramp": "end_values",
+    "reflect": "reflect_type",
+    "symmetric": "reflect_type",
+    **dict.fromkeys(_STATISTICS, "stat_length"),
+}
 
 
 def pad(array, pad_width, mode="constant", **kwargs):
@@ -35,8 +40,10 @@ def pad(array, pad_width, mode="constant", **kwargs):
     odd = sorted(kwargs.keys() - {_TAKES.get(mode)})
     if odd:
         raise ArgumentTypeError(f"mx.np.pad: mode {mode!r} takes no {', '.join(odd)}")
-    values = {key: _pairs(value, array.ndim) if key != "reflect_type" else value
-              for key, value in kwargs.items()}  # fmt: skip
+    values = {
+        key: _pairs(value, array.ndim) if key != "reflect_type" else value
+        for key, value in kwargs.items()
+    }
     for axis, (before, after) in enumerate(widths):
         if before or after:
             array = _along(array, axis, before, after, mode, values)
@@ -46,8 +53,9 @@ def pad(array, pad_width, mode="constant", **kwargs):
 def _widths(pad_width, ndim):
     if isinstance(pad_width, dict):
         pad_width = [pad_width.get(i, pad_width.get(i - ndim, 0)) for i in range(ndim)]
-        pad_width = [each if isinstance(each, (tuple, list)) else (each, each)
-                     for each in pad_width]  # fmt: skip
+        pad_width = [
+            each if isinstance(each, (tuple, list)) else (each, each) for each in pad_width
+        ]
     host = onp.asarray(pad_width)
     if host.dtype.kind not in "iu":
         raise ArgumentTypeError(f"mx.np.pad: widths are ints, got {shown(pad_width)}")
@@ -71,8 +79,9 @@ def _along(array, axis, before, after, mode, values):
         places = onp.pad(onp.arange(n), (before, after), mode)
         if values.get("reflect_type", "even") == "even":
             return shapes.take(array, places, axis)
-        return _weighted(array, axis, lambda x: onp.pad(x, _first(before, after, x), mode,
-                                                        reflect_type="odd"))  # fmt: skip
+        return _weighted(
+            array, axis, lambda x: onp.pad(x, _first(before, after, x), mode, reflect_type="odd")
+        )
     if mode == "linear_ramp":
         ends = values.get("end_values", [[0, 0]] * array.ndim)[axis]
         return _weighted(array, axis, lambda x: onp.pad(x, _first(before, after, x), mode), ends)
@@ -126,8 +135,9 @@ def _weighted(array, axis, padded, ends=(0, 0)):
         n, size = array.shape[axis], weights.shape[0]
         share = 1.0 - weights.sum(1)  # what is missing to a whole is of the end
         before = onp.arange(size) < (size - n if weights[-1, -1] == 1 else _count(weights))
-        found = found + array_of((share * onp.where(before, ends[0], ends[1])).astype(rows.dtype),
-                                 "pad")  # fmt: skip
+        found = found + array_of(
+            (share * onp.where(before, ends[0], ends[1])).astype(rows.dtype), "pad"
+        )
     found = shapes.moveaxis(found, -1, axis)
     if kind.kind != "f":
         from .elementwise import FUNCTIONS

@@ -96,9 +96,11 @@ def piecewise(x, condlist, funclist, *args, **kw):
     """Functions, or numbers, of the elements for which conditions hold; of the last that does."""
     x = array_of(x, "piecewise")
     listed = isinstance(condlist, (list, tuple)) and not (
-        condlist and isinstance(condlist[0], (bool, onp.bool_)))  # fmt: skip
-    conditions = [array_of(each, "piecewise").astype("bool")
-                  for each in (condlist if listed else [condlist])]  # fmt: skip
+        condlist and isinstance(condlist[0], (bool, onp.bool_))
+    )
+    conditions = [
+        array_of(each, "piecewise").astype("bool") for each in (condlist if listed else [condlist])
+    ]
     pieces = list(funclist)
     if len(pieces) == len(conditions) + 1:
         found = conditions[0]
@@ -229,12 +231,14 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         between = shapes.broadcast_to(fp, x.shape) if x.ndim else fp.reshape(())
     else:
         behind = (shapes.expand_dims(x, -1) >= xp).astype("int64")
-        place = FUNCTIONS["minimum"](FUNCTIONS["maximum"](reductions.sum(behind, -1) - 1, 0),
-                                     count - 2)  # fmt: skip
+        place = FUNCTIONS["minimum"](
+            FUNCTIONS["maximum"](reductions.sum(behind, -1) - 1, 0), count - 2
+        )
         x0, x1, f0, f1 = (
             ops.take(each, at, axis=0, mode="clip")
-            for each in (xp, fp) for at in (place, place + 1)
-        )  # fmt: skip
+            for each in (xp, fp)
+            for at in (place, place + 1)
+        )
         slope = (f1 - f0) / (x1 - x0)
         between = f0 + slope * (x - x0)
     between = choose(x < xp[0], fp[0] if left is None else left, between)
@@ -282,8 +286,11 @@ def _slope(f, axis, step, edge_order):
             raise ShapeError(f"mx.np.gradient: places of shape {places.shape} for {n} elements")
         gaps = places[1:] - places[:-1]
         a, b = gaps[:-1], gaps[1:]
-        inner = (-b / (a * (a + b)) * f[..., :-2] + (b - a) / (a * b) * f[..., 1:-1]
-                 + a / (b * (a + b)) * f[..., 2:])  # fmt: skip
+        inner = (
+            -b / (a * (a + b)) * f[..., :-2]
+            + (b - a) / (a * b) * f[..., 1:-1]
+            + a / (b * (a + b)) * f[..., 2:]
+        )
         h0, h1, g0, g1 = gaps[0], gaps[min(1, n - 2)], gaps[n - 2], gaps[max(n - 3, 0)]
     if edge_order == 1:
         first, last = (f[..., 1:2] - f[..., :1]) / h0, (f[..., -1:] - f[..., -2:-1]) / g0
@@ -316,9 +323,10 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         centred = m - shapes.expand_dims(reductions.sum(m * weights, 1) / total, 1)
         weighted = centred * weights
         factor = total - ddof * (
-            1 if aweights is None
+            1
+            if aweights is None
             else reductions.sum(weights * array_of(aweights, "cov").astype(m.dtype)) / total
-        )  # fmt: skip
+        )
     from .products import matmul
 
     found = matmul(weighted, shapes.matrix_transpose(centred))
@@ -357,6 +365,20 @@ def _diagonal(a):
 
 
 __all__ = [
-    "block", "compress", "corrcoef", "cov", "delete", "extract", "gradient", "heaviside", "insert",
-    "interp",    "piecewise", "resize", "select", "sinc", "trim_zeros", "unwrap",
-]  # fmt: skip
+    "block",
+    "compress",
+    "corrcoef",
+    "cov",
+    "delete",
+    "extract",
+    "gradient",
+    "heaviside",
+    "insert",
+    "interp",
+    "piecewise",
+    "resize",
+    "select",
+    "sinc",
+    "trim_zeros",
+    "unwrap",
+]

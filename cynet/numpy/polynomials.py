@@ -33,10 +33,11 @@ def _of_one_length(a1, a2, name):
     parts = [_vector(each, name) for each in (a1, a2)]
     length = max(each.shape[0] for each in parts)
     return [
-        each if each.shape[0] == length
+        each
+        if each.shape[0] == length
         else shapes.concatenate([zeros((length - each.shape[0],), each.dtype), each])
         for each in parts
-    ]  # fmt: skip
+    ]
 
 
 def polyadd(a1, a2):
@@ -188,7 +189,15 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 
 
 __all__ = [
-    "convolve", "correlate", "poly", "polyadd", "polyfit", "polyint", "polymul", "polysub",
+    "convolve",
+    "correlate",
+    "poly",
+    "polyadd",
+    "polyfit",
+    "polyint",
+    "polymul",
+    "polysub",
     "polyval",
-    "trapezoid",    "vander",
-]  # fmt: skip
+    "trapezoid",
+    "vander",
+]

@@ -248,8 +248,9 @@ def _contracted(a, s, b, t, others):
     a, b = (x if x.shape == f else broadcast_to(x, f) for x, f in zip((a, b), full))
     n = [prod(sizes[c] for c in group) for group in (batch, rows, summed, columns)]
     left = reshaped(_ordered(a, [s.index(c) for c in (*batch, *rows, *summed)]), (n[0], n[1], n[2]))
-    right = reshaped(_ordered(b, [t.index(c) for c in (*batch, *summed, *columns)]),
-                     (n[0], n[2], n[3]))  # fmt: skip
+    right = reshaped(
+        _ordered(b, [t.index(c) for c in (*batch, *summed, *columns)]), (n[0], n[2], n[3])
+    )
     if n[0] == 1:
         out = _matrices(reshaped(left, (n[1], n[2])), reshaped(right, (n[2], n[3])))
     else:
@@ -267,6 +268,16 @@ def _laid(array, letters, wide):
 
 
 __all__ = [
-    "cross", "diagonal", "dot", "einsum", "inner", "kron", "matmul", "outer", "tensordot", "trace",
-    "vdot", "vecdot",
-]  # fmt: skip
+    "cross",
+    "diagonal",
+    "dot",
+    "einsum",
+    "inner",
+    "kron",
+    "matmul",
+    "outer",
+    "tensordot",
+    "trace",
+    "vdot",
+    "vecdot",
+]

@@ -12,8 +12,16 @@ from .selection import rint, take_along_axis, where
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def quantile(a, q, axis=None, out=None, overwrite_input=None, method="linear", keepdims=False,
-             interpolation=None):  # fmt: skip
+def quantile(
+    a,
+    q,
+    axis=None,
+    out=None,
+    overwrite_input=None,
+    method="linear",
+    keepdims=False,
+    interpolation=None,
+):
     """The values that a share `q` of the elements over axes is not above.
 
     Raises
@@ -24,8 +32,16 @@ def quantile(a, q, axis=None, out=None, overwrite_input=None, method="linear", k
     return finished(_quantile(a, q, axis, interpolation or method, keepdims, 1.0, "quantile"), out)
 
 
-def percentile(a, q, axis=None, out=None, overwrite_input=None, method="linear", keepdims=False,
-               interpolation=None):  # fmt: skip
+def percentile(
+    a,
+    q,
+    axis=None,
+    out=None,
+    overwrite_input=None,
+    method="linear",
+    keepdims=False,
+    interpolation=None,
+):
     """The values that `q` percent of the elements over axes are not above.
 
     Raises

@@ -124,8 +124,9 @@ def gumbel(loc=0.0, scale=1.0, size=None, ctx=None, out=None):
 def logistic(loc=0.0, scale=1.0, size=None, ctx=None, out=None):
     """Numbers of the logistic distribution."""
     loc, scale, unit = _param(loc), _param(scale), _unit(size, _param(loc), _param(scale))
-    return finished(loc + scale * (FUNCTIONS["log"](unit + 1e-30)
-                                   - FUNCTIONS["log"](1.0 - unit + 1e-30)), out)  # fmt: skip
+    return finished(
+        loc + scale * (FUNCTIONS["log"](unit + 1e-30) - FUNCTIONS["log"](1.0 - unit + 1e-30)), out
+    )
 
 
 def laplace(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None):
@@ -133,8 +134,10 @@ def laplace(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None):
     loc, scale = _param(loc), _param(scale)
     centred = _unit(size, loc, scale) - 0.5
     size_of = FUNCTIONS["absolute"](centred)
-    return finished(loc - scale * FUNCTIONS["sign"](centred)
-                    * FUNCTIONS["log"](1.0 - 2.0 * size_of + 1e-30), out)  # fmt: skip
+    return finished(
+        loc - scale * FUNCTIONS["sign"](centred) * FUNCTIONS["log"](1.0 - 2.0 * size_of + 1e-30),
+        out,
+    )
 
 
 def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
@@ -142,8 +145,11 @@ def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
     shape, scale = _param(shape), _param(scale)
     sizes = _shape(size, shape, scale)
     wide = broadcast_to(array_of(shape, "random.gamma", "float32"), sizes)
-    drawn = legacy.gamma(wide.as_nd_ndarray().reshape((-1,)), 1.0) if hasattr(shape, "shape") else \
-        legacy.gamma(shape, 1.0, shape=(wide.size,))  # fmt: skip
+    drawn = (
+        legacy.gamma(wide.as_nd_ndarray().reshape((-1,)), 1.0)
+        if hasattr(shape, "shape")
+        else legacy.gamma(shape, 1.0, shape=(wide.size,))
+    )
     return finished(reshaped(drawn.as_np_ndarray(), sizes) * scale, out)
 
 
@@ -227,8 +233,11 @@ def multinomial(n, pvals, size=None):
     edges = onp.cumsum(host / max(host.sum(), 1e-30))
     points = uniform(size=(count, n)).asnumpy()
     found = onp.minimum(onp.searchsorted(edges, points, "right"), len(host) - 1)
-    totals = onp.stack([onp.bincount(row, minlength=len(host)) for row in found]) if count else \
-        onp.zeros((0, len(host)))  # fmt: skip
+    totals = (
+        onp.stack([onp.bincount(row, minlength=len(host)) for row in found])
+        if count
+        else onp.zeros((0, len(host)))
+    )
     return made(totals.reshape((*shape, len(host))), "int64", None, "random.multinomial")
 
 

@@ -293,4 +293,4 @@ __all__ = [
     "std",
     "sum",
     "var",
-]  # fmt: skip
+]

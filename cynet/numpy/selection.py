@@ -108,8 +108,7 @@ def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
     ndim = array_of(a, "sort").ndim
     a, axis = _sortable(a, axis, "sort")
     own = onp.dtype(a.dtype)
-    out = ops.sort(a.astype("uint8") if own.kind == "b" else a, axis=axis,
-               is_ascend=not descending)  # fmt: skip
+    out = ops.sort(a.astype("uint8") if own.kind == "b" else a, axis=axis, is_ascend=not descending)
     out = out.astype("bool") if own.kind == "b" else out
     return reshaped(out, ()) if ndim == 0 else out
 
@@ -205,8 +204,11 @@ def diag(v, k=0):
     if k < 0:
         from .shapes import concatenate
 
-        below = where(array_of(onp.eye(v.size, dtype=bool), "diag"), reshaped(v, (v.size, 1)),
-                      array_of(onp.zeros(1, onp.dtype(v.dtype)), "diag"))  # fmt: skip
+        below = where(
+            array_of(onp.eye(v.size, dtype=bool), "diag"),
+            reshaped(v, (v.size, 1)),
+            array_of(onp.zeros(1, onp.dtype(v.dtype)), "diag"),
+        )
         top = zeros((-k, n), v.dtype)
         right = zeros((v.size, -k), v.dtype)
         return concatenate([top, concatenate([below, right], 1)], 0)
@@ -230,12 +232,21 @@ def meshgrid(*xi, indexing="xy", sparse=False, copy=True):
     """The coordinates of a grid: each vector, repeated along the axes of the others."""
     vectors = [ravel(array_of(each, "meshgrid")) for each in xi]
     n = len(vectors)
-    grids = [reshaped(v, tuple(-1 if i == k else 1 for k in range(n)) if v.size else
-                      tuple(0 if i == k else 1 for k in range(n)))
-             for i, v in enumerate(vectors)]  # fmt: skip
-    grids = [g if g.shape[i] == vectors[i].size else reshaped(
-        vectors[i], tuple(vectors[i].size if i == k else 1 for k in range(n)))
-        for i, g in enumerate(grids)]  # fmt: skip
+    grids = [
+        reshaped(
+            v,
+            tuple(-1 if i == k else 1 for k in range(n))
+            if v.size
+            else tuple(0 if i == k else 1 for k in range(n)),
+        )
+        for i, v in enumerate(vectors)
+    ]
+    grids = [
+        g
+        if g.shape[i] == vectors[i].size
+        else reshaped(vectors[i], tuple(vectors[i].size if i == k else 1 for k in range(n)))
+        for i, g in enumerate(grids)
+    ]
     if indexing == "xy" and n > 1:
         grids = [transpose(g, (1, 0, *range(2, n))) for g in grids]
     elif indexing not in ("xy", "ij"):
@@ -446,4 +457,4 @@ __all__ = [
     "tril",
     "triu",
     "where",
-]  # fmt: skip
+]

@@ -211,8 +211,12 @@ def atleast_1d(*arys):
 
 def atleast_2d(*arys):
     """Each array, with two axes at least."""
-    return _at_least(arys, lambda a: reshaped(a, (1, -1)[: 2 - a.ndim] + a.shape if a.ndim
-                                              else (1, 1)) if a.ndim < 2 else a)  # fmt: skip
+    return _at_least(
+        arys,
+        lambda a: (
+            reshaped(a, (1, -1)[: 2 - a.ndim] + a.shape if a.ndim else (1, 1)) if a.ndim < 2 else a
+        ),
+    )
 
 
 def atleast_3d(*arys):
@@ -256,8 +260,9 @@ def dstack(arrays):
 def column_stack(tup):
     """Vectors as the columns of a matrix."""
     parts = _listed(tup, "column_stack")
-    return concatenate([reshaped(p, (-1, 1)[:0] + (p.size, 1)) if p.ndim < 2 else p
-                        for p in parts], 1)  # fmt: skip
+    return concatenate(
+        [reshaped(p, (-1, 1)[:0] + (p.size, 1)) if p.ndim < 2 else p for p in parts], 1
+    )
 
 
 def split(ary, indices_or_sections, axis=0):

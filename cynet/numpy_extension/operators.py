@@ -147,16 +147,16 @@ def group_norm(data, gamma, beta, num_groups=1, eps=1e-3, output_mean_var=False)
     data, gamma, beta = _arrays(data, gamma, beta)
     if gamma.shape == data.shape[1:2] != (num_groups,):
         ones = array_of(onp.ones(num_groups, gamma.dtype), "npx.group_norm")
-        found = ops.GroupNorm(data, ones, ones * 0, num_groups=num_groups, eps=eps,
-                              output_mean_var=output_mean_var)  # fmt: skip
+        found = ops.GroupNorm(
+            data, ones, ones * 0, num_groups=num_groups, eps=eps, output_mean_var=output_mean_var
+        )
         first, *rest = found if output_mean_var else (found,)
         wide = (1, -1, *(1,) * (data.ndim - 2))
         scaled = first * gamma.reshape(wide) + beta.reshape(wide)
         return [scaled, *rest] if output_mean_var else scaled
     return ops.GroupNorm(
-        *_arrays(data, gamma, beta), num_groups=num_groups, eps=eps,
-        output_mean_var=output_mean_var,
-    )  # fmt: skip
+        *_arrays(data, gamma, beta), num_groups=num_groups, eps=eps, output_mean_var=output_mean_var
+    )
 
 
 @_layer()
@@ -183,9 +183,11 @@ def embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sp
     weight = array_of(weight, "npx.embedding")
     rows, width = weight.shape
     return ops.Embedding(
-        *_arrays(data, weight), input_dim=rows if input_dim is None else input_dim,
-        output_dim=width if output_dim is None else output_dim, dtype=dtype,
-    )  # fmt: skip
+        *_arrays(data, weight),
+        input_dim=rows if input_dim is None else input_dim,
+        output_dim=width if output_dim is None else output_dim,
+        dtype=dtype,
+    )
 
 
 @_layer()
@@ -261,8 +263,10 @@ def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0
     """Sequences with a value behind their ends."""
     return ops.SequenceMask(
         *_arrays(data, sequence_length if use_sequence_length else None),
-        use_sequence_length=use_sequence_length, value=value, axis=axis,
-    )  # fmt: skip
+        use_sequence_length=use_sequence_length,
+        value=value,
+        axis=axis,
+    )
 
 
 @_layer()
@@ -298,8 +302,9 @@ def roi_pooling(data, rois, pooled_size, spatial_scale):
 
 
 @_layer()
-def multibox_prior(data, sizes=(1.0,), ratios=(1.0,), clip=False, steps=(-1.0, -1.0),
-                   offsets=(0.5, 0.5)):  # fmt: skip
+def multibox_prior(
+    data, sizes=(1.0,), ratios=(1.0,), clip=False, steps=(-1.0, -1.0), offsets=(0.5, 0.5)
+):
     """Anchor boxes around each pixel."""
     return ops._contrib_MultiBoxPrior(
         *_arrays(data), sizes=sizes, ratios=ratios, clip=clip, steps=steps, offsets=offsets

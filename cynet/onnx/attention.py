@@ -85,8 +85,9 @@ def sequence_mask(g, c):
     if not p.use_sequence_length:
         return c.inputs[0]
     steps = np.arange(shape[p.axis], dtype="int64")
-    lengths = g.cast(g.emit("Ceil", [c.inputs[1]]) if "float" in c.dtypes[1] else c.inputs[1],
-                     "int64")  # fmt: skip
+    lengths = g.cast(
+        g.emit("Ceil", [c.inputs[1]]) if "float" in c.dtypes[1] else c.inputs[1], "int64"
+    )
     steps = g.constant(steps[:, None] if p.axis == 0 else steps[None, :])
     inside = g.emit("Less", [steps, g.unsqueeze(lengths, p.axis)])
     for axis in range(2, len(shape)):

@@ -104,8 +104,7 @@ def _kept(g, number, corners, scores, kinds, count, overlap, least):
         same = g.emit("Equal", [g.unsqueeze(kinds, 1), g.unsqueeze(classes, 0, 2)])
         by_class = g.emit("Where", [same, g.unsqueeze(scores, 1), number(-np.inf)])
     chosen = g.emit(
-        "NonMaxSuppression",
-        [boxes, by_class, g.ints(count), number([overlap]), number([least])],
+        "NonMaxSuppression", [boxes, by_class, g.ints(count), number([overlap]), number([least])]
     )
     places = g.emit("Gather", [chosen, g.ints(0, 2)], axis=1)
     zeros = g.emit("Expand", [number([[0.0]]), g.emit("Shape", [scores])])
@@ -136,9 +135,13 @@ def multibox_prior(g, c):
 
     p = c.prop
     made = _contrib_MultiBoxPrior(
-        zeros(c.shapes[0], dtype=c.dtypes[0]), sizes=p.sizes, ratios=p.ratios, clip=p.clip,
-        steps=p.steps, offsets=p.offsets,
-    )  # fmt: skip
+        zeros(c.shapes[0], dtype=c.dtypes[0]),
+        sizes=p.sizes,
+        ratios=p.ratios,
+        clip=p.clip,
+        steps=p.steps,
+        offsets=p.offsets,
+    )
     return g.constant(made.asnumpy())
 
 

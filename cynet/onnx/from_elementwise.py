@@ -255,8 +255,10 @@ def clip(reader, node):
     numbers = [None if v is None else np.ravel(v)[0].item() for v in known]
     if dtype in FLOATS:
         most = float(np.finfo(dtype).max) if dtype != "bfloat16" else _MAX_BFLOAT16
-        numbers = [sign * most if n is None and not node.has(i) else n
-                   for i, sign, n in zip((1, 2), (-1, 1), numbers)]  # fmt: skip
+        numbers = [
+            sign * most if n is None and not node.has(i) else n
+            for i, sign, n in zip((1, 2), (-1, 1), numbers)
+        ]
     exact = dtype in FLOATS or all(v is None or abs(v) < 1 << 24 for v in numbers)
     plain = exact and None not in numbers and numbers[0] <= numbers[1]
     if plain and max(map(abs, numbers)) <= _MAX_FLOAT32:  # what the operator's parameters hold

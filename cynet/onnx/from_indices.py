@@ -52,12 +52,13 @@ def _whole_index(reader, node, axis):
     grid = np.indices(shape)
     rows = [
         sym.expand_dims(
-            _index(reader, node, 1, length) if i == axis
+            _index(reader, node, 1, length)
+            if i == axis
             else reader.fixed(f"{node.name}_grid{i}", grid[i]),
             axis=0,
         )
         for i in range(len(shape))
-    ]  # fmt: skip
+    ]
     return sym.Concat(*rows, dim=0) if len(rows) > 1 else rows[0]
 
 
@@ -119,9 +120,13 @@ def topk(reader, node):
     node.ignore("sorted")  # sorted is one of the orders that any order allows
     k = int(node.number(1, node.get("k")))
     made = sym.topk(
-        node.symbol(0), k=k, axis=node.axis(default=-1), ret_typ="both", dtype="int64",
+        node.symbol(0),
+        k=k,
+        axis=node.axis(default=-1),
+        ret_typ="both",
+        dtype="int64",
         is_ascend=not node.get("largest", 1),
-    )  # fmt: skip
+    )
     return [made[0], made[1]]
 
 

@@ -186,9 +186,12 @@ def gemm(reader, node):
         made = dense_of_integers(reader, node, data, integers, right, bias)
         if made is not None:
             return made
-    if weight is None or weight.dtype.kind not in "f" or (
-        node.has(2) and (bias is None or bias.size not in (1, weight.shape[1 - right]))
-    ) or (bias is not None and bias.ndim > 1 and bias.shape[0] != 1):  # fmt: skip
+    if (
+        weight is None
+        or weight.dtype.kind not in "f"
+        or (node.has(2) and (bias is None or bias.size not in (1, weight.shape[1 - right])))
+        or (bias is not None and bias.ndim > 1 and bias.shape[0] != 1)
+    ):
         other = node.symbol(1)
         made = sym.dot(data, other, transpose_b=right)
         made = made if alpha == 1 else made * alpha

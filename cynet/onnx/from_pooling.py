@@ -29,8 +29,9 @@ def pool(reader, node):
     p = node.get("p", 2) if kind == "LpPool" else None
     plain = before == after and dilation == [1] * n and all(b < k for b, k in zip(before, kernel))
     if plain and ceil and None not in (sizes := node.lengths(0)[2:]):
-        plain = all((x + b + a - s) % t == 0
-                    for x, b, a, s, t in zip(sizes, before, after, spans, stride))  # fmt: skip
+        plain = all(
+            (x + b + a - s) % t == 0 for x, b, a, s, t in zip(sizes, before, after, spans, stride)
+        )
     elif plain:
         plain = not ceil
     ignores_pads = kind == "MaxPool" or not counted
@@ -116,8 +117,9 @@ def _windows(node, data, kind, kernel, stride, dilation, n):
             end = (o - k + 1) * d or None
             begin, step = [None] * (axis + 3), [None] * (axis + 3)
             begin[-1], step[-1] = o * d, t
-            part = sym.slice(part, begin=tuple(begin), end=(*[None] * (axis + 2), end),
-                             step=tuple(step))  # fmt: skip
+            part = sym.slice(
+                part, begin=tuple(begin), end=(*[None] * (axis + 2), end), step=tuple(step)
+            )
         if total is None:
             total = part
         else:

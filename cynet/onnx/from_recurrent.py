@@ -9,8 +9,12 @@ from .importers import imports
 from .recurrent import ORDER
 
 _MODE = {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn_tanh"}
-_USUAL = {"lstm": ["Sigmoid", "Tanh", "Tanh"], "gru": ["Sigmoid", "Tanh"],
-          "rnn_tanh": ["Tanh"], "rnn_relu": ["Relu"]}  # fmt: skip
+_USUAL = {
+    "lstm": ["Sigmoid", "Tanh", "Tanh"],
+    "gru": ["Sigmoid", "Tanh"],
+    "rnn_tanh": ["Tanh"],
+    "rnn_relu": ["Relu"],
+}
 
 
 @imports("LSTM", "GRU", "RNN")

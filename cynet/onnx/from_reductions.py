@@ -37,9 +37,7 @@ def reduce(reader, node):
         data = sym.sqrt(data)
     elif kind == "ReduceLogSum":
         data = sym.log(data)
-    return sym.Cast(data, dtype=dtype) if small else sym.identity(
-        data
-    )  # fmt: skip
+    return sym.Cast(data, dtype=dtype) if small else sym.identity(data)
 
 
 def _log_sum_exp(data, axes, keep, nothing):

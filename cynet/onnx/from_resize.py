@@ -27,33 +27,51 @@ def resize(reader, node):
         scales, sizes, roi = node.constant(2), node.constant(3), node.constant(1)
         axes = [a % rank for a in node.get("axes", range(rank))]
         how = node.choice(
-            "coordinate_transformation_mode", "half_pixel", "half_pixel_symmetric",
-            "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
+            "coordinate_transformation_mode",
+            "half_pixel",
+            "half_pixel_symmetric",
+            "pytorch_half_pixel",
+            "align_corners",
+            "asymmetric",
+            "tf_crop_and_resize",
             "tf_half_pixel_for_nn",
-        )  # fmt: skip
+        )
         rounding = node.choice(
             "nearest_mode", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"
         )
     scales, lengths = _targets(node, shape, axes, scales, sizes)
     kernel = {
-        "how": how, "rounding": rounding, "mode": mode,
-        "a": node.get("cubic_coeff_a", -0.75), "outside": node.get("exclude_outside", 0),
-        "smooth": node.get("antialias", 0), "fill": node.get("extrapolation_value", 0.0),
-    }  # fmt: skip
+        "how": how,
+        "rounding": rounding,
+        "mode": mode,
+        "a": node.get("cubic_coeff_a", -0.75),
+        "outside": node.get("exclude_outside", 0),
+        "smooth": node.get("antialias", 0),
+        "fill": node.get("extrapolation_value", 0.0),
+    }
     region = _region(node, roi, len(axes)) if how == "tf_crop_and_resize" else None
     if how != "tf_crop_and_resize":
         node.unused(1)
     whole = all(s == int(s) for s in scales)
-    if (rank == 4 and mode == "nearest" and how == "asymmetric" and rounding == "floor" and whole
-            and axes == list(range(4)) and scales[:2] == [1, 1] and scales[2] == scales[3]
-            and node.dtype(0) in ("float32", "float64")):  # fmt: skip
+    if (
+        rank == 4
+        and mode == "nearest"
+        and how == "asymmetric"
+        and rounding == "floor"
+        and whole
+        and axes == list(range(4))
+        and scales[:2] == [1, 1]
+        and scales[2] == scales[3]
+        and node.dtype(0) in ("float32", "float64")
+    ):
         return sym.UpSampling(data, scale=int(scales[2]), sample_type="nearest")
     for i, axis in enumerate(axes):
         part = None if region is None else (region[i], region[len(axes) + i])
         if lengths[i] == shape[axis] and scales[i] == 1 and part is None:
             continue
-        data = _along(reader, node, data, axis, rank, shape[axis], lengths[i], scales[i], part,
-                      kernel)  # fmt: skip
+        data = _along(
+            reader, node, data, axis, rank, shape[axis], lengths[i], scales[i], part, kernel
+        )
     return sym.identity(data)
 
 
@@ -77,8 +95,9 @@ def _targets(node, shape, axes, scales, sizes):
             for a, s in zip(axes, scales):  # is the new length 2.4 or 2? Programs disagree
                 if s != 1 and not (shape[a] * s).is_integer():
                     node.refuse(f"{how} with a scale of {s} of a length of {shape[a]}")
-        return scales, [int(np.floor(np.float32(shape[a]) * np.float32(s)))
-                        for a, s in zip(axes, scales)]  # fmt: skip
+        return scales, [
+            int(np.floor(np.float32(shape[a]) * np.float32(s))) for a, s in zip(axes, scales)
+        ]
     return node.refuse(f"scales={scales}, sizes={sizes} for the axes {axes}")
 
 
@@ -138,8 +157,11 @@ def _matrix(at, length, scale, kernel):
         if not kernel["smooth"]:
             taps = np.arange(int(np.floor(x)) + 1 - int(reach), int(np.floor(x)) + 1 + int(reach))
         distance = (taps - x) * stretch
-        weights = (np.maximum(0, 1 - np.abs(distance)) if kernel["mode"] == "linear"
-                   else _cubic(distance, kernel["a"]))  # fmt: skip
+        weights = (
+            np.maximum(0, 1 - np.abs(distance))
+            if kernel["mode"] == "linear"
+            else _cubic(distance, kernel["a"])
+        )
         if kernel["outside"]:
             weights = np.where((taps >= 0) & (taps < length), weights, 0)
         if kernel["outside"] or kernel["smooth"]:
@@ -170,8 +192,10 @@ def _along(reader, node, data, axis, rank, length, made, scale, part, kernel):
         if axis != rank - 1:
             found = sym.transpose(found, axes=tuple(int(i) for i in np.argsort(order)))
     if beyond.any():
-        mask = reader.fixed(f"{name}_inside", (~beyond).astype(dtype).reshape(
-            [-1 if i == axis else 1 for i in range(rank)]))  # fmt: skip
+        mask = reader.fixed(
+            f"{name}_inside",
+            (~beyond).astype(dtype).reshape([-1 if i == axis else 1 for i in range(rank)]),
+        )
         found = sym.broadcast_mul(found, mask)
         if kernel["fill"]:
             found = sym.broadcast_add(found, (1 - mask) * kernel["fill"])

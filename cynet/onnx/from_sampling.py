@@ -23,23 +23,32 @@ def roi_align(reader, node):
         *(("half_pixel", "output_half_pixel") if node.opset >= 16 else ("output_half_pixel",)),
     )
     rois = sym.Concat(
-        sym.expand_dims(sym.Cast(node.symbol(2), dtype=node.dtype(1)), axis=1), node.symbol(1),
+        sym.expand_dims(sym.Cast(node.symbol(2), dtype=node.dtype(1)), axis=1),
+        node.symbol(1),
         dim=1,
-    )  # fmt: skip
+    )
     ratio = node.get("sampling_ratio", 0)
     return sym.contrib.ROIAlign(
-        node.symbol(0), rois,
+        node.symbol(0),
+        rois,
         pooled_size=(node.get("output_height", 1), node.get("output_width", 1)),
-        spatial_scale=node.get("spatial_scale", 1.0), sample_ratio=ratio or -1,
+        spatial_scale=node.get("spatial_scale", 1.0),
+        sample_ratio=ratio or -1,
         aligned=how == "half_pixel",
-    )  # fmt: skip
+    )
 
 
 @imports("GridSample")
 def grid_sample(reader, node):
     """Weighted pixels around each point of the grid, taken by their places in a flat image."""
-    mode = node.choice("mode", *(("linear", "nearest", "cubic") if node.opset >= 20
-                                 else ("bilinear", "nearest", "bicubic")))  # fmt: skip
+    mode = node.choice(
+        "mode",
+        *(
+            ("linear", "nearest", "cubic")
+            if node.opset >= 20
+            else ("bilinear", "nearest", "bicubic")
+        ),
+    )
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
     padding = node.choice("padding_mode", "zeros", "border", "reflection")
     corners = bool(node.get("align_corners", 0))

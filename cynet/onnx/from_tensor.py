@@ -142,9 +142,11 @@ def slice_(reader, node):
         return made if told else sym.identity(made)
     parts = [told.get(i, (None, None, None)) for i in range(rank)]
     return sym.slice(
-        made, begin=tuple(p[0] for p in parts), end=tuple(p[1] for p in parts),
+        made,
+        begin=tuple(p[0] for p in parts),
+        end=tuple(p[1] for p in parts),
         step=tuple(p[2] for p in parts),
-    )  # fmt: skip
+    )
 
 
 @imports("Pad")

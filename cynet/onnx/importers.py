@@ -19,8 +19,16 @@ FLOATS = ("float32", "float64", "float16", "bfloat16")
 IMPORTERS = {}  # kind of a node: function(reader, node) that gives its outputs as symbols
 _MOST = 1 << 20  # elements of a value that is computed when the file is read
 # random numbers, and weights of 8 bits, which stay such
-_NOT_FOLDED = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
-               "Bernoulli", "Multinomial", "Dropout", "DequantizeLinear")  # fmt: skip
+_NOT_FOLDED = (
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+    "Bernoulli",
+    "Multinomial",
+    "Dropout",
+    "DequantizeLinear",
+)
 
 
 class Integers(NamedTuple):
@@ -434,8 +442,12 @@ class Reader:
         if name == "sparse_value":
             node.refuse("sparse_value")
         if name != "value":
-            dtype = {"value_int": "int64", "value_ints": "int64", "value_float": "float32",
-                     "value_floats": "float32"}.get(name, object)  # fmt: skip
+            dtype = {
+                "value_int": "int64",
+                "value_ints": "int64",
+                "value_float": "float32",
+                "value_floats": "float32",
+            }.get(name, object)
             return np.array(value, dtype)
         if any(n < 0 for n in value.dims):  # NumPy would find a length for it
             node_shape = shown(list(value.dims))

@@ -173,8 +173,13 @@ def lrn(g, c):
 
 @exports(ActivationProperty)
 def activation(g, c):
-    kinds = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "softrelu": "Softplus",
-             "softsign": "Softsign"}  # fmt: skip
+    kinds = {
+        "relu": "Relu",
+        "sigmoid": "Sigmoid",
+        "tanh": "Tanh",
+        "softrelu": "Softplus",
+        "softsign": "Softsign",
+    }
     return g.emit(kinds[c.prop.act_type], c.inputs)
 
 
@@ -247,8 +252,14 @@ def logistic_output(g, c):
 
 
 @exports(
-    LinearRegressionOutputProperty, MAERegressionOutputProperty, SVMOutputProperty,
-    MakeLossProperty, PlainLossProperty, BlockGradProperty, DropoutProperty, KlSparseRegProperty,
+    LinearRegressionOutputProperty,
+    MAERegressionOutputProperty,
+    SVMOutputProperty,
+    MakeLossProperty,
+    PlainLossProperty,
+    BlockGradProperty,
+    DropoutProperty,
+    KlSparseRegProperty,
     *operators("identity", "_copy"),
 )
 def identity(g, c):

@@ -46,8 +46,9 @@ def _pooled(g, c, data, sizes, axes):
     if min(v for axis in counts for v in axis) < 1:
         c.refuse("a window without an element")
     if fits and (not counted or all(v == k for axis, k in zip(counts, kernel) for v in axis)):
-        return g.emit("AveragePool", [data], pads=before + behind,
-                      count_include_pad=int(counted), **how)  # fmt: skip
+        return g.emit(
+            "AveragePool", [data], pads=before + behind, count_include_pad=int(counted), **how
+        )
     shares = np.ones((1, 1))
     for axis, k in zip(counts, kernel):
         shares = shares[..., None] * (k / np.array(axis))

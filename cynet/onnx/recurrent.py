@@ -51,9 +51,11 @@ def rnn(g, c):
             KIND[p.mode], [data, *made, "", *begin], outputs=1 + len(states), **more
         )
         # (steps, directions, batch, h) to (steps, batch, directions * h)
-        data = g.squeeze(out, 1) if d == 1 else g.reshape(
-            g.transpose(out, (0, 2, 1, 3)), (0, 0, d * h)
-        )  # fmt: skip
+        data = (
+            g.squeeze(out, 1)
+            if d == 1
+            else g.reshape(g.transpose(out, (0, 2, 1, 3)), (0, 0, d * h))
+        )
         for kept, end in zip(lasts, ends):
             kept.append(end)
     if not p.state_outputs:

@@ -115,10 +115,7 @@ OWN_ALGORITHMS = (
 )
 _OWN = Algorithms(SETTING, *OWN_ALGORITHMS, names=["blas", "onednn"])
 PRODUCTS = Algorithms(
-    SETTING,
-    *OWN_ALGORITHMS,
-    Algorithm("blas", lambda desc: True, library_cycles),
-    names=["onednn"],
+    SETTING, *OWN_ALGORITHMS, Algorithm("blas", lambda desc: True, library_cycles), names=["onednn"]
 )
 
 

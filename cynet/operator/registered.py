@@ -406,10 +406,14 @@ class Registered:
         for what, of, types in zip(("input", "output", "state"), names, (in_types, outs, states)):
             for name, dtype in zip(of, types):
                 if dtype not in allowed:
-                    more = "" if self.dtypes else (
-                        " (it declares no others: `dtypes` of a property, `set_dtypes` of a "
-                        "simple_op)"
-                    )  # fmt: skip
+                    more = (
+                        ""
+                        if self.dtypes
+                        else (
+                            " (it declares no others: `dtypes` of a property, `set_dtypes` of a "
+                            "simple_op)"
+                        )
+                    )
                     raise ArgumentTypeError(
                         f"{self._where()} takes {', '.join(allowed)}{more}; {what} '{name}' is "
                         f"{dtype}"

@@ -70,9 +70,13 @@ class Adafactor(Optimizer):
     """
 
     serialized_fields = {
-        "epsilon": number(), "min_scale": number(), "clip_threshold": number(),
-        "decay_rate": number(), "relative_step": FLAG, "scale_parameter": FLAG,
-    }  # fmt: skip
+        "epsilon": number(),
+        "min_scale": number(),
+        "clip_threshold": number(),
+        "decay_rate": number(),
+        "relative_step": FLAG,
+        "scale_parameter": FLAG,
+    }
     _takes_lists = False
 
     def __init__(
@@ -119,11 +123,19 @@ class Adafactor(Optimizer):
         if len(states) == 1:
             step = nd._internal._adafactor_vector_update
         step(
-            weight, grad, *states, lr=rate, decay=decay, rescale_grad=self.rescale_grad,
-            clip_gradient=clip, epsilon=self.epsilon,
+            weight,
+            grad,
+            *states,
+            lr=rate,
+            decay=decay,
+            rescale_grad=self.rescale_grad,
+            clip_gradient=clip,
+            epsilon=self.epsilon,
             min_scale=max(self.min_scale, 0.0) if self.scale_parameter else -1.0,
-            clip_threshold=self.clip_threshold, share=share, out=weight,
-        )  # fmt: skip
+            clip_threshold=self.clip_threshold,
+            share=share,
+            out=weight,
+        )
 
     def _numbers_of(self, index):
         """Count a step; its learning rate, the share that the weight loses, and that of the new

@@ -110,8 +110,11 @@ class AdamW(FusedOptimizer):
     """
 
     serialized_fields = {
-        "beta1": _DECAY, "beta2": _DECAY, "epsilon": number(), "correct_bias": FLAG,
-    }  # fmt: skip
+        "beta1": _DECAY,
+        "beta2": _DECAY,
+        "epsilon": number(),
+        "correct_bias": FLAG,
+    }
     _rule_name, _n_states, _keeps_masters = "adamw", 2, True
 
     def __init__(

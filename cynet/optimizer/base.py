@@ -30,10 +30,18 @@ if TYPE_CHECKING:
 OPTIMIZERS = Registry("optimizer", ignore_case=True)
 
 # What a step of several weights in one call leaves out, and calls where a user has defined it.
-STEPS = frozenset((
-    "update", "update_multi_precision", "_update_count", "_get_lr", "_get_lrs", "_get_wd",
-    "_get_wds", "_set_current_context",
-))  # fmt: skip
+STEPS = frozenset(
+    (
+        "update",
+        "update_multi_precision",
+        "_update_count",
+        "_get_lr",
+        "_get_lrs",
+        "_get_wd",
+        "_get_wds",
+        "_set_current_context",
+    )
+)
 
 
 @guarded
@@ -172,9 +180,14 @@ class Optimizer(ShownOptimizer):
     """
 
     serialized_fields = {  # in files; a subclass adds its own
-        "rescale_grad": number(), "lr": number(), "wd": number(), "num_update": count(),
-        "begin_num_update": count(), "multi_precision": FLAG, "clip_gradient": number().or_none(),
-    }  # fmt: skip
+        "rescale_grad": number(),
+        "lr": number(),
+        "wd": number(),
+        "num_update": count(),
+        "begin_num_update": count(),
+        "multi_precision": FLAG,
+        "clip_gradient": number().or_none(),
+    }
 
     _decayed = ("_weight", "_gamma")  # ends of the names of weights that decay
     aggregate_num = 0

@@ -154,8 +154,10 @@ def _optimizer(record, known):
         raise FormatError(f"expected an optimizer beside the states, got {shown(record)}")
     said, klass = vars(record), OPTIMIZERS.get(name)
     if said.get(_KEPT_APART.get(name)):
-        raise FormatError(f"{name} of MXNet keeps {_KEPT_APART[name]} beside its states; train on"
-                          " from the parameters alone")  # fmt: skip
+        raise FormatError(
+            f"{name} of MXNet keeps {_KEPT_APART[name]} beside its states; train on"
+            " from the parameters alone"
+        )
     settings = {key: said.get(key, value) for key, value in settings_of(klass()).items()}
     counts = said["_all_index_update_counts"]
     schedule = said.get("lr_scheduler")
@@ -164,15 +166,17 @@ def _optimizer(record, known):
             raise FormatError(f"expected a schedule, got {shown(schedule)}")
         said_of_it = {key: value for key, value in vars(schedule).items() if key != "args"}
         schedule = {"name": type(schedule).__name__, "settings": said_of_it}
-    return restored({
-        "name": name,
-        "settings": settings,
-        "counts": [
-            [device, [[known[key], count] for key, count in of_it.items()]]
-            for device, of_it in counts.items()
-        ],
-        "idx2name": list(map(list, said["idx2name"].items())),
-        "lr_mult": list(map(list, said["lr_mult"].items())),
-        "wd_mult": list(map(list, said["wd_mult"].items())),
-        "lr_scheduler": schedule,
-    })  # fmt: skip
+    return restored(
+        {
+            "name": name,
+            "settings": settings,
+            "counts": [
+                [device, [[known[key], count] for key, count in of_it.items()]]
+                for device, of_it in counts.items()
+            ],
+            "idx2name": list(map(list, said["idx2name"].items())),
+            "lr_mult": list(map(list, said["lr_mult"].items())),
+            "wd_mult": list(map(list, said["wd_mult"].items())),
+            "lr_scheduler": schedule,
+        }
+    )

@@ -28,8 +28,11 @@ from .base import OPTIMIZERS
 _MARK, _COPY_FIRST, _UNSEALED = b"CYNSTAT3", b"CYNSTAT2", b"CYNSTAT1"
 _DEEPEST = 8
 _COUNT, _NUMBER = count(), number()
-_TABLES = {"idx2name": lambda value: isinstance(value, str), "lr_mult": _NUMBER.fits,
-           "wd_mult": _NUMBER.fits}  # fmt: skip
+_TABLES = {
+    "idx2name": lambda value: isinstance(value, str),
+    "lr_mult": _NUMBER.fits,
+    "wd_mult": _NUMBER.fits,
+}
 _GROUPS = ("_group_rates", "_group_decays")  # tables by name, of Trainers with groups
 
 

@@ -9,14 +9,7 @@ out there.
 import os
 import struct
 
-from ..base.errors import (
-    ArgumentError,
-    BoundsError,
-    FormatError,
-    StateError,
-    file_error,
-    shown,
-)
+from ..base.errors import ArgumentError, BoundsError, FormatError, StateError, file_error, shown
 from ..base.files import file_name, opened
 
 MAGIC = 0xCED7230A
@@ -42,8 +35,10 @@ def framed(data):
         if at % 4:
             at = data.find(_MAGIC, at + 1)
             continue
-        chunks += (_HEAD.pack(MAGIC, (_MIDDLE if start else _FIRST) << 29 | (at - start)),
-                   data[start:at])  # fmt: skip
+        chunks += (
+            _HEAD.pack(MAGIC, (_MIDDLE if start else _FIRST) << 29 | (at - start)),
+            data[start:at],
+        )
         start = at + 4
         at = data.find(_MAGIC, start)
     kind = _LAST if start else _WHOLE

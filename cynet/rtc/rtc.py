@@ -60,9 +60,7 @@ class _Program:
         from ..cuda.compiler import device_options
 
         options = tuple(device_options(self.options))
-        return _gpu(context).module(
-            self.text, self.title, options, self.exports, self.quoted
-        )  # fmt: skip
+        return _gpu(context).module(self.text, self.title, options, self.exports, self.quoted)
 
     def launchable(self, context, function, name, names):
         """The kernel `function` on a device, with what launches it."""
@@ -112,9 +110,15 @@ class _Launchable:
         kernel = self.kernel
         grid, block = kernel.check_launch(grid, block, shared, self.name)
         push_kernel(
-            self.number, kernel.module.launch_address, kernel.index, arguments, written, grid,
-            block, shared,
-        )  # fmt: skip
+            self.number,
+            kernel.module.launch_address,
+            kernel.index,
+            arguments,
+            written,
+            grid,
+            block,
+            shared,
+        )
 
 
 class _DeviceLaunchable:
@@ -134,9 +138,16 @@ class _DeviceLaunchable:
         """Check the sizes and hand the launch to the engine."""
         grid, block = self.kernel.check_launch(grid, block, shared, self.name)
         push_kernel(
-            self.number, self.kernel.address, 0, arguments, written, grid, block, shared,
+            self.number,
+            self.kernel.address,
+            0,
+            arguments,
+            written,
+            grid,
+            block,
+            shared,
             self.device_id,
-        )  # fmt: skip
+        )
 
 
 def _checked(check):

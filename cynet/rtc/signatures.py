@@ -9,18 +9,44 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown
 
 # what a kernel calls the elements of an array of each dtype
 C_TYPES = {
-    "float32": "float", "float64": "double", "float16": "__half", "uint8": "unsigned char",
-    "int32": "int", "int8": "signed char", "int64": "long long", "bool": "bool",
-}  # fmt: skip
+    "float32": "float",
+    "float64": "double",
+    "float16": "__half",
+    "uint8": "unsigned char",
+    "int32": "int",
+    "int8": "signed char",
+    "int64": "long long",
+    "bool": "bool",
+}
 # what a signature may say: name -> the character struct and NumPy have for it
 _CODES = {
-    "float": "f", "double": "d", "__half": "e", "half": "e", "bool": "?",
-    "char": "b", "signed char": "b", "int8_t": "b", "unsigned char": "B", "uint8_t": "B",
-    "short": "h", "int16_t": "h", "unsigned short": "H", "uint16_t": "H",
-    "int": "i", "int32_t": "i", "unsigned": "I", "unsigned int": "I", "uint32_t": "I",
-    "long long": "q", "int64_t": "q", "unsigned long long": "Q", "uint64_t": "Q", "size_t": "Q",
-    "long": "q", "unsigned long": "Q",
-}  # fmt: skip
+    "float": "f",
+    "double": "d",
+    "__half": "e",
+    "half": "e",
+    "bool": "?",
+    "char": "b",
+    "signed char": "b",
+    "int8_t": "b",
+    "unsigned char": "B",
+    "uint8_t": "B",
+    "short": "h",
+    "int16_t": "h",
+    "unsigned short": "H",
+    "uint16_t": "H",
+    "int": "i",
+    "int32_t": "i",
+    "unsigned": "I",
+    "unsigned int": "I",
+    "uint32_t": "I",
+    "long long": "q",
+    "int64_t": "q",
+    "unsigned long long": "Q",
+    "uint64_t": "Q",
+    "size_t": "Q",
+    "long": "q",
+    "unsigned long": "Q",
+}
 CHARACTERS = {name: np.dtype(name).char.replace("l", "q") for name in C_TYPES}
 
 

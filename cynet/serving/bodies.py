@@ -176,15 +176,17 @@ def _compressed(body):
 def read_npy(body: bytes) -> NumpyArray:
     """The array of a ``.npy`` file; objects, and lengths that the body has not, are refused."""
     if body[:6] != b"\x93NUMPY":
-        raise FormatError(f"expected a .npy file as the body, got {shown(body[:6])}"
-                          f"{_compressed(body)}")  # fmt: skip
+        raise FormatError(
+            f"expected a .npy file as the body, got {shown(body[:6])}{_compressed(body)}"
+        )
     if body[6:8] not in (b"\x01\x00", b"\x02\x00"):
         raise FormatError(f"expected a .npy file of version 1.0 or 2.0, got {shown(body[6:8])}")
     begin = 10 if body[6] == 1 else 12
     length = int.from_bytes(body[8:begin], "little")
     if length > _HEADER or begin + length > len(body):
-        raise FormatError(f"the .npy file has a header of {length} bytes: more than it has, or"
-                          f" than {_HEADER}")  # fmt: skip
+        raise FormatError(
+            f"the .npy file has a header of {length} bytes: more than it has, or than {_HEADER}"
+        )
     dtype, fortran, shape = _header(body[begin : begin + length].strip())
     if dtype.kind not in "biuf":
         raise FormatError(f"the .npy file has elements of {dtype}, expected numbers")
@@ -209,8 +211,9 @@ def _header(text):
             break
         found[name], at = match[match.lastindex].decode(), match.end()
     if len(found) < 3 or inner[at:].strip():
-        raise FormatError(f"the .npy file has the header {shown(text)}, which no array of numbers"
-                          " has")  # fmt: skip
+        raise FormatError(
+            f"the .npy file has the header {shown(text)}, which no array of numbers has"
+        )
     try:
         dtype = np.dtype(found[b"descr"])
         sizes = [int(each) for each in found[b"shape"].split(",") if each.strip()]

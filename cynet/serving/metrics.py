@@ -28,9 +28,12 @@ def text_of(stats: Iterable[tuple[str, str, dict[str, Any]]]) -> str:
     add("request_seconds", "histogram", "Seconds of answered requests.", _histogram)
     add("rows_total", "counter", "Rows of answered requests.", one("rows"))
     add("batches_total", "counter", "Batches that were run.", one("batches"))
-    add("failed_requests_total", "counter", "Requests that ended in an error.", lambda found: [
-        ("", f',kind="{kind}"', n) for kind, n in sorted(found["failed"].items())
-    ])  # fmt: skip
+    add(
+        "failed_requests_total",
+        "counter",
+        "Requests that ended in an error.",
+        lambda found: [("", f',kind="{kind}"', n) for kind, n in sorted(found["failed"].items())],
+    )
     add("waiting_rows", "gauge", "Rows that wait for a batch.", one("waiting"))
     return "\n".join(lines) + "\n"
 

@@ -130,9 +130,14 @@ class Predictor:
         self._counters = Counters()
         self._signature: Signature | None = None
         self._net = network(
-            model, params, epoch, list(self.shapes), dtype, self._ctx,
+            model,
+            params,
+            epoch,
+            list(self.shapes),
+            dtype,
+            self._ctx,
             lambda: self._arrays(self._zeros(1)),
-        )  # fmt: skip
+        )
         self._batches = Batches(
             self._run, max_batch, max_delay, max_waiting, workers, self._counters
         )

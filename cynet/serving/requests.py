@@ -38,9 +38,10 @@ def with_few_values(text: bytes, max_body: int, instead: str) -> bytes:
     count, most = values_in(text), most_values(max_body)
     if count > most:
         raise Refused(
-            413, f"a JSON body of some {count} values, at most {most} are taken; {instead} may have"
-            " more"
-        )  # fmt: skip
+            413,
+            f"a JSON body of some {count} values, at most {most} are taken; {instead} may have"
+            " more",
+        )
     return text
 
 

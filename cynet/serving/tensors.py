@@ -17,10 +17,20 @@ if TYPE_CHECKING:
     from .predictor import Predictor
 
 _DTYPES = {
-    "BOOL": "bool", "UINT8": "u1", "UINT16": "<u2", "UINT32": "<u4", "UINT64": "<u8", "INT8": "i1",
-    "INT16": "<i2", "INT32": "<i4", "INT64": "<i8", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8",
+    "BOOL": "bool",
+    "UINT8": "u1",
+    "UINT16": "<u2",
+    "UINT32": "<u4",
+    "UINT64": "<u8",
+    "INT8": "i1",
+    "INT16": "<i2",
+    "INT32": "<i4",
+    "INT64": "<i8",
+    "FP16": "<f2",
+    "FP32": "<f4",
+    "FP64": "<f8",
     "BF16": "<u2",  # its bits, in bytes
-}  # fmt: skip
+}
 _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items() if name != "BF16"}
 _OTHERS = ("shared_memory_region", "classification")  # extensions that change what is meant
 
@@ -168,8 +178,9 @@ def _read_input(name, tensor, predictor):
         raise ShapeError(f"{what} has no rows")
     kind = tensor.get("datatype")
     if not isinstance(kind, str) or kind not in _DTYPES:
-        raise ArgumentError(f"{what} has the datatype {shown(kind)}, expected one of "
-                            f"{', '.join(_DTYPES)}")  # fmt: skip
+        raise ArgumentError(
+            f"{what} has the datatype {shown(kind)}, expected one of {', '.join(_DTYPES)}"
+        )
     size = _settings(what, tensor).get("binary_data_size")
     if (size is None) == (tensor.get("data") is None):
         raise FormatError(f"{what} has either data or binary_data_size")
@@ -177,8 +188,9 @@ def _read_input(name, tensor, predictor):
         return Input(name, kind, shape, 0, _of_json(what, tensor["data"], kind, shape))
     wanted = math.prod(shape) * np.dtype(_DTYPES[kind]).itemsize
     if type(size) is not int or size != wanted:
-        raise ShapeError(f"{what} has {wanted} bytes by its shape, binary_data_size is"
-                         f" {shown(size)}")  # fmt: skip
+        raise ShapeError(
+            f"{what} has {wanted} bytes by its shape, binary_data_size is {shown(size)}"
+        )
     return Input(name, kind, shape, size, None)
 
 
@@ -215,8 +227,9 @@ def _flat(what, data, shape):
     if data and isinstance(data[0], list):
         for axis, length in enumerate(shape[1:], 1):
             if not all(isinstance(each, list) and len(each) == length for each in data):
-                raise ShapeError(f"{what} is not nested as its shape {list(shape)} says, at axis"
-                                 f" {axis}")  # fmt: skip
+                raise ShapeError(
+                    f"{what} is not nested as its shape {list(shape)} says, at axis {axis}"
+                )
             data = list(chain.from_iterable(data))
     count = math.prod(shape)
     if len(data) != count:
@@ -263,6 +276,7 @@ def _flag(name, value):
 
 def _shape(what, value):
     if not isinstance(value, list) or not all(type(n) is int and n >= 0 for n in value):
-        raise ArgumentTypeError(f"{what} has a list of whole numbers as its shape, got"
-                                f" {shown(value)}")  # fmt: skip
+        raise ArgumentTypeError(
+            f"{what} has a list of whole numbers as its shape, got {shown(value)}"
+        )
     return tuple(value)

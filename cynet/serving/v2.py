@@ -74,20 +74,24 @@ class Protocol:
         return _json({"ready": True})
 
     def _index(self, environ):
-        return _json([
-            {"name": each.name, "version": each.version, "state": _state(each), "reason": ""}
-            for each in self._app.models
-        ])  # fmt: skip
+        return _json(
+            [
+                {"name": each.name, "version": each.version, "state": _state(each), "reason": ""}
+                for each in self._app.models
+            ]
+        )
 
     def _metadata(self, environ, model):
         found = model.predictor.signature()
-        return _json({
-            "name": model.name,
-            "versions": self._app.models.versions(model.name),
-            "platform": "cynet",
-            "inputs": [_tensor(each) for each in found.inputs],
-            "outputs": [_tensor(each) for each in found.outputs],
-        })  # fmt: skip
+        return _json(
+            {
+                "name": model.name,
+                "versions": self._app.models.versions(model.name),
+                "platform": "cynet",
+                "inputs": [_tensor(each) for each in found.inputs],
+                "outputs": [_tensor(each) for each in found.outputs],
+            }
+        )
 
     def _model_ready(self, environ, model):
         self._app.check_open()
@@ -127,9 +131,7 @@ def _json(value):
 
 
 def _tensor(tensor):
-    return {
-        "name": tensor.name, "datatype": datatype(tensor.dtype), "shape": list(tensor.shape)
-    }  # fmt: skip
+    return {"name": tensor.name, "datatype": datatype(tensor.dtype), "shape": list(tensor.shape)}
 
 
 def _state(model):

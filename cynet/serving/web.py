@@ -18,15 +18,7 @@ from ..base.errors import (
     shown,
 )
 from ..base.opencv import cv
-from .bodies import (
-    NPY,
-    Images,
-    only,
-    read_json,
-    read_npy,
-    write_json,
-    write_npy,
-)
+from .bodies import NPY, Images, only, read_json, read_npy, write_json, write_npy
 from .errors import BusyError, Refused, WaitedError
 from .metrics import text_of
 from .models import Models
@@ -207,9 +199,10 @@ class Application:
             inputs = {only(names): self._image(body)}
         else:
             raise Refused(
-                415, f"a body of type {shown(kind)}; send application/json, application/x-npy"
-                + (" or an image" if self.images is not None else "")
-            )  # fmt: skip
+                415,
+                f"a body of type {shown(kind)}; send application/json, application/x-npy"
+                + (" or an image" if self.images is not None else ""),
+            )
         outputs = self.predictor.predict(inputs)
         outputs = outputs if isinstance(outputs, list) else [outputs]
         if wants_npy:

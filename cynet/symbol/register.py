@@ -3,13 +3,7 @@
 from ..base.errors import ArgumentTypeError, shown
 from ..operator import namespaces
 from ..operator._base import OPERATORS
-from ..operator.signature import (
-    bind_positional,
-    describe,
-    docstring,
-    python_signature,
-    wrong_input,
-)
+from ..operator.signature import bind_positional, describe, docstring, python_signature, wrong_input
 from .compose import apply_operator
 
 _functions = {}  # name as asked for -> (OpEntry, function)

@@ -418,9 +418,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         """
         from ..executor.bind import bind
 
-        return bind(
-            self, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec
-        )
+        return bind(self, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec)
 
     def simple_bind(
         self,

@@ -263,10 +263,7 @@ def assign_each2(
 
 @guarded
 def np_reduce(
-    dat: NumpyArray,
-    axis: Any,
-    keepdims: bool,
-    numpy_reduce_func: Callable[..., Any],
+    dat: NumpyArray, axis: Any, keepdims: bool, numpy_reduce_func: Callable[..., Any]
 ) -> NumpyArray:
     """Apply a reduction of NumPy, one axis after another.
 

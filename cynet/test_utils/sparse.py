@@ -198,4 +198,3 @@ def rand_ndarray_of(shape, stype, density, dtype, modifier, shuffle, distributio
         ctx=ctx,
     )
     return array
-

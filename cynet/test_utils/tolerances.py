@@ -15,8 +15,17 @@ if TYPE_CHECKING:
     from ..typing import ArrayLike, NDArray, NumpyArray, Symbol
 
 _DTYPES = (
-    "float16", "float32", "float64", "bool", "int8", "uint8", "int32", "uint32", "int64", "uint64",
-)  # fmt: skip
+    "float16",
+    "float32",
+    "float64",
+    "bool",
+    "int8",
+    "uint8",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+)
 
 
 def default_rtols() -> dict[Any, float]:
@@ -146,11 +155,7 @@ def get_etol(etol: float | None = None) -> float:
 
 @guarded
 def assert_allclose(
-    a: ArrayLike,
-    b: ArrayLike,
-    rtol: float = 1e-07,
-    atol: float = 0,
-    equal_nan: bool = True,
+    a: ArrayLike, b: ArrayLike, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True
 ) -> None:
     """Compare two arrays with the defaults of ``numpy.testing.assert_allclose``.
 

@@ -74,8 +74,12 @@ class _Uses(ast.NodeVisitor):
         before = list(self.findings)
         for each in node.body:
             self.visit(each)
-        caught = {n.id for h in node.handlers for n in ast.walk(h.type or ast.Name("Exception"))
-                  if isinstance(n, ast.Name)}  # fmt: skip
+        caught = {
+            n.id
+            for h in node.handlers
+            for n in ast.walk(h.type or ast.Name("Exception"))
+            if isinstance(n, ast.Name)
+        }
         if caught & {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"}:
             self.findings = before
         for each in (*node.handlers, *node.orelse, *node.finalbody):

@@ -153,9 +153,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--unpickle", action="store_true", help="IN are optimizer states as MXNet writes them"
     )
     parser.add_argument(
-        "--names", type=lambda text: text.split(","), metavar="NAME,NAME,...",
+        "--names",
+        type=lambda text: text.split(","),
+        metavar="NAME,NAME,...",
         help="names of parameters, in the order of MXNet's Trainer: sorted by their full names",
-    )  # fmt: skip
+    )
     args = parser.parse_args(argv)
     if (args.unpickle and args.network) or (args.names and not args.unpickle):
         parser.error("--unpickle goes without --network, and --names with --unpickle")

@@ -202,9 +202,10 @@ def check(options):
 def parser():
     """The options; those of MXNet's tool, by its names."""
     out = argparse.ArgumentParser(
-        "python -m cynet.tools.im2rec", description=__doc__,
+        "python -m cynet.tools.im2rec",
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     add = out.add_argument
     add("prefix", help="path and beginning of the file names: PREFIX.lst, PREFIX.rec")
     add("root", help="folder that contains the images")

@@ -157,9 +157,10 @@ def _extract(file, folder, damaged, out):
 def main(arguments=None, out=None):
     """Run the program; its exit status."""
     parser = argparse.ArgumentParser(
-        "python -m cynet.tools.rec", description=__doc__,
+        "python -m cynet.tools.rec",
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     parser.add_argument("file", metavar="FILE.rec", help="file of records")
     what = parser.add_mutually_exclusive_group()
     parser.add_argument(

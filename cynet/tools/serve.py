@@ -95,9 +95,7 @@ def parser() -> argparse.ArgumentParser:
     argparse.ArgumentParser
     """
     found = argparse.ArgumentParser(
-        prog="python -m cynet.tools.serve",
-        description=__doc__,
-        formatter_class=_Help,
+        prog="python -m cynet.tools.serve", description=__doc__, formatter_class=_Help
     )
     add = found.add_argument
     add("model", help="prefix of a checkpoint, or an .onnx file")
@@ -118,11 +116,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME=MODEL",
         help="a further model, below /v2; its inputs are given by --shape NAME:INPUT=N,N,...",
     )
-    add(
-        "--epoch",
-        type=_count(0),
-        help="epoch of the checkpoint (else the last one)",
-    )
+    add("--epoch", type=_count(0), help="epoch of the checkpoint (else the last one)")
     add("--dtype", choices=DTYPES, default="float32", help="type in which products are computed")
     add("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all")
     add("--port", type=_count(0, 65535), default=8080, help="port to listen on; 0 for any free one")

@@ -140,8 +140,13 @@ def operators():
     from cynet.operator import get_operator
 
     found = {family: {} for family in FAMILIES}
-    spaces = {"": cynet.nd, "contrib.": cynet.nd.contrib, "linalg.": cynet.nd.linalg,
-              "image.": cynet.nd.image, "random.": cynet.nd.random}  # fmt: skip
+    spaces = {
+        "": cynet.nd,
+        "contrib.": cynet.nd.contrib,
+        "linalg.": cynet.nd.linalg,
+        "image.": cynet.nd.image,
+        "random.": cynet.nd.random,
+    }
     for space, module in spaces.items():
         for name in dir(module):
             value = getattr(module, name)  # what it lists, operators under every name

@@ -23,14 +23,16 @@ class Autoencoder(gluon.HybridBlock):
         with self.name_scope():
             self.encoder = nn.HybridSequential()
             self.encoder.add(
-                nn.Dense(width, activation="relu"), nn.Dense(width, activation="relu"),
+                nn.Dense(width, activation="relu"),
+                nn.Dense(width, activation="relu"),
                 nn.Dense(code),
-            )  # fmt: skip
+            )
             self.decoder = nn.HybridSequential()
             self.decoder.add(
-                nn.Dense(width, activation="relu"), nn.Dense(width, activation="relu"),
+                nn.Dense(width, activation="relu"),
+                nn.Dense(width, activation="relu"),
                 nn.Dense(int(np.prod(shape)), activation="sigmoid"),
-            )  # fmt: skip
+            )
 
     def hybrid_forward(self, F, x):
         return F.reshape(self.decoder(self.encoder(x)), shape=(-1, *self._shape))

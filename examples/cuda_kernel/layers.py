@@ -183,10 +183,11 @@ class BiasSwish(mx.operator.NDArrayOp):
                 ),
                 module.get_kernel(
                     "bias_swish_grad",
-                    "const float *out_grad, " + arrays
+                    "const float *out_grad, "
+                    + arrays
                     + "float *data_grad, float *bias_grad, int images, int inner",
                 ),
-            )  # fmt: skip
+            )
         return self.kernels
 
     def forward(self, in_data, out_data):
@@ -194,13 +195,18 @@ class BiasSwish(mx.operator.NDArrayOp):
         inner = data.size // (data.shape[0] * data.shape[1])
         self.compiled()[0].launch(
             [data, bias, out, data.size, data.shape[1], inner],
-            data.context, (blocks(data.size), 1, 1), (THREADS, 1, 1),
-        )  # fmt: skip
+            data.context,
+            (blocks(data.size), 1, 1),
+            (THREADS, 1, 1),
+        )
 
     def backward(self, out_grad, in_data, out_data, in_grad):
         (data, bias), (data_grad, bias_grad) = in_data, in_grad
         inner = data.size // (data.shape[0] * data.shape[1])
         self.compiled()[1].launch(
             [out_grad[0], data, bias, data_grad, bias_grad, data.shape[0], inner],
-            data.context, (data.shape[1], 1, 1), (THREADS, 1, 1), shared_mem=4 * THREADS,
-        )  # fmt: skip
+            data.context,
+            (data.shape[1], 1, 1),
+            (THREADS, 1, 1),
+            shared_mem=4 * THREADS,
+        )

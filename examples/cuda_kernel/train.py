@@ -61,9 +61,11 @@ def main(argv=None):
     mx.random.seed(args.seed)
     arrays = data.load(args)
     train = mx.io.NDArrayIter(
-        arrays["train_data"][: args.num_examples], arrays["train_label"][: args.num_examples],
-        args.batch_size, shuffle=True,
-    )  # fmt: skip
+        arrays["train_data"][: args.num_examples],
+        arrays["train_label"][: args.num_examples],
+        args.batch_size,
+        shuffle=True,
+    )
     val = mx.io.NDArrayIter(arrays["test_data"], arrays["test_label"], args.batch_size)
     devices = [mx.gpu(i) for i in args.gpus] if args.gpus else mx.cpu()
     logging.info(
@@ -84,8 +86,11 @@ def main(argv=None):
     )
     logging.info("%.1f seconds, epochs: %d", time.perf_counter() - start, args.num_epochs)
     probability = module.predict(mx.io.NDArrayIter(arrays["test_data"], None, args.batch_size))
-    logging.info("predicted %s, rows add up to %.4f", probability.shape,
-                 probability.asnumpy().sum(axis=1).mean())  # fmt: skip
+    logging.info(
+        "predicted %s, rows add up to %.4f",
+        probability.shape,
+        probability.asnumpy().sum(axis=1).mean(),
+    )
     accuracy = mx.metric.Accuracy()
     module.score(val, accuracy)
     logging.info("validation accuracy: %.2f %%", 100 * accuracy.get()[1])

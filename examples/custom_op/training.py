@@ -30,10 +30,7 @@ def run_once(softmax, scores, labels):
     """(probabilities, gradient of the scores) of one forward and backward."""
     net = softmax(mx.sym.Variable("scores"))
     executor = net.simple_bind(
-        mx.cpu(),
-        grad_req={"scores": "write"},
-        scores=scores.shape,
-        softmax_label=labels.shape,
+        mx.cpu(), grad_req={"scores": "write"}, scores=scores.shape, softmax_label=labels.shape
     )
     executor.forward(is_train=True, scores=scores, softmax_label=labels)
     executor.backward()

@@ -57,9 +57,13 @@ class Blocks:
 
         self.reads.append((target, sources))
         self._engine.push_sync(
-            task, mx.cpu(), [self.variable[each] for each in sources], [self.variable[target]],
-            priority, f"{kind} {target}",
-        )  # fmt: skip
+            task,
+            mx.cpu(),
+            [self.variable[each] for each in sources],
+            [self.variable[target]],
+            priority,
+            f"{kind} {target}",
+        )
 
     def lower(self):
         """Wait for all tasks; the blocks as a lower triangular matrix."""
@@ -131,8 +135,12 @@ def draw(path, ran):
             [threads.index(thread) for _, _, thread, _, _ in of_kind],
             [1e3 * (end - begin) for *_, begin, end in of_kind],
             left=[1e3 * (begin - first) for *_, begin, _ in of_kind],
-            height=0.8, color=colour, edgecolor="white", linewidth=0.3, label=kind,
-        )  # fmt: skip
+            height=0.8,
+            color=colour,
+            edgecolor="white",
+            linewidth=0.3,
+            label=kind,
+        )
     axis.set(xlabel="milliseconds", ylabel="thread", yticks=range(len(threads)))
     figure.legend(loc="outside upper right", ncols=3)
     figure.savefig(path, dpi=100, format="png")
@@ -170,8 +178,11 @@ def main(argv=None):
     chain = longest_chain(blocks)
     logging.info("%d tasks, %d of them one after the other at least", tasks, chain)
     logging.info("pushed in %.1f ms, done after %.1f ms", 1e3 * pushed, 1e3 * took)
-    logging.info("at most %d at once, on %d threads", at_once(blocks.ran),
-                 len({each[2] for each in blocks.ran}))  # fmt: skip
+    logging.info(
+        "at most %d at once, on %d threads",
+        at_once(blocks.ran),
+        len({each[2] for each in blocks.ran}),
+    )
     folder = Path(args.out)
     draw(folder / "tasks.png", blocks.ran)
     np.save(folder / "lower.npy", lower)

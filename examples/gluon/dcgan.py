@@ -1,6 +1,5 @@
 """Trains a DCGAN on the digits that ship, and draws digits with it."""
 
-
 import common
 import numpy as np
 from common import positive

@@ -194,8 +194,12 @@ def main(argv=None):
     common.finish(args, args.network, net, history, example)
     logging.info(
         "or: python %s --network %s --size %d --out %s --predict %s",
-        __file__, args.network, args.size, args.out, files[4][0],
-    )  # fmt: skip
+        __file__,
+        args.network,
+        args.size,
+        args.out,
+        files[4][0],
+    )
     return history.rows[-1][1]
 
 

@@ -113,8 +113,11 @@ def main(argv=None):
     logging.info(
         "use it: from word_language_model import Model; net = Model(%d, %d, %d, 0);"
         " net.load_parameters('%s/language.params')",
-        len(known), args.size, args.layers, args.out,
-    )  # fmt: skip
+        len(known),
+        args.size,
+        args.layers,
+        args.out,
+    )
     return history.rows[-1][1]
 
 

@@ -13,8 +13,12 @@ def parser():
     """The command line; ``--help`` shows all options with their defaults."""
     out = argparse.ArgumentParser(description=__doc__, formatter_class=fit.Formatter)
     out.add_argument("images", nargs="+", metavar="IMAGE", help="JPEG, PNG or other file")
-    out.add_argument("--model", required=True, metavar="PREFIX[,EPOCH]",
-                     help="checkpoint; without a number the last one")  # fmt: skip
+    out.add_argument(
+        "--model",
+        required=True,
+        metavar="PREFIX[,EPOCH]",
+        help="checkpoint; without a number the last one",
+    )
     out.add_argument(
         "--synset", metavar="FILE", help="names of the classes, one a line (im2rec writes one)"
     )

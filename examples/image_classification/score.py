@@ -12,8 +12,12 @@ import cynet as mx
 def parser():
     """The command line; ``--help`` shows all options with their defaults."""
     out = argparse.ArgumentParser(description=__doc__, formatter_class=fit.Formatter)
-    out.add_argument("--model", required=True, metavar="PREFIX[,EPOCH]",
-                     help="checkpoint; without a number the last one")  # fmt: skip
+    out.add_argument(
+        "--model",
+        required=True,
+        metavar="PREFIX[,EPOCH]",
+        help="checkpoint; without a number the last one",
+    )
     out.add_argument("--data-val", required=True, metavar="FILE.rec", help="records of images")
     out.add_argument("--gpus", type=fit.indices, help="GPUs to use, e.g. 0 or 0,2; none: the CPU")
     out.add_argument("--batch-size", type=fit.positive, default=32, help="images of a batch")

@@ -20,9 +20,16 @@ def parser():
         "~/.mxnet/datasets/cifar10)",
     )
     out.set_defaults(
-        network="resnet", num_layers=110, num_classes=10, image_shape="3,28,28", pad_size=4,
-        batch_size=128, num_epochs=300, lr=0.05, lr_step_epochs="200,250",
-    )  # fmt: skip
+        network="resnet",
+        num_layers=110,
+        num_classes=10,
+        image_shape="3,28,28",
+        pad_size=4,
+        batch_size=128,
+        num_epochs=300,
+        lr=0.05,
+        lr_step_epochs="200,250",
+    )
     return out
 
 

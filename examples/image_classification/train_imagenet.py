@@ -14,9 +14,13 @@ def parser():
     records.add_augmentation_args(out)
     records.set_augmentation_level(out, 1)
     out.set_defaults(
-        network="resnet", num_layers=50, num_epochs=80, lr=0.1, lr_step_epochs="30,60",
+        network="resnet",
+        num_layers=50,
+        num_epochs=80,
+        lr=0.1,
+        lr_step_epochs="30,60",
         batch_size=128,
-    )  # fmt: skip
+    )
     return out
 
 

@@ -85,10 +85,15 @@ def draw(path, rows, step):
     for kind, colour in (("forward", "steelblue"), ("backward", "darkorange")):
         some = [each for each in step if each["args"].get("direction") == kind]
         right.barh(
-            [threads.index(each["tid"]) for each in some], [each["dur"] for each in some],
-            left=[each["ts"] - first for each in some], height=0.6, color=colour,
-            edgecolor="white", linewidth=0.3, label=kind,
-        )  # fmt: skip
+            [threads.index(each["tid"]) for each in some],
+            [each["dur"] for each in some],
+            left=[each["ts"] - first for each in some],
+            height=0.6,
+            color=colour,
+            edgecolor="white",
+            linewidth=0.3,
+            label=kind,
+        )
     right.set(title="the fastest step", xlabel="microseconds", ylabel="thread")
     right.set(yticks=range(len(threads)), ylim=(-0.6, len(threads) - 0.1))
     right.legend(loc="upper right", ncols=2)
@@ -125,8 +130,9 @@ def main(argv=None):
         logging.info("%s", line)
     logging.info(
         "an epoch: %.0f ms without the profiler, %.0f ms with it",
-        1000 * np.mean(plain), 1000 * np.mean(history.times),
-    )  # fmt: skip
+        1000 * np.mean(plain),
+        1000 * np.mean(history.times),
+    )
     draw(folder / "profile.png", rows, fastest(events, steps))
     logging.info("table of all operators: %s", folder / "table.txt")
     logging.info("trace, for https://ui.perfetto.dev: %s", folder / "trace.json")

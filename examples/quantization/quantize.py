@@ -137,13 +137,17 @@ def main(argv=None):
     modes = ("none", "naive", "entropy")
     add("--calib-mode", choices=modes, default="naive", help="how limits are found")
     add(
-        "--calib-examples", type=common.positive, default=512,
+        "--calib-examples",
+        type=common.positive,
+        default=512,
         help="samples that limits are found on",
-    )  # fmt: skip
+    )
     add(
-        "--tolerance", type=float, metavar="X",
+        "--tolerance",
+        type=float,
+        metavar="X",
         help="keep the layers in float32 without which outputs lose more than this",
-    )  # fmt: skip
+    )
     args = parser.parse_args(argv)
     common.start(args)
     samples, unseen = sentences() if args.network == "text" else common.arrays("digits")
@@ -154,9 +158,12 @@ def main(argv=None):
     history = train(net, samples, unseen, args)
     some = [mx.nd.array(samples[0][: args.calib_examples])]
     small = quantization.quantize_net(
-        net, calib_mode=args.calib_mode, calib_data=some, tolerance=args.tolerance,
+        net,
+        calib_mode=args.calib_mode,
+        calib_data=some,
+        tolerance=args.tolerance,
         logger=logging.getLogger(),
-    )  # fmt: skip
+    )
     small.hybridize()
     before, time_before = measure(net, *unseen)
     after, time_after = measure(small, *unseen)

@@ -43,8 +43,12 @@ def ask_by_hand(address, model, rows):
     """The output, by a request that is written out."""
     connection = http.client.HTTPConnection(address, timeout=30)
     data = rows.tobytes()
-    tensor = {"name": "data", "shape": list(rows.shape), "datatype": "FP32",
-              "parameters": {"binary_data_size": len(data)}}  # fmt: skip
+    tensor = {
+        "name": "data",
+        "shape": list(rows.shape),
+        "datatype": "FP32",
+        "parameters": {"binary_data_size": len(data)},
+    }
     settings = {"binary_data_output": True}
     head = json.dumps({"inputs": [tensor], "parameters": settings}).encode()
     size = "Inference-Header-Content-Length"

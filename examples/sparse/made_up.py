@@ -96,9 +96,12 @@ class Training:
         share = self._touched / self._steps / self._rows
         logging.info(
             "accuracy %.3f; a step touches %.0f of %d rows (%.2f%%) and takes %.2f ms",
-            figures[-1], self._touched / self._steps, self._rows, 100 * share,
+            figures[-1],
+            self._touched / self._steps,
+            self._rows,
+            100 * share,
             1000 * self._seconds / self._steps,
-        )  # fmt: skip
+        )
         return figures[-1], share
 
 

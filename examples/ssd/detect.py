@@ -83,8 +83,9 @@ def draw(image, rows, names):
         left, top, right, bottom = (np.array(box) * [width, height, width, height]).astype(int)
         cv2.rectangle(pixels, (left, top), (right, bottom), color, 2)
         text = f"{names[int(kind)]} {score:.2f}"
-        cv2.putText(pixels, text, (left + 2, max(top - 3, 10)), cv2.FONT_HERSHEY_SIMPLEX, 0.35,
-                    color, 1)  # fmt: skip
+        cv2.putText(
+            pixels, text, (left + 2, max(top - 3, 10)), cv2.FONT_HERSHEY_SIMPLEX, 0.35, color, 1
+        )
     return pixels
 
 

@@ -31,11 +31,7 @@ def parse_args(argv=None):
     add("--class-names", help="names of the classes, with commas between them; none: the shapes'")
     add("--rand-crop", type=float, default=0.3, help="probability of a crop")
     add("--rand-pad", type=float, default=0.3, help="probability of a border")
-    add(
-        "--pretrained",
-        metavar="FILE.params",
-        help="weights to begin with, where they fit",
-    )
+    add("--pretrained", metavar="FILE.params", help="weights to begin with, where they fit")
     add("--optimizer", default="adam", help="name of the optimizer")
     add("--wd", type=float, default=0.0005, help="weight decay")
     return parser.parse_args(argv)
@@ -93,8 +89,13 @@ def main(argv=None):
     random.seed(args.seed)
     try:
         images, val = iterators(args)
-        logging.info("%d pictures of %d x %d for %s", len(images.seq), args.data_shape,
-                     args.data_shape, args.network)  # fmt: skip
+        logging.info(
+            "%d pictures of %d x %d for %s",
+            len(images.seq),
+            args.data_shape,
+            args.data_shape,
+            args.network,
+        )
         logging.info("classes: %s", ", ".join(names))
         history = train(args, names, images, val)
     except (OSError, mx.base.MXNetError) as error:

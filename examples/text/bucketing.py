@@ -101,8 +101,10 @@ def main(argv=None):
     )
     logging.info(
         "%d sentences, %d different words, buckets of %s",
-        len(sentences), len(numbers) - 1, ", ".join(map(str, buckets)),
-    )  # fmt: skip
+        len(sentences),
+        len(numbers) - 1,
+        ", ".join(map(str, buckets)),
+    )
     module = mx.mod.BucketingModule(
         network(len(numbers), args.size, args.layers, args.dropout),
         default_bucket_key=buckets[-1],

@@ -32,11 +32,7 @@ class OperatorMethods:
     ) -> Symbol:
         """See ``mx.sym.squeeze``; `inplace` says nothing of a graph."""
     def flatten(
-        self,
-        inplace: bool = False,
-        *,
-        name: str | None = None,
-        attr: dict[str, str] | None = None,
+        self, inplace: bool = False, *, name: str | None = None, attr: dict[str, str] | None = None
     ) -> Symbol:
         """See ``mx.sym.flatten``; `inplace` says nothing of a graph."""
     def split_v2(

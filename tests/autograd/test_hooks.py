@@ -127,8 +127,13 @@ def test_views_copies_casts_and_functions():
         def backward(self, dy):
             return dy * 2
 
-    for made in (lambda x: x.reshape((2, 1)), lambda x: x[:], lambda x: x.copy(),
-                 lambda x: x.astype("float16"), lambda x: Twice()(x)):  # fmt: skip
+    for made in (
+        lambda x: x.reshape((2, 1)),
+        lambda x: x[:],
+        lambda x: x.copy(),
+        lambda x: x.astype("float16"),
+        lambda x: Twice()(x),
+    ):
         x, seen = leaf(), []
         with autograd.record():
             y = made(x)

@@ -11,9 +11,10 @@ from cynet.base import config
 from cynet.base.errors import ArgumentError
 
 NUMBERS = [
-    s.name for s in config.settings() if isinstance(s.default, int) and s.default is not True
-    and s.default is not False
-]  # fmt: skip
+    s.name
+    for s in config.settings()
+    if isinstance(s.default, int) and s.default is not True and s.default is not False
+]
 
 
 def test_there_are_numbers():

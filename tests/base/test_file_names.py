@@ -74,9 +74,7 @@ WRITERS = {
     "do_checkpoint": lambda m, p: m.fit(epoch_end_callback=mx.callback.do_checkpoint(p)),
     "module_checkpoint": lambda m, p: mx.callback.module_checkpoint(m.module, p)(0),
     "BestCheckpoint": lambda m, p: m.fit(callbacks=[mx.callback.BestCheckpoint(p, "accuracy")]),
-    "do_rnn_checkpoint": lambda m, p: m.fit(
-        epoch_end_callback=mx.rnn.do_rnn_checkpoint([], p)
-    ),
+    "do_rnn_checkpoint": lambda m, p: m.fit(epoch_end_callback=mx.rnn.do_rnn_checkpoint([], p)),
     "MXRecordIO": lambda m, p: mx.recordio.MXRecordIO(p, "w").close(),
     "MXIndexedRecordIO": lambda m, p: mx.recordio.MXIndexedRecordIO("b", p, "w").close(),
     "MXIndexedRecordIO's index": lambda m, p: mx.recordio.MXIndexedRecordIO(p, "b", "w").close(),
@@ -86,7 +84,7 @@ WRITERS = {
     "render's directory": lambda m, p: drawn(m.net, "plot").render("x", p),
     "get_logger": lambda m, p: logged(p),
     "CheckpointHandler": lambda m, p: mx.gluon.contrib.estimator.CheckpointHandler(p),
-}  # fmt: skip
+}
 READERS = {
     "nd.load": lambda m, p: mx.nd.load(p),
     "sym.load": lambda m, p: mx.sym.load(p),

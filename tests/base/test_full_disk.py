@@ -97,7 +97,9 @@ print("left:", sorted(each for each in set(os.listdir()) - before if ".part" in 
 def test_old_files_stay(tmp_path):
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PROGRAM, str(tmp_path)],
-        capture_output=True, text=True, timeout=100,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout == "left: []\n"

@@ -131,8 +131,12 @@ def test_wrong_arguments_of_python():
 
 def test_a_wrong_call_of_a_class_names_that_class():
     """Not the base that has the constructor, which users have not heard of."""
-    for layer in (mx.gluon.nn.Conv2D, mx.gluon.nn.Conv3DTranspose,
-                  mx.gluon.contrib.rnn.Conv1DGRUCell):  # fmt: skip
+    for layer in (
+        mx.gluon.nn.Conv2D,
+        mx.gluon.nn.Conv3DTranspose,
+        mx.gluon.contrib.rnn.Conv1DGRUCell,
+    ):
+
         class OfUser(layer):
             pass
 
@@ -213,8 +217,9 @@ def test_set_learning_rate_beside_a_schedule():
 
 def test_an_error_of_a_callback_leaves_fit_as_it_is():
     data = mx.io.NDArrayIter(np.ones((4, 2), "f"), np.zeros(4), batch_size=2)
-    net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2),
-                               name="softmax")  # fmt: skip
+    net = mx.sym.SoftmaxOutput(
+        mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2), name="softmax"
+    )
     error = LookupError("mine")
 
     def callback(param):
@@ -236,15 +241,24 @@ def test_a_width_that_was_not_bound():
         mx.errors.ShapeError, match="bind a module of the new one with parameters of its own"
     ) as caught:
         module.forward(mx.io.DataBatch([mx.nd.ones((16, 9))]))
-    for words in ("'data' has shape (16, 9), bound was (16, 10)", "'fc_weight' of shape (3, 10)",
-                  "would have to be (3, 9)", "Give data of the bound shape"):  # fmt: skip
+    for words in (
+        "'data' has shape (16, 9), bound was (16, 10)",
+        "'fc_weight' of shape (3, 10)",
+        "would have to be (3, 9)",
+        "Give data of the bound shape",
+    ):
         assert words in str(caught.value)
 
 
 def test_the_weight_of_another_kernel():
     with pytest.raises(mx.errors.ShapeError, match=r"\(4, 3, 3, 3\), expected \(4, 3, 5, 5\)$"):
-        mx.nd.Convolution(mx.nd.ones((1, 3, 8, 8)), mx.nd.ones((4, 3, 3, 3)), mx.nd.ones(4),
-                          kernel=(5, 5), num_filter=4)  # fmt: skip
+        mx.nd.Convolution(
+            mx.nd.ones((1, 3, 8, 8)),
+            mx.nd.ones((4, 3, 3, 3)),
+            mx.nd.ones(4),
+            kernel=(5, 5),
+            num_filter=4,
+        )
 
 
 def test_keywords_are_those_of_mxnet():

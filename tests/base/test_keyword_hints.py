@@ -136,9 +136,17 @@ def test_no_call_is_left_over():
 
 
 SPACE = {
-    "mx": mx, "data": X.asnumpy(), "label": np.zeros(2), "batch_size": 1, "iterator":
-    mx.io.NDArrayIter(X), "size": 2, "x": X, "y": X, "result": X, "out": X,
-}  # fmt: skip
+    "mx": mx,
+    "data": X.asnumpy(),
+    "label": np.zeros(2),
+    "batch_size": 1,
+    "iterator": mx.io.NDArrayIter(X),
+    "size": 2,
+    "x": X,
+    "y": X,
+    "result": X,
+    "out": X,
+}
 
 
 def test_what_they_say_runs():

@@ -7,12 +7,7 @@ import pytest
 
 import cynet as mx
 from cynet import gluon, nd
-from cynet.base.numpy_state import (
-    numpy_state,
-    place_of_numpy,
-    seeded_numpy,
-    set_numpy_state,
-)
+from cynet.base.numpy_state import numpy_state, place_of_numpy, seeded_numpy, set_numpy_state
 
 
 @pytest.fixture(params=["MT19937", "PCG64", "SFC64", "Philox"], autouse=True)

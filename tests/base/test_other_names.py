@@ -74,13 +74,23 @@ def test_a_subclass_may_have_the_names():
 
 # --- what the hints say, run ----------------------------------------------------------------------
 PROSE = {  # parts of hints that are no code
-    "which is half of it", "where grad_req is 'add'", "every NDArray is contiguous",
-    "x.copy() is a copy", "outside of autograd.record() a network predicts",
-    "autograd.predict_mode() inside of it", "a metric of mx.metric over a loop",
-    "for Symbols", "the text 'float32'", "warmup_steps=... of every schedule",
-    "in fit mx.callback.EMA", "in fit mx.callback.SWA", "a loop", "bound to an NDArray",
-    "mx.nd.broadcast_to of two reshaped arrays", "mx.sym.broadcast_to of two reshaped arrays",
-}  # fmt: skip
+    "which is half of it",
+    "where grad_req is 'add'",
+    "every NDArray is contiguous",
+    "x.copy() is a copy",
+    "outside of autograd.record() a network predicts",
+    "autograd.predict_mode() inside of it",
+    "a metric of mx.metric over a loop",
+    "for Symbols",
+    "the text 'float32'",
+    "warmup_steps=... of every schedule",
+    "in fit mx.callback.EMA",
+    "in fit mx.callback.SWA",
+    "a loop",
+    "bound to an NDArray",
+    "mx.nd.broadcast_to of two reshaped arrays",
+    "mx.sym.broadcast_to of two reshaped arrays",
+}
 
 
 class Anything:
@@ -99,8 +109,11 @@ class Anything:
         module.bind([("data", (2, 2))], for_training=False)
         module.init_params()
         trainer = gluon.Trainer(block.collect_params(), "adam")
-        labelled = mx.mod.Module(mx.sym.SoftmaxOutput(mx.sym.FullyConnected(
-            mx.sym.var("data"), num_hidden=2), name="softmax"))  # fmt: skip
+        labelled = mx.mod.Module(
+            mx.sym.SoftmaxOutput(
+                mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2), name="softmax"
+            )
+        )
         labelled.bind([("data", (2, 2))], [("softmax_label", (2,))])
         labelled.init_params()
         block(matrix)
@@ -108,16 +121,40 @@ class Anything:
         trainer.save_states(str(path / "states"))
         module.save_params(str(path / "params"))
         self.names = {
-            "mx": mx, "gluon": gluon, "nn": gluon.nn, "autograd": mx.autograd, "numpy": np,
-            "x": matrix.copy(), "y": matrix.copy(), "net": block, "trainer": trainer,
-            "module": module, "dataset": dataset, "file": str(path / "file"), "low": 0, "high": 1,
-            "index": mx.nd.zeros(2), "axis": 1, "axes": (1, 0), "context": mx.cpu(),
-            "dtype": "float32", "value": matrix * 2, "mask": matrix > 2, "rate": 0.1,
+            "mx": mx,
+            "gluon": gluon,
+            "nn": gluon.nn,
+            "autograd": mx.autograd,
+            "numpy": np,
+            "x": matrix.copy(),
+            "y": matrix.copy(),
+            "net": block,
+            "trainer": trainer,
+            "module": module,
+            "dataset": dataset,
+            "file": str(path / "file"),
+            "low": 0,
+            "high": 1,
+            "index": mx.nd.zeros(2),
+            "axis": 1,
+            "axes": (1, 0),
+            "context": mx.cpu(),
+            "dtype": "float32",
+            "value": matrix * 2,
+            "mask": matrix > 2,
+            "rate": 0.1,
             "shape": (2, 2),
-            "n": 3, "num_outputs": 2, "block": another, "hook": print, "function": print,
-            "loss": gluon.loss.L2Loss(), "sampler": gluon.data.SequentialSampler(2), "count": 1,
-            "shapes": {"data": (2, 2)}, "random_split": gluon.data.random_split,
-        }  # fmt: skip
+            "n": 3,
+            "num_outputs": 2,
+            "block": another,
+            "hook": print,
+            "function": print,
+            "loss": gluon.loss.L2Loss(),
+            "sampler": gluon.data.SequentialSampler(2),
+            "count": 1,
+            "shapes": {"data": (2, 2)},
+            "random_split": gluon.data.random_split,
+        }
         self.labelled = mx.io.NDArrayIter(matrix, mx.nd.zeros(2), 2)
         self.of_labels = labelled
         self.path = path

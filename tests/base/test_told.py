@@ -55,38 +55,60 @@ class Own(mx.optimizer.SGD):
 
 SCHEDULE = mx.lr_scheduler.FactorScheduler(3)
 OBJECTS = {
-    "module": (module, "Module(data=['data'], labels=['softmax_label'], outputs=['softmax_output'],"
-                       " context=[cpu(0)], state='not bound')"),
-    "bound": (lambda: module("bound"),
-              "Module(data=[('data', (4, 3))], labels=[('softmax_label', (4,))], "
-              "outputs=['softmax_output'], context=[cpu(0)], "
-              "state='bound, parameters have no values')"),
-    "trained": (lambda: module("bound", "values", "optimizer"),
-                "Module(data=[('data', (4, 3))], labels=[('softmax_label', (4,))], "
-                "outputs=['softmax_output'], context=[cpu(0)], optimizer=SGD(learning_rate=0.01, "
-                "momentum=0.9, rescale_grad=0.25), state='bound')"),
-    "sequential": (mx.mod.SequentialModule,
-                   "SequentialModule(data=[], outputs=[], state='not bound')"),
-    "trainer": (trainer, "Trainer(optimizer=Adam(learning_rate=0.001, wd=0.1), parameters=2, "
-                         "contexts=[cpu(0)], kvstore='device')"),
-    "alone": (lambda: trainer(kvstore=None), "Trainer(optimizer=Adam(learning_rate=0.001, wd=0.1), "
-                                             "parameters=2, contexts=[cpu(0)])"),
+    "module": (
+        module,
+        "Module(data=['data'], labels=['softmax_label'], outputs=['softmax_output'],"
+        " context=[cpu(0)], state='not bound')",
+    ),
+    "bound": (
+        lambda: module("bound"),
+        "Module(data=[('data', (4, 3))], labels=[('softmax_label', (4,))], "
+        "outputs=['softmax_output'], context=[cpu(0)], "
+        "state='bound, parameters have no values')",
+    ),
+    "trained": (
+        lambda: module("bound", "values", "optimizer"),
+        "Module(data=[('data', (4, 3))], labels=[('softmax_label', (4,))], "
+        "outputs=['softmax_output'], context=[cpu(0)], optimizer=SGD(learning_rate=0.01, "
+        "momentum=0.9, rescale_grad=0.25), state='bound')",
+    ),
+    "sequential": (
+        mx.mod.SequentialModule,
+        "SequentialModule(data=[], outputs=[], state='not bound')",
+    ),
+    "trainer": (
+        trainer,
+        "Trainer(optimizer=Adam(learning_rate=0.001, wd=0.1), parameters=2, "
+        "contexts=[cpu(0)], kvstore='device')",
+    ),
+    "alone": (
+        lambda: trainer(kvstore=None),
+        "Trainer(optimizer=Adam(learning_rate=0.001, wd=0.1), parameters=2, contexts=[cpu(0)])",
+    ),
     "sgd": (mx.optimizer.SGD, "SGD(learning_rate=0.01)"),
-    "settings": (lambda: mx.optimizer.Adam(0.2, beta1=0.8, clip_gradient=3, lr_scheduler=SCHEDULE),
-                 "Adam(learning_rate=0.2, beta1=0.8, clip_gradient=3, "
-                 "lr_scheduler='FactorScheduler')"),
-    "iterator": (lambda: mx.io.NDArrayIter(FRAME, None, 2),
-                 "NDArrayIter(data=[('data', (2, 3))], batch_size=2)"),
-    "labelled": (lambda: mx.io.NDArrayIter(FRAME, FRAME[:, 0], 4),
-                 "NDArrayIter(data=[('data', (4, 3))], labels=[('softmax_label', (4,))], "
-                 "batch_size=4)"),
-    "resized": (lambda: mx.io.ResizeIter(mx.io.NDArrayIter(FRAME, None, 2), 5),
-                "ResizeIter(data=[('data', (2, 3))], batch_size=2)"),
+    "settings": (
+        lambda: mx.optimizer.Adam(0.2, beta1=0.8, clip_gradient=3, lr_scheduler=SCHEDULE),
+        "Adam(learning_rate=0.2, beta1=0.8, clip_gradient=3, lr_scheduler='FactorScheduler')",
+    ),
+    "iterator": (
+        lambda: mx.io.NDArrayIter(FRAME, None, 2),
+        "NDArrayIter(data=[('data', (2, 3))], batch_size=2)",
+    ),
+    "labelled": (
+        lambda: mx.io.NDArrayIter(FRAME, FRAME[:, 0], 4),
+        "NDArrayIter(data=[('data', (4, 3))], labels=[('softmax_label', (4,))], batch_size=4)",
+    ),
+    "resized": (
+        lambda: mx.io.ResizeIter(mx.io.NDArrayIter(FRAME, None, 2), 5),
+        "ResizeIter(data=[('data', (2, 3))], batch_size=2)",
+    ),
     "store": (lambda: mx.kv.create("local"), "KVStore(type='local', keys=0)"),
-    "loader": (lambda: gluon.data.DataLoader([1, 2, 3], 2),
-               "DataLoader(dataset='<list of 3>', batches=2, batch_size=2, num_workers=0)"),
+    "loader": (
+        lambda: gluon.data.DataLoader([1, 2, 3], 2),
+        "DataLoader(dataset='<list of 3>', batches=2, batch_size=2, num_workers=0)",
+    ),
     "own": (Own, "an <own> text"),
-}  # fmt: skip
+}
 
 
 class Cells(HTMLParser):
@@ -170,9 +192,10 @@ def test_a_large_one_has_its_edges(shape):
     assert cells[0][-1] == f"{values[0, -1]:.6g}" and cells[-1][0] == f"{values[-1, 0]:.6g}"
 
 
-@pytest.mark.parametrize("array", [
-    nd.ones((2, 2, 2)), nd.zeros((2, 2)).tostype("csr"), nd.ones((2, 2)).tostype("row_sparse"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "array",
+    [nd.ones((2, 2, 2)), nd.zeros((2, 2)).tostype("csr"), nd.ones((2, 2)).tostype("row_sparse")],
+)
 def test_others_are_shown_as_printed(array):
     assert Cells(array._repr_html_()).pre == repr(array).strip("\n")
 

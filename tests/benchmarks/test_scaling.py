@@ -139,10 +139,14 @@ def test_least_squares(scaling, rng):
 def test_a_fit_finds_the_link_that_made_the_times(scaling, name):
     link = scaling.Link(*LINK, 2e-4)
     found = [
-        {"ranks": p, "sums": {str(n): max(1.0, p / 2) * scaling.summed(n, p, link, name)
-                              for n in scaling.SIZES}}
+        {
+            "ranks": p,
+            "sums": {
+                str(n): max(1.0, p / 2) * scaling.summed(n, p, link, name) for n in scaling.SIZES
+            },
+        }
         for p in (2, 3, 4)
-    ]  # fmt: skip
+    ]
     fit, error = scaling.fitted(found, LINK[2], 2, name)
     np.testing.assert_allclose(fit, link, rtol=1e-6)
     assert error < 1e-9

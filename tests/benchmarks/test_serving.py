@@ -16,10 +16,7 @@ def test_it_measures_both_servers():
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     command = [sys.executable, PROGRAM, "--onnxruntime", sys.executable, "--networks", "cnn"]
     ran = subprocess.run(
-        [*command, "--seconds", "0.1", "--rounds", "1"],
-        capture_output=True,
-        text=True,
-        timeout=120,
+        [*command, "--seconds", "0.1", "--rounds", "1"], capture_output=True, text=True, timeout=120
     )
     assert ran.returncode == 0, ran.stderr  # it compares the answers itself
     found = json.loads(ran.stdout.splitlines()[-1])

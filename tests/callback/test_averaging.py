@@ -130,18 +130,21 @@ def test_resumed_is_as_never_stopped(data, tmp_path, kind):
 
 def test_buckets(rng):
     def symbol(length):
-        net = mx.sym.FullyConnected(mx.sym.sum(mx.sym.Variable("data"), axis=1, keepdims=True),
-                                    num_hidden=2, name="fc")  # fmt: skip
+        net = mx.sym.FullyConnected(
+            mx.sym.sum(mx.sym.Variable("data"), axis=1, keepdims=True), num_hidden=2, name="fc"
+        )
         return mx.sym.SoftmaxOutput(net, name="softmax"), ("data",), ("softmax_label",)
 
     batches = [
         mx.io.DataBatch(
-            [mx.nd.array(rng.normal(size=(4, length)))], [mx.nd.array([0, 1, 0, 1])],
-            bucket_key=length, provide_data=[("data", (4, length))],
+            [mx.nd.array(rng.normal(size=(4, length)))],
+            [mx.nd.array([0, 1, 0, 1])],
+            bucket_key=length,
+            provide_data=[("data", (4, length))],
             provide_label=[("softmax_label", (4,))],
         )
         for length in (3, 5, 3)
-    ]  # fmt: skip
+    ]
 
     class Iter(mx.io.DataIter):
         provide_data, provide_label = [("data", (4, 5))], [("softmax_label", (4,))]

@@ -47,8 +47,12 @@ def symbol():
 
 def module_of(optimizer="sgd", **settings):
     module = mx.mod.Module(symbol(), label_names=["label"])
-    return module, {"optimizer": optimizer, "initializer": mx.init.Zero(), "verbose": False,
-                    "optimizer_params": {"learning_rate": 0.05, **settings}}  # fmt: skip
+    return module, {
+        "optimizer": optimizer,
+        "initializer": mx.init.Zero(),
+        "verbose": False,
+        "optimizer_params": {"learning_rate": 0.05, **settings},
+    }
 
 
 def iterator(x, y):
@@ -73,8 +77,10 @@ def test_fit(rng, last, metric):
     np.testing.assert_allclose(curve.rates, rates[: len(smoothed)], rtol=1e-10)
     assert (len(smoothed) < 40) == (last == 50.0)
     width = max(5, len(smoothed) // 6)
-    slopes = [np.polyfit(range(width), losses[i : i + width], 1)[0]
-              for i in range(len(smoothed) - width + 1)]  # fmt: skip
+    slopes = [
+        np.polyfit(range(width), losses[i : i + width], 1)[0]
+        for i in range(len(smoothed) - width + 1)
+    ]
     assert curve.suggestion == curve.rates[np.argmin(slopes) + width // 2]
     assert "LRFinder" in history.reason
     assert (module.get_params()[0]["fc_weight"].asnumpy() == 0).all()
@@ -167,9 +173,12 @@ def test_what_is_refused(rng):
     module, settings = module_of(lr_scheduler=schedule)
     with pytest.raises(mx.MXNetError, match="LRFinder: the optimizer has an lr_scheduler"):
         module.fit(
-            iterator(x, y), num_epoch=1, eval_metric="mse",
-            callbacks=[mx.callback.LRFinder()], **settings,
-        )  # fmt: skip
+            iterator(x, y),
+            num_epoch=1,
+            eval_metric="mse",
+            callbacks=[mx.callback.LRFinder()],
+            **settings,
+        )
     net = gluon.nn.Dense(1, in_units=3)
     net.initialize()
     trainer = gluon.Trainer(net.collect_params(), "sgd")

@@ -62,9 +62,10 @@ def test_weights_and_biases_is_told_and_resumes(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "wandb", told)
     trained(2, resume=tmp_path / "run", callbacks=[mx.callback.WeightsAndBiases(project="p")])
     history = trained(
-        3, resume=tmp_path / "run",
+        3,
+        resume=tmp_path / "run",
         callbacks=[mx.callback.WeightsAndBiases(project="p", frequent=3)],
-    )  # fmt: skip
+    )
     again = {"project": "p", "id": "first", "resume": "allow"}
     assert told.calls == [("init", {"project": "p"}), "finish", ("init", again), "finish"]
     epochs = [row for row in told.logged if "epoch" in row]
@@ -93,9 +94,12 @@ def test_mlflow_is_told_and_resumes(monkeypatch, tmp_path):
     trained(2, resume=tmp_path / "run", callbacks=[first])
     history = trained(3, resume=tmp_path / "run", callbacks=[kind(params={"lr": 0.01})])
     assert told.calls == [
-        ("start_run", {"run_name": "r"}), ("log_params", {"lr": 0.01}), "end_run",
-        ("start_run", {"run_id": "first"}), "end_run",
-    ]  # fmt: skip
+        ("start_run", {"run_name": "r"}),
+        ("log_params", {"lr": 0.01}),
+        "end_run",
+        ("start_run", {"run_id": "first"}),
+        "end_run",
+    ]
     for i, ((step, found), wanted) in enumerate(zip(told.logged, rows_of(history))):
         assert step == i and {name: found[name] for name in wanted} == wanted
 

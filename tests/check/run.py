@@ -1,8 +1,8 @@
 """Lints and tests what a change touches, in a minute and a half: `make check`.
 
-    python -m tests.check.run                    what differs from main, committed or not
-    python -m tests.check.run --since HEAD       what is not committed
-    python -m tests.check.run cynet/io/libsvm.py as if this file had been changed
+python -m tests.check.run                    what differs from main, committed or not
+python -m tests.check.run --since HEAD       what is not committed
+python -m tests.check.run cynet/io/libsvm.py as if this file had been changed
 """
 
 import argparse
@@ -54,10 +54,15 @@ def linted(names):
     there = [name for name in names if (ROOT / name).exists()]
     python = [name for name in there if name.endswith((".py", ".pyi"))]
     cython = [n for n in there if n.endswith((".pyx", ".pxd")) and n.startswith(PACKAGES)]
-    tools = os.path.dirname(sys.executable)  # which call each other by name
-    environ = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}"}
+    beside = os.path.dirname(sys.executable)  # which call each other by name
+    environ = {**os.environ, "PATH": f"{beside}{os.pathsep}{os.environ.get('PATH', '')}"}
     good = True
-    for tool, some in (("ruff check --no-cache -q", python), ("cython-lint", cython)):
+    tools = {
+        "ruff check --no-cache -q": python,
+        "ruff format --no-cache --check -q": python,
+        "cython-lint": cython,
+    }
+    for tool, some in tools.items():
         if some:
             command = [*tool.split(), *some]
             good &= subprocess.run(command, cwd=ROOT, env=environ).returncode == 0

@@ -17,37 +17,63 @@ from tests.imports import ROOT, home, importers
         ("cynet/serving/web.py", "tests/serving/test_web.py", "tests/tools/test_serve.py"),
         ("cynet/base/errors.py", "tests/base/test_errors.py", "tests/test_docstrings.py"),
         # of a folder that one test is of
-        ("cynet/contrib/quantization/calibration.py", "tests/contrib/test_quantization.py",
-         "tests/contrib/test_io.py"),
-        ("cynet/operator/nn/embedding.py", "tests/operator/nn/test_embedding.py",
-         "tests/operator/nn/test_refusals.py"),
-        ("cynet/operator/linalg/gemm.pyx", "tests/operator/linalg/test_linalg.py",
-         "tests/onnx/test_export_walk.py"),
-        ("cynet/kernels/normalization/lrn.cc", "tests/kernels/test_table.py",
-         "tests/operator/nn/test_lrn.py"),
-        ("cynet/kernels/parallel.h", "tests/kernels/test_parallel.py",
-         "tests/kernels/conv/test_winograd.py"),
-        ("cynet/autograd/_arrays.pxd",
-         "tests/test_doctest.py::test_examples[cynet.autograd._arrays]",
-         "tests/autograd/test_create_graph.py"),
+        (
+            "cynet/contrib/quantization/calibration.py",
+            "tests/contrib/test_quantization.py",
+            "tests/contrib/test_io.py",
+        ),
+        (
+            "cynet/operator/nn/embedding.py",
+            "tests/operator/nn/test_embedding.py",
+            "tests/operator/nn/test_refusals.py",
+        ),
+        (
+            "cynet/operator/linalg/gemm.pyx",
+            "tests/operator/linalg/test_linalg.py",
+            "tests/onnx/test_export_walk.py",
+        ),
+        (
+            "cynet/kernels/normalization/lrn.cc",
+            "tests/kernels/test_table.py",
+            "tests/operator/nn/test_lrn.py",
+        ),
+        (
+            "cynet/kernels/parallel.h",
+            "tests/kernels/test_parallel.py",
+            "tests/kernels/conv/test_winograd.py",
+        ),
+        (
+            "cynet/autograd/_arrays.pxd",
+            "tests/test_doctest.py::test_examples[cynet.autograd._arrays]",
+            "tests/autograd/test_create_graph.py",
+        ),
         ("cynet_cuda_cpu/include/cuda_runtime.h", "tests/cynet_cuda_cpu/", "tests/cynet_cuda_cpu/"),
         # what tests share
         ("tests/pairs.py", "tests/test_pairs.py", "tests/kernels/conv/test_winograd.py"),
-        ("tests/operator/cases/nn.py", "tests/operator/test_common.py",
-         "tests/operator/cuda/test_forms.py"),
-        ("tests/fixtures/expressions/tools.py", "tests/test_expressions.py",
-         "tests/operator/test_settings.py"),
+        (
+            "tests/operator/cases/nn.py",
+            "tests/operator/test_common.py",
+            "tests/operator/cuda/test_forms.py",
+        ),
+        (
+            "tests/fixtures/expressions/tools.py",
+            "tests/test_expressions.py",
+            "tests/operator/test_settings.py",
+        ),
         ("tests/test_name.py", "tests/test_name.py", ""),
         # documents, programs, all else
         ("docs/howto/data.md", "tests/test_docs.py", ""),
         ("docs/operators.md", "tests/test_status_pages.py", "tests/test_docs.py"),
         ("docs/adding_an_operator.md", "tests/test_adding_an_operator.py", "tests/test_docs.py"),
-        ("examples/image_classification/train_mnist.py", "tests/examples/test_train_mnist.py",
-         "tests/examples/test_image_classification.py"),
+        (
+            "examples/image_classification/train_mnist.py",
+            "tests/examples/test_train_mnist.py",
+            "tests/examples/test_image_classification.py",
+        ),
         ("scripts/make_stubs.py", "tests/typing/test_stubs.py", ""),
         ("Makefile", "tests/test_house.py", ""),
     ],
-)  # fmt: skip
+)
 def test_what_a_file_touches(path, first, there):
     assert (ROOT / path).exists()
     scores = selection.choose({path: None}).scores
@@ -73,8 +99,9 @@ def test_walks_are_cut_to_the_operators_of_a_file(path, operator):
 
 def test_a_part_of_all_operators_has_the_whole_walk():
     assert selection.choose({"cynet/operator/property.py": None}).walks() == (
-        ["tests/operator/test_common.py"], "",
-    )  # fmt: skip
+        ["tests/operator/test_common.py"],
+        "",
+    )
     assert selection.choose({"cynet/io/positions.py": None}).walks() == ([], "")
 
 
@@ -126,8 +153,12 @@ def test_what_git_says(tmp_path, monkeypatch):
     """Committed on a branch, in the index, in the tree, not known to git, taken away."""
 
     def git(*arguments):
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments],
-                       cwd=tmp_path, check=True, capture_output=True)  # fmt: skip
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments],
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+        )
 
     monkeypatch.setattr(run, "ROOT", tmp_path)
     for name in ("a.py", "b.py", "c.py", "d.py"):

@@ -39,21 +39,30 @@ def test_objects_that_json_does_not_hold(value):
         hvd.allgather_object(value)
 
 
-@pytest.mark.parametrize("call, says", [
-    (lambda: hvd.allreduce(nd.ones(1), True, op=hvd.Sum), "give op or average, not both"),
-    (lambda: hvd.allreduce(nd.ones(1), op="sum"), "op is Average or Sum, got 'sum'"),
-    (lambda: hvd.allreduce(nd.ones(1), process_set=[0]), "all processes are one; got .0."),
-    (lambda: hvd.init(process_sets=[1]), "init: sets of processes are not there"),
-    (lambda: hvd.reducescatter(nd.array(1.0)), "reducescatter takes an NDArray with an axis"),
-    (lambda: hvd.alltoall(nd.ones(3), splits=[2]), r"3 rows are shared out among 1 .*splits \[2\]"),
-    (lambda: hvd.alltoall(nd.ones(1), splits=[2, -1]), "splits"),
-    (lambda: hvd.broadcast_object(1, root_rank=1), "root_rank is from 0 to 0, got 1"),
-    (lambda: trainer(compression="bf16"), "Compression.none or Compression.fp16, got 'bf16'"),
-    (lambda: trainer(gradient_predivide_factor=0), "gradient_predivide_factor is above 0, got 0"),
-    (lambda: trainer(process_set=[0]), "DistributedTrainer: sets of processes"),
-    (lambda: hvd.DistributedOptimizer(mx.optimizer.SGD(), -1.0), "is above 0, got -1.0"),
-    (lambda: hvd.DistributedOptimizer(mx.optimizer.SGD(), "a"), "must be a number"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (lambda: hvd.allreduce(nd.ones(1), True, op=hvd.Sum), "give op or average, not both"),
+        (lambda: hvd.allreduce(nd.ones(1), op="sum"), "op is Average or Sum, got 'sum'"),
+        (lambda: hvd.allreduce(nd.ones(1), process_set=[0]), "all processes are one; got .0."),
+        (lambda: hvd.init(process_sets=[1]), "init: sets of processes are not there"),
+        (lambda: hvd.reducescatter(nd.array(1.0)), "reducescatter takes an NDArray with an axis"),
+        (
+            lambda: hvd.alltoall(nd.ones(3), splits=[2]),
+            r"3 rows are shared out among 1 .*splits \[2\]",
+        ),
+        (lambda: hvd.alltoall(nd.ones(1), splits=[2, -1]), "splits"),
+        (lambda: hvd.broadcast_object(1, root_rank=1), "root_rank is from 0 to 0, got 1"),
+        (lambda: trainer(compression="bf16"), "Compression.none or Compression.fp16, got 'bf16'"),
+        (
+            lambda: trainer(gradient_predivide_factor=0),
+            "gradient_predivide_factor is above 0, got 0",
+        ),
+        (lambda: trainer(process_set=[0]), "DistributedTrainer: sets of processes"),
+        (lambda: hvd.DistributedOptimizer(mx.optimizer.SGD(), -1.0), "is above 0, got -1.0"),
+        (lambda: hvd.DistributedOptimizer(mx.optimizer.SGD(), "a"), "must be a number"),
+    ],
+)
 def test_refused(call, says):
     with pytest.raises(mx.MXNetError, match=says):
         call()
@@ -65,10 +74,16 @@ def trainer(**options):
     return hvd.DistributedTrainer(net.collect_params(), "sgd", **options)
 
 
-@pytest.mark.parametrize("options", [
-    {}, {"compression": hvd.Compression.none}, {"compression": hvd.Compression.fp16},
-    {"gradient_predivide_factor": 2.0}, {"num_groups": 2},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"compression": hvd.Compression.none},
+        {"compression": hvd.Compression.fp16},
+        {"gradient_predivide_factor": 2.0},
+        {"num_groups": 2},
+    ],
+)
 def test_one_process_trains_as_without(options):
     net = gluon.nn.Dense(1, in_units=2, use_bias=False)
     net.initialize(mx.init.One())

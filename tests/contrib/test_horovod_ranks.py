@@ -28,10 +28,20 @@ def each_rank(monkeypatch, do):
 
 def test_allreduce(monkeypatch):
     arrays = given((2, 3))
-    ways = [{}, {"average": True}, {"average": False}, {"op": hvd.Average}, {"op": hvd.Sum},
-            {"average": None, "op": None}]  # fmt: skip
-    factors = [{}, {"prescale_factor": 0.5}, {"postscale_factor": 3.0},
-               {"prescale_factor": 2, "postscale_factor": 0.25}]  # fmt: skip
+    ways = [
+        {},
+        {"average": True},
+        {"average": False},
+        {"op": hvd.Average},
+        {"op": hvd.Sum},
+        {"average": None, "op": None},
+    ]
+    factors = [
+        {},
+        {"prescale_factor": 0.5},
+        {"postscale_factor": 3.0},
+        {"prescale_factor": 2, "postscale_factor": 0.25},
+    ]
 
     def everything(rank):
         for way, factor in itertools.product(ways, factors):
@@ -83,16 +93,20 @@ def test_rows_of_all_and_for_all(dtype, monkeypatch):
     def everything(rank):
         for lengths in ([1, 1, 1], [0, 2, 3], [0, 0, 0], [4, 0, 1]):
             for tail in ((), (2,), (0,), (2, 1)):
-                arrays = [(np.arange(n * int(np.prod(tail))).reshape(n, *tail) + 10 * i) % 50
-                          for i, n in enumerate(lengths)]  # fmt: skip
+                arrays = [
+                    (np.arange(n * int(np.prod(tail))).reshape(n, *tail) + 10 * i) % 50
+                    for i, n in enumerate(lengths)
+                ]
                 arrays = [each.astype(dtype) for each in arrays]
                 own = nd.array(arrays[rank], mx.cpu(1), dtype=dtype)
                 out = hvd.allgather(own, name="x")
                 assert out.dtype == own.dtype and out.context == mx.cpu(1)
                 np.testing.assert_array_equal(out.asnumpy(), np.concatenate(arrays))
         plan = [[2, 0, 1], [1, 1, 1], [0, 3, 0]]  # rank, to whom
-        arrays = [(np.arange(2 * sum(row)).reshape(-1, 2) + 20 * i).astype(dtype)
-                  for i, row in enumerate(plan)]  # fmt: skip
+        arrays = [
+            (np.arange(2 * sum(row)).reshape(-1, 2) + 20 * i).astype(dtype)
+            for i, row in enumerate(plan)
+        ]
         begins = [np.cumsum([0, *row]) for row in plan]
         wanted = [a[b[rank] : b[rank + 1]] for a, b in zip(arrays, begins)]
         own = nd.array(arrays[rank], mx.cpu(1), dtype=dtype)
@@ -185,8 +199,15 @@ def test_ranks_and_machines(hosts, monkeypatch):
         assert not hvd.is_initialized()
         hvd.init()
         assert hvd.is_initialized()
-        return (hvd.rank(), hvd.size(), hvd.local_rank(), hvd.local_size(), hvd.cross_rank(),
-                hvd.cross_size(), hvd.is_homogeneous())  # fmt: skip
+        return (
+            hvd.rank(),
+            hvd.size(),
+            hvd.local_rank(),
+            hvd.local_size(),
+            hvd.cross_rank(),
+            hvd.cross_size(),
+            hvd.is_homogeneous(),
+        )
 
     found = run(monkeypatch, len(hosts), everything, hosts)
     for rank, row in enumerate(found):
@@ -242,20 +263,24 @@ def test_requests(monkeypatch):
         return rows
 
     assert run(monkeypatch, 2, everything)[0] == [
-        ("sum of 'tensor' (1,) float32", 3), ("sum of 'w' (1,) float32", 4),
+        ("sum of 'tensor' (1,) float32", 3),
+        ("sum of 'w' (1,) float32", 4),
         ("sum of 'tensor.0' (1,) float32, 'tensor.1' (2,) float32", 5),
-        ("sum of 'g.0' (1,) float32, 'g.1' (2,) float32", 6), ("sum of 'r' (3,) float32", 7),
+        ("sum of 'g.0' (1,) float32, 'g.1' (2,) float32", 6),
+        ("sum of 'r' (3,) float32", 7),
         ("broadcast of 'tensor' (1,) float32", 0),
         ("broadcast of 'w' (1,) float32 from rank 1", 0),
-    ]  # fmt: skip
+    ]
 
 
 # --- training -------------------------------------------------------------------------------------
 WAYS = [
-    {}, {"gradient_predivide_factor": 4.0}, {"compression": hvd.Compression.fp16},
+    {},
+    {"gradient_predivide_factor": 4.0},
+    {"compression": hvd.Compression.fp16},
     {"compression": None, "num_groups": 3, "prefix": "p"},
     {"compression": hvd.Compression.fp16, "gradient_predivide_factor": 0.5},
-]  # fmt: skip
+]
 
 
 def test_trainers(monkeypatch):

@@ -50,9 +50,14 @@ def test_a_module_computes_the_integer_arithmetic(trained):
     """Every step in NumPy, of the quantized parameters."""
     symbol, args, data = trained
     quantized, params, _ = tools.quantize_model(
-        symbol, args, {}, calib_mode="naive", calib_data=[data], quantized_dtype="auto",
+        symbol,
+        args,
+        {},
+        calib_mode="naive",
+        calib_data=[data],
+        quantized_dtype="auto",
         quantize_granularity="channel-wise",
-    )  # fmt: skip
+    )
     made = predict(quantized, params, data)
     internals = symbol.get_internals()
     seen = internals["relu_output"].bind(mx.cpu(), {**args, "data": data}).forward()[0].asnumpy()
@@ -189,9 +194,10 @@ def test_an_own_collector(trained):
     )
     found, *_ = tools.calib_graph(*made, collector, calib_mode="custom", quantized_dtype="auto")
     first = next(
-        n for n in topological_order(found.entries)
+        n
+        for n in topological_order(found.entries)
         if n.op is not None and n.op.name == "_contrib_quantize_v2"
-    )  # fmt: skip
+    )
     assert (first.prop.min_calib_range, first.prop.max_calib_range) == (0.0, 4.0)
 
 
@@ -283,8 +289,9 @@ def test_tolerance_keeps_what_loses_most(rng):
     bad = rng.normal(size=(16, 16)) * 1e-3
     bad[:, 0], bad[:, 1] = 1, -1
     net[1].weight.set_data(bad)
-    net[0].weight.set_data(np.vstack([net[0].weight.data().asnumpy()[[0, 0]],
-                                      net[0].weight.data().asnumpy()[2:]]))  # fmt: skip
+    net[0].weight.set_data(
+        np.vstack([net[0].weight.data().asnumpy()[[0, 0]], net[0].weight.data().asnumpy()[2:]])
+    )
     data = mx.nd.array(rng.normal(size=(32, 16)))
     wanted = net(data).asnumpy()
     plain = tools.quantize_net(net, calib_mode="naive", calib_data=[data])
@@ -303,9 +310,12 @@ def test_the_layers_are_logged_once(mode, tolerance, caplog):
     net.initialize()
     caplog.set_level(logging.INFO)
     tools.quantize_net(
-        net, calib_mode=mode, calib_data=[mx.nd.ones((2, 3))], tolerance=tolerance,
+        net,
+        calib_mode=mode,
+        calib_data=[mx.nd.ones((2, 3))],
+        tolerance=tolerance,
         logger=logging.getLogger(),
-    )  # fmt: skip
+    )
     said = [each.getMessage() for each in caplog.records if "int8 layers" in each.getMessage()]
     assert said == [f"int8 layers: {net.name}_fwd"]
 
@@ -368,9 +378,17 @@ def test_what_stays_in_8_bits():
     x = mx.nd.array(rng.normal(size=shape))
     quantized, params, _ = tools.quantize_model(net, args, {}, calib_mode="naive", calib_data=[x])
     assert operators(quantized) == [
-        "_contrib_quantize_v2", "_int8_convolution", "_int8_convolution",
-        "_contrib_quantized_concat", "_contrib_quantized_pooling", "_int8_convolution",
-        "tanh", "Concat", "Pooling", "_contrib_quantize_v2",
-        "_int8_fully_connected", "SoftmaxOutput",
-    ]  # fmt: skip
+        "_contrib_quantize_v2",
+        "_int8_convolution",
+        "_int8_convolution",
+        "_contrib_quantized_concat",
+        "_contrib_quantized_pooling",
+        "_int8_convolution",
+        "tanh",
+        "Concat",
+        "Pooling",
+        "_contrib_quantize_v2",
+        "_int8_fully_connected",
+        "SoftmaxOutput",
+    ]
     assert lost(predict(quantized, params, x), predict(net, args, x)) < 0.05

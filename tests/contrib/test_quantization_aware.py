@@ -83,8 +83,10 @@ def test_an_observer_that_saw_nothing_takes_what_it_is_given():
 # --- networks -------------------------------------------------------------------------------------
 def in_numpy(net, x, bits):
     """What a Dense layer with a BatchNorm and relu, and another Dense, give in 64 bits."""
-    p = {n: each.data().asnumpy().astype(float)
-         for n, each in net._collect_params_with_prefix().items()}  # fmt: skip
+    p = {
+        n: each.data().asnumpy().astype(float)
+        for n, each in net._collect_params_with_prefix().items()
+    }
 
     def rounded(x):
         signed, reach = x.min() < 0, abs(x).max()
@@ -136,8 +138,13 @@ def test_gradients_go_through_the_rounding(rng):
         with autograd.record(train_mode=each is small):
             loss = (each(x) ** 2).sum()
         loss.backward()
-        grads.append({n: p.grad().asnumpy().copy() for n, p in net.collect_params().items()
-                      if p.grad_req != "null"})  # fmt: skip
+        grads.append(
+            {
+                n: p.grad().asnumpy().copy()
+                for n, p in net.collect_params().items()
+                if p.grad_req != "null"
+            }
+        )
     for name, grad in grads[0].items():
         assert lost(grads[1][name], grad) < 0.1, name
     assert (net[1].running_mean.data().asnumpy() == before).all()

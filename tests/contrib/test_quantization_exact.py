@@ -24,10 +24,14 @@ from tests.contrib.test_quantization import operators, small, symbol_of
     ("name", "module", "called", "fixed"),
     [
         ("quantize_model_mkldnn", model, "quantize_model", {}),
-        ("quantize_net", net, "quantize_net_v2",
-         {"quantize_granularity": "channel-wise", "LayerOutputCollector": None}),
+        (
+            "quantize_net",
+            net,
+            "quantize_net_v2",
+            {"quantize_granularity": "channel-wise", "LayerOutputCollector": None},
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_argument_is_handed_on(name, module, called, fixed, monkeypatch):
     given = {each: object() for each in inspect.signature(getattr(tools, name)).parameters}
     signature, seen = inspect.signature(getattr(module, called)), []
@@ -40,11 +44,13 @@ def test_each_argument_is_handed_on(name, module, called, fixed, monkeypatch):
 def described(symbol):
     return {
         node.name: (
-            node.op.name, node.params,
+            node.op.name,
+            node.params,
             [f"{each.name}:{i}" if each.op else each.name for each, i in node.inputs],
         )
-        for node in topological_order(symbol.entries) if node.op is not None
-    }  # fmt: skip
+        for node in topological_order(symbol.entries)
+        if node.op is not None
+    }
 
 
 @pytest.mark.parametrize("dtype", ["int8", "auto"])
@@ -65,8 +71,11 @@ def test_a_graph_whole(mode, dtype):
     first = [f"data_quantize:{i}" for i in range(3)]
     conv = "quantized_conv" if known else "relu_output_quantize"
     wanted = {
-        "data_quantize": ("_contrib_quantize_v2", {"out_type": dtype, **limits(-2.0, 1.0)},
-                          ["data"]),
+        "data_quantize": (
+            "_contrib_quantize_v2",
+            {"out_type": dtype, **limits(-2.0, 1.0)},
+            ["data"],
+        ),
         "quantized_conv": (
             "_int8_convolution",
             {"kernel": "(3, 3)", "num_filter": "4", "a_min": "0.0", **hidden},
@@ -78,15 +87,18 @@ def test_a_graph_whole(mode, dtype):
             [f"{conv}:{i}" for i in range(3)],
         ),
         "quantized_fc": (
-            "_int8_fully_connected", {"num_hidden": "3"},
+            "_int8_fully_connected",
+            {"num_hidden": "3"},
             ["quantized_pool:0", *parts("fc"), "quantized_pool:1", "quantized_pool:2"],
         ),
         "softmax": ("SoftmaxOutput", {}, ["quantized_fc:0", "softmax_label"]),
-    }  # fmt: skip
+    }
     if not known:
         wanted["relu_output_quantize"] = (
-            "_contrib_quantize_v2", {"out_type": dtype}, ["quantized_conv:0"],
-        )  # fmt: skip
+            "_contrib_quantize_v2",
+            {"out_type": dtype},
+            ["quantized_conv:0"],
+        )
     assert described(made) == wanted
     assert set(params) == {*parts("conv"), *parts("fc")} and aux == {}
     kinds = {name: (value.dtype, value.shape) for name, value in params.items()}
@@ -123,8 +135,10 @@ def test_weights_of_a_layer(layout, fixed, bias, granularity, rng):
     if fixed is not None:
         axis = -1 if layout in ("NHWC", "dense") else 1
         made = norm(made, fix_gamma=fixed, eps=0.1, axis=axis)
-        params |= {f"norm_{n}": rng.uniform(0.5, 2, 3) for n in
-                   ("gamma", "beta", "moving_mean", "moving_var")}  # fmt: skip
+        params |= {
+            f"norm_{n}": rng.uniform(0.5, 2, 3)
+            for n in ("gamma", "beta", "moving_mean", "moving_var")
+        }
     params = {name: np.float32(value) for name, value in params.items()}
     states = {k: mx.nd.array(v) for k, v in params.items() if "moving" in k}
     args = {k: mx.nd.array(v) for k, v in params.items() if k not in states}
@@ -224,10 +238,15 @@ def test_what_is_behind_a_layer(kind, rng):
 @pytest.mark.parametrize(
     "parts",
     [
-        [(-3.0, -1.0, -2.0)], [(1.0, 2.5)], [(0.0, 0.0)], [(-0.5, 2.0), (1.0, -2.0)],
-        [(-0.5, 2.0), (0.1,)], [(-0.5,), (-4.0, 3.0)], [(-0.5, 0.27), (0.73,), (9.0, 1.05)],
+        [(-3.0, -1.0, -2.0)],
+        [(1.0, 2.5)],
+        [(0.0, 0.0)],
+        [(-0.5, 2.0), (1.0, -2.0)],
+        [(-0.5, 2.0), (0.1,)],
+        [(-0.5,), (-4.0, 3.0)],
+        [(-0.5, 0.27), (0.73,), (9.0, 1.05)],
     ],
-)  # fmt: skip
+)
 def test_a_histogram_is_numpys(parts, bins):
     """Of all values: bins of the first batch's width, as many as the largest value needs."""
     collector = tools.LayerHistogramCollector(num_bins=bins)
@@ -398,9 +417,13 @@ def test_what_calibration_looks_at_is_logged(mode, caplog):
     caplog.set_level(logging.DEBUG)
     symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
     tools.quantize_model(
-        symbol, {"fc_weight": mx.nd.ones((2, 3))}, {}, calib_mode=mode,
-        calib_data=[mx.nd.ones((4, 3))], logger=logging.getLogger(),
-    )  # fmt: skip
+        symbol,
+        {"fc_weight": mx.nd.ones((2, 3))},
+        {},
+        calib_mode=mode,
+        calib_data=[mx.nd.ones((4, 3))],
+        logger=logging.getLogger(),
+    )
     said = [each.getMessage() for each in caplog.records]
     assert said == ["int8 layers: fc", "calibration: data (4, 3)"]
 
@@ -422,9 +445,12 @@ def test_an_own_collector_gets_the_logger():
 
     collector, logger = Own("auto"), logging.getLogger("own")
     tools.quantize_net_v2(
-        dense(), calib_mode="custom", calib_data=[mx.nd.ones((2, 3))], logger=logger,
+        dense(),
+        calib_mode="custom",
+        calib_data=[mx.nd.ones((2, 3))],
+        logger=logger,
         LayerOutputCollector=collector,
-    )  # fmt: skip
+    )
     assert collector.logger is logger and list(collector.min_max_dict) == ["data"]
 
 
@@ -441,8 +467,15 @@ def test_what_a_layer_is_made_of():
     x = mx.sym.var("data")
 
     def key(eps=1e-3, fix=False, weight="w", layout="NCHW", gamma="g"):
-        made = mx.sym.Convolution(x, mx.sym.var(weight), kernel=(1, 1), num_filter=2, no_bias=True,
-                                  layout=layout, name="c")  # fmt: skip
+        made = mx.sym.Convolution(
+            x,
+            mx.sym.var(weight),
+            kernel=(1, 1),
+            num_filter=2,
+            no_bias=True,
+            layout=layout,
+            name="c",
+        )
         made = norm(made, gamma=mx.sym.var(gamma), eps=eps, fix_gamma=fix)
         nodes = {n.name: n for n in topological_order(made.entries)}
         layer = Layer(nodes["c"])

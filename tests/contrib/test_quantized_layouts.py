@@ -24,14 +24,23 @@ def network(layout):
     how = {"layout": layout}
     inner = Block()
     inner.add(
-        convolution(16, 3, padding=1, groups=16, use_bias=False, **how), nn.BatchNorm(axis=axis),
-        nn.Activation("relu"), convolution(16, 1, **how), nn.BatchNorm(axis=axis),
-    )  # fmt: skip
+        convolution(16, 3, padding=1, groups=16, use_bias=False, **how),
+        nn.BatchNorm(axis=axis),
+        nn.Activation("relu"),
+        convolution(16, 1, **how),
+        nn.BatchNorm(axis=axis),
+    )
     net = nn.HybridSequential()
     net.add(
-        convolution(16, 3, padding=1, **how), nn.BatchNorm(axis=axis), nn.Activation("relu"),
-        inner, pool(2, **how), convolution(9, 3, strides=2, **how), mean(**how), nn.Dense(5),
-    )  # fmt: skip
+        convolution(16, 3, padding=1, **how),
+        nn.BatchNorm(axis=axis),
+        nn.Activation("relu"),
+        inner,
+        pool(2, **how),
+        convolution(9, 3, strides=2, **how),
+        mean(**how),
+        nn.Dense(5),
+    )
     return net
 
 
@@ -72,9 +81,11 @@ def test_as_with_channels_first(rng, layouts, mode, setting, monkeypatch, tmp_pa
     runtime = pytest.importorskip("onnxruntime")
     small.export(str(tmp_path / "net"))
     path = mx.onnx.export_model(
-        str(tmp_path / "net-symbol.json"), str(tmp_path / "net-0000.params"), [data.shape],
+        str(tmp_path / "net-symbol.json"),
+        str(tmp_path / "net-0000.params"),
+        [data.shape],
         onnx_file_path=str(tmp_path / "net.onnx"),
-    )  # fmt: skip
+    )
     options = runtime.SessionOptions()
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     told = runtime.InferenceSession(path, options).run(None, {"data": data.asnumpy()})[0]

@@ -67,13 +67,23 @@ SHARED = {
     "dense": (twice, {"layer": lambda: nn.Dense(4)}, (4, 5), 1),
     "no bias": (thrice_with_relu, {"layer": lambda: nn.Dense(4, use_bias=False)}, (4, 5), 1),
     "in a row": (in_a_row, {"layer": lambda: nn.Conv2D(3, 3, padding=1)}, (4, 3, 6, 6), 1),
-    "behind one norm": (twice, {"layer": lambda: sequence(nn.Conv2D(4, 3), nn.BatchNorm())},
-                        (4, 3, 6, 6), 1),
-    "behind two norms": (
-        of_two_norms, {"layer": lambda: nn.Conv2D(4, 3), "one": nn.BatchNorm,
-                       "other": lambda: nn.BatchNorm(epsilon=0.1)}, (4, 3, 6, 6), 2,
+    "behind one norm": (
+        twice,
+        {"layer": lambda: sequence(nn.Conv2D(4, 3), nn.BatchNorm())},
+        (4, 3, 6, 6),
+        1,
     ),
-}  # fmt: skip
+    "behind two norms": (
+        of_two_norms,
+        {
+            "layer": lambda: nn.Conv2D(4, 3),
+            "one": nn.BatchNorm,
+            "other": lambda: nn.BatchNorm(epsilon=0.1),
+        },
+        (4, 3, 6, 6),
+        2,
+    ),
+}
 
 
 def sequence(*layers):
@@ -121,8 +131,9 @@ def test_weights_that_two_layers_share(mode):
         other, args, {}, calib_mode=mode, calib_data=[x], quantized_dtype="auto"
     )
     assert sorted(name for name in params if "weight" in name) == [
-        "fc_1_weight_quantize", "fc_weight_quantize",
-    ]  # fmt: skip
+        "fc_1_weight_quantize",
+        "fc_weight_quantize",
+    ]
     wanted = other.bind(mx.cpu(), {**args, "data": x}).forward()[0].asnumpy()
     found = made.bind(mx.cpu(), {**params, "data": x}, aux_states=aux).forward()[0].asnumpy()
     assert lost(found, wanted) < (0.15 if mode == "entropy" else 0.06)
@@ -278,8 +289,11 @@ def test_no_batch(mode):
     with pytest.raises(ArgumentError, match="calib_data has no batch"):
         tools.quantize_model(
             mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc"),
-            {"fc_weight": mx.nd.ones((2, 3))}, {}, calib_mode=mode, calib_data=[],
-        )  # fmt: skip
+            {"fc_weight": mx.nd.ones((2, 3))},
+            {},
+            calib_mode=mode,
+            calib_data=[],
+        )
 
 
 # --- calibration ----------------------------------------------------------------------------------
@@ -328,9 +342,12 @@ def test_limits_of_an_own_collector_are_looked_at(limits):
         )
     symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
     *made, collector = tools.quantize_graph(
-        symbol, {"fc_weight": mx.nd.ones((2, 3))}, {}, calib_mode="custom",
+        symbol,
+        {"fc_weight": mx.nd.ones((2, 3))},
+        {},
+        calib_mode="custom",
         LayerOutputCollector=Wrong(),
-    )  # fmt: skip
+    )
     with pytest.raises(ArgumentError, match=re.escape(said)):
         tools.calib_graph(*made, collector, calib_mode="custom")
 
@@ -374,13 +391,18 @@ def test_norms_of_one_set_of_parameters_and_other_settings(more):
     parts = [
         mx.sym.BatchNorm(
             mx.sym.Convolution(data, weight, kernel=(1, 1), num_filter=3, no_bias=True, name="c"),
-            **shared, **{"eps": 1e-3, "fix_gamma": False, **how}, name="n",
+            **shared,
+            **{"eps": 1e-3, "fix_gamma": False, **how},
+            name="n",
         )
         for how in ({}, more)
-    ]  # fmt: skip
+    ]
     net = mx.sym.Group(parts)
-    args = {"w": mx.nd.random.normal(shape=(3, 2, 1, 1)), "gamma": mx.nd.array([2, 3, 0.5]),
-            "beta": mx.nd.array([0, 1, -1])}  # fmt: skip
+    args = {
+        "w": mx.nd.random.normal(shape=(3, 2, 1, 1)),
+        "gamma": mx.nd.array([2, 3, 0.5]),
+        "beta": mx.nd.array([0, 1, -1]),
+    }
     aux = {"moving_mean": mx.nd.array([0, 1, 2]), "moving_var": mx.nd.array([0.1, 1, 2])}
     x = mx.nd.random.normal(shape=(4, 2, 5, 5))
     made, params, states = tools.quantize_model(
@@ -427,9 +449,15 @@ def test_a_quantized_block_in_a_predictor(dtype, excluded, tmp_path):
     mx.random.seed(0)
     data = mx.nd.random.normal(shape=(4, 3, 6, 6))
     net, wanted = ready(
-        sequence(nn.Conv2D(4, 3), nn.Activation("relu"), nn.Dense(8, prefix="dense0_"),
-                 nn.Activation("tanh"), nn.Dense(2)), data,
-    )  # fmt: skip
+        sequence(
+            nn.Conv2D(4, 3),
+            nn.Activation("relu"),
+            nn.Dense(8, prefix="dense0_"),
+            nn.Activation("tanh"),
+            nn.Dense(2),
+        ),
+        data,
+    )
     small = tools.quantize_net(
         net, calib_mode="naive", calib_data=[data], exclude_layers_match=excluded
     )

@@ -50,9 +50,13 @@ NUMBERS = {
     "CUDNN_FWD_MODE_TRAINING": ("cudnn_rnn.pyx", "TRAINING"),
 }
 TYPES = {  # both numberings of types are cynet's DType
-    "CUDA_R_32F": 0, "CUDA_R_64F": 1, "CUDA_R_16F": 2,
-    "CUDNN_DATA_FLOAT": 0, "CUDNN_DATA_DOUBLE": 1, "CUDNN_DATA_HALF": 2,
-}  # fmt: skip
+    "CUDA_R_32F": 0,
+    "CUDA_R_64F": 1,
+    "CUDA_R_16F": 2,
+    "CUDNN_DATA_FLOAT": 0,
+    "CUDNN_DATA_DOUBLE": 1,
+    "CUDNN_DATA_HALF": 2,
+}
 PROGRAM = """
 #include <cublas_v2.h>
 #include <cudnn.h>
@@ -116,8 +120,16 @@ def check_headers(functions):
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder) / "check.cpp", Path(folder) / "check"
         source.write_text(PROGRAM.replace("%s\n}", "\n".join(lines) + "\n}"))
-        command = ["g++", "-std=c++17", "-w", *(f"-I{p}" for p in places), str(source), "-o",
-                   str(program), "-Wl,--unresolved-symbols=ignore-all"]  # fmt: skip
+        command = [
+            "g++",
+            "-std=c++17",
+            "-w",
+            *(f"-I{p}" for p in places),
+            str(source),
+            "-o",
+            str(program),
+            "-Wl,--unresolved-symbols=ignore-all",
+        ]
         subprocess.run(command, check=True)
         said = dict(
             line.split() for line in subprocess.check_output([program], text=True).splitlines()
@@ -153,8 +165,9 @@ def check_descriptors():
     BatchNorm("float32", 2, 3, 20, 1e-3)
     BatchNorm("float16", 2, 3, 20, 1e-3)
     try:
-        Convolution("float32", (1, 1, 5, 5), (1, 1, 3, 3), (1, 1, 4, 3), (1, 1), (1, 1), (0, 0), 1,
-                    0, False)  # fmt: skip
+        Convolution(
+            "float32", (1, 1, 5, 5), (1, 1, 3, 3), (1, 1, 4, 3), (1, 1), (1, 1), (0, 0), 1, 0, False
+        )
     except ArgumentError:
         return
     raise AssertionError("cuDNN was not asked for the size of a convolution's output")

@@ -42,9 +42,16 @@ def example_sources():
 def command(nvcc, architecture, options=()):
     """nvcc with its options, as a list; what to make of which file is to be added."""
     return [
-        nvcc, "-std=c++17", "--expt-relaxed-constexpr", "--Werror", "cross-execution-space-call",
-        f"-I{families.TABLES}", f"-I{families.KERNELS}", f"-arch={architecture}", *options,
-    ]  # fmt: skip
+        nvcc,
+        "-std=c++17",
+        "--expt-relaxed-constexpr",
+        "--Werror",
+        "cross-execution-space-call",
+        f"-I{families.TABLES}",
+        f"-I{families.KERNELS}",
+        f"-arch={architecture}",
+        *options,
+    ]
 
 
 def compile_one(nvcc, architecture, name, text, folder):
@@ -79,8 +86,10 @@ def main():
             "or with pip install nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-cuda-cccl"
         )
         return 0
-    sources = {name: with_instances(families.text(name), families.instances(name))
-               for name in families.sources()}  # fmt: skip
+    sources = {
+        name: with_instances(families.text(name), families.instances(name))
+        for name in families.sources()
+    }
     sources["test_language"] = with_instances(test_module.LANGUAGE, ["scale<float, 3>"])
     sources["test_atomics"] = with_instances(test_functions.ATOMICS, test_functions.ATOMIC_EXPORTS)
     sources["test_warps"] = with_instances(test_module.WARPS, [])

@@ -11,8 +11,23 @@ import re
 _FLOAT = re.compile(r"^\s*(?:@!?%p\d+\s+)?([a-z][a-z0-9_.]*\.f(?:16|32|64)\w*)\b", re.M)
 _CALL = re.compile(r"^\s*(?:@!?%p\d+\s+)?(call[a-z.]*)\s.*?(__nv_\w+|\w+)\s*,", re.M | re.S)
 _EXACT = {"add", "sub", "mul", "div", "sqrt", "rcp"}
-_NO_ARITHMETIC = {"abs", "neg", "mov", "ld", "st", "setp", "set", "selp", "min", "max", "cvt",
-                  "copysign", "testp", "atom", "red"}  # fmt: skip
+_NO_ARITHMETIC = {
+    "abs",
+    "neg",
+    "mov",
+    "ld",
+    "st",
+    "setp",
+    "set",
+    "selp",
+    "min",
+    "max",
+    "cvt",
+    "copysign",
+    "testp",
+    "atom",
+    "red",
+}
 
 
 def inexact(ptx):

@@ -10,9 +10,14 @@ from cynet.cuda import families
 
 INT, LONG, DOUBLE = ctypes.c_int, ctypes.c_longlong, ctypes.c_double
 DTYPES = {
-    "float": "float32", "double": "float64", "cynet::half": "float16", "unsigned char": "uint8",
-    "signed char": "int8", "int": "int32", "long long": "int64",
-}  # fmt: skip
+    "float": "float32",
+    "double": "float64",
+    "cynet::half": "float16",
+    "unsigned char": "uint8",
+    "signed char": "int8",
+    "int": "int32",
+    "long long": "int64",
+}
 TOLERANCE = {"float32": 2e-5, "float64": 1e-12, "float16": 2e-3}
 
 

@@ -53,6 +53,8 @@ def test_library_functions_are_seen(tmp_path):
     source = tmp_path / "log.cu"
     source.write_text('extern "C" __global__ void k(double* x) { *x = log(*x); }')
     target = source.with_suffix(".ptx")
-    subprocess.run([*command(nvcc(), "sm_90", ["-fmad=false"]), "-ptx", str(source), "-o",
-                    str(target)], check=True)  # fmt: skip
+    subprocess.run(
+        [*command(nvcc(), "sm_90", ["-fmad=false"]), "-ptx", str(source), "-o", str(target)],
+        check=True,
+    )
     assert "fma.rn.f64" in inexact(target.read_text())

@@ -18,16 +18,7 @@ from cynet.operator.cuda.kernel_args import axes, layout, space
 from cynet.operator.cuda.update import Numbers
 from cynet.operator.elementwise_loop import Loop
 from cynet_cuda_cpu import EmulatedModule
-from tests.cuda.running import (
-    DOUBLE,
-    DTYPES,
-    INT,
-    LONG,
-    close,
-    kernel,
-    samples,
-    types_of,
-)  # fmt: skip
+from tests.cuda.running import DOUBLE, DTYPES, INT, LONG, close, kernel, samples, types_of
 from tests.operator.runner import ADD, WRITE
 
 
@@ -151,12 +142,24 @@ def test_packs(kind, offset, rng):
 
 RULES = {rule: states for rule, (states, on_gpus, _) in update_rules().items() if on_gpus}
 NUMBERS = {  # of their own, up to five
-    "sgd": (), "sgd_mom": (0.9,), "nag_mom": (0.9,), "signsgd": (), "signum": (0.9, 0.01),
-    "adam": (0.9, 0.99, 1e-3), "rmsprop": (0.9, 1e-3, 1.5), "rmspropalex": (0.9, 0.8, 1e-3, 1.5),
-    "ftrl": (0.1, 1.0), "ftml": (0.6, 0.99, 1e-3, 3.0), "nag": (0.9,), "adagrad": (1e-3,),
-    "adadelta": (0.9, 1e-3), "adamax": (0.9, 0.99), "nadam": (0.9, 0.99, 1e-3, 0.5, 0.25),
-    "lion": (0.9, 0.99), "adamw": (0.9, 0.99, 1e-3, 0.5),
-}  # fmt: skip
+    "sgd": (),
+    "sgd_mom": (0.9,),
+    "nag_mom": (0.9,),
+    "signsgd": (),
+    "signum": (0.9, 0.01),
+    "adam": (0.9, 0.99, 1e-3),
+    "rmsprop": (0.9, 1e-3, 1.5),
+    "rmspropalex": (0.9, 0.8, 1e-3, 1.5),
+    "ftrl": (0.1, 1.0),
+    "ftml": (0.6, 0.99, 1e-3, 3.0),
+    "nag": (0.9,),
+    "adagrad": (1e-3,),
+    "adadelta": (0.9, 1e-3),
+    "adamax": (0.9, 0.99),
+    "nadam": (0.9, 0.99, 1e-3, 0.5, 0.25),
+    "lion": (0.9, 0.99),
+    "adamw": (0.9, 0.99, 1e-3, 0.5),
+}
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -217,11 +220,14 @@ def test_copy():
             close(out, 2 * want.asnumpy().ravel(), dtype)
 
 
-@pytest.mark.parametrize("source, names", [
-    ("softmax", ["softmax<float>", "softmax_grad<float>"]),
-    ("reduce", ["reduce<cynet::sum, float>"]),
-    ("index", ["copy<float>", "gather<float>"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "source, names",
+    [
+        ("softmax", ["softmax<float>", "softmax_grad<float>"]),
+        ("reduce", ["reduce<cynet::sum, float>"]),
+        ("index", ["copy<float>", "gather<float>"]),
+    ],
+)
 def test_in_the_checking_mode(source, names):
     """No access out of bounds, no divergent barrier, in those that share memory or index."""
     module = EmulatedModule(families.text(source), f"{source}.cu", (), names, checked=True)
@@ -232,8 +238,11 @@ def test_in_the_checking_mode(source, names):
             tail = [*sizes, np.full(4, 15), INT(0)]
             module.get(names[0]).launch([x, out, *tail], 2, 64)
             module.get(names[1]).launch([x, out, x.copy(), *tail], 2, 64)
-            close(out.reshape(4, 15), mx.nd.softmax(mx.nd.array(x).reshape((4, 15))).asnumpy(),
-                  "float32")  # fmt: skip
+            close(
+                out.reshape(4, 15),
+                mx.nd.softmax(mx.nd.array(x).reshape((4, 15))).asnumpy(),
+                "float32",
+            )
     elif source == "reduce":
         total, parts = np.zeros(12, "f"), np.zeros(12, "d")
         module.get(names[0]).launch(

@@ -57,8 +57,12 @@ def test_function_that_a_library_lacks(tmp_path):
     subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
     code = "from cynet.cuda.libraries import cublas; cublas.open_door()"
     done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {"CYNET_CUDA_LIBRARIES": str(tmp_path)},
-        capture_output=True, text=True, check=False)  # fmt: skip
+        [sys.executable, "-c", code],
+        env=os.environ | {"CYNET_CUDA_LIBRARIES": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert f"cuBLAS at {library} has no function cublasSetStream_v2" in done.stderr, done.stderr
 
 

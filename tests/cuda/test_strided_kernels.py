@@ -10,9 +10,15 @@ import cynet as mx
 from .running import kernel
 
 TYPES = {
-    "float": "float32", "double": "float64", "cynet::half": "float16", "unsigned char": "uint8",
-    "int": "int32", "signed char": "int8", "long long": "int64", "bool": "bool",
-}  # fmt: skip
+    "float": "float32",
+    "double": "float64",
+    "cynet::half": "float16",
+    "unsigned char": "uint8",
+    "int": "int32",
+    "signed char": "int8",
+    "long long": "int64",
+    "bool": "bool",
+}
 LONG = ctypes.c_longlong
 
 
@@ -20,9 +26,12 @@ class Strides(ctypes.Structure):
     """What the kernels take."""
 
     _fields_ = [
-        ("n", LONG), ("ndim", ctypes.c_int),
-        ("shape", LONG * 16), ("to", LONG * 16), ("source", LONG * 16),
-    ]  # fmt: skip
+        ("n", LONG),
+        ("ndim", ctypes.c_int),
+        ("shape", LONG * 16),
+        ("to", LONG * 16),
+        ("source", LONG * 16),
+    ]
 
 
 def strides(shape, to, source):

@@ -592,8 +592,9 @@ def test_null_stays_null(checked):
     source = """
     __global__ void choose(const float* x, float* y) { y[0] = x == nullptr ? 7.0f : x[0]; }
     """
-    null = SimpleNamespace(flags=SimpleNamespace(c_contiguous=True), nbytes=0,
-                           ctypes=SimpleNamespace(data=0))  # fmt: skip
+    null = SimpleNamespace(
+        flags=SimpleNamespace(c_contiguous=True), nbytes=0, ctypes=SimpleNamespace(data=0)
+    )
     y = np.zeros(1, "f")
     EmulatedModule(source, checked=checked).get("choose").launch([null, y], grid=1, block=1)
     assert y[0] == 7

@@ -195,8 +195,18 @@ def test_counting_barriers(module, values):
 def test_values_of_every_type(module):
     out = np.zeros(5, np.int32)
     half = ctypes.c_uint16(int(np.float16(7).view(np.uint16)))
-    run(module, "many", [out, ctypes.c_longlong(2**31 - 1), ctypes.c_ubyte(200),
-                         ctypes.c_double(-3), half, ctypes.c_bool(True)])  # fmt: skip
+    run(
+        module,
+        "many",
+        [
+            out,
+            ctypes.c_longlong(2**31 - 1),
+            ctypes.c_ubyte(200),
+            ctypes.c_double(-3),
+            half,
+            ctypes.c_bool(True),
+        ],
+    )
     assert out.tolist() == [2**31 - 1, 200, -3, 7, 1]
     kinds = [str(p) for p in module.get("many").parameters]
     assert kinds == ["int *", "long long", "unsigned char", "double", "__half", "bool"]

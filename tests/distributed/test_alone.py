@@ -79,8 +79,12 @@ def test_compression_of_one_process(rng):
 
 
 def test_requests_are_told_apart():
-    texts = [f"sum of {key} {shape} {dtype}" for key in "ab" for shape in ((3,), (4,), (3, 1))
-             for dtype in ("float32", "float64")]  # fmt: skip
+    texts = [
+        f"sum of {key} {shape} {dtype}"
+        for key in "ab"
+        for shape in ((3,), (4,), (3, 1))
+        for dtype in ("float32", "float64")
+    ]
     marks = {mark_of(each) for each in texts}
     assert len(marks) == len(texts) and all(0 <= each < 1 << 62 for each in marks)
 

@@ -33,8 +33,9 @@ def thread(monkeypatch):
     )
     made._notices = SimpleNamespace(
         tell=lambda ranks, kind, content=None: made.told.append((list(ranks), kind, content)),
-        collect=list, pending=0,
-    )  # fmt: skip
+        collect=list,
+        pending=0,
+    )
     made._mpi = SimpleNamespace(Exception=OSError)
     yield made
     for each in made._in, made._out:
@@ -212,8 +213,10 @@ def test_whether_a_round_is_progress(thread):
 
 def test_the_order_in_which_requests_begin(thread):
     """By priority, then by number; so many that they move some bytes."""
-    made = [Request(f"{i}", priority, start=lambda comm: None) for i, priority in
-            enumerate((0, 5, -1, 5, 0))]  # fmt: skip
+    made = [
+        Request(f"{i}", priority, start=lambda comm: None)
+        for i, priority in enumerate((0, 5, -1, 5, 0))
+    ]
     for each in made:
         thread.hand_in(each)
     thread._take()
@@ -309,9 +312,13 @@ def test_what_fails_with_a_failure(thread):
 
 @pytest.mark.parametrize(
     ("told", "tell", "content"),
-    [(None, False, None), (None, True, {"failed": None}), ("why", False, {"failed": "why"}),
-     ("why", True, {"failed": "why"})],
-)  # fmt: skip
+    [
+        (None, False, None),
+        (None, True, {"failed": None}),
+        ("why", False, {"failed": "why"}),
+        ("why", True, {"failed": "why"}),
+    ],
+)
 def test_who_is_told_of_a_failure(told, tell, content, thread, monkeypatch):
     reports = []
     monkeypatch.setattr(file, "report", lambda *given: reports.append(given))
@@ -434,8 +441,11 @@ def test_what_ends_a_turn(error, thread, monkeypatch):
     thread._close = lambda: calls.append("close")
     thread._pause = lambda moved: calls.append(moved)
     thread._lost = lambda error: calls.append(str(error)) or setattr(thread, "_is_over", True)
-    monkeypatch.setattr(file.threading, "Thread", lambda **more: SimpleNamespace(
-        start=lambda: calls.append((more["name"], more["daemon"]))))  # fmt: skip
+    monkeypatch.setattr(
+        file.threading,
+        "Thread",
+        lambda **more: SimpleNamespace(start=lambda: calls.append((more["name"], more["daemon"]))),
+    )
     turns = iter([True, error])
 
     def turn():
@@ -473,16 +483,26 @@ def test_one_that_does_not_open(thread):
 
 def library(**more):
     calls = []
-    comms = [SimpleNamespace(name=i, Set_errhandler=lambda handler, i=i: calls.append((i, handler)))
-             for i in range(3)]  # fmt: skip
+    comms = [
+        SimpleNamespace(name=i, Set_errhandler=lambda handler, i=i: calls.append((i, handler)))
+        for i in range(3)
+    ]
     copies = iter(comms)
     world = SimpleNamespace(rank=1, size=2, Dup=lambda: next(copies))
     return SimpleNamespace(
-        rc=SimpleNamespace(), COMM_WORLD=world, ERRORS_RETURN="return", THREAD_SERIALIZED=2,
-        THREAD_MULTIPLE=3, MAX="max", calls=calls, comms=comms, Is_initialized=lambda: False,
-        Init_thread=lambda level: calls.append(level), Finalize=lambda: calls.append("finalize"),
+        rc=SimpleNamespace(),
+        COMM_WORLD=world,
+        ERRORS_RETURN="return",
+        THREAD_SERIALIZED=2,
+        THREAD_MULTIPLE=3,
+        MAX="max",
+        calls=calls,
+        comms=comms,
+        Is_initialized=lambda: False,
+        Init_thread=lambda level: calls.append(level),
+        Finalize=lambda: calls.append("finalize"),
         **more,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("level", [None, 3, 2])
@@ -521,8 +541,10 @@ def test_a_package_without_a_library(thread, monkeypatch):
         thread._open()
 
 
-@pytest.mark.parametrize("failed, own, calls", [
-    (False, True, ["free"] * 3 + ["finalize"]), (True, True, []), (False, False, [])])  # fmt: skip
+@pytest.mark.parametrize(
+    "failed, own, calls",
+    [(False, True, ["free"] * 3 + ["finalize"]), (True, True, []), (False, False, [])],
+)
 def test_closing(failed, own, calls, thread):
     done = []
     thread._own, thread.failure = own, PeerError("x") if failed else None
@@ -614,9 +636,12 @@ def test_what_is_left_of_a_rank(monkeypatch, capsys):
 @pytest.mark.parametrize("nobody", [None, "size", "pid", "engine", "engine failed"])
 def test_at_exit(failure, nobody, monkeypatch, capsys):
     calls = []
-    world = SimpleNamespace(size=1 if nobody == "size" else 2, pid=os.getpid() + (nobody == "pid"),
-                            has_failed=nobody == "engine failed",
-                            _end=lambda: calls.append("end") or failure)  # fmt: skip
+    world = SimpleNamespace(
+        size=1 if nobody == "size" else 2,
+        pid=os.getpid() + (nobody == "pid"),
+        has_failed=nobody == "engine failed",
+        _end=lambda: calls.append("end") or failure,
+    )
 
     def wait():
         calls.append("wait")

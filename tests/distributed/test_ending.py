@@ -26,8 +26,10 @@ def test_waits_until_its_pipe_is_empty(limit):
     """As long as nobody reads what it has written, but no longer than the limit."""
     child = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(limit)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     slow = limit > 1
     if slow:
         assert select.select([child.stderr], [], [], 60)[0]  # it has begun to wait

@@ -8,15 +8,7 @@ import os
 import pytest
 
 from cynet.launch.command import find_mpiexec
-from tests.distributed.ranks import (
-    HOSTS,
-    TWO_HOSTS,
-    Memory,
-    can_unshare,
-    finish,
-    need_mpi,
-    start,
-)
+from tests.distributed.ranks import HOSTS, TWO_HOSTS, Memory, can_unshare, finish, need_mpi, start
 
 need_mpi()
 KILLS = max(2, int(os.environ.get("CYNET_STRESS_KILLS") or 0) // 3)

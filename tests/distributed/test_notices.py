@@ -86,8 +86,10 @@ def test_ranks_that_are_gone_are_passed_over(notices):
 def test_all_that_is_there_is_collected(notices):
     notices.comm.mail += [(4, ASK, b"null"), (1, ANSWER, b"[3, 4, null]"), (4, BYE, b'{"a": 1}')]
     assert list(notices.collect()) == [
-        (4, ASK, None), (1, ANSWER, [3, 4, None]), (4, BYE, {"a": 1}),
-    ]  # fmt: skip
+        (4, ASK, None),
+        (1, ANSWER, [3, 4, None]),
+        (4, BYE, {"a": 1}),
+    ]
     assert list(notices.collect()) == []
 
 
@@ -100,8 +102,9 @@ def job(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("size, is_up, launched_", [(2, True, True), (1, True, False),
-                                                    (2, False, False)])  # fmt: skip
+@pytest.mark.parametrize(
+    "size, is_up, launched_", [(2, True, True), (1, True, False), (2, False, False)]
+)
 def test_a_program_that_uses_mpi_itself(size, is_up, launched_, job, monkeypatch):
     fake = SimpleNamespace(Is_initialized=lambda: is_up, COMM_WORLD=SimpleNamespace(size=size))
     monkeypatch.setitem(sys.modules, "mpi4py.MPI", fake)
@@ -127,8 +130,14 @@ def test_whole_files_of_an_early_end(code, job, monkeypatch):
     wanted = {"4.ended": {"rank": 4, "code": code, "how": "its end", "time": 5.5}}
     if code:
         text = "ended before it joined the others: its end"
-        wanted["4.json"] = {"rank": 4, "host": socket.gethostname(), "text": text, "dead": [],
-                            "is_own": True, "time": 5.5}  # fmt: skip
+        wanted["4.json"] = {
+            "rank": 4,
+            "host": socket.gethostname(),
+            "text": text,
+            "dead": [],
+            "is_own": True,
+            "time": 5.5,
+        }
     assert rows == wanted  # and no file that is half written
     assert launched.ended_early() == [(4, "its end")]
 

@@ -42,8 +42,9 @@ def test_sums_of_arrays(size, monkeypatch):
                 out = world.allreduce(given, f"{dtype} {given.shape}", in_order=in_order)
                 wanted = sum((values + rank).astype(dtype) for rank in range(size))
                 assert out.dtype == dtype and out is not given
-                np.testing.assert_array_equal(out, np.atleast_1d(wanted.astype(dtype)).reshape(
-                    out.shape))  # fmt: skip
+                np.testing.assert_array_equal(
+                    out, np.atleast_1d(wanted.astype(dtype)).reshape(out.shape)
+                )
                 np.testing.assert_array_equal(given, before)
         for dtype in ("bool", "float16", "complex64", "uint16", "str"):
             with pytest.raises(ArgumentError, match="allreduce: a dtype of .'float32', .*got "):
@@ -171,9 +172,14 @@ def test_a_forked_child_takes_no_part(monkeypatch):
     def everything(world):
         world.pid += 1
         try:
-            for call in (world.barrier, world.check, lambda: world.allreduce(np.ones(1)),
-                         lambda: world.gather(b""), lambda: world.vote(True),
-                         lambda: world.hand_in(Request("x"))):  # fmt: skip
+            for call in (
+                world.barrier,
+                world.check,
+                lambda: world.allreduce(np.ones(1)),
+                lambda: world.gather(b""),
+                lambda: world.vote(True),
+                lambda: world.hand_in(Request("x")),
+            ):
                 with pytest.raises(StateError, match="was forked from a rank and does not take"):
                     call()
             world.fail("it is no rank")
@@ -223,15 +229,22 @@ def test_what_is_asked_for_after_a_failure(soon, monkeypatch):
 @pytest.mark.parametrize(
     ("calls", "says"),
     [
-        ((lambda w: w.allreduce(np.ones(1)), lambda w: w.allreduce(np.ones(2))),
-         "call 1: rank 0 (here) asks for the sum of values (1,) float64, rank 1 (here) for the sum"
-         " of values (2,) float64; all ranks must make the same calls, of the same shapes and"),
-        ((lambda w: w.barrier(), lambda w: w.vote(True)()),
-         "call 1: rank 0 (here) asks for the barrier, rank 1 (here) for the vote; all ranks must"),
-        ((lambda w: w.gather(b"x", "notes"), lambda w: w.gather(b"x", "more")),
-         "asks for the sum of sizes of notes (2,) int64, rank 1 (here) for the sum of sizes of"),
+        (
+            (lambda w: w.allreduce(np.ones(1)), lambda w: w.allreduce(np.ones(2))),
+            "call 1: rank 0 (here) asks for the sum of values (1,) float64, rank 1 (here) for the"
+            " sum of values (2,) float64; all ranks must make the same calls, of the same shapes",
+        ),
+        (
+            (lambda w: w.barrier(), lambda w: w.vote(True)()),
+            "call 1: rank 0 (here) asks for the barrier, rank 1 (here) for the vote; all ranks"
+            " must",
+        ),
+        (
+            (lambda w: w.gather(b"x", "notes"), lambda w: w.gather(b"x", "more")),
+            "asks for the sum of sizes of notes (2,) int64, rank 1 (here) for the sum of sizes of",
+        ),
     ],
-)  # fmt: skip
+)
 def test_calls_that_differ(calls, says, soon, monkeypatch):
     def everything(world):
         world.barrier()
@@ -369,8 +382,9 @@ def test_ranks_that_ended_before_they_joined(joining, monkeypatch):
 
 def test_a_communication_that_does_not_open(joining, monkeypatch):
     failing = ImportError("no library")
-    monkeypatch.setattr(Joining, "_wait", lambda self, seconds: (
-        setattr(self, "failure", failing) or True))  # fmt: skip
+    monkeypatch.setattr(
+        Joining, "_wait", lambda self, seconds: setattr(self, "failure", failing) or True
+    )
     with pytest.raises(ImportError, match="no library"):
         mx.distributed.world()
     assert not joining
@@ -397,9 +411,12 @@ class Ended:
 
 @pytest.mark.parametrize(
     ("before", "then", "calls"),
-    [(None, None, ["leave", "join"]), (None, "late", ["leave", "read", "part"]),
-     ("early", None, ["read", "part"])],
-)  # fmt: skip
+    [
+        (None, None, ["leave", "join"]),
+        (None, "late", ["leave", "read", "part"]),
+        ("early", None, ["read", "part"]),
+    ],
+)
 def test_the_end(before, then, calls, monkeypatch):
     talk = Ended(before, then)
     monkeypatch.setattr(ending, "wait_until_read", lambda: talk.calls.append("read"))

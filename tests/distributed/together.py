@@ -19,10 +19,13 @@ from cynet.distributed.world import World
 
 # Where `world` is called by its name in the module.
 USERS = [
-    "cynet.kvstore.dist", "cynet.module.ranks", "cynet.gluon.trainer_gradients",
-    "cynet.contrib.horovod.arrays", "cynet.contrib.horovod.processes",
+    "cynet.kvstore.dist",
+    "cynet.module.ranks",
+    "cynet.gluon.trainer_gradients",
+    "cynet.contrib.horovod.arrays",
+    "cynet.contrib.horovod.processes",
     "cynet.contrib.horovod.sharing",
-]  # fmt: skip
+]
 IN_PLACE = object()
 
 
@@ -164,11 +167,21 @@ class Status:
 def library(rank, shared, log):
     """mpi4py.MPI, as a rank has it."""
     return SimpleNamespace(
-        MAX="max", IN_PLACE=IN_PLACE, ANY_SOURCE="any", ANY_TAG="any", Exception=MpiError,
-        ERRORS_RETURN="errors return", THREAD_SERIALIZED=2, THREAD_MULTIPLE=3, Status=Status,
-        rc=SimpleNamespace(), COMM_WORLD=Comm(rank, shared, log), Is_initialized=lambda: False,
-        Init_thread=lambda level: log.append(level), Finalize=lambda: log.append("finalize"),
-    )  # fmt: skip
+        MAX="max",
+        IN_PLACE=IN_PLACE,
+        ANY_SOURCE="any",
+        ANY_TAG="any",
+        Exception=MpiError,
+        ERRORS_RETURN="errors return",
+        THREAD_SERIALIZED=2,
+        THREAD_MULTIPLE=3,
+        Status=Status,
+        rc=SimpleNamespace(),
+        COMM_WORLD=Comm(rank, shared, log),
+        Is_initialized=lambda: False,
+        Init_thread=lambda level: log.append(level),
+        Finalize=lambda: log.append("finalize"),
+    )
 
 
 class Talk(communication.Communication):

@@ -113,9 +113,7 @@ def test_random_python_work_equals_serial_execution(seed, name):
             )
         else:
             op = engine.new_operator(
-                lambda ctx, done, job=(reads, writes, salt): (compute(*job), done()),
-                const,
-                mutable,
+                lambda ctx, done, job=(reads, writes, salt): (compute(*job), done()), const, mutable
             )
             engine.push(op, priority=priority)
             engine.delete_operator(op)

@@ -53,8 +53,9 @@ def test_reorganise(layers, rng, stride, shape, checked, monkeypatch):
     squares = x.reshape(n, c, h // stride, stride, w // stride, stride)
     want = squares.transpose(0, 1, 3, 5, 2, 4).reshape(n, -1, h // stride, w // stride)
     grad = rng.standard_normal(want.shape).astype("f")
-    out, grads = run(layers.Reorganise(stride), {"data": shape}, {"data": x}, grad, checked,
-                     monkeypatch)  # fmt: skip
+    out, grads = run(
+        layers.Reorganise(stride), {"data": shape}, {"data": x}, grad, checked, monkeypatch
+    )
     np.testing.assert_array_equal(out, want)
     back = grad.reshape(n, c, stride, stride, h // stride, w // stride)
     np.testing.assert_array_equal(grads["data"], back.transpose(0, 1, 4, 2, 5, 3).reshape(shape))
@@ -65,8 +66,14 @@ def test_reorganise(layers, rng, stride, shape, checked, monkeypatch):
 def test_bias_swish(layers, rng, shape, checked, monkeypatch):
     x, bias = rng.standard_normal(shape), rng.standard_normal(shape[1])
     grad = rng.standard_normal(shape)
-    out, grads = run(layers.BiasSwish(), {"data": shape, "bias": (shape[1],)},
-                     {"data": x, "bias": bias}, grad, checked, monkeypatch)  # fmt: skip
+    out, grads = run(
+        layers.BiasSwish(),
+        {"data": shape, "bias": (shape[1],)},
+        {"data": x, "bias": bias},
+        grad,
+        checked,
+        monkeypatch,
+    )
     z = x + bias.reshape(-1, *(1,) * (len(shape) - 2))
     s = 1 / (1 + np.exp(-z))
     np.testing.assert_allclose(out, z * s, rtol=1e-4, atol=1e-6)
@@ -77,16 +84,23 @@ def test_bias_swish(layers, rng, shape, checked, monkeypatch):
 
 
 def script(tmp_path, *args, fails=False):
-    done = scripts.run(FOLDER / "train.py", "--dataset", "digits", *args, cwd=tmp_path,
-                       CYNET_DATA_DIR=str(tmp_path))  # fmt: skip
+    done = scripts.run(
+        FOLDER / "train.py",
+        "--dataset",
+        "digits",
+        *args,
+        cwd=tmp_path,
+        CYNET_DATA_DIR=str(tmp_path),
+    )
     assert (done.returncode != 0) == fails, done.stdout[-2000:] + done.stderr[-3000:]
     return done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("softmax", ["kernel", "built-in"])
 def test_training(tmp_path, softmax):
-    output = script(tmp_path, "--num-epochs", 3, "--batch-size", 50, "--disp-batches", 10,
-                    "--softmax", softmax)  # fmt: skip
+    output = script(
+        tmp_path, "--num-epochs", 3, "--batch-size", 50, "--disp-batches", 10, "--softmax", softmax
+    )
     assert re.search(r"Speed: [\d.]+ samples/sec", output)
     assert "predicted (359, 10), rows add up to 1.0000" in output
     assert float(re.search(r"validation accuracy: ([\d.]+) %", output)[1]) > 85

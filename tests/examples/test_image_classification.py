@@ -50,10 +50,28 @@ def run(script, *args, cwd, fails=False, **environment):
 def trained(folder):
     """A checkpoint of three epochs, and what the script said."""
     return run(
-        "train_imagenet", "--data-train", "data_train.rec", "--data-val", "data_val.rec", *SMALL,
-        "--rgb-std", "60", "--num-classes", 3, "--batch-size", 9, "--num-epochs", 4, "--lr", 0.03,
-        "--model-prefix", "net", "--save-period", 2, cwd=folder,
-    )  # fmt: skip
+        "train_imagenet",
+        "--data-train",
+        "data_train.rec",
+        "--data-val",
+        "data_val.rec",
+        *SMALL,
+        "--rgb-std",
+        "60",
+        "--num-classes",
+        3,
+        "--batch-size",
+        9,
+        "--num-epochs",
+        4,
+        "--lr",
+        0.03,
+        "--model-prefix",
+        "net",
+        "--save-period",
+        2,
+        cwd=folder,
+    )
 
 
 def test_train_on_records(folder, trained):
@@ -61,26 +79,60 @@ def test_train_on_records(folder, trained):
     assert re.search(r"^Epoch\[0\] Batch \[0-2\]\tSpeed: [\d.]+ samples/sec", trained, re.M)
     assert float(re.search(r"validation accuracy after epoch 4: ([\d.]+) %", trained)[1]) >= 80
     assert sorted(path.name for path in folder.glob("net*")) == [
-        "net-0002.params", "net-0004.params", "net-symbol.json",
-    ]  # fmt: skip
+        "net-0002.params",
+        "net-0004.params",
+        "net-symbol.json",
+    ]
 
 
 def test_score(folder, trained):
-    output = run("score", "--model", "net", "--data-val", "data_val.rec", *SEEN, "--batch-size", 7,
-                 "--top-k", 2, cwd=folder)  # fmt: skip
+    output = run(
+        "score",
+        "--model",
+        "net",
+        "--data-val",
+        "data_val.rec",
+        *SEEN,
+        "--batch-size",
+        7,
+        "--top-k",
+        2,
+        cwd=folder,
+    )
     said = float(re.search(r"validation accuracy after epoch 4: ([\d.]+) %", trained)[1])
     # training counts what fills up its last batch of 9: there is nothing, 18 images
     assert f"accuracy: {said:.2f} %" in output and "top_k_accuracy_2: " in output
     assert re.search(r"^18 images, [\d.]+ a second", output, re.M)
-    few = run("score", "--model", "net,2", "--data-val", "data_val.rec", *SEEN,
-              "--max-num-examples", 5, cwd=folder)  # fmt: skip
+    few = run(
+        "score",
+        "--model",
+        "net,2",
+        "--data-val",
+        "data_val.rec",
+        *SEEN,
+        "--max-num-examples",
+        5,
+        cwd=folder,
+    )
     assert re.search(r"^5 images", few, re.M) and "top_k" not in few
 
 
 def test_predict(folder, trained):
     names = ["pictures/dark/3.jpg", "pictures/light/5.jpg", "pictures/striped/1.jpg"]
-    output = run("predict", *names, "--model", "net", "--synset", "data_synset.txt", "--resize", 40,
-                 "--top-k", 2, *SEEN, cwd=folder)  # fmt: skip
+    output = run(
+        "predict",
+        *names,
+        "--model",
+        "net",
+        "--synset",
+        "data_synset.txt",
+        "--resize",
+        40,
+        "--top-k",
+        2,
+        *SEEN,
+        cwd=folder,
+    )
     lines = output.splitlines()
     assert lines[::3] == names and all("%" in line for line in lines[1::3])
     assert [line.split()[-1] for line in lines[1::3]] == ["dark", "light", "striped"]
@@ -91,10 +143,28 @@ def test_predict(folder, trained):
 def test_fine_tune(folder, trained):
     """Two of the classes; the new layer is the only one that begins anew."""
     output = run(
-        "fine_tune", "--pretrained-model", "net,2", "--data-train", "data_train.rec", "--data-val",
-        "data_val.rec", *SEEN, "--num-classes", 3, "--num-epochs", 2, "--batch-size", 9, "--lr",
-        0.02, "--warmup-epochs", 1, "--model-prefix", "tuned", cwd=folder,
-    )  # fmt: skip
+        "fine_tune",
+        "--pretrained-model",
+        "net,2",
+        "--data-train",
+        "data_train.rec",
+        "--data-val",
+        "data_val.rec",
+        *SEEN,
+        "--num-classes",
+        3,
+        "--num-epochs",
+        2,
+        "--batch-size",
+        9,
+        "--lr",
+        0.02,
+        "--warmup-epochs",
+        1,
+        "--model-prefix",
+        "tuned",
+        cwd=folder,
+    )
     assert float(re.search(r"validation accuracy after epoch 2: ([\d.]+) %", output)[1]) >= 60
     symbol, params, states = mx.model.load_checkpoint(str(folder / "tuned"), 2)
     _, before, _ = mx.model.load_checkpoint(str(folder / "net"), 2)
@@ -107,15 +177,37 @@ def test_fine_tune(folder, trained):
 
 
 def test_train_without_data(tmp_path):
-    output = run("train_imagenet", "--benchmark", 1, *SMALL, "--num-classes", 5, "--num-examples",
-                 16, "--batch-size", 4, "--num-epochs", 1, cwd=tmp_path)  # fmt: skip
+    output = run(
+        "train_imagenet",
+        "--benchmark",
+        1,
+        *SMALL,
+        "--num-classes",
+        5,
+        "--num-examples",
+        16,
+        "--batch-size",
+        4,
+        "--num-epochs",
+        1,
+        cwd=tmp_path,
+    )
     assert "on 16 random images of 3 x 28 x 28, validating on none" in output
     assert "training accuracy after epoch 1" in output
 
 
 def test_reading_alone(folder):
-    output = run("train_imagenet", "--test-io", 1, "--data-train", "data_train.rec", *SMALL,
-                 "--batch-size", 9, cwd=folder)  # fmt: skip
+    output = run(
+        "train_imagenet",
+        "--test-io",
+        1,
+        "--data-train",
+        "data_train.rec",
+        *SMALL,
+        "--batch-size",
+        9,
+        cwd=folder,
+    )
     assert "read 54 images" in output and "accuracy" not in output
 
 
@@ -132,8 +224,9 @@ def test_cifar10(tmp_path):
     output = run("train_cifar10", *options, cwd=tmp_path)
     assert "training resnet on 20 images of 3 x 28 x 28, validating on 4" in output
     assert sorted(path.name for path in data.glob("*.rec")) == [
-        "cifar10_train.rec", "cifar10_val.rec",
-    ]  # fmt: skip
+        "cifar10_train.rec",
+        "cifar10_val.rec",
+    ]
     record = mx.recordio.MXRecordIO(str(data / "cifar10_val.rec"), "r")
     header, image = mx.recordio.unpack_img(record.read())
     row = np.frombuffer((data / "test_batch.bin").read_bytes(), np.uint8)[:3073]
@@ -156,10 +249,16 @@ def test_cifar10(tmp_path):
         ("train_imagenet", (), "--data-train FILE.rec: which images?"),
         ("train_imagenet", ("--data-train", "no.rec"), "--data-train no.rec: there is no such"),
         ("train_imagenet", ("--data-train", "data_train.lst"), "damaged record at offset 0"),
-        ("train_imagenet", ("--data-train", "data_train.rec", "--rgb-mean", "1,2"),
-         "--rgb-mean has 2 numbers, not 3"),
-        ("train_imagenet", ("--data-train", "data_train.rec", "--num-classes", 2, "--batch-size",
-                            9), "has 2 classes, 0 to 1"),
+        (
+            "train_imagenet",
+            ("--data-train", "data_train.rec", "--rgb-mean", "1,2"),
+            "--rgb-mean has 2 numbers, not 3",
+        ),
+        (
+            "train_imagenet",
+            ("--data-train", "data_train.rec", "--num-classes", 2, "--batch-size", 9),
+            "has 2 classes, 0 to 1",
+        ),
         ("train_imagenet", ("--network", "resnt"), "there are alexnet, "),
         ("train_imagenet", ("--image-shape", "3,28"), "invalid shape value: '3,28'"),
         ("score", ("--model", "nix", "--data-val", "data_val.rec"), "there is no nix-symbol.json"),
@@ -167,10 +266,13 @@ def test_cifar10(tmp_path):
         ("score", ("--model", "net,9", "--data-val", "data_val.rec"), "net-0009.params"),
         ("predict", ("data_val.rec", "--model", "net"), "that are not an image"),
         ("predict", ("no.jpg", "--model", "net"), "no.jpg"),
-        ("fine_tune", ("--pretrained-model", "net", "--layer-before-fullc", "nothing"),
-         "--layer-before-fullc nothing: the layers are id, bn_data"),
+        (
+            "fine_tune",
+            ("--pretrained-model", "net", "--layer-before-fullc", "nothing"),
+            "--layer-before-fullc nothing: the layers are id, bn_data",
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_options(folder, trained, script, args, says):
     small = SMALL[2:] if "--network" in args else SMALL
     small = small[:2] + small[4:] if "--image-shape" in args else small
@@ -190,7 +292,24 @@ def test_help(script, tmp_path):
 def test_names_of_networks(tmp_path):
     """As MXNet's scripts call them."""
     for name in ("resnet-v1", "inception-bn"):
-        output = run("train_imagenet", "--benchmark", 1, "--network", name, "--num-layers", 8,
-                     "--image-shape", "3,28,28", "--num-classes", 2, "--num-examples", 2,
-                     "--batch-size", 2, "--num-epochs", 1, cwd=tmp_path)  # fmt: skip
+        output = run(
+            "train_imagenet",
+            "--benchmark",
+            1,
+            "--network",
+            name,
+            "--num-layers",
+            8,
+            "--image-shape",
+            "3,28,28",
+            "--num-classes",
+            2,
+            "--num-examples",
+            2,
+            "--batch-size",
+            2,
+            "--num-epochs",
+            1,
+            cwd=tmp_path,
+        )
         assert "training accuracy after epoch 1" in output

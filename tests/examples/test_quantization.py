@@ -19,10 +19,10 @@ def common():
     return module
 
 
-@pytest.mark.parametrize("network, epochs, more", [
-    ("lenet", 4, ["--calib-mode", "entropy"]),
-    ("resnet20", 3, ["--tolerance", 0.05]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "network, epochs, more",
+    [("lenet", 4, ["--calib-mode", "entropy"]), ("resnet20", 3, ["--tolerance", 0.05])],
+)
 def test_int8_is_as_good(common, tmp_path, network, epochs, more):
     options = ["--network", network, "--epochs", epochs, *more]
     printed = run("quantization/quantize.py", *options, cwd=tmp_path)

@@ -102,9 +102,17 @@ INPUTS = {
     "lenet-int8": [(2, 1, 8, 8)],
     "text-int8": [(2, 24)],
 }
-OUTPUTS = {"autoencoder": (2, 1, 8, 8), "decoder": (2, 1, 8, 8), "textures": (2, 6),
-           "forecaster": (2, 24), "actor_critic": (3, 2), "dqn": (3, 2), "block": (2, 10),
-           "lenet-int8": (2, 10), "text-int8": (2, 2)}  # fmt: skip
+OUTPUTS = {
+    "autoencoder": (2, 1, 8, 8),
+    "decoder": (2, 1, 8, 8),
+    "textures": (2, 6),
+    "forecaster": (2, 24),
+    "actor_critic": (3, 2),
+    "dqn": (3, 2),
+    "block": (2, 10),
+    "lenet-int8": (2, 10),
+    "text-int8": (2, 2),
+}
 
 
 @pytest.fixture(scope="module")
@@ -236,10 +244,12 @@ def test_the_physics_of_the_cart(monkeypatch):
     assert not failed.any() and not cut.any()
     for (_, speed, angle, turn), push, (_, speed2, angle2, turn2) in zip(before, pushes, after):
         # the rod's moment of inertia about its middle is POLE * HALF**2 / 3
-        mass = np.array([
-            [c.CART + c.POLE, c.POLE * c.HALF * np.cos(angle)],
-            [c.POLE * c.HALF * np.cos(angle), c.POLE * c.HALF**2 * 4 / 3],
-        ])  # fmt: skip
+        mass = np.array(
+            [
+                [c.CART + c.POLE, c.POLE * c.HALF * np.cos(angle)],
+                [c.POLE * c.HALF * np.cos(angle), c.POLE * c.HALF**2 * 4 / 3],
+            ]
+        )
         force = (c.FORCE if push else -c.FORCE) + c.POLE * c.HALF * turn**2 * np.sin(angle)
         pull, bend = np.linalg.solve(mass, [force, c.POLE * c.HALF * c.GRAVITY * np.sin(angle)])
         assert speed2 == pytest.approx(speed + c.STEP * pull, abs=1e-5)

@@ -187,8 +187,12 @@ def test_wrong_options(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", WRONG, str(SCRIPT)],
         input=json.dumps([args for args, _ in wrong]),
-        cwd=tmp_path, env=env, capture_output=True, text=True, timeout=280,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(found) == len(wrong), done.stderr
     for (args, message), (failed, output) in zip(wrong, found):

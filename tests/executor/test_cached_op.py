@@ -29,12 +29,7 @@ def network():
     def eager(a):
         h = nd.FullyConnected(a["data"], a["one_weight"], a["one_bias"], num_hidden=8)
         h = nd.BatchNorm(
-            h,
-            a["bn_gamma"],
-            a["bn_beta"],
-            a["bn_moving_mean"],
-            a["bn_moving_var"],
-            fix_gamma=False,
+            h, a["bn_gamma"], a["bn_beta"], a["bn_moving_mean"], a["bn_moving_var"], fix_gamma=False
         )
         h = nd.FullyConnected(nd.relu(h), a["two_weight"], a["two_bias"], num_hidden=3)
         return [h, nd.softmax(h)]

@@ -188,9 +188,7 @@ class Custom(mx.gluon.HybridBlock):
 
 
 @pytest.mark.parametrize(
-    "make",
-    [Noisy, Looped, Twice, Custom],
-    ids=["random", "foreach", "one output twice", "Python"],
+    "make", [Noisy, Looped, Twice, Custom], ids=["random", "foreach", "one output twice", "Python"]
 )
 def test_what_only_plans_run(make):
     net = make()

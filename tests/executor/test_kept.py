@@ -165,9 +165,15 @@ def test_equal_forms_are_equal_bytes(name, algorithm, monkeypatch):
     pairs = 0
     for kernel, stride, pad, groups, filters in WINDOWS:
         net = getattr(mx.sym, name)(
-            mx.sym.var("x"), mx.sym.var("w"), kernel=kernel, stride=stride, pad=pad,
-            num_group=groups, num_filter=filters, no_bias=True,
-        )  # fmt: skip
+            mx.sym.var("x"),
+            mx.sym.var("w"),
+            kernel=kernel,
+            stride=stride,
+            pad=pad,
+            num_group=groups,
+            num_filter=filters,
+            no_bias=True,
+        )
         found = {}
         for batch, size in ((1, 5), (1, 8), (4, 8), (2, 17), (1, 40)):
             bound = net.simple_bind(mx.cpu(), grad_req="null", x=(batch, 16, size, size))

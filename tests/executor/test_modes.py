@@ -27,9 +27,12 @@ def _suits(case):
 EXTRA = [
     ("Dropout", [(3, 4)], {"p": 0.5}),
     ("LeakyReLU", [(3, 4)], {"act_type": "rrelu"}),
-    ("RNN", [(3, 2, 3), (sum(16 * (n + 6) for n in (3, 4)),), (2, 2, 4), (2, 2, 4)],
-     {"mode": "lstm", "state_size": 4, "num_layers": 2, "p": 0.5}),
-]  # fmt: skip
+    (
+        "RNN",
+        [(3, 2, 3), (sum(16 * (n + 6) for n in (3, 4)),), (2, 2, 4), (2, 2, 4)],
+        {"mode": "lstm", "state_size": 4, "num_layers": 2, "p": 0.5},
+    ),
+]
 
 
 def _arrays(case, rng):

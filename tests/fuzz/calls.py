@@ -17,9 +17,7 @@ from tests.bfloat16 import as_type
 from tests.fuzz.sparse_arrays import sparse_like
 from tests.fuzz.worker import Fault, command_line
 
-DTYPES = (
-    "float16", "bfloat16", "float32", "float64", "uint8", "int8", "int32", "int64", "bool",
-)  # fmt: skip
+DTYPES = ("float16", "bfloat16", "float32", "float64", "uint8", "int8", "int32", "int64", "bool")
 EDGES = (0, 1, -1, 0.5, 127, 128, 255, -128, 2**31 - 1, -(2**31), 2**53, 1e20, -1e20)
 EDGES += (np.inf, -np.inf, np.nan)
 INTEGERS = (0, -1, 1, 2, 3, 7, 255, 2**31, -(2**31), 2**32, 2**62, 2**63 - 1, 2**63)
@@ -96,8 +94,10 @@ def draw(seed, number, cases):
     mode = MODES[rng.integers(len(MODES))]
     train, places = bool(rng.random() < 0.7), ()
     if mode == "out":
-        places = [None if rng.random() < 0.2 else int(rng.integers(len(arrays) or 1))
-                  for _ in range(rng.integers(1, 4))]  # fmt: skip
+        places = [
+            None if rng.random() < 0.2 else int(rng.integers(len(arrays) or 1))
+            for _ in range(rng.integers(1, 4))
+        ]
     seed = int(rng.integers(1 << 30))
     return Call(mode, case.op, arrays[:n], arrays[n:], params, train, np_shape, places, seed)
 

@@ -26,9 +26,30 @@ from tests.fuzz.worker import Fault, command_line
 
 MORE = 64 << 20  # bytes of memory beyond the file
 NUMBERS = (0, 1, 2, 8, 255, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**64 - 1)
-VALUES = (None, True, [], {}, "", "x", "-1", "nan", "1e999", "(" * 3000, "x" * 100_000, 0, -1,
-          0.5, 2**31, 2**63, 10**30, 1e308,
-          float("inf"), float("nan"), [0], [[0, 0, 0]])  # fmt: skip
+VALUES = (
+    None,
+    True,
+    [],
+    {},
+    "",
+    "x",
+    "-1",
+    "nan",
+    "1e999",
+    "(" * 3000,
+    "x" * 100_000,
+    0,
+    -1,
+    0.5,
+    2**31,
+    2**63,
+    10**30,
+    1e308,
+    float("inf"),
+    float("nan"),
+    [0],
+    [[0, 0, 0]],
+)
 PACKERS = (gzip.compress, bz2.compress, lzma.compress)
 
 
@@ -152,17 +173,31 @@ def symbol_files():
     net = mx.sym.BatchNorm(mx.sym.Activation(net, act_type="relu"), name="b")
     parts = mx.sym.SliceChannel(mx.sym.Flatten(net), num_outputs=2, name="s")
     net = mx.sym.Concat(mx.sym.Reshape(parts[0], shape=(2, -1)), mx.sym.clip(parts[1], 0, 1) * 2)
-    yield mx.sym.Group([mx.sym.tile(net, reps=(1, 2)), mx.sym.pad(data, mode="edge", pad_width=(
-        0, 0, 0, 0, 1, 1, 1, 1))]).tojson().encode()  # fmt: skip
+    yield (
+        mx.sym.Group(
+            [
+                mx.sym.tile(net, reps=(1, 2)),
+                mx.sym.pad(data, mode="edge", pad_width=(0, 0, 0, 0, 1, 1, 1, 1)),
+            ]
+        )
+        .tojson()
+        .encode()
+    )
     old = {
         "nodes": [
             {"op": "null", "param": {}, "name": "data", "inputs": [], "attr": {"lr_mult": "1"}},
             {"op": "null", "param": {}, "name": "w", "inputs": []},
-            {"op": "FullyConnected", "param": {"no_bias": "True", "num_hidden": "3"}, "name": "fc",
-             "inputs": [[0, 0], [1, 0]], "attr": {"weight_lr_mult": "2"}},
+            {
+                "op": "FullyConnected",
+                "param": {"no_bias": "True", "num_hidden": "3"},
+                "name": "fc",
+                "inputs": [[0, 0], [1, 0]],
+                "attr": {"weight_lr_mult": "2"},
+            },
         ],
-        "arg_nodes": [0, 1], "heads": [[2, 0]],
-    }  # fmt: skip
+        "arg_nodes": [0, 1],
+        "heads": [[2, 0]],
+    }
     yield json.dumps(old).encode()
     data, state = mx.sym.Variable("data"), mx.sym.Variable("state")
     outs, state = mx.sym.contrib.foreach(  # graphs inside of graphs

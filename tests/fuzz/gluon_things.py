@@ -3,13 +3,35 @@
 import numpy as np
 
 MODULES = [
-    "autograd", "gluon", "gluon.nn", "gluon.rnn", "gluon.loss", "gluon.parameter", "gluon.utils",
-    "gluon.data", "gluon.data.batchify", "gluon.data.vision", "gluon.data.vision.transforms",
-    "gluon.contrib.nn", "gluon.contrib.rnn", "gluon.contrib.cnn", "gluon.contrib.data",
-    "gluon.contrib.estimator", "image", "recordio", "onnx", "profiler", "contrib.text.utils",
-    "contrib.text.vocab", "contrib.text.embedding", "contrib.amp", "util", "nd.contrib",
-    "sym.contrib", "storage",
-]  # fmt: skip
+    "autograd",
+    "gluon",
+    "gluon.nn",
+    "gluon.rnn",
+    "gluon.loss",
+    "gluon.parameter",
+    "gluon.utils",
+    "gluon.data",
+    "gluon.data.batchify",
+    "gluon.data.vision",
+    "gluon.data.vision.transforms",
+    "gluon.contrib.nn",
+    "gluon.contrib.rnn",
+    "gluon.contrib.cnn",
+    "gluon.contrib.data",
+    "gluon.contrib.estimator",
+    "image",
+    "recordio",
+    "onnx",
+    "profiler",
+    "contrib.text.utils",
+    "contrib.text.vocab",
+    "contrib.text.embedding",
+    "contrib.amp",
+    "util",
+    "nd.contrib",
+    "sym.contrib",
+    "storage",
+]
 # What would reach for the network, or changes the process for good; what is called for each sample
 # or step, which leaves the checks to what calls it.
 INTERNAL = (
@@ -120,11 +142,25 @@ def subjects(mx, files):
             [[1, 2], [2, 3, 1], [3]], 2, buckets=[2, 4]
         ),
         "sym FusedRNNCell": lambda: mx.rnn.FusedRNNCell(3, num_layers=2, mode="lstm"),
-    }  # fmt: skip
-    losses = ("L1Loss", "L2Loss", "SigmoidBCELoss", "SoftmaxCELoss", "KLDivLoss", "HuberLoss",
-              "HingeLoss", "CTCLoss", "TripletLoss", "PoissonNLLLoss", "CosineEmbeddingLoss",
-              "SDMLLoss", "LogisticLoss", "SigmoidFocalLoss", "SoftmaxFocalLoss",
-              "DiceLoss")  # fmt: skip
+    }
+    losses = (
+        "L1Loss",
+        "L2Loss",
+        "SigmoidBCELoss",
+        "SoftmaxCELoss",
+        "KLDivLoss",
+        "HuberLoss",
+        "HingeLoss",
+        "CTCLoss",
+        "TripletLoss",
+        "PoissonNLLLoss",
+        "CosineEmbeddingLoss",
+        "SDMLLoss",
+        "LogisticLoss",
+        "SigmoidFocalLoss",
+        "SoftmaxFocalLoss",
+        "DiceLoss",
+    )
     for name in losses:
         found[name] = lambda name=name: getattr(gluon.loss, name)()
     for name in ("RNNCell", "LSTMCell", "GRUCell"):
@@ -133,22 +169,46 @@ def subjects(mx, files):
     for name in ("RNN", "LSTM", "GRU"):
         found[name] = lambda name=name: _initialized(getattr(rnn, name)(3, 2, input_size=4))
     layers = {
-        "Conv2D": (3, 2), "Conv1DTranspose": (3, 2), "Conv3D": (2, 1), "MaxPool2D": (),
-        "GlobalAvgPool1D": (), "LayerNorm": (), "GroupNorm": (), "InstanceNorm": (), "PReLU": (),
-        "ReflectionPad2D": (1,), "Flatten": (), "GELU": (), "BatchNorm": (),
-    }  # fmt: skip
+        "Conv2D": (3, 2),
+        "Conv1DTranspose": (3, 2),
+        "Conv3D": (2, 1),
+        "MaxPool2D": (),
+        "GlobalAvgPool1D": (),
+        "LayerNorm": (),
+        "GroupNorm": (),
+        "InstanceNorm": (),
+        "PReLU": (),
+        "ReflectionPad2D": (1,),
+        "Flatten": (),
+        "GELU": (),
+        "BatchNorm": (),
+    }
     for name, args in layers.items():
         found[name] = lambda name=name, args=args: _initialized(getattr(nn, name)(*args))
-    transforms = {"Cast": (), "ToTensor": (), "Normalize": (0.5, 0.5), "Resize": (4,),
-                  "CenterCrop": (3,), "RandomResizedCrop": (4,), "RandomFlipLeftRight": (),
-                  "RandomColorJitter": (0.5, 0.5, 0.5, 0.5), "RandomLighting": (0.1,)}  # fmt: skip
+    transforms = {
+        "Cast": (),
+        "ToTensor": (),
+        "Normalize": (0.5, 0.5),
+        "Resize": (4,),
+        "CenterCrop": (3,),
+        "RandomResizedCrop": (4,),
+        "RandomFlipLeftRight": (),
+        "RandomColorJitter": (0.5, 0.5, 0.5, 0.5),
+        "RandomLighting": (0.1,),
+    }
     for name, args in transforms.items():
         kind = getattr(data.vision.transforms, name)
         found[f"transform {name}"] = lambda kind=kind, args=args: kind(*args)
-    augmenters = {"ResizeAug": (4,), "RandomCropAug": ((3, 3),), "HueJitterAug": (0.5,),
-                  "ColorNormalizeAug": ([1, 1, 1], [2, 2, 2]), "CastAug": (),
-                  "DetRandomCropAug": (), "DetRandomPadAug": (),
-                  "DetHorizontalFlipAug": (0.5,)}  # fmt: skip
+    augmenters = {
+        "ResizeAug": (4,),
+        "RandomCropAug": ((3, 3),),
+        "HueJitterAug": (0.5,),
+        "ColorNormalizeAug": ([1, 1, 1], [2, 2, 2]),
+        "CastAug": (),
+        "DetRandomCropAug": (),
+        "DetRandomPadAug": (),
+        "DetHorizontalFlipAug": (0.5,),
+    }
     for name, args in augmenters.items():
         found[name] = lambda name=name, args=args: getattr(mx.image, name)(*args)
     return found
@@ -163,20 +223,43 @@ def examples(mx, files):
     """name of a parameter -> what makes a good value of it."""
     image = lambda: mx.nd.array(np.arange(60).reshape(4, 5, 3) % 255, dtype="uint8")  # noqa: E731
     return {
-        "net": lambda: _dense(mx), "block": lambda: _dense(mx), "x": lambda: mx.nd.ones((2, 4)),
-        "inputs": lambda: mx.nd.ones((2, 4)), "dataset": lambda: _dataset(mx),
-        "params": lambda: _dense(mx).collect_params(), "loader": lambda: _loader(mx),
-        "train_loader": lambda: _loader(mx), "val_data": lambda: _loader(mx),
-        "trainer": lambda: _trainer(mx, True), "loss": lambda: mx.gluon.loss.L2Loss(),
-        "estimator": lambda: _estimator(mx), "heads": lambda: [_recorded(mx)],
-        "variables": lambda: [mx.nd.ones(2)], "src": image, "img": image, "image": image,
-        "size": lambda: (3, 3), "w": lambda: 3, "h": lambda: 2, "units": lambda: 3,
-        "channels": lambda: 3, "kernel_size": lambda: 2, "hidden_size": lambda: 3,
-        "sampler": lambda: mx.gluon.data.SequentialSampler(4), "length": lambda: 4,
-        "filename": lambda: files.at("out"), "root": lambda: files.at("."),
-        "model_dir": lambda: files.at("kept"), "uri": lambda: files.at("out.rec"),
-        "f": lambda: lambda a: a, "fn": lambda: lambda a: a, "func": lambda: mx.nd.zeros,
-        "header": lambda: mx.recordio.IRHeader(0, 1.0, 0, 0), "s": lambda: bytes(40),
-        "body": lambda: lambda a, b: (a, b), "init_states": lambda: mx.nd.ones(3),
-        "input_shape": lambda: (2, 4, 4), "begin_state": lambda: None,
-    }  # fmt: skip
+        "net": lambda: _dense(mx),
+        "block": lambda: _dense(mx),
+        "x": lambda: mx.nd.ones((2, 4)),
+        "inputs": lambda: mx.nd.ones((2, 4)),
+        "dataset": lambda: _dataset(mx),
+        "params": lambda: _dense(mx).collect_params(),
+        "loader": lambda: _loader(mx),
+        "train_loader": lambda: _loader(mx),
+        "val_data": lambda: _loader(mx),
+        "trainer": lambda: _trainer(mx, True),
+        "loss": lambda: mx.gluon.loss.L2Loss(),
+        "estimator": lambda: _estimator(mx),
+        "heads": lambda: [_recorded(mx)],
+        "variables": lambda: [mx.nd.ones(2)],
+        "src": image,
+        "img": image,
+        "image": image,
+        "size": lambda: (3, 3),
+        "w": lambda: 3,
+        "h": lambda: 2,
+        "units": lambda: 3,
+        "channels": lambda: 3,
+        "kernel_size": lambda: 2,
+        "hidden_size": lambda: 3,
+        "sampler": lambda: mx.gluon.data.SequentialSampler(4),
+        "length": lambda: 4,
+        "filename": lambda: files.at("out"),
+        "root": lambda: files.at("."),
+        "model_dir": lambda: files.at("kept"),
+        "uri": lambda: files.at("out.rec"),
+        "f": lambda: lambda a: a,
+        "fn": lambda: lambda a: a,
+        "func": lambda: mx.nd.zeros,
+        "header": lambda: mx.recordio.IRHeader(0, 1.0, 0, 0),
+        "s": lambda: bytes(40),
+        "body": lambda: lambda a, b: (a, b),
+        "init_states": lambda: mx.nd.ones(3),
+        "input_shape": lambda: (2, 4, 4),
+        "begin_state": lambda: None,
+    }

@@ -18,8 +18,16 @@ from tests.fuzz.files import changed
 from tests.fuzz.worker import Fault, command_line
 
 PROGRAMS = Path(__file__).parents[1] / "fixtures/control_flow/programs.npz"
-LOCATIONS = ("in_data_locs", "in_state_locs", "remain_locs", "cond_input_locs", "func_input_locs",
-             "func_var_locs", "then_input_locs", "else_input_locs")  # fmt: skip
+LOCATIONS = (
+    "in_data_locs",
+    "in_state_locs",
+    "remain_locs",
+    "cond_input_locs",
+    "func_input_locs",
+    "func_var_locs",
+    "then_input_locs",
+    "else_input_locs",
+)
 COUNTS = ("num_args", "num_outputs", "num_out_data", "max_iterations")
 NUMBERS = (-(2**63), -2, -1, 0, 1, 2, 3, 5, 17, 2**31, 2**40, 2**62, 2**63 - 1, 10**30)
 DEEPEST = 6  # of subgraphs that are put into one another
@@ -65,8 +73,9 @@ def _regions(mx):
     bent = mx.sym.contrib.DeformableConvolution(
         data, offset, kernel=(3, 3), pad=(1, 1), num_filter=2, name="d"
     )
-    grid = mx.sym.GridGenerator(mx.sym.Variable("affine"), transform_type="affine",
-                                target_shape=(3, 3))  # fmt: skip
+    grid = mx.sym.GridGenerator(
+        mx.sym.Variable("affine"), transform_type="affine", target_shape=(3, 3)
+    )
     turned = mx.sym.BilinearSampler(bent, grid)
     heads = [mx.sym.flatten(each) for each in (pooled, aligned, turned)]
     return mx.sym.Group(heads), {"data": (2, 2, 6, 6), "rois": (3, 5), "affine": (2, 6)}
@@ -91,9 +100,14 @@ def _algebra(mx):
     )
     factor = mx.sym.linalg.potrf(square)
     rows = mx.sym.reshape(mx.sym.slice_axis(a, axis=0, begin=0, end=1), shape=(3, 3))
-    heads = [mx.sym.linalg.sumlogdiag(factor), mx.sym.linalg.trsm(factor, a),
-             mx.sym.linalg.det(square), mx.sym.linalg.extracttrian(factor),
-             mx.sym.topk(a, k=2, ret_typ="both")[0], mx.sym.khatri_rao(rows, rows)]  # fmt: skip
+    heads = [
+        mx.sym.linalg.sumlogdiag(factor),
+        mx.sym.linalg.trsm(factor, a),
+        mx.sym.linalg.det(square),
+        mx.sym.linalg.extracttrian(factor),
+        mx.sym.topk(a, k=2, ret_typ="both")[0],
+        mx.sym.khatri_rao(rows, rows),
+    ]
     return mx.sym.Group(heads), {"a": (2, 3, 3)}
 
 

@@ -24,8 +24,14 @@ def npz_files():
         write(file, **_arrays())
         yield file.getvalue()
     file = io.BytesIO()
-    np.savez(file, np.float32(3), np.ones((0, 2), "f"), np.arange(6, dtype=">i4"),
-             np.asfortranarray(np.ones((2, 3))), wide=np.ones(2, "uint16"))  # fmt: skip
+    np.savez(
+        file,
+        np.float32(3),
+        np.ones((0, 2), "f"),
+        np.arange(6, dtype=">i4"),
+        np.asfortranarray(np.ones((2, 3))),
+        wide=np.ones(2, "uint16"),
+    )
     yield file.getvalue()
     file = io.BytesIO()
     np.savez_compressed(file, zeros=np.zeros(1 << 18, "uint8"))
@@ -76,8 +82,10 @@ def _networks(mx):
     yield mx.sym.softmax(net), (2, 3, 8, 8)
     net = mx.sym.RNN(data, state_size=2, num_layers=1, mode="lstm", name="r")
     net = mx.sym.transpose(net, axes=(1, 0, 2)).sum(axis=1)
-    yield mx.sym.broadcast_add(net, mx.sym.tile(mx.sym.mean(net, axis=1, keepdims=True), (1, 2))), (
-        3, 2, 4)  # fmt: skip
+    yield (
+        mx.sym.broadcast_add(net, mx.sym.tile(mx.sym.mean(net, axis=1, keepdims=True), (1, 2))),
+        (3, 2, 4),
+    )
 
 
 def onnx_files():

@@ -34,7 +34,7 @@ KINDS = [
     *("application/json", "", "application/x-npy", "application/octet-stream", "image/png"),
     *("image/jpeg", "text/html", "application/json; charset=utf-16", "IMAGE/PNG", "\x00"),
     "a" * 999,
-]  # fmt: skip
+]
 PATHS = ["/predict"] * 150 + [
     "/health",
     "/metrics",
@@ -113,8 +113,17 @@ def v2_body(rng):
     return b"".join([head, *parts]), len(head)
 
 
-TYPES = {"FP32": "<f4", "INT32": "<i4", "BOOL": "?", "UINT8": "u1", "INT64": "<i8", "FP64": "<f8",
-         "FP16": "<f2", "BF16": "<u2", "BYTES": "u1"}  # fmt: skip
+TYPES = {
+    "FP32": "<f4",
+    "INT32": "<i4",
+    "BOOL": "?",
+    "UINT8": "u1",
+    "INT64": "<i8",
+    "FP64": "<f8",
+    "FP16": "<f2",
+    "BF16": "<u2",
+    "BYTES": "u1",
+}
 V2_PATHS = ["/v2/models/model/infer"] * 20 + [
     *("/v2/models/model/versions/1/infer", "/v2/models/self/infer", "/v2/models/model", "/v2"),
     *("/v2/models/model/versions/\x00/infer", "/v2/models//infer", "/v2/health/ready", "/v2/\xff"),
@@ -255,11 +264,15 @@ def networks():
     predictors = [
         mx.Predictor(dense, shapes=(3,), max_batch=4, timeout=5),
         mx.Predictor(
-            several, {"embed_weight": mx.nd.ones((5, 2))}, timeout=5, max_batch=4,
-            shapes={"words": (-1,), "scale": (1,)}, input_dtypes={"words": "int32"},
+            several,
+            {"embed_weight": mx.nd.ones((5, 2))},
+            timeout=5,
+            max_batch=4,
+            shapes={"words": (-1,), "scale": (1,)},
+            input_dtypes={"words": "int32"},
         ),
         mx.Predictor(mx.gluon.nn.Flatten(), shapes=(3, 8, 8), max_batch=4, timeout=5),
-    ]  # fmt: skip
+    ]
     images = [None, None, Images.of((3, 8, 8), most=100_000)]
     return [Application(p, LIMIT, i) for p, i in zip(predictors, images)]
 
@@ -325,8 +338,12 @@ def answer_of(app, environ):
 
 def good(app):
     body = b"[[1, 2, 3]]"
-    environ = {"REQUEST_METHOD": "POST", "PATH_INFO": "/predict", "wsgi.input": io.BytesIO(body),
-               "CONTENT_LENGTH": "11"}  # fmt: skip
+    environ = {
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": "/predict",
+        "wsgi.input": io.BytesIO(body),
+        "CONTENT_LENGTH": "11",
+    }
     if (found := answer_of(app, environ))[::3] != (200, b'{"outputs": [[[6.0, 6.0]]]}'):
         raise Fault(f"a good request: {found}")
 

@@ -112,8 +112,10 @@ def test_clipping(contexts):
     trainer = gluon.Trainer([param], "sgd", settings, clip_global_norm=1)
     for factor, wanted in ((10, [-0.6, -0.8]), (0.01, [-0.63, -0.84])):
         with autograd.record():
-            losses = [(each * nd.array([3, 4], ctx=each.context)).sum() * factor / contexts
-                      for each in param.list_data()]  # fmt: skip
+            losses = [
+                (each * nd.array([3, 4], ctx=each.context)).sum() * factor / contexts
+                for each in param.list_data()
+            ]
         autograd.backward(losses)
         trainer.step(1)
         for each in param.list_data():

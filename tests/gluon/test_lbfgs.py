@@ -71,16 +71,25 @@ def test_the_best_weights_are_kept():
     np.testing.assert_allclose(float(x.data().asscalar()) ** 2, loss, 1e-12)
 
 
-@pytest.mark.parametrize("make, says", [
-    (lambda x: gluon.LBFGS([]), "no parameter that has a gradient"),
-    (lambda x: gluon.LBFGS([parameter([1.0], grad_req="null")]), "no parameter that has"),
-    (lambda x: gluon.LBFGS([1]), "params are Parameters, got 1"),
-    (lambda x: gluon.LBFGS([x], max_iter=-1), "max_iter"),
-    (lambda x: gluon.LBFGS([x], history_size=0), "history_size must be an int from 1 on, got 0"),
-    (lambda x: gluon.LBFGS([x], tolerance_grad=-1), "tolerance_grad must be at least 0, got -1"),
-    (lambda x: gluon.LBFGS([x]).step(lambda: nd.ones(2)), "returns the loss, one number"),
-    (lambda x: gluon.LBFGS([x]).step(lambda: nd.ones(1)), "gradient of parameter 'x'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make, says",
+    [
+        (lambda x: gluon.LBFGS([]), "no parameter that has a gradient"),
+        (lambda x: gluon.LBFGS([parameter([1.0], grad_req="null")]), "no parameter that has"),
+        (lambda x: gluon.LBFGS([1]), "params are Parameters, got 1"),
+        (lambda x: gluon.LBFGS([x], max_iter=-1), "max_iter"),
+        (
+            lambda x: gluon.LBFGS([x], history_size=0),
+            "history_size must be an int from 1 on, got 0",
+        ),
+        (
+            lambda x: gluon.LBFGS([x], tolerance_grad=-1),
+            "tolerance_grad must be at least 0, got -1",
+        ),
+        (lambda x: gluon.LBFGS([x]).step(lambda: nd.ones(2)), "returns the loss, one number"),
+        (lambda x: gluon.LBFGS([x]).step(lambda: nd.ones(1)), "gradient of parameter 'x'"),
+    ],
+)
 def test_refused(make, says):
     with pytest.raises(mx.MXNetError, match=says):
         make(parameter([1.0]))

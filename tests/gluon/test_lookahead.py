@@ -60,14 +60,17 @@ def test_it_goes_on_from_a_file(tmp_path, rng):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("make, says", [
-    (lambda net: gluon.Lookahead(net, 0), "k must be an int from 1 on, got 0"),
-    (lambda net: gluon.Lookahead(net, 1, 0.0), "above 0 and at most 1, got 0.0"),
-    (lambda net: gluon.Lookahead(net, 1, 1.01), "above 0 and at most 1, got 1.01"),
-    (lambda net: gluon.Lookahead(net, 1, "a"), "alpha must be a number"),
-    (lambda net: gluon.Lookahead(3), "net must be a Block, got 3"),
-    (lambda net: gluon.Lookahead(net).load_state_dict(gluon.EMA(net).state_dict()), "no slow"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make, says",
+    [
+        (lambda net: gluon.Lookahead(net, 0), "k must be an int from 1 on, got 0"),
+        (lambda net: gluon.Lookahead(net, 1, 0.0), "above 0 and at most 1, got 0.0"),
+        (lambda net: gluon.Lookahead(net, 1, 1.01), "above 0 and at most 1, got 1.01"),
+        (lambda net: gluon.Lookahead(net, 1, "a"), "alpha must be a number"),
+        (lambda net: gluon.Lookahead(3), "net must be a Block, got 3"),
+        (lambda net: gluon.Lookahead(net).load_state_dict(gluon.EMA(net).state_dict()), "no slow"),
+    ],
+)
 def test_refused(make, says):
     net = nn.Dense(2, in_units=3)
     net.initialize()

@@ -35,9 +35,11 @@ def check(net, data, loss=square, labels=(), rtol=1e-3):
     net.initialize(mx.init.Normal(0.5))
     net(*data)  # shapes
     found = gluon.per_sample_gradients(net, loss, data, *labels)
-    batch = {name: each.grad().tostype("default").asnumpy().copy()
-             for name, each in net._collect_params_with_prefix().items()
-             if each.grad_req != "null"}  # fmt: skip
+    batch = {
+        name: each.grad().tostype("default").asnumpy().copy()
+        for name, each in net._collect_params_with_prefix().items()
+        if each.grad_req != "null"
+    }
     wanted = looped(net, loss, data, *labels)
     assert found.keys() == wanted.keys()
     for name, each in found.items():

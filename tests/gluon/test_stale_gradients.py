@@ -28,10 +28,7 @@ def test_without_being_told_so_it_is_an_error(store):
     weight = gluon.Parameter("w", shape=(1,))
     weight.initialize(mx.init.One(), ctx=places)
     trainer = gluon.Trainer([weight], "sgd", kvstore=store, update_on_kvstore=False)
-    for call in (
-        lambda: trainer.step(1),
-        lambda: (trainer.allreduce_grads(), trainer.update(1)),
-    ):
+    for call in (lambda: trainer.step(1), lambda: (trainer.allreduce_grads(), trainer.update(1))):
         with autograd.record():
             loss = 2 * weight.data(places[0])
         loss.backward()
@@ -57,9 +54,12 @@ def test_two_bits_keep_what_is_left_of_each_context():
     weight = gluon.Parameter("w", shape=(1,))
     weight.initialize(mx.init.Zero(), ctx=places)
     trainer = gluon.Trainer(
-        [weight], "sgd", {"learning_rate": 1}, kvstore="device",
+        [weight],
+        "sgd",
+        {"learning_rate": 1},
+        kvstore="device",
         compression_params={"type": "2bit", "threshold": 1},
-    )  # fmt: skip
+    )
     found = []
     for k, value in ((0, 0.75), (1, 0.5), (1, 0.5)):
         with autograd.record():
@@ -68,5 +68,3 @@ def test_two_bits_keep_what_is_left_of_each_context():
         trainer.step(1, ignore_stale_grad=True)
         found.append([weight.data(each).asscalar() for each in places])
     assert found == [[0, 0], [0, 0], [-1, -1]]
-
-

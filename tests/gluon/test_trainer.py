@@ -339,10 +339,16 @@ def test_half_and_zero():
 def test_batch_sizes(call):
     """Any number above 0 whose kind Python knows; no step is taken by another one."""
     inf, nan = float("inf"), float("nan")
-    bad = {inf: "finite number above 0, got inf", nan: "finite number above 0, got nan",
-           -inf: "finite number above 0", -1: "above 0, got -1", -1e-9: "above 0, got -1e-09",
-           None: "a number, got None", "4": "a number, got '4'",
-           (1, 2): "a number, got"}  # fmt: skip
+    bad = {
+        inf: "finite number above 0, got inf",
+        nan: "finite number above 0, got nan",
+        -inf: "finite number above 0",
+        -1: "above 0, got -1",
+        -1e-9: "above 0, got -1e-09",
+        None: "a number, got None",
+        "4": "a number, got '4'",
+        (1, 2): "a number, got",
+    }
     for size in (1, 2.5, 1e-3, np.float32(2), np.int64(3), True):
         param = weight()
         trainer = gluon.Trainer([param], "sgd", {"learning_rate": 0.5}, update_on_kvstore=False)

@@ -58,8 +58,9 @@ def as_selections(net):
 @pytest.mark.parametrize("case", CASES)
 def test_weights_are_those_of_pytorch(case, way, hybrid):
     kind, settings = CASES[case]
-    settings = {{"lr": "learning_rate", "weight_decay": "wd"}.get(k, k): v
-                for k, v in settings.items()}  # fmt: skip
+    settings = {
+        {"lr": "learning_rate", "weight_decay": "wd"}.get(k, k): v for k, v in settings.items()
+    }
     net, x, y = network()
     if hybrid:
         net.hybridize()

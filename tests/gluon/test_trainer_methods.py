@@ -150,9 +150,12 @@ class Rows(mx.kv.KVStoreBase):
 def test_a_store_that_may_update(contexts, capable, wish):
     net, store = dense(contexts), Rows(capable)
     trainer = gluon.Trainer(
-        net.collect_params(), "sgd", {"learning_rate": 1, "momentum": 0.5},
-        kvstore=store, update_on_kvstore=wish,
-    )  # fmt: skip
+        net.collect_params(),
+        "sgd",
+        {"learning_rate": 1, "momentum": 0.5},
+        kvstore=store,
+        update_on_kvstore=wish,
+    )
     backward(net, contexts)
     if wish and not capable:
         with pytest.raises(ArgumentError, match="is_capable"):

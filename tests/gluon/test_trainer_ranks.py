@@ -64,8 +64,9 @@ def test_steps(contexts, on_store, monkeypatch):
             for i, each in enumerate(params):
                 wanted = i - RATE / 2 * total(has, contexts, i)
                 for place in places:
-                    np.testing.assert_allclose(each.data(place).asnumpy(), [wanted] * 2, rtol=1e-6,
-                                               err_msg=f"{what} {i}")  # fmt: skip
+                    np.testing.assert_allclose(
+                        each.data(place).asnumpy(), [wanted] * 2, rtol=1e-6, err_msg=f"{what} {i}"
+                    )
 
     run(monkeypatch, SIZE, everything)
 

@@ -30,6 +30,7 @@ def values(param):
 
 def test_parameters_of_one_name(tmp_path):
     """Lists of Parameters may have them; each has its own momentum, also from files."""
+
     def made():
         out = [weight(name, ctx=mx.cpu()) for name in ("mean", "rho", "mean", "mean", "mean#2")]
         settings = {"learning_rate": 0.5, "momentum": 0.5}
@@ -100,11 +101,15 @@ def test_factors_by_number(contexts, tmp_path):
 
 # stype, grad_stype, wish: whether the store updates
 ROWS = [
-    ("default", "default", None, True), ("default", "default", False, False),
-    ("default", "row_sparse", None, False), ("default", "row_sparse", True, True),
-    ("default", "row_sparse", False, False), ("row_sparse", "row_sparse", None, True),
-    ("row_sparse", "row_sparse", True, True), ("row_sparse", "row_sparse", False, False),
-]  # fmt: skip
+    ("default", "default", None, True),
+    ("default", "default", False, False),
+    ("default", "row_sparse", None, False),
+    ("default", "row_sparse", True, True),
+    ("default", "row_sparse", False, False),
+    ("row_sparse", "row_sparse", None, True),
+    ("row_sparse", "row_sparse", True, True),
+    ("row_sparse", "row_sparse", False, False),
+]
 
 
 @pytest.mark.parametrize("store", ["local", "device"])

@@ -58,9 +58,7 @@ def test_clip_global_norm_of_16_bits(dtype):
     norm = utils.clip_global_norm([array, nd.full((3,), 300, dtype=dtype)], 27.4)
     want = (300000 * 0.25 + 3 * 300**2) ** 0.5
     np.testing.assert_allclose(norm, want, rtol=1e-5)
-    np.testing.assert_allclose(
-        array[:5].astype("float32").asnumpy(), 0.5 * 27.4 / want, rtol=2**-7
-    )
+    np.testing.assert_allclose(array[:5].astype("float32").asnumpy(), 0.5 * 27.4 / want, rtol=2**-7)
 
 
 def test_download(tmp_path):

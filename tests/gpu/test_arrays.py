@@ -55,10 +55,16 @@ def test_filled(gpu, dtype, value):
 
 
 KEYS = [
-    (slice(None),), (2,), (slice(1, 3),), (slice(None), 4), (slice(None, None, -1),),
-    (1, slice(None, None, 2)), (slice(None), slice(1, 5), 0), (Ellipsis, slice(0, 2)),
+    (slice(None),),
+    (2,),
+    (slice(1, 3),),
+    (slice(None), 4),
+    (slice(None, None, -1),),
+    (1, slice(None, None, 2)),
+    (slice(None), slice(1, 5), 0),
+    (Ellipsis, slice(0, 2)),
     (slice(4, 0, -2), None),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("key", KEYS, ids=str)

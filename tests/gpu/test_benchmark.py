@@ -22,8 +22,11 @@ def benchmark(monkeypatch):
 
 
 SMALL = {
-    "lenet": (2, 1, 28, 28), "mobilenet2": (2, 3, 64, 64), "lstm": (2, 3, 4), "bert": (2, 3, 24),
-}  # fmt: skip
+    "lenet": (2, 1, 28, 28),
+    "mobilenet2": (2, 3, 64, 64),
+    "lstm": (2, 3, 4),
+    "bert": (2, 3, 24),
+}
 
 
 @pytest.mark.parametrize("dtype", ("float32", "float16"))

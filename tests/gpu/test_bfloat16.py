@@ -82,8 +82,10 @@ def test_mixed_precision_of_a_symbol(gpu, rng, dtype):
     x = mx.sym.Activation(mx.sym.BatchNorm(x, name="norm"), act_type="relu")
     x = mx.sym.FullyConnected(mx.sym.Flatten(x), num_hidden=3, name="fc")
     net = mx.contrib.amp.convert_symbol(mx.sym.softmax(x), dtype)
-    values = {n: rng.standard_normal(s).astype("f") * 0.3
-              for n, s in zip(net.list_arguments(), net.infer_shape(data=(2, 3, 5, 5))[0])}
+    values = {
+        n: rng.standard_normal(s).astype("f") * 0.3
+        for n, s in zip(net.list_arguments(), net.infer_shape(data=(2, 3, 5, 5))[0])
+    }
     states = {"norm_moving_mean": np.zeros(4, "f"), "norm_moving_var": np.ones(4, "f")}
     found = []
     for ctx in (mx.cpu(), gpu):

@@ -78,22 +78,32 @@ def test_dtypes(gpu, dtype, rng):
 
 INF, NAN = np.inf, np.nan
 MAPS = [  # operator, parameters, the input's shape
-    ("softmax", {}, (300, 10)), ("softmax", {"axis": 1}, (2, 1000, 3)),
-    ("log_softmax", {}, (3, 5000)), ("log_softmax", {"axis": 0}, (4, 700)),
+    ("softmax", {}, (300, 10)),
+    ("softmax", {"axis": 1}, (2, 1000, 3)),
+    ("log_softmax", {}, (3, 5000)),
+    ("log_softmax", {"axis": 0}, (4, 700)),
     ("SoftmaxActivation", {"mode": "channel"}, (2, 21, 9, 8)),
-    ("softmax", {"temperature": 2.0}, (300, 10)), ("softmin", {"axis": 1}, (2, 1000, 3)),
-    ("log_softmax", {"temperature": 0.5}, (3, 5000)), ("softmin", {"axis": 0}, (4, 700)),
+    ("softmax", {"temperature": 2.0}, (300, 10)),
+    ("softmin", {"axis": 1}, (2, 1000, 3)),
+    ("log_softmax", {"temperature": 0.5}, (3, 5000)),
+    ("softmin", {"axis": 0}, (4, 700)),
     ("Pooling", {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)}, (2, 3, 17, 16)),
     ("Pooling", {"kernel": (2, 2, 3), "stride": (2, 2, 2)}, (2, 3, 6, 8, 9)),
     ("Pooling", {"kernel": (3,), "pad": (1,), "pool_type": "avg"}, (2, 3, 17)),
-    ("Pooling", {"kernel": (3, 3), "pad": (1, 1), "pool_type": "avg", "count_include_pad": False},
-     (2, 3, 17, 16)),
+    (
+        "Pooling",
+        {"kernel": (3, 3), "pad": (1, 1), "pool_type": "avg", "count_include_pad": False},
+        (2, 3, 17, 16),
+    ),
     ("Pooling", {"kernel": (2, 2), "stride": (2, 2), "pool_type": "sum"}, (2, 3, 16, 16)),
-    ("Pooling", {"kernel": (3, 3), "pad": (1, 1), "pool_type": "avg", "cudnn_off": True},
-     (2, 3, 17, 16)),
+    (
+        "Pooling",
+        {"kernel": (3, 3), "pad": (1, 1), "pool_type": "avg", "cudnn_off": True},
+        (2, 3, 17, 16),
+    ),
     ("Pooling", {"global_pool": True, "pool_type": "avg"}, (2, 3, 7, 7)),
     ("Pooling", {"global_pool": True, "pool_type": "avg"}, (2, 3, 17, 16)),
-]  # fmt: skip
+]
 
 
 def maps(ctx, name, params, x, head, req, dtype):
@@ -127,17 +137,18 @@ def test_softmax_and_pooling(gpu, rng, name, params, shape, dtype):
 @pytest.mark.parametrize("axis, shape", [(0, (4, 70000)), (1, (70000, 4))])
 def test_more_lines_than_a_grid_is_high(gpu, rng, axis, shape):
     x, head = rng.uniform(-3, 3, shape), rng.uniform(-1, 1, shape)
-    found = [maps(ctx, "softmax", {"axis": axis}, x, head, "write", "float32")
-             for ctx in (gpu, mx.cpu())]  # fmt: skip
+    found = [
+        maps(ctx, "softmax", {"axis": axis}, x, head, "write", "float32") for ctx in (gpu, mx.cpu())
+    ]
     for a, b in zip(*found):
         close(a, b)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(
-    "name, params", [("softmax", {}), ("log_softmax", {}),
-                     ("Pooling", {"kernel": (1, 3), "stride": (1, 3)})],
-)  # fmt: skip
+    "name, params",
+    [("softmax", {}), ("log_softmax", {}), ("Pooling", {"kernel": (1, 3), "stride": (1, 3)})],
+)
 def test_what_is_not_finite(gpu, name, params, dtype):
     """NaN goes on where the CPU's does, and so do infinities; but of a line of -inf alone cuDNN
     makes zeros in float32 and float16 (docs/migration.md)."""
@@ -206,9 +217,15 @@ def test_recurrent_layers_with_dropout(gpu, rng, lengths):
     draws the CPU's random numbers."""
     names = ["data", "parameters", "state", "cell"] + ["length"] * lengths
     net = mx.sym.RNN(
-        *map(mx.sym.Variable, names), mode="lstm", state_size=6, num_layers=3, p=0.4,
-        bidirectional=True, state_outputs=True, use_sequence_length=lengths,
-    )  # fmt: skip
+        *map(mx.sym.Variable, names),
+        mode="lstm",
+        state_size=6,
+        num_layers=3,
+        p=0.4,
+        bidirectional=True,
+        state_outputs=True,
+        use_sequence_length=lengths,
+    )
     shapes, outs, _ = net.infer_shape(data=(5, 4, 3))
     values = {n: rng.uniform(-0.6, 0.6, s) for n, s in zip(names, shapes)}
     if lengths:

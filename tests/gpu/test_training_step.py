@@ -87,9 +87,10 @@ def settings():
         "schedule": ("sgd", {"lr_scheduler": schedule, "wd": 0.01}),
         "adam": ("adam", {"learning_rate": 0.01}),
         "adam schedule": (
-            "adam", {"learning_rate": 0.01, "lr_scheduler": warm, "clip_gradient": 0.1},
+            "adam",
+            {"learning_rate": 0.01, "lr_scheduler": warm, "clip_gradient": 0.1},
         ),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("name", settings())
@@ -149,9 +150,11 @@ def test_fit_replays_one_graph_a_step(gpu):
         module = mx.mod.Module(network(dropout=0), context=ctx)
         with Counted() as count:
             module.fit(
-                mx.io.NDArrayIter(x, y, 8), num_epoch=3, initializer=mx.init.Xavier(),
+                mx.io.NDArrayIter(x, y, 8),
+                num_epoch=3,
+                initializer=mx.init.Xavier(),
                 optimizer_params={"learning_rate": 0.1, "momentum": 0.9},
-            )  # fmt: skip
+            )
         if ctx == gpu:
             assert (count.recorded, count.replayed) == (1, 28)
         found.append({name: a.asnumpy() for name, a in module.get_params()[0].items()})

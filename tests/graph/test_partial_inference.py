@@ -72,9 +72,15 @@ def test_backwards(make, known, arguments):
 # Rows in which what MXNet infers is not so: it takes 0 for a length that it does not know, counts
 # on with it, or lists an output that its symbol does not have.
 WRONG = {
-    "Correlation": 2, "LeakyReLU": 4, "Pad": 6, "Pooling_v1": 2, "UpSampling": 1,
-    "_linalg_makediag": 1, "_unravel_index": 2, "diag": 1,
-}  # fmt: skip
+    "Correlation": 2,
+    "LeakyReLU": 4,
+    "Pad": 6,
+    "Pooling_v1": 2,
+    "UpSampling": 1,
+    "_linalg_makediag": 1,
+    "_unravel_index": 2,
+    "diag": 1,
+}
 
 
 def test_every_operator_infers_what_mxnet_does():
@@ -99,6 +105,8 @@ def test_indices_of_an_embedding(indices):
     out = out + mx.sym.var("b")
     shapes, outs, _ = out.infer_shape_partial(b=(*indices, 4))
     assert dict(zip(out.list_arguments(), shapes)) == {
-        "data": indices, "e_weight": (7, 4), "b": (*indices, 4),
-    }  # fmt: skip
+        "data": indices,
+        "e_weight": (7, 4),
+        "b": (*indices, 4),
+    }
     assert outs == [(*indices, 4)]

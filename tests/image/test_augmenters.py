@@ -143,15 +143,15 @@ def grey(x, rng, _, p=0.5):
 MEAN, STD = np.array([120.0, 110.0, 100.0]), np.array([50.0, 60.0, 70.0])
 MODELS = {
     "ResizeAug": (lambda: image.ResizeAug(8), short_side),
-    "ForceResizeAug": (
-        lambda: image.ForceResizeAug((7, 9), 1), lambda x, *_: resized(x, 7, 9, 1),
-    ),
+    "ForceResizeAug": (lambda: image.ForceResizeAug((7, 9), 1), lambda x, *_: resized(x, 7, 9, 1)),
     "RandomCropAug": (lambda: image.RandomCropAug((11, 7)), random_crop),
     "RandomSizedCropAug": (
-        lambda: image.RandomSizedCropAug((6, 5), (0.2, 0.9), (0.5, 2.0)), sized_crop(),
+        lambda: image.RandomSizedCropAug((6, 5), (0.2, 0.9), (0.5, 2.0)),
+        sized_crop(),
     ),
     "RandomSizedCropAug of a least area": (
-        lambda: image.RandomSizedCropAug((6, 5), 0.5, (0.5, 2.0)), sized_crop(area=(0.5, 1.0)),
+        lambda: image.RandomSizedCropAug((6, 5), 0.5, (0.5, 2.0)),
+        sized_crop(area=(0.5, 1.0)),
     ),
     "RandomSizedCropAug that seldom fits": (
         lambda: image.RandomSizedCropAug((6, 5), (0.9, 1.0), (3.0, 4.0)),
@@ -167,10 +167,12 @@ MODELS = {
     "LightingAug": (lambda: image.LightingAug(0.3, VALUES, VECTORS), lighting),
     "RandomGrayAug": (lambda: image.RandomGrayAug(0.5), grey),
     "ColorNormalizeAug": (
-        lambda: image.ColorNormalizeAug(MEAN, STD), lambda x, *_: (x - MEAN) / STD,
+        lambda: image.ColorNormalizeAug(MEAN, STD),
+        lambda x, *_: (x - MEAN) / STD,
     ),
     "ColorNormalizeAug of a mean": (
-        lambda: image.ColorNormalizeAug(MEAN, None), lambda x, *_: x - MEAN,
+        lambda: image.ColorNormalizeAug(MEAN, None),
+        lambda x, *_: x - MEAN,
     ),
     "CastAug": (lambda: image.CastAug("float32"), lambda x, *_: x.astype(np.float32)),
     "SequentialAug": (
@@ -181,7 +183,7 @@ MODELS = {
         lambda: image.RandomOrderAug([image.ResizeAug(8), image.CenterCropAug((11, 7))]),
         lambda x, rng, s: _in_order(x, rng, s, [short_side, center_crop]),
     ),
-}  # fmt: skip
+}
 
 
 def _in_order(x, rng, state, order):
@@ -242,21 +244,36 @@ def test_what_is_created():
         ["castaug", {"type": "float32"}],
     ]
     made = image.CreateAugmenter(
-        (3, 8, 9), rand_crop=True, rand_resize=True, rand_mirror=True, mean=True, std=True,
-        brightness=0.1, contrast=0.2, saturation=0.3, hue=0.4, pca_noise=0.5, rand_gray=0.6,
+        (3, 8, 9),
+        rand_crop=True,
+        rand_resize=True,
+        rand_mirror=True,
+        mean=True,
+        std=True,
+        brightness=0.1,
+        contrast=0.2,
+        saturation=0.3,
+        hue=0.4,
+        pca_noise=0.5,
+        rand_gray=0.6,
         inter_method=1,
-    )  # fmt: skip
+    )
     told = [each.dumps() for each in made]
     assert json.loads(told[0]) == [
         "randomsizedcropaug",
         {"size": [9, 8], "area": 0.08, "ratio": [0.75, 4 / 3], "interp": 1},
     ]
     assert [json.loads(each) for each in told[1:3]] == [
-        ["horizontalflipaug", {"p": 0.5}], ["castaug", {"type": "float32"}],
-    ]  # fmt: skip
+        ["horizontalflipaug", {"p": 0.5}],
+        ["castaug", {"type": "float32"}],
+    ]
     assert [type(each).__name__ for each in made[3:]] == [
-        "ColorJitterAug", "HueJitterAug", "LightingAug", "RandomGrayAug", "ColorNormalizeAug",
-    ]  # fmt: skip
+        "ColorJitterAug",
+        "HueJitterAug",
+        "LightingAug",
+        "RandomGrayAug",
+        "ColorNormalizeAug",
+    ]
     assert json.loads(told[4]) == ["huejitteraug", {"hue": 0.4}]
     name, values = json.loads(told[5])
     assert name == "lightingaug" and values["alphastd"] == 0.5
@@ -291,9 +308,15 @@ def test_records_crops_by_area():
     for seed in range(40):
         x, draws = picture((18, 25, 3), seed), np.random.default_rng(seed)
         found = augmented(
-            x, seed, (3, 6, 7), random_resized_crop=True, min_random_area=0.3, max_random_area=0.8,
-            min_aspect_ratio=1.2, max_aspect_ratio=1.5,
-        )  # fmt: skip
+            x,
+            seed,
+            (3, 6, 7),
+            random_resized_crop=True,
+            min_random_area=0.3,
+            max_random_area=0.8,
+            min_aspect_ratio=1.2,
+            max_aspect_ratio=1.5,
+        )
         left, top, w, h = sized_box(x, draws, (0.3, 0.8), (1.2, 1.5))
         assert np.array_equal(found, cut(x, left, top, w, h, (7, 6), 1))
 
@@ -304,9 +327,16 @@ def test_records_crops_lie_and_stand_equally_often():
     x, wide = np.stack([columns, rows, rows], 2), 0
     for seed in range(400):
         found = augmented(
-            x, seed, (3, 9, 9), random_resized_crop=True, min_random_area=0.3, max_random_area=0.3,
-            min_aspect_ratio=2.0, max_aspect_ratio=2.0, inter_method=0,
-        ).astype(int)  # fmt: skip
+            x,
+            seed,
+            (3, 9, 9),
+            random_resized_crop=True,
+            min_random_area=0.3,
+            max_random_area=0.3,
+            min_aspect_ratio=2.0,
+            max_aspect_ratio=2.0,
+            inter_method=0,
+        ).astype(int)
         spread = np.ptp(found[..., 0]), np.ptp(found[..., 1])
         assert max(spread) > 1.7 * min(spread)
         wide += spread[0] > spread[1]

@@ -34,11 +34,13 @@ def test_values(name):
 def test_dumps():
     image = mx.image
     assert image.DetBorrowAug(image.CastAug()).dumps() == [
-        "detborrowaug", '["castaug", {"type": "float32"}]'
-    ]  # fmt: skip
+        "detborrowaug",
+        '["castaug", {"type": "float32"}]',
+    ]
     assert image.DetRandomSelectAug([image.DetHorizontalFlipAug(0.5)]).dumps() == [
-        "detrandomselectaug", ['["dethorizontalflipaug", {"p": 0.5}]']
-    ]  # fmt: skip
+        "detrandomselectaug",
+        ['["dethorizontalflipaug", {"p": 0.5}]'],
+    ]
     assert image.DetRandomPadAug().dumps() == (
         '["detrandompadaug", {"aspect_ratio_range": [0.75, 1.33], "area_range": [1.0, 3.0],'
         ' "max_attempts": 50, "pad_val": [128, 128, 128]}]'
@@ -112,9 +114,15 @@ def test_boxes_in_whole_numbers(dtype):
     image = np.zeros((130, 340, 3), np.uint8)
     whole = np.array([[1, 0, 0, 1, 1], [0, 0, 0, 1, 1]], dtype)
     augmenters = mx.image.CreateDetAugmenter(
-        (3, 20, 24), rand_crop=1, rand_pad=1, rand_gray=0.5, rand_mirror=True, mean=True,
-        min_object_covered=0.1, area_range=(0.3, 2.0),
-    )  # fmt: skip
+        (3, 20, 24),
+        rand_crop=1,
+        rand_pad=1,
+        rand_gray=0.5,
+        rand_mirror=True,
+        mean=True,
+        min_object_covered=0.1,
+        area_range=(0.3, 2.0),
+    )
     moved = 0
     for seed in range(20):
         ends = []

@@ -102,9 +102,17 @@ IMAGENET_MEAN, IMAGENET_STD = [123.68, 116.28, 103.53], [58.395, 57.12, 57.375]
 
 @pytest.mark.parametrize(
     "mean, std",
-    [(None, None), (True, None), (None, True), (True, True), ([200, -300, 0], None),
-     (None, [2, 0.5, 1]), ([250, 250, 250], [1, 1, 1]), (-300, None)],
-)  # fmt: skip
+    [
+        (None, None),
+        (True, None),
+        (None, True),
+        (True, True),
+        ([200, -300, 0], None),
+        (None, [2, 0.5, 1]),
+        ([250, 250, 250], [1, 1, 1]),
+        (-300, None),
+    ],
+)
 def test_drawing_undoes_a_normalization(folder, mean, std):
     """What leaves 0 to 255 is cut off there, and does not begin anew."""
     iterator = mx.image.ImageDetIter(2, (3, 40, 48), path_imgrec=folder / "boxes.rec")

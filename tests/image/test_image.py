@@ -67,9 +67,13 @@ def test_which_images_are_turned(tmp_path):
     assert np.array_equal(grey, np.rot90(FIXTURE["decoded_a.jpg_0"], -1))
     assert np.array_equal(mx.image.imdecode(content, flag=-1, to_rgb=1).asnumpy()[..., ::-1], plain)
     for orientation, turned in (
-        (1, plain), (2, plain[:, ::-1]), (3, plain[::-1, ::-1]), (4, plain[::-1]),
-        (5, plain.transpose(1, 0, 2)), (8, np.rot90(plain)),
-    ):  # fmt: skip
+        (1, plain),
+        (2, plain[:, ::-1]),
+        (3, plain[::-1, ::-1]),
+        (4, plain[::-1]),
+        (5, plain.transpose(1, 0, 2)),
+        (8, np.rot90(plain)),
+    ):
         assert np.array_equal(mx.image.imdecode(turned_jpeg(orientation)).asnumpy(), turned)
     record = mx.recordio.MXRecordIO(tmp_path / "a.rec", "w")
     record.write(mx.recordio.pack(mx.recordio.IRHeader(0, 1.0, 0, 0), content))
@@ -164,9 +168,11 @@ def test_dumps():
     )
     assert image.ColorJitterAug(0.1, 0, 0.3).dumps() == [
         "colorjitteraug",
-        ['["brightnessjitteraug", {"brightness": 0.1}]',
-         '["saturationjitteraug", {"saturation": 0.3}]'],
-    ]  # fmt: skip
+        [
+            '["brightnessjitteraug", {"brightness": 0.1}]',
+            '["saturationjitteraug", {"saturation": 0.3}]',
+        ],
+    ]
     assert image.RandomSizedCropAug((2, 3), 0.5, (0.7, 1.3)).dumps() == (
         '["randomsizedcropaug", {"size": [2, 3], "area": 0.5, "ratio": [0.7, 1.3], "interp": 2}]'
     )
@@ -193,8 +199,17 @@ def test_the_largest_crops(x, y, w, h):
 
 @pytest.mark.parametrize(
     "x, y, w, h",
-    [(-1, 0, 3, 3), (0, -1, 3, 3), (0, 0, 0, 3), (0, 0, 3, 0), (7, 0, 1, 1), (0, 5, 1, 1),
-     (0, -5, 3, 10), (-7, 0, 14, 3), (-7, -5, 14, 10)],
+    [
+        (-1, 0, 3, 3),
+        (0, -1, 3, 3),
+        (0, 0, 0, 3),
+        (0, 0, 3, 0),
+        (7, 0, 1, 1),
+        (0, 5, 1, 1),
+        (0, -5, 3, 10),
+        (-7, 0, 14, 3),
+        (-7, -5, 14, 10),
+    ],
 )
 def test_crops_that_are_none(x, y, w, h):
     with pytest.raises(mx.errors.ArgumentError, match="is none|has nothing at"):

@@ -29,12 +29,15 @@ def test_pixels_and_labels(folder):
 @pytest.mark.parametrize(
     "handle, first, second",
     [
-        ("pad", [([0, 1, 2], 0), ([3, 4, 5], 0), ([6, 0, 1], 2)],
-         [([0, 1, 2], 0), ([3, 4, 5], 0), ([6, 0, 1], 2)]),
+        (
+            "pad",
+            [([0, 1, 2], 0), ([3, 4, 5], 0), ([6, 0, 1], 2)],
+            [([0, 1, 2], 0), ([3, 4, 5], 0), ([6, 0, 1], 2)],
+        ),
         ("discard", [([0, 1, 2], 0), ([3, 4, 5], 0)], [([0, 1, 2], 0), ([3, 4, 5], 0)]),
         ("roll_over", [([0, 1, 2], 0), ([3, 4, 5], 0)], [([6, 0, 1], 0), ([2, 3, 4], 0)]),
     ],
-)  # fmt: skip
+)
 def test_the_last_batch(folder, handle, first, second):
     iterator = mx.image.ImageIter(
         3, (3, 32, 32), path_imgrec=folder / "images.rec", last_batch_handle=handle
@@ -107,9 +110,12 @@ def test_lists(folder):
     batch = next(memory)
     assert batch.label[0].asnumpy().tolist() == [3, 4] and batch.label[0].dtype == np.int32
     both = mx.image.ImageIter(
-        3, (3, 8, 8), label_width=2, path_imgrec=folder / "images.rec",
+        3,
+        (3, 8, 8),
+        label_width=2,
+        path_imgrec=folder / "images.rec",
         path_imglist=folder / "images.lst",
-    )  # fmt: skip
+    )
     assert next(both).label[0].asnumpy().tolist() == [[0.5, 0], [1.5, 2], [2.5, 4]]
     with pytest.raises(mx.errors.FormatError, match="no image with number 3"):
         next(both)

@@ -15,8 +15,13 @@ def test_values(channels, mirrored, seed):
     rng = np.random.default_rng(seed)
     for width in WIDTHS:
         whole = rng.integers(0, 256, (7, width + 5, channels), dtype=np.uint8)
-        for image in (whole[:, :width], whole[1:4, 3 : 3 + width], whole[:, :width][:, ::-1],
-                      whole[::2, :width], whole[::-1, :width]):  # fmt: skip
+        for image in (
+            whole[:, :width],
+            whole[1:4, 3 : 3 + width],
+            whole[:, :width][:, ::-1],
+            whole[::2, :width],
+            whole[::-1, :width],
+        ):
             turned = (image[:, ::-1] if mirrored else image).transpose(2, 0, 1)
             mean, factor = rng.normal(size=(2, channels)).astype(np.float32)
             out = np.full(turned.shape, np.nan, np.float32)

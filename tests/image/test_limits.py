@@ -18,14 +18,7 @@ from cynet.image.geometry import checked_numbers, chosen
 from cynet.image.record_augment import RecordAugmenter
 from cynet.image.record_options import AUGMENTING, DETECTING
 from cynet.image.rotate import check_angle_limits
-from cynet.image.source import (
-    FileSource,
-    RecordSource,
-    listed,
-    part,
-    read_list,
-    record_files,
-)
+from cynet.image.source import FileSource, RecordSource, listed, part, read_list, record_files
 from tests.fixtures import augmenter_lists as lists
 
 cv2 = pytest.importorskip("cv2")
@@ -51,17 +44,23 @@ def gif(width, height):
 
 APP = b"\xff\xe0" + struct.pack(">H", 6) + b"abcd"
 SIZES = {
-    "png": (png(7, 5), (7, 5)), "jpeg": (jpeg(7, 5), (7, 5)), "bmp": (bmp(7, 5), (7, 5)),
-    "bmp from above": (bmp(7, -5), (7, 5)), "bmp turned": (bmp(-7, 5), (7, 5)),
-    "gif": (gif(7, 5), (7, 5)), "gif 87": (b"GIF87a" + gif(7, 5)[6:], (7, 5)),
-    "behind a segment": (jpeg(7, 5, APP), (7, 5)), "behind two": (jpeg(7, 5, APP + APP), (7, 5)),
+    "png": (png(7, 5), (7, 5)),
+    "jpeg": (jpeg(7, 5), (7, 5)),
+    "bmp": (bmp(7, 5), (7, 5)),
+    "bmp from above": (bmp(7, -5), (7, 5)),
+    "bmp turned": (bmp(-7, 5), (7, 5)),
+    "gif": (gif(7, 5), (7, 5)),
+    "gif 87": (b"GIF87a" + gif(7, 5)[6:], (7, 5)),
+    "behind a segment": (jpeg(7, 5, APP), (7, 5)),
+    "behind two": (jpeg(7, 5, APP + APP), (7, 5)),
     "filled": (jpeg(7, 5, b"\xff\xff"), (7, 5)),
     **{f"mark {m:#x}": (jpeg(7, 5, bytes([0xFF, m])), (7, 5)) for m in (0xD0, 0xD9, 0x01)},
     **{f"frame {m:#x}": (jpeg(7, 5, mark=m), (7, 5)) for m in (0xC1, 0xC3, 0xC5, 0xCB, 0xCF)},
     **{f"no frame {m:#x}": (jpeg(7, 5, mark=m), None) for m in (0xC4, 0xC8, 0xCC, 0xBF, 0xE0)},
     "no mark": (b"\xff\xd8\x00" + jpeg(7, 5)[2:], None),
-    "another kind": (b"text of no image at all, but long", None), "nothing": (b"", None),
-}  # fmt: skip
+    "another kind": (b"text of no image at all, but long", None),
+    "nothing": (b"", None),
+}
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -133,10 +132,18 @@ def test_methods_of_interpolation():
     for interp in range(5):
         assert chosen(interp) == interp
     for sizes, wanted in (
-        ((4, 4, 5, 5), 2), ((4, 4, 3, 3), 3), ((4, 4, 5, 3), 1), ((4, 4, 3, 5), 1),
-        ((4, 4, 4, 5), 1), ((4, 4, 5, 4), 1), ((4, 4, 4, 3), 1), ((4, 4, 3, 4), 1),
-        ((4, 4, 4, 4), 1), (None, 2), ((), 2),
-    ):  # fmt: skip
+        ((4, 4, 5, 5), 2),
+        ((4, 4, 3, 3), 3),
+        ((4, 4, 5, 3), 1),
+        ((4, 4, 3, 5), 1),
+        ((4, 4, 4, 5), 1),
+        ((4, 4, 5, 4), 1),
+        ((4, 4, 4, 3), 1),
+        ((4, 4, 3, 4), 1),
+        ((4, 4, 4, 4), 1),
+        (None, 2),
+        ((), 2),
+    ):
         assert chosen(9, sizes) == wanted
     assert {chosen(10) for _ in range(200)} == {0, 1, 2, 3, 4}
     for interp in (-1, 5, 8, 11):
@@ -156,10 +163,16 @@ def test_numbers_and_texts_of_them():
 
 @pytest.mark.parametrize(
     ("given", "kind", "hint"),
-    [(15, TypeError, r"\(-15, 15\) turns to both sides"), (-15, TypeError, r"\(-15, 15\) turns"),
-     (True, TypeError, "got True$"), ("ab", TypeError, "got 'ab'"), ([1], ValueError, r"got \[1\]"),
-     ((1, 2, 3), ValueError, r"got \(1, 2, 3\)"), (None, TypeError, "got None$")],
-)  # fmt: skip
+    [
+        (15, TypeError, r"\(-15, 15\) turns to both sides"),
+        (-15, TypeError, r"\(-15, 15\) turns"),
+        (True, TypeError, "got True$"),
+        ("ab", TypeError, "got 'ab'"),
+        ([1], ValueError, r"got \[1\]"),
+        ((1, 2, 3), ValueError, r"got \(1, 2, 3\)"),
+        (None, TypeError, "got None$"),
+    ],
+)
 def test_limits_of_angles(given, kind, hint):
     assert check_angle_limits((-1, "2")) == (-1.0, 2.0)
     with pytest.raises(kind, match=r"angle_limits are \(low, high\), .*" + hint):
@@ -225,8 +238,13 @@ def test_samples_of_several_files(tmp_path):
     assert len(source) == 6 and source.keys is None
     assert [source.numbered(i) for i in range(6)] == [(i, float(i), b"%d" % i) for i in range(6)]
     assert [source.name(i).partition("', ")[0][-5:] for i in range(6)] == [
-        "a.rec", "a.rec", "b.rec", "c.rec", "c.rec", "c.rec",
-    ]  # fmt: skip
+        "a.rec",
+        "a.rec",
+        "b.rec",
+        "c.rec",
+        "c.rec",
+        "c.rec",
+    ]
     with pytest.raises(StateError, match="are 3 files of records, not one"):
         source.only_file()
     with pytest.raises(ArgumentError, match="one index, .*a.idx'.*, for 3 files of records"):
@@ -249,8 +267,9 @@ def test_list_files(tmp_path):
     path.write_text("3\t1.5\tx.png\n\n  \n4.0\t1\t2\tb/y z.png\n")
     found = read_list(path)
     assert {k: (v[0].tolist(), v[1]) for k, v in found.items()} == {
-        3: ([1.5], "x.png"), 4: ([1, 2], "b/y z.png"),
-    }  # fmt: skip
+        3: ([1.5], "x.png"),
+        4: ([1, 2], "b/y z.png"),
+    }
     for line in ("3\tx.png", "x\t1\ty", "3\ty\tx", "inf\t1\tx", "nan\t1\tx", "\xff"):
         path.write_bytes(b"1\t1\ta\n" + line.encode("latin-1") + b"\n")
         with pytest.raises(FormatError, match=r"a.lst', line 2: a line has number, label"):
@@ -260,8 +279,10 @@ def test_list_files(tmp_path):
 def test_lists_in_memory(tmp_path):
     found = listed([[1, "a"], [[1, 2], "b"], [1, 2, 3, tmp_path / "c"]])
     assert [(v.tolist(), p) for v, p in found] == [
-        ([1], "a"), ([1, 2], "b"), ([1, 2, 3], str(tmp_path / "c")),
-    ]  # fmt: skip
+        ([1], "a"),
+        ([1, 2], "b"),
+        ([1, 2, 3], str(tmp_path / "c")),
+    ]
     for wrong in (["a"], [1, 2], ["a", 1], []):
         with pytest.raises(ArgumentTypeError, match=r"imglist has items \[label, path\], got"):
             listed([wrong])
@@ -271,9 +292,14 @@ def test_lists_in_memory(tmp_path):
 
 @pytest.mark.parametrize(
     ("given", "wanted"),
-    [((7, 0, 1), range(7)), ((7, 0, 2), range(3)), ((7, 1, 2), range(3, 6)), ((2, 2, 3), range(0)),
-     ((9, 2, 3), range(6, 9))],
-)  # fmt: skip
+    [
+        ((7, 0, 1), range(7)),
+        ((7, 0, 2), range(3)),
+        ((7, 1, 2), range(3, 6)),
+        ((2, 2, 3), range(0)),
+        ((9, 2, 3), range(6, 9)),
+    ],
+)
 def test_parts(given, wanted):
     assert list(part(*given)) == list(wanted)
     for wrong in ((7, -1, 2), (7, 2, 2), (7, 0, 0), (7, 1, 1)):
@@ -293,20 +319,34 @@ def test_lists_of_augmenters_are_those_of_mxnet():
 
 
 SECOND = {
-    "ResizeAug": {"size": 9, "interp": 3}, "ForceResizeAug": {"size": (9, 8), "interp": 3},
-    "RandomCropAug": {"size": (9, 8), "interp": 3}, "CenterCropAug": {"size": (9, 8), "interp": 0},
+    "ResizeAug": {"size": 9, "interp": 3},
+    "ForceResizeAug": {"size": (9, 8), "interp": 3},
+    "RandomCropAug": {"size": (9, 8), "interp": 3},
+    "CenterCropAug": {"size": (9, 8), "interp": 0},
     "RandomSizedCropAug": {"size": (9, 8), "area": 0.3, "ratio": (0.5, 0.6), "interp": 4},
-    "HorizontalFlipAug": {"p": 0.3}, "BrightnessJitterAug": {"brightness": 0.3},
-    "ContrastJitterAug": {"contrast": 0.3}, "SaturationJitterAug": {"saturation": 0.3},
-    "HueJitterAug": {"hue": 0.3}, "RandomGrayAug": {"p": 0.3},
+    "HorizontalFlipAug": {"p": 0.3},
+    "BrightnessJitterAug": {"brightness": 0.3},
+    "ContrastJitterAug": {"contrast": 0.3},
+    "SaturationJitterAug": {"saturation": 0.3},
+    "HueJitterAug": {"hue": 0.3},
+    "RandomGrayAug": {"p": 0.3},
     "LightingAug": {"alphastd": 0.3, "eigval": [1.0, 2.0, 3.0], "eigvec": [[1.0] * 3] * 3},
     "ColorNormalizeAug": {"mean": [1.0, 2.0, 3.0], "std": [4.0, 5.0, 6.0]},
     "DetHorizontalFlipAug": {"p": 0.3},
-    "DetRandomCropAug": {"min_object_covered": 0.3, "aspect_ratio_range": (0.5, 0.6),
-                         "area_range": (0.2, 0.4), "min_eject_coverage": 0.7, "max_attempts": 3},
-    "DetRandomPadAug": {"aspect_ratio_range": (0.5, 0.6), "area_range": (1.2, 1.4),
-                        "max_attempts": 3, "pad_val": (1, 2, 3)},
-}  # fmt: skip
+    "DetRandomCropAug": {
+        "min_object_covered": 0.3,
+        "aspect_ratio_range": (0.5, 0.6),
+        "area_range": (0.2, 0.4),
+        "min_eject_coverage": 0.7,
+        "max_attempts": 3,
+    },
+    "DetRandomPadAug": {
+        "aspect_ratio_range": (0.5, 0.6),
+        "area_range": (1.2, 1.4),
+        "max_attempts": 3,
+        "pad_val": (1, 2, 3),
+    },
+}
 
 
 @pytest.mark.parametrize("name", SECOND)
@@ -317,8 +357,14 @@ def test_augmenters_tell_what_they_were_given(name):
 
 
 def test_jitters_that_do_nothing_are_left_out():
-    for given, names in (((0.1, 0.2, 0.3), "bcs"), ((0, 0.2, 0.3), "cs"), ((0.1, 0, 0), "b"),
-                         ((0, 0.2, 0), "c"), ((0, 0, 0.3), "s"), ((0, 0, 0), "")):  # fmt: skip
+    for given, names in (
+        ((0.1, 0.2, 0.3), "bcs"),
+        ((0, 0.2, 0.3), "cs"),
+        ((0.1, 0, 0), "b"),
+        ((0, 0.2, 0), "c"),
+        ((0, 0, 0.3), "s"),
+        ((0, 0, 0), ""),
+    ):
         told = mx.image.ColorJitterAug(*given).dumps()[1]
         assert "".join(json.loads(each)[0][0] for each in told) == names
 
@@ -328,8 +374,9 @@ def test_jitters_that_do_nothing_are_left_out():
 def test_numbers_of_three_colors(make, what):
     for given in ([1.0], [1.0, 2.0, 3.0], np.ones(3), mx.nd.ones(3)):
         assert type(make((3, 4, 4), **{what: given})[-1]).__name__ in (
-            "ColorNormalizeAug", "DetBorrowAug",
-        )  # fmt: skip
+            "ColorNormalizeAug",
+            "DetBorrowAug",
+        )
     for given in ([1.0, 2.0], [], [[1.0, 2.0, 3.0]], 1.0, [1.0] * 4):
         with pytest.raises(ArgumentError, match=f"{what} has 1 number or 3, got"):
             make((3, 4, 4), **{what: given})
@@ -340,19 +387,45 @@ def picture(seed, shape=(18, 25, 3)):
     return np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
 
 
-@pytest.mark.parametrize("options", [
-    {"max_rotate_angle": 40}, {"max_rotate_angle": 1}, {"rotate": 30}, {"max_shear_ratio": 0.3},
-    {"min_random_scale": 0.5, "max_random_scale": 1.5}, {"max_aspect_ratio": 0.4},
-    {"min_aspect_ratio": 0.6, "max_aspect_ratio": 1.7}, {"max_img_size": 12}, {"min_img_size": 30},
-    {"max_rotate_angle": 20, "max_shear_ratio": 0.2, "min_random_scale": 0.8,
-     "max_aspect_ratio": 0.2, "fill_value": 9, "inter_method": 2},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_rotate_angle": 40},
+        {"max_rotate_angle": 1},
+        {"rotate": 30},
+        {"max_shear_ratio": 0.3},
+        {"min_random_scale": 0.5, "max_random_scale": 1.5},
+        {"max_aspect_ratio": 0.4},
+        {"min_aspect_ratio": 0.6, "max_aspect_ratio": 1.7},
+        {"max_img_size": 12},
+        {"min_img_size": 30},
+        {
+            "max_rotate_angle": 20,
+            "max_shear_ratio": 0.2,
+            "min_random_scale": 0.8,
+            "max_aspect_ratio": 0.2,
+            "fill_value": 9,
+            "inter_method": 2,
+        },
+    ],
+    ids=str,
+)
 def test_records_turns(options):
     """One affine map: rotation, shear, scale and ratio of sides, around the middle."""
-    o = {"max_rotate_angle": 0, "rotate": -1, "max_shear_ratio": 0.0, "min_random_scale": 1.0,
-         "max_random_scale": 1.0, "max_aspect_ratio": 0.0, "min_aspect_ratio": None,
-         "min_img_size": 0.0, "max_img_size": 1e10, "fill_value": 255, "inter_method": 1,
-         **options}  # fmt: skip
+    o = {
+        "max_rotate_angle": 0,
+        "rotate": -1,
+        "max_shear_ratio": 0.0,
+        "min_random_scale": 1.0,
+        "max_random_scale": 1.0,
+        "max_aspect_ratio": 0.0,
+        "min_aspect_ratio": None,
+        "min_img_size": 0.0,
+        "max_img_size": 1e10,
+        "fill_value": 255,
+        "inter_method": 1,
+        **options,
+    }
     drawn = set()
     for seed in range(25):
         x, draws = picture(seed), np.random.default_rng(seed)
@@ -368,13 +441,15 @@ def test_records_turns(options):
         a, b = np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))
         hs = 2 * scale / (1 + ratio)  # the names of MXNet's own documentation
         ws = ratio * hs
-        sides = np.clip(np.float32(scale) * np.float32([25, 18]), o["min_img_size"],
-                        o["max_img_size"])  # fmt: skip
+        sides = np.clip(
+            np.float32(scale) * np.float32([25, 18]), o["min_img_size"], o["max_img_size"]
+        )
         w, h = (int(each) for each in sides)
         m = np.array([[hs * a - shear * b * ws, hs * b + shear * a * ws, 0], [-b * ws, a * ws, 0]])
         m[:, 2] = [(sides[i] - m[i, 0] * 25 - m[i, 1] * 18) / 2 for i in (0, 1)]
-        wanted = cv2.warpAffine(x, m, (w, h), flags=o["inter_method"],
-                                borderValue=[o["fill_value"]] * 4)  # fmt: skip
+        wanted = cv2.warpAffine(
+            x, m, (w, h), flags=o["inter_method"], borderValue=[o["fill_value"]] * 4
+        )
         known = {key: option.default for key, option in AUGMENTING.items()} | options
         found = RecordAugmenter(known, (3, h, w))(x, np.random.default_rng(seed))
         assert np.abs(found.astype(int) - wanted).max() <= 1
@@ -420,51 +495,77 @@ def test_records_of_boxes_have_contrasts_of_their_own():
 
 @pytest.mark.parametrize(
     ("shape", "mode", "wanted"),
-    [((18, 25), "force", (10, 12)), ((18, 25), "fit", (8, 12)), ((18, 25), "shrink", (8, 12)),
-     ((5, 6), "fit", (10, 12)), ((5, 6), "shrink", (5, 6)), ((10, 12), "shrink", (10, 12)),
-     ((11, 12), "shrink", (10, 10)), ((1, 300), "fit", (1, 12)), ((300, 1), "fit", (10, 1)),
-     ((300, 1), "shrink", (10, 1)), ((10, 13), "shrink", (9, 12))],
-)  # fmt: skip
+    [
+        ((18, 25), "force", (10, 12)),
+        ((18, 25), "fit", (8, 12)),
+        ((18, 25), "shrink", (8, 12)),
+        ((5, 6), "fit", (10, 12)),
+        ((5, 6), "shrink", (5, 6)),
+        ((10, 12), "shrink", (10, 12)),
+        ((11, 12), "shrink", (10, 10)),
+        ((1, 300), "fit", (1, 12)),
+        ((300, 1), "fit", (10, 1)),
+        ((300, 1), "shrink", (10, 1)),
+        ((10, 13), "shrink", (9, 12)),
+    ],
+)
 def test_last_sizes(shape, mode, wanted):
     assert boxed(picture(1, (*shape, 3)), 0, (3, 10, 12), resize_mode=mode).shape[:2] == wanted
 
 
 @pytest.mark.parametrize(
     ("options", "told"),
-    [({"max_pad_scale": 0.9}, "max_pad_scale is 1 or more, got 0.9"),
-     ({"aug_seq": "mine"}, "aug_seq is 'det_aug_default', got 'mine'"),
-     ({"inter_method": 11}, "inter_method is 0 to 4, 9 or 10, got 11"),
-     ({"num_crop_sampler": 0}, "num_crop_sampler is 1 or more, got 0"),
-     ({"num_crop_sampler": 3, "min_crop_scales": (0, 0)}, "has 1 or num_crop_sampler=3 values"),
-     ({"max_crop_scales": (1.1,)}, "max_crop_scales are above 0 and at most 1, got 1.1"),
-     ({"max_crop_scales": (0.0,)}, "max_crop_scales are above 0 and at most 1, got 0.0"),
-     ({"min_crop_scales": (0.6,), "max_crop_scales": (0.5,)}, "min_crop_scales <= max_crop_scales"),
-     ({"min_crop_overlaps": (-0.1,)}, "min_crop_overlaps=-0.1 and max_crop_overlaps=1.0"),
-     ({"max_crop_aspect_ratios": (np.inf,)}, "max_crop_aspect_ratios=inf")],
-)  # fmt: skip
+    [
+        ({"max_pad_scale": 0.9}, "max_pad_scale is 1 or more, got 0.9"),
+        ({"aug_seq": "mine"}, "aug_seq is 'det_aug_default', got 'mine'"),
+        ({"inter_method": 11}, "inter_method is 0 to 4, 9 or 10, got 11"),
+        ({"num_crop_sampler": 0}, "num_crop_sampler is 1 or more, got 0"),
+        ({"num_crop_sampler": 3, "min_crop_scales": (0, 0)}, "has 1 or num_crop_sampler=3 values"),
+        ({"max_crop_scales": (1.1,)}, "max_crop_scales are above 0 and at most 1, got 1.1"),
+        ({"max_crop_scales": (0.0,)}, "max_crop_scales are above 0 and at most 1, got 0.0"),
+        (
+            {"min_crop_scales": (0.6,), "max_crop_scales": (0.5,)},
+            "min_crop_scales <= max_crop_scales",
+        ),
+        ({"min_crop_overlaps": (-0.1,)}, "min_crop_overlaps=-0.1 and max_crop_overlaps=1.0"),
+        ({"max_crop_aspect_ratios": (np.inf,)}, "max_crop_aspect_ratios=inf"),
+    ],
+)
 def test_options_of_boxes_that_are_wrong(options, told):
     with pytest.raises(ArgumentError, match=told):
         boxed(picture(1), 0, rand_crop_prob=0.5, **options)
 
 
 def test_options_of_boxes_at_their_limits():
-    for options in ({"max_pad_scale": 1.0}, {"max_crop_scales": (1.0,)}, {"aug_seq": ""},
-                    {"min_crop_scales": (0.5,), "max_crop_scales": (0.5,)}, {"inter_method": 10},
-                    {"num_crop_sampler": 2, "min_crop_scales": (0, 0.1)}):  # fmt: skip
+    for options in (
+        {"max_pad_scale": 1.0},
+        {"max_crop_scales": (1.0,)},
+        {"aug_seq": ""},
+        {"min_crop_scales": (0.5,), "max_crop_scales": (0.5,)},
+        {"inter_method": 10},
+        {"num_crop_sampler": 2, "min_crop_scales": (0, 0.1)},
+    ):
         assert boxed(picture(1), 0, rand_crop_prob=0.5, **options).shape == (18, 25, 3)
 
 
 @pytest.mark.parametrize("given", [{"batch_size": 0}, {"label_width": 0}, {"batch_size": -1}])
 def test_iterators_of_no_images(given, folder):
     with pytest.raises(ArgumentError, match="batch_size and label_width are 1 or more, got"):
-        mx.image.ImageIter(**{"batch_size": 1, "data_shape": (3, 8, 8),
-                              "path_imgrec": folder / "images.rec", **given})  # fmt: skip
+        mx.image.ImageIter(
+            **{
+                "batch_size": 1,
+                "data_shape": (3, 8, 8),
+                "path_imgrec": folder / "images.rec",
+                **given,
+            }
+        )
 
 
 def test_shapes_of_labels_are_logged_on_request(folder, caplog):
     caplog.set_level(logging.INFO)
-    one, other = (mx.image.ImageDetIter(1, (3, 8, 8), path_imgrec=folder / "boxes.rec")
-                  for _ in range(2))  # fmt: skip
+    one, other = (
+        mx.image.ImageDetIter(1, (3, 8, 8), path_imgrec=folder / "boxes.rec") for _ in range(2)
+    )
     one.sync_label_shape(other)
     assert not caplog.records
     one.sync_label_shape(other, verbose=True)
@@ -473,8 +574,14 @@ def test_shapes_of_labels_are_logged_on_request(folder, caplog):
 
 def test_threads_end_when_an_iterator_is_closed(folder):
     before = threading.active_count()
-    made = mx.io.ImageRecordIter(path_imgrec=folder / "images.rec", batch_size=2, verbose=False,
-                                 data_shape=(3, 8, 8), preprocess_threads=2, prefetch_buffer=5)
+    made = mx.io.ImageRecordIter(
+        path_imgrec=folder / "images.rec",
+        batch_size=2,
+        verbose=False,
+        data_shape=(3, 8, 8),
+        preprocess_threads=2,
+        prefetch_buffer=5,
+    )
     assert next(made).pad == 0
     names = [each.name for each in threading.enumerate() if "cynet-images" in each.name]
     assert 1 <= len(names) <= 2
@@ -504,9 +611,10 @@ def test_borders_of_boxes_of_one_number(color):
     assert seen > 5
 
 
-@pytest.mark.parametrize(("size", "kind"), [
-    ((36, 50), 2), ((9, 12), 3), ((36, 12), 1), ((9, 50), 1), ((18, 50), 1), ((18, 12), 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("size", "kind"),
+    [((36, 50), 2), ((9, 12), 3), ((36, 12), 1), ((9, 50), 1), ((18, 50), 1), ((18, 12), 1)],
+)
 def test_records_choose_a_method(size, kind):
     """9: cubic to enlarge, by area to shrink, else linear."""
     x = picture(2)
@@ -520,9 +628,10 @@ def test_records_choose_a_method(size, kind):
     )
 
 
-@pytest.mark.parametrize(("option", "value"), [
-    ("rotate", 1), ("rotate", 0), ("rotate", -1), ("resize", 0), ("resize", -1), ("resize", 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("rotate", 1), ("rotate", 0), ("rotate", -1), ("resize", 0), ("resize", -1), ("resize", 1)],
+)
 def test_the_least_that_counts(option, value):
     x = picture(3)
     known = {key: each.default for key, each in AUGMENTING.items()} | {option: value}
@@ -560,9 +669,13 @@ def test_boxes_of_an_augmenter_that_are_none(folder, shape):
 def test_resets_before_the_first_batch_change_nothing(folder):
     def made():
         return mx.io.ImageRecordIter(
-            path_imgrec=folder / "images.rec", batch_size=3, data_shape=(3, 8, 8), shuffle=True,
-            verbose=False, prefetch_buffer=1,
-        )  # fmt: skip
+            path_imgrec=folder / "images.rec",
+            batch_size=3,
+            data_shape=(3, 8, 8),
+            shuffle=True,
+            verbose=False,
+            prefetch_buffer=1,
+        )
 
     one, other = made(), made()
     for _ in range(3):

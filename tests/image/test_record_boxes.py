@@ -89,9 +89,15 @@ ANY = {"crop_emit_mode": "overlap", "emit_overlap_thresh": 0}
 def test_size_of_crops(tmp_path, ratio):
     """The side of a crop is a part of the root of the image's area."""
     images, _ = augmented(
-        tmp_path, ALL, rand_crop_prob=1, min_crop_scales=0.5, max_crop_scales=0.5,
-        min_crop_aspect_ratios=ratio, max_crop_aspect_ratios=ratio, **ANY,
-    )  # fmt: skip
+        tmp_path,
+        ALL,
+        rand_crop_prob=1,
+        min_crop_scales=0.5,
+        max_crop_scales=0.5,
+        min_crop_aspect_ratios=ratio,
+        max_crop_aspect_ratios=ratio,
+        **ANY,
+    )
     found, side = places(images), 0.5 * np.sqrt(HEIGHT * WIDTH)
     assert np.abs(found[:, 2] - int(side * np.sqrt(ratio) + 1e-6)).max() < 0.5
     assert np.abs(found[:, 3] - int(side / np.sqrt(ratio) + 1e-6)).max() < 0.5
@@ -101,9 +107,16 @@ def test_size_of_crops(tmp_path, ratio):
 
 def test_ranges_of_crops(tmp_path):
     images, boxes = augmented(
-        tmp_path, [(0, 0.3, 0.3, 0.7, 0.7)], 500, rand_crop_prob=1, min_crop_scales=0.3,
-        max_crop_scales=0.9, min_crop_aspect_ratios=0.5, max_crop_aspect_ratios=2, **ANY,
-    )  # fmt: skip
+        tmp_path,
+        [(0, 0.3, 0.3, 0.7, 0.7)],
+        500,
+        rand_crop_prob=1,
+        min_crop_scales=0.3,
+        max_crop_scales=0.9,
+        min_crop_aspect_ratios=0.5,
+        max_crop_aspect_ratios=2,
+        **ANY,
+    )
     found = places(images)
     scales = np.sqrt(found[:, 2] * found[:, 3] / (HEIGHT * WIDTH))
     ratios = found[:, 2] / found[:, 3]
@@ -141,10 +154,13 @@ def test_one_object_must_fulfil_the_ranges(tmp_path):
 def test_trials_and_kinds_of_crops(tmp_path):
     small = [(0, 0.25, 0.25, 0.45, 0.45)]
     share = [
-        cropped(augmented(tmp_path, small, 300, min_crop_object_coverages=0.9,
-                          max_crop_trials=trials, **HALF)[0])
+        cropped(
+            augmented(
+                tmp_path, small, 300, min_crop_object_coverages=0.9, max_crop_trials=trials, **HALF
+            )[0]
+        )
         for trials in (1, 50)
-    ]  # fmt: skip
+    ]
     assert 0.15 < share[0] < 0.45 and share[1] > 0.97
     two = {"num_crop_sampler": 2, "rand_crop_prob": 1, **ANY}
     sizes = {"min_crop_scales": (0.3, 0.7), "max_crop_scales": (0.3, 0.7)}
@@ -214,11 +230,20 @@ def test_contrast(tmp_path):
 
 
 RANDOM = {
-    "rand_crop_prob": 0.7, "num_crop_sampler": 2, "min_crop_scales": (0.3, 0.6),
-    "rand_pad_prob": 0.5, "max_pad_scale": 2, "rand_mirror_prob": 0.5, "max_random_hue": 9,
-    "random_hue_prob": 0.5, "max_random_contrast": 0.4, "random_contrast_prob": 0.5,
-    "shuffle": True, "seed": 5, "data_shape": (3, 16, 20),
-}  # fmt: skip
+    "rand_crop_prob": 0.7,
+    "num_crop_sampler": 2,
+    "min_crop_scales": (0.3, 0.6),
+    "rand_pad_prob": 0.5,
+    "max_pad_scale": 2,
+    "rand_mirror_prob": 0.5,
+    "max_random_hue": 9,
+    "random_hue_prob": 0.5,
+    "max_random_contrast": 0.4,
+    "random_contrast_prob": 0.5,
+    "shuffle": True,
+    "seed": 5,
+    "data_shape": (3, 16, 20),
+}
 
 
 def test_one_seed_for_any_number_of_threads_and_resuming(path):
@@ -269,14 +294,18 @@ def test_refused(path):
         ("dtype is one of float32", {"dtype": "uint8"}),
         ("aug_seq is 'det_aug_default'", {"aug_seq": "aug_default"}),
         ("max_pad_scale", {"max_pad_scale": 0.5}),
-        ("min_crop_scales has 1 or num_crop_sampler=3 values",
-         {"rand_crop_prob": 1, "num_crop_sampler": 3, "min_crop_scales": (0.1, 0.2)}),
-        ("min_crop_overlaps=0.6 and max_crop_overlaps=0.5",
-         {"rand_crop_prob": 1, "min_crop_overlaps": 0.6, "max_crop_overlaps": 0.5}),
+        (
+            "min_crop_scales has 1 or num_crop_sampler=3 values",
+            {"rand_crop_prob": 1, "num_crop_sampler": 3, "min_crop_scales": (0.1, 0.2)},
+        ),
+        (
+            "min_crop_overlaps=0.6 and max_crop_overlaps=0.5",
+            {"rand_crop_prob": 1, "min_crop_overlaps": 0.6, "max_crop_overlaps": 0.5},
+        ),
         ("max_crop_scales", {"rand_crop_prob": 1, "max_crop_scales": 2}),
         ("num_crop_sampler", {"rand_crop_prob": 1, "num_crop_sampler": 0}),
         ("label_pad_width=5 is less", {"label_pad_width": 5, "label_width": 7}),
-    ):  # fmt: skip
+    ):
         with pytest.raises((ValueError, TypeError), match=says):
             mx.io.ImageDetRecordIter(**{**options, **more})
     with pytest.raises(mx.errors.FormatError, match="offset 0: its label has 7 numbers"):

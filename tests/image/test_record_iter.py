@@ -67,18 +67,35 @@ def test_batches(path, name, prefix):
 
 
 RANDOM = {
-    "data_shape": (3, 14, 16), "shuffle": True, "rand_crop": True, "rand_mirror": True,
-    "max_rotate_angle": 20, "max_aspect_ratio": 0.2, "max_shear_ratio": 0.1, "brightness": 0.1,
-    "contrast": 0.1, "saturation": 0.1, "pca_noise": 0.1, "random_h": 10, "random_s": 10,
-    "random_l": 10, "max_random_contrast": 0.2, "max_random_illumination": 10.0, "seed": 3,
-    "max_random_scale": 1.4, "min_random_scale": 0.9,
-}  # fmt: skip
+    "data_shape": (3, 14, 16),
+    "shuffle": True,
+    "rand_crop": True,
+    "rand_mirror": True,
+    "max_rotate_angle": 20,
+    "max_aspect_ratio": 0.2,
+    "max_shear_ratio": 0.1,
+    "brightness": 0.1,
+    "contrast": 0.1,
+    "saturation": 0.1,
+    "pca_noise": 0.1,
+    "random_h": 10,
+    "random_s": 10,
+    "random_l": 10,
+    "max_random_contrast": 0.2,
+    "max_random_illumination": 10.0,
+    "seed": 3,
+    "max_random_scale": 1.4,
+    "min_random_scale": 0.9,
+}
 
 
 AREA = {
-    "random_resized_crop": True, "min_random_area": 0.3, "rand_crop": False, "max_random_scale": 1,
+    "random_resized_crop": True,
+    "min_random_area": 0.3,
+    "rand_crop": False,
+    "max_random_scale": 1,
     "min_random_scale": 1,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("more", [{}, AREA])
@@ -86,9 +103,12 @@ def test_one_seed_for_any_number_of_threads(path, more):
     found = []
     for threads, ahead in ((1, 1), (0, 0), (3, 2), (4, 9)):
         iterator = mx.io.ImageRecordIter(
-            path_imgrec=path, batch_size=3, preprocess_threads=threads, prefetch_buffer=ahead,
+            path_imgrec=path,
+            batch_size=3,
+            preprocess_threads=threads,
+            prefetch_buffer=ahead,
             **{**RANDOM, **more},
-        )  # fmt: skip
+        )
         found.append(taken(iterator, 3))
     for data, labels, pads in found[1:]:
         assert np.array_equal(data, found[0][0]) and np.array_equal(labels, found[0][1])
@@ -131,8 +151,11 @@ def test_files_of_records(path, tmp_path):
     (folder / "a.idx").write_text("other files do not count")
     options = {"batch_size": 2, "data_shape": (3, 8, 8)}
     several = f"{folder}/b.rec;{folder}/a.rec"
-    for given, first in ((several, [10, 11, 12, 20, 21, 22]), (folder, [20, 21, 22, 10, 11, 12]),
-                         (f"file://{folder}/b.rec", [10, 11, 12, 10])):  # fmt: skip
+    for given, first in (
+        (several, [10, 11, 12, 20, 21, 22]),
+        (folder, [20, 21, 22, 10, 11, 12]),
+        (f"file://{folder}/b.rec", [10, 11, 12, 10]),
+    ):
         iterator = mx.io.ImageRecordIter(path_imgrec=given, **options)
         assert taken(iterator)[1].tolist() == first
     shuffled = mx.io.ImageRecordIter(path_imgrec=several, shuffle=True, num_parts=2, **options)
@@ -202,8 +225,12 @@ def test_ranges_of_random_ones(path):
     places = set()
     for number, each in enumerate(crops):
         image = plain[number % 5]
-        found = [(x, y) for x in range(3) for y in range(2)
-                 if np.array_equal(image[:, y : y + 23, x : x + 29], each)]  # fmt: skip
+        found = [
+            (x, y)
+            for x in range(3)
+            for y in range(2)
+            if np.array_equal(image[:, y : y + 23, x : x + 29], each)
+        ]
         assert found
         places.update(found)
     assert len(places) == 6
@@ -444,8 +471,9 @@ def test_a_mean_image_that_is_not_there_yet(path, tmp_path):
     options = {"path_imgrec": path, "data_shape": (3, 8, 8)}
     plain = taken(mx.io.ImageRecordIter(batch_size=5, **options))[0]
     for name, more in (
-        ("one", {}), ("two", {"rand_mirror": True, "scale": 0.5, "mean_r": 3.0, "shuffle": True}),
-    ):  # fmt: skip
+        ("one", {}),
+        ("two", {"rand_mirror": True, "scale": 0.5, "mean_r": 3.0, "shuffle": True}),
+    ):
         file = str(tmp_path / name)
         iterator = mx.io.ImageRecordIter(batch_size=2, mean_img=file, **options, **more)
         made = mx.nd.load(file)["mean_img"].asnumpy()

@@ -73,8 +73,10 @@ def test_a_pair_goes_on_where_it_was(tmp_path):
     module = trained()
     module.save_checkpoint(prefix, 1, save_optimizer_states=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == [
-        "net-0001.params", "net-0001.states", "net-symbol.json",
-    ]  # fmt: skip
+        "net-0001.params",
+        "net-0001.states",
+        "net-symbol.json",
+    ]
     wanted = step(module)
     np.testing.assert_array_equal(step(resumed(prefix, 1)), wanted)
 
@@ -91,14 +93,19 @@ def test_states_of_other_parameters_are_refused(tmp_path):
     trained(1).save_checkpoint(prefix, 1, save_optimizer_states=True)
     trained(2).save_checkpoint(prefix, 2, save_optimizer_states=True)
     trained(3).save_checkpoint(prefix, 2)  # the parameters alone
-    with pytest.raises(FormatError, match=r"net-0002.states was saved with other parameters.*; the"
-                       " newest whole pair is epoch 1"):  # fmt: skip
+    with pytest.raises(
+        FormatError,
+        match=r"net-0002.states was saved with other parameters.*; the"
+        " newest whole pair is epoch 1",
+    ):
         mx.mod.Module.load(prefix, 2, load_optimizer_states=True)
     assert mx.mod.Module.load(prefix, 2).params_initialized
     found = mx.model.find_checkpoint(prefix)
     assert (found.epoch, found.params, found.states) == (
-        1, f"{prefix}-0001.params", f"{prefix}-0001.states",
-    )  # fmt: skip
+        1,
+        f"{prefix}-0001.params",
+        f"{prefix}-0001.states",
+    )
     assert mx.model.find_checkpoint(prefix, states=False).epoch == 2
 
 
@@ -151,8 +158,10 @@ def test_a_stop_between_any_two_changes_of_the_folder(tmp_path, monkeypatch, sto
     momentum = {k: v.asnumpy() for k, v in loaded._updater.states.items()}
     module.save_checkpoint(prefix, 1, save_optimizer_states=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == [
-        "net-0001.params", "net-0001.states", "net-symbol.json",
-    ]  # fmt: skip
+        "net-0001.params",
+        "net-0001.states",
+        "net-symbol.json",
+    ]
     fresh = {k: v.asnumpy() for k, v in resumed(prefix, 1)._updater.states.items()}
     assert (which == "new") == all((momentum[k] == fresh[k]).all() for k in fresh)
 

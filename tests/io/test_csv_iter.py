@@ -167,10 +167,20 @@ def test_headers_columns_and_what_is_missing(tmp_path):
     )
 
     def read(**more):
-        batch = next(mx.io.CSVIter(
-            path, (3,), path, (1,), 3, skip_header=2, missing=-1, usecols=[1, 2, 4],
-            label_usecols=3, **more,
-        ))  # fmt: skip
+        batch = next(
+            mx.io.CSVIter(
+                path,
+                (3,),
+                path,
+                (1,),
+                3,
+                skip_header=2,
+                missing=-1,
+                usecols=[1, 2, 4],
+                label_usecols=3,
+                **more,
+            )
+        )
         return batch.data[0].asnumpy(), batch.label[0].asnumpy()
 
     data, label = read()

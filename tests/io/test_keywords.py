@@ -45,9 +45,7 @@ def least(name, folder):
     if name == "LibSVMIter":
         return {"data_libsvm": str(folder / "a.svm"), "data_shape": (2,), "batch_size": 2}
     if name == "MNISTIter":
-        return {
-            "image": str(folder / "images"), "label": str(folder / "labels"), "batch_size": 2,
-        }  # fmt: skip
+        return {"image": str(folder / "images"), "label": str(folder / "labels"), "batch_size": 2}
     known = {"path_imgrec": str(folder / "a.rec"), "data_shape": (3, 8, 8), "batch_size": 2}
     return known if "Det" in name else {**known, "label_width": 7}
 
@@ -55,9 +53,12 @@ def least(name, folder):
 def value_of(keyword, kind, folder):
     """A value of a kind, as MXNet's documentation names it; its default where it has one."""
     files = {
-        "label_csv": "NULL", "label_libsvm": "NULL", "path_imglist": str(folder / "a.lst"),
-        "path_imgidx": str(folder / "a.idx"), "mean_img": str(folder / "mean"),
-    }  # fmt: skip
+        "label_csv": "NULL",
+        "label_libsvm": "NULL",
+        "path_imglist": str(folder / "a.lst"),
+        "path_imgidx": str(folder / "a.idx"),
+        "mean_img": str(folder / "mean"),
+    }
     default = kind.partition("default=")[2].strip("'")
     if keyword in files:
         return files[keyword]
@@ -176,26 +177,25 @@ def readers(folder):
     shape = {"data_shape": (3, 8, 8), "batch_size": 2}
     return {
         "CSVIter": (lambda p: mx.io.CSVIter(p, (2,), batch_size=2), "a.csv"),
-        "CSVIter label": (
-            lambda p: mx.io.CSVIter(folder / "a.csv", (2,), p, (2,), 2), "a.csv",
-        ),
+        "CSVIter label": (lambda p: mx.io.CSVIter(folder / "a.csv", (2,), p, (2,), 2), "a.csv"),
         "LibSVMIter": (lambda p: mx.io.LibSVMIter(p, (2,), batch_size=2), "a.svm"),
         "MNISTIter": (lambda p: mx.io.MNISTIter(p, folder / "labels", 2), "images"),
         "MNISTIter label": (lambda p: mx.io.MNISTIter(folder / "images", p, 2), "labels"),
         "read_idx": (mx.io.read_idx, "labels"),
         "ImageRecordIter": (
-            lambda p: next(mx.io.ImageRecordIter(path_imgrec=p, label_width=7, **shape)), "a.rec",
+            lambda p: next(mx.io.ImageRecordIter(path_imgrec=p, label_width=7, **shape)),
+            "a.rec",
         ),
         "ImageDetRecordIter": (
-            lambda p: next(mx.io.ImageDetRecordIter(path_imgrec=p, **shape)), "a.rec",
+            lambda p: next(mx.io.ImageDetRecordIter(path_imgrec=p, **shape)),
+            "a.rec",
         ),
         "MXRecordIO": (lambda p: mx.recordio.MXRecordIO(p, "r").read(), "a.rec"),
         "MXIndexedRecordIO": (
-            lambda p: mx.recordio.MXIndexedRecordIO(p, folder / "a.rec", "r"), "a.idx",
+            lambda p: mx.recordio.MXIndexedRecordIO(p, folder / "a.rec", "r"),
+            "a.idx",
         ),
-        "ImageIter": (
-            lambda p: next(mx.image.ImageIter(2, (3, 8, 8), 7, path_imgrec=p)), "a.rec",
-        ),
+        "ImageIter": (lambda p: next(mx.image.ImageIter(2, (3, 8, 8), 7, path_imgrec=p)), "a.rec"),
         "ImageIter list": (lambda p: mx.image.ImageIter(2, (3, 8, 8), 7, path_imglist=p), "a.lst"),
         "ImageDetIter": (lambda p: next(mx.image.ImageDetIter(2, (3, 8, 8), p)), "a.rec"),
         "imread": (mx.image.imread, "none.png"),
@@ -204,7 +204,7 @@ def readers(folder):
         "RecordFileDataset": (lambda p: mx.gluon.data.RecordFileDataset(p)[0], "a.rec"),
         "ImageRecordDataset": (lambda p: vision.ImageRecordDataset(p)[0], "a.rec"),
         "ImageFolderDataset": (vision.ImageFolderDataset, "classes"),
-    }  # fmt: skip
+    }
 
 
 READERS = list(readers(Path()))
@@ -266,11 +266,18 @@ def test_roots_and_names_that_are_empty(kind, folder, tmp_path):
 @pytest.mark.parametrize(
     ("values", "wanted"),
     [
-        (3, [3, 0, 0]), ("3", [3, 0, 0]), (2.0, [2, 0, 0]), ((1, 2, 3), [1, 2, 3]),
-        ([1, 2], [1, 2, 0]), ("(1, 2, 3)", [1, 2, 3]), ((7,), [7, 0, 0]), ((), [9, 9, 9]),
-        (np.array([4.0, 5.0, 6.0]), [4, 5, 6]), (np.float32(8), [8, 0, 0]),
+        (3, [3, 0, 0]),
+        ("3", [3, 0, 0]),
+        (2.0, [2, 0, 0]),
+        ((1, 2, 3), [1, 2, 3]),
+        ([1, 2], [1, 2, 0]),
+        ("(1, 2, 3)", [1, 2, 3]),
+        ((7,), [7, 0, 0]),
+        ((), [9, 9, 9]),
+        (np.array([4.0, 5.0, 6.0]), [4, 5, 6]),
+        (np.float32(8), [8, 0, 0]),
     ],
-)  # fmt: skip
+)
 def test_colors_of_a_border(values, wanted):
     """What MXNet 1.9.1 gives for each of them."""
     image = mx.nd.zeros((2, 2, 3), dtype="uint8")

@@ -29,8 +29,10 @@ def test_batches(path):
         iterator.reset()
     a, b, c, d = [1.5, 0, 2.5], [0, 3, 0], [0, 0, 0], [1, 2, 3]
     assert found == [
-        ([a, b, c], [1, 2, 0], 0), ([d, a, b], [3, 1, 2], 2), ([c, d, a], [0, 3, 1], 1)
-    ]  # fmt: skip
+        ([a, b, c], [1, 2, 0], 0),
+        ([d, a, b], [3, 1, 2], 2),
+        ([c, d, a], [0, 3, 1], 1),
+    ]
 
 
 def test_labels_and_parts(path, tmp_path):

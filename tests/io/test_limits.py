@@ -58,9 +58,10 @@ def csv_of(path, **more):
     return mx.io.CSVIter(str(path), (1,), **more)
 
 
-@pytest.mark.parametrize(("free", "times", "taken"), [
-    (1000, 0, True), (999, 0, False), (0, 1, True), (0, 0, False), (1000, 1, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("free", "times", "taken"),
+    [(1000, 0, True), (999, 0, False), (0, 1, True), (0, 0, False), (1000, 1, True)],
+)
 def test_the_most_that_a_compressed_table_may_hold(free, times, taken, tmp_path, monkeypatch):
     path = tmp_path / "a.csv.gz"
     packed = gzip.compress(b"1\n" * 500, mtime=0)
@@ -86,12 +87,17 @@ def test_the_longest_line(extra, tmp_path):
         assert csv_of(tmp_path / "a.csv").num_data == 2
 
 
-@pytest.mark.parametrize(("cell", "options", "hint"), [
-    ("x\n1\n", {}, "skip_header=1 leaves out"), ("x\n1\n", {"skip_header": 0}, "skip_header=1"),
-    ("h\nx\n", {"skip_header": 1}, "usecols chooses columns of numbers"),
-    ("1\n \n2\nNA\n", {}, "missing=0 takes"), ("1\nnull\n", {}, "missing=0 takes"),
-    ("1\nnone\n", {}, "usecols chooses columns of numbers"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cell", "options", "hint"),
+    [
+        ("x\n1\n", {}, "skip_header=1 leaves out"),
+        ("x\n1\n", {"skip_header": 0}, "skip_header=1"),
+        ("h\nx\n", {"skip_header": 1}, "usecols chooses columns of numbers"),
+        ("1\n \n2\nNA\n", {}, "missing=0 takes"),
+        ("1\nnull\n", {}, "missing=0 takes"),
+        ("1\nnone\n", {}, "usecols chooses columns of numbers"),
+    ],
+)
 def test_hints(cell, options, hint, tmp_path):
     (tmp_path / "a.csv").write_text(cell)
     with pytest.raises(FormatError, match=hint) as caught:
@@ -123,8 +129,9 @@ def test_the_largest_array(most, taken, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("axes", "taken"), [(1, True), (32, True), (33, False)])
 def test_the_most_axes(axes, taken, tmp_path):
-    (tmp_path / "a").write_bytes(idx(np.ones((1,), "u1"))[:3] + bytes([axes])
-                                 + bytes([0, 0, 0, 1]) * axes + b"\x01")  # fmt: skip
+    (tmp_path / "a").write_bytes(
+        idx(np.ones((1,), "u1"))[:3] + bytes([axes]) + bytes([0, 0, 0, 1]) * axes + b"\x01"
+    )
     if taken:
         assert mx.io.read_idx(tmp_path / "a").shape == (1,) * axes
     else:
@@ -151,10 +158,23 @@ def test_other_errors_have_no_hint(tmp_path):
 
 
 # --- flags and numbers ----------------------------------------------------------------------------
-@pytest.mark.parametrize(("given", "read"), [
-    (True, True), (False, False), (1, True), (0, False), ("true", True), ("True", True),
-    ("TRUE", True), ("1", True), ("false", False), ("False", False), ("0", False), (None, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (True, True),
+        (False, False),
+        (1, True),
+        (0, False),
+        ("true", True),
+        ("True", True),
+        ("TRUE", True),
+        ("1", True),
+        ("false", False),
+        ("False", False),
+        ("0", False),
+        (None, False),
+    ],
+)
 def test_flags(given, read):
     assert flag(given) is read
 
@@ -279,9 +299,7 @@ def test_a_file_system_without_links(tmp_path, monkeypatch):
             later.save_checkpoint(prefix, 1, save_optimizer_states=True)
     assert (tmp_path / "net-0001.states.old").exists()
     assert checkpoint.states_of(prefix, 1) == f"{prefix}-0001.states.old"
-    np.testing.assert_array_equal(
-        resumed(prefix, 1).get_params()[0]["fc_weight"].asnumpy(), weight
-    )
+    np.testing.assert_array_equal(resumed(prefix, 1).get_params()[0]["fc_weight"].asnumpy(), weight)
     for _ in range(2):  # the pair that is whole stays, however often the new one is stopped
         with monkeypatch.context() as patch:
             patch.setattr(checkpoint, "write_atomically", stopped)
@@ -332,9 +350,11 @@ def test_descriptions_that_are_renamed_keep_the_rest():
     both = mx.io.PrefetchingIter([Inner(2), Inner(2)], [{"a": "c"}, {"b": "d"}], [{}, {"l": "k"}])
     told = [(d.name, d.shape, d.dtype, d.layout) for d in both.provide_data]
     assert told == [
-        ("c", (2, 3), np.int32, "NT"), ("b", (2,), np.float32, "NCHW"),
-        ("a", (2, 3), np.int32, "NT"), ("d", (2,), np.float32, "NCHW"),
-    ]  # fmt: skip
+        ("c", (2, 3), np.int32, "NT"),
+        ("b", (2,), np.float32, "NCHW"),
+        ("a", (2, 3), np.int32, "NT"),
+        ("d", (2,), np.float32, "NCHW"),
+    ]
     labels = [(d.name, d.shape, d.dtype, d.layout) for d in both.provide_label]
     assert labels == [("l", (2,), np.int8, "N"), ("k", (2,), np.int8, "N")]
 

@@ -198,9 +198,10 @@ def test_states_that_are_none(folder, name):
             damaged += [
                 {**state, key: each}
                 for each in (value[:-1], value.astype(float) * np.nan, np.zeros_like(value) - 1)
-                if not key.endswith(("rolled", "left")) and ".data" not in key
+                if not key.endswith(("rolled", "left"))
+                and ".data" not in key
                 and not key.startswith("data")
-            ]  # fmt: skip
+            ]
     for each in damaged:
         with pytest.raises(mx.errors.FormatError, match="a state of|there is no such"):
             iterator.load_state_dict(each)
@@ -290,12 +291,14 @@ def test_parameters_of_mxnet(folder, make):
     kind, path = {
         csv_iter: (mx.io.CSVIter, {"data_csv": folder / "a.csv", "data_shape": (2,)}),
         ITERATORS["mnist"]: (
-            mx.io.MNISTIter, {"image": folder / "images", "label": folder / "labels"},
+            mx.io.MNISTIter,
+            {"image": folder / "images", "label": folder / "labels"},
         ),
         ITERATORS["libsvm"]: (
-            mx.io.LibSVMIter, {"data_libsvm": folder / "a.svm", "data_shape": (2,)},
+            mx.io.LibSVMIter,
+            {"data_libsvm": folder / "a.svm", "data_shape": (2,)},
         ),
-    }[make]  # fmt: skip
+    }[make]
     taken = kind(batch_size=2, prefetch_buffer=2, ctx="cpu", dtype=None, **path)
     assert next(taken).data[0].dtype == np.float32
     with pytest.raises(TypeError, match="round_bach"):

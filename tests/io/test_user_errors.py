@@ -14,8 +14,12 @@ import cynet as mx
 
 X = np.arange(20, dtype=np.float32).reshape(10, 2)
 HOOKS = (
-    "read_image", "imdecode", "check_valid_image", "augmentation_transform", "postprocess_data",
-)  # fmt: skip
+    "read_image",
+    "imdecode",
+    "check_valid_image",
+    "augmentation_transform",
+    "postprocess_data",
+)
 KINDS = [StopIteration, ValueError, KeyError, SystemExit, KeyboardInterrupt, GeneratorExit]
 
 
@@ -170,13 +174,17 @@ def test_images(kind, tmp_path):
     makers = [
         lambda: mx.image.ImageIter(2, (3, 8, 8), imglist=plain, aug_list=[Augmenter(kind)], **root),
         lambda: mx.image.ImageIter(
-            2, (3, 8, 8), imglist=plain, aug_list=[mx.image.SequentialAug([Augmenter(kind)])],
-            skip_damaged=True, **root,
+            2,
+            (3, 8, 8),
+            imglist=plain,
+            aug_list=[mx.image.SequentialAug([Augmenter(kind)])],
+            skip_damaged=True,
+            **root,
         ),
         lambda: mx.image.ImageDetIter(
             2, (3, 8, 8), imglist=boxes, aug_list=[BoxAugmenter(kind)], **root
         ),
-    ]  # fmt: skip
+    ]
     for place in HOOKS:
         own = failing(mx.image.ImageIter, kind, place)
         makers.append(lambda own=own: own(2, (3, 8, 8), imglist=plain, **root))

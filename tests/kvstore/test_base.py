@@ -90,8 +90,10 @@ def test_trainer(count):
         trainer = mx.gluon.Trainer(layer.collect_params(), "adam", settings, kvstore=kvstore)
         for _ in range(3):
             with mx.autograd.record():
-                losses = [(layer(mx.nd.ones((2, 3), ctx=c) * (i + 1)) ** 2).sum()
-                          for i, c in enumerate(contexts)]  # fmt: skip
+                losses = [
+                    (layer(mx.nd.ones((2, 3), ctx=c) * (i + 1)) ** 2).sum()
+                    for i, c in enumerate(contexts)
+                ]
             mx.autograd.backward(losses)
             trainer.step(2)
         return layer.weight.data(contexts[-1]).asnumpy()
@@ -101,9 +103,7 @@ def test_trainer(count):
     assert sum(call == "pushpull" for call, _ in store.calls) == 6
     np.testing.assert_allclose(run(Updating()), run("device"), rtol=1e-5)
     with pytest.raises(ValueError, match="Counting is a store of your own that sums gradients"):
-        mx.gluon.Trainer(
-            layer_params(), "sgd", kvstore=Counting(), update_on_kvstore=True
-        ).step(1)  # fmt: skip
+        mx.gluon.Trainer(layer_params(), "sgd", kvstore=Counting(), update_on_kvstore=True).step(1)
 
 
 def layer_params():
@@ -196,8 +196,10 @@ def test_what_a_store_does_not_define_is_told(store):
         "num_workers": lambda: found.num_workers,
     }
     assert calls.keys() == {n for n, v in vars(mx.kv.KVStoreBase).items() if n[:1] != "_"} - {
-        "OPTIMIZER", "kv_registry", "register",
-    }  # fmt: skip
+        "OPTIMIZER",
+        "kv_registry",
+        "register",
+    }
     for name, call in calls.items():
         with pytest.raises(NotImplementedError, match=f"^{store.__name__} defines no {name}$"):
             call()

@@ -75,8 +75,11 @@ def test_dtypes_travel_apart():
     rows = [(f"k{i}", (2, 3), dtype) for i, dtype in enumerate(dtypes)]
     found = bucketed("sum", rows, 0)
     assert [(bucket.dtype, len(bucket.entries)) for bucket in found] == [
-        ("float32", 4), ("int32", 1), ("uint8", 2), ("int32", 1),
-    ]  # fmt: skip
+        ("float32", 4),
+        ("int32", 1),
+        ("uint8", 2),
+        ("int32", 1),
+    ]
     assert found[0].what == (
         "sum of 'k0' (2, 3) float32, 'k1' (2, 3) float16, 'k2' (2, 3) bfloat16, 'k3' (2, 3) float32"
     )
@@ -119,9 +122,13 @@ def test_pieces_of_two_megabytes(count, monkeypatch):
     (bucket,) = bucketed("sum", [("w", (count,), "float32")], 3)
     lengths = [MB // 2] * (count // (MB // 2)) + [count % (MB // 2)] * (count % (MB // 2) > 0)
     lengths = lengths or [0]
-    for request in (buckets.sums(bucket), buckets.sums_in_place(bucket, source),
-                    buckets.sums(bucket, source), buckets.broadcasts(bucket, 0),
-                    buckets.broadcasts(bucket, 2)):  # fmt: skip
+    for request in (
+        buckets.sums(bucket),
+        buckets.sums_in_place(bucket, source),
+        buckets.sums(bucket, source),
+        buckets.broadcasts(bucket, 0),
+        buckets.broadcasts(bucket, 2),
+    ):
         assert (request.priority, request.nbytes) == (3, 4 * count)
         comm = Comm()
         for start in request.starts:
@@ -130,10 +137,14 @@ def test_pieces_of_two_megabytes(count, monkeypatch):
         assert request.keep is not None and request.finish is None
     first, in_place, apart, root_0, root_2 = [
         (lambda c, r: [s(c) for s in r.starts] and c.rows)(Comm(), request)
-        for request in (buckets.sums(bucket), buckets.sums_in_place(bucket, source),
-                        buckets.sums(bucket, source), buckets.broadcasts(bucket, 0),
-                        buckets.broadcasts(bucket, 2))
-    ]  # fmt: skip
+        for request in (
+            buckets.sums(bucket),
+            buckets.sums_in_place(bucket, source),
+            buckets.sums(bucket, source),
+            buckets.broadcasts(bucket, 0),
+            buckets.broadcasts(bucket, 2),
+        )
+    ]
     bucket.flat[:] = -1
     assert {what for what, _ in first + in_place} == {"in place"}
     assert {root for root, _ in root_0} == {0} and {root for root, _ in root_2} == {2}

@@ -98,9 +98,20 @@ def test_exactly_the_threshold_is_pushed(sign):
     assert out.asnumpy().tolist() == [0, sign * 0.5, sign * 0.5]
 
 
-LIMITS = {1e-300: True, 5e-324: True, 1.7e308: True, True: True, "0.25": True,
-          0.0: False, -1e-9: False, float("inf"): False, float("nan"): False, None: False,
-          "x": False, (1,): False}  # fmt: skip
+LIMITS = {
+    1e-300: True,
+    5e-324: True,
+    1.7e308: True,
+    True: True,
+    "0.25": True,
+    0.0: False,
+    -1e-9: False,
+    float("inf"): False,
+    float("nan"): False,
+    None: False,
+    "x": False,
+    (1,): False,
+}
 
 
 @pytest.mark.parametrize("value", LIMITS, ids=repr)

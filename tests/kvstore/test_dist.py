@@ -67,9 +67,12 @@ def test_sums_of_every_form(size, monkeypatch):
     def check(world, kind, keys, shapes, devices, dtype):
         def arrays(step):
             return [
-                [mx.nd.array(value(world.rank, s, d, step), mx.cpu(d), dtype=dtype)
-                 for d in range(devices)] for s in shapes
-            ]  # fmt: skip
+                [
+                    mx.nd.array(value(world.rank, s, d, step), mx.cpu(d), dtype=dtype)
+                    for d in range(devices)
+                ]
+                for s in shapes
+            ]
 
         kv, firsts = mx.kv.create(kind), arrays(0)
         kv.sum_up(keys, firsts)
@@ -127,9 +130,12 @@ def test_sums_of_every_form(size, monkeypatch):
 def test_sums_of_rows(size, monkeypatch):
     """Row_sparse arrays: any rank may have none, one or all rows, in any device."""
     cases = [
-        [[[0, 2]], [[2, 4]], [[1]]], [[[]], [[3]], [[]]], [[[]], [[]], [[]]],
-        [[[0, 1], [1]], [[4], []], [[], []]], [[[0, 1, 2, 3, 4]], [[0, 1, 2, 3, 4]], [[2]]],
-    ]  # fmt: skip
+        [[[0, 2]], [[2, 4]], [[1]]],
+        [[[]], [[3]], [[]]],
+        [[[]], [[]], [[]]],
+        [[[0, 1], [1]], [[4], []], [[], []]],
+        [[[0, 1, 2, 3, 4]], [[0, 1, 2, 3, 4]], [[2]]],
+    ]
 
     def check(world, ids, dtype, tail):
         dense, arrays = np.zeros((5, *tail)), []

@@ -17,8 +17,19 @@ from tests import scripts
 
 SCRIPT = os.path.join(os.path.dirname(__file__), "scripts", "module_script.py")
 RANK = [sys.executable, "-m", "cynet.launch._rank"]
-OPENMPI = ["/bin/mpiexec", "--with-ft", "ulfm", "--output", "tag", "--oversubscribe", "--bind-to",
-           "none", "--mca", "coll", "^han"]  # fmt: skip
+OPENMPI = [
+    "/bin/mpiexec",
+    "--with-ft",
+    "ulfm",
+    "--output",
+    "tag",
+    "--oversubscribe",
+    "--bind-to",
+    "none",
+    "--mca",
+    "coll",
+    "^han",
+]
 OPENMPI4 = ["/bin/mpiexec", "--tag-output", *OPENMPI[5:]]
 MPICH = ["/bin/mpiexec", "-prepend-rank"]
 VARIABLES = ("OMP_NUM_THREADS", "CYNET_NUM_THREADS", "CYNET_CPU_WORKERS")
@@ -103,9 +114,19 @@ def test_a_whole_command_line_of_slurm(mpi, hosts):
 
 @pytest.mark.parametrize(
     "size, threads, values",
-    [(1, None, "888"), (2, None, "444"), (3, None, "222"), (8, None, "112"), (9, None, "112"),
-     (500, None, "112"), (2, 1, "112"), (2, 2, "222"), (2, 3, "333"), (500, 30, ["30"] * 3)],
-)  # fmt: skip
+    [
+        (1, None, "888"),
+        (2, None, "444"),
+        (3, None, "222"),
+        (8, None, "112"),
+        (9, None, "112"),
+        (500, None, "112"),
+        (2, 1, "112"),
+        (2, 2, "222"),
+        (2, 3, "333"),
+        (500, 30, ["30"] * 3),
+    ],
+)
 def test_threads_are_shared_out(size, threads, values, mpi):
     job = Job(size, ["hostname"], threads=threads)
     assert command_line(job) == [*OPENMPI, *given("", *values), "-n", str(size), "hostname"]
@@ -449,13 +470,19 @@ def test_counts_that_are_refused_say_what_they_got(value, capsys):
 
 def test_no_restart_is_the_least():
     assert read(["-n", "1", "--restarts", "0", "a"])[0].restarts == 0
-    for launcher, slurm in (("slurm", True), ("auto", False), ("local", False), ("mpi", False),
-                            ("ssh", False)):  # fmt: skip
+    for launcher, slurm in (
+        ("slurm", True),
+        ("auto", False),
+        ("local", False),
+        ("mpi", False),
+        ("ssh", False),
+    ):
         assert read(["-n", "1", "--launcher", launcher, "a"])[1].slurm is slurm
 
 
 HELP = {
-    "-h": "show this help message and exit", "-n": "how many processes",
+    "-h": "show this help message and exit",
+    "-n": "how many processes",
     "-H": "file with the machines, one a line; default: this machine",
     "--launcher": "mpiexec (auto, local, ssh, mpi), or srun (slurm)",
     "--env": "set an environment variable in each process; may be given several times",
@@ -469,7 +496,7 @@ HELP = {
     "--mpi-args": "further arguments of mpiexec or srun, in one string",
     "--no-check": "do not look at the machines of -H first",
     "--dry-run": "print the command line and do nothing",
-}  # fmt: skip
+}
 
 
 def test_what_help_says():
@@ -479,8 +506,11 @@ def test_what_help_says():
     assert {name: text for name, text in shown.items() if text != "==SUPPRESS=="} == HELP
     text = " ".join(parser.format_help().split())
     assert all(each in text for each in HELP.values())
-    for line in ("python -m cynet.launch -n 4 train.py --batch-size 64", "or `name slots=4`.",
-                 "looks after the processes"):  # fmt: skip
+    for line in (
+        "python -m cynet.launch -n 4 train.py --batch-size 64",
+        "or `name slots=4`.",
+        "looks after the processes",
+    ):
         assert line in text
     assert "\n  python -m cynet.launch" in parser.format_help()  # lines stay as they are
     with pytest.raises(SystemExit):

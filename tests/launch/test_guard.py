@@ -196,9 +196,12 @@ def job(folder, n, *launch, before=(), after=()):
     command = [sys.executable, "-m", "cynet.launch", "-n", str(n), "--threads", "1", *launch]
     command += [sys.executable, "-u", str(folder / "program.py"), str(ranks), *after]
     process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
         env={**os.environ, "PYTHONPATH": str(scripts.ROOT)},
-    )  # fmt: skip
+    )
     number, until = "1" if after else "0", time.monotonic() + 60
     while time.monotonic() < until:
         names = [each.split("-") for each in os.listdir(ranks)]

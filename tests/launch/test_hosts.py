@@ -73,9 +73,12 @@ def test_machines_that_do(job):
 def test_what_a_machine_lacks_is_said(name, job, monkeypatch, tmp_path):
     monkeypatch.setattr(hosts, "_PATIENCE", 0.5 if name == "slow" else 60.0)
     why = WHY[name].format(
-        agent=tmp_path / "agent", cwd=tmp_path, python=sys.executable,
-        version=platform.python_version(), cynet=mx.__version__,
-    )  # fmt: skip
+        agent=tmp_path / "agent",
+        cwd=tmp_path,
+        python=sys.executable,
+        version=platform.python_version(),
+        cynet=mx.__version__,
+    )
     with pytest.raises(HostError, match=f"^{name}: {why}"):
         check_hosts(job(name))
 
@@ -132,9 +135,13 @@ def test_ssh_asks_no_question(monkeypatch):
 def launched(*arguments, cwd):
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
-        [sys.executable, "-m", "cynet.launch", *arguments], cwd=cwd, env=environ,
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        [sys.executable, "-m", "cynet.launch", *arguments],
+        cwd=cwd,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 def test_the_launcher_ends_before_the_job(job, tmp_path):

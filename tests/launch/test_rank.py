@@ -26,8 +26,9 @@ def seen(monkeypatch):
     monkeypatch.setattr(_rank, "is_joined", lambda: found.joined)
     monkeypatch.setattr(_rank, "report_early_end", lambda *given: note(("early", *given)))
     monkeypatch.setattr(_rank.ending, "set_code", lambda code: note(("code", code)))
-    monkeypatch.setattr(sys, "excepthook", lambda kind, error, trace: note(
-        ("shown", kind, error, trace)))  # fmt: skip
+    monkeypatch.setattr(
+        sys, "excepthook", lambda kind, error, trace: note(("shown", kind, error, trace))
+    )
     for name, value in (("argv", ["x"]), ("path", ["first", *sys.path[1:]])):
         monkeypatch.setattr(sys, name, value)
     return found
@@ -67,9 +68,15 @@ def test_streams_that_have_no_settings(seen, tmp_path, monkeypatch):
 @pytest.mark.parametrize("joined", [False, True])
 @pytest.mark.parametrize(
     ("line", "code", "text"),
-    [("sys.exit()", 0, ""), ("sys.exit(0)", 0, "0"), ("sys.exit(3)", 3, "3"),
-     ("sys.exit('no data')", 1, "no data"), ("sys.exit('')", 1, ""), ("sys.exit(2.5)", 1, "2.5")],
-)  # fmt: skip
+    [
+        ("sys.exit()", 0, ""),
+        ("sys.exit(0)", 0, "0"),
+        ("sys.exit(3)", 3, "3"),
+        ("sys.exit('no data')", 1, "no data"),
+        ("sys.exit('')", 1, ""),
+        ("sys.exit(2.5)", 1, "2.5"),
+    ],
+)
 def test_the_code_that_a_script_ends_with(line, code, text, joined, seen, tmp_path):
     (tmp_path / "job.py").write_text(f"import sys\n{line}\n")
     seen.joined = joined

@@ -123,8 +123,10 @@ def test_signals_are_passed_on(stubborn, begun, capsys, monkeypatch):
 
 
 def test_the_last_signal_counts(begun):
-    job = begun("import signal, time\nsignal.signal(15, lambda *a: None)\n" + GO_ON,
-                signals=[signal.SIGTERM, signal.SIGINT])  # fmt: skip
+    job = begun(
+        "import signal, time\nsignal.signal(15, lambda *a: None)\n" + GO_ON,
+        signals=[signal.SIGTERM, signal.SIGINT],
+    )
     job._process.stdout.readline()
     code, _ = job.wait()
     assert code in (-signal.SIGINT, 130)
@@ -238,16 +240,22 @@ def test_what_is_said_of_attempts(monkeypatch, capsys):
     assert run._begun(options, job, "outputs", [], "guard") == 0
     smaller = job._replace(size=2)
     rest = [], "guard"
-    assert begun == [(job, "outputs", 1.5, 0, *rest), (smaller, "outputs", 1.5, 1, *rest),
-                     (smaller, "outputs", 1.5, 2, *rest)]  # fmt: skip
+    assert begun == [
+        (job, "outputs", 1.5, 0, *rest),
+        (smaller, "outputs", 1.5, 1, *rest),
+        (smaller, "outputs", 1.5, 2, *rest),
+    ]
     died = "a process has died, was killed, or ended before it joined the others"
     assert capsys.readouterr().err.splitlines() == [
-        f"cynet.launch: {line}" for line in (
+        f"cynet.launch: {line}"
+        for line in (
             "the job has failed with code 1: rank 1 (h): ValueError: x",
-            "goes on with 2 of 3 processes", "begins again (1)",
-            f"the job has failed with code 137: {died}", "begins again (2)",
+            "goes on with 2 of 3 processes",
+            "begins again (1)",
+            f"the job has failed with code 137: {died}",
+            "begins again (2)",
         )
-    ]  # fmt: skip
+    ]
     begun.clear()
     assert run._begun(options, job, "outputs", [signal.SIGINT], "guard") == 130
     said = "SIGINT: all processes have ended; they were killed, so no script saw it"

@@ -93,8 +93,16 @@ def expected(metric, right):
     }[type(metric)]
 
 
-KINDS = [OwnGet, OwnPairs, OwnGlobal, OwnGlobalPairs, OwnDict, OwnSums, OwnReset,
-         lambda: Both(["acc", mx.metric.TopKAccuracy(2)])]  # fmt: skip
+KINDS = [
+    OwnGet,
+    OwnPairs,
+    OwnGlobal,
+    OwnGlobalPairs,
+    OwnDict,
+    OwnSums,
+    OwnReset,
+    lambda: Both(["acc", mx.metric.TopKAccuracy(2)]),
+]
 
 
 @pytest.mark.parametrize("make", KINDS, ids=lambda each: each.__name__)
@@ -105,19 +113,26 @@ def test_score_fit_and_callbacks_agree(make, data, caplog):
     it = mx.io.NDArrayIter(*data, SIZE)
     trained = module(metric, log)
     history = trained.fit(
-        it, it, metric, num_epoch=1, validation_metric=make(),
+        it,
+        it,
+        metric,
+        num_epoch=1,
+        validation_metric=make(),
         optimizer_params={"learning_rate": 0.0},
         # a Speedometer that restarts local means: the epoch's figure is of all batches all the same
         batch_end_callback=mx.callback.Speedometer(SIZE, 2, not isinstance(metric, OwnSums)),
         eval_end_callback=lambda p: seen.append(p.eval_metric.get_name_value()),
-    )  # fmt: skip
+    )
     outputs = trained.predict(it).asnumpy()
     right = float(np.mean(outputs.argmax(axis=1) == data[1]))
     want = expected(metric, right)
     figures = {"score": trained.score(it, make())}
     for part in ("Train", "Validation"):
-        columns = [(k.removeprefix(f"{part}-"), v[0]) for k, v in history.metrics.items()
-                   if k.startswith(part)]  # fmt: skip
+        columns = [
+            (k.removeprefix(f"{part}-"), v[0])
+            for k, v in history.metrics.items()
+            if k.startswith(part)
+        ]
         figures[part] = columns
         for name, _ in want:
             assert f"Epoch[0] {part}-{name}=" in caplog.text

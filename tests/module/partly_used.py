@@ -29,8 +29,9 @@ def check(contexts, store, rank=0, ranks=1, clips=False):
     for t, weight in enumerate(wanted(ranks)):
         batch = mx.io.DataBatch(
             [mx.nd.full((contexts,), rank), mx.nd.full((contexts,), (1 + t) / contexts)],
-            bucket_key=rank in WHO[t], provide_data=shapes,
-        )  # fmt: skip
+            bucket_key=rank in WHO[t],
+            provide_data=shapes,
+        )
         module.forward_backward(batch)
         if clips:
             found = module.clip_gradients(1e6).asscalar()

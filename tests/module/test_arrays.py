@@ -23,9 +23,13 @@ def trained(make, train_data, eval_data=None, **settings):
     if callable(train_data):  # an iterator draws its order when it is made
         train_data = train_data()
     history = made.fit(
-        train_data, eval_data=eval_data, num_epoch=3, optimizer_params={"learning_rate": 0.3},
-        verbose=False, **settings,
-    )  # fmt: skip
+        train_data,
+        eval_data=eval_data,
+        num_epoch=3,
+        optimizer_params={"learning_rate": 0.3},
+        verbose=False,
+        **settings,
+    )
     return made, history
 
 
@@ -38,9 +42,7 @@ def batches(x, y, shuffle, batch_size=32, names=("data", "softmax_label")):
 def test_they_are_batches_of_32_shuffled(kind, of):
     given = kind([of(X), of(Y)])
     found, history = trained(module, given, kind([of(X[:40]), of(Y[:40])]))
-    wanted, same = trained(
-        module, lambda: batches(X, Y, True), batches(X[:40], Y[:40], False)
-    )  # fmt: skip
+    wanted, same = trained(module, lambda: batches(X, Y, True), batches(X[:40], Y[:40], False))
     np.testing.assert_array_equal(
         found.get_params()[0]["fc_weight"].asnumpy(), wanted.get_params()[0]["fc_weight"].asnumpy()
     )

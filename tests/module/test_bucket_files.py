@@ -22,13 +22,18 @@ def generate(key):
 def files_of(kind):
     """The files of MXNet, which counts automatic names on from one symbol that it writes to the
     next; those of the networks that it runs begin anew, as ours do (sum0)."""
-    return {name: re.sub(rb"sum[0-3]", b"sum0", content) if name.endswith(".json") else content
-            for name, content in _files_of(kind).items()}  # fmt: skip
+    return {
+        name: re.sub(rb"sum[0-3]", b"sum0", content) if name.endswith(".json") else content
+        for name, content in _files_of(kind).items()
+    }
 
 
 def _files_of(kind):
-    return {name.partition(".")[2]: FIXTURE[name].tobytes() for name in FIXTURE.files
-            if name.startswith(kind)}  # fmt: skip
+    return {
+        name.partition(".")[2]: FIXTURE[name].tobytes()
+        for name in FIXTURE.files
+        if name.startswith(kind)
+    }
 
 
 def bound(module):
@@ -105,9 +110,12 @@ def test_optimizer_states_go_on(tmp_path):
     def train(module, steps):
         for _ in range(steps):
             batch = mx.io.DataBatch(
-                [mx.nd.ones((4, 5, 3))], [mx.nd.array([0, 1, 0, 0])], bucket_key=5,
-                provide_data=[("data", (4, 5, 3))], provide_label=[("softmax_label", (4,))],
-            )  # fmt: skip
+                [mx.nd.ones((4, 5, 3))],
+                [mx.nd.array([0, 1, 0, 0])],
+                bucket_key=5,
+                provide_data=[("data", (4, 5, 3))],
+                provide_label=[("softmax_label", (4,))],
+            )
             module.forward_backward(batch)
             module.update()
         return module.get_params()[0]["fc_weight"].asnumpy()

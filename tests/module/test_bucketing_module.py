@@ -110,6 +110,7 @@ def test_a_parameter_that_some_buckets_use(contexts, store):
 
 def test_automatic_names_are_those_of_all_buckets():
     """Each call of sym_gen counts anew, so that buckets share parameters without names."""
+
     def network(length):
         out = mx.sym.Embedding(mx.sym.var("data"), input_dim=5, output_dim=2)
         out = mx.sym.FullyConnected(mx.sym.mean(out, axis=1), num_hidden=3)

@@ -53,9 +53,12 @@ def batch(data, label=None):
     labels = [] if label is None else [mx.nd.array(label)]
     rows = len(data)
     return mx.io.DataBatch(
-        [mx.nd.array(data)], labels, bucket_key=3, provide_data=[("data", data.shape)],
+        [mx.nd.array(data)],
+        labels,
+        bucket_key=3,
+        provide_data=[("data", data.shape)],
         provide_label=[("softmax_label", (rows,))] if labels else None,
-    )  # fmt: skip
+    )
 
 
 def shapes(descs):

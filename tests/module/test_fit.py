@@ -236,27 +236,53 @@ def test_words_for_objects():
     for make, error, word in (
         (lambda: mx.mod.Module(mlp(), context="cpus"), ArgumentError, "'cpus'"),
         (lambda: mx.mod.Module(mlp(), context=0), ArgumentTypeError, "Context"),
-        (lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch="3"), ArgumentTypeError,
-         r"num_epoch must be a whole number, got '3' \(str\)"),
-        (lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch=1, monitor=3), ArgumentTypeError,
-         "monitor must be a Monitor"),
-        (lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch=1, initializer=mx.init.Xavier),
-         ArgumentTypeError, "initializer must be an Initializer"),
-        (lambda: bound().init_optimizer(optimizer=mx.optimizer.SGD), ArgumentTypeError,
-         r"SGD\(\) makes one"),
+        (
+            lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch="3"),
+            ArgumentTypeError,
+            r"num_epoch must be a whole number, got '3' \(str\)",
+        ),
+        (
+            lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch=1, monitor=3),
+            ArgumentTypeError,
+            "monitor must be a Monitor",
+        ),
+        (
+            lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch=1, initializer=mx.init.Xavier),
+            ArgumentTypeError,
+            "initializer must be an Initializer",
+        ),
+        (
+            lambda: bound().init_optimizer(optimizer=mx.optimizer.SGD),
+            ArgumentTypeError,
+            r"SGD\(\) makes one",
+        ),
         (lambda: bound().set_params([1], {}), ArgumentTypeError, "arg_params must be a dict"),
         (lambda: bound().forward(X), ArgumentTypeError, "lists of arrays, as a DataBatch"),
-        (lambda: bound().forward(mx.io.DataBatch([X[:4].tolist()])), ArgumentTypeError,
-         "'data'.*NumPy array, got list"),
+        (
+            lambda: bound().forward(mx.io.DataBatch([X[:4].tolist()])),
+            ArgumentTypeError,
+            "'data'.*NumPy array, got list",
+        ),
         (lambda: bound().backward(), CynetError, "backward: call forward first"),
-        (lambda: mx.mod.Module(mlp(), fixed_param_names=["fc_weigth"]), ArgumentError,
-         "did you mean 'fc_weight'"),
-        (lambda: mx.mod.Module(mx.sym.Group([net, mx.sym.BlockGrad(net)])).fit(
-            iterator(), num_epoch=1), ShapeError, "output_names and label_names"),
-        (lambda: mx.mod.Module(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2),
-                               label_names=None).fit(
-            iterator(None), num_epoch=1, eval_metric=mx.metric.Loss()),
-         ArgumentError, "not a loss.*SoftmaxOutput"),
+        (
+            lambda: mx.mod.Module(mlp(), fixed_param_names=["fc_weigth"]),
+            ArgumentError,
+            "did you mean 'fc_weight'",
+        ),
+        (
+            lambda: mx.mod.Module(mx.sym.Group([net, mx.sym.BlockGrad(net)])).fit(
+                iterator(), num_epoch=1
+            ),
+            ShapeError,
+            "output_names and label_names",
+        ),
+        (
+            lambda: mx.mod.Module(
+                mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2), label_names=None
+            ).fit(iterator(None), num_epoch=1, eval_metric=mx.metric.Loss()),
+            ArgumentError,
+            "not a loss.*SoftmaxOutput",
+        ),
         (lambda: mx.callback.Speedometer("16"), ArgumentTypeError, "batch_size must be a number"),
         (lambda: mx.metric.create("acc", odd=3), ArgumentTypeError, "metric 'acc'.*odd"),
         (lambda: mx.metric.create("top_k_accuracy", top_k="5"), ArgumentTypeError, "top_k"),
@@ -265,17 +291,32 @@ def test_words_for_objects():
         (lambda: mx.mod.SequentialModule().add(mlp()), ArgumentTypeError, "Symbol"),
         (lambda: mx.mod.BucketingModule(mlp(), 3), ArgumentTypeError, "sym_gen"),
         (lambda: mx.mod.BucketingModule(lambda k: mlp(), 3), ArgumentTypeError, "must return"),
-        (lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch=1, kvstore="locall"), ArgumentError,
-         "'locall'.*'local'"),
-        (lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch=1, initializer="xaver"),
-         NotFoundError, "xavier"),
-        (lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch=1, eval_metric="acuracy"),
-         NotFoundError, "accuracy"),
-        (lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch=1, batch_end_callback=[3]),
-         ArgumentTypeError, "batch_end_callback"),
-        (lambda: bound(for_training=False).fit(iterator(), num_epoch=1), ArgumentError,
-         "force_rebind"),
-    ):  # fmt: skip
+        (
+            lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch=1, kvstore="locall"),
+            ArgumentError,
+            "'locall'.*'local'",
+        ),
+        (
+            lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch=1, initializer="xaver"),
+            NotFoundError,
+            "xavier",
+        ),
+        (
+            lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch=1, eval_metric="acuracy"),
+            NotFoundError,
+            "accuracy",
+        ),
+        (
+            lambda: mx.mod.Module(mlp()).fit(iterator(), num_epoch=1, batch_end_callback=[3]),
+            ArgumentTypeError,
+            "batch_end_callback",
+        ),
+        (
+            lambda: bound(for_training=False).fit(iterator(), num_epoch=1),
+            ArgumentError,
+            "force_rebind",
+        ),
+    ):
         with pytest.raises(error, match=word):
             make()
 
@@ -402,6 +443,7 @@ def test_the_folder_of_checkpoints_is_looked_for_first(tmp_path, kind):
 @pytest.mark.filterwarnings("ignore:fit. Train-accuracy is nan")
 def test_any_object_that_gives_batches():
     """Its shapes may be None where the module does not need them; one batch is held at a time."""
+
     class Batches:
         provide_data = provide_label = None
 
@@ -428,8 +470,16 @@ def test_any_object_that_gives_batches():
     steps = []
     module = mx.mod.BaseModule()
     nothing = {"get_params": lambda: (None, None)}
-    for name in ("bind", "init_params", "init_optimizer", "forward_backward", "update",
-                 "update_metric", "get_params", "set_params"):  # fmt: skip
+    for name in (
+        "bind",
+        "init_params",
+        "init_optimizer",
+        "forward_backward",
+        "update",
+        "update_metric",
+        "get_params",
+        "set_params",
+    ):
         setattr(module, name, nothing.get(name, lambda *args, **kwargs: None))
     module.forward_backward = lambda batch: steps.append(id(batch))
     module.fit(Batches(), num_epoch=2)

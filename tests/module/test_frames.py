@@ -37,9 +37,14 @@ def sparse(values):
     return mx.nd.array(values).tostype("csr") if np.ndim(values) == 2 else np.asarray(values)
 
 
-FORMS = {"list": lambda v: np.asarray(v).tolist(), "frame": Frame, "pandas": pandas,
-         "float64": np.asarray, "NDArray": mx.nd.array, "tuple": lambda v: tuple(map(tuple, v))
-         if np.ndim(v) == 2 else tuple(v)}  # fmt: skip
+FORMS = {
+    "list": lambda v: np.asarray(v).tolist(),
+    "frame": Frame,
+    "pandas": pandas,
+    "float64": np.asarray,
+    "NDArray": mx.nd.array,
+    "tuple": lambda v: tuple(map(tuple, v)) if np.ndim(v) == 2 else tuple(v),
+}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -97,9 +102,13 @@ def test_pairs_have_the_batch_size_that_is_asked_for():
 def test_the_batch_size_is_that_of_the_evaluation_too():
     made, sizes = module(), []
     made.fit(
-        (X, Y), (X[:30], Y[:30]), num_epoch=1, batch_size=10, verbose=False,
+        (X, Y),
+        (X[:30], Y[:30]),
+        num_epoch=1,
+        batch_size=10,
+        verbose=False,
         eval_batch_end_callback=lambda p: sizes.append(p.locals["eval_batch"].data[0].shape),
-    )  # fmt: skip
+    )
     assert sizes == [(10, 3)] * 3
     iterator = mx.io.NDArrayIter(X[:30], Y[:30], 15)
     made.fit((X, Y), iterator, num_epoch=1, batch_size=10, verbose=False)
@@ -108,9 +117,16 @@ def test_the_batch_size_is_that_of_the_evaluation_too():
     assert seen == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("size, error", [(0, ArgumentError), (-1, ArgumentError),
-                                         (2.5, ArgumentTypeError), (True, ArgumentTypeError),
-                                         ("8", ArgumentTypeError)])  # fmt: skip
+@pytest.mark.parametrize(
+    "size, error",
+    [
+        (0, ArgumentError),
+        (-1, ArgumentError),
+        (2.5, ArgumentTypeError),
+        (True, ArgumentTypeError),
+        ("8", ArgumentTypeError),
+    ],
+)
 def test_no_batch_size(size, error):
     made, _ = trained(module, (X, Y))
     for call in (

@@ -52,9 +52,12 @@ def fit(dtype, ctx, epochs=6):
     module = mx.mod.Module(network(dtype), context=ctx)
     options = {"learning_rate": 0.1, "momentum": 0.9, "wd": 1e-4, "multi_precision": True}
     module.fit(
-        mx.io.NDArrayIter(*pictures(), batch_size=32), num_epoch=epochs, optimizer="sgd",
-        optimizer_params=options, initializer=mx.init.Xavier(magnitude=2),
-    )  # fmt: skip
+        mx.io.NDArrayIter(*pictures(), batch_size=32),
+        num_epoch=epochs,
+        optimizer="sgd",
+        optimizer_params=options,
+        initializer=mx.init.Xavier(magnitude=2),
+    )
     return module
 
 

@@ -77,8 +77,9 @@ def test_a_whole_pair_after_every_kill(tmp_path, rng):
     for number in range(1, KILLS + 1):
         process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, prefix, str(1000 * number), "1000000"],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
         try:
             assert process.stdout.readline() == b"ready\n"
             time.sleep(rng.uniform(0.05, 0.4))

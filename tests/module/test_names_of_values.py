@@ -22,8 +22,10 @@ def test_names_that_differ_by_their_numbers():
         next(n for n in each if "gamma" in n) for each in (args, module().symbol.list_arguments())
     )
     assert of != to
-    for call in (lambda m: m.set_params(args, states),
-                 lambda m: m.init_params(arg_params=args, aux_params=states)):  # fmt: skip
+    for call in (
+        lambda m: m.set_params(args, states),
+        lambda m: m.init_params(arg_params=args, aux_params=states),
+    ):
         other = module()
         said = r"The values have '(\w+?)\d+_\w+' for '\1\d+_\w+': names that nobody gives .* name="
         with pytest.raises(ArgumentError, match=said):

@@ -11,15 +11,41 @@ from cynet.optimizer.base import OPTIMIZERS
 from cynet.optimizer.settings import accepted
 
 OTHER = {  # values that differ from every default
-    "rescale_grad": 0.7, "wd": 0.03, "clip_gradient": 0.9, "begin_num_update": 3,
-    "momentum": 0.33, "beta1": 0.77, "beta2": 0.78, "epsilon": 3e-5, "rho": 0.66, "lamda": 0.02,
-    "lamda1": 0.3, "beta": 2.5, "gamma1": 0.55, "gamma2": 0.56, "clip_weights": 8.0, "eps": 2e-5,
-    "float_stable_eps": 2e-5, "schedule_decay": 0.01, "wd_lh": 0.2, "eta": 0.4,
-    "warmup_epochs": 7, "batch_scale": 3, "updates_per_epoch": 17, "begin_epoch": 2,
-    "num_epochs": 50, "lower_bound": 0.1, "upper_bound": 9.0, "aggregate_num": 2,
-    "warmup_strategy": "sqrt", "correct_bias": False, "temperature": 0.3,
-    "min_scale": 2e-3, "clip_threshold": 1.5, "decay_rate": -0.6,
-}  # fmt: skip
+    "rescale_grad": 0.7,
+    "wd": 0.03,
+    "clip_gradient": 0.9,
+    "begin_num_update": 3,
+    "momentum": 0.33,
+    "beta1": 0.77,
+    "beta2": 0.78,
+    "epsilon": 3e-5,
+    "rho": 0.66,
+    "lamda": 0.02,
+    "lamda1": 0.3,
+    "beta": 2.5,
+    "gamma1": 0.55,
+    "gamma2": 0.56,
+    "clip_weights": 8.0,
+    "eps": 2e-5,
+    "float_stable_eps": 2e-5,
+    "schedule_decay": 0.01,
+    "wd_lh": 0.2,
+    "eta": 0.4,
+    "warmup_epochs": 7,
+    "batch_scale": 3,
+    "updates_per_epoch": 17,
+    "begin_epoch": 2,
+    "num_epochs": 50,
+    "lower_bound": 0.1,
+    "upper_bound": 9.0,
+    "aggregate_num": 2,
+    "warmup_strategy": "sqrt",
+    "correct_bias": False,
+    "temperature": 0.3,
+    "min_scale": 2e-3,
+    "clip_threshold": 1.5,
+    "decay_rate": -0.6,
+}
 FREE = {"learning_rate"}  # what counts as it is asked for now
 
 
@@ -79,9 +105,13 @@ def fit(path, epochs, optimizer="sgd", params=None, size=4, **options):
     module = mx.mod.Module(network(), logger=options.pop("logger", logging))
     options = {"verbose": False, **options}
     history = module.fit(
-        data, num_epoch=epochs, resume=path, optimizer=optimizer,
-        optimizer_params=params or {"learning_rate": 0.1}, **options,
-    )  # fmt: skip
+        data,
+        num_epoch=epochs,
+        resume=path,
+        optimizer=optimizer,
+        optimizer_params=params or {"learning_rate": 0.1},
+        **options,
+    )
     return module, history
 
 
@@ -137,8 +167,11 @@ def test_a_rate_that_a_callback_has_set_stays(tmp_path, caplog):
         assert rate(module) == 0.02 and "instead of" not in caplog.text
     module.fit(  # once more in one process: the optimizer is the one that has worked
         mx.io.NDArrayIter(np.ones((8, 4), "float32"), np.arange(8) % 3, 4),
-        num_epoch=4, resume=path, optimizer_params={"learning_rate": 0.1}, callbacks=[Set()],
-    )  # fmt: skip
+        num_epoch=4,
+        resume=path,
+        optimizer_params={"learning_rate": 0.1},
+        callbacks=[Set()],
+    )
     assert rate(module) == 0.02
     module, _ = fit(path, 5, callbacks=[Set()])
     assert rate(module) == 0.02

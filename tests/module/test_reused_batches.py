@@ -97,8 +97,7 @@ def test_figures_are_those_of_each_batch(kind, how, rng):
     def see_score(param):
         scored.append(param.eval_metric.get()[1])
 
-    options = {"eval_metric": "ce", "batch_end_callback": see,
-               "eval_batch_end_callback": see_score}  # fmt: skip
+    options = {"eval_metric": "ce", "batch_end_callback": see, "eval_batch_end_callback": see_score}
     data, held_out = Reusing(x, y, how), Reusing(x, y, how)
     if kind == "FeedForward":
         module.arg_params, module.aux_params = params, {}
@@ -106,9 +105,15 @@ def test_figures_are_those_of_each_batch(kind, how, rng):
         outputs = module.predict(Reusing(x, y, how))
     else:
         history = module.fit(
-            data, held_out, num_epoch=1, arg_params=params, aux_params={}, verbose=False,
-            optimizer_params={"learning_rate": 0.0}, **options,
-        )  # fmt: skip
+            data,
+            held_out,
+            num_epoch=1,
+            arg_params=params,
+            aux_params={},
+            verbose=False,
+            optimizer_params={"learning_rate": 0.0},
+            **options,
+        )
         outputs = module.predict(Reusing(x, y, how)).asnumpy()
     np.testing.assert_allclose(seen, want, rtol=1e-5)
     np.testing.assert_allclose(scored, want, rtol=1e-5)

@@ -6,11 +6,7 @@ import pytest
 import cynet as mx
 from cynet.base.errors import ArgumentError
 from cynet.executor_manager import _bind_exec
-from cynet.module.executor_group import (
-    _load_general,
-    _merge_multi_context,
-    _prepare_group2ctxs,
-)
+from cynet.module.executor_group import _load_general, _merge_multi_context, _prepare_group2ctxs
 
 
 def test_load_along_an_axis():

@@ -221,9 +221,12 @@ def test_threads_predict_while_one_trains():
         for each in threads:
             each.start()
         history = module.fit(
-            it, num_epoch=2, eval_metric="mse", verbose=False,
+            it,
+            num_epoch=2,
+            eval_metric="mse",
+            verbose=False,
             optimizer_params={"learning_rate": rate, "momentum": 0.9 * (rate > 0)},
-        )  # fmt: skip
+        )
         stop.set()
         for each in threads:
             each.join()

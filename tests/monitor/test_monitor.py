@@ -156,12 +156,19 @@ def test_blocks_of_gluon(hybrid):
         seen.append({name: float(text) for _, name, text in monitor.toc()})
     assert seen[1] == {} and seen[0] == seen[2]
     wanted = {
-        "net_dense0_weight": 1, "net_dense0_bias": 0, "net_dense1_weight": 1, "net_dense1_bias": 0,
-        "net_dense0_weight_grad": 2, "net_dense0_bias_grad": 2, "net_dense1_weight_grad": 3,
+        "net_dense0_weight": 1,
+        "net_dense0_bias": 0,
+        "net_dense1_weight": 1,
+        "net_dense1_bias": 0,
+        "net_dense0_weight_grad": 2,
+        "net_dense0_bias_grad": 2,
+        "net_dense1_weight_grad": 3,
         "net_dense1_bias_grad": 1,
-        "net_dense0_input": 1, "net_dense0_output": 3, "net_dense1_input": 3,
+        "net_dense0_input": 1,
+        "net_dense0_output": 3,
+        "net_dense1_input": 3,
         "net_dense1_output": 12,
-    }  # fmt: skip
+    }
     assert seen[0] == wanted
 
 

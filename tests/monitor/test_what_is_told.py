@@ -34,9 +34,12 @@ def both(executor):
 
 
 VALUES = {  # the sum of each, in the order in which they come
-    "fc_output": -3.0, "act_output": 1.0, "act_backward_output": 1.0, "data": -1.0,
+    "fc_output": -3.0,
+    "act_output": 1.0,
+    "act_backward_output": 1.0,
+    "data": -1.0,
     "fc_weight": 6.0,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("gradients", [False, True])
@@ -62,9 +65,16 @@ def test_inputs_of_operators(executor, everything):
     assert names == (["fc_data", "act_data"] if everything else [])
 
 
-@pytest.mark.parametrize("pattern, names", [
-    ("fc", ["fc_output", "fc_weight"]), ("weight", []), (".*weight", ["fc_weight"]),
-    ("fc_weight$", ["fc_weight"]), ("d|a", ["act_output", "data"])])  # fmt: skip
+@pytest.mark.parametrize(
+    "pattern, names",
+    [
+        ("fc", ["fc_output", "fc_weight"]),
+        ("weight", []),
+        (".*weight", ["fc_weight"]),
+        ("fc_weight$", ["fc_weight"]),
+        ("d|a", ["act_output", "data"]),
+    ],
+)
 @pytest.mark.parametrize("sort", [False, True])
 def test_patterns_and_order(executor, pattern, names, sort):
     """From the beginning of a name; as they come, or by name."""
@@ -107,11 +117,19 @@ def test_the_usual_statistic():
 
 @pytest.mark.parametrize(
     "stat, text",
-    [(5, "5\t"), (2.5, "2.5\t"), ([1, "a"], "1\ta\t"), ((), ""), ("word", "word\t"),
-     (mx.nd.array([[7]]), "7.0\t"), (mx.nd.array([1, 2]), "[1. 2.]\t"),
-     ((mx.nd.array([3]), mx.nd.array([4, 5])), "3.0\t[4. 5.]\t"), (None, "None\t")],
+    [
+        (5, "5\t"),
+        (2.5, "2.5\t"),
+        ([1, "a"], "1\ta\t"),
+        ((), ""),
+        ("word", "word\t"),
+        (mx.nd.array([[7]]), "7.0\t"),
+        (mx.nd.array([1, 2]), "[1. 2.]\t"),
+        ((mx.nd.array([3]), mx.nd.array([4, 5])), "3.0\t[4. 5.]\t"),
+        (None, "None\t"),
+    ],
     ids=repr,
-)  # fmt: skip
+)
 def test_statistics_as_text(stat, text):
     monitor = mx.mon.Monitor(1, lambda array: stat)
     monitor.tic()
@@ -163,10 +181,16 @@ def test_all_of_a_block():
         out.backward()
 
     assert of(monitor, run) == [
-        (1, "several_input0", 2.0), (1, "several_input1", 5.0), (1, "several_input2", 7.0),
-        (1, "several_output0", 2.0), (1, "several_output1", 6.0), (1, "several_output2", 4.0),
-        (1, "several_used", 1.0), (1, "several_used_grad", 2.0), (1, "several_fixed", 1.0),
-    ]  # fmt: skip
+        (1, "several_input0", 2.0),
+        (1, "several_input1", 5.0),
+        (1, "several_input2", 7.0),
+        (1, "several_output0", 2.0),
+        (1, "several_output1", 6.0),
+        (1, "several_output2", 4.0),
+        (1, "several_used", 1.0),
+        (1, "several_used_grad", 2.0),
+        (1, "several_fixed", 1.0),
+    ]
     plain = mx.mon.Monitor(2, lambda a: a.sum(), pattern="several_(in|out)put|.*grad")
     plain.install(net)
     assert [name for _, name, _ in of(plain, run)] == [f"several_output{i}" for i in range(3)]
@@ -263,11 +287,16 @@ def test_those_who_report_are_told(monkeypatch):
 
 @pytest.mark.parametrize(
     "values, dtype, says",
-    [([1, 2], "float32", None), ([float("nan")] * 3, "float64", "NaN in 3 of 3 elements"),
-     ([1, float("nan")], "float16", "NaN in 1 of 2 elements"), ([3], "int32", None),
-     ([float("inf"), -float("inf"), 0], "float32", "an infinity in 2 of 3 elements"),
-     ([float("inf"), float("nan")], "float32", "NaN in 1 of 2 elements"), ([], "float32", None)],
-)  # fmt: skip
+    [
+        ([1, 2], "float32", None),
+        ([float("nan")] * 3, "float64", "NaN in 3 of 3 elements"),
+        ([1, float("nan")], "float16", "NaN in 1 of 2 elements"),
+        ([3], "int32", None),
+        ([float("inf"), -float("inf"), 0], "float32", "an infinity in 2 of 3 elements"),
+        ([float("inf"), float("nan")], "float32", "NaN in 1 of 2 elements"),
+        ([], "float32", None),
+    ],
+)
 def test_what_is_wrong_with_an_array(values, dtype, says):
     assert nans.trouble(mx.nd.array(values, dtype=dtype)) == says
     nans.open_scope(SimpleNamespace(infinite=False))

@@ -82,7 +82,14 @@ class Checkout:
         environ = dict(os.environ)
         if shutil.which("ccache"):
             environ |= {"CC": "ccache gcc", "CXX": "ccache g++"}
-        return subprocess.run(
-            command, cwd=self.folder, env=environ, timeout=limit, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ).returncode == 0  # fmt: skip
+        return (
+            subprocess.run(
+                command,
+                cwd=self.folder,
+                env=environ,
+                timeout=limit,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            ).returncode
+            == 0
+        )

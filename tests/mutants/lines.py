@@ -23,9 +23,10 @@ class _Follow:
         folder.mkdir(parents=True, exist_ok=True)
         self._file = None
         self._data = coverage.Coverage(
-            data_file=str(folder / f"lines.{os.getpid()}"), messages=False,
+            data_file=str(folder / f"lines.{os.getpid()}"),
+            messages=False,
             source=[str(ROOT / each) for each in ("cynet", "cynet_cuda_cpu")],
-        )  # fmt: skip
+        )
         self._data.start()
         self._data.switch_context("import")
 

@@ -25,11 +25,23 @@ WEIGHTS = {
 }
 CHECKS = re.compile(r"(^|_)(check|require|refuse|forbid|expect|only|ensure|verify|must|validate)")
 OPERATORS = {ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">")}
-EQUAL = {ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.Is: ("is", "is not"),
-         ast.IsNot: ("is not", "is"), ast.In: ("in", "not in"),
-         ast.NotIn: ("not in", "in")}  # fmt: skip
-ARITHMETIC = {ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"),
-              ast.FloorDiv: ("//", "*"), ast.Mod: ("%", "//"), ast.BitAnd: ("&", "|")}  # fmt: skip
+EQUAL = {
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+    ast.Is: ("is", "is not"),
+    ast.IsNot: ("is not", "is"),
+    ast.In: ("in", "not in"),
+    ast.NotIn: ("not in", "in"),
+}
+ARITHMETIC = {
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "/"),
+    ast.Div: ("/", "*"),
+    ast.FloorDiv: ("//", "*"),
+    ast.Mod: ("%", "//"),
+    ast.BitAnd: ("&", "|"),
+}
 # Calls around a value that a person may forget; conversions show too rarely.
 AROUND = {"abs", "max", "min", "round", "set", "sorted"}
 METHODS = {"copy", "lower", "upper", "strip", "lstrip", "rstrip", "detach", "clip", "flush"}

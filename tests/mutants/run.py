@@ -119,10 +119,16 @@ class Runner:
         command += ["-p", "no:cacheprovider", "--timeout=300", *arguments]
         command += [f"--deselect={test}" for test in self.broken]
         process = subprocess.Popen(
-            command, cwd=self.checkout.folder, env=self.environ, text=True, errors="replace",
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+            command,
+            cwd=self.checkout.folder,
+            env=self.environ,
+            text=True,
+            errors="replace",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
-        )  # fmt: skip
+        )
         try:
             text, _ = process.communicate()
         finally:
@@ -163,8 +169,9 @@ class Runner:
                 if names and not self.checkout.build(names, self.before):
                     return None, None, "does not compile"
                 users = selection.declarations(ROOT / fault.path) + modules
-                batches = (selection.for_compiled(users) if users
-                           else selection.for_headers(fault.path))  # fmt: skip
+                batches = (
+                    selection.for_compiled(users) if users else selection.for_headers(fault.path)
+                )
             else:
                 running = self.lines and lines.tests_of(self.lines, fault.path, fault.lines)
                 batches = selection.for_python(fault.path, fault.line, running)

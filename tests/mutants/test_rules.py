@@ -32,18 +32,29 @@ def scaled(x: "int | None" = 3, y=0.5, deep=True):
 # what each kind may make of it
 IN_PYTHON = {
     "refusal": ["check_all(x, y) -> pass", '4}") -> pass'],
-    "statement": ["-> if rows[i] == names[1]:", "names, last=i) -> pass",
-                  "= (x)", "= (1.0)", "x or 1.0 -> pass", "stop(x) -> pass"],
+    "statement": [
+        "-> if rows[i] == names[1]:",
+        "names, last=i) -> pass",
+        "= (x)",
+        "= (1.0)",
+        "x or 1.0 -> pass",
+        "stop(x) -> pass",
+    ],
     "limit": ["x <= 7:", "x < 8:", "range(x - 1)", "x[3:x]", "x[2:x - 1]"],
     "constant": ["x or 1.1"],
-    "negated": ["x is None and", "None or x", "(not (x is not None and x < 7))", "if (deep):",
-                "!= names[1]"],
+    "negated": [
+        "x is None and",
+        "None or x",
+        "(not (x is not None and x < 7))",
+        "if (deep):",
+        "!= names[1]",
+    ],
     "argument": ["check_all(y, x)", "pack(names, rows[i]", "x[2:x] - x * y"],
     "default": ["= 4, y", "= 2, y", "y=0.55", "deep=False", "pack(rows[i], names)"],
     "index": ["rows[0].lower", "names[0]", "known[0]", "pack(rows[0]"],
     "return": ["continue -> pass", "return -> pass"],
     "arithmetic": ["x / y", "x * y + x"],
-}  # fmt: skip
+}
 HEADER = """// Comment of 3 < 4.
 #include "a.h"
 static void scale(float* y, int n) {
@@ -140,8 +151,10 @@ def test_faults_of_the_package_compile():
 
 def test_tests_of_the_same_path_come_first():
     first = selection.for_python(ROOT.joinpath("cynet/lr_scheduler.py").relative_to(ROOT), 60)[0]
-    assert first[:2] == ["tests/test_doctest.py::test_examples[cynet.lr_scheduler]",
-                         "tests/test_lr_scheduler.py"]  # fmt: skip
+    assert first[:2] == [
+        "tests/test_doctest.py::test_examples[cynet.lr_scheduler]",
+        "tests/test_lr_scheduler.py",
+    ]
     lrn = ROOT / "cynet/kernels/normalization/lrn.cc"
     assert selection.modules_of(lrn) == [ROOT / "cynet/kernels/table.pyx"]
     batches = selection.for_compiled(selection.declarations(lrn))

@@ -21,7 +21,7 @@ BETTER = {  # what NumPy makes of the same arrays
     "b * 2.7": np.trunc(B * 2.7).astype(B.dtype),  # MXNet cuts 2.7 before, not the result
 }
 BETTER_STATEMENTS = {  # the arrays that differ, by name; the others are MXNet's
-    "b *= 2.5": {"b": np.trunc(B * 2.5).astype(B.dtype)},  # as above
+    "b *= 2.5": {"b": np.trunc(B * 2.5).astype(B.dtype)}  # as above
 }
 
 

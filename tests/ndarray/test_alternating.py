@@ -53,8 +53,11 @@ def test_ints_and_floats_are_apart():
 @pytest.mark.parametrize("sign", SIGNS)
 def test_shapes_and_dtypes_in_turn(sign):
     call = getattr(operator, sign)
-    arrays = [nd.ones(shape, dtype=d) + 1 for shape in ((3,), (2, 4), (1,), (5, 1)) for d in
-              ("float32", "float64", "int32")]  # fmt: skip
+    arrays = [
+        nd.ones(shape, dtype=d) + 1
+        for shape in ((3,), (2, 4), (1,), (5, 1))
+        for d in ("float32", "float64", "int32")
+    ]
     for _ in range(3):
         for x in arrays:
             for found in (call(x, x), call(x, 2), call(2, x)):

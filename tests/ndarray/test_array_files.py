@@ -101,8 +101,9 @@ def test_no_pickles_and_no_bombs(tmp_path):
         mx.nd.load(path)
     header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999,), }\n"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a.npy", np.lib.format.magic(1, 0) + struct.pack("<H", len(header)) +
-                         header + b"1234")  # fmt: skip
+        archive.writestr(
+            "a.npy", np.lib.format.magic(1, 0) + struct.pack("<H", len(header)) + header + b"1234"
+        )
     with pytest.raises(mx.errors.FormatError, match=r"shape \(99999999999,\) in 4 bytes"):
         mx.nd.load(path)
     file = io.BytesIO()

@@ -47,8 +47,9 @@ def test_rounding():
 
 
 @pytest.mark.parametrize("how", ["astype", "Cast", "amp_cast", "[:]"])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "uint8", "int8", "int32",
-                                   "int64", "bool"])  # fmt: skip
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "float16", "uint8", "int8", "int32", "int64", "bool"]
+)
 def test_from_and_to_every_dtype(how, dtype, rng):
     values = (rng.standard_normal(300) * 100).astype(dtype)
     if dtype == "float64":  # in the middle of two but for what float32 does not see

@@ -27,15 +27,7 @@ def test_array_converts_what_numpy_has(source, target, rng):
 
 
 @pytest.mark.parametrize(
-    "key",
-    [
-        np.s_[::-1],
-        np.s_[:, ::2],
-        np.s_[:, ::-3],
-        np.s_[1:1],
-        np.s_[..., None],
-        np.s_[0],
-    ],
+    "key", [np.s_[::-1], np.s_[:, ::2], np.s_[:, ::-3], np.s_[1:1], np.s_[..., None], np.s_[0]]
 )
 def test_array_reads_strided_sources(key, rng):
     values = rng.standard_normal((6, 7)).astype("float32")[key]

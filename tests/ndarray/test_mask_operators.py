@@ -28,9 +28,13 @@ def test_masks_give_masks(sign, dtype):
     low, high = values > 0, values < 2
     wanted = run(low, high)
     pairs = [
-        (x > 0, x < 2), (x > 0, high), (low, x < 2), (x > 0, (x < 2).astype("bool")),
-        (x > 0, nd.array(values, dtype="int32") < 2), (nd.array(values) > 0, x < 2),
-    ]  # fmt: skip
+        (x > 0, x < 2),
+        (x > 0, high),
+        (low, x < 2),
+        (x > 0, (x < 2).astype("bool")),
+        (x > 0, nd.array(values, dtype="int32") < 2),
+        (nd.array(values) > 0, x < 2),
+    ]
     for a, b in pairs:
         found = run(a, b)
         assert (host(found) == wanted).all()

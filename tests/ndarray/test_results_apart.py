@@ -44,10 +44,11 @@ def check(inputs, call):
 def test_forms_of_sparse_arrays(rng, number, fill):
     name, kinds, params = FORMS[number]
     given = [
-        array if array.stype == "default" or fill != "all"
+        array
+        if array.stype == "default" or fill != "all"
         else nd.array(rng.uniform(0.1, 0.9, array.shape)).tostype(array.stype)
         for array, _, _ in arrays_of(kinds, fill, "float32", rng)
-    ]  # fmt: skip
+    ]
     check(given, lambda *arrays: invoke(get_operator(name), arrays, params))
 
 
@@ -130,7 +131,7 @@ DENSE = {
     "amp_cast": lambda x: nd.amp_cast(x, dtype="float32"),
     "amp_multicast": lambda x: nd.amp_multicast(x, num_outputs=1),
     "where": lambda x: nd.where(nd.ones(x.shape), x, x),
-    "positive": lambda x: x ** 1,
+    "positive": lambda x: x**1,
     "rank": lambda x: nd.contrib.boolean_mask(x, nd.ones(x.shape[0])),
     "deepcopy": lambda x: __import__("copy").deepcopy(x),
     "pickle": lambda x: __import__("pickle").loads(__import__("pickle").dumps(x)),
@@ -141,9 +142,9 @@ DENSE = {
 
 @pytest.mark.filterwarnings("ignore:operator")
 @pytest.mark.parametrize("recorded", [False, True])
-@pytest.mark.parametrize("stype, name", [
-    *itertools.product(STYPES, ONE), *(("default", name) for name in DENSE)
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "stype, name", [*itertools.product(STYPES, ONE), *(("default", name) for name in DENSE)]
+)
 def test_short_ways(stype, name, recorded):
     call = {**ONE, **DENSE}[name]
     for values in ([[1, 0, 2], [0, 3, 0]], [[0, 0, 0], [0, 0, 0]], [[1, 2, 3], [4, 5, 6]]):

@@ -31,12 +31,16 @@ SILENT = {
 
 def told(code):
     """The warnings of a fresh process."""
-    program = "\n".join([
-        "import warnings, numpy as np, cynet as mx", "from cynet import nd",
-        "with warnings.catch_warnings(record=True) as found:",
-        "    warnings.simplefilter('always')", f"    for _ in range(2): {code.format(n=LARGE)}",
-        "print([str(each.message) for each in found])",
-    ])  # fmt: skip
+    program = "\n".join(
+        [
+            "import warnings, numpy as np, cynet as mx",
+            "from cynet import nd",
+            "with warnings.catch_warnings(record=True) as found:",
+            "    warnings.simplefilter('always')",
+            f"    for _ in range(2): {code.format(n=LARGE)}",
+            "print([str(each.message) for each in found])",
+        ]
+    )
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120
     )

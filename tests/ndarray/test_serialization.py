@@ -306,8 +306,11 @@ def test_memory_of_loading_and_saving(tmp_path):
     """Loading takes the arrays and a few MB, saving no copy of them."""
     done = subprocess.run(
         [sys.executable, "-c", MEMORY, str(tmp_path / "x")],
-        capture_output=True, text=True, timeout=100, env={**os.environ, "MALLOC_ARENA_MAX": "1"},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env={**os.environ, "MALLOC_ARENA_MAX": "1"},
+    )
     assert done.stdout.strip() == str(40 << 18), done.stderr
 
 
@@ -339,8 +342,11 @@ def test_peak_memory_of_loading_large_arrays(tmp_path, sizes):
     mx.nd.save(tmp_path / "x", arrays)
     done = subprocess.run(
         [sys.executable, "-c", PEAK, str(tmp_path / "x")],
-        capture_output=True, text=True, timeout=100, env={**os.environ, "MALLOC_ARENA_MAX": "1"},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env={**os.environ, "MALLOC_ARENA_MAX": "1"},
+    )
     assert done.returncode == 0, done.stderr
     resident, addresses = map(float, done.stdout.split())
     size = os.path.getsize(tmp_path / "x") / 2**20

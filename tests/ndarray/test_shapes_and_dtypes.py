@@ -39,10 +39,19 @@ def initialized(parameter):
     return parameter.data()
 
 
-@pytest.mark.parametrize("kind", [
-    tuple, list, np.array, lambda s: np.array(s, "int32"), lambda s: np.array(s, "uint8"),
-    lambda s: tuple(np.array(s)), lambda s: list(np.array(s, "int32")),
-], ids=["tuple", "list", "array", "int32", "uint8", "tuple of int64", "list of int32"])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind",
+    [
+        tuple,
+        list,
+        np.array,
+        lambda s: np.array(s, "int32"),
+        lambda s: np.array(s, "uint8"),
+        lambda s: tuple(np.array(s)),
+        lambda s: list(np.array(s, "int32")),
+    ],
+    ids=["tuple", "list", "array", "int32", "uint8", "tuple of int64", "list of int32"],
+)
 @pytest.mark.parametrize("name", TAKERS)
 def test_shapes(name, kind):
     assert TAKERS[name](kind(SHAPE)).shape == SHAPE
@@ -66,10 +75,13 @@ def test_an_array_stands_for_its_dtype(dtype):
     like = nd.zeros(2, dtype=dtype)
     x = nd.ones(2)
     for got in (
-        x.astype(like), x.astype(like, copy=False), nd.zeros(2, dtype=like),
-        nd.array([1, 2], dtype=like), nd.full(2, 1, dtype=like),
+        x.astype(like),
+        x.astype(like, copy=False),
+        nd.zeros(2, dtype=like),
+        nd.array([1, 2], dtype=like),
+        nd.full(2, 1, dtype=like),
         nd.arange(2, dtype=like),
-    ):  # fmt: skip
+    ):
         assert got.dtype == like.dtype
     assert like.astype(like, copy=False) is like
     if dtype != "bfloat16":
@@ -108,10 +120,20 @@ def test_out_and_dtype(name):
 
 
 @pytest.mark.parametrize("symbolic", [False, True])
-@pytest.mark.parametrize("x, y", [
-    ("x", 0), (0, "x"), ("x", -1.5), (1, 0), (2.5, np.float32(7)), ("x", "x"), (True, "x"),
-    (float("inf"), "x"), (np.int64(3), "x"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "x, y",
+    [
+        ("x", 0),
+        (0, "x"),
+        ("x", -1.5),
+        (1, 0),
+        (2.5, np.float32(7)),
+        ("x", "x"),
+        (True, "x"),
+        (float("inf"), "x"),
+        (np.int64(3), "x"),
+    ],
+)
 def test_where_with_numbers(symbolic, x, y):
     values = np.array([[1, -2, 3], [-4, 5, 0]], "float32")
     want = np.where(values > 0, *(values if each == "x" else each for each in (x, y)))

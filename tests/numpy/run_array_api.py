@@ -48,9 +48,21 @@ def main(arguments):
     }
     with tempfile.TemporaryDirectory() as where:
         copy = prepare(clone, Path(where))
-        command = [sys.executable, "-m", "pytest", "-q", "--disable-deadline", "-p",
-                   "no:cacheprovider", "-W", "ignore", "--xfails-file", str(XFAILS),
-                   *(arguments or ["--max-examples=10"]), "array_api_tests"]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "--disable-deadline",
+            "-p",
+            "no:cacheprovider",
+            "-W",
+            "ignore",
+            "--xfails-file",
+            str(XFAILS),
+            *(arguments or ["--max-examples=10"]),
+            "array_api_tests",
+        ]
         return subprocess.run(command, cwd=copy, env=environment, check=False).returncode
 
 

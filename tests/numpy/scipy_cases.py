@@ -22,11 +22,17 @@ TAPS, POLES = np.asarray([1.0, 0.5]), np.asarray([1.0, -0.2])
 # module: arguments, names of functions that take these
 GROUPS = {
     "stats": [
-        ((V,), "skew kurtosis zscore sem describe skewtest kurtosistest normaltest jarque_bera "
-         "tmean tvar tmin tmax tstd tsem circmean circvar circstd differential_entropy mode iqr "
-         "sigmaclip rankdata lmoment cumfreq"),
-        ((V, W), "zmap ttest_ind ttest_rel pearsonr spearmanr bartlett levene f_oneway kruskal "
-         "mannwhitneyu wilcoxon alexandergovern fligner mood ansari"),
+        (
+            (V,),
+            "skew kurtosis zscore sem describe skewtest kurtosistest normaltest jarque_bera "
+            "tmean tvar tmin tmax tstd tsem circmean circvar circstd differential_entropy mode iqr "
+            "sigmaclip rankdata lmoment cumfreq",
+        ),
+        (
+            (V, W),
+            "zmap ttest_ind ttest_rel pearsonr spearmanr bartlett levene f_oneway kruskal "
+            "mannwhitneyu wilcoxon alexandergovern fligner mood ansari",
+        ),
         ((ABOVE,), "gmean hmean gzscore variation gstd"),
         ((ABOVE[:, 0],), "entropy power_divergence chisquare"),
         ((ABOVE, 2.0), "pmean"),
@@ -38,10 +44,15 @@ GROUPS = {
         ((V, SHARES[:2]), "quantile"),
     ],
     "special": [
-        ((ABOVE / 4,), "logsumexp softmax log_softmax expit logit entr log_ndtr ndtr ndtri i0 i0e "
-         "i1 i1e gammaln erf erfc digamma exp1 sinc"),
-        ((ABOVE / 4, ABOVE[::-1].copy()), "rel_entr xlogy gammainc gammaincc chdtr beta betaln "
-         "poch stdtr"),
+        (
+            (ABOVE / 4,),
+            "logsumexp softmax log_softmax expit logit entr log_ndtr ndtr ndtri i0 i0e "
+            "i1 i1e gammaln erf erfc digamma exp1 sinc",
+        ),
+        (
+            (ABOVE / 4, ABOVE[::-1].copy()),
+            "rel_entr xlogy gammainc gammaincc chdtr beta betaln poch stdtr",
+        ),
         ((ABOVE, ABOVE, ABOVE / 4), "betainc"),
     ],
     "signal": [
@@ -65,13 +76,15 @@ GROUPS = {
     "fft": [((V,), "fftshift ifftshift dct dst idct idst dctn dstn idctn idstn")],
     "ndimage": [
         ((TABLE,), "sobel laplace prewitt center_of_mass sum mean variance"),
-        ((TABLE, 3), "uniform_filter median_filter maximum_filter minimum_filter grey_dilation "
-         "grey_erosion"),
+        (
+            (TABLE, 3),
+            "uniform_filter median_filter maximum_filter minimum_filter grey_dilation grey_erosion",
+        ),
         ((TABLE, 1.0), "gaussian_filter shift"),
         ((TABLE, 2), "zoom"),
         ((TABLE, 30), "rotate"),
     ],
-}  # fmt: skip
+}
 
 
 def cases():
@@ -125,7 +138,7 @@ def cases():
             lambda q, name=name: getattr(Rotation.from_quat(q), name)(),
             (quaternions,),
         )
-    return found  # fmt: skip
+    return found
 
 
 def ours(value):

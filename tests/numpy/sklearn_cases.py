@@ -61,9 +61,13 @@ def _estimators():
 
     ridge = linear_model.Ridge(solver="svd")
     for name in (
-        "StandardScaler", "MinMaxScaler", "MaxAbsScaler", "Normalizer", "Binarizer",
+        "StandardScaler",
+        "MinMaxScaler",
+        "MaxAbsScaler",
+        "Normalizer",
+        "Binarizer",
         "PolynomialFeatures",
-    ):  # fmt: skip
+    ):
         yield name, _transformed(getattr(preprocessing, name)()), (X,)
     for solver in ("full", "covariance_eigh"):
         yield f"PCA({solver})", _transformed(decomposition.PCA(2, svd_solver=solver)), (X,)

@@ -177,8 +177,11 @@ def test_slices_between_arrays_without_axes():
 
 def test_results_of_too_many_axes():
     x = mx.np.ones((1,) * 5)
-    for call in (lambda: mx.np.tensordot(x, x, 0), lambda: x.reshape((1,) * 9),
-                 lambda: mx.np.kron(x, x)):  # fmt: skip
+    for call in (
+        lambda: mx.np.tensordot(x, x, 0),
+        lambda: x.reshape((1,) * 9),
+        lambda: mx.np.kron(x, x),
+    ):
         with pytest.raises(mx.errors.ShapeError, match=r"has (9|10) axes, .*at most 8$"):
             call()
 

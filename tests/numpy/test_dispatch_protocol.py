@@ -28,13 +28,31 @@ CALLS = {  # arguments of those that do not take one matrix alone
     **dict.fromkeys(["invert", "bitwise_not", "unravel_index"], (1, {"dtype": "int32"})),
 }
 REST = {
-    "broadcast_to": ((2, 2, 2),), "clip": (1, 2), "expand_dims": (0,), "insert": (1, 5.0),
-    "reshape": ((4,),), "repeat": (2,), "roll": (1,), "split": (2,), "array_split": (2,),
-    "hsplit": (2,), "vsplit": (2,), "swapaxes": (0, 1), "take": ([0, 1],), "tile": (2,),
-    "quantile": (0.5,), "percentile": (50,), "delete": (0,), "resize": ((3, 2),), "pad": (1,),
-    "full_like": (2,), "polyval": ([1.0, 2.0],), "unravel_index": ((9, 9),),
-    "linalg.tensorinv": (1,), "linalg.tensorsolve": ([[1.0, 2.0]],),
-}  # fmt: skip
+    "broadcast_to": ((2, 2, 2),),
+    "clip": (1, 2),
+    "expand_dims": (0,),
+    "insert": (1, 5.0),
+    "reshape": ((4,),),
+    "repeat": (2,),
+    "roll": (1,),
+    "split": (2,),
+    "array_split": (2,),
+    "hsplit": (2,),
+    "vsplit": (2,),
+    "swapaxes": (0, 1),
+    "take": ([0, 1],),
+    "tile": (2,),
+    "quantile": (0.5,),
+    "percentile": (50,),
+    "delete": (0,),
+    "resize": ((3, 2),),
+    "pad": (1,),
+    "full_like": (2,),
+    "polyval": ([1.0, 2.0],),
+    "unravel_index": ((9, 9),),
+    "linalg.tensorinv": (1,),
+    "linalg.tensorsolve": ([[1.0, 2.0]],),
+}
 LISTED = ("concatenate", "stack", "vstack", "hstack", "dstack", "column_stack")
 
 

@@ -83,8 +83,11 @@ P = np.array([1.0, -3, 2], "float32")
 N = np.array([1, np.nan, 3, -np.inf], "float32")
 
 UNARY = {
-    **same("abs absolute fabs negative square sin cos arctan atan arcsinh asinh tanh degrees "
-           "radians deg2rad rad2deg isnan isfinite isinf positive real", (-5, 5, DTYPES[1:])),
+    **same(
+        "abs absolute fabs negative square sin cos arctan atan arcsinh asinh tanh degrees "
+        "radians deg2rad rad2deg isnan isfinite isinf positive real",
+        (-5, 5, DTYPES[1:]),
+    ),
     **same("exp expm1 sinh cosh sqrt cbrt log1p i0", (0, 3, DTYPES[1:])),
     **same("log log2 log10", (1, 9, DTYPES[1:])),
     "reciprocal": (1, 9, FLOATS),
@@ -93,64 +96,85 @@ UNARY = {
     **same("arctanh atanh tan", (-0.9, 0.9, FLOATS)),
     **same("floor ceil trunc fix rint sign isposinf isneginf", (-5, 5, FLOATS)),
     **same("sinc spacing", (-3, 3, FLOATS)),
-    "signbit": (-5, 5, FLOATS), "logical_not": (-1, 1, DTYPES), "isrealobj": (0, 5, DTYPES),
-    "iscomplexobj": (0, 5, DTYPES), "nan_to_num": (0, 5, DTYPES),
+    "signbit": (-5, 5, FLOATS),
+    "logical_not": (-1, 1, DTYPES),
+    "isrealobj": (0, 5, DTYPES),
+    "iscomplexobj": (0, 5, DTYPES),
+    "nan_to_num": (0, 5, DTYPES),
     **same("bitwise_not bitwise_invert invert", (0, 5, DTYPES[:5])),
-}  # fmt: skip
+}
 BINARY = {
-    **same("add subtract multiply divide true_divide maximum minimum fmax fmin hypot "
-                    "equal not_equal greater greater_equal less less_equal logical_and logical_or "
-                    "logical_xor copysign logaddexp arctan2 atan2 heaviside",
-                    (1, 5, DTYPES[1:], True)),
+    **same(
+        "add subtract multiply divide true_divide maximum minimum fmax fmin hypot "
+        "equal not_equal greater greater_equal less less_equal logical_and logical_or "
+        "logical_xor copysign logaddexp arctan2 atan2 heaviside",
+        (1, 5, DTYPES[1:], True),
+    ),
     **same("power pow float_power", (1, 3, ("int32", "int64", *FLOATS), True)),
     **same("mod remainder fmod floor_divide", (1, 9, WHOLE, True)),
     **same("bitwise_and bitwise_or bitwise_xor gcd lcm", (1, 9, WHOLE, True)),
-    **same("left_shift right_shift bitwise_left_shift bitwise_right_shift",
-                    (0, 4, WHOLE, True)),
+    **same("left_shift right_shift bitwise_left_shift bitwise_right_shift", (0, 4, WHOLE, True)),
     "nextafter": (1, 5, ("float32", "float64"), False),
-}  # fmt: skip
+}
 REDUCED = {
     **same("sum prod any all product sometrue alltrue", {}),
     **same("max min amax amin", {"empty": False}),
     **same("mean std var", {"empty": False}),
     "median": {"empty": False, "dtypes": DTYPES[1:]},
-    "ptp": {"empty": False, "dtypes": DTYPES[1:]}, "count_nonzero": {},
+    "ptp": {"empty": False, "dtypes": DTYPES[1:]},
+    "count_nonzero": {},
     "argmax": {"several": False, "empty": False},
-    "argmin": {"several": False, "empty": False}, "cumsum": {"several": False, "keep": False},
-    "nansum": {"dtypes": FLOATS}, "nanprod": {"dtypes": FLOATS},
-    **same("nanmax nanmin nanmean nanstd nanvar nanmedian",
-                    {"empty": False, "dtypes": FLOATS}),
+    "argmin": {"several": False, "empty": False},
+    "cumsum": {"several": False, "keep": False},
+    "nansum": {"dtypes": FLOATS},
+    "nanprod": {"dtypes": FLOATS},
+    **same("nanmax nanmin nanmean nanstd nanvar nanmedian", {"empty": False, "dtypes": FLOATS}),
     "nanargmax": {"several": False, "empty": False, "dtypes": FLOATS},
     "nanargmin": {"several": False, "empty": False, "dtypes": FLOATS},
     "nancumsum": {"several": False, "keep": False, "dtypes": FLOATS},
     "nancumprod": {"several": False, "keep": False, "dtypes": FLOATS},
     "cumprod": {"several": False, "keep": False, "dtypes": FLOATS},
-}  # fmt: skip
+}
 CALLS = {
-    "apply_along_axis": rows((np.sort, 1, X)), "apply_over_axes": rows((np.sum, X, (0, 1))),
+    "apply_along_axis": rows((np.sort, 1, X)),
+    "apply_over_axes": rows((np.sum, X, (0, 1))),
     "arange": rows((5, {"dtype": "int64"}), (1, 7, 2, {"dtype": "float32"}), (3, -1, -1.5)),
-    "argpartition": rows((V, 2)), "partition": rows((V, 2)),
+    "argpartition": rows((V, 2)),
+    "partition": rows((V, 2)),
     "argsort": each_dtype((V,), (X[0, 0], 0), dtypes=DTYPES[3:]),
-    "sort": each_dtype((X,), (X, 0), (X, None), (V,)), "msort": each_dtype((X,)),
-    "argwhere": each_dtype((X,), (V,)), "nonzero": each_dtype((X,), (V,)),
+    "sort": each_dtype((X,), (X, 0), (X, None), (V,)),
+    "msort": each_dtype((X,)),
+    "argwhere": each_dtype((X,), (V,)),
+    "nonzero": each_dtype((X,), (V,)),
     "flatnonzero": each_dtype((X,)),
-    **{n: each_dtype((X, 1), (X / 8, 2), (X * 100, -1), dtypes=FLOATS)
-       for n in ("around", "round", "round_")},
-    **{n: each_dtype((X, {"dtype": None}), (V, {"dtype": "float64"}))
-       for n in ("array", "asarray", "asanyarray")},
-    "ascontiguousarray": each_dtype((X,)), "copy": each_dtype((X,)),
+    **{
+        n: each_dtype((X, 1), (X / 8, 2), (X * 100, -1), dtypes=FLOATS)
+        for n in ("around", "round", "round_")
+    },
+    **{
+        n: each_dtype((X, {"dtype": None}), (V, {"dtype": "float64"}))
+        for n in ("array", "asarray", "asanyarray")
+    },
+    "ascontiguousarray": each_dtype((X,)),
+    "copy": each_dtype((X,)),
     "array_equal": each_dtype((X, X), (X, X + 1), (X, V)),
-    "array_equiv": each_dtype((X, X), (X, X[0]), (X, V)), "array_repr": rows((V,)),
+    "array_equiv": each_dtype((X, X), (X, X[0]), (X, V)),
+    "array_repr": rows((V,)),
     **{n: each_dtype((X, 3, 1), (X, [1, 2], 2)) for n in ("array_split", "split")},
-    "hsplit": each_dtype((X, 3), (V, 5)), "vsplit": each_dtype((X, 2)),
+    "hsplit": each_dtype((X, 3), (V, 5)),
+    "vsplit": each_dtype((X, 2)),
     "dsplit": each_dtype((X, 2)),
-    **{n: each_dtype((X,), (V,), (np.float32(3),)) for n in ("atleast_1d", "atleast_2d",
-                                                             "atleast_3d")},
+    **{
+        n: each_dtype((X,), (V,), (np.float32(3),))
+        for n in ("atleast_1d", "atleast_2d", "atleast_3d")
+    },
     "average": each_dtype((X,), (X, 1), (X, 2, X[0, 0] + 1), dtypes=FLOATS),
     **{n: rows((1,), (7,)) for n in ("bartlett", "blackman", "hamming", "hanning")},
-    "bincount": rows((PLACES,), (PLACES, PLACES.astype("float32")), (PLACES, None, 9),
-                     (PLACES[:0],)),
-    "block": rows(([[S, S], [S, S]],)), "broadcast_arrays": each_dtype((X, X[0, 0])),
+    "bincount": rows(
+        (PLACES,), (PLACES, PLACES.astype("float32")), (PLACES, None, 9), (PLACES[:0],)
+    ),
+    "block": rows(([[S, S], [S, S]],)),
+    "broadcast_arrays": each_dtype((X, X[0, 0])),
     "broadcast_to": each_dtype((X[0], (2, 3, 4)), (np.float32(2), (2, 2)), (V[:0], (3, 0))),
     "can_cast": rows(("int8", "int32"), ("float32", "int8")),
     "promote_types": rows(("int8", "int32"), ("float32", "float64"), ("bool", "uint8")),
@@ -158,91 +182,180 @@ CALLS = {
     "choose": rows((PLACES, [V[:4], V[:4] * 2, V[:4] + 1])),
     "clip": each_dtype((X, 2, 5), (X, X[0] / 2, 7)),
     "column_stack": each_dtype(([V, V],), ([S, S],)),
-    "compress": rows((B, V)), "extract": rows((B, V)),
-    **{n: each_dtype(([X, X], 1), ([X, X], None), ([X, X[:, :0]], 1))
-       for n in ("concat", "concatenate")},
-    "stack": each_dtype(([X, X],), ([X, X], -1)), "vstack": each_dtype(([V, V],), ([X, X],)),
-    "row_stack": each_dtype(([V, V],)), "hstack": each_dtype(([V, V],), ([X, X],)),
+    "compress": rows((B, V)),
+    "extract": rows((B, V)),
+    **{
+        n: each_dtype(([X, X], 1), ([X, X], None), ([X, X[:, :0]], 1))
+        for n in ("concat", "concatenate")
+    },
+    "stack": each_dtype(([X, X],), ([X, X], -1)),
+    "vstack": each_dtype(([V, V],), ([X, X],)),
+    "row_stack": each_dtype(([V, V],)),
+    "hstack": each_dtype(([V, V],), ([X, X],)),
     "dstack": each_dtype(([V, V],), ([S, S],)),
-    "convolve": rows((V, P)), "correlate": rows((V, P)), "corrcoef": rows((S,)), "cov": rows((S,)),
-    "cross": each_dtype((S, S[::-1].copy()), dtypes=FLOATS), "cumulative_prod": rows((V,)),
-    "delete": rows((V, 1), (X, 1, 1)), "insert": rows((V, 1, 9.0)), "append": each_dtype((V, X),
-                                                                                        (S, S, 0)),
+    "convolve": rows((V, P)),
+    "correlate": rows((V, P)),
+    "corrcoef": rows((S,)),
+    "cov": rows((S,)),
+    "cross": each_dtype((S, S[::-1].copy()), dtypes=FLOATS),
+    "cumulative_prod": rows((V,)),
+    "delete": rows((V, 1), (X, 1, 1)),
+    "insert": rows((V, 1, 9.0)),
+    "append": each_dtype((V, X), (S, S, 0)),
     "diag": each_dtype((V,), (V, 2), (V, -1), (S,), (X[0], 1), (V[:0],)),
-    "diagflat": each_dtype((S,), (V, 1)), "diag_indices_from": rows((S,)),
-    "diagonal": each_dtype((S,), (X, 1), (X, -1, 1, 2)), "trace": each_dtype((S,), (X, 1)),
-    "diff": each_dtype((X,), (X, 2), (X, 1, 0), (V, {"prepend": 0, "append": np.array([1, 2])}),
-                       dtypes=DTYPES[3:]),
-    "digitize": rows((V, np.array([1.0, 4, 7]))), "divmod": rows((V + 1, 2), (V + 1, V + 2)),
+    "diagflat": each_dtype((S,), (V, 1)),
+    "diag_indices_from": rows((S,)),
+    "diagonal": each_dtype((S,), (X, 1), (X, -1, 1, 2)),
+    "trace": each_dtype((S,), (X, 1)),
+    "diff": each_dtype(
+        (X,), (X, 2), (X, 1, 0), (V, {"prepend": 0, "append": np.array([1, 2])}), dtypes=DTYPES[3:]
+    ),
+    "digitize": rows((V, np.array([1.0, 4, 7]))),
+    "divmod": rows((V + 1, 2), (V + 1, V + 2)),
     "dot": each_dtype((S, S), (V, V), (X, X[0].T.copy()), (S, 2.0), dtypes=DTYPES[5:]),
-    "inner": each_dtype((S, S), (V, V), dtypes=DTYPES[3:]), "outer": each_dtype((V, S)),
-    "matmul": each_dtype((S, S), (V, V), (X, X.swapaxes(1, 2).copy()), (S[0], S),
-                         dtypes=DTYPES[3:]),
+    "inner": each_dtype((S, S), (V, V), dtypes=DTYPES[3:]),
+    "outer": each_dtype((V, S)),
+    "matmul": each_dtype(
+        (S, S), (V, V), (X, X.swapaxes(1, 2).copy()), (S[0], S), dtypes=DTYPES[3:]
+    ),
     "tensordot": each_dtype((X, X, 3), (X, X, ((0, 1), (0, 1))), dtypes=DTYPES[3:]),
-    "vdot": each_dtype((S, S), dtypes=DTYPES[3:]), "vecdot": each_dtype((S, S), dtypes=DTYPES[3:]),
+    "vdot": each_dtype((S, S), dtypes=DTYPES[3:]),
+    "vecdot": each_dtype((S, S), dtypes=DTYPES[3:]),
     "kron": each_dtype((S, S), (V, S), dtypes=DTYPES[3:]),
-    "einsum": each_dtype(("ij,jk->ik", S, S), ("ii", S), ("ij->ji", S), ("i,i", V, V),
-                         ("...j,j", X, X[0, 0]), ("ij,ij->i", S, S), dtypes=DTYPES[3:]),
-    "ediff1d": rows((X,), (V, 1.0, 2.0)), "empty_like": each_dtype((X[:0],)),
+    "einsum": each_dtype(
+        ("ij,jk->ik", S, S),
+        ("ii", S),
+        ("ij->ji", S),
+        ("i,i", V, V),
+        ("...j,j", X, X[0, 0]),
+        ("ij,ij->i", S, S),
+        dtypes=DTYPES[3:],
+    ),
+    "ediff1d": rows((X,), (V, 1.0, 2.0)),
+    "empty_like": each_dtype((X[:0],)),
     "empty": rows(((2, 0),)),
-    "zeros": rows(((2, 3), "int8"), ((),)), "ones": rows(((2, 3), "int8"), ((),)),
-    "full": rows(((2, 3), 4.0), ((2,), True), ((), 2.5)), "eye": rows((3,), (2, 4, 1), (3, 3, -1)),
-    "identity": rows((3,)), "tri": rows((3,), (2, 4, 1)), "indices": rows(((2, 3),)),
-    "full_like": each_dtype((X, 3)), "ones_like": each_dtype((X,)), "zeros_like": each_dtype((X,)),
-    "expand_dims": each_dtype((X, 1), (X, (0, -1))), "squeeze": each_dtype((X[:1],), (X[:1], 0)),
-    "fill_diagonal": [], "genfromtxt": [], "from_dlpack": [],
+    "zeros": rows(((2, 3), "int8"), ((),)),
+    "ones": rows(((2, 3), "int8"), ((),)),
+    "full": rows(((2, 3), 4.0), ((2,), True), ((), 2.5)),
+    "eye": rows((3,), (2, 4, 1), (3, 3, -1)),
+    "identity": rows((3,)),
+    "tri": rows((3,), (2, 4, 1)),
+    "indices": rows(((2, 3),)),
+    "full_like": each_dtype((X, 3)),
+    "ones_like": each_dtype((X,)),
+    "zeros_like": each_dtype((X,)),
+    "expand_dims": each_dtype((X, 1), (X, (0, -1))),
+    "squeeze": each_dtype((X[:1],), (X[:1], 0)),
+    "fill_diagonal": [],
+    "genfromtxt": [],
+    "from_dlpack": [],
     **{n: each_dtype((X,), (X, 1), (X, (0, 2)), (V[:0],)) for n in ("flip",)},
-    "fliplr": each_dtype((X,)), "flipud": each_dtype((X,)),
+    "fliplr": each_dtype((X,)),
+    "flipud": each_dtype((X,)),
     "roll": each_dtype((X, 5), (X, 1, 1), (X, (1, 2), (0, 2)), (X, -1, -1)),
     "rot90": each_dtype((S,), (X, 2), (S, 3), (X, 1, (1, 2))),
     "rollaxis": each_dtype((X, 2), (X, 0, 2)),
-    "moveaxis": each_dtype((X, 0, -1), (X, (0, 1), (-1, 0))), "swapaxes": each_dtype((X, 0, 2)),
+    "moveaxis": each_dtype((X, 0, -1), (X, (0, 1), (-1, 0))),
+    "swapaxes": each_dtype((X, 0, 2)),
     **{n: each_dtype((X, (1, 0, 2))) for n in ("transpose", "permute_dims")},
-    "matrix_transpose": each_dtype((X,)), "ravel": each_dtype((X,)),
+    "matrix_transpose": each_dtype((X,)),
+    "ravel": each_dtype((X,)),
     "reshape": each_dtype((X, (4, -1)), (V[:0], (0, 3)), (X[:1, 0, 0], ())),
     "repeat": each_dtype((X, 2), (X, 2, 1), (V, [1, 0, 2, 1, 1])),
-    "tile": each_dtype((X, 2), (S, (2, 1, 2)), (S, 0)), "resize": rows((V, (2, 4))),
-    "frexp": rows((V,)), "gradient": rows((V,)), "histogram": rows((V,)),
+    "tile": each_dtype((X, 2), (S, (2, 1, 2)), (S, 0)),
+    "resize": rows((V, (2, 4))),
+    "frexp": rows((V,)),
+    "gradient": rows((V,)),
+    "histogram": rows((V,)),
     "histogram2d": rows((V, V)),
-    "modf": each_dtype((X / 8,), dtypes=FLOATS), "histogram_bin_edges": rows((V,)),
-    "histogramdd": rows((S,)), "ldexp": rows((V, np.array([1, 2, 0, 1, 3], "int32"))),
+    "modf": each_dtype((X / 8,), dtypes=FLOATS),
+    "histogram_bin_edges": rows((V,)),
+    "histogramdd": rows((S,)),
+    "ldexp": rows((V, np.array([1, 2, 0, 1, 3], "int32"))),
     "interp": rows((P, np.array([0.0, 2, 4]), np.array([1.0, 5, 6]))),
     **{n: rows((V, V[:3])) for n in ("intersect1d", "setdiff1d", "setxor1d", "union1d", "isin")},
-    "in1d": [], "isclose": each_dtype((X, X), (X, X + 1e-9), (N, N, {"equal_nan": True}),
-                                      dtypes=("float32", "float64")),
-    "allclose": rows((X, X), (X, X + 1)), "ix_": rows((PLACES, PLACES)), "lexsort": rows(([V, V],)),
-    "linspace": rows((0, 1, 5), (2, 3, 4, False)), "logspace": rows((0, 2, 5),),
-    "may_share_memory": [], "shares_memory": [], "meshgrid": each_dtype((V, P), (V, P, V)),
-    "nanpercentile": rows((N[:3], 30)), "nanquantile": rows((N[:3], 0.3)),
+    "in1d": [],
+    "isclose": each_dtype(
+        (X, X), (X, X + 1e-9), (N, N, {"equal_nan": True}), dtypes=("float32", "float64")
+    ),
+    "allclose": rows((X, X), (X, X + 1)),
+    "ix_": rows((PLACES, PLACES)),
+    "lexsort": rows(([V, V],)),
+    "linspace": rows((0, 1, 5), (2, 3, 4, False)),
+    "logspace": rows((0, 2, 5)),
+    "may_share_memory": [],
+    "shares_memory": [],
+    "meshgrid": each_dtype((V, P), (V, P, V)),
+    "nanpercentile": rows((N[:3], 30)),
+    "nanquantile": rows((N[:3], 0.3)),
     "percentile": each_dtype((X, 30), (X, [10, 50.0], 1), (N, 20), dtypes=FLOATS),
-    "quantile": each_dtype((X, 0.3), (X, [0.1, 0.5], (0, 2), {"keepdims": True}),
-                           *((X, 0.37, 1, {"method": m}) for m in ("lower", "higher", "midpoint",
-                                                                    "nearest")), dtypes=FLOATS),
-    "ndim": rows((X,)), "shape": rows((X,)), "size": rows((X,), (X, 1)),
-    "packbits": rows((B,)), "unpackbits": rows((np.array([3], "uint8"),)), "pad": rows((S, 1)),
-    "piecewise": rows((V, [V > 2], [1.0, 0.0])), "select": rows(([V > 2], [V], 7.0)),
-    "poly": rows((P,)), "polyadd": rows((P, V)), "polysub": rows((P, V)), "polymul": rows((P, V)),
-    "polydiv": rows((V + 1, P)), "polyfit": rows((V, V * V, 2)), "polyint": rows((P,)),
-    "polyval": rows((P, V)), "roots": rows((P,)),
+    "quantile": each_dtype(
+        (X, 0.3),
+        (X, [0.1, 0.5], (0, 2), {"keepdims": True}),
+        *((X, 0.37, 1, {"method": m}) for m in ("lower", "higher", "midpoint", "nearest")),
+        dtypes=FLOATS,
+    ),
+    "ndim": rows((X,)),
+    "shape": rows((X,)),
+    "size": rows((X,), (X, 1)),
+    "packbits": rows((B,)),
+    "unpackbits": rows((np.array([3], "uint8"),)),
+    "pad": rows((S, 1)),
+    "piecewise": rows((V, [V > 2], [1.0, 0.0])),
+    "select": rows(([V > 2], [V], 7.0)),
+    "poly": rows((P,)),
+    "polyadd": rows((P, V)),
+    "polysub": rows((P, V)),
+    "polymul": rows((P, V)),
+    "polydiv": rows((V + 1, P)),
+    "polyfit": rows((V, V * V, 2)),
+    "polyint": rows((P,)),
+    "polyval": rows((P, V)),
+    "roots": rows((P,)),
     "ravel_multi_index": rows(([PLACES, PLACES], (3, 3))),
-    "unravel_index": rows((PLACES, (2, 2))), "searchsorted": rows((np.sort(V), V)),
-    "take": each_dtype((X, [0, 3]), (X, [[0, 1]], 2), (X, PLACES, 1), (X, 9, {"mode": "wrap"}),
-                       (X, [99], {"mode": "clip"})),
+    "unravel_index": rows((PLACES, (2, 2))),
+    "searchsorted": rows((np.sort(V), V)),
+    "take": each_dtype(
+        (X, [0, 3]),
+        (X, [[0, 1]], 2),
+        (X, PLACES, 1),
+        (X, 9, {"mode": "wrap"}),
+        (X, [99], {"mode": "clip"}),
+    ),
     "take_along_axis": rows((V, PLACES, 0), (X, np.zeros((2, 1, 4), "int64"), 1)),
-    "trapezoid": rows((V,)), "trapz": [], "tril": each_dtype((S,), (X, 1)),
-    "triu": each_dtype((S,), (X, -1)), "tril_indices": rows((3,)), "triu_indices": rows((3, 1)),
-    "tril_indices_from": rows((S,)), "triu_indices_from": rows((S,)),
-    "trim_zeros": rows((np.array([0.0, 1, 0]),)), "unique": each_dtype((X,)),
-    "unique_all": rows((V,)), "unique_counts": rows((V,)), "unique_inverse": rows((V,)),
-    "unique_values": rows((V,)), "unstack": each_dtype((X,), (X, {"axis": 1})),
+    "trapezoid": rows((V,)),
+    "trapz": [],
+    "tril": each_dtype((S,), (X, 1)),
+    "triu": each_dtype((S,), (X, -1)),
+    "tril_indices": rows((3,)),
+    "triu_indices": rows((3, 1)),
+    "tril_indices_from": rows((S,)),
+    "triu_indices_from": rows((S,)),
+    "trim_zeros": rows((np.array([0.0, 1, 0]),)),
+    "unique": each_dtype((X,)),
+    "unique_all": rows((V,)),
+    "unique_counts": rows((V,)),
+    "unique_inverse": rows((V,)),
+    "unique_values": rows((V,)),
+    "unstack": each_dtype((X,), (X, {"axis": 1})),
     "unwrap": rows((V,)),
     "vander": rows((P,)),
     "where": each_dtype((X > 5, X, X + 1), (X > 5, X, 2), (X > 5,), (B, V, V)),
-    "mirr": [], "npv": [], "ppmt": [], "pv": [], "rate": [],
-}  # fmt: skip
+    "mirr": [],
+    "npv": [],
+    "ppmt": [],
+    "pv": [],
+    "rate": [],
+}
 # What NumPy 2 has under another name.
-OLD = {"product": "prod", "sometrue": "any", "alltrue": "all", "round_": "round",
-       "row_stack": "vstack", "msort": "sort"}  # fmt: skip
+OLD = {
+    "product": "prod",
+    "sometrue": "any",
+    "alltrue": "all",
+    "round_": "round",
+    "row_stack": "vstack",
+    "msort": "sort",
+}
 
 
 def table():
@@ -282,8 +395,9 @@ def compare(found, expected, arrays):
         kinds = kind_of(expected, arrays)
         assert found.dtype.name in kinds, (found.dtype.name, expected.dtype)
         loose = 4e-3 if "float16" in (*arrays, found.dtype.name, expected.dtype.name) else 2e-5
-        np.testing.assert_allclose(found.asnumpy().astype("float64"), expected.astype("float64"),
-                                   loose, loose)  # fmt: skip
+        np.testing.assert_allclose(
+            found.asnumpy().astype("float64"), expected.astype("float64"), loose, loose
+        )
     else:
         assert found == expected or np.allclose(found, expected), (found, expected)
 
@@ -314,8 +428,9 @@ def fault(name, args, kwargs):
 # --- values ---------------------------------------------------------------------------------------
 def public():
     found = {name for name in dir(mx.np) if not name.startswith("_")}
-    return {n for n in found
-            if callable(getattr(mx.np, n)) and not inspect.isclass(getattr(mx.np, n))}  # fmt: skip
+    return {
+        n for n in found if callable(getattr(mx.np, n)) and not inspect.isclass(getattr(mx.np, n))
+    }
 
 
 def test_the_table_has_every_function():
@@ -340,21 +455,38 @@ def test_the_walk_finds_faults():
         compare(wrong.reshape((5, 1)), V, ("float32",))
 
 
-@pytest.mark.parametrize("name", sorted({*UNARY, *BINARY} - {
-    "isrealobj", "iscomplexobj", "nan_to_num", "i0", "sinc", "spacing", "heaviside"}))  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        {*UNARY, *BINARY}
+        - {"isrealobj", "iscomplexobj", "nan_to_num", "i0", "sinc", "spacing", "heaviside"}
+    ),
+)
 @pytest.mark.filterwarnings("ignore")
 def test_out_and_where(name):
     host, own = getattr(np, name), getattr(mx.np, name)
     rows_ = table()[name]
-    inputs = next(args for args, _ in rows_ if all(np.size(e) > 2 for e in args)
-                  and all(e.dtype == args[0].dtype for e in args)
-                  and args[0].dtype.name in ("float32", "int32"))  # fmt: skip
+    inputs = next(
+        args
+        for args, _ in rows_
+        if all(np.size(e) > 2 for e in args)
+        and all(e.dtype == args[0].dtype for e in args)
+        and args[0].dtype.name in ("float32", "int32")
+    )
     expected = host(*inputs)
     out = mx.np.zeros(expected.shape, dtype=own(*map(given, inputs)).dtype)
     assert own(*map(given, inputs), out=out) is out
     compare(out, expected, tuple(names_in(inputs)))
-    if name not in ("real", "fix", "isposinf", "isneginf", "positive", "rint", "fabs",
-                    "float_power"):  # fmt: skip
+    if name not in (
+        "real",
+        "fix",
+        "isposinf",
+        "isneginf",
+        "positive",
+        "rint",
+        "fabs",
+        "float_power",
+    ):
         mask = np.arange(expected.size).reshape(expected.shape) % 2 == 0
         out = mx.np.ones(expected.shape, dtype=out.dtype)
         assert own(*map(given, inputs), out=out, where=given(mask)) is out
@@ -382,25 +514,101 @@ def test_reductions_under_a_mask(name, dtype):
 
 # --- gradients ------------------------------------------------------------------------------------
 FLAT_OR_NONE = {
-    "argmax", "argmin", "argsort", "argwhere", "nonzero", "flatnonzero", "allclose", "array_equal",
-    "array_equiv", "array_repr", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf",
-    "isrealobj", "iscomplexobj", "signbit", "any", "all", "alltrue", "sometrue", "count_nonzero",
-    "can_cast", "promote_types", "result_type", "ndim", "shape", "size", "empty_like", "full_like",
-    "ones_like", "zeros_like", "ix_", "array", "asarray", "asanyarray", "ascontiguousarray",
-    "equal", "not_equal", "greater", "greater_equal", "less", "less_equal", "logical_and",
-    "logical_or", "logical_xor", "logical_not", "nextafter",
-}  # fmt: skip
+    "argmax",
+    "argmin",
+    "argsort",
+    "argwhere",
+    "nonzero",
+    "flatnonzero",
+    "allclose",
+    "array_equal",
+    "array_equiv",
+    "array_repr",
+    "isclose",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "isneginf",
+    "isposinf",
+    "isrealobj",
+    "iscomplexobj",
+    "signbit",
+    "any",
+    "all",
+    "alltrue",
+    "sometrue",
+    "count_nonzero",
+    "can_cast",
+    "promote_types",
+    "result_type",
+    "ndim",
+    "shape",
+    "size",
+    "empty_like",
+    "full_like",
+    "ones_like",
+    "zeros_like",
+    "ix_",
+    "array",
+    "asarray",
+    "asanyarray",
+    "ascontiguousarray",
+    "equal",
+    "not_equal",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "logical_not",
+    "nextafter",
+}
 
 
 # What takes no floats, or is tried with numbers of Python only.
 WHOLE_ALONE = {
-    "arange", "bartlett", "blackman", "hamming", "hanning", "bitwise_and", "bitwise_or",
-    "bitwise_xor", "bitwise_not", "bitwise_invert", "invert", "left_shift", "right_shift",
-    "bitwise_left_shift", "bitwise_right_shift", "gcd", "lcm", "mod", "remainder", "fmod",
-    "floor_divide", "empty", "zeros", "ones", "full", "eye", "identity", "tri", "indices",
-    "from_dlpack", "linspace", "logspace", "may_share_memory", "shares_memory", "mirr", "npv",
-    "ppmt", "pv", "rate",
-}  # fmt: skip
+    "arange",
+    "bartlett",
+    "blackman",
+    "hamming",
+    "hanning",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "bitwise_not",
+    "bitwise_invert",
+    "invert",
+    "left_shift",
+    "right_shift",
+    "bitwise_left_shift",
+    "bitwise_right_shift",
+    "gcd",
+    "lcm",
+    "mod",
+    "remainder",
+    "fmod",
+    "floor_divide",
+    "empty",
+    "zeros",
+    "ones",
+    "full",
+    "eye",
+    "identity",
+    "tri",
+    "indices",
+    "from_dlpack",
+    "linspace",
+    "logspace",
+    "may_share_memory",
+    "shares_memory",
+    "mirr",
+    "npv",
+    "ppmt",
+    "pv",
+    "rate",
+}
 
 
 def differentiable():
@@ -429,8 +637,10 @@ def arrays_in(args):
 def total(found):
     parts = found if isinstance(found, (list, tuple)) else [found]
     parts = [p for p in parts if isinstance(p, mx.np.ndarray) and p.dtype.kind == "f" and p.size]
-    heads = [(p * mx.np.array(np.cos(np.arange(p.size)).reshape(p.shape), dtype=p.dtype)).sum()
-             for p in parts]  # fmt: skip
+    heads = [
+        (p * mx.np.array(np.cos(np.arange(p.size)).reshape(p.shape), dtype=p.dtype)).sum()
+        for p in parts
+    ]
     return sum(heads[1:], heads[0]) if heads else None
 
 
@@ -479,8 +689,13 @@ def test_financial_functions():
     assert abs(float(mx.np.rate(10, 0, -3500, 10000)) - 0.1106908537142689) < 1e-6
     parts = mx.np.ppmt(0.0824 / 12, mx.np.array([1, 2]), 12, 2500)
     assert np.allclose(parts.asnumpy(), [-200.58, -201.96], atol=0.01)
-    assert abs(float(mx.np.mirr([-4500, -800, 800, 800, 600, 600, 800, 800, 700, 3000], 0.08,
-                                0.055)) - 0.0666) < 1e-4  # fmt: skip
+    assert (
+        abs(
+            float(mx.np.mirr([-4500, -800, 800, 800, 600, 600, 800, 800, 700, 3000], 0.08, 0.055))
+            - 0.0666
+        )
+        < 1e-4
+    )
     assert np.isnan(float(mx.np.mirr([1, 2], 0.1, 0.1)))
     with pytest.raises(TypeError, match="'begin' or the 'end'"):
         mx.np.pv(0.1, 2, 3, when="noon")
@@ -490,8 +705,11 @@ def test_numpy_changes_arrays_of_ours():
     x = mx.np.array([1.0, 2, 3])
     np.add.at(x, np.array([0, 0]), 2.0)
     assert x.tolist() == [5, 2, 3]
-    for found, wanted in ((np.multiply.accumulate(x), [5, 10, 30]), (np.maximum.reduce(x), 5),
-                          (np.maximum.accumulate(x), [5, 5, 5])):  # fmt: skip
+    for found, wanted in (
+        (np.multiply.accumulate(x), [5, 10, 30]),
+        (np.maximum.reduce(x), 5),
+        (np.maximum.accumulate(x), [5, 5, 5]),
+    ):
         assert type(found) is mx.np.ndarray and found.tolist() == wanted
     x @= mx.np.eye(3) if x.ndim == 1 else None
     assert x.tolist() == [5, 2, 3]

@@ -128,8 +128,9 @@ def test_functions_of_one_array(name, rng):
 def test_functions_of_two_arrays(name, rng):
     for left, right in (("float32", "float32"), ("int32", "float32"), ("int64", "uint8")):
         for shapes in (((2, 1), (3,)), ((), (4,)), ((), ())):
-            pair = [np.asarray(rng.uniform(1, 5, s)).astype(t)
-                    for s, t in zip(shapes, (left, right))]  # fmt: skip
+            pair = [
+                np.asarray(rng.uniform(1, 5, s)).astype(t) for s, t in zip(shapes, (left, right))
+            ]
             both(function(name), *pair)
             both(lambda x: function(name)(x, 2.5), pair[0])
             both(lambda x: function(name)(2, x), pair[0])
@@ -141,14 +142,21 @@ def test_reductions(name, rng):
         for axis in (None, *range(len(shape))):
             for keepdims in (False, True):
                 x = rng.uniform(1, 5, shape)
-                both(lambda x: function(name)(x, axis=axis, keepdims=keepdims),  # noqa: B023
-                     np.asarray(x, "float32"))  # fmt: skip
+                both(
+                    lambda x: function(name)(x, axis=axis, keepdims=keepdims),  # noqa: B023
+                    np.asarray(x, "float32"),
+                )
 
 
 MORE_KEYS = [
-    [-1], (slice(None), [0, -1], [1, 1]), (..., [0, 1]), ([0], slice(1, 3)), (1, [0, 2]),
-    (slice(None), [[0], [1]], [2, 3]), (slice(None), slice(None), np.array([True, False] * 2)),
-]  # fmt: skip
+    [-1],
+    (slice(None), [0, -1], [1, 1]),
+    (..., [0, 1]),
+    ([0], slice(1, 3)),
+    (1, [0, 2]),
+    (slice(None), [[0], [1]], [2, 3]),
+    (slice(None), slice(None), np.array([True, False] * 2)),
+]
 
 
 @pytest.mark.filterwarnings("ignore:.*runs operator by operator")

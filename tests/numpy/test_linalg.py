@@ -71,10 +71,14 @@ GRADIENTS = {
     "norm": A[0], "cond": S, "matrix_norm": A, "vector_norm": A, "trace": A, "diagonal": A,
 }  # fmt: skip
 MORE = {
-    "nuc": lambda x: L.norm(x, "nuc"), "spectral": lambda x: L.norm(x, 2),
-    "power": lambda x: L.matrix_power(x, 3), "minus": lambda x: L.matrix_power(x, -2),
-    "lstsq": lambda x: L.lstsq(x, x[:, 0] ** 2)[0], "solve": lambda x: L.solve(x, x[0]),
-    "multi_dot": lambda x: L.multi_dot([x, x, x]), "wide": lambda x: L.pinv(x[:2]),
+    "nuc": lambda x: L.norm(x, "nuc"),
+    "spectral": lambda x: L.norm(x, 2),
+    "power": lambda x: L.matrix_power(x, 3),
+    "minus": lambda x: L.matrix_power(x, -2),
+    "lstsq": lambda x: L.lstsq(x, x[:, 0] ** 2)[0],
+    "solve": lambda x: L.solve(x, x[0]),
+    "multi_dot": lambda x: L.multi_dot([x, x, x]),
+    "wide": lambda x: L.pinv(x[:2]),
     "wide qr": lambda x: L.qr(x[:2]),
 }
 

@@ -45,18 +45,24 @@ def test_a_graph_of_mxnet(row):
         )
     shapes = {name: tuple(said["shape"]) for name, said in row["inputs"].items()}
     assert symbol.infer_shape(**shapes)[1] == [expected.shape]
-    assert found.dtype == symbol.infer_type(
-        **{name: said["dtype"] for name, said in row["inputs"].items()}
-    )[1][0]  # fmt: skip
+    assert (
+        found.dtype
+        == symbol.infer_type(**{name: said["dtype"] for name, said in row["inputs"].items()})[1][0]
+    )
 
 
 NAMES = (FIXTURES / "operators.txt").read_text().split()
 # Nodes of gradients, which no file has; readers of images and what writes at places.
 MISSING = {
-    "_npi_backward_ediff1d", "_npi_backward_nan_to_num", "_npi_backward_polyval",
-    "_npi_hsplit_backward", "_npi_cvimdecode", "_npi_cvimread", "_npi_cvimresize",
+    "_npi_backward_ediff1d",
+    "_npi_backward_nan_to_num",
+    "_npi_backward_polyval",
+    "_npi_hsplit_backward",
+    "_npi_cvimdecode",
+    "_npi_cvimread",
+    "_npi_cvimresize",
     "_npi_scatter_set_nd",
-}  # fmt: skip
+}
 
 
 def test_which_names_load():
@@ -77,8 +83,14 @@ def json_of(operator, params, count):
     nodes = [{"op": "null", "name": f"x{i}", "inputs": []} for i in range(count)]
     last = {"op": operator, "name": "y", "inputs": [[i, 0, 0] for i in range(count)]}
     nodes.append({**last, "attrs": params})
-    return json.dumps({"nodes": nodes, "arg_nodes": [*range(count)], "heads": [[count, 0, 0]],
-                       "attrs": {"mxnet_version": ["int", 10901]}})  # fmt: skip
+    return json.dumps(
+        {
+            "nodes": nodes,
+            "arg_nodes": [*range(count)],
+            "heads": [[count, 0, 0]],
+            "attrs": {"mxnet_version": ["int", 10901]},
+        }
+    )
 
 
 X = np.arange(12, dtype="float32").reshape(3, 4)
@@ -86,24 +98,52 @@ MORE = [
     ("_npi_delete", {"int_ind": "1", "axis": "1"}, [X], np.delete(X, 1, 1)),
     ("_npi_delete", {"start": "0", "stop": "4", "step": "2", "axis": "1"}, [X], X[:, 1::2]),
     ("_npi_delete", {"int_ind": "5", "axis": "None"}, [X], np.delete(X, 5)),
-    ("_npi_insert_slice", {"start": "0", "stop": "2", "val": "9.0", "axis": "0"}, [X],
-     np.insert(X, slice(0, 2), 9, 0)),
-    ("_npi_insert_scalar", {"int_ind": "-1", "val": "9.0", "axis": "None"}, [X],
-     np.insert(X, -1, 9)),
+    (
+        "_npi_insert_slice",
+        {"start": "0", "stop": "2", "val": "9.0", "axis": "0"},
+        [X],
+        np.insert(X, slice(0, 2), 9, 0),
+    ),
+    (
+        "_npi_insert_scalar",
+        {"int_ind": "-1", "val": "9.0", "axis": "None"},
+        [X],
+        np.insert(X, -1, 9),
+    ),
     ("_npi_diag_indices_from", {}, [X[:, :3]], np.stack(np.diag_indices(3))),
-    ("_npi_boolean_mask_assign_scalar", {"value": "7.0"}, [X, X[:, 0] > 3],
-     np.where((X[:, :1] > 3), 7, X)),
-    ("_npi_pad", {"pad_width": "((1, 2), (0, 1))", "mode": "maximum"}, [X],
-     np.pad(X, ((1, 2), (0, 1)), "maximum")),
-    ("_npi_pad", {"pad_width": "((2, 2), (3, 1))", "mode": "symmetric"}, [X],
-     np.pad(X, ((2, 2), (3, 1)), "symmetric")),
-    ("_npi_pad", {"pad_width": "((1, 0), (0, 1))", "mode": "constant", "constant_values": "2.5"},
-     [X], np.pad(X, ((1, 0), (0, 1)), constant_values=2.5)),
+    (
+        "_npi_boolean_mask_assign_scalar",
+        {"value": "7.0"},
+        [X, X[:, 0] > 3],
+        np.where((X[:, :1] > 3), 7, X),
+    ),
+    (
+        "_npi_pad",
+        {"pad_width": "((1, 2), (0, 1))", "mode": "maximum"},
+        [X],
+        np.pad(X, ((1, 2), (0, 1)), "maximum"),
+    ),
+    (
+        "_npi_pad",
+        {"pad_width": "((2, 2), (3, 1))", "mode": "symmetric"},
+        [X],
+        np.pad(X, ((2, 2), (3, 1)), "symmetric"),
+    ),
+    (
+        "_npi_pad",
+        {"pad_width": "((1, 0), (0, 1))", "mode": "constant", "constant_values": "2.5"},
+        [X],
+        np.pad(X, ((1, 0), (0, 1)), constant_values=2.5),
+    ),
     ("_npi_rnn_param_concat", {"dim": "0", "num_args": "2"}, [X[0], X[1]], X[:2].ravel()),
-    ("_npi_dsplit", {"indices": "[0, 1]", "sections": "0"}, [X.reshape(1, 3, 4)],
-     X.reshape(1, 3, 4)[:, :, :1]),
+    (
+        "_npi_dsplit",
+        {"indices": "[0, 1]", "sections": "0"},
+        [X.reshape(1, 3, 4)],
+        X.reshape(1, 3, 4)[:, :, :1],
+    ),
     ("_npi_shuffle", {}, [X[:1]], X[:1]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", MORE, ids=lambda case: case[0])

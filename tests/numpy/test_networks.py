@@ -22,9 +22,13 @@ def semantics():
 def test_convolutions_and_files(tmp_path):
     net = nn.HybridSequential()
     net.add(
-        nn.Conv2D(4, 3, activation="relu"), nn.BatchNorm(), nn.MaxPool2D(2, 2), nn.Flatten(),
-        nn.Dropout(0.3), nn.Dense(3),
-    )  # fmt: skip
+        nn.Conv2D(4, 3, activation="relu"),
+        nn.BatchNorm(),
+        nn.MaxPool2D(2, 2),
+        nn.Flatten(),
+        nn.Dropout(0.3),
+        nn.Dense(3),
+    )
     net.initialize()
     x = np.random.uniform(size=(2, 1, 8, 8))
     plain = net(x)
@@ -172,10 +176,17 @@ def test_cells_begin_with_arrays_of_np(cell):
 
 
 LOSSES = {
-    "L2Loss": 2, "L1Loss": 2, "SigmoidBinaryCrossEntropyLoss": 2, "HuberLoss": 2, "HingeLoss": 2,
-    "SquaredHingeLoss": 2, "LogisticLoss": 2, "KLDivLoss": 2, "PoissonNLLLoss": 2,
+    "L2Loss": 2,
+    "L1Loss": 2,
+    "SigmoidBinaryCrossEntropyLoss": 2,
+    "HuberLoss": 2,
+    "HingeLoss": 2,
+    "SquaredHingeLoss": 2,
+    "LogisticLoss": 2,
+    "KLDivLoss": 2,
+    "PoissonNLLLoss": 2,
     "TripletLoss": 3,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -300,9 +311,13 @@ def test_what_a_forward_keeps_are_arrays_when_it_is_hybridized(inside):
             )  # it tells that it runs operator by operator
             found = net(x)
         expected = plain(x)
-        pairs = [(found, expected), (keeps.weights, plain.weights), (keeps.before, plain.before),
-                 (keeps.kept[1][0], plain.kept[1][0]),
-                 (keeps.by_name["sum"][0], plain.by_name["sum"][0])]  # fmt: skip
+        pairs = [
+            (found, expected),
+            (keeps.weights, plain.weights),
+            (keeps.before, plain.before),
+            (keeps.kept[1][0], plain.kept[1][0]),
+            (keeps.by_name["sum"][0], plain.by_name["sum"][0]),
+        ]
         for a, b in pairs:
             assert type(a) is np.ndarray
             onp.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-5)

@@ -57,14 +57,43 @@ def check(name, *args, rtol=2e-5, kinds=True, **kwargs):
 
 
 UNARY = {
-    "negative": None, "sign": None, "square": None, "absolute": None, "logical_not": None,
-    "exp": (0, 3), "log": (1, 5), "log2": (1, 5), "log10": (1, 5), "log1p": None, "expm1": (0, 3),
-    "sqrt": None, "cbrt": None, "reciprocal": (1, 5), "sin": None, "cos": None, "tan": (0, 1),
-    "arcsin": (0, 1), "arccos": (0, 1), "arctan": None, "sinh": (0, 2), "cosh": (0, 2),
-    "tanh": None, "arcsinh": None, "arccosh": (1, 5), "arctanh": (0, 0.9), "degrees": None,
-    "radians": None, "floor": None, "ceil": None, "trunc": None, "rint": None, "isnan": None,
-    "isinf": None, "isfinite": None, "signbit": None,
-}  # fmt: skip
+    "negative": None,
+    "sign": None,
+    "square": None,
+    "absolute": None,
+    "logical_not": None,
+    "exp": (0, 3),
+    "log": (1, 5),
+    "log2": (1, 5),
+    "log10": (1, 5),
+    "log1p": None,
+    "expm1": (0, 3),
+    "sqrt": None,
+    "cbrt": None,
+    "reciprocal": (1, 5),
+    "sin": None,
+    "cos": None,
+    "tan": (0, 1),
+    "arcsin": (0, 1),
+    "arccos": (0, 1),
+    "arctan": None,
+    "sinh": (0, 2),
+    "cosh": (0, 2),
+    "tanh": None,
+    "arcsinh": None,
+    "arccosh": (1, 5),
+    "arctanh": (0, 0.9),
+    "degrees": None,
+    "radians": None,
+    "floor": None,
+    "ceil": None,
+    "trunc": None,
+    "rint": None,
+    "isnan": None,
+    "isinf": None,
+    "isfinite": None,
+    "signbit": None,
+}
 OF_BOOLS = ("absolute", "logical_not", "isnan", "isfinite")
 
 
@@ -83,11 +112,31 @@ def test_functions_of_one_array(name, rng):
 
 
 BINARY = {
-    "add": 0, "subtract": 0, "multiply": 0, "true_divide": 1, "mod": 1, "maximum": 0, "minimum": 0,
-    "hypot": 0, "equal": 0, "not_equal": 0, "greater": 0, "greater_equal": 0, "less": 0,
-    "less_equal": 0, "logical_and": 0, "logical_or": 0, "logical_xor": 0, "arctan2": 1,
-    "floor_divide": 1, "fmod": 1, "fmax": 0, "fmin": 0, "copysign": 1, "logaddexp": 0,
-}  # fmt: skip
+    "add": 0,
+    "subtract": 0,
+    "multiply": 0,
+    "true_divide": 1,
+    "mod": 1,
+    "maximum": 0,
+    "minimum": 0,
+    "hypot": 0,
+    "equal": 0,
+    "not_equal": 0,
+    "greater": 0,
+    "greater_equal": 0,
+    "less": 0,
+    "less_equal": 0,
+    "logical_and": 0,
+    "logical_or": 0,
+    "logical_xor": 0,
+    "arctan2": 1,
+    "floor_divide": 1,
+    "fmod": 1,
+    "fmax": 0,
+    "fmin": 0,
+    "copysign": 1,
+    "logaddexp": 0,
+}
 PAIRS = (((2, 3), (2, 3)), ((2, 1), (3,)), ((), (4,)), ((0, 3), (3,)), ((), ()))
 
 
@@ -158,8 +207,7 @@ def test_reductions(name, rng):
                 *([(0, -1)] if len(shape) > 2 else []),
             ):
                 for keepdims in (False, True):
-                    check(name, x, axis=axis, keepdims=keepdims, rtol=1e-3,
-                          kinds=dtype != "uint8")  # fmt: skip
+                    check(name, x, axis=axis, keepdims=keepdims, rtol=1e-3, kinds=dtype != "uint8")
 
 
 def test_arg_and_running(rng):
@@ -170,8 +218,9 @@ def test_arg_and_running(rng):
             check("argmin", x, axis=axis)
             check("cumsum", x, axis=axis, rtol=1e-3, kinds=dtype != "uint8")
         check("sort", x, axis=1)
-        check("argsort", x[0] + np.arange(4).astype(dtype) * 0, kinds=False) if dtype == "float64" \
-            else None  # fmt: skip
+        check(
+            "argsort", x[0] + np.arange(4).astype(dtype) * 0, kinds=False
+        ) if dtype == "float64" else None
 
 
 X = np.arange(24.0, dtype="float32").reshape(2, 3, 4)
@@ -262,11 +311,16 @@ CALLS = [
     ("linalg.norm", X, 2, 1),
     ("linalg.solve", M, M[:, :1]),
     ("cumprod", X[0, 0]),
-    ("linalg.solve", M, M[0]), ("linalg.svdvals", X[0]), ("float_power", X, 2), ("modf", X / 8),
-    ("positive", X), ("array_equiv", X, X), ("isin", X, X[0]),
+    ("linalg.solve", M, M[0]),
+    ("linalg.svdvals", X[0]),
+    ("float_power", X, 2),
+    ("modf", X / 8),
+    ("positive", X),
+    ("array_equiv", X, X),
+    ("isin", X, X[0]),
     ("take_along_axis", X, X.astype("int64") % 2, 0),
     ("searchsorted", X[0, 0], X[0, 0]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call[0])
@@ -275,11 +329,28 @@ def test_call(call):
 
 
 KEYS = [
-    0, -1, (0, 1), (0, 1, 2), slice(1, None), (slice(None), 0), (..., 1), (None, 0), ([0, 1],),
-    (slice(None), [0, 2]), ([0, 1], [1, 2]), np.array([1, 0]), np.array([True, False]), True, False,
-    range(1), (range(2), [0, 1]),
-    X > 7, (0, X[0, :, 0] > 3), (slice(None, None, -1),), (0, slice(None, None, 2), 1),
-]  # fmt: skip
+    0,
+    -1,
+    (0, 1),
+    (0, 1, 2),
+    slice(1, None),
+    (slice(None), 0),
+    (..., 1),
+    (None, 0),
+    ([0, 1],),
+    (slice(None), [0, 2]),
+    ([0, 1], [1, 2]),
+    np.array([1, 0]),
+    np.array([True, False]),
+    True,
+    False,
+    range(1),
+    (range(2), [0, 1]),
+    X > 7,
+    (0, X[0, :, 0] > 3),
+    (slice(None, None, -1),),
+    (0, slice(None, None, 2), 1),
+]
 
 
 @pytest.mark.parametrize("key", KEYS, ids=str)
@@ -313,8 +384,15 @@ def test_printing_and_python():
 
 def test_numpys_functions_give_arrays_of_ours():
     x = mx.np.array([[1.0, 2], [3, 4]])
-    for found in (np.sin(x), np.mean(x, axis=0), np.concatenate([x, x]), np.add(x, np.ones(2)),
-                  np.add.reduce(x), np.median(x), np.multiply.outer(x[0], x[1])):  # fmt: skip
+    for found in (
+        np.sin(x),
+        np.mean(x, axis=0),
+        np.concatenate([x, x]),
+        np.add(x, np.ones(2)),
+        np.add.reduce(x),
+        np.median(x),
+        np.multiply.outer(x[0], x[1]),
+    ):
         assert type(found) is mx.np.ndarray
     assert np.asarray(x).tolist() == x.tolist()
 
@@ -323,12 +401,18 @@ def test_gradients_through_functions():
     x = mx.np.array([[1.0, 2, 3], [4, 5, 6]])
     x.attach_grad()
     for run in (
-        lambda: mx.np.exp(x / 4).sum(), lambda: (x * x[0]).mean(), lambda: x[x > 2.5].sum(),
-        lambda: x.std(), lambda: mx.np.concatenate([x, x * 2], 1).sum(), lambda: (x @ x.T).sum(),
-        lambda: mx.np.where(x > 2.5, x * x, 0).sum(), lambda: x.reshape(-1)[1:4].prod(),
-        lambda: mx.np.einsum("ij,kj->ik", x, x).max(), lambda: mx.np.stack([x, x]).var(),
+        lambda: mx.np.exp(x / 4).sum(),
+        lambda: (x * x[0]).mean(),
+        lambda: x[x > 2.5].sum(),
+        lambda: x.std(),
+        lambda: mx.np.concatenate([x, x * 2], 1).sum(),
+        lambda: (x @ x.T).sum(),
+        lambda: mx.np.where(x > 2.5, x * x, 0).sum(),
+        lambda: x.reshape(-1)[1:4].prod(),
+        lambda: mx.np.einsum("ij,kj->ik", x, x).max(),
+        lambda: mx.np.stack([x, x]).var(),
         lambda: x.swapaxes(0, 1)[0].sum() * x[1, 2],
-    ):  # fmt: skip
+    ):
         with mx.autograd.record():
             y = run()
         y.backward()
@@ -396,16 +480,23 @@ def test_random_numbers_follow_the_seed():
 @pytest.mark.parametrize(
     ("name", "args", "mean", "deviation"),
     [
-        ("normal", (2, 3), 2, 3), ("uniform", (1, 5), 3, 4 / 12**0.5), ("exponential", (2,), 2, 2),
-        ("gamma", (3, 2), 6, 12**0.5), ("beta", (2, 2), 0.5, 0.05**0.5),
+        ("normal", (2, 3), 2, 3),
+        ("uniform", (1, 5), 3, 4 / 12**0.5),
+        ("exponential", (2,), 2, 2),
+        ("gamma", (3, 2), 6, 12**0.5),
+        ("beta", (2, 2), 0.5, 0.05**0.5),
         ("laplace", (1, 2), 1, 8**0.5),
-        ("chisquare", (4,), 4, 8**0.5), ("rayleigh", (2,), 2.5066, 1.3103),
-        ("logistic", (1, 1), 1, np.pi / 3**0.5), ("gumbel", (0, 1), 0.5772, np.pi / 6**0.5),
-        ("randint", (0, 5), 2, 2**0.5), ("weibull", (2,), 0.8862, 0.4633),
+        ("chisquare", (4,), 4, 8**0.5),
+        ("rayleigh", (2,), 2.5066, 1.3103),
+        ("logistic", (1, 1), 1, np.pi / 3**0.5),
+        ("gumbel", (0, 1), 0.5772, np.pi / 6**0.5),
+        ("randint", (0, 5), 2, 2**0.5),
+        ("weibull", (2,), 0.8862, 0.4633),
         ("power", (2,), 2 / 3, 18**-0.5),
-        ("lognormal", (0, 0.5), 1.1331, 0.6039), ("pareto", (6,), 0.2, 0.2449),
+        ("lognormal", (0, 0.5), 1.1331, 0.6039),
+        ("pareto", (6,), 0.2, 0.2449),
     ],
-)  # fmt: skip
+)
 def test_distributions(name, args, mean, deviation, seed):
     mx.random.seed(seed % 1000)
     drawn = getattr(mx.np.random, name)(*args, size=40_000).asnumpy().astype("float64")

@@ -20,8 +20,12 @@ def _outcome(function, *args):
 
 def _number(dtype, side):
     bounds = np.iinfo(dtype)
-    return {"below": int(bounds.min) - 1, "low": int(bounds.min), "high": int(bounds.max),
-            "above": int(bounds.max) + 1}[side]  # fmt: skip
+    return {
+        "below": int(bounds.min) - 1,
+        "low": int(bounds.min),
+        "high": int(bounds.max),
+        "above": int(bounds.max) + 1,
+    }[side]
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, of quotients by 0

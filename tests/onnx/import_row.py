@@ -36,16 +36,33 @@ class Row:
         an error when they are known.
     """
 
-    def __init__(self, kind, *inputs, opset=13, outputs=1, want=None, has="", lacks="", rtol=1e-4,
-                 lengths=False, **attributes):  # fmt: skip
+    def __init__(
+        self,
+        kind,
+        *inputs,
+        opset=13,
+        outputs=1,
+        want=None,
+        has="",
+        lacks="",
+        rtol=1e-4,
+        lengths=False,
+        **attributes,
+    ):
         self.kind, self.inputs, self.attributes = kind, inputs, attributes
         self.opset, self.outputs, self.want = opset, outputs, want
         self.has, self.lacks = has.split(), lacks.split()
         self.rtol, self.lengths = rtol, lengths
 
     def __repr__(self):
-        told = [f"{x.dtype.name}{list(x.shape)}" if isinstance(x, np.ndarray) else
-                "-" if x is None else f"c{list(x.value.shape)}" for x in self.inputs]  # fmt: skip
+        told = [
+            f"{x.dtype.name}{list(x.shape)}"
+            if isinstance(x, np.ndarray)
+            else "-"
+            if x is None
+            else f"c{list(x.value.shape)}"
+            for x in self.inputs
+        ]
         more = {**self.attributes, "opset": self.opset}
         return f"{self.kind}({' '.join(told)} {more})"
 
@@ -63,9 +80,12 @@ class Row:
                 graph_inputs.append(helper.make_tensor_value_info(names[-1], kind, lengths))
         out = [f"y{n}" for n in range(self.outputs)]
         graph = helper.make_graph(
-            [helper.make_node(self.kind, names, out, "n", **self.attributes)], "g", graph_inputs,
-            [helper.make_empty_tensor_value_info(n) for n in out], constants,
-        )  # fmt: skip
+            [helper.make_node(self.kind, names, out, "n", **self.attributes)],
+            "g",
+            graph_inputs,
+            [helper.make_empty_tensor_value_info(n) for n in out],
+            constants,
+        )
         imports = [helper.make_opsetid("", self.opset)]
         onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8), str(path))
         return given

@@ -11,10 +11,21 @@ from tests.onnx.test_import_values import T3, X, f, helper, i
 
 def elementwise():
     """Old versions: inputs of one dtype; the second one's axes stand at `axis` of the first."""
-    for word, make in (("Add", np.add), ("Sub", np.subtract), ("Mul", np.multiply),
-                       ("Div", np.divide)):  # fmt: skip
-        for axis, b in ((0, f(1, 2)), (1, f(1, 2, 3)), (-1, f(1, 2, 3, 4)), (None, f(1, 2, 3, 4)),
-                        (1, M), (None, M), (0, T3[:, :, 0].copy())):  # fmt: skip
+    for word, make in (
+        ("Add", np.add),
+        ("Sub", np.subtract),
+        ("Mul", np.multiply),
+        ("Div", np.divide),
+    ):
+        for axis, b in (
+            (0, f(1, 2)),
+            (1, f(1, 2, 3)),
+            (-1, f(1, 2, 3, 4)),
+            (None, f(1, 2, 3, 4)),
+            (1, M),
+            (None, M),
+            (0, T3[:, :, 0].copy()),
+        ):
             at = 3 - b.ndim if axis is None else axis % 3
             wide = b.reshape(*b.shape, *[1] * (3 - at - b.ndim))
             more = {} if axis is None else {"axis": axis}
@@ -23,23 +34,46 @@ def elementwise():
         plain = {"Add": "_plus_scalar", "Sub": "_minus_scalar"}.get(word, f"_{word.lower()}_scalar")
         for scalar in (one(3.0), K(3.0), K(np.array([[3.0]], "float32"))):
             yield Row(word, M, scalar, has=plain)
-        reflected = {"Add": "_plus_scalar", "Sub": "_rminus_scalar", "Mul": "_mul_scalar",
-                     "Div": "_rdiv_scalar"}[word]  # fmt: skip
+        reflected = {
+            "Add": "_plus_scalar",
+            "Sub": "_rminus_scalar",
+            "Mul": "_mul_scalar",
+            "Div": "_rdiv_scalar",
+        }[word]
         yield Row(word, one(3.0), M, has=reflected)
         yield Row(word, K(3.0), M, has=reflected)
         yield Row(word, K(np.array([[[3.0]]], "float32")), M)
         yield Row(word, whole(3, 4), one(3, "int32"))
     yield Row("Add", M, M, has="elemwise_add", opset=14)
-    yield Row("Greater", T3, f(1, 0, 1), opset=6, broadcast=1, axis=1,
-              want=[np.greater(T3, f(1, 0, 1)[:, None])])  # fmt: skip
-    yield Row("Pow", np.abs(T3), f(1, 0, 2), opset=6, broadcast=1, axis=1,
-              want=[np.abs(T3) ** f(1, 0, 2)[:, None]])  # fmt: skip
+    yield Row(
+        "Greater",
+        T3,
+        f(1, 0, 1),
+        opset=6,
+        broadcast=1,
+        axis=1,
+        want=[np.greater(T3, f(1, 0, 1)[:, None])],
+    )
+    yield Row(
+        "Pow",
+        np.abs(T3),
+        f(1, 0, 2),
+        opset=6,
+        broadcast=1,
+        axis=1,
+        want=[np.abs(T3) ** f(1, 0, 2)[:, None]],
+    )
     base = rng(5, low=0.5, high=3)
     for a, b in product(("float32", "float64", "int32", "int64"), repeat=2):
         yield Row("Pow", (base * 3).astype(a), (base[::-1]).astype(b))
         yield Row("Pow", (base * 3).astype(a), one(2, b))
-    for a, b in (("float16", "float32"), ("float32", "float16"), ("float16", "float64"),
-                 ("float16", "int64"), ("float16", "float16")):  # fmt: skip
+    for a, b in (
+        ("float16", "float32"),
+        ("float32", "float16"),
+        ("float16", "float64"),
+        ("float16", "int64"),
+        ("float16", "float16"),
+    ):
         x, y = base.astype(a), i(3, 2, 1, 0, 2).astype(b)
         yield Row("Pow", x, y, rtol=1e-3, want=[np.power(x.astype("f8"), y.astype("f8")).astype(a)])
     big = i(3, 94906265, 7)
@@ -59,8 +93,14 @@ def elementwise():
         for inputs in ([T3], [T3, M], [M, T3, f(1, -1, 0, 2)], [T3, K(1.0), T3[:1]]):
             yield Row(word, *inputs)
         scale = 2 if word == "Mean" else 1
-        yield Row(word, T3, T3[::-1].copy(), opset=1, consumed_inputs=[0, 0],
-                  want=[make(T3, T3[::-1]) / np.float32(scale)])  # fmt: skip
+        yield Row(
+            word,
+            T3,
+            T3[::-1].copy(),
+            opset=1,
+            consumed_inputs=[0, 0],
+            want=[make(T3, T3[::-1]) / np.float32(scale)],
+        )
         if word in ("Max", "Min"):
             yield Row(word, whole(3), whole(3, seed=1))
 
@@ -73,8 +113,9 @@ def functions():
     yield Row("Softplus", X)
     yield Row("HardSigmoid", X * 3)
     yield Row("HardSigmoid", X * 3, alpha=0.4, beta=0.3)
-    yield Row("HardSigmoid", X * 3, opset=1, consumed_inputs=[0],
-              want=[np.clip(X * 3 * 0.2 + 0.5, 0, 1)])  # fmt: skip
+    yield Row(
+        "HardSigmoid", X * 3, opset=1, consumed_inputs=[0], want=[np.clip(X * 3 * 0.2 + 0.5, 0, 1)]
+    )
     yield Row("HardSwish", X * 3, opset=14)
     for opset, alpha, gamma in ((13, 1.673263192, 1.050701022), (1, 1.6732, 1.0507)):
         y = X.astype("float64")
@@ -94,8 +135,14 @@ def functions():
     yield Row("PRelu", T3, K(0.25), opset=6, want=[up + down * 0.25], has="LeakyReLU")
     yield Row("PRelu", T3, K(0.25), opset=1, consumed_inputs=[0], want=[up + down * 0.25])
     two = T3[0].T.copy()
-    yield Row("PRelu", two, K(slopes), opset=6, has="LeakyReLU",
-              want=[np.maximum(two, 0) + np.minimum(two, 0) * slopes])  # fmt: skip
+    yield Row(
+        "PRelu",
+        two,
+        K(slopes),
+        opset=6,
+        has="LeakyReLU",
+        want=[np.maximum(two, 0) + np.minimum(two, 0) * slopes],
+    )
     yield Row("PRelu", two, K(slopes), has="LeakyReLU")
     yield Row("PRelu", T3, K(slopes.reshape(3, 1)), has="LeakyReLU")
     yield Row("PRelu", T3, K(slopes.reshape(1, 3, 1)), has="LeakyReLU")
@@ -124,9 +171,12 @@ def casts():
         yield Row("Clip", y, low, high, has="clip")
         yield Row("Clip", y, high, low, has="_maximum_scalar _minimum_scalar")
     y = f(-3, -1, 0, 1, 3)
-    for told, want in (({}, y), ({"min": -2.0}, f(-2, -1, 0, 1, 3)),
-                       ({"max": 2.0}, f(-3, -1, 0, 1, 2)),
-                       ({"min": -2.0, "max": 2.0}, f(-2, -1, 0, 1, 2))):  # fmt: skip
+    for told, want in (
+        ({}, y),
+        ({"min": -2.0}, f(-2, -1, 0, 1, 3)),
+        ({"max": 2.0}, f(-3, -1, 0, 1, 2)),
+        ({"min": -2.0, "max": 2.0}, f(-2, -1, 0, 1, 2)),
+    ):
         yield Row("Clip", y, opset=6, want=[want], has="clip", **told)
         yield Row("Clip", y, opset=1, want=[want], consumed_inputs=[0], **told)
     for dtype, low, high in (
@@ -153,9 +203,18 @@ def places():
     x = rng(3, 4, 5)
     for axis in (None, 0, 1, -1):
         more = {} if axis is None else {"axis": axis}
-        for index in (one(0, "int64"), one(-1, "int64"), one(-2, "int64"), one(2, "int32"),
-                      ints(0, -1, 2), K(i(0, -1, 2, 1).reshape(2, 2)), ints(-3), np.array(1),
-                      i(0, -2), ints(-2, 0)):  # fmt: skip
+        for index in (
+            one(0, "int64"),
+            one(-1, "int64"),
+            one(-2, "int64"),
+            one(2, "int32"),
+            ints(0, -1, 2),
+            K(i(0, -1, 2, 1).reshape(2, 2)),
+            ints(-3),
+            np.array(1),
+            i(0, -2),
+            ints(-2, 0),
+        ):
             yield Row("Gather", x, index, **more)
     for index in (one(-1, "int64"), one(1, "int64"), ints(-1, 0), np.array(-2)):
         yield Row("Gather", f(5, 6, 7), index)
@@ -174,16 +233,26 @@ def places():
     yield Row("ScatterElements", f(5, 6, 7), i(-1, 0), f(1, 2))
     for batch in (None, 0, 1, 2):
         more = {} if batch is None else {"batch_dims": batch}
-        shapes = {None: [(1,), (2,), (3,), (2, 2), (2, 3, 1), (2, 1, 3)], 0: [(2, 2)],
-                  1: [(3, 1), (3, 2), (3, 2, 1)], 2: [(3, 4, 1), (3, 4, 2, 1)]}[batch]  # fmt: skip
+        shapes = {
+            None: [(1,), (2,), (3,), (2, 2), (2, 3, 1), (2, 1, 3)],
+            0: [(2, 2)],
+            1: [(3, 1), (3, 2), (3, 2, 1)],
+            2: [(3, 4, 1), (3, 4, 2, 1)],
+        }[batch]
         for shape in shapes:
             at = whole(*shape, low=-3, high=3, dtype="int64")
             yield Row("GatherND", x, at, **more)
             yield Row("GatherND", x, K(at), **more)
     yield Row("GatherND", f(5, 6, 7), ints(-1))
     yield Row("GatherND", f(5, 6, 7), i(1, 2).reshape(2, 1))
-    for at in (i(1), i(-1, 2), i(-1, 2, 3), i(1, -1).reshape(2, 1), i(0, 1, 2, -1).reshape(2, 2),
-               i(0, 1, 2, 2, -1, 0).reshape(1, 2, 3)):  # fmt: skip
+    for at in (
+        i(1),
+        i(-1, 2),
+        i(-1, 2, 3),
+        i(1, -1).reshape(2, 1),
+        i(0, 1, 2, -1).reshape(2, 2),
+        i(0, 1, 2, 2, -1, 0).reshape(1, 2, 3),
+    ):
         values = rng(*at.shape[:-1], *x.shape[at.shape[-1] :], seed=5)
         for index in (at, K(at)):
             yield Row("ScatterND", x, index, values)

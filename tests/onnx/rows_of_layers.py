@@ -33,24 +33,46 @@ def layers():
             for each in (size, [v - (v > 8) for v in size]):
                 yield Row("ConvTranspose", two, weight, strides=stride, output_shape=each, **more)
     yield Row("ConvTranspose", two, weight, pads=[1, 0, 0, 1], strides=[2, 2], dilations=[1, 2])
-    yield Row("ConvTranspose", two, weight, pads=[1, 0, 0, 1], strides=[3, 3],
-              output_padding=[2, 1])  # fmt: skip
+    yield Row(
+        "ConvTranspose", two, weight, pads=[1, 0, 0, 1], strides=[3, 3], output_padding=[2, 1]
+    )
     yield Row("ConvTranspose", two, weight, auto_pad="VALID", strides=[2, 2])
     norm = [K(rng(4, low=0.5, seed=s)) for s in range(4)]
     for more in ({}, {"epsilon": 0.1}, {"momentum": 0.5}):
         yield Row("BatchNormalization", two, *norm, has="BatchNorm", **more)
-        yield Row("InstanceNormalization", two, *norm[:2],
-                  **{k: v for k, v in more.items() if k == "epsilon"})  # fmt: skip
+        yield Row(
+            "InstanceNormalization",
+            two,
+            *norm[:2],
+            **{k: v for k, v in more.items() if k == "epsilon"},
+        )
     scale = [v.value[:, None, None] for v in norm]
     wanted = (two - scale[2]) / np.sqrt(scale[3] + 1e-5) * scale[0] + scale[1]
-    yield Row("BatchNormalization", two, *norm, opset=1, consumed_inputs=[0] * 5, is_test=1,
-              epsilon=1e-5, want=[wanted])  # fmt: skip
+    yield Row(
+        "BatchNormalization",
+        two,
+        *norm,
+        opset=1,
+        consumed_inputs=[0] * 5,
+        is_test=1,
+        epsilon=1e-5,
+        want=[wanted],
+    )
     mean, var = two.mean((2, 3), keepdims=True), two.var((2, 3), keepdims=True)
     wanted = (two - mean) / np.sqrt(var + 1e-5) * scale[0] + scale[1]
-    yield Row("InstanceNormalization", two, *norm[:2], opset=1, consumed_inputs=[0] * 3,
-              want=[wanted])  # fmt: skip
-    for axis, shape in ((None, (4,)), (-1, (4,)), (2, (4,)), (1, (3, 4)), (-2, (3, 4)), (1, (4,)),
-                        (0, (2, 3, 4)), (-2, (3, 1))):  # fmt: skip
+    yield Row(
+        "InstanceNormalization", two, *norm[:2], opset=1, consumed_inputs=[0] * 3, want=[wanted]
+    )
+    for axis, shape in (
+        (None, (4,)),
+        (-1, (4,)),
+        (2, (4,)),
+        (1, (3, 4)),
+        (-2, (3, 4)),
+        (1, (4,)),
+        (0, (2, 3, 4)),
+        (-2, (3, 1)),
+    ):
         more = {"opset": 17} if axis is None else {"axis": axis, "opset": 17}
         for inputs in ((K(rng(*shape)),), (K(rng(*shape)), K(rng(*shape, seed=1))), (rng(*shape),)):
             yield Row("LayerNormalization", T3, *inputs, **more)
@@ -66,8 +88,14 @@ def layers():
 
 def dense():
     a, b = rng(3, 4), rng(4, 5, seed=1)
-    for left, right, alpha, beta in ((0, 0, 1, 1), (1, 0, 1, 1), (0, 1, 1, 1), (1, 1, 0.5, 1),
-                                     (0, 1, 1, 2.0), (0, 0, 2.0, 0.5)):  # fmt: skip
+    for left, right, alpha, beta in (
+        (0, 0, 1, 1),
+        (1, 0, 1, 1),
+        (0, 1, 1, 1),
+        (1, 1, 0.5, 1),
+        (0, 1, 1, 2.0),
+        (0, 0, 2.0, 0.5),
+    ):
         x, y = (a.T.copy() if left else a), (b.T.copy() if right else b)
         told = {"transA": left, "transB": right, "alpha": float(alpha), "beta": float(beta)}
         usual = {"transA": 0, "transB": 0, "alpha": 1.0, "beta": 1.0}
@@ -81,8 +109,9 @@ def dense():
             if beta != 1 or not told:
                 yield Row("Gemm", x, K(y), c, **told)
                 yield Row("Gemm", x, y, c, **told)
-    yield Row("Gemm", a, K(b), K(1, 2, 3, 4, 5), opset=6, broadcast=1,
-              want=[a @ b + f(1, 2, 3, 4, 5)])  # fmt: skip
+    yield Row(
+        "Gemm", a, K(b), K(1, 2, 3, 4, 5), opset=6, broadcast=1, want=[a @ b + f(1, 2, 3, 4, 5)]
+    )
     yield Row("Gemm", a.astype("f8"), K(b.astype("f8")), K(f(1, 2, 3, 4, 5).astype("f8")), beta=0.5)
     yield Row("Gemm", a, K(b), K(rng(3, 5)), alpha=0.5, beta=2.0)
     for word, opset in product(("Softmax", "LogSoftmax"), (11, 13)):
@@ -102,10 +131,22 @@ def dense():
     yield Row("Dropout", T3, opset=1, consumed_inputs=[0], want=[T3], has="Dropout")
     x, y = rng(2, 3, 4), rng(2, 4, 5, seed=1)
     for a, b in (
-        (x[0, 0], y[0, :, 0]), (x[0, 0], y[0]), (x[0], y[0, :, 0]), (x[0], y[0]), (x, y), (x, y[0]),
-        (x, y[0, :, 0]), (x[0], y), (x[0, 0], y), (x[:1], y), (x, y[:1]), (x[None], y),
-        (x, y[None]), (x[:, None], y[None]), (x[:1, None], y[:, None]),
-    ):  # fmt: skip
+        (x[0, 0], y[0, :, 0]),
+        (x[0, 0], y[0]),
+        (x[0], y[0, :, 0]),
+        (x[0], y[0]),
+        (x, y),
+        (x, y[0]),
+        (x, y[0, :, 0]),
+        (x[0], y),
+        (x[0, 0], y),
+        (x[:1], y),
+        (x, y[:1]),
+        (x[None], y),
+        (x, y[None]),
+        (x[:, None], y[None]),
+        (x[:1, None], y[:, None]),
+    ):
         a, b = a.copy(), b.copy()
         told = {"lengths": a.ndim == b.ndim == 3 and len(a) != len(b)}
         yield Row("MatMul", a, b, **told)
@@ -114,14 +155,24 @@ def dense():
         yield Row("MatMul", K(a), b, **told)
     yield Row("Det", rng(2, 3, 3))
     for text, *shapes in (
-        ("ij->ji", (2, 3)), ("ij->i", (2, 3)), ("ij->j", (2, 3)), ("ij->", (2, 3)), ("i->i", (3,)),
-        ("ijk->ki", (2, 3, 4)), ("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk->ki", (2, 3), (3, 4)),
-        ("i,i->", (3,), (3,)), ("i,j->ij", (3,), (2,)), ("ij,kl->", (2, 3), (4, 5)),
-        ("ij,ik->", (2, 3), (2, 5)), ("ijk,jil->kl", (2, 3, 4), (3, 2, 5)),
+        ("ij->ji", (2, 3)),
+        ("ij->i", (2, 3)),
+        ("ij->j", (2, 3)),
+        ("ij->", (2, 3)),
+        ("i->i", (3,)),
+        ("ijk->ki", (2, 3, 4)),
+        ("ij,jk->ik", (2, 3), (3, 4)),
+        ("ij,jk->ki", (2, 3), (3, 4)),
+        ("i,i->", (3,), (3,)),
+        ("i,j->ij", (3,), (2,)),
+        ("ij,kl->", (2, 3), (4, 5)),
+        ("ij,ik->", (2, 3), (2, 5)),
+        ("ijk,jil->kl", (2, 3, 4), (3, 2, 5)),
         ("ab,ac->abc", (2, 3), (2, 4)),
-        ("ab , ac -> cba", (2, 3), (2, 4)), ("ij,j->i", (2, 3), (3,)),
+        ("ab , ac -> cba", (2, 3), (2, 4)),
+        ("ij,j->i", (2, 3), (3,)),
         ("ijk,k->ji", (2, 3, 4), (4,)),
-    ):  # fmt: skip
+    ):
         yield Row("Einsum", *(rng(*s, seed=n) for n, s in enumerate(shapes)), equation=text)
 
 
@@ -147,17 +198,37 @@ def windows(kernels=((1, (3,)), (2, (3, 2)), (3, (2, 3, 2)))):
             yield Row(kind, x, strides=[3] * n, pads=[1] * 2 * n, ceil_mode=1, **more)
         for counted in (0, 1):
             for each in ([1] * 2 * n, pads):
-                yield Row("AveragePool", x, kernel_shape=kernel, pads=each, strides=steps,
-                          count_include_pad=counted, opset=19)  # fmt: skip
-                yield Row("AveragePool", x, kernel_shape=kernel, pads=each, strides=[3] * n,
-                          ceil_mode=1, count_include_pad=counted, opset=22)  # fmt: skip
+                yield Row(
+                    "AveragePool",
+                    x,
+                    kernel_shape=kernel,
+                    pads=each,
+                    strides=steps,
+                    count_include_pad=counted,
+                    opset=19,
+                )
+                yield Row(
+                    "AveragePool",
+                    x,
+                    kernel_shape=kernel,
+                    pads=each,
+                    strides=[3] * n,
+                    ceil_mode=1,
+                    count_include_pad=counted,
+                    opset=22,
+                )
         for kind in ("Max", "Average", "Lp"):
             yield Row(f"Global{kind}Pool", x)
         yield Row("GlobalLpPool", x, p=1)
     x = IMAGES[2]
     for dtype in ("uint8", "int8"):
-        yield Row("MaxPool", whole(1, 2, 7, 8, low=0, high=100, dtype=dtype), kernel_shape=[3, 2],
-                  pads=[1, 0, 1, 0], storage_order=0)  # fmt: skip
+        yield Row(
+            "MaxPool",
+            whole(1, 2, 7, 8, low=0, high=100, dtype=dtype),
+            kernel_shape=[3, 2],
+            pads=[1, 0, 1, 0],
+            storage_order=0,
+        )
     for how, counted in product(("SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"), (0, 1)):
         for steps in ([2, 3], [3, 2]):
             more = {"kernel_shape": [3, 2], "strides": steps, "auto_pad": how}
@@ -166,21 +237,45 @@ def windows(kernels=((1, (3,)), (2, (3, 2)), (3, (2, 3, 2)))):
             yield Row("Conv", x, K(rng(2, 4, 3, 2)), **more)
     for kernel, pads in (([4, 4], [3, 3, 3, 3]), ([2, 2], [1, 1, 1, 1]), ([4, 5], [3, 4, 2, 1])):
         for counted, steps, ceil in product((0, 1), ([1, 1], [2, 3]), (0, 1)):
-            yield Row("AveragePool", x, kernel_shape=kernel, pads=pads, strides=steps,
-                      count_include_pad=counted, ceil_mode=ceil, opset=22)  # fmt: skip
+            yield Row(
+                "AveragePool",
+                x,
+                kernel_shape=kernel,
+                pads=pads,
+                strides=steps,
+                count_include_pad=counted,
+                ceil_mode=ceil,
+                opset=22,
+            )
             if not counted:
-                yield Row("MaxPool", x, kernel_shape=kernel, pads=pads, strides=steps,
-                          ceil_mode=ceil, opset=22)  # fmt: skip
+                yield Row(
+                    "MaxPool",
+                    x,
+                    kernel_shape=kernel,
+                    pads=pads,
+                    strides=steps,
+                    ceil_mode=ceil,
+                    opset=22,
+                )
     # as many windows with pads on both sides, or with none: the operator's own pads do
     for kind, length in product(("MaxPool", "AveragePool"), (7, 8, 9)):
         for pads, ceil in (([1, 1, 0, 0], 0), ([0] * 4, 1), ([1] * 4, 1), ([0, 0, 1, 1], 0)):
             same = {
                 (1, 1, 0, 0): (length + 2 - 3) // 2 == (length + 1 - 3) // 2,
-                (0, 0, 1, 1): False, (0,) * 4: (length - 3) % 2 == 0,
+                (0, 0, 1, 1): False,
+                (0,) * 4: (length - 3) % 2 == 0,
                 (1,) * 4: (length + 2 - 3) % 2 == 0,
-            }[tuple(pads)]  # fmt: skip
-            yield Row(kind, rng(1, 2, length, length), kernel_shape=[3, 3], strides=[2, 2],
-                      pads=pads, ceil_mode=ceil, opset=22, lacks="Pad" * same)  # fmt: skip
+            }[tuple(pads)]
+            yield Row(
+                kind,
+                rng(1, 2, length, length),
+                kernel_shape=[3, 3],
+                strides=[2, 2],
+                pads=pads,
+                ceil_mode=ceil,
+                opset=22,
+                lacks="Pad" * same,
+            )
 
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -215,8 +310,12 @@ def sampling():
         ways = (None, "half_pixel", "output_half_pixel") if opset == 16 else (None,)
         for how in ways:
             told = {} if how is None else {"coordinate_transformation_mode": how}
-            for more in ({}, {"output_height": 2, "output_width": 3}, {"sampling_ratio": 3},
-                         {"sampling_ratio": 0},
-                         {"spatial_scale": 0.5, "output_height": 2}):  # fmt: skip
+            for more in (
+                {},
+                {"output_height": 2, "output_width": 3},
+                {"sampling_ratio": 3},
+                {"sampling_ratio": 0},
+                {"spatial_scale": 0.5, "output_height": 2},
+            ):
                 for inputs in ((K(rois), K(index)), (rois, index)):
                     yield Row("RoiAlign", IMAGE, *inputs, opset=opset, **told, **more)

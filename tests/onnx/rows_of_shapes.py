@@ -71,8 +71,13 @@ def shapes():
         yield Row("Squeeze", y, opset=11, **({"axes": axes} if axes else {}))
         yield Row("Squeeze", y, *([ints(*axes)] if axes else []))
     yield Row("Squeeze", y, ints(), want=[y])
-    for shape, axes in (((1,), None), ((1, 1), None), ((1, 1), [0]), ((1, 1), [0, -1]),
-                        ((1,), [0])):  # fmt: skip
+    for shape, axes in (
+        ((1,), None),
+        ((1, 1), None),
+        ((1, 1), [0]),
+        ((1, 1), [0, -1]),
+        ((1,), [0]),
+    ):
         yield Row("Squeeze", rng(*shape), *([] if axes is None else [ints(*axes)]))
     for axes in ([0], [-1], [1, 3], [4, 0], [-5, 2], [3, -5]):
         yield Row("Unsqueeze", x, ints(*axes))
@@ -97,25 +102,36 @@ def shapes():
         yield Row("Split", y, outputs=count, **more)
         yield Row("Split", y, outputs=count, num_outputs=count, opset=18, **more)
     for axis, count in ((1, 2), (1, 3)):
-        yield Row("Split", y, outputs=count, num_outputs=count, opset=18, axis=axis,
-                  lengths=True)  # fmt: skip
+        yield Row("Split", y, outputs=count, num_outputs=count, opset=18, axis=axis, lengths=True)
 
 
 def parts():
     x = rng(4, 5, 6)
     for begin, end, more in (
-        ((1,), (3,), ()), ((1, 2), (3, 5), ()), ((0, 0, 1), (4, 5, 6), ()), ((-2,), (4,), ((0,),)),
-        ((-2,), (100,), ((1,),)), ((1,), (-1,), ((-1,),)), ((0,), (6,), ((2,), (2,))),
+        ((1,), (3,), ()),
+        ((1, 2), (3, 5), ()),
+        ((0, 0, 1), (4, 5, 6), ()),
+        ((-2,), (4,), ((0,),)),
+        ((-2,), (100,), ((1,),)),
+        ((1,), (-1,), ((-1,),)),
+        ((0,), (6,), ((2,), (2,))),
         ((1,), (6,), ((2,), (3,))),
-        ((5,), (0,), ((2,), (-1,))), ((-1,), (-7,), ((2,), (-1,))),
+        ((5,), (0,), ((2,), (-1,))),
+        ((-1,), (-7,), ((2,), (-1,))),
         ((-1,), (-(2**63) + 1,), ((2,), (-1,))),
-        ((2**63 - 1,), (-(2**63) + 1,), ((1,), (-1,))), ((-1,), (-100,), ((1,), (-2,))),
-        ((0, 3), (2, 0), ((2, 1), (1, -1))), ((1, 0), (4, 6), ((0, 2), (2, 3))),
+        ((2**63 - 1,), (-(2**63) + 1,), ((1,), (-1,))),
+        ((-1,), (-100,), ((1,), (-2,))),
+        ((0, 3), (2, 0), ((2, 1), (1, -1))),
+        ((1, 0), (4, 6), ((0, 2), (2, 3))),
         ((0,), (2**63 - 1,), ((1,),)),
-        ((-(2**63) + 1,), (2,), ((1,),)), ((0,), (2,), ((0,), (1,))), ((1,), (2**31 - 1,), ((0,),)),
-        ((0, 0), (4, 5), ((0, 1),)), ((-5,), (2,), ((1,),)),
-        ((0,), (4,), ((0,), (2,))), ((3,), (-3,), ((1,), (-2,))),
-    ):  # fmt: skip
+        ((-(2**63) + 1,), (2,), ((1,),)),
+        ((0,), (2,), ((0,), (1,))),
+        ((1,), (2**31 - 1,), ((0,),)),
+        ((0, 0), (4, 5), ((0, 1),)),
+        ((-5,), (2,), ((1,),)),
+        ((0,), (4,), ((0,), (2,))),
+        ((3,), (-3,), ((1,), (-2,))),
+    ):
         beyond = not more[1:] and max(end) in (100, 2**31 - 1)
         yield Row("Slice", x, *(ints(*v) for v in (begin, end, *more)), lengths=beyond)
     yield Row("Slice", x, opset=9, starts=[1, 0], ends=[3, 2], want=[x[1:3, :2]])
@@ -137,8 +153,11 @@ def parts():
         yield Row("Pad", y.astype("float64"), ints(*inner, *inner), one(2.5, "float64"))
         yield Row("Pad", y.astype("int32"), ints(*inner, *inner), one(2, "int32"))
         pairs = list(zip(pads[:rank], pads[rank:]))
-        for told, how in (({"value": 1.5, "mode": "constant"}, {"constant_values": 1.5}), ({}, {}),
-                          ({"value": 1.5, "mode": "edge"}, {"mode": "edge"})):  # fmt: skip
+        for told, how in (
+            ({"value": 1.5, "mode": "constant"}, {"constant_values": 1.5}),
+            ({}, {}),
+            ({"value": 1.5, "mode": "edge"}, {"mode": "edge"}),
+        ):
             yield Row("Pad", y, opset=9, pads=pads, want=[np.pad(y, pairs, **how)], **told)
     yield Row("Pad", M, opset=1, paddings=[1, 0, 0, 2], want=[np.pad(M, [(1, 0), (0, 2)])])
     yield Row("Pad", x, ints(1, 2, 3, 0), one(0.5), ints(2, 0), opset=18)
@@ -170,8 +189,14 @@ def parts():
 
 
 def sizes():
-    ways = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
-            "asymmetric", "tf_half_pixel_for_nn")  # fmt: skip
+    ways = (
+        "half_pixel",
+        "half_pixel_symmetric",
+        "pytorch_half_pixel",
+        "align_corners",
+        "asymmetric",
+        "tf_half_pixel_for_nn",
+    )
     flat, line = rng(1, 1, 6, 5), rng(7)
     for how, (mode, more) in product(ways, (("nearest", {}), ("linear", {}), ("cubic", {}))):
         opset = 19 if how == "half_pixel_symmetric" else 11 if how == "tf_half_pixel_for_nn" else 13
@@ -188,11 +213,26 @@ def sizes():
         more = {} if rounding is None else {"nearest_mode": rounding}
         yield Row("Resize", flat, None, None, ints(*target), mode="nearest", **more)
     yield Row("Resize", flat, None, None, ints(1, 1, 4, 3))
-    yield Row("Resize", flat, None, K(1.0, 1.0, 2.0, 2.0), mode="nearest", nearest_mode="floor",
-              coordinate_transformation_mode="asymmetric", has="UpSampling")  # fmt: skip
+    yield Row(
+        "Resize",
+        flat,
+        None,
+        K(1.0, 1.0, 2.0, 2.0),
+        mode="nearest",
+        nearest_mode="floor",
+        coordinate_transformation_mode="asymmetric",
+        has="UpSampling",
+    )
     for scales in (K(1.0, 1.0, 2.0, 3.0), K(1.0, 2.0, 2.0, 2.0), K(1.0, 1.0, 1.5, 1.5)):
-        yield Row("Resize", flat, None, scales, mode="nearest", nearest_mode="floor",
-                  coordinate_transformation_mode="asymmetric")  # fmt: skip
+        yield Row(
+            "Resize",
+            flat,
+            None,
+            scales,
+            mode="nearest",
+            nearest_mode="floor",
+            coordinate_transformation_mode="asymmetric",
+        )
     yield Row(
         "Resize",
         line,
@@ -214,18 +254,36 @@ def sizes():
         if mode == "linear" and outside:
             continue
         for target in ((1, 1, 4, 3), (1, 1, 9, 11)):
-            yield Row("Resize", flat, None, None, ints(*target), mode=mode, antialias=smooth,
-                      exclude_outside=outside, opset=18)  # fmt: skip
+            yield Row(
+                "Resize",
+                flat,
+                None,
+                None,
+                ints(*target),
+                mode=mode,
+                antialias=smooth,
+                exclude_outside=outside,
+                opset=18,
+            )
     yield Row("Resize", flat, None, None, ints(1, 1, 9, 7), mode="cubic", cubic_coeff_a=-0.5)
     for policy in (None, "stretch", "not_larger", "not_smaller"):
         more = {} if policy is None else {"keep_aspect_ratio_policy": policy}
-        yield Row("Resize", flat, None, None, ints(9, 4), axes=[2, 3], mode="linear", opset=18,
-                  **more)  # fmt: skip
+        yield Row(
+            "Resize", flat, None, None, ints(9, 4), axes=[2, 3], mode="linear", opset=18, **more
+        )
     yield Row("Resize", flat, None, K(2.0, 3.0), axes=[3, 2], mode="linear", opset=18)
     for fill, mode, target in product(
         (None, 0.0, 10.0), ("nearest", "linear", "cubic"), ((1, 1, 5, 6), (1, 1, 1, 1))
     ):
         more = {} if fill is None else {"extrapolation_value": fill}
         roi = K(0.0, 0.0, 0.25, -0.3, 1.0, 1.0, 0.8, 1.4)
-        yield Row("Resize", flat, roi, None, ints(*target), mode=mode,
-                  coordinate_transformation_mode="tf_crop_and_resize", **more)  # fmt: skip
+        yield Row(
+            "Resize",
+            flat,
+            roi,
+            None,
+            ints(*target),
+            mode=mode,
+            coordinate_transformation_mode="tf_crop_and_resize",
+            **more,
+        )

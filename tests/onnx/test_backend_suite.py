@@ -130,8 +130,11 @@ def judged(case, path):
         asked = re.search(r"its input (\S+) must be a constant", last[1])
         if last[0] != "refused" or not asked or asked[1] in held:
             break
-        more = {asked[1]} if asked[1] in names else {
-            n for n, x in zip(names, inputs) if x.dtype.kind in "iub"}  # fmt: skip
+        more = (
+            {asked[1]}
+            if asked[1] in names
+            else {n for n, x in zip(names, inputs) if x.dtype.kind in "iub"}
+        )
         if more <= held:
             break
         held |= more

@@ -33,58 +33,124 @@ def export(path, symbol, params=(), shapes=((4, 3),), kinds=np.float32, **more):
 IMAGE = (1, 4, 6, 6)
 REFUSED = {
     "mean and variance are outputs": (
-        S.BatchNorm(v(), output_mean_var=True, name="n"), [IMAGE],
-        {f"n_{k}": (4,) for k in ("gamma", "beta", "moving_mean", "moving_var")}),
+        S.BatchNorm(v(), output_mean_var=True, name="n"),
+        [IMAGE],
+        {f"n_{k}": (4,) for k in ("gamma", "beta", "moving_mean", "moving_var")},
+    ),
     "'n': mean and deviation are outputs": (
-        S.LayerNorm(v(), output_mean_var=True, name="n"), [(2, 4)], {"n_gamma": (4,),
-                                                                     "n_beta": (4,)}),
+        S.LayerNorm(v(), output_mean_var=True, name="n"),
+        [(2, 4)],
+        {"n_gamma": (4,), "n_beta": (4,)},
+    ),
     "GroupNorm 'n': mean and deviation are outputs": (
-        S.GroupNorm(v(), num_groups=2, output_mean_var=True, name="n"), [IMAGE],
-        {"n_gamma": (2,), "n_beta": (2,)}),
+        S.GroupNorm(v(), num_groups=2, output_mean_var=True, name="n"),
+        [IMAGE],
+        {"n_gamma": (2,), "n_beta": (2,)},
+    ),
     "only sample_type='nearest' of one array has a form": (
         S.UpSampling(v(), v("y"), scale=2, sample_type="nearest", num_args=2, name="n"),
-        [IMAGE, IMAGE], {}),
+        [IMAGE, IMAGE],
+        {},
+    ),
     "'m': only sample_type='nearest' of one array": (
-        S.UpSampling(v(), v("w"), scale=2, sample_type="bilinear", num_filter=4, num_args=2,
-                     name="m"), [IMAGE], {"w": (4, 1, 4, 4)}),
-    "only values and indices of one axis": (S.topk(v(), axis=None, k=2, ret_typ="value"),
-                                            [(2, 4)], {}),
+        S.UpSampling(
+            v(), v("w"), scale=2, sample_type="bilinear", num_filter=4, num_args=2, name="m"
+        ),
+        [IMAGE],
+        {"w": (4, 1, 4, 4)},
+    ),
+    "only values and indices of one axis": (
+        S.topk(v(), axis=None, k=2, ret_typ="value"),
+        [(2, 4)],
+        {},
+    ),
     "topk0?.*: only values and indices": (S.topk(v(), ret_typ="mask"), [(2, 4)], {}),
     "position_sensitive=True": (
-        S.contrib.ROIAlign(v(), v("r"), pooled_size=(2, 2), spatial_scale=1.0,
-                           position_sensitive=True), [IMAGE, (1, 5)], {}),
+        S.contrib.ROIAlign(
+            v(), v("r"), pooled_size=(2, 2), spatial_scale=1.0, position_sensitive=True
+        ),
+        [IMAGE, (1, 5)],
+        {},
+    ),
     "aligned=True; ONNX has it from opset 16 on": (
         S.contrib.ROIAlign(v(), v("r"), pooled_size=(2, 2), spatial_scale=1.0, aligned=True),
-        [IMAGE, (1, 5)], {}),
+        [IMAGE, (1, 5)],
+        {},
+    ),
     "projection_size and use_sequence_length are not written": (
-        S.RNN(v(), v("p"), v("h"), v("c"), mode="lstm", state_size=4, num_layers=1,
-              projection_size=2), [(5, 2, 3)], {"p": (16 * 3 + 16 * 2 + 32 + 8,), "h": (1, 2, 2),
-                                                "c": (1, 2, 4)}),
+        S.RNN(
+            v(), v("p"), v("h"), v("c"), mode="lstm", state_size=4, num_layers=1, projection_size=2
+        ),
+        [(5, 2, 3)],
+        {"p": (16 * 3 + 16 * 2 + 32 + 8,), "h": (1, 2, 2), "c": (1, 2, 4)},
+    ),
     "RNN 's': projection_size and use_sequence_length": (
-        S.RNN(v(), v("p"), v("h"), v("c"), v("l"), mode="lstm", state_size=4, num_layers=1,
-              use_sequence_length=True, name="s"), [(5, 2, 3)],
-        {"p": (16 * 3 + 16 * 4 + 32,), "h": (1, 2, 4), "c": (1, 2, 4), "l": (2,)}),
+        S.RNN(
+            v(),
+            v("p"),
+            v("h"),
+            v("c"),
+            v("l"),
+            mode="lstm",
+            state_size=4,
+            num_layers=1,
+            use_sequence_length=True,
+            name="s",
+        ),
+        [(5, 2, 3)],
+        {"p": (16 * 3 + 16 * 4 + 32,), "h": (1, 2, 4), "c": (1, 2, 4), "l": (2,)},
+    ),
     "repeat=2": (S.contrib.arange_like(v(), repeat=2, axis=1), [(2, 4)], {}),
     "get_prob=True": (S.sample_multinomial(v(), get_prob=True)[0], [(2, 4)], {}),
     "axis=0": (S.linalg.gemm2(v(), v("y"), axis=0), [(2, 3, 4), (4, 3, 5)], {}),
     "more than two axes; use batch_dot": (S.dot(v(), v("y")), [(2, 3, 4), (4, 5)], {}),
     "overlap_thresh=1.5 of float32; 0 to 1 of float32": (
-        S.contrib.box_nms(v(), overlap_thresh=1.5), [(1, 4, 6)], {}),
+        S.contrib.box_nms(v(), overlap_thresh=1.5),
+        [(1, 4, 6)],
+        {},
+    ),
     "overlap_thresh=-0.1 of float32": (
-        S.contrib.box_nms(v(), overlap_thresh=-0.1), [(1, 4, 6)], {}),
+        S.contrib.box_nms(v(), overlap_thresh=-0.1),
+        [(1, 4, 6)],
+        {},
+    ),
     "a window without an element": (
-        S.Pooling(v(), kernel=(2, 2), stride=(3, 3), pad=(1, 1), pool_type="avg",
-                  pooling_convention="full", count_include_pad=False), [(1, 1, 5, 5)], {}),
+        S.Pooling(
+            v(),
+            kernel=(2, 2),
+            stride=(3, 3),
+            pad=(1, 1),
+            pool_type="avg",
+            pooling_convention="full",
+            count_include_pad=False,
+        ),
+        [(1, 1, 5, 5)],
+        {},
+    ),
     "maxima of windows that begin behind the padding": (
-        S.Pooling_v1(v(), kernel=(2, 2), stride=(4, 4), pad=(1, 1), pool_type="max",
-                     pooling_convention="full"), [(1, 1, 5, 5)], {}),
+        S.Pooling_v1(
+            v(),
+            kernel=(2, 2),
+            stride=(4, 4),
+            pad=(1, 1),
+            pool_type="max",
+            pooling_convention="full",
+        ),
+        [(1, 1, 5, 5)],
+        {},
+    ),
     "its range is found in each run; calibrate the network": (
-        S.contrib.quantize_v2(v(), out_type="int8", name="q")[0], [(2, 4)], {}),
+        S.contrib.quantize_v2(v(), out_type="int8", name="q")[0],
+        [(2, 4)],
+        {},
+    ),
     "the range of its output is 0": (
         S.contrib.quantize_v2(v(), out_type="int8", min_calib_range=0.0, max_calib_range=0.0)[0],
-        [(2, 4)], {}),
+        [(2, 4)],
+        {},
+    ),
     "has no form in ONNX here; mx.onnx.get_operator_support": (S.gamma(v(), name="g"), [(2,)], {}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("told", REFUSED)
@@ -100,8 +166,9 @@ def test_the_nearest_that_is_written(tmp_path):
     for overlap in (0.0, 1.0):
         export(tmp_path, S.contrib.box_nms(v(), overlap_thresh=overlap), shapes=[(1, 4, 6)])
     export(tmp_path, S.topk(v(), k=2, ret_typ="both"), shapes=[(2, 4)])
-    whole = S.Pooling_v1(v(), kernel=(2, 2), stride=(2, 2), pool_type="max",
-                         pooling_convention="full")  # fmt: skip
+    whole = S.Pooling_v1(
+        v(), kernel=(2, 2), stride=(2, 2), pool_type="max", pooling_convention="full"
+    )
     export(tmp_path, whole, shapes=[(1, 1, 5, 5)])
 
 
@@ -113,7 +180,7 @@ CALLS = [
     ({"dynamic": True, "dynamic_input_shapes": []}, r"the axes of the inputs: x \(4, 3\)"),
     ({"dynamic": True, "dynamic_input_shapes": [("n",)]}, "must have the axes of the inputs"),
     ({"dynamic": True, "dynamic_input_shapes": [("n", 3, 1)]}, "must have the axes of the inputs"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("how", "told"), CALLS)
@@ -139,10 +206,13 @@ def test_other_wrong_calls(tmp_path):
 
 def told(values):
     return [
-        (each.name, each.type.tensor_type.elem_type,
-         [d.dim_param or d.dim_value or None for d in each.type.tensor_type.shape.dim])
+        (
+            each.name,
+            each.type.tensor_type.elem_type,
+            [d.dim_param or d.dim_value or None for d in each.type.tensor_type.shape.dim],
+        )
         for each in values
-    ]  # fmt: skip
+    ]
 
 
 def test_what_a_file_says(tmp_path):
@@ -159,16 +229,32 @@ def test_what_a_file_says(tmp_path):
         np.testing.assert_array_equal(onnx.numpy_helper.to_array(each), W[each.name])
 
 
-@pytest.mark.parametrize("ways", [
-    {"params": [arrays(W), {}]}, {"params": W}, {"in_types": None, "input_type": "float32"},
-    {"in_types": [np.float32]}, {"in_shapes": None, "input_shape": [(4, 3)]},
-    {"params": {f"arg:{k}": each for k, each in arrays(W).items()}},
-    {"params": {**arrays(W), "unused": mx.nd.ones(3)}}, {"run_shape_inference": True},
-    {"onnx_file_path": "text"}, {"params": "file"}, {"sym": "file"},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "ways",
+    [
+        {"params": [arrays(W), {}]},
+        {"params": W},
+        {"in_types": None, "input_type": "float32"},
+        {"in_types": [np.float32]},
+        {"in_shapes": None, "input_shape": [(4, 3)]},
+        {"params": {f"arg:{k}": each for k, each in arrays(W).items()}},
+        {"params": {**arrays(W), "unused": mx.nd.ones(3)}},
+        {"run_shape_inference": True},
+        {"onnx_file_path": "text"},
+        {"params": "file"},
+        {"sym": "file"},
+    ],
+    ids=str,
+)
 def test_ways_to_say_the_same(ways, tmp_path):
-    given = {"sym": dense(), "params": arrays(W), "in_shapes": [(4, 3)], "in_types": np.float32,
-             "onnx_file_path": tmp_path / "m.onnx", **ways}  # fmt: skip
+    given = {
+        "sym": dense(),
+        "params": arrays(W),
+        "in_shapes": [(4, 3)],
+        "in_types": np.float32,
+        "onnx_file_path": tmp_path / "m.onnx",
+        **ways,
+    }
     if given["onnx_file_path"] == "text":
         given["onnx_file_path"] = str(tmp_path / "m.onnx")
     if isinstance(given["params"], str):
@@ -203,11 +289,14 @@ def test_lines_on_request(tmp_path, capsys):
     )
 
 
-@pytest.mark.parametrize(("shapes", "inputs", "outputs"), [
-    (None, [["batch", 3], ["batch", 3]], [["batch", None], [None, None]]),
-    ([("n", 3), (4, "m")], [["n", 3], [4, "m"]], [["n", None], [None, None]]),
-    ([(4, 3), (4, 3)], [[4, 3], [4, 3]], [[4, None], [None, None]]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("shapes", "inputs", "outputs"),
+    [
+        (None, [["batch", 3], ["batch", 3]], [["batch", None], [None, None]]),
+        ([("n", 3), (4, "m")], [["n", 3], [4, "m"]], [["n", None], [None, None]]),
+        ([(4, 3), (4, 3)], [[4, 3], [4, 3]], [[4, None], [None, None]]),
+    ],
+)
 def test_open_lengths(shapes, inputs, outputs, tmp_path):
     """The first length of an output is open where it is that of an input."""
     net = S.Group([v() + v("y"), S.reshape(v() * 2, shape=(12, 1), name="r")])
@@ -276,8 +365,7 @@ OPEN = {
     "sums": lambda: S.sum(v(), axis=(1, 2), keepdims=True),
     "swapped": lambda: S.SwapAxis(v(), dim1=1, dim2=2),
     "repeated": lambda: S.repeat(v(), repeats=2, axis=2),
-    "reshaped as NumPy does": lambda: S.np.reshape(
-        v().as_np_ndarray(), (-1, 8)).as_nd_ndarray(),
+    "reshaped as NumPy does": lambda: S.np.reshape(v().as_np_ndarray(), (-1, 8)).as_nd_ndarray(),
 }
 
 
@@ -285,8 +373,9 @@ OPEN = {
 def test_other_batches(name, tmp_path):
     """What is written for a batch of 4 computes one of 7."""
     symbol, rng = OPEN[name](), np.random.RandomState(0)
-    feeds = {n: rng.randn(4, 4, 2).astype("float32") for n in ("x", "y")
-             if n in symbol.list_arguments()}  # fmt: skip
+    feeds = {
+        n: rng.randn(4, 4, 2).astype("float32") for n in ("x", "y") if n in symbol.list_arguments()
+    }
     if "y" in feeds:
         feeds["y"] = feeds["y"][:, :3].copy()
     params = arrays(W) if name == "dense" else {}

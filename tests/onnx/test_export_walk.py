@@ -68,8 +68,20 @@ UNARY = {
     "log log10 log1p log2 rcbrt rsqrt sqrt": POSITIVE,
     "arcsin arccos arctanh": SMALL,
 }
-NUMBERS = ["plus", "minus", "rminus", "mul", "div", "rdiv", "power", "rpower", "maximum",
-           "minimum", "mod", "rmod"]  # fmt: skip
+NUMBERS = [
+    "plus",
+    "minus",
+    "rminus",
+    "mul",
+    "div",
+    "rdiv",
+    "power",
+    "rpower",
+    "maximum",
+    "minimum",
+    "mod",
+    "rmod",
+]
 COMPARED = ["equal", "not_equal", "greater", "greater_equal", "lesser", "lesser_equal"]
 LOGICAL = ["logical_and", "logical_or", "logical_xor"]
 ONE, WIDE = whole(2, 3, 4), whole(2, 1, 4, seed=1)
@@ -94,15 +106,39 @@ def elementwise():
         for word, dtype, scalar in itertools.product(words, dtypes, numbers):
             yield Row(f"_{word}_scalar", whole(3, 4, low=0, dtype=dtype), scalar=scalar)
     yield Row("smooth_l1", whole(3, 4, dtype="int32"), scalar=1.5)
-    for word in ["add", "sub", "mul", "div", "power", "maximum", "minimum", "mod", *COMPARED,
-                 *LOGICAL, "plus", "minus"]:  # fmt: skip
+    for word in [
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "power",
+        "maximum",
+        "minimum",
+        "mod",
+        *COMPARED,
+        *LOGICAL,
+        "plus",
+        "minus",
+    ]:
         a, b = (np.abs(ONE) + 1, WIDE) if word == "power" else (ONE, WIDE)
         b = np.where(b == 0, 1, b).astype(b.dtype) if word == "div" else b
         yield Row(f"broadcast_{word}", a, b)
         if word not in ("add", "sub", "div", "plus", "minus", "power", *LOGICAL):
             yield Row(f"broadcast_{word}", a.astype("int32"), b.astype("int32"))
-    for word in ["add", "sub", "mul", "div", "power", "maximum", "minimum", "mod", *COMPARED,
-                 *LOGICAL, "plus", "minus"]:  # fmt: skip
+    for word in [
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "power",
+        "maximum",
+        "minimum",
+        "mod",
+        *COMPARED,
+        *LOGICAL,
+        "plus",
+        "minus",
+    ]:
         a, b = np.abs(ONE) + 1, np.abs(whole(2, 3, 4, seed=2)) + 1
         yield Row(f"_{word}", a, b)
     for word in ("add", "sub", "mul", "div"):
@@ -112,8 +148,11 @@ def elementwise():
     yield from rows("hard_sigmoid", SIGNED, alpha=(0.2, 1.0), beta=(0.5, -0.3))
     yield from rows("smooth_l1", SIGNED, scalar=(0.5, 1.0, 3.0))
     for name in ("Cast", "cast", "amp_cast"):
-        yield from rows(name, SIGNED, dtype=("float64", "float16", "int32") if name != "amp_cast"
-                        else ("float64", "float16"))  # fmt: skip
+        yield from rows(
+            name,
+            SIGNED,
+            dtype=("float64", "float16", "int32") if name != "amp_cast" else ("float64", "float16"),
+        )
     yield Row("add_n", SIGNED, SMALL, POSITIVE)
     yield Row("ElementWiseSum", SIGNED)
     yield Row("where", whole(3, 4, low=0, high=2), SIGNED, SMALL)
@@ -123,8 +162,9 @@ def elementwise():
 IMAGE = data(2, 4, 7, 8)
 
 
-def beside_the_data(kernel, pool_type, pooling_convention, stride=(1, 1), pad=(0, 0),
-                    count_include_pad=None, **_):  # fmt: skip
+def beside_the_data(
+    kernel, pool_type, pooling_convention, stride=(1, 1), pad=(0, 0), count_include_pad=None, **_
+):
     """Whether a mean over data alone has a window that lies in the padding."""
     if pool_type != "avg" or pooling_convention != "full" or count_include_pad is not False:
         return False
@@ -136,46 +176,109 @@ def beside_the_data(kernel, pool_type, pooling_convention, stride=(1, 1), pad=(0
 
 def layers():
     yield from rows(
-        "Pooling", IMAGE, kernel=((2, 2), (3, 2), (3, 3)), stride=((1, 1), (2, 3), None),
-        pad=(None, (1, 0), (1, 1)), pool_type=("max", "avg", "sum", "lp"), p_value=(1, 2, 3),
-        pooling_convention=("valid", "full"), count_include_pad=(None, *BOTH),
+        "Pooling",
+        IMAGE,
+        kernel=((2, 2), (3, 2), (3, 3)),
+        stride=((1, 1), (2, 3), None),
+        pad=(None, (1, 0), (1, 1)),
+        pool_type=("max", "avg", "sum", "lp"),
+        p_value=(1, 2, 3),
+        pooling_convention=("valid", "full"),
+        count_include_pad=(None, *BOTH),
         refused=beside_the_data,
-    )  # fmt: skip
+    )
     yield from rows(
-        "Pooling", IMAGE, kernel=((2, 2), (3, 3), (5, 2)), stride=((1, 1), (2, 3)),
-        pool_type=("max", "avg", "sum"), pooling_convention=("same",), count_include_pad=BOTH,
-    )  # fmt: skip
-    yield from rows("Pooling", IMAGE, kernel=((2, 2),), global_pool=(True,), p_value=(1, 2, 3),
-                    pool_type=("max", "avg", "sum", "lp"))  # fmt: skip
-    yield from rows("Pooling", data(2, 3, 9), kernel=((3,),), pad=((1,),), stride=((2,),),
-                    pool_type=("max", "avg", "lp"), p_value=(2,),
-                    pooling_convention=("valid", "full"))  # fmt: skip
-    yield from rows("Pooling", data(1, 2, 5, 6, 7), kernel=((2, 3, 2),), stride=((2, 2, 1),),
-                    pool_type=("max", "avg", "sum"), pooling_convention=("valid", "full", "same"))
-    yield from rows("Pooling_v1", IMAGE, kernel=((2, 2), (3, 2)), stride=((2, 2), (1, 3)),
-                    pad=((0, 0), (1, 1)), pool_type=("max", "avg", "sum"),
-                    pooling_convention=("valid", "full"))  # fmt: skip
-    yield from rows("_contrib_AdaptiveAvgPooling2D", data(2, 3, 8, 6),
-                    output_size=(None, (1, 1), (4, 3), (3, 5), (8, 6), (2, 2)))  # fmt: skip
+        "Pooling",
+        IMAGE,
+        kernel=((2, 2), (3, 3), (5, 2)),
+        stride=((1, 1), (2, 3)),
+        pool_type=("max", "avg", "sum"),
+        pooling_convention=("same",),
+        count_include_pad=BOTH,
+    )
+    yield from rows(
+        "Pooling",
+        IMAGE,
+        kernel=((2, 2),),
+        global_pool=(True,),
+        p_value=(1, 2, 3),
+        pool_type=("max", "avg", "sum", "lp"),
+    )
+    yield from rows(
+        "Pooling",
+        data(2, 3, 9),
+        kernel=((3,),),
+        pad=((1,),),
+        stride=((2,),),
+        pool_type=("max", "avg", "lp"),
+        p_value=(2,),
+        pooling_convention=("valid", "full"),
+    )
+    yield from rows(
+        "Pooling",
+        data(1, 2, 5, 6, 7),
+        kernel=((2, 3, 2),),
+        stride=((2, 2, 1),),
+        pool_type=("max", "avg", "sum"),
+        pooling_convention=("valid", "full", "same"),
+    )
+    yield from rows(
+        "Pooling_v1",
+        IMAGE,
+        kernel=((2, 2), (3, 2)),
+        stride=((2, 2), (1, 3)),
+        pad=((0, 0), (1, 1)),
+        pool_type=("max", "avg", "sum"),
+        pooling_convention=("valid", "full"),
+    )
+    yield from rows(
+        "_contrib_AdaptiveAvgPooling2D",
+        data(2, 3, 8, 6),
+        output_size=(None, (1, 1), (4, 3), (3, 5), (8, 6), (2, 2)),
+    )
     weight, bias = data(6, 2, 3, 2), data(6)
     for name in ("Convolution", "Convolution_v1"):
-        yield from rows(name, IMAGE, weight, bias, kernel=((3, 2),), num_filter=(6,),
-                        num_group=(2,), stride=(None, (2, 1)), pad=(None, (1, 2)),
-                        dilate=(None, (1, 3)))  # fmt: skip
+        yield from rows(
+            name,
+            IMAGE,
+            weight,
+            bias,
+            kernel=((3, 2),),
+            num_filter=(6,),
+            num_group=(2,),
+            stride=(None, (2, 1)),
+            pad=(None, (1, 2)),
+            dilate=(None, (1, 3)),
+        )
     weight = data(4, 3, 3, 2)
     yield from rows(
-        "Deconvolution", IMAGE, weight, data(6), kernel=((3, 2),), num_filter=(6,), num_group=(2,),
-        stride=(None, (2, 2)), pad=(None, (1, 0)), no_bias=(False,),
-    )  # fmt: skip
+        "Deconvolution",
+        IMAGE,
+        weight,
+        data(6),
+        kernel=((3, 2),),
+        num_filter=(6,),
+        num_group=(2,),
+        stride=(None, (2, 2)),
+        pad=(None, (1, 0)),
+        no_bias=(False,),
+    )
     for slope, kind in (((1,), "prelu"), ((3,), "prelu")):
         for shape in ((2, 3), (2, 3, 5), (2, 3, 4, 5)):  # (2, 3, 5): a slope for each channel
             yield Row("LeakyReLU", data(*shape), data(*slope, low=0.1), act_type=kind)
-    yield from rows("LeakyReLU", data(2, 3, 4), act_type=("leaky", "elu", "selu", "gelu"),
-                    slope=(0.1, 0.7))  # fmt: skip
-    yield from rows("LeakyReLU", data(2, 3, 4), act_type=("rrelu",), lower_bound=(0.1, 0.3),
-                    upper_bound=(0.5, 0.9))  # fmt: skip
-    yield from rows("Activation", SIGNED,
-                    act_type=("relu", "sigmoid", "tanh", "softrelu", "softsign"))  # fmt: skip
+    yield from rows(
+        "LeakyReLU", data(2, 3, 4), act_type=("leaky", "elu", "selu", "gelu"), slope=(0.1, 0.7)
+    )
+    yield from rows(
+        "LeakyReLU",
+        data(2, 3, 4),
+        act_type=("rrelu",),
+        lower_bound=(0.1, 0.3),
+        upper_bound=(0.5, 0.9),
+    )
+    yield from rows(
+        "Activation", SIGNED, act_type=("relu", "sigmoid", "tanh", "softrelu", "softsign")
+    )
     norm = [data(4, low=0.5, seed=s) for s in (1, 2)]
     stats = [data(4), data(4, low=0.5)]
     for name in ("BatchNorm", "BatchNorm_v1"):
@@ -188,15 +291,18 @@ def layers():
     yield from rows("LayerNorm", IMAGE, data(8), data(8), axis=(-1, 3), eps=(1e-5, 0.1))
     for n in (1, 2, 4):
         yield from rows("GroupNorm", IMAGE, data(n), data(n), num_groups=(n,), eps=(1e-5, 0.1))
-    yield from rows("L2Normalization", IMAGE, mode=("instance", "channel", "spatial"),
-                    eps=(1e-10, 0.5))  # fmt: skip
-    yield from rows("LRN", IMAGE, nsize=(1, 3, 5), alpha=(1e-4, 0.5), beta=(0.75, 0.3),
-                    knorm=(2.0, 1.0))  # fmt: skip
+    yield from rows(
+        "L2Normalization", IMAGE, mode=("instance", "channel", "spatial"), eps=(1e-10, 0.5)
+    )
+    yield from rows(
+        "LRN", IMAGE, nsize=(1, 3, 5), alpha=(1e-4, 0.5), beta=(0.75, 0.3), knorm=(2.0, 1.0)
+    )
     for name in ("softmax", "log_softmax", "softmin"):
         yield from rows(name, data(2, 3, 4), axis=(-1, 0, 1), temperature=(None, 1.0, 0.5))
     lengths = np.array([[0, 1, 3], [4, 2, 4]], "int32")
-    yield from rows("softmax", data(2, 3, 4), lengths, axis=(-1,), use_length=(True,),
-                    temperature=(None, 0.5))  # fmt: skip
+    yield from rows(
+        "softmax", data(2, 3, 4), lengths, axis=(-1,), use_length=(True,), temperature=(None, 0.5)
+    )
     yield Row("softmax", data(2, 4, 3), lengths, axis=1, use_length=True)
     yield from rows("SoftmaxActivation", IMAGE, mode=("instance", "channel"))
     for name in ("SoftmaxOutput", "Softmax"):
@@ -209,8 +315,9 @@ def layers():
     yield Row("SVMOutput", data(2, 3), data(2))
     yield Row("Dropout", SIGNED, p=0.5)
     yield from rows("FullyConnected", IMAGE, data(5, 224), data(5), num_hidden=(5,))
-    yield from rows("FullyConnected", IMAGE, data(5, 8), num_hidden=(5,), flatten=(False,),
-                    no_bias=(True,))  # fmt: skip
+    yield from rows(
+        "FullyConnected", IMAGE, data(5, 8), num_hidden=(5,), flatten=(False,), no_bias=(True,)
+    )
     yield from rows("UpSampling", IMAGE, scale=(2, 3), sample_type=("nearest",))
     yield from rows("Crop", IMAGE, h_w=((3, 4),), center_crop=BOTH, offset=((0, 0), (2, 1)))
     yield Row("Embedding", whole(2, 3, low=0, high=5), data(5, 4), input_dim=5, output_dim=4)
@@ -226,8 +333,13 @@ def movement():
     for name in ("slice", "crop"):
         yield from rows(name, x, begin=((0, 1, 0), (None, -2, 1)), end=((2, 3, 2), (None, None, 4)))
         yield Row(name, x, begin=(1,), end=(2,))
-    yield from rows("slice", x, begin=((None, -1, 3),), end=((None, None, 0),),
-                    step=((1, -1, -1), (None, -2, -1)))  # fmt: skip
+    yield from rows(
+        "slice",
+        x,
+        begin=((None, -1, 3),),
+        end=((None, None, 0),),
+        step=((1, -1, -1), (None, -2, -1)),
+    )
     for axis, begin, end in pairwise((1, -1), (0, 1, -3), (None, 2, -1)):
         yield Row("slice_axis", x, axis=axis, begin=begin, end=end)
     yield from rows("slice_like", x, data(1, 2, 4), axes=(None, (1,), (0, -2)))
@@ -244,8 +356,13 @@ def movement():
     yield from rows("tile", x, reps=((2,), (1, 2), (2, 1, 1, 3)))
     yield from rows("repeat", x, repeats=(1, 3), axis=(None, 0, -1))
     for name in ("Pad", "pad"):
-        yield from rows(name, IMAGE, mode=("constant", "edge", "reflect"), constant_value=(0, 2.5),
-                        pad_width=((0, 0, 0, 0, 1, 2, 3, 0),))  # fmt: skip
+        yield from rows(
+            name,
+            IMAGE,
+            mode=("constant", "edge", "reflect"),
+            constant_value=(0, 2.5),
+            pad_width=((0, 0, 0, 0, 1, 2, 3, 0),),
+        )
     yield from rows("broadcast_to", data(2, 1, 4), shape=((2, 3, 4), (0, 3, 0)))
     for name in ("broadcast_axis", "broadcast_axes"):
         yield from rows(name, data(2, 1, 1), axis=((1, 2),), size=((3, 2),))
@@ -259,26 +376,37 @@ def movement():
         yield from rows(name, data(2, 3, 4), shape=((4, 6), (-1, 2), (0, -1)))
     yield Row("reshape_like", data(2, 3, 4), data(4, 6))
     for name in ("sum", "sum_axis", "mean", "max", "max_axis", "min", "min_axis", "prod"):
-        yield from rows(name, x, axis=(None, 0, -1, (0, 2), (0, 1, 2)), keepdims=BOTH,
-                        exclude=BOTH)  # fmt: skip
+        yield from rows(name, x, axis=(None, 0, -1, (0, 2), (0, 1, 2)), keepdims=BOTH, exclude=BOTH)
     yield from rows("norm", x, ord=(1, 2), axis=(None, 1, (0, 2)), keepdims=BOTH)
     for name in ("argmax", "argmin"):
         yield from rows(name, whole(2, 3, 4), axis=(None, 0, -1), keepdims=BOTH)
         yield Row(name, data(5), axis=0)
-    yield from rows("topk", whole(3, 6), k=(1, 3), axis=(0, -1),
-                    ret_typ=("value", "indices", "both"), is_ascend=BOTH,
-                    dtype=("float32", "int64"))  # fmt: skip
+    yield from rows(
+        "topk",
+        whole(3, 6),
+        k=(1, 3),
+        axis=(0, -1),
+        ret_typ=("value", "indices", "both"),
+        is_ascend=BOTH,
+        dtype=("float32", "int64"),
+    )
     yield from rows("topk", whole(3, 6), ret_typ=("mask",), refused=lambda **_: True)
-    yield from rows("argsort", whole(3, 6), axis=(None, 0, -1), is_ascend=BOTH,
-                    dtype=("float32", "int32"))  # fmt: skip
+    yield from rows(
+        "argsort", whole(3, 6), axis=(None, 0, -1), is_ascend=BOTH, dtype=("float32", "int32")
+    )
     index = whole(2, 5, low=-8, high=9)
     yield from rows("take", data(4, 3, 2), index, axis=(0, 1, -1), mode=("clip", "wrap"))
     yield from rows("pick", data(2, 5, 3), whole(2, 3, low=0, high=5), axis=(1,), keepdims=BOTH)
-    yield from rows("pick", data(2, 5), whole(2, low=-3, high=9), axis=(-1,),
-                    mode=("clip", "wrap"))  # fmt: skip
+    yield from rows("pick", data(2, 5), whole(2, low=-3, high=9), axis=(-1,), mode=("clip", "wrap"))
     yield Row("gather_nd", data(3, 4, 2), whole(2, 5, low=0, high=3))
-    yield from rows("one_hot", whole(2, 3, low=-2, high=6), depth=(1, 4), on_value=(1.0, 3.0),
-                    off_value=(0.0, -1.0), dtype=("float32", "int32"))  # fmt: skip
+    yield from rows(
+        "one_hot",
+        whole(2, 3, low=-2, high=6),
+        depth=(1, 4),
+        on_value=(1.0, 3.0),
+        off_value=(0.0, -1.0),
+        dtype=("float32", "int32"),
+    )
     yield Row("SequenceReverse", data(4, 2, 3))
     lengths = np.array([2, 4], "float32")
     yield Row("SequenceReverse", data(4, 2, 3), lengths, use_sequence_length=True)
@@ -289,9 +417,13 @@ def movement():
         yield from rows(name, data(2, 4), lengths, axis=(1,), **more)
         yield Row(name, data(4, 2, 3))
     for name, more in {
-        "_zeros": {}, "_ones": {}, "_full": {"value": 2.5}, "_arange": {"start": 0, "stop": 6},
-        "_eye": {"N": 2, "M": 3, "k": 1}, "_linspace": {"start": 0, "stop": 1, "num": 5},
-    }.items():  # fmt: skip
+        "_zeros": {},
+        "_ones": {},
+        "_full": {"value": 2.5},
+        "_arange": {"start": 0, "stop": 6},
+        "_eye": {"N": 2, "M": 3, "k": 1},
+        "_linspace": {"start": 0, "stop": 1, "num": 5},
+    }.items():
         shape = {"shape": (2, 3)} if name in ("_zeros", "_ones", "_full") else {}
         for dtype in ("float32", "int32") if name != "_linspace" else ("float32", "float64"):
             yield Row(name, dtype=dtype, **shape, **more)
@@ -317,10 +449,17 @@ def boxes(batch, n, seed=0, ids=3):
 
 def detection():
     yield from rows(
-        "_contrib_box_nms", boxes(2, 40), overlap_thresh=(0.1, 0.5), valid_thresh=(0.0, 0.3),
-        topk=(-1, 10), id_index=(-1, 0), background_id=(-1, 0), force_suppress=BOTH,
-        in_format=("corner", "center"), out_format=("corner", "center"),
-    )  # fmt: skip
+        "_contrib_box_nms",
+        boxes(2, 40),
+        overlap_thresh=(0.1, 0.5),
+        valid_thresh=(0.0, 0.3),
+        topk=(-1, 10),
+        id_index=(-1, 0),
+        background_id=(-1, 0),
+        force_suppress=BOTH,
+        in_format=("corner", "center"),
+        out_format=("corner", "center"),
+    )
     yield Row("_contrib_box_nms", boxes(2, 30)[:, :, 1:], coord_start=1, score_index=0)
     yield Row("_contrib_box_non_maximum_suppression", boxes(1, 20)[0], id_index=0)
     yield Row("_contrib_box_nms", boxes(4, 6).reshape(2, 2, 6, 6), topk=4)
@@ -329,40 +468,73 @@ def detection():
     yield Row("_contrib_box_nms", boxes(1, 5), overlap_thresh=1.5, refused=True)
     anchors = boxes(1, 7)[:, :, 2:]
     yield from rows(
-        "_contrib_box_decode", data(2, 7, 4), anchors, std0=(1.0, 0.1), std3=(1.0, 0.2),
-        clip=(-1.0, 0.5), format=("center", "corner"),
-    )  # fmt: skip
-    yield from rows("_contrib_MultiBoxPrior", data(1, 3, 4, 5), sizes=((0.5,), (0.2, 0.7)),
-                    ratios=((1.0,), (1.0, 2.0)), clip=BOTH)  # fmt: skip
+        "_contrib_box_decode",
+        data(2, 7, 4),
+        anchors,
+        std0=(1.0, 0.1),
+        std3=(1.0, 0.2),
+        clip=(-1.0, 0.5),
+        format=("center", "corner"),
+    )
+    yield from rows(
+        "_contrib_MultiBoxPrior",
+        data(1, 3, 4, 5),
+        sizes=((0.5,), (0.2, 0.7)),
+        ratios=((1.0,), (1.0, 2.0)),
+        clip=BOTH,
+    )
     rois = np.array([[0, 0.3, 1.2, 5.1, 6.2], [1, 1, 2, 2.2, 2.3], [1, -3, -2, 20, 30]], "float32")
     yield from rows(
-        "_contrib_ROIAlign", IMAGE, rois, pooled_size=((2, 2), (3, 1)), spatial_scale=(1.0, 0.5),
-        sample_ratio=(-1, 2), aligned=BOTH, refused=lambda aligned, **_: aligned,
-    )  # fmt: skip
+        "_contrib_ROIAlign",
+        IMAGE,
+        rois,
+        pooled_size=((2, 2), (3, 1)),
+        spatial_scale=(1.0, 0.5),
+        sample_ratio=(-1, 2),
+        aligned=BOTH,
+        refused=lambda aligned, **_: aligned,
+    )
     beside = np.concatenate([rois, [[-1, 0, 0, 4, 4]]]).astype("float32")
     yield Row("_contrib_ROIAlign", IMAGE, beside, pooled_size=(2, 2), spatial_scale=1.0)
     rois = np.array([[0, 0, 1, 5, 6], [1, 1, 2, 2, 3], [1, 2, 0, 7, 6]], "float32")
-    yield from rows("ROIPooling", IMAGE, rois, pooled_size=((2, 2), (3, 1)),
-                    spatial_scale=(1.0, 0.5))  # fmt: skip
-    yield from rows("_contrib_BilinearResize2D", IMAGE, height=(3, 7, 15), width=(4, 20),
-                    align_corners=BOTH)  # fmt: skip
-    yield from rows("_contrib_BilinearResize2D", IMAGE, scale_height=(2.0, 0.5),
-                    scale_width=(1.5,), mode=("odd_scale",))  # fmt: skip
+    yield from rows(
+        "ROIPooling", IMAGE, rois, pooled_size=((2, 2), (3, 1)), spatial_scale=(1.0, 0.5)
+    )
+    yield from rows(
+        "_contrib_BilinearResize2D", IMAGE, height=(3, 7, 15), width=(4, 20), align_corners=BOTH
+    )
+    yield from rows(
+        "_contrib_BilinearResize2D",
+        IMAGE,
+        scale_height=(2.0, 0.5),
+        scale_width=(1.5,),
+        mode=("odd_scale",),
+    )
     yield Row("_contrib_BilinearResize2D", IMAGE, data(1, 1, 5, 9), mode="like")
 
 
 def attention():
     for heads in (1, 2):
         yield Row("_contrib_interleaved_matmul_selfatt_qk", data(3, 2, 24), heads=heads)
-        yield Row("_contrib_interleaved_matmul_selfatt_valatt", data(3, 2, 24),
-                  data(2 * heads, 3, 3), heads=heads)  # fmt: skip
-        yield Row("_contrib_interleaved_matmul_encdec_qk", data(3, 2, 8), data(5, 2, 16),
-                  heads=heads)  # fmt: skip
-        yield Row("_contrib_interleaved_matmul_encdec_valatt", data(5, 2, 16),
-                  data(2 * heads, 3, 5), heads=heads)  # fmt: skip
+        yield Row(
+            "_contrib_interleaved_matmul_selfatt_valatt",
+            data(3, 2, 24),
+            data(2 * heads, 3, 3),
+            heads=heads,
+        )
+        yield Row(
+            "_contrib_interleaved_matmul_encdec_qk", data(3, 2, 8), data(5, 2, 16), heads=heads
+        )
+        yield Row(
+            "_contrib_interleaved_matmul_encdec_valatt",
+            data(5, 2, 16),
+            data(2 * heads, 3, 5),
+            heads=heads,
+        )
     yield Row("_contrib_div_sqrt_dim", data(2, 3, 5))
-    yield from rows("_contrib_arange_like", data(2, 3), axis=(None, 0, 1), start=(0.0, 2.0),
-                    step=(1.0, 0.5))  # fmt: skip
+    yield from rows(
+        "_contrib_arange_like", data(2, 3), axis=(None, 0, 1), start=(0.0, 2.0), step=(1.0, 0.5)
+    )
     yield Row("_contrib_arange_like", data(2, 4), repeat=2, axis=1, refused=True)
 
 
@@ -382,10 +554,17 @@ ROWS = {family.__name__: list(family()) for family in FAMILIES}
 # whole networks have these in test_operators.py, test_quantized.py and
 # test_join_quantized.py
 ELSEWHERE = {
-    "RNN", "_int8_convolution", "_int8_fully_connected", "_contrib_quantize_v2",
-    "_contrib_dequantize", "_contrib_quantized_concat", "_contrib_quantized_flatten",
-    "_contrib_quantized_pooling", "_quantize_linear", "_dequantize_linear",
-}  # fmt: skip
+    "RNN",
+    "_int8_convolution",
+    "_int8_fully_connected",
+    "_contrib_quantize_v2",
+    "_contrib_dequantize",
+    "_contrib_quantized_concat",
+    "_contrib_quantized_flatten",
+    "_contrib_quantized_pooling",
+    "_quantize_linear",
+    "_dequantize_linear",
+}
 
 
 WRITTEN = {get_operator(name).name for name in mx.onnx.get_operator_support()}

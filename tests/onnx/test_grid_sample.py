@@ -28,9 +28,14 @@ def test_images(opset, mode, padding, corners, rng, tmp_path):
     for shape in ((2, 2, 4, 5), (1, 1, 1, 5), (1, 3, 6, 1)):
         data = rng.normal(size=shape).astype("float32")
         agree(
-            tmp_path / "m.onnx", "GridSample", [data, points(rng, shape[0], (11, 12), 2)],
-            opset=opset, mode=mode, padding_mode=padding, align_corners=corners,
-        )  # fmt: skip
+            tmp_path / "m.onnx",
+            "GridSample",
+            [data, points(rng, shape[0], (11, 12), 2)],
+            opset=opset,
+            mode=mode,
+            padding_mode=padding,
+            align_corners=corners,
+        )
 
 
 @pytest.mark.parametrize("corners", [0, 1])
@@ -39,6 +44,11 @@ def test_images(opset, mode, padding, corners, rng, tmp_path):
 def test_volumes(mode, padding, corners, rng, tmp_path):
     data = rng.normal(size=(1, 2, 3, 4, 5)).astype("float32")
     agree(
-        tmp_path / "m.onnx", "GridSample", [data, points(rng, 1, (11, 10, 10), 3)], opset=20,
-        mode=mode, padding_mode=padding, align_corners=corners,
-    )  # fmt: skip
+        tmp_path / "m.onnx",
+        "GridSample",
+        [data, points(rng, 1, (11, 10, 10), 3)],
+        opset=20,
+        mode=mode,
+        padding_mode=padding,
+        align_corners=corners,
+    )

@@ -62,22 +62,30 @@ NETWORKS = {
     "an attribute": (TWO + " { p, z = own.twice <by = -1.5> (x, y) }", TWICE),
     "an output that is left out": (TWO + ' { "", z = own.twice (x, y) }', TWICE),
     "the other output": (TWO + " { z, p = own.twice (x, y) }", TWICE),
-    "called twice": (TWO + " { p, q = own.twice (x, y)  r, z = own.twice <by = 0.1> (q, p) }",
-                     TWICE),
+    "called twice": (
+        TWO + " { p, q = own.twice (x, y)  r, z = own.twice <by = 0.1> (q, p) }",
+        TWICE,
+    ),
     "functions in one another": (TWO + " { z = own.nested (x, y) }", TWICE + NESTED),
     "attributes handed on": (ONE + " { z = own.plain <axis = 1, alpha = 0.3> (x) }", PLAIN),
     "attributes left out": (ONE + " { z = own.plain (x) }", PLAIN),
     "an opset of its own": (ONE + " { z = own.old (x) }", OLD),
-    "inputs left out": (ONE + ' { b = Constant <value_float = 0.5> () z = own.perhaps (x, "", b) }',
-                        PERHAPS),
-    "fewer inputs": (ONE + " { a = Constant <value_float = 0.5> () z = own.perhaps (x, a) }",
-                     PERHAPS),
+    "inputs left out": (
+        ONE + ' { b = Constant <value_float = 0.5> () z = own.perhaps (x, "", b) }',
+        PERHAPS,
+    ),
+    "fewer inputs": (
+        ONE + " { a = Constant <value_float = 0.5> () z = own.perhaps (x, a) }",
+        PERHAPS,
+    ),
     "a branch in a function": (ONE + " { z = own.chosen (x) }", CHOSEN),
     "the other branch": (ONE + " { z = own.chosen <big = 1> (x) }", CHOSEN),
     "branches that hold constants": (
         ONE + " <bool no = {0}> { z = If (no) < "
         "then_branch = g1 () => (t) { t = Relu (x) }, "
-        "else_branch = g2 () => (e) <float[4] w = {1, 2, 3, 4}> { e = Mul (x, w) } > }", ""),
+        "else_branch = g2 () => (e) <float[4] w = {1, 2, 3, 4}> { e = Mul (x, w) } > }",
+        "",
+    ),
     "a function of ONNX": (TWO + " { p = GreaterOrEqual (x, y) z = Where (p, x, y) }", ""),
     "with its default": (ONE + " { z = Celu (x) }", ""),
     "with another setting": (ONE + " { z = Celu <alpha = 0.3> (x) }", ""),
@@ -87,22 +95,30 @@ NETWORKS = {
         " 4.0]> () i = Constant <value_int = 1> () j = Constant <value_ints = [0, 2]> ()"
         " k = Constant <value = float[1] {5.0}> ()"
         " u = Unsqueeze (b, j) s = Squeeze (u, j) p = Mul (x, a) q = Add (p, s) r = Add (q, k)"
-        " c = Cast <to = 1> (i) z = Sub (r, c) }", ""),
+        " c = Cast <to = 1> (i) z = Sub (r, c) }",
+        "",
+    ),
     "lengths of an open shape": (
         "agraph (float[2, N, 4] x) => (float[2, N, 4] z) { s = Shape (x) i = Constant <value_ints ="
-        " [2]> () n = Gather (s, i) f = Cast <to = 1> (n) z = Mul (x, f) }", ""),
+        " [2]> () n = Gather (s, i) f = Cast <to = 1> (n) z = Mul (x, f) }",
+        "",
+    ),
     "lengths that are known": (
         ONE + " { s = Shape <start = 1> (x) p = ReduceProd <keepdims = 0> (s) n = Size (x)"
-        " t = Add (n, p) f = Cast <to = 1> (t) z = Add (x, f) }", ""),
+        " t = Add (n, p) f = Cast <to = 1> (t) z = Add (x, f) }",
+        "",
+    ),
     "an input twice": (ONE + " { z = Mul (x, x) }", ""),
     "an input that comes out": (ONE + " { z = Identity (x) }", ""),
-    "a type that is another's": (ONE + " { c = Constant <value = int64[1] {2}> () d = CastLike (c,"
-                                 " x) z = Mul (x, d) }", ""),
-}  # fmt: skip
+    "a type that is another's": (
+        ONE + " { c = Constant <value = int64[1] {2}> () d = CastLike (c, x) z = Mul (x, d) }",
+        "",
+    ),
+}
 
 FLAT = np.exp(X.reshape(2, -1))
 WANTED = {  # which the runtime does not have
-    "an opset of its own": [(FLAT / FLAT.sum(1, keepdims=True)).reshape(X.shape)],
+    "an opset of its own": [(FLAT / FLAT.sum(1, keepdims=True)).reshape(X.shape)]
 }
 
 
@@ -118,8 +134,12 @@ def read(model, path):
 def values(network, args, states, feeds):
     names, aux = network.list_arguments(), network.list_auxiliary_states()
     every = {**{k: mx.nd.array(v, dtype=v.dtype) for k, v in feeds.items()}, **args, **states}
-    bound = network.bind(mx.cpu(), {n: every[n] for n in names}, grad_req="null",
-                         aux_states={n: every[n] for n in aux})  # fmt: skip
+    bound = network.bind(
+        mx.cpu(),
+        {n: every[n] for n in names},
+        grad_req="null",
+        aux_states={n: every[n] for n in aux},
+    )
     return [each.asnumpy() for each in bound.forward()]
 
 
@@ -138,8 +158,10 @@ def test_values(name, tmp_path):
 
 LOSSES = [
     ("NegativeLogLikelihoodLoss", {"reduction": r, "ignore_index": k, "weights": w})
-    for r in ("none", "sum", "mean") for k in (None, 1) for w in (False, True)
-]  # fmt: skip
+    for r in ("none", "sum", "mean")
+    for k in (None, 1)
+    for w in (False, True)
+]
 
 
 @pytest.mark.parametrize(("kind", "how"), LOSSES, ids=str)
@@ -150,11 +172,12 @@ def test_functions_that_depend_on_their_inputs(kind, how, tmp_path):
     more = {k: v for k, v in how.items() if k != "weights" and v is not None}
     names = [f"x{i}" for i in range(len(inputs))]
     graph = helper.make_graph(
-        [helper.make_node(kind, names, ["y"], "n", **more)], "g",
+        [helper.make_node(kind, names, ["y"], "n", **more)],
+        "g",
         [helper.make_tensor_value_info(names[0], 1, data.shape)],
         [helper.make_empty_tensor_value_info("y")],
         [onnx.numpy_helper.from_array(v, n) for n, v in list(zip(names, inputs))[1:]],
-    )  # fmt: skip
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     (wanted,) = reference.ReferenceEvaluator(model).run(None, {names[0]: data})
     found = values(*read(model, tmp_path / "m.onnx"), {names[0]: data})
@@ -165,20 +188,41 @@ REFUSED = {
     "depends on the data": (
         "agraph (float[2] x, bool[1] c) => (float[2] z) { z = If (c) < then_branch = g1 () => (t) {"
         " t = Relu (x) }, else_branch = g2 () => (e) { e = Neg (x) } > }",
-        "UndefinedError", "its input c must be a constant"),
-    "a sequence": ("agraph (seq(float[2]) x) => (float[2] z) { z = Relu (x) }", "UndefinedError",
-                   "expected arrays as inputs, 'x' has another type"),
-    "before it is computed": ("agraph (float[2] x) => (float[2] z) { z = Add (x, w) }",
-                              "FormatError", "the file uses 'w' before it is computed"),
-    "other axes": ("agraph (float[2, 3] x) => (float[2, 3, 1] z) { z = Relu (x) }",
-                   "UndefinedError", "in the file; cynet would compute"),
-    "a kind of another domain": ("agraph (float[2] x) => (float[2] z) { z = other.Relu (x) }",
-                                 "UndefinedError", "of kind other.Relu is not read by cynet"),
-    "no elements": ("agraph (float[2] x) => (float[0, 2] z) <float[0, 2] w = {}> { z = Add (x, w)"
-                    " }", "UndefinedError", r"'z' has no elements, shape \(0, 2\)"),
-    "text": ('agraph (float[2] x) => (float[2] z) { c = Constant <value_string = "a"> ()'
-             " z = Add (x, c) }", "CynetError", "'c'|object|string"),
-}  # fmt: skip
+        "UndefinedError",
+        "its input c must be a constant",
+    ),
+    "a sequence": (
+        "agraph (seq(float[2]) x) => (float[2] z) { z = Relu (x) }",
+        "UndefinedError",
+        "expected arrays as inputs, 'x' has another type",
+    ),
+    "before it is computed": (
+        "agraph (float[2] x) => (float[2] z) { z = Add (x, w) }",
+        "FormatError",
+        "the file uses 'w' before it is computed",
+    ),
+    "other axes": (
+        "agraph (float[2, 3] x) => (float[2, 3, 1] z) { z = Relu (x) }",
+        "UndefinedError",
+        "in the file; cynet would compute",
+    ),
+    "a kind of another domain": (
+        "agraph (float[2] x) => (float[2] z) { z = other.Relu (x) }",
+        "UndefinedError",
+        "of kind other.Relu is not read by cynet",
+    ),
+    "no elements": (
+        "agraph (float[2] x) => (float[0, 2] z) <float[0, 2] w = {}> { z = Add (x, w) }",
+        "UndefinedError",
+        r"'z' has no elements, shape \(0, 2\)",
+    ),
+    "text": (
+        'agraph (float[2] x) => (float[2] z) { c = Constant <value_string = "a"> ()'
+        " z = Add (x, c) }",
+        "CynetError",
+        "'c'|object|string",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -217,8 +261,9 @@ def test_what_a_node_needs_is_no_weight(tmp_path):
     network, args, _ = read(model_of(text + "z = Mul (t, m) }"), tmp_path / "m.onnx")
     (name,) = args
     assert {k: network.attr_dict()[name][k] for k in ("__lr_mult__", "__wd_mult__")} == {
-        "__lr_mult__": "0", "__wd_mult__": "0",
-    }  # fmt: skip
+        "__lr_mult__": "0",
+        "__wd_mult__": "0",
+    }
     kinds = [node.op.name for node in topological_order(network.entries) if node.op is not None]
     assert "BlockGrad" in kinds
 

@@ -21,11 +21,13 @@ def save(path, kind, inputs, constants=(), opset=13, outputs=1, kinds=None, **at
     graph = helper.make_graph(
         [helper.make_node(kind, [*names, *fixed], out, "n", **attributes)],
         "g",
-        [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
-         for n, x in zip(names, inputs)],
+        [
+            helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+            for n, x in zip(names, inputs)
+        ],
         [helper.make_empty_tensor_value_info(n) for n in out],
         [onnx.numpy_helper.from_array(c, n) for n, c in zip(fixed, constants) if n],
-    )  # fmt: skip
+    )
     imports = [helper.make_opsetid("", opset)]
     onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8), str(path))
     return names
@@ -106,10 +108,15 @@ def test_resize(how, sizes, tmp_path):
 
 WEIGHT, BIAS = (np.random.RandomState(5).randn(*s).astype("float32") for s in ((4, 3, 3, 2), (4,)))
 EXTREME = [
-    ((1,), (2**31 - 1,), (1,)), ((1,), (1000,), (1,)), ((-4,), (2**63 - 1,), (1,)),
-    ((-1000,), (3,), (1,)), ((5,), (-(2**63),), (-1,)), ((-1,), (-1000,), (-2,)),
-    ((100,), (1,), (-1,)), ((1,), (-1,), (2,)),
-]  # fmt: skip
+    ((1,), (2**31 - 1,), (1,)),
+    ((1,), (1000,), (1,)),
+    ((-4,), (2**63 - 1,), (1,)),
+    ((-1000,), (3,), (1,)),
+    ((5,), (-(2**63),), (-1,)),
+    ((-1,), (-1000,), (-2,)),
+    ((100,), (1,), (-1,)),
+    ((1,), (-1,), (2,)),
+]
 
 
 @pytest.mark.parametrize(("start", "end", "step"), EXTREME)
@@ -147,13 +154,23 @@ ROWS = [
     ("ReduceSum", [X], [i()], {"noop_with_empty_axes": 1}),
     ("ReduceSum", [X], [i()], {}),
     ("ReduceSum", [X], [i(-1, 0)], {"keepdims": 0}),
-    *((f"Reduce{k}", [np.abs(T3) + 1], [], {"axes": [-1], "keepdims": d})
-      for k in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")
-      for d in (0, 1)),
-    *((k, [np.sign(T3)], [], {"axis": a, "keepdims": 0, "select_last_index": s})
-      for k in ("ArgMax", "ArgMin") for a in (0, -1) for s in (0, 1)),
-    *(("CumSum", [T3], [i(a)[0]], {"exclusive": e, "reverse": r})
-      for a in (0, -1) for e in (0, 1) for r in (0, 1)),
+    *(
+        (f"Reduce{k}", [np.abs(T3) + 1], [], {"axes": [-1], "keepdims": d})
+        for k in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")
+        for d in (0, 1)
+    ),
+    *(
+        (k, [np.sign(T3)], [], {"axis": a, "keepdims": 0, "select_last_index": s})
+        for k in ("ArgMax", "ArgMin")
+        for a in (0, -1)
+        for s in (0, 1)
+    ),
+    *(
+        ("CumSum", [T3], [i(a)[0]], {"exclusive": e, "reverse": r})
+        for a in (0, -1)
+        for e in (0, 1)
+        for r in (0, 1)
+    ),
     ("Gather", [T3], [i(-1, 0)], {"axis": 1}),
     ("Gather", [T3], [i(-1)[0]], {"axis": -1}),
     ("GatherElements", [T3], [i(0, -1, 1).reshape(1, 3, 1)], {"axis": 2}),
@@ -163,35 +180,49 @@ ROWS = [
     ("ScatterElements", [T3], [i(0, -1).reshape(1, 2, 1), f(9, 8).reshape(1, 2, 1)], {"axis": 2}),
     *(("OneHot", [i(0, -1, 2, 7, -9)], [i(4)[0], f(-1, 5)], {"axis": a}) for a in (-1, 0)),
     *(("Trilu", [T3], [i(k)[0]], {"upper": u, "opset": 14}) for k in (-1, 0, 1) for u in (0, 1)),
-    *(("Pad", [T3], [i(1, 0, 2, 0, 1, 1), f(7)[0]], {"mode": m})
-      for m in ("constant", "edge", "reflect")),
+    *(
+        ("Pad", [T3], [i(1, 0, 2, 0, 1, 1), f(7)[0]], {"mode": m})
+        for m in ("constant", "edge", "reflect")
+    ),
     ("Pad", [T3], [i(-1, 0, 1, 0, 0, -1)], {}),
     ("Expand", [T3[:, :1]], [i(1, 3, 1)], {}),
     ("Unsqueeze", [T3], [i(-1, 0)], {}),
     ("Split", [T3], [i(1, 3)], {"axis": 2, "outputs": 2}),
-    ("DepthToSpace", [np.arange(48, dtype="float32").reshape(1, 8, 2, 3)], [],
-     {"blocksize": 2, "mode": "CRD"}),
+    (
+        "DepthToSpace",
+        [np.arange(48, dtype="float32").reshape(1, 8, 2, 3)],
+        [],
+        {"blocksize": 2, "mode": "CRD"},
+    ),
     ("MatMul", [T3, T3[0].T.copy()], [], {}),
     ("MatMul", [T3[0, 0], T3.transpose(0, 2, 1).copy()], [], {}),
     ("MatMul", [T3, f(1, 2, 3, 4)], [], {}),
     ("MatMul", [T3[:1], T3.transpose(0, 2, 1).copy()], [], {}),
-    *(("Gemm", [T3[0], T3[1]], [c], {"transB": 1, "alpha": 0.5, "beta": 2.0})
-      for c in (f(1, 2, 3), f(2)[0], f(1, 2, 3).reshape(3, 1))),
+    *(
+        ("Gemm", [T3[0], T3[1]], [c], {"transB": 1, "alpha": 0.5, "beta": 2.0})
+        for c in (f(1, 2, 3), f(2)[0], f(1, 2, 3).reshape(3, 1))
+    ),
     *(("Softmax", [T3], [], {"axis": a, "opset": o}) for a in (0, 1, 2) for o in (11, 13)),
-    *(("Einsum", [T3, T3], [], {"equation": e})
-      for e in ("bij,bkj->bik", "bij,bij->b", "abc,dbc->ad", "bij,bkl->ijkl")),
+    *(
+        ("Einsum", [T3, T3], [], {"equation": e})
+        for e in ("bij,bkj->bik", "bij,bij->b", "abc,dbc->ad", "bij,bkl->ijkl")
+    ),
     ("QuantizeLinear", [f(-1000, -1.5, -0.5, 0.5, 1.5, 2.5, 999)], [f(1)[0], np.uint8(3)], {}),
     ("QuantizeLinear", [f(-2, 1e-30, 3)], [f(0)[0], np.uint8(3)], {}),
     ("QuantizeLinear", [f(-2, 0, 3)], [f(1e-39)[0], np.int8(3)], {}),
-    ("DequantizeLinear", [np.arange(6, dtype="uint8").reshape(2, 3)],
-     [f(0.5, 2), np.array([1, 2], "uint8")], {"axis": 0}),
+    (
+        "DequantizeLinear",
+        [np.arange(6, dtype="uint8").reshape(2, 3)],
+        [f(0.5, 2), np.array([1, 2], "uint8")],
+        {"axis": 0},
+    ),
     ("LayerNormalization", [T3], [np.ones((3, 4), "float32")], {"axis": 1, "opset": 17}),
     ("LRN", [IMAGE], [], {"size": 3, "alpha": 0.5, "beta": 0.6, "bias": 2.0}),
     ("InstanceNormalization", [IMAGE], [f(1, 2, 3), f(0, 1, 2)], {"epsilon": 0.1}),
     ("Celu", [X], [], {"alpha": 0.7}),
     ("Cast", [f(0.5, 0, -0.2, np.nan)], [], {"to": 9}),
     ("Cast", [f(1.7, -1.7)], [], {"to": 7}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("kind", "inputs", "constants", "more"), ROWS)
@@ -199,31 +230,63 @@ def test_values(kind, inputs, constants, more, tmp_path):
     agree(tmp_path / "m.onnx", kind, inputs, constants, **more)
 
 
-W, R, B = (np.random.RandomState(k).randn(*s).astype("float32")
-           for k, s in enumerate(((2, 16, 3), (2, 16, 4), (2, 32))))  # fmt: skip
+W, R, B = (
+    np.random.RandomState(k).randn(*s).astype("float32")
+    for k, s in enumerate(((2, 16, 3), (2, 16, 4), (2, 32)))
+)
 SEQUENCE = np.random.RandomState(3).randn(5, 2, 3).astype("float32")
 
 
 REFUSED = [
     ("LSTM", [SEQUENCE], [W[:1], R[:1]], {"hidden_size": 4, "input_forget": 1}, "input_forget=1"),
     ("LSTM", [SEQUENCE], [W[:1], R[:1]], {"hidden_size": 4, "clip": 1.0}, "clip"),
-    ("LSTM", [SEQUENCE], [W[:1], R[:1], B[:1], np.array([5, 3], "int32")], {"hidden_size": 4},
-     "sequence lengths"),
+    (
+        "LSTM",
+        [SEQUENCE],
+        [W[:1], R[:1], B[:1], np.array([5, 3], "int32")],
+        {"hidden_size": 4},
+        "sequence lengths",
+    ),
     ("GRU", [SEQUENCE], [W[:1, :12], R[:1, :12]], {"hidden_size": 4}, "linear_before_reset=0"),
-    ("GRU", [SEQUENCE], [W[:1, :12], R[:1, :12]],
-     {"hidden_size": 4, "activations": ["Relu", "Tanh"]}, "activations"),
-    ("ScatterND", [T3], [i(1, 1).reshape(1, 2), f(1, 2, 3, 4).reshape(1, 4)],
-     {"reduction": "add", "opset": 18}, "reduction=add"),
-    ("BatchNormalization", [IMAGE], [f(1, 1, 1)] * 4, {"training_mode": 1, "opset": 15},
-     "training_mode=1"),
-    ("LayerNormalization", [T3], [np.ones(4, "float32")], {"stash_type": 0, "opset": 17},
-     "stash_type=0; only 1"),
+    (
+        "GRU",
+        [SEQUENCE],
+        [W[:1, :12], R[:1, :12]],
+        {"hidden_size": 4, "activations": ["Relu", "Tanh"]},
+        "activations",
+    ),
+    (
+        "ScatterND",
+        [T3],
+        [i(1, 1).reshape(1, 2), f(1, 2, 3, 4).reshape(1, 4)],
+        {"reduction": "add", "opset": 18},
+        "reduction=add",
+    ),
+    (
+        "BatchNormalization",
+        [IMAGE],
+        [f(1, 1, 1)] * 4,
+        {"training_mode": 1, "opset": 15},
+        "training_mode=1",
+    ),
+    (
+        "LayerNormalization",
+        [T3],
+        [np.ones(4, "float32")],
+        {"stash_type": 0, "opset": 17},
+        "stash_type=0; only 1",
+    ),
     ("MaxPool", [IMAGE], [], {"kernel_shape": [2, 2], "outputs": 2}, "its output y1"),
     ("NonZero", [T3], [], {}, "is not read"),
     ("Add", [np.ones(2, "uint16")] * 2, [], {}, "'x0' is of type uint16"),
-    ("ConvTranspose", [IMAGE], [WEIGHT.transpose(1, 0, 2, 3).copy()],
-     {"output_shape": [30, 30]}, "output_shape"),
-]  # fmt: skip
+    (
+        "ConvTranspose",
+        [IMAGE],
+        [WEIGHT.transpose(1, 0, 2, 3).copy()],
+        {"output_shape": [30, 30]},
+        "output_shape",
+    ),
+]
 
 
 @pytest.mark.parametrize(("kind", "inputs", "constants", "more", "told"), REFUSED)

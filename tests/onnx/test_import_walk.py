@@ -22,8 +22,12 @@ def read_and_computed(path, given):
     feeds = {n: mx.nd.array(x.reshape(x.shape or (1,)), dtype=x.dtype) for n, x in given.items()}
     names, aux = network.list_arguments(), network.list_auxiliary_states()
     every = {**feeds, **args, **states}
-    bound = network.bind(mx.cpu(), {n: every[n] for n in names}, grad_req="null",
-                         aux_states={n: every[n] for n in aux})  # fmt: skip
+    bound = network.bind(
+        mx.cpu(),
+        {n: every[n] for n in names},
+        grad_req="null",
+        aux_states={n: every[n] for n in aux},
+    )
     return network, bound.forward()
 
 
@@ -55,20 +59,62 @@ def wrong(row, form, path):
     return None
 
 
-FAMILIES = (elementwise, functions, casts, places, layers, dense, windows, recurrent, sampling,
-            reductions, shapes, parts, sizes)  # fmt: skip
+FAMILIES = (
+    elementwise,
+    functions,
+    casts,
+    places,
+    layers,
+    dense,
+    windows,
+    recurrent,
+    sampling,
+    reductions,
+    shapes,
+    parts,
+    sizes,
+)
 ASKED = {
     "open": "does not tell|not known when|whose length the file|must tell the batch|"
-            "is not exact from|kind Size is not read",
+    "is not exact from|kind Size is not read",
     "inputs": "must be a constant|not constant|not the constant|not known when|without a constant",
-}  # fmt: skip
+}
 # kinds whose rows are all refused in a form: the first one is tried; and how many of the others'
 WHOLE = {
-    "open": {"GatherElements", "GatherND", "Scatter", "ScatterElements", "ScatterND", "Einsum",
-             "ArgMax", "ArgMin", "Hardmax", "EyeLike", "Size", "Trilu", "Resize", "Upsample"},
-    "inputs": {"OneHot", "TopK", "GRU", "LSTM", "RNN", "CumSum", "Split", "Unsqueeze", "Expand",
-               "Slice", "Tile", "Trilu", "Resize", "Upsample", "Pad"},
-}  # fmt: skip
+    "open": {
+        "GatherElements",
+        "GatherND",
+        "Scatter",
+        "ScatterElements",
+        "ScatterND",
+        "Einsum",
+        "ArgMax",
+        "ArgMin",
+        "Hardmax",
+        "EyeLike",
+        "Size",
+        "Trilu",
+        "Resize",
+        "Upsample",
+    },
+    "inputs": {
+        "OneHot",
+        "TopK",
+        "GRU",
+        "LSTM",
+        "RNN",
+        "CumSum",
+        "Split",
+        "Unsqueeze",
+        "Expand",
+        "Slice",
+        "Tile",
+        "Trilu",
+        "Resize",
+        "Upsample",
+        "Pad",
+    },
+}
 REFUSED = {
     "open": {
         "layers": {"ConvTranspose": 24},
@@ -81,12 +127,21 @@ REFUSED = {
     "inputs": {
         "functions": {"PRelu": 4},
         "dense": {"Dropout": 8},
-        "reductions": {"ReduceL1": 3, "ReduceL2": 3, "ReduceLogSum": 3, "ReduceLogSumExp": 3,
-                       "ReduceMax": 7, "ReduceMean": 4, "ReduceMin": 6, "ReduceProd": 4,
-                       "ReduceSum": 4, "ReduceSumSquare": 3},
+        "reductions": {
+            "ReduceL1": 3,
+            "ReduceL2": 3,
+            "ReduceLogSum": 3,
+            "ReduceLogSumExp": 3,
+            "ReduceMax": 7,
+            "ReduceMean": 4,
+            "ReduceMin": 6,
+            "ReduceProd": 4,
+            "ReduceSum": 4,
+            "ReduceSumSquare": 3,
+        },
         "shapes": {"Reshape": 8, "Squeeze": 8},
     },
-}  # fmt: skip
+}
 ROWS = {family.__name__: [*family()] for family in FAMILIES}
 
 

@@ -106,10 +106,14 @@ def images(rng, shape=DATA):
 def test_convolution(rng, tmp_path, dtype, zero, pads, group, out):
     g = Graph(DATA)
     x = g.qdq("x", 0.0079, zero, dtype)
-    bias = g.dq(rng.integers(-4000, 4000, 9).astype("int32"), np.full(9, 4e-5, "f"),
-                np.zeros(9, "int32"), "int32", axis=0)  # fmt: skip
-    y = g.node("Conv", x, g.weight(rng, (9, 6 // group, 3, 3)), bias, group=group,
-               pads=[pads] * 4)  # fmt: skip
+    bias = g.dq(
+        rng.integers(-4000, 4000, 9).astype("int32"),
+        np.full(9, 4e-5, "f"),
+        np.zeros(9, "int32"),
+        "int32",
+        axis=0,
+    )
+    y = g.node("Conv", x, g.weight(rng, (9, 6 // group, 3, 3)), bias, group=group, pads=[pads] * 4)
     path = g.save(tmp_path / "m.onnx", [g.qdq(y, 0.011, out[1], out[0])])
     kinds = check(path, images(rng), 0.011)
     assert kinds[CONV] == 1 and "Convolution" not in kinds
@@ -187,13 +191,19 @@ def test_dense(rng, tmp_path, kind):
 
 
 @pytest.mark.parametrize("dtype,zero", FORMS)
-@pytest.mark.parametrize("shape", [
-    (("Concat",), {"axis": 1}), (("MaxPool",), {"kernel_shape": [3, 3], "strides": [2, 2],
-     "pads": [1, 1, 0, 0]}), (("MaxPool",), {"kernel_shape": [2, 3], "pads": [0, 2, 1, 0]}),
-    (("Transpose",), {"perm": [0, 2, 3, 1]}), (("Flatten",), {}),
-    (("Pad", np.array([0, 0, 1, 2, 0, 0, 0, 1]), np.float32(0.25)), {}),
-    (("Slice", np.array([1]), np.array([5]), np.array([2])), {}),
-], ids=lambda v: v[0][0])  # fmt: skip
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (("Concat",), {"axis": 1}),
+        (("MaxPool",), {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 0, 0]}),
+        (("MaxPool",), {"kernel_shape": [2, 3], "pads": [0, 2, 1, 0]}),
+        (("Transpose",), {"perm": [0, 2, 3, 1]}),
+        (("Flatten",), {}),
+        (("Pad", np.array([0, 0, 1, 2, 0, 0, 0, 1]), np.float32(0.25)), {}),
+        (("Slice", np.array([1]), np.array([5]), np.array([2])), {}),
+    ],
+    ids=lambda v: v[0][0],
+)
 def test_what_moves_elements(rng, tmp_path, dtype, zero, shape):
     """It moves integers, also where their step changes on the way."""
     (kind, *constants), attributes = shape
@@ -210,8 +220,14 @@ def test_what_moves_elements(rng, tmp_path, dtype, zero, shape):
         last.append(g.qdq(y, 0.03, 20))
     path = g.save(tmp_path / "m.onnx", last)
     symbol, *_ = mx.onnx.import_model(path)
-    floats = {"Concat": "Concat", "MaxPool": "Pooling", "Transpose": "transpose",
-              "Flatten": "Flatten", "Pad": "Pad", "Slice": "slice"}[kind]  # fmt: skip
+    floats = {
+        "Concat": "Concat",
+        "MaxPool": "Pooling",
+        "Transpose": "transpose",
+        "Flatten": "Flatten",
+        "Pad": "Pad",
+        "Slice": "slice",
+    }[kind]
     types = dict(zip(symbol.get_internals().list_outputs(), symbol.get_internals().infer_type()[1]))
     moved = [n for n in topological_order(symbol.entries) if n.op and n.op.name == floats]
     assert all(types[n.output_name(0)] in (np.uint8, np.int8) for n in moved)
@@ -226,8 +242,14 @@ def test_what_moves_elements(rng, tmp_path, dtype, zero, shape):
 @pytest.mark.parametrize("counted", [0, 1])
 def test_means(rng, tmp_path, dtype, zero, counted):
     g, pads = Graph(DATA), [1] * 4
-    y = g.node("AveragePool", g.qdq("x", 0.0079, zero, dtype), kernel_shape=[3, 3],
-               strides=[2, 2], pads=pads, count_include_pad=counted)  # fmt: skip
+    y = g.node(
+        "AveragePool",
+        g.qdq("x", 0.0079, zero, dtype),
+        kernel_shape=[3, 3],
+        strides=[2, 2],
+        pads=pads,
+        count_include_pad=counted,
+    )
     path = g.save(tmp_path / "m.onnx", [g.qdq(y, 0.0079, zero, dtype)])
     kinds = check(path, images(rng), 0.0079)
     assert kinds["_contrib_quantized_pooling"] == (zero % 2 == 0 and not (zero and counted))
@@ -303,16 +325,22 @@ def test_a_network_of_quantize_static(rng, tmp_path, dtype, each, symmetric):
     path = g.save(tmp_path / "f.onnx", [y])
     made = str(tmp_path / "q.onnx")
     static.quantize_static(
-        path, made, Batches(x), per_channel=each, activation_type=KINDS[dtype],
-        weight_type=static.QuantType.QInt8, extra_options={"ActivationSymmetric": symmetric},
-    )  # fmt: skip
+        path,
+        made,
+        Batches(x),
+        per_channel=each,
+        activation_type=KINDS[dtype],
+        weight_type=static.QuantType.QInt8,
+        extra_options={"ActivationSymmetric": symmetric},
+    )
     (found,), (wanted,), kinds = both(made, x)
     assert kinds[CONV] == 3 and kinds[DENSE] == 1
     step = np.diff(np.unique(wanted)).min()
     assert np.abs(found - wanted).max() < 2.1 * step
     symbol, args, states = mx.onnx.import_model(made)
-    again = mx.onnx.export_model(symbol, args | states, [x.shape],
-                                 onnx_file_path=str(tmp_path / "a.onnx"))  # fmt: skip
+    again = mx.onnx.export_model(
+        symbol, args | states, [x.shape], onnx_file_path=str(tmp_path / "a.onnx")
+    )
     session = runtime.InferenceSession(again, providers=["CPUExecutionProvider"])
     assert np.abs(session.run(None, {"x": x})[0] - wanted).max() < 3.1 * step
 

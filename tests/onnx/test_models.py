@@ -49,11 +49,17 @@ def test_model_zoo(name, tmp_path):
         ("ConvNeXt", {"layers": (1, 2), "channels": (8, 16)}),
         (
             "VisionTransformer",
-            {"patch_size": 8, "num_layers": 2, "units": 16, "num_heads": 4, "hidden_size": 24,
-             "image_size": 32},
+            {
+                "patch_size": 8,
+                "num_layers": 2,
+                "units": 16,
+                "num_heads": 4,
+                "hidden_size": 24,
+                "image_size": 32,
+            },
         ),
     ],
-)  # fmt: skip
+)
 def test_small_forms_of_the_model_zoo(network, settings, tmp_path):
     check_network(getattr(vision, network)(**settings), 32, tmp_path)
 

@@ -38,9 +38,15 @@ def conv(shape=I4, **kwargs):
 def rnn(mode, layers, both, width=3, hidden=4):
     states = [S.var(f"state_{i}") for i in range(2 if mode == "lstm" else 1)]
     return S.RNN(
-        v(), S.var("flat"), *states, mode=mode, num_layers=layers, state_size=hidden,
-        bidirectional=both, state_outputs=True,
-    )  # fmt: skip
+        v(),
+        S.var("flat"),
+        *states,
+        mode=mode,
+        num_layers=layers,
+        state_size=hidden,
+        bidirectional=both,
+        state_outputs=True,
+    )
 
 
 ELEMENTWISE = [

@@ -56,10 +56,14 @@ def quantized(make, rng, dtype="auto", mode="naive", spare=False):
         for name, s in zip(net.list_auxiliary_states(), states)
     }
     found, args, aux = quantization.quantize_model(
-        net, args, aux, calib_mode=mode, calib_data=[mx.nd.array(x * (1 + spare))],
+        net,
+        args,
+        aux,
+        calib_mode=mode,
+        calib_data=[mx.nd.array(x * (1 + spare))],
         quantized_dtype=dtype,
         quantize_granularity="channel-wise",
-    )  # fmt: skip
+    )
     return found, {**args, **aux}, x
 
 

@@ -74,10 +74,12 @@ def bound(case, arrays, states):
     args = [mx.nd.array(a, dtype=a.dtype) for a in arrays]
     grads = [mx.nd.full(a.shape, 7, dtype=a.dtype) for a in arrays]
     exe = net.bind(
-        mx.cpu(), args, grads if prop.differentiable else None,
+        mx.cpu(),
+        args,
+        grads if prop.differentiable else None,
         "write" if prop.differentiable else "null",
         [mx.nd.array(a, dtype=a.dtype) for a in states],
-    )  # fmt: skip
+    )
     found = [o.asnumpy() for o in exe.forward(is_train=case.is_train)]
     if prop.differentiable:
         exe.backward([mx.nd.ones(o.shape, dtype=o.dtype) for o in found])
@@ -89,8 +91,10 @@ def equal(first, second):
     """Whether two runs gave the same."""
     if isinstance(first, str) or isinstance(second, str):
         return first == second
-    return all(a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
-               for a, b in zip(first, second, strict=True))  # fmt: skip
+    return all(
+        a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+        for a, b in zip(first, second, strict=True)
+    )
 
 
 def by_numpy(case, arrays, states):

@@ -23,7 +23,7 @@ BETTER = {  # edges of integers are float64; MXNet has them in int32
         lambda inputs, params: np.histogram_bin_edges(
             inputs[0].astype("float64"), params["bin_cnt"], params["range"]
         ),
-    ),
+    )
 }
 
 

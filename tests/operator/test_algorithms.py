@@ -17,7 +17,10 @@ def logged(caplog, call):
 
 CALLS = {
     "Convolution": lambda: mx.nd.Convolution(
-        mx.nd.ones((2, 3, 11, 13)), mx.nd.ones((5, 3, 3, 3)), no_bias=True, kernel=(3, 3),
+        mx.nd.ones((2, 3, 11, 13)),
+        mx.nd.ones((5, 3, 3, 3)),
+        no_bias=True,
+        kernel=(3, 3),
         num_filter=5,
     ),
     "FullyConnected": lambda: mx.nd.FullyConnected(
@@ -25,7 +28,7 @@ CALLS = {
     ),
     "dot": lambda: mx.nd.dot(mx.nd.ones((7, 13)), mx.nd.ones((13, 17))),
     "batch_dot": lambda: mx.nd.batch_dot(mx.nd.ones((3, 7, 13)), mx.nd.ones((3, 13, 17))),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CALLS)

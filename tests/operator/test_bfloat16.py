@@ -58,9 +58,12 @@ def close(found, wanted, what, steps, terms):
         wanted = wanted.astype(found.dtype)
     scale = np.abs(np.nan_to_num(widened(wanted).astype("d"), posinf=0, neginf=0)).max(initial=0)
     np.testing.assert_allclose(
-        widened(found).astype("d"), widened(wanted).astype("d"),
-        rtol=1.01 * steps * EXACT, atol=1e-30 + (EXACT if terms else 1e-6) * scale, err_msg=what,
-    )  # fmt: skip
+        widened(found).astype("d"),
+        widened(wanted).astype("d"),
+        rtol=1.01 * steps * EXACT,
+        atol=1e-30 + (EXACT if terms else 1e-6) * scale,
+        err_msg=what,
+    )
 
 
 @pytest.mark.parametrize("case", [pytest.param(c, id=c.id) for c in CASES])
@@ -123,9 +126,10 @@ def test_fully_connected(rng, rows, units, hidden, act):
     wanted = x.astype("d") @ w.T + b
     near(found, wanted, units)
     for grad, want, n in zip(
-        grads, (head.astype("d") @ w, head.T.astype("d") @ x, head.sum(0, dtype="d")),
+        grads,
+        (head.astype("d") @ w, head.T.astype("d") @ x, head.sum(0, dtype="d")),
         (hidden, rows, rows),
-    ):  # fmt: skip
+    ):
         near(grad, want, n)
     # in a graph the activation is joined to it
     net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=hidden, name="f")
@@ -165,8 +169,9 @@ def test_dot(rng, a, b, req, batch):
     head = draw(rng, *batch, m, n)
     call = mx.nd.batch_dot if batch else mx.nd.dot
     found, grads = run(lambda x, y: call(x, y, transpose_a=a, transpose_b=b), [lhs, rhs], head, req)
-    left, right = (x.astype("d").swapaxes(-1, -2) if t else x.astype("d")
-                   for x, t in ((lhs, a), (rhs, b)))  # fmt: skip
+    left, right = (
+        x.astype("d").swapaxes(-1, -2) if t else x.astype("d") for x, t in ((lhs, a), (rhs, b))
+    )
     near(found, left @ right, k)
     wanted = head @ right.swapaxes(-1, -2), left.swapaxes(-1, -2) @ head
     for grad, want, t in zip(grads, wanted, (a, b)):
@@ -266,9 +271,12 @@ sys.exit(pytest.main(["-q", "-x", "-p", "no:randomly", "tests/operator/test_bflo
 def test_without_instructions_for_it():
     """The same on a processor that has AVX2 alone."""
     run = subprocess.run(
-        [sys.executable, "-c", ELSEWHERE], capture_output=True, text=True, timeout=300,
+        [sys.executable, "-c", ELSEWHERE],
+        capture_output=True,
+        text=True,
+        timeout=300,
         env={**os.environ, "CYNET_CPU_CAPABILITY": "avx2"},
-    )  # fmt: skip
+    )
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-2000:]
 
 

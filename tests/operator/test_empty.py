@@ -77,13 +77,25 @@ REFUSED = {
 
 
 TOLD = (
-    *4 * ["do not broadcast: 0 against 2"], *2 * ["sums over lengths 4 and 0"],
-    "weight has shape .3, 6.", "has no elements", "arg1 has 0 images", "do not agree",
-    "squeeze_axis needs axis 1", "chooses rows of", *2 * ["name no axis"],
-    *2 * ["no index is within it"], "weight has shape .0, 3.", *3 * ["has no elements"],
-    "the axis has 0 elements", "has no elements", "cannot take shape", "does not say what -1",
-    "no element at its edge", "out has shape .2, 3., expected .0, 3.",
-)  # fmt: skip
+    *4 * ["do not broadcast: 0 against 2"],
+    *2 * ["sums over lengths 4 and 0"],
+    "weight has shape .3, 6.",
+    "has no elements",
+    "arg1 has 0 images",
+    "do not agree",
+    "squeeze_axis needs axis 1",
+    "chooses rows of",
+    *2 * ["name no axis"],
+    *2 * ["no index is within it"],
+    "weight has shape .0, 3.",
+    *3 * ["has no elements"],
+    "the axis has 0 elements",
+    "has no elements",
+    "cannot take shape",
+    "does not say what -1",
+    "no element at its edge",
+    "out has shape .2, 3., expected .0, 3.",
+)
 
 
 @pytest.mark.parametrize("name, told", [*zip(REFUSED, TOLD, strict=True)])

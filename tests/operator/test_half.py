@@ -57,9 +57,12 @@ def test_batch_norm(rng, req, is_train, fixed):
     norm = mx.sym.BatchNorm(data, name="bn", eps=1e-2, momentum=0.8, fix_gamma=fixed)
     names = norm.list_arguments()
     executor = norm.bind(
-        mx.cpu(), dict(zip(names, arrays)), dict(zip(names, grads)),
-        "write" if req == WRITE else "add", states,
-    )  # fmt: skip
+        mx.cpu(),
+        dict(zip(names, arrays)),
+        dict(zip(names, grads)),
+        "write" if req == WRITE else "add",
+        states,
+    )
     found = executor.forward(is_train=is_train)[0]
     assert found.dtype == np.float16
     wide, scale = x.astype("d"), np.ones(3) if fixed else gamma.astype("d")
@@ -88,9 +91,11 @@ INFERRED = [  # what MXNet 1.9.1 infers: given, then arguments, outputs, states
     ({"data": "float64"}, ["float64"] * 3, "float64", "float64"),
     (
         {"data": "float16", "bn_gamma": "float32"},
-        ["float16", "float32", "float32"], "float16", "float32",
+        ["float16", "float32", "float32"],
+        "float16",
+        "float32",
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("given, arguments, output, state", INFERRED)
@@ -126,9 +131,12 @@ def test_types_of_batch_norm_that_are_refused(given):
 def test_one_input_of_another_type_is_refused():
     with pytest.raises((TypeError, ValueError), match="float32"):
         mx.nd.Convolution(
-            mx.nd.ones((1, 1, 4, 4), dtype="float16"), mx.nd.ones((1, 1, 3, 3)),
-            kernel=(3, 3), num_filter=1, no_bias=True,
-        )  # fmt: skip
+            mx.nd.ones((1, 1, 4, 4), dtype="float16"),
+            mx.nd.ones((1, 1, 3, 3)),
+            kernel=(3, 3),
+            num_filter=1,
+            no_bias=True,
+        )
 
 
 def test_in_place(rng):

@@ -73,8 +73,9 @@ def test_what_gemm_multiplies_by_0_is_not_looked_at(dtype, alpha, beta, rng):
         a[0, 0] = np.nan
     if beta == 0:
         c[:] = [[np.nan, np.inf, 1, 2]] * 2
-    got = nd.linalg.gemm(*(nd.array(each, dtype=dtype) for each in (a, b, c)), alpha=alpha,
-                         beta=beta)  # fmt: skip
+    got = nd.linalg.gemm(
+        *(nd.array(each, dtype=dtype) for each in (a, b, c)), alpha=alpha, beta=beta
+    )
     want = (alpha * a @ b if alpha else 0) + (beta * c if beta else np.zeros((2, 4)))
     np.testing.assert_allclose(got.asnumpy(), want, 1e-5)
 
@@ -128,10 +129,15 @@ def test_sparse_indices_up_to_the_last(stype):
 def test_as_many_steps_as_a_narrow_length_counts():
     def ran(steps):
         return nd.RNN(
-            nd.ones((steps, 1, 1)), nd.ones(4), nd.zeros((1, 1, 1)),
-            nd.array([256], dtype="bfloat16"), mode="rnn_relu", state_size=1, num_layers=1,
+            nd.ones((steps, 1, 1)),
+            nd.ones(4),
+            nd.zeros((1, 1, 1)),
+            nd.array([256], dtype="bfloat16"),
+            mode="rnn_relu",
+            state_size=1,
+            num_layers=1,
             use_sequence_length=True,
-        )  # fmt: skip
+        )
 
     assert ran(256).shape == (256, 1, 1)
     with pytest.raises(CynetError, match="258 places in 'sequence_length', of bfloat16"):
@@ -143,16 +149,20 @@ def test_messages_name_the_input_that_does_not_fit():
     for gamma, beta, name in ((wrong, good, "gamma"), (good, wrong, "beta")):
         with pytest.raises(ShapeError, match=rf": {name} has shape \(3,\)"):
             nd.GroupNorm(data, gamma, beta, num_groups=2)
-    for h, s, name in ((nd.ones((1, 1, 4)), nd.ones((1, 4)), "h"),
-                       (nd.ones((1, 4)), nd.ones((1, 1, 4)), "s")):  # fmt: skip
+    for h, s, name in (
+        (nd.ones((1, 1, 4)), nd.ones((1, 4)), "h"),
+        (nd.ones((1, 4)), nd.ones((1, 1, 4)), "s"),
+    ):
         with pytest.raises(ShapeError, match=rf"'{name}' has shape \(1, 1, 4\)"):
             nd.contrib.count_sketch(nd.ones((2, 4)), h, s, out_dim=3)
 
 
 def test_dtypes_of_indices_that_nothing_tells():
-    names = {"_contrib_index_copy": (["float64", None, None], "int32"),
-             "_sparse_retain": (["float64", None], "int64"),
-             "take": (["float64", None], "float64")}  # fmt: skip
+    names = {
+        "_contrib_index_copy": (["float64", None, None], "int32"),
+        "_sparse_retain": (["float64", None], "int64"),
+        "take": (["float64", None], "float64"),
+    }
     for name, (given, wanted) in names.items():
         params = {}
         assert get_operator(name).prop(**params).infer_type(given, [None])[0][1] == wanted

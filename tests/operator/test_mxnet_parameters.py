@@ -178,8 +178,12 @@ def test_functions_take_the_same_positions():
         parameters = inspect.signature(getattr(owner, name)).parameters.values()
         kinds = inspect.Parameter
         # names of inputs are keywords, so that `self` is none
-        ours = [p.name for p in parameters if p.kind == kinds.POSITIONAL_OR_KEYWORD
-                or (p.kind == kinds.POSITIONAL_ONLY and p.name == "self")]
+        ours = [
+            p.name
+            for p in parameters
+            if p.kind == kinds.POSITIONAL_OR_KEYWORD
+            or (p.kind == kinds.POSITIONAL_ONLY and p.name == "self")
+        ]
         open_ended = any(p.kind == kinds.VAR_POSITIONAL for p in parameters)
         theirs = [word.partition("=")[0] for word in text.split() if not word.startswith("*")]
         if "sym" in path.lower():  # a symbol has no `out`

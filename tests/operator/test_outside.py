@@ -74,7 +74,7 @@ WAYS = {
     "thread": in_thread,
     "many": lambda ids: nd.Embedding(
         nd.array([*[1] * 70_000, *ids]), nd.zeros((N, 64)) + table(1), input_dim=N, output_dim=64
-    )[-len(ids):],
+    )[-len(ids) :],
     "float16": lambda ids: nd.Embedding(
         nd.array(ids), table().astype("float16"), input_dim=N, output_dim=2, dtype="float16"
     ),
@@ -87,7 +87,7 @@ WAYS = {
     "take of csr": lambda ids: nd.take(table().tostype("csr"), nd.array(ids)).tostype("default"),
     "pick": pick,
     "batch_take": lambda ids: nd.batch_take(nd.array([np.arange(N)] * len(ids)), nd.array(ids)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("ids, first", [([2, 9, 50], 9), ([2, -3, 9], -3), ([2, 7], 7)])

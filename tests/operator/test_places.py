@@ -74,12 +74,17 @@ WRITTEN = {
     )[0],
     "MultiBoxTarget": lambda t: nd.contrib.MultiBoxTarget(
         nd.array([[[0, 0, 1, 1]]], dtype=t16(t)),
-        nd.array([[[PLACE - 1, 0, 0, 1, 1]]]).astype(t16(t)), nd.zeros((1, N, 1), dtype=t16(t)),
+        nd.array([[[PLACE - 1, 0, 0, 1, 1]]]).astype(t16(t)),
+        nd.zeros((1, N, 1), dtype=t16(t)),
     )[2],
-    "MultiBoxDetection": lambda t: nd.contrib.MultiBoxDetection(
-        peak(t16(t)).reshape((1, N, 1)), nd.zeros((1, 4), dtype=t16(t)),
-        nd.array([[[0, 0, 1, 1]]], dtype=t16(t)),
-    )[0, 0, 0].astype("float32") + 1,
+    "MultiBoxDetection": lambda t: (
+        nd.contrib.MultiBoxDetection(
+            peak(t16(t)).reshape((1, N, 1)),
+            nd.zeros((1, 4), dtype=t16(t)),
+            nd.array([[[0, 0, 1, 1]]], dtype=t16(t)),
+        )[0, 0, 0].astype("float32")
+        + 1
+    ),
     "ravel_multi_index": lambda t: nd.ravel_multi_index(
         nd.array([[4], [97]], dtype=t), shape=(50, 1000)
     ),
@@ -105,11 +110,14 @@ READ = {
     "fill_element_0index": lambda t: nd.fill_element_0index(
         nd.zeros((1, N), dtype=t), nd.ones(1, dtype=t), place(t)
     ).argmax(axis=1),
-    "index_copy": lambda t: nd.contrib.index_copy(nd.zeros((N, 1)), place(t), nd.ones((1, 1)))
-    .argmax(axis=0),
-    "retain": lambda t: nd.sparse.retain(
-        nd.arange(N).reshape((N, 1)).tostype("row_sparse"), place(t)
-    ).tostype("default").max(axis=0),
+    "index_copy": lambda t: nd.contrib.index_copy(
+        nd.zeros((N, 1)), place(t), nd.ones((1, 1))
+    ).argmax(axis=0),
+    "retain": lambda t: (
+        nd.sparse.retain(nd.arange(N).reshape((N, 1)).tostype("row_sparse"), place(t))
+        .tostype("default")
+        .max(axis=0)
+    ),
     "unravel_index": lambda t: nd.unravel_index(place(t), shape=(N,)),
     "SequenceMask": lambda t: nd.SequenceMask(
         nd.ones((N, 1)), place(t), use_sequence_length=True
@@ -131,17 +139,30 @@ READ = {
     "softmax_cross_entropy": class_of(lambda x, y: nd.softmax_cross_entropy(x, y)),
     "CTCLoss": class_of(ctc),
     "SoftmaxCELoss": class_of(lambda x, y: mx.gluon.loss.SoftmaxCELoss()(x, y)),
-    "RNN": lambda t: nd.RNN(
-        nd.ones((N, 1, 1)), nd.ones(4), nd.zeros((1, 1, 1)), place(t), mode="rnn_relu",
-        state_size=1, num_layers=1, use_sequence_length=True,
-    ).sign().sum(axis=0),
+    "RNN": lambda t: (
+        nd.RNN(
+            nd.ones((N, 1, 1)),
+            nd.ones(4),
+            nd.zeros((1, 1, 1)),
+            place(t),
+            mode="rnn_relu",
+            state_size=1,
+            num_layers=1,
+            use_sequence_length=True,
+        )
+        .sign()
+        .sum(axis=0)
+    ),
     "ROIPooling": lambda t: nd.ROIPooling(
-        nd.arange(N).reshape((N, 1, 1, 1)), nd.array([[PLACE, 0, 0, 0, 0]], dtype=t16(t)).astype(
+        nd.arange(N).reshape((N, 1, 1, 1)),
+        nd.array([[PLACE, 0, 0, 0, 0]], dtype=t16(t)).astype(
             "float32" if t not in ("float16", "bfloat16") else t
-        ), pooled_size=(1, 1), spatial_scale=1,
+        ),
+        pooled_size=(1, 1),
+        spatial_scale=1,
     ),
     "x[index]": lambda t: nd.arange(N)[place(t)],
-}  # fmt: skip
+}
 
 
 def outcome(call, dtype):

@@ -127,9 +127,15 @@ def test_rnn(algorithm, monkeypatch):
     for name in (algorithm, "blas"):
         monkeypatch.setenv("CYNET_GEMM_ALGORITHM", name)
         net = mx.sym.RNN(
-            mx.sym.var("x"), mx.sym.var("p"), mx.sym.var("s"), mx.sym.var("c"),
-            mode="lstm", state_size=24, num_layers=2, name="r",
-        )  # fmt: skip
+            mx.sym.var("x"),
+            mx.sym.var("p"),
+            mx.sym.var("s"),
+            mx.sym.var("c"),
+            mode="lstm",
+            state_size=24,
+            num_layers=2,
+            name="r",
+        )
         executor = net.simple_bind(mx.cpu(), x=(7, 5, 33))
         if not outs:
             given = {k: rng.uniform(-0.3, 0.3, v.shape) for k, v in executor.arg_dict.items()}

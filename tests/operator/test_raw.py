@@ -334,10 +334,7 @@ def _half(self, in_shapes, out_shapes):
             r"\(3, 10\)",
         ),
         (
-            {
-                "infer_shape": _half,
-                "backward_inplace_option": lambda s, g, i, o, d: [(g[0], d[0])],
-            },
+            {"infer_shape": _half, "backward_inplace_option": lambda s, g, i, o, d: [(g[0], d[0])]},
             r"backward_inplace_option lets out_grad\[0\] and in_grad\[0\] share memory, but they "
             r"have different sizes",
         ),

@@ -38,12 +38,10 @@ TOO_LARGE = {
     "diag": lambda: mx.nd.diag(ones((4,)), k=(1 << 32) - 4),
     "uniform": lambda: mx.nd.random.uniform(shape=(1 << 32, 1 << 32)),
     "one_hot": lambda: mx.nd.one_hot(ones((4,)), depth=HUGE),
-    "Pad": lambda: mx.nd.Pad(
-        ones((1, 1, 4, 4)), mode="edge", pad_width=(0,) * 6 + (HUGE, 0)
-    ),
+    "Pad": lambda: mx.nd.Pad(ones((1, 1, 4, 4)), mode="edge", pad_width=(0,) * 6 + (HUGE, 0)),
     "scatter_nd": lambda: mx.nd.scatter_nd(ones((3,)), mx.nd.zeros((2, 3)), shape=(HUGE, 4)),
     "Embedding": lambda: mx.nd.Embedding(ones((3,)), ones((2, 2)), input_dim=2, output_dim=HUGE),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", TOO_LARGE)
@@ -104,12 +102,16 @@ def test_inputs_are_counted_before_they_are_named():
     graph = {
         "nodes": [
             {"op": "null", "name": "x", "inputs": []},
-            {"op": "Concat", "name": "y", "attrs": {"num_args": str(MOST_ARRAYS)},
-             "inputs": [[0, 0, 0]]},
+            {
+                "op": "Concat",
+                "name": "y",
+                "attrs": {"num_args": str(MOST_ARRAYS)},
+                "inputs": [[0, 0, 0]],
+            },
         ],
         "heads": [[1, 0, 0]],
         "attrs": {"mxnet_version": ["int", 10901]},
-    }  # fmt: skip
+    }
     with pytest.raises(mx.base.MXNetError, match=f"{MOST_ARRAYS} inputs") as caught:
         mx.sym.load_json(json.dumps(graph))
     assert len(str(caught.value)) < 1000
@@ -133,8 +135,11 @@ def test_wide_borders(mode, dtype, rng):
     import numpy as np
 
     x = rng.integers(0, 200, (2, 3, 4, 70)).astype(dtype)
-    widths = ((0, 0), (0, 0), (3, 2), (1000, 2000)) if mode == "edge" else (
-        (0, 0), (0, 0), (3, 2), (69, 60))  # fmt: skip
+    widths = (
+        ((0, 0), (0, 0), (3, 2), (1000, 2000))
+        if mode == "edge"
+        else ((0, 0), (0, 0), (3, 2), (69, 60))
+    )
     found = mx.nd.Pad(mx.nd.array(x, dtype=dtype), mode=mode, pad_width=sum(widths, ()))
     np.testing.assert_array_equal(found.asnumpy(), np.pad(x, widths, mode))
 

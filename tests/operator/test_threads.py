@@ -27,8 +27,16 @@ def networks():
     def add(name, net, **shapes):
         out[name] = net, shapes
 
-    for m, k, n in [(2048, 512, 64), (8, 65536, 8), (2, 100000, 3), (30000, 7, 5), (100, 3000, 500),
-                    (1, 50000, 1), (3, 90000, 16), (256, 300, 1000)]:  # fmt: skip
+    for m, k, n in [
+        (2048, 512, 64),
+        (8, 65536, 8),
+        (2, 100000, 3),
+        (30000, 7, 5),
+        (100, 3000, 500),
+        (1, 50000, 1),
+        (3, 90000, 16),
+        (256, 300, 1000),
+    ]:
         size = f"{m}x{k}x{n}"
         add(f"FullyConnected {size}", S.FullyConnected(X, num_hidden=n, name="f"), data=(m, k))
         for a in (False, True):
@@ -36,20 +44,28 @@ def networks():
                 add(
                     f"dot {size} {'ta' * a}{'tb' * b}",
                     S.dot(X, var("b"), transpose_a=a, transpose_b=b),
-                    data=(k, m) if a else (m, k), b=(n, k) if b else (k, n),
-                )  # fmt: skip
+                    data=(k, m) if a else (m, k),
+                    b=(n, k) if b else (k, n),
+                )
     add("batch_dot", S.batch_dot(X, var("b")), data=(3, 200, 3000), b=(3, 3000, 70))
     add("gemm2", S.linalg.gemm2(X, var("b")), data=(2, 300, 5000), b=(2, 5000, 30))
     add("syrk", S.linalg.syrk(X), data=(200, 5000))
     convolutions = {  # batch, channels, size, filters, kernel, stride, pad, groups
-        "3x3": (8, 32, 32, 64, 3, 1, 1, 1), "7x7": (4, 3, 64, 64, 7, 2, 3, 1),
-        "1x1": (8, 128, 14, 256, 1, 1, 0, 1), "1x1 strided": (8, 64, 28, 128, 1, 2, 0, 1),
-        "by channel": (8, 64, 28, 64, 3, 1, 1, 64), "groups": (8, 64, 28, 64, 3, 1, 1, 4),
-        "5x5": (32, 20, 16, 50, 5, 1, 0, 1), "one image": (1, 64, 40, 64, 3, 1, 1, 1),
-        "sparse": (1, 12, 33, 12, 5, 3, 2, 1), "sparse, many": (1, 64, 33, 64, 5, 3, 2, 1),
-        "sparse, groups": (3, 208, 20, 62, 5, 3, 0, 2), "few a group": (1, 40, 24, 6, 5, 1, 0, 2),
-        "deep": (4, 256, 7, 256, 3, 1, 1, 1), "odd": (5, 24, 31, 40, 3, 1, 0, 1),
-    }  # fmt: skip
+        "3x3": (8, 32, 32, 64, 3, 1, 1, 1),
+        "7x7": (4, 3, 64, 64, 7, 2, 3, 1),
+        "1x1": (8, 128, 14, 256, 1, 1, 0, 1),
+        "1x1 strided": (8, 64, 28, 128, 1, 2, 0, 1),
+        "by channel": (8, 64, 28, 64, 3, 1, 1, 64),
+        "groups": (8, 64, 28, 64, 3, 1, 1, 4),
+        "5x5": (32, 20, 16, 50, 5, 1, 0, 1),
+        "one image": (1, 64, 40, 64, 3, 1, 1, 1),
+        "sparse": (1, 12, 33, 12, 5, 3, 2, 1),
+        "sparse, many": (1, 64, 33, 64, 5, 3, 2, 1),
+        "sparse, groups": (3, 208, 20, 62, 5, 3, 0, 2),
+        "few a group": (1, 40, 24, 6, 5, 1, 0, 2),
+        "deep": (4, 256, 7, 256, 3, 1, 1, 1),
+        "odd": (5, 24, 31, 40, 3, 1, 0, 1),
+    }
     for layout in ("NCHW", "NHWC"):
         for name, (n, c, h, f, k, s, p, g) in convolutions.items():
             window = {"kernel": (k, k), "stride": (s, s), "pad": (p, p), "num_filter": f}
@@ -62,8 +78,15 @@ def networks():
         add(f"BatchNorm {layout}", S.BatchNorm(X, axis=axis, fix_gamma=False), data=data)
         for kind in ("max", "avg", "sum", "lp"):
             for whole in (False, True):
-                net = S.Pooling(X, kernel=(3, 3), stride=(2, 2), pool_type=kind, layout=layout,
-                                global_pool=whole, p_value=2)  # fmt: skip
+                net = S.Pooling(
+                    X,
+                    kernel=(3, 3),
+                    stride=(2, 2),
+                    pool_type=kind,
+                    layout=layout,
+                    global_pool=whole,
+                    p_value=2,
+                )
                 add(f"Pooling {kind} {whole} {layout}", net, data=data)
     add("Convolution 1d", S.Convolution(X, kernel=(5,), num_filter=64), data=(16, 32, 300))
     net = S.Convolution(X, kernel=(3, 3, 3), num_filter=16)
@@ -86,8 +109,12 @@ def networks():
         name = kind.__name__
         for axis in [(0,), (1,), (0, 2), (2,)]:
             add(f"{name} {axis}", kind(X, axis=axis), data=(70, 200, 50))
-        for shape, more in [((300007,), {}), ((50, 90, 70), {}), ((100000, 7), {"axis": 0}),
-                            ((5, 90000), {"axis": 1})]:  # fmt: skip
+        for shape, more in [
+            ((300007,), {}),
+            ((50, 90, 70), {}),
+            ((100000, 7), {"axis": 0}),
+            ((5, 90000), {"axis": 1}),
+        ]:
             add(f"{name} {shape}", kind(X, **more), data=shape)
     for order in (1, 2):
         add(f"norm {order}", S.norm(X, ord=order, axis=0), data=(3000, 100))
@@ -100,8 +127,12 @@ def networks():
     add("BilinearResize2D", net, data=(8, 16, 30, 30))
     add("AdaptiveAvgPooling2D", S.contrib.AdaptiveAvgPooling2D(X, output_size=7), data=some)
     add("BilinearSampler", S.BilinearSampler(X, var("g")), data=(8, 16, 30, 30), g=(8, 2, 30, 30))
-    add("Correlation", S.Correlation(X, var("b"), kernel_size=1, max_displacement=4, pad_size=4),
-        data=(2, 16, 30, 30), b=(2, 16, 30, 30))  # fmt: skip
+    add(
+        "Correlation",
+        S.Correlation(X, var("b"), kernel_size=1, max_displacement=4, pad_size=4),
+        data=(2, 16, 30, 30),
+        b=(2, 16, 30, 30),
+    )
     net = S.contrib.DeformableConvolution(X, var("o"), kernel=(3, 3), pad=(1, 1), num_filter=32)
     add("DeformableConvolution", net, data=(4, 32, 20, 20), o=(4, 18, 20, 20))
     for mode in ("lstm", "gru", "rnn_tanh", "rnn_relu"):

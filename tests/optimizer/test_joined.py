@@ -195,8 +195,9 @@ def test_rates_by_norms(norm, dtype, rng):
         grads = [mx.nd.array(shared[:size], dtype=dtype) for size in sizes]
         wide = [weight.astype("float32") if master else weight for weight in weights]
         own = [[mx.nd.array(s, dtype=w.dtype) for s in each[2:]] for each, w in zip(drawn, wide)]
-        before = [[a.astype("float64").asnumpy() for a in (w, g, *s)]
-                  for w, g, s in zip(wide, grads, own)]  # fmt: skip
+        before = [
+            [a.astype("float64").asnumpy() for a in (w, g, *s)] for w, g, s in zip(wide, grads, own)
+        ]
         states = [(w, tuple(s)) if master else tuple(s) for w, s in zip(wide, own)]
         if apart:
             for column in (weights, grads, states, wide, own, before):

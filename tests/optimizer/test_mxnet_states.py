@@ -129,12 +129,16 @@ def test_lengths_that_are_claimed_take_no_memory():
     many, some = ((2**n).to_bytes(8, "little") for n in (40, 26))
     names = b"\x8c\x08builtins\x8c\tbytearray\x93"
     for text in (
-        b"\x80\x05\x96" + some, b"\x80\x05\x96" + many,
-        b"\x80\x04\x8e" + many, b"\x80\x04\x8d" + many,
-        b"\x80\x04\x95" + many, b"\x80\x02U\xff", b"\x80\x02Nr\xff\xff\xff\x7f.",
+        b"\x80\x05\x96" + some,
+        b"\x80\x05\x96" + many,
+        b"\x80\x04\x8e" + many,
+        b"\x80\x04\x8d" + many,
+        b"\x80\x04\x95" + many,
+        b"\x80\x02U\xff",
+        b"\x80\x02Nr\xff\xff\xff\x7f.",
         b"\x80\x04" + names + b"\x8a\x06\x00\x00\x00\x00\x00\x01\x85R.",
         b"\x80\x02]" + b"q\x00]h\x00a" * 9,
-    ):  # fmt: skip
+    ):
         tracemalloc.start()
         with pytest.raises(mx.errors.FormatError, match=r"pickle|bytes|states"):
             unpickle.read_states(text)
@@ -173,9 +177,12 @@ def test_a_file_that_is_damaged_anywhere(rng):
 
 def test_what_is_no_state(tmp_path, capsys):
     for found, text in (
-        ([1], "damaged pickle"), ({0: 3}, "a state has arrays"), ({1.5: None}, "by number or name"),
-        (({}, 3), "expected an optimizer"), ({True: None}, "by number or name"),
-    ):  # fmt: skip
+        ([1], "damaged pickle"),
+        ({0: 3}, "a state has arrays"),
+        ({1.5: None}, "by number or name"),
+        (({}, 3), "expected an optimizer"),
+        ({True: None}, "by number or name"),
+    ):
         with pytest.raises(mx.errors.FormatError, match=text):
             unpickle.read_states(pickle.dumps(found))
     target = tmp_path / "ours.states"
@@ -184,7 +191,9 @@ def test_what_is_no_state(tmp_path, capsys):
     assert f"convert: {tmp_path / 'no'}: a damaged pickle" in capsys.readouterr().err
     assert convert.main(["--unpickle", str(tmp_path / "none"), str(target)]) == 1
     assert not target.exists()
-    for wrong in (["a", "b", "--names", "x"],
-                  ["--unpickle", "a", "b", "--network", "vgg11", "--to", "torch"]):  # fmt: skip
+    for wrong in (
+        ["a", "b", "--names", "x"],
+        ["--unpickle", "a", "b", "--network", "vgg11", "--to", "torch"],
+    ):
         with pytest.raises(SystemExit):
             convert.main(wrong)

@@ -10,9 +10,19 @@ from cynet import nd
 
 # what joins the updates of all weights, and what does not
 RULES = (
-    "sgd", "nag", "adam", "adamw", "adagrad", "rmsprop", "ftrl", "signum", "lars", "lamb", "lbsgd",
+    "sgd",
+    "nag",
+    "adam",
+    "adamw",
+    "adagrad",
+    "rmsprop",
+    "ftrl",
+    "signum",
+    "lars",
+    "lamb",
+    "lbsgd",
     "sgld",
-)  # fmt: skip
+)
 
 
 def step(optimizer, count=3, dtypes=("float32",) * 3):

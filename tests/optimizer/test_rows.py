@@ -142,8 +142,19 @@ def test_float32_copies(rng, name):
     np.testing.assert_allclose(weight.asnumpy(), model.w.astype("f2"), 2e-3, 1e-4)
 
 
-OTHERS = ("nag", "signum", "rmsprop", "adadelta", "adamax", "nadam", "ftml", "dcasgd", "adamw",
-          "lion", "adafactor")  # fmt: skip
+OTHERS = (
+    "nag",
+    "signum",
+    "rmsprop",
+    "adadelta",
+    "adamax",
+    "nadam",
+    "ftml",
+    "dcasgd",
+    "adamw",
+    "lion",
+    "adafactor",
+)
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -221,12 +221,15 @@ def test_settings_of_other_schedules(schedule, change, message):
     content = update.get_states(dump_optimizer=True)
     update.set_states(content)
     with pytest.raises(FormatError, match=message):
-        update.set_states(changed(content, lambda h: settings("lr_scheduler", **change)(
-            h["optimizer"])))  # fmt: skip
+        update.set_states(
+            changed(content, lambda h: settings("lr_scheduler", **change)(h["optimizer"]))
+        )
 
 
-OWN = sorted({k for _, k in mx.optimizer.base.OPTIMIZERS.items()
-              if k.__module__.startswith("cynet.")}, key=lambda k: k.__name__)  # fmt: skip
+OWN = sorted(
+    {k for _, k in mx.optimizer.base.OPTIMIZERS.items() if k.__module__.startswith("cynet.")},
+    key=lambda k: k.__name__,
+)
 
 
 @pytest.mark.parametrize("klass", OWN, ids=lambda k: k.__name__)
@@ -305,11 +308,14 @@ def test_states_of_another_form_are_refused_when_used(state, message, name):
         update(0, mx.nd.ones(3), mx.nd.ones(3))
 
 
-@pytest.mark.parametrize("before, after, wanted", [
-    (0.0, 0.9, [0.99, 0.98]),  # the state that was loaded is none, and stays
-    (0.9, 0.0, [0.99, 0.98]),  # the loaded one is not used
-    (0.9, 0.9, [0.981, 0.9539]),  # goes on
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "before, after, wanted",
+    [
+        (0.0, 0.9, [0.99, 0.98]),  # the state that was loaded is none, and stays
+        (0.9, 0.0, [0.99, 0.98]),  # the loaded one is not used
+        (0.9, 0.9, [0.981, 0.9539]),  # goes on
+    ],
+)
 def test_states_without_momentum_go_on_with_one_and_the_reverse(before, after, wanted):
     source = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.01, momentum=before))
     source(0, mx.nd.ones(3), mx.nd.ones(3))

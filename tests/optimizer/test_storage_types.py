@@ -220,9 +220,13 @@ class RowByRow(mx.optimizer.Optimizer):
 def test_against_an_optimizer_in_python(momentum, dtype, lazy, g_stype, w_stype):
     """`compare_optimizer` gives the first dense arrays, the second those of its storage types."""
     settings = {
-        "learning_rate": LR, "momentum": momentum, "wd": 0.03, "rescale_grad": 0.8,
-        "clip_gradient": CLIP, "multi_precision": dtype == "float16",
-    }  # fmt: skip
+        "learning_rate": LR,
+        "momentum": momentum,
+        "wd": 0.03,
+        "rescale_grad": 0.8,
+        "clip_gradient": CLIP,
+        "multi_precision": dtype == "float16",
+    }
     rests = lazy and g_stype == "row_sparse"
     one = RowByRow(lazy=rests, **settings)
     two = mx.optimizer.SGD(lazy_update=lazy, **settings)

@@ -9,8 +9,12 @@ from cynet.distributed.requests import Request, differing
 from cynet.optimizer.base import OPTIMIZERS
 from cynet.optimizer.terms import different, terms_of, terms_of_step
 
-OTHERS = {"lr_scheduler": lambda: mx.lr_scheduler.PolyScheduler(9), "clip_gradient": lambda: 2.5,
-          "clip_weights": lambda: 2.5, "learning_rate": lambda: 0.25}  # fmt: skip
+OTHERS = {
+    "lr_scheduler": lambda: mx.lr_scheduler.PolyScheduler(9),
+    "clip_gradient": lambda: 2.5,
+    "clip_weights": lambda: 2.5,
+    "learning_rate": lambda: 0.25,
+}
 LEFT_OUT = {"param_idx2name", "param_dict", "sym", "args", "kwargs", "self"}
 
 
@@ -51,8 +55,14 @@ def test_every_setting_counts(klass, name, value):
 def test_what_changes_between_steps():
     one, two = (mx.optimizer.Adam(learning_rate=0.5) for _ in range(2))
     assert terms_of_step(one) == terms_of_step(two)
-    for name, value in (("lr", 0.1), ("wd", 0.1), ("rescale_grad", 0.1), ("num_update", 7),
-                        ("clip_gradient", 0.1), ("beta1", 0.1)):  # fmt: skip
+    for name, value in (
+        ("lr", 0.1),
+        ("wd", 0.1),
+        ("rescale_grad", 0.1),
+        ("num_update", 7),
+        ("clip_gradient", 0.1),
+        ("beta1", 0.1),
+    ):
         before = getattr(two, name)
         setattr(two, name, value)
         assert terms_of_step(one) != terms_of_step(two), name
@@ -95,9 +105,7 @@ def test_a_class_of_the_user():
 
     one, two = Own(), Own(2)
     two._seen = 5
-    assert different([terms_of(one), terms_of(two)]) == [
-        "sharpness is 1 on rank 0 and 2 on rank 1"
-    ]
+    assert different([terms_of(one), terms_of(two)]) == ["sharpness is 1 on rank 0 and 2 on rank 1"]
 
 
 def test_a_request_tells_which_terms_differ():

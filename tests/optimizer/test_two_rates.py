@@ -15,8 +15,13 @@ SCHEDULES = {
     "PolyScheduler": lambda **k: mx.lr_scheduler.PolyScheduler(10, **k),
     "CosineScheduler": lambda **k: mx.lr_scheduler.CosineScheduler(10, **k),
 }
-NAMES = sorted({each.__name__.lower() for each in OPTIMIZERS.table.values()
-                if each.__module__.startswith("cynet.")})  # fmt: skip
+NAMES = sorted(
+    {
+        each.__name__.lower()
+        for each in OPTIMIZERS.table.values()
+        if each.__module__.startswith("cynet.")
+    }
+)
 
 
 def made(name, schedule, **settings):

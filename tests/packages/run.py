@@ -56,40 +56,51 @@ class Package:
 
 PACKAGES = {
     "gluoncv-0.8.0": Package(
-        "its unit tests, the model zoo, small trainings", "0.8.0", "gluoncv",
-        ("tests/unittests",), ("gluoncv_models.py",),
+        "its unit tests, the model zoo, small trainings",
+        "0.8.0",
+        "gluoncv",
+        ("tests/unittests",),
+        ("gluoncv_models.py",),
     ),
     "gluoncv-0.10.5": Package(
-        "its unit tests, the model zoo, small trainings", "0.10.5.post0", "gluoncv",
-        ("tests/unittests",), ("gluoncv_models.py",),
+        "its unit tests, the model zoo, small trainings",
+        "0.10.5.post0",
+        "gluoncv",
+        ("tests/unittests",),
+        ("gluoncv_models.py",),
     ),
     "gluonnlp": Package(
-        "language models, BERT, transformers, data: trained for a moment", "0.10.0",
+        "language models, BERT, transformers, data: trained for a moment",
+        "0.10.0",
         scripts=("gluonnlp_models.py", "gluonnlp_values.py"),
     ),
     "gluonts": Package(
-        "its estimators: trained, asked for forecasts, written and read", "0.8.1",
+        "its estimators: trained, asked for forecasts, written and read",
+        "0.8.1",
         scripts=("gluonts_estimators.py", "gluonts_values.py"),
     ),
     "sockeye": Package(
-        "its unit tests; its integration tests, which train and translate", "2.3.24",
-        tests=("test/unit", "test/integration"), sdist="test",
+        "its unit tests; its integration tests, which train and translate",
+        "2.3.24",
+        tests=("test/unit", "test/integration"),
+        sdist="test",
     ),
     "keras-mxnet": Package(
-        "small models: trained, asked, written and read", "2.2.4", scripts=("keras_models.py",),
+        "small models: trained, asked, written and read", "2.2.4", scripts=("keras_models.py",)
     ),
     "d2lzh": Package(
-        "chapters of Dive into Deep Learning, first edition", "1.0.0",
+        "chapters of Dive into Deep Learning, first edition",
+        "1.0.0",
         scripts=("d2lzh_chapters.py",),
     ),
     "mxboard": Package("its writers of events", "0.1.0", scripts=("mxboard_events.py",)),
     "examples": Package(
-        "programs in the manner of MXNet's example/", scripts=("mxnet_examples.py",),
+        "programs in the manner of MXNet's example/", scripts=("mxnet_examples.py",)
     ),
     "recognition": Package(
-        "a training in the manner of insightface's recognition/", scripts=("face_recognition.py",),
+        "a training in the manner of insightface's recognition/", scripts=("face_recognition.py",)
     ),
-}  # fmt: skip
+}
 
 
 def pip(env, *arguments):
@@ -156,15 +167,33 @@ def run(name, package, env, folder, mxnet):
     report = run_in / "report.xml"
     paths = [str(mxnet or ROOT), str(run_in), str(folder / name)]
     variables = {
-        **os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1",
-        "HOME": str(run_in), "MPLBACKEND": "agg",
-    }  # fmt: skip
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "OMP_NUM_THREADS": "1",
+        "HOME": str(run_in),
+        "MPLBACKEND": "agg",
+    }
     command = [
-        str(env / "bin" / "python"), "-W", "ignore", *([] if mxnet else ["-m", "cynet"]),
-        "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(run_in), "-p", "no:cacheprovider",
-        "--tb=line", "--timeout=600", "--continue-on-collection-errors", f"--junitxml={report}",
-        *package.tests, *package.scripts,
-    ]  # fmt: skip
+        str(env / "bin" / "python"),
+        "-W",
+        "ignore",
+        *([] if mxnet else ["-m", "cynet"]),
+        "-m",
+        "pytest",
+        "-q",
+        "-c",
+        os.devnull,
+        "--rootdir",
+        str(run_in),
+        "-p",
+        "no:cacheprovider",
+        "--tb=line",
+        "--timeout=600",
+        "--continue-on-collection-errors",
+        f"--junitxml={report}",
+        *package.tests,
+        *package.scripts,
+    ]
     subprocess.run(command, cwd=run_in, env=variables, timeout=TIMEOUT)
     passed, failed = set(), {}
     for case in ElementTree.parse(report).iter("testcase"):

@@ -109,8 +109,11 @@ def test_a_fit_sums_to_its_time(tmp_path):
     assert sums["operator"]["Convolution"]["Count"] == 2 * 32
     assert sums["operator"]["_backward_Convolution"]["Count"] == 2 * 32
     assert sums["engine"]["update"]["Count"] == 32
-    nodes = {(e["name"], e["args"].get("node"), e["args"]["direction"])
-             for e in events if e["cat" if "cat" in e else "ph"] == "operator"}  # fmt: skip
+    nodes = {
+        (e["name"], e["args"].get("node"), e["args"]["direction"])
+        for e in events
+        if e["cat" if "cat" in e else "ph"] == "operator"
+    }
     assert ("Convolution", "conv0", "forward") in nodes
     assert ("_backward_Convolution", "conv1", "backward") in nodes
     devices = {e["args"]["device"] for e in events if e.get("cat") == "operator"}
@@ -233,12 +236,20 @@ def test_objects_of_scripts(tmp_path):
             time.sleep(0.002)
     p.set_state("stop")
     assert [str(each) for each in (domain, task, frame, counter, event)] == [
-        "mine", "load", "batch", "images", "part",
-    ]  # fmt: skip
+        "mine",
+        "load",
+        "batch",
+        "images",
+        "part",
+    ]
     sums = json.loads(p.dumps(format="json"))
     assert sums["Value"]["mine"]["images"] == {
-        "Count": 2, "Total": 15.0, "Min": 7.0, "Max": 8.0, "Avg": 7.5,
-    }  # fmt: skip
+        "Count": 2,
+        "Total": 15.0,
+        "Min": 7.0,
+        "Max": 8.0,
+        "Avg": 7.5,
+    }
     assert sums["Time"]["mine"]["load"]["Total"] >= sums["Time"]["mine,frame"]["batch"]["Total"]
     assert sums["Time"]["event"]["part"]["Total"] >= sums["Time"]["event"]["inner"]["Total"] >= 2
     events = recorded(tmp_path)
@@ -262,8 +273,9 @@ def test_sums_count_what_the_trace_has_no_room_for(tmp_path):
     assert sums["_plus_scalar"]["Count"] == 500
     events = recorded(tmp_path)
     assert sum(e["name"] == "_plus_scalar" for e in events) <= 64
-    assert any("earlier events are not here" in e["args"].get("name", "")
-               for e in events if e["ph"] == "M")  # fmt: skip
+    assert any(
+        "earlier events are not here" in e["args"].get("name", "") for e in events if e["ph"] == "M"
+    )
 
 
 def test_pause_resume_reset_and_begin_anew():

@@ -39,10 +39,17 @@ def test_beginnings(tmp_path):
             file.beginning(offset, 4)
 
 
-@pytest.mark.parametrize(("numbers", "length", "taken"), [
-    (0, HEADER_SIZE, True), (0, HEADER_SIZE - 1, False), (2, HEADER_SIZE + 8, True),
-    (2, HEADER_SIZE + 7, False), (1, HEADER_SIZE, False), (0, 0, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("numbers", "length", "taken"),
+    [
+        (0, HEADER_SIZE, True),
+        (0, HEADER_SIZE - 1, False),
+        (2, HEADER_SIZE + 8, True),
+        (2, HEADER_SIZE + 7, False),
+        (1, HEADER_SIZE, False),
+        (0, 0, False),
+    ],
+)
 def test_the_shortest_records_of_images(numbers, length, taken):
     content = pack(IRHeader(0, [1.0] * numbers if numbers else 1.0, 5, 6), b"")
     if taken:
@@ -52,11 +59,19 @@ def test_the_shortest_records_of_images(numbers, length, taken):
             read_header(content, length)
 
 
-@pytest.mark.parametrize(("label", "flag", "number", "rest"), [
-    (3, 0, 3.0, b""), (2.5, 0, 2.5, b""), (True, 0, 1.0, b""), (np.float32(2), 0, 2.0, b""),
-    ([1, 2], 2, 0.0, struct.pack("<2f", 1, 2)), ((7,), 1, 0.0, struct.pack("<f", 7)),
-    (np.array([[1, 2], [3, 4]]), 4, 0.0, struct.pack("<4f", 1, 2, 3, 4)), ([], 0, 0.0, b""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("label", "flag", "number", "rest"),
+    [
+        (3, 0, 3.0, b""),
+        (2.5, 0, 2.5, b""),
+        (True, 0, 1.0, b""),
+        (np.float32(2), 0, 2.0, b""),
+        ([1, 2], 2, 0.0, struct.pack("<2f", 1, 2)),
+        ((7,), 1, 0.0, struct.pack("<f", 7)),
+        (np.array([[1, 2], [3, 4]]), 4, 0.0, struct.pack("<4f", 1, 2, 3, 4)),
+        ([], 0, 0.0, b""),
+    ],
+)
 def test_headers_in_bytes(label, flag, number, rest):
     wanted = struct.pack("<IfQQ", flag, number, 5, 2**64 - 1) + rest + b"content"
     for content in (b"content", bytearray(b"content"), memoryview(b"content")):
@@ -66,10 +81,19 @@ def test_headers_in_bytes(label, flag, number, rest):
     assert np.ravel(header.label).tolist() == (np.ravel(label).tolist() if flag else [number])
 
 
-@pytest.mark.parametrize("given", [
-    (1.0, 2**64, 0), (1.0, 0, 2**64), (1.0, -1, 0), (1.0, 0, -1), (1.0, "1", 0), (1.0, 1.5, 0),
-    (1e39, 0, 0), (1.0, None, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "given",
+    [
+        (1.0, 2**64, 0),
+        (1.0, 0, 2**64),
+        (1.0, -1, 0),
+        (1.0, 0, -1),
+        (1.0, "1", 0),
+        (1.0, 1.5, 0),
+        (1e39, 0, 0),
+        (1.0, None, 0),
+    ],
+)
 def test_headers_that_do_not_fit(given):
     with pytest.raises(ArgumentError, match="id and id2 are ints from 0 to 2..64 - 1, label is"):
         pack((0, *given), b"")
@@ -113,14 +137,17 @@ def test_qualities_of_images():
     assert len(most) < len(none) and most == mx.recordio.pack_img(HEADER, flat, 95, ".png")
 
 
-@pytest.mark.parametrize(("image", "how", "kind", "told"), [
-    (PICTURE, {"img_fmt": ".bmp"}, ArgumentError, "img_fmt is '.jpg' or '.png', got '.bmp'"),
-    (PICTURE, {"img_fmt": "png"}, ArgumentError, "got 'png'"),
-    (PICTURE[0, 0], {}, ShapeError, r"an image is an array \(H, W\) or \(H, W, C\)"),
-    (PICTURE[None], {}, ShapeError, "an image is an array"),
-    (PICTURE[:0], {}, ShapeError, "an image is an array"),
-    (PICTURE.astype("int8"), {}, ShapeError, "of uint8 or uint16, got .* int8"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("image", "how", "kind", "told"),
+    [
+        (PICTURE, {"img_fmt": ".bmp"}, ArgumentError, "img_fmt is '.jpg' or '.png', got '.bmp'"),
+        (PICTURE, {"img_fmt": "png"}, ArgumentError, "got 'png'"),
+        (PICTURE[0, 0], {}, ShapeError, r"an image is an array \(H, W\) or \(H, W, C\)"),
+        (PICTURE[None], {}, ShapeError, "an image is an array"),
+        (PICTURE[:0], {}, ShapeError, "an image is an array"),
+        (PICTURE.astype("int8"), {}, ShapeError, "of uint8 or uint16, got .* int8"),
+    ],
+)
 def test_images_that_are_none(image, how, kind, told):
     with pytest.raises(kind, match=told):
         mx.recordio.pack_img(HEADER, image, **how)

@@ -48,9 +48,10 @@ def test_the_same_bytes_are_written(files, tmp_path):
     assert record.tell() == len(FIXTURE["records"])
     record.close()
     record.close()
-    assert list(recordio.MXIndexedRecordIO(
-        tmp_path / "a.idx", tmp_path / "a.rec", "r"
-    ).idx.values()) == places  # fmt: skip
+    assert (
+        list(recordio.MXIndexedRecordIO(tmp_path / "a.idx", tmp_path / "a.rec", "r").idx.values())
+        == places
+    )
     assert (tmp_path / "a.idx").read_bytes() == FIXTURE["index"].tobytes()
     assert (tmp_path / "a.rec").read_bytes() == FIXTURE["records"].tobytes()
     record = recordio.MXRecordIO(tmp_path / "b.rec", "w")
@@ -110,8 +111,12 @@ def test_keys_of_other_types(tmp_path):
 
 def test_wrong_calls(files, indexed, tmp_path):
     writer = recordio.MXRecordIO(tmp_path / "w.rec", "w")
-    for wrong in (lambda: indexed.write(b""), lambda: indexed.write_idx(0, b""), indexed.tell,
-                  writer.read):  # fmt: skip
+    for wrong in (
+        lambda: indexed.write(b""),
+        lambda: indexed.write_idx(0, b""),
+        indexed.tell,
+        writer.read,
+    ):
         with pytest.raises(mx.errors.StateError, match="flag"):
             wrong()
     for wrong in ("text", 3, None, np.zeros(3, np.uint8)):

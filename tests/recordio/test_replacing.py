@@ -74,8 +74,10 @@ def read(pair):
 def run(kind, pair, how):
     with subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", KINDS[kind], *map(str, pair), how],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
         assert process.stdout.readline() == "begun\n"
         if how in SIGNALS:
             process.send_signal(SIGNALS[how])
@@ -83,10 +85,13 @@ def run(kind, pair, how):
     return process.returncode, errors
 
 
-@pytest.mark.parametrize(("kind", "how"), [
-    *[("indexed", how) for how in ("disk", "exception", "fork", "interrupt", "kill")],
-    ("plain", "exception"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        *[("indexed", how) for how in ("disk", "exception", "fork", "interrupt", "kill")],
+        ("plain", "exception"),
+    ],
+)
 def test_the_old_pair_stays(pair, kind, how):
     status, errors = run(kind, pair, how)
     if how == "disk":

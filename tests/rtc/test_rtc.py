@@ -154,8 +154,10 @@ def test_signatures_that_cannot_be_read(module, signature):
 
 
 def test_ways_to_write_a_signature(module):
-    for text in ("float const* __restrict__ x,float*y,float alpha,int32_t n",
-                 " const  float *, float * , const float , const int n "):  # fmt: skip
+    for text in (
+        "float const* __restrict__ x,float*y,float alpha,int32_t n",
+        " const  float *, float * , const float , const int n ",
+    ):
         x, y = mx.nd.ones((3,)), mx.nd.zeros((3,))
         module.get_kernel("axpy", text).launch([x, y, 2, 3], mx.cpu(), (1, 1, 1), (3, 1, 1))
         assert y.asnumpy().tolist() == [2, 2, 2]

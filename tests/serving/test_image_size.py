@@ -132,10 +132,18 @@ def test_bitmaps():
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"GIF89a" + bytes(40), b"\x89PNG\r\n\x1a\x0b" + bytes(40), png(1, 1)[:12] + b"IDAT" +
-     bytes(8), b"\xff\xd8\x00\xff", b"RIFX1234WEBPVP8X" + bytes(20), b"BA" + bmp(1, 1)[2:],
-     b"RIFF1234WAVEVP8X" + bytes(20), b"II*\x00" + bytes(40)],
-)  # fmt: skip
+    [
+        b"",
+        b"GIF89a" + bytes(40),
+        b"\x89PNG\r\n\x1a\x0b" + bytes(40),
+        png(1, 1)[:12] + b"IDAT" + bytes(8),
+        b"\xff\xd8\x00\xff",
+        b"RIFX1234WEBPVP8X" + bytes(20),
+        b"BA" + bmp(1, 1)[2:],
+        b"RIFF1234WAVEVP8X" + bytes(20),
+        b"II*\x00" + bytes(40),
+    ],
+)
 def test_other_files(body):
     with pytest.raises(FormatError, match="its first bytes are not those of a JPEG, PNG, WebP or"):
         size_of(body)

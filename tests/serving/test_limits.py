@@ -203,11 +203,15 @@ def test_quantiles_and_sums():
     )
     text = text_of([("m", "2", {**found, "waiting": 4})])
     m = 'model="m",version="2"'
-    for line in (f'cynet_failed_requests_total{{{m},kind="A"}} 2', f"cynet_batches_total{{{m}}} 2",
-                 f"cynet_rows_total{{{m}}} 5050", f"cynet_waiting_rows{{{m}}} 4",
-                 f'cynet_request_seconds_bucket{{{m},le="0.5"}} 50',
-                 f'cynet_request_seconds_bucket{{{m},le="1.0"}} 100',
-                 f'cynet_request_seconds_bucket{{{m},le="+Inf"}} 100'):  # fmt: skip
+    for line in (
+        f'cynet_failed_requests_total{{{m},kind="A"}} 2',
+        f"cynet_batches_total{{{m}}} 2",
+        f"cynet_rows_total{{{m}}} 5050",
+        f"cynet_waiting_rows{{{m}}} 4",
+        f'cynet_request_seconds_bucket{{{m},le="0.5"}} 50',
+        f'cynet_request_seconds_bucket{{{m},le="1.0"}} 100',
+        f'cynet_request_seconds_bucket{{{m},le="+Inf"}} 100',
+    ):
         assert f"\n{line}\n" in text
 
 

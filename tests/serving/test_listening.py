@@ -77,11 +77,12 @@ def waitress(monkeypatch):
         made.polls.append(("close", map, ignore_all))
 
     made.library = SimpleNamespace(
-        create_server=create, BaseWSGIServer=Listening,
+        create_server=create,
+        BaseWSGIServer=Listening,
         wasyncore=SimpleNamespace(
             close_all=close_all, poll2=lambda seconds, map: made.polls.append(seconds)
         ),
-    )  # fmt: skip
+    )
     monkeypatch.setattr(file, "optional", lambda *given: made.asked.append(given) or made.library)
     monkeypatch.setattr(file, "_allow_files", lambda count: made.asked.append(count))
     return made
@@ -98,10 +99,16 @@ def test_what_waitress_is_asked_for(idle, interval, waitress):
     app, settings = waitress.given
     assert app is APP and settings.pop("map") is server._map
     assert settings == {
-        "host": "a host", "port": 81, "threads": 5, "connection_limit": 102, "ident": None,
-        "channel_timeout": idle, "cleanup_interval": interval,
-        "max_request_body_size": 8000 + 1000 + 4096, "clear_untrusted_proxy_headers": True,
-    }  # fmt: skip
+        "host": "a host",
+        "port": 81,
+        "threads": 5,
+        "connection_limit": 102,
+        "ident": None,
+        "channel_timeout": idle,
+        "cleanup_interval": interval,
+        "max_request_body_size": 8000 + 1000 + 4096,
+        "clear_untrusted_proxy_headers": True,
+    }
     assert waitress.asked == [("waitress.server", "python -m cynet.tools.serve"), 164]
     assert server._listening == waitress.found and not server._is_stopping
     assert issubclass(waitress.found[0].channel_class, Channel)
@@ -118,10 +125,12 @@ def test_addresses(waitress):
 
 @pytest.mark.parametrize(
     "error, kind, says",
-    [(ValueError("x"), ArgumentError, "there is no address 'x' to listen on"),
-     (OSError(98, "Address in use"), CynetError, "cannot listen on x:7: Address in use"),
-     (socket.gaierror("odd"), CynetError, "cannot listen on x:7: odd")],
-)  # fmt: skip
+    [
+        (ValueError("x"), ArgumentError, "there is no address 'x' to listen on"),
+        (OSError(98, "Address in use"), CynetError, "cannot listen on x:7: Address in use"),
+        (socket.gaierror("odd"), CynetError, "cannot listen on x:7: odd"),
+    ],
+)
 def test_where_it_cannot_listen(error, kind, says, waitress):
     waitress.error = error
     with pytest.raises(kind, match=f"^{says}$"):
@@ -131,9 +140,14 @@ def test_where_it_cannot_listen(error, kind, says, waitress):
 
 @pytest.mark.parametrize(
     "stops, waits, sent, last",
-    [(False, 1, False, False), (True, 1, False, True), (True, 2, False, False),
-     (True, 1, True, False), (True, 0, False, True)],
-)  # fmt: skip
+    [
+        (False, 1, False, False),
+        (True, 1, False, True),
+        (True, 2, False, False),
+        (True, 1, True, False),
+        (True, 0, False, True),
+    ],
+)
 def test_which_answer_is_a_connections_last(stops, waits, sent, last, waitress, monkeypatch):
     """None behind which another request waits, or is on its way."""
     server = Server(APP, "x", 7, 1, 1, 1)
@@ -171,9 +185,13 @@ def connection(**more):
 
 @pytest.mark.parametrize(
     "more, busy",
-    [({}, False), ({"requests": [1]}, True), ({"request": "half"}, True),
-     ({"total_outbufs_len": 1}, True)],
-)  # fmt: skip
+    [
+        ({}, False),
+        ({"requests": [1]}, True),
+        ({"request": "half"}, True),
+        ({"total_outbufs_len": 1}, True),
+    ],
+)
 def test_which_connections_are_busy(more, busy):
     assert file._is_busy(connection(**more)) is busy
 
@@ -256,16 +274,24 @@ def test_what_has_been_sent():
 
 @pytest.mark.parametrize(
     "soft, hard, count, after",
-    [(100, 200, 99, None), (100, 200, 100, None), (100, 200, 101, (101, 200)),
-     (100, 200, 200, (200, 200)), (100, 200, 201, "this process may have 200"),
-     (-1, -1, 10**9, None), (100, -1, 10**9, (10**9, -1))],
-)  # fmt: skip
+    [
+        (100, 200, 99, None),
+        (100, 200, 100, None),
+        (100, 200, 101, (101, 200)),
+        (100, 200, 200, (200, 200)),
+        (100, 200, 201, "this process may have 200"),
+        (-1, -1, 10**9, None),
+        (100, -1, 10**9, (10**9, -1)),
+    ],
+)
 def test_open_files(soft, hard, count, after, monkeypatch):
     seen = []
     fake = SimpleNamespace(
-        RLIMIT_NOFILE="files", RLIM_INFINITY=-1, getrlimit=lambda what: (soft, hard),
+        RLIMIT_NOFILE="files",
+        RLIM_INFINITY=-1,
+        getrlimit=lambda what: (soft, hard),
         setrlimit=lambda what, limits: seen.append((what, limits)),
-    )  # fmt: skip
+    )
     monkeypatch.setattr(file, "resource", fake)
     if isinstance(after, str):
         says = f"{count - 64} connections need {count} open files, {after} .ulimit -n."
@@ -329,8 +355,11 @@ def test_the_command(left, spends, command, capsys):
     command.left, command.spends = left, spends
     assert tool.main(LINE) == int(left > 0)
     assert command.calls == [
-        (command.app, "h", 7, 2, 9, 4), ("run", 5.0), "stop", ("close", max(0.0, 5.0 - spends)),
-    ]  # fmt: skip
+        (command.app, "h", 7, 2, 9, 4),
+        ("run", 5.0),
+        "stop",
+        ("close", max(0.0, 5.0 - spends)),
+    ]
     out, err = capsys.readouterr()
     assert out == "serving model on http://a:1 and http://b:2\n"
     assert err == (f"serve: {left} requests were not answered in 5 s\n" if left else "")
@@ -365,21 +394,31 @@ def test_what_goes_wrong_is_one_line(error, command, monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     "text, wanted",
-    [("3", ("data", (3,))), ("a=3,4", ("a", (3, 4))), ("a=b=-1", ("a=b", (-1,))),
-     ("", ("data", ())), ("a=", ("a", ())), ("3,,4,", ("data", (3, 4))), ("=3", ("", (3,)))],
-)  # fmt: skip
+    [
+        ("3", ("data", (3,))),
+        ("a=3,4", ("a", (3, 4))),
+        ("a=b=-1", ("a=b", (-1,))),
+        ("", ("data", ())),
+        ("a=", ("a", ())),
+        ("3,,4,", ("data", (3, 4))),
+        ("=3", ("", (3,))),
+    ],
+)
 def test_shapes_of_a_command_line(text, wanted):
     assert tool._shape(text) == wanted
 
 
-@pytest.mark.parametrize("option, bad, says", [
-    ("--shape", "a,b", "'a,b': expected NAME=LENGTH,LENGTH,..."),
-    ("--port", "65536", "'65536': expected a whole number from 0 to 65535"),
-    ("--top", "0", "'0': expected a whole number from 1 on"),
-    ("--threads", str((1 << 40) + 1), f"'{(1 << 40) + 1}': expected a whole number from 1 on"),
-    ("--timeout", "3600", "'3600': expected seconds from 0 to less than 3600"),
-    ("--mean", "1,x", "'1,x': expected numbers between commas"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "option, bad, says",
+    [
+        ("--shape", "a,b", "'a,b': expected NAME=LENGTH,LENGTH,..."),
+        ("--port", "65536", "'65536': expected a whole number from 0 to 65535"),
+        ("--top", "0", "'0': expected a whole number from 1 on"),
+        ("--threads", str((1 << 40) + 1), f"'{(1 << 40) + 1}': expected a whole number from 1 on"),
+        ("--timeout", "3600", "'3600': expected seconds from 0 to less than 3600"),
+        ("--mean", "1,x", "'1,x': expected numbers between commas"),
+    ],
+)
 def test_words_of_a_command_line(option, bad, says, capsys):
     with pytest.raises(SystemExit):
         tool.parser().parse_args(["m", "--shape", "3", option, bad])
@@ -400,14 +439,27 @@ def test_which_inputs_take_images(monkeypatch):
             seen.append((model, more))
 
     monkeypatch.setattr(tool, "Predictor", Seen)
-    for shapes, taken in ((["3,4,6"], True), (["4,6,3"], True), (["3,4"], False),
-                          (["3,-1,4"], False), (["a=3,4,6", "b=3"], False)):  # fmt: skip
+    for shapes, taken in (
+        (["3,4,6"], True),
+        (["4,6,3"], True),
+        (["3,4"], False),
+        (["3,-1,4"], False),
+        (["a=3,4,6", "b=3"], False),
+    ):
         line = ["m", *(part for each in shapes for part in ("--shape", each))]
         app = tool.application(
             tool.parser().parse_args([*line, "--dtype", "float16", "--epoch", "3"])
         )
         assert (app.images is not None) == taken
-    assert seen[0] == ("m", {
-        "shapes": {"data": (3, 4, 6)}, "dtype": "float16", "epoch": 3, "max_batch": 32,
-        "max_delay": 0.0, "max_waiting": 1024, "timeout": 30.0,
-    })  # fmt: skip
+    assert seen[0] == (
+        "m",
+        {
+            "shapes": {"data": (3, 4, 6)},
+            "dtype": "float16",
+            "epoch": 3,
+            "max_batch": 32,
+            "max_delay": 0.0,
+            "max_waiting": 1024,
+            "timeout": 30.0,
+        },
+    )

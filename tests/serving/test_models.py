@@ -41,7 +41,7 @@ def test_names_versions_and_order():
         ("", "1", "there is no model '', only b, a"),
         ("a", "3", "model 'a' has no version '3', only 2, 1"),
         ("b", "2", "model 'b' has no version '2', only 1"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(Refused, match=f"^{re.escape(text)}$") as caught:
             found.find(name, version)
         assert (caught.value.status, caught.value.headers) == (404, {})
@@ -142,52 +142,77 @@ NO_REQUEST = {
     "inputs: the model has no 3, only ['data']": {"inputs": [{**ROW, "name": 3}]},
     "input 'data' is given twice": {"inputs": [ROW, ROW]},
     "input 'data' has no rows": {"inputs": [{**ROW, "shape": [0, 3], "data": []}]},
-    f"input 'data' has the datatype 'FP8', expected one of {KINDS}":
-        {"inputs": [{**ROW, "datatype": "FP8"}]},
-    f"input 'data' has the datatype 3, expected one of {KINDS}":
-        {"inputs": [{**ROW, "datatype": 3}]},
-    "input 'data' has either data or binary_data_size":
-        {"inputs": [{**ROW, "parameters": {"binary_data_size": 12}}]},
-    "input 'data' has 12 bytes by its shape, binary_data_size is 11":
-        {"inputs": [{k: v for k, v in ROW.items() if k != "data"}
-                    | {"parameters": {"binary_data_size": 11}}]},
-    "input 'data' has 12 bytes by its shape, binary_data_size is 12.0":
-        {"inputs": [{k: v for k, v in ROW.items() if k != "data"}
-                    | {"parameters": {"binary_data_size": 12.0}}]},
-    "input 'data' has 12 bytes, 0 are left of the body":
-        {"inputs": [{k: v for k, v in ROW.items() if k != "data"}
-                    | {"parameters": {"binary_data_size": 12}}]},
+    f"input 'data' has the datatype 'FP8', expected one of {KINDS}": {
+        "inputs": [{**ROW, "datatype": "FP8"}]
+    },
+    f"input 'data' has the datatype 3, expected one of {KINDS}": {
+        "inputs": [{**ROW, "datatype": 3}]
+    },
+    "input 'data' has either data or binary_data_size": {
+        "inputs": [{**ROW, "parameters": {"binary_data_size": 12}}]
+    },
+    "input 'data' has 12 bytes by its shape, binary_data_size is 11": {
+        "inputs": [
+            {k: v for k, v in ROW.items() if k != "data"} | {"parameters": {"binary_data_size": 11}}
+        ]
+    },
+    "input 'data' has 12 bytes by its shape, binary_data_size is 12.0": {
+        "inputs": [
+            {k: v for k, v in ROW.items() if k != "data"}
+            | {"parameters": {"binary_data_size": 12.0}}
+        ]
+    },
+    "input 'data' has 12 bytes, 0 are left of the body": {
+        "inputs": [
+            {k: v for k, v in ROW.items() if k != "data"} | {"parameters": {"binary_data_size": 12}}
+        ]
+    },
     "input 'data' has a list as its data, got 3": {"inputs": [{**ROW, "data": 3}]},
     "input 'data' has 2 values, its shape [1, 3] has 3": {"inputs": [{**ROW, "data": [1, 2]}]},
-    "input 'data' is not nested as its shape [1, 3] says, at axis 1":
-        {"inputs": [{**ROW, "data": [[1, 2]]}]},
-    "input 'data' is not nested as its shape [1, 3, 2] says, at axis 2":
-        {"inputs": [{**ROW, "shape": [1, 3, 2], "data": [[[1, 2], [3, 4], [5]]]}]},
-    "input 'data' has a list of whole numbers as its shape, got [1, -1]":
-        {"inputs": [{**ROW, "shape": [1, -1]}]},
+    "input 'data' is not nested as its shape [1, 3] says, at axis 1": {
+        "inputs": [{**ROW, "data": [[1, 2]]}]
+    },
+    "input 'data' is not nested as its shape [1, 3, 2] says, at axis 2": {
+        "inputs": [{**ROW, "shape": [1, 3, 2], "data": [[[1, 2], [3, 4], [5]]]}]
+    },
+    "input 'data' has a list of whole numbers as its shape, got [1, -1]": {
+        "inputs": [{**ROW, "shape": [1, -1]}]
+    },
     "input 'data' of datatype FP32 has the value 'x'": {"inputs": [{**ROW, "data": [1, "x", 2]}]},
-    "input 'data' of datatype UINT8 has the value 256":
-        {"inputs": [{**ROW, "datatype": "UINT8", "data": [0, 256, 1]}]},
-    "input 'data' of datatype INT8 has the value -129":
-        {"inputs": [{**ROW, "datatype": "INT8", "data": [0, -129, 127]}]},
-    "input 'data' of datatype FP32 has a number of too many digits":
-        {"inputs": [{**ROW, "data": [0, 10**400, 1]}]},
-    "the parameters of input 'data' is an object of JSON, got 3":
-        {"inputs": [{**ROW, "parameters": 3}]},
-    "input 'data': this server has no extension for shared_memory_region":
-        {"inputs": [{**ROW, "parameters": {"shared_memory_region": "a"}}]},
-    "input 'data': this server has no extension for classification":
-        {"inputs": [{**ROW, "parameters": {"classification": 1}}]},
-    "binary_data_output is true or false, got 1":
-        {"inputs": [ROW], "parameters": {"binary_data_output": 1}},
+    "input 'data' of datatype UINT8 has the value 256": {
+        "inputs": [{**ROW, "datatype": "UINT8", "data": [0, 256, 1]}]
+    },
+    "input 'data' of datatype INT8 has the value -129": {
+        "inputs": [{**ROW, "datatype": "INT8", "data": [0, -129, 127]}]
+    },
+    "input 'data' of datatype FP32 has a number of too many digits": {
+        "inputs": [{**ROW, "data": [0, 10**400, 1]}]
+    },
+    "the parameters of input 'data' is an object of JSON, got 3": {
+        "inputs": [{**ROW, "parameters": 3}]
+    },
+    "input 'data': this server has no extension for shared_memory_region": {
+        "inputs": [{**ROW, "parameters": {"shared_memory_region": "a"}}]
+    },
+    "input 'data': this server has no extension for classification": {
+        "inputs": [{**ROW, "parameters": {"classification": 1}}]
+    },
+    "binary_data_output is true or false, got 1": {
+        "inputs": [ROW],
+        "parameters": {"binary_data_output": 1},
+    },
     "outputs is a list of objects, got 3": {"inputs": [ROW], "outputs": 3},
     "outputs: the model has no 'x', only ['out']": {"inputs": [ROW], "outputs": [{"name": "x"}]},
     "output 'out' is asked for twice": {"inputs": [ROW], "outputs": [{"name": "out"}] * 2},
-    "binary_data is true or false, got 0":
-        {"inputs": [ROW], "outputs": [{"name": "out", "parameters": {"binary_data": 0}}]},
-    "output 'out': this server has no extension for classification":
-        {"inputs": [ROW], "outputs": [{"name": "out", "parameters": {"classification": 1}}]},
-}  # fmt: skip
+    "binary_data is true or false, got 0": {
+        "inputs": [ROW],
+        "outputs": [{"name": "out", "parameters": {"binary_data": 0}}],
+    },
+    "output 'out': this server has no extension for classification": {
+        "inputs": [ROW],
+        "outputs": [{"name": "out", "parameters": {"classification": 1}}],
+    },
+}
 
 
 def request_of(value, rest=b""):
@@ -234,17 +259,27 @@ def test_the_least_and_the_largest_number_of_each_datatype(kind):
 def test_settings_of_a_request():
     row = {"name": "out"}
     for more, wanted in (
-        ({}, ({}, False, None, None)), ({"id": ""}, ({}, False, "", None)),
+        ({}, ({}, False, None, None)),
+        ({"id": ""}, ({}, False, "", None)),
         ({"parameters": {"timeout": 1}}, ({}, False, None, 1e-6)),
         ({"parameters": {"timeout": 2_500_000, "binary_data_output": True}}, ({}, True, None, 2.5)),
         ({"outputs": [row]}, ({"out": False}, False, None, None)),
-        ({"outputs": [row], "parameters": {"binary_data_output": True}},
-         ({"out": True}, True, None, None)),
-        ({"outputs": [{**row, "parameters": {"binary_data": True}}]},
-         ({"out": True}, False, None, None)),
-        ({"outputs": [{**row, "parameters": {"binary_data": False}}],
-          "parameters": {"binary_data_output": True}}, ({"out": False}, True, None, None)),
-    ):  # fmt: skip
+        (
+            {"outputs": [row], "parameters": {"binary_data_output": True}},
+            ({"out": True}, True, None, None),
+        ),
+        (
+            {"outputs": [{**row, "parameters": {"binary_data": True}}]},
+            ({"out": True}, False, None, None),
+        ),
+        (
+            {
+                "outputs": [{**row, "parameters": {"binary_data": False}}],
+                "parameters": {"binary_data_output": True},
+            },
+            ({"out": False}, True, None, None),
+        ),
+    ):
         assert read(ROW, **more)[1:] == wanted
 
 
@@ -274,10 +309,13 @@ def test_whole_answers():
     for request, rows, rest in (
         (({}, False, None), [tensor_a | {"data": [1, 2]}, tensor_b | {"data": [0.5]}], b""),
         (({"b": False}, True, "x"), [tensor_b | {"data": [0.5]}], b""),
-        (({"b": True, "a": False}, False, None), [tensor_b | in_bytes, tensor_a | {"data": [1, 2]}],
-         b),
+        (
+            ({"b": True, "a": False}, False, None),
+            [tensor_b | in_bytes, tensor_a | {"data": [1, 2]}],
+            b,
+        ),
         (({}, True, None), [tensor_a | in_bytes, tensor_b | in_bytes], arrays["a"].tobytes() + b),
-    ):  # fmt: skip
+    ):
         asked = tensors.Request({}, *request, None)
         body, length = tensors.write_answer(head, asked, arrays)
         wanted = {**head, **({"id": "x"} if request[2] else {}), "outputs": rows}
@@ -293,15 +331,34 @@ def test_whole_answers():
 
 
 # --- paths ----------------------------------------------------------------------------------------
-WORDS = ("models", "several", "dense", "versions", "1", "2", "ready", "infer", "health", "live",
-         "repository", "index", "x", "")  # fmt: skip
+WORDS = (
+    "models",
+    "several",
+    "dense",
+    "versions",
+    "1",
+    "2",
+    "ready",
+    "infer",
+    "health",
+    "live",
+    "repository",
+    "index",
+    "x",
+    "",
+)
 
 
 def wanted(parts):
     """The method of a path below /v2, by the protocol's text; None where there is no such page,
     and the text of what is not there."""
-    pages = {(): "GET", ("health", "live"): "GET", ("health", "ready"): "GET", ("models",): "GET",
-             ("repository", "index"): "POST"}  # fmt: skip
+    pages = {
+        (): "GET",
+        ("health", "live"): "GET",
+        ("health", "ready"): "GET",
+        ("models",): "GET",
+        ("repository", "index"): "POST",
+    }
     if parts in pages:
         return pages[parts]
     if parts[:1] != ("models",) or len(parts) < 2:
@@ -358,8 +415,10 @@ def test_lengths_that_a_body_has_not(text):
         v2._length({"HTTP_INFERENCE_HEADER_CONTENT_LENGTH": text}, 12)
 
 
-@pytest.mark.parametrize("own, given, used", [(None, None, []), (3, None, [3]), (None, 2, [2]),
-                                              (3, 2, [2]), (1, 2, [1]), (0, 2, [0])])  # fmt: skip
+@pytest.mark.parametrize(
+    "own, given, used",
+    [(None, None, []), (3, None, [3]), (None, 2, [2]), (3, 2, [2]), (1, 2, [1]), (0, 2, [0])],
+)
 def test_the_shorter_time_counts(own, given, used):
     request = tensors.Request({}, {}, False, None, given)
     assert v2._timeout(request, SimpleNamespace(timeout=own)) == used

@@ -9,15 +9,7 @@ import pytest
 
 import cynet as mx
 from cynet.serving import Application
-from cynet.serving.bodies import (
-    Images,
-    array_of,
-    only,
-    read_json,
-    read_npy,
-    write_json,
-    write_npy,
-)
+from cynet.serving.bodies import Images, array_of, only, read_json, read_npy, write_json, write_npy
 from cynet.serving.requests import most_values, values_in
 from tests.serving.asking import ask, npy
 
@@ -105,10 +97,16 @@ def test_an_answer_that_is_not_finite(two):
 
 def test_bodies_that_are_refused(app, named):
     rows = [
-        ({"kind": "text/csv"}, 415,
-         "a body of type 'text/csv'; send application/json, application/x-npy"),
-        ({"kind": "image/png"}, 415,
-         "a body of type 'image/png'; send application/json, application/x-npy"),
+        (
+            {"kind": "text/csv"},
+            415,
+            "a body of type 'text/csv'; send application/json, application/x-npy",
+        ),
+        (
+            {"kind": "image/png"},
+            415,
+            "a body of type 'image/png'; send application/json, application/x-npy",
+        ),
         ({"HTTP_CONTENT_ENCODING": "GZip"}, 415, "a body in the encoding 'gzip'; send it as it is"),
         ({"body": bytes(1001)}, 413, "a body of 1001 bytes, at most 1000 are taken"),
         ({"CONTENT_LENGTH": ""}, 411, "say Content-Length"),
@@ -118,9 +116,12 @@ def test_bodies_that_are_refused(app, named):
         ({"CONTENT_LENGTH": "9" * 30}, 413, f"a body of {'9' * 20} bytes, at most 1000 are taken"),
         ({"body": b"[[1, 2]]"}, 400, "input 'data' has shape (1, 2), expected (rows, 3)"),
         ({"body": b'{"x": [[1]]}'}, 400, "no input is called 'x'; there are ['data']"),
-        ({"body": b"3"}, 400,
-         'the body must be {"inputs": {NAME: ROWS, ...}} or {"inputs": ROWS}, got 3'),
-    ]  # fmt: skip
+        (
+            {"body": b"3"},
+            400,
+            'the body must be {"inputs": {NAME: ROWS, ...}} or {"inputs": ROWS}, got 3',
+        ),
+    ]
     for more, status, text in rows:
         assert reply(app, **more) == refused(status, text)
     assert reply(app, CONTENT_LENGTH="10") == refused(
@@ -140,11 +141,13 @@ def test_pages(app):
         assert bool(body) == (method == "GET")
     text = "there is no '/x', only /predict, /health, /metrics, /v2"
     assert reply(app, "GET", "/x") == refused(404, text)
-    assert reply(app, "PUT", "/predict") == refused(405, "/predict takes POST, got 'PUT'",
-                                                    Allow="POST")  # fmt: skip
+    assert reply(app, "PUT", "/predict") == refused(
+        405, "/predict takes POST, got 'PUT'", Allow="POST"
+    )
     assert reply(app, "HEAD", "/predict")[:2] == (405, {"Content-Type": JSON, "Allow": "POST"})
-    assert reply(app, "POST", "/health") == refused(405, "/health takes GET, got 'POST'",
-                                                    Allow="GET")  # fmt: skip
+    assert reply(app, "POST", "/health") == refused(
+        405, "/health takes GET, got 'POST'", Allow="GET"
+    )
     environ = {"REQUEST_METHOD": "GET"}  # WSGI may leave the path out
     said = []
     app(environ, lambda status, headers: said.append(status))
@@ -167,9 +170,16 @@ def test_the_length_that_is_said(app):
 # --- JSON -----------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("body", "count"),
-    [(b"", 0), (b"1,2,3", 2), (b"[1]", 2), (b"[[1],[2]]", 7), (b'{"a":1}', 4), (b"{}[]", 4),
-     (b'["a","b"]', 7)],
-)  # fmt: skip
+    [
+        (b"", 0),
+        (b"1,2,3", 2),
+        (b"[1]", 2),
+        (b"[[1],[2]]", 7),
+        (b'{"a":1}', 4),
+        (b"{}[]", 4),
+        (b'["a","b"]', 7),
+    ],
+)
 def test_values_that_a_body_has(body, count):
     assert values_in(body) == count
 
@@ -199,9 +209,14 @@ def test_names_that_mean_something(body, wanted):
 
 
 @pytest.mark.parametrize(
-    "body", [b'{"a": ["x"], "b": [1]}', b'{"a": [1], "b": [[["x"]]]}', b'{"inputs": {"a": "x"}}',
-             b'{"a": [1, [2, "x"]], "b": "y"}'],
-)  # fmt: skip
+    "body",
+    [
+        b'{"a": ["x"], "b": [1]}',
+        b'{"a": [1], "b": [[["x"]]]}',
+        b'{"inputs": {"a": "x"}}',
+        b'{"a": [1, [2, "x"]], "b": "y"}',
+    ],
+)
 def test_text_wherever_it_is(body):
     with pytest.raises(mx.errors.ArgumentTypeError, match=r"input '[ab]' has the text '[xy]', not"):
         read_json(body, ["a", "b"])
@@ -258,9 +273,13 @@ def test_lengths_of_no_elements():
 
 def test_headers_are_read_as_they_are_written():
     data = np.float32([[1, 2, 3], [4, 5, 6]])
-    rows = [header((2, 3)), header((2, 3)).replace(b" ", b""), header("(2,3,)"),
-            b"{'shape':(2, 3),'descr':'<f4','fortran_order':False}",
-            b" " * 5 + header((2, 3)) + b" " * 9]  # fmt: skip
+    rows = [
+        header((2, 3)),
+        header((2, 3)).replace(b" ", b""),
+        header("(2,3,)"),
+        b"{'shape':(2, 3),'descr':'<f4','fortran_order':False}",
+        b" " * 5 + header((2, 3)) + b" " * 9,
+    ]
     for text in rows:
         for version in (1, 2):
             assert (read_npy(of_header(text, data.tobytes(), version)) == data).all()
@@ -275,16 +294,19 @@ def test_headers_are_read_as_they_are_written():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (header((2, 3))[1:], "has the header"), (header((2, 3)).strip()[:-1], "has the header"),
+        (header((2, 3))[1:], "has the header"),
+        (header((2, 3)).strip()[:-1], "has the header"),
         (b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'descr': '<f4'}", "the head"),
         (b"{'descr': False, 'fortran_order': '<f4', 'shape': (2, 3)}", "has the header"),
         (b"{'descr': '<f4', 'fortran_order': (2, 3), 'shape': (2, 3)}", "has the header"),
         (b"{'descr': '<f4', 'fortran_order': False, 'shape': (2 3,)}", "has the header"),
-        (header((2, 3), "<x9"), "has the header"), (header((2, 3), "|O"), "elements of object"),
-        (header((2, 3), "|S4"), "has elements of"), (header((2, 3), "<m8"), "has elements of"),
+        (header((2, 3), "<x9"), "has the header"),
+        (header((2, 3), "|O"), "elements of object"),
+        (header((2, 3), "|S4"), "has elements of"),
+        (header((2, 3), "<m8"), "has elements of"),
         (header((2, 3)).replace(b"}", b"x}"), "which no array of numbers has"),
     ],
-)  # fmt: skip
+)
 def test_headers_of_no_array(text, says):
     with pytest.raises(mx.errors.FormatError, match=f"the .npy file .*{says}"):
         read_npy(of_header(text, bytes(24)))
@@ -307,18 +329,25 @@ def pixels_of(rng, height, width, channels):
 
 @pytest.mark.parametrize(
     ("shape", "size", "first", "color"),
-    [((3, 4, 6), (4, 6), True, True), ((1, 4, 6), (4, 6), True, False),
-     ((4, 6, 3), (4, 6), False, True), ((4, 6, 1), (4, 6), False, False),
-     ((3, 5, 1), (5, 1), True, True), ((1, 5, 3), (5, 3), True, False)],
-)  # fmt: skip
+    [
+        ((3, 4, 6), (4, 6), True, True),
+        ((1, 4, 6), (4, 6), True, False),
+        ((4, 6, 3), (4, 6), False, True),
+        ((4, 6, 1), (4, 6), False, False),
+        ((3, 5, 1), (5, 1), True, True),
+        ((1, 5, 3), (5, 3), True, False),
+    ],
+)
 def test_rows_that_are_images(shape, size, first, color):
     made = Images.of(shape, scale=2.0, mean=1, std=3, most=7)
     assert made == Images(size, first, color, 2.0, 1, 3, 7)
     assert Images.of(shape) == Images(size, first, color, 1 / 255, 0.0, 1.0, 1 << 25)
 
 
-@pytest.mark.parametrize("shape", [(), (3,), (3, 4), (3, 4, 6, 1), (2, 4, 6), (4, 6, 4), (3, -1, 4),
-                                   (-1, 4, 3), (4, 3, 4)])  # fmt: skip
+@pytest.mark.parametrize(
+    "shape",
+    [(), (3,), (3, 4), (3, 4, 6, 1), (2, 4, 6), (4, 6, 4), (3, -1, 4), (-1, 4, 3), (4, 3, 4)],
+)
 def test_rows_that_are_no_images(shape):
     with pytest.raises(mx.errors.ArgumentError, match=r"rows of shape \(.*\) are not images"):
         Images.of(shape)
@@ -370,6 +399,7 @@ def test_images_over_http(rng):
         415, "a body of type 'text/csv'; send application/json, application/x-npy or an image"
     )
     assert reply(app, body=b"GIF89a", kind="image/gif") == refused(
-        400, "expected an image as the body: its first bytes are not those of a JPEG, PNG, WebP or"
+        400,
+        "expected an image as the body: its first bytes are not those of a JPEG, PNG, WebP or"
         " BMP file",
-    )  # fmt: skip
+    )

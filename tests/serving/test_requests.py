@@ -40,15 +40,24 @@ REFUSED = {
     "last missing": (((ONES,), {}), ArgumentTypeError, "input 'y' is missing"),
     "rows": (((ONES, ROWS[:1]), {}), ShapeError, "input 'y' has 1 rows, 'x' has 2"),
     "none": (((ONES[:0], ROWS[:0]), {}), ShapeError, "input 'x' has no rows"),
-    "width": (((ROWS[..., 0], ROWS), {}), ShapeError,
-              "input 'x' has shape (2, 4), expected (rows, 2)"),
+    "width": (
+        ((ROWS[..., 0], ROWS), {}),
+        ShapeError,
+        "input 'x' has shape (2, 4), expected (rows, 2)",
+    ),
     "axes": (((ONES, ONES), {}), ShapeError, "input 'y' has shape (2, 2), expected (rows, any, 3)"),
-    "more axes": (((ONES[None], ROWS), {}), ShapeError,
-                  "input 'x' has shape (1, 2, 2), expected (rows, 2)"),
-    "nothing": (((ONES, ROWS[:, :0]), {}), ShapeError,
-                "input 'y' has shape (2, 0, 3), expected (rows, any, 3)"),
+    "more axes": (
+        ((ONES[None], ROWS), {}),
+        ShapeError,
+        "input 'x' has shape (1, 2, 2), expected (rows, 2)",
+    ),
+    "nothing": (
+        ((ONES, ROWS[:, :0]), {}),
+        ShapeError,
+        "input 'y' has shape (2, 0, 3), expected (rows, any, 3)",
+    ),
     "text": (((ONES, "x"), {}), ArgumentTypeError, "input 'y' has elements of <U1, not numbers"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", REFUSED)
@@ -67,9 +76,14 @@ def test_inputs_that_are_refused(what):
 def test_inputs_in_every_way(rng):
     made = echo(TWO)
     x, y = rng.normal(size=(3, 2)).astype("float32"), rng.normal(size=(3, 5, 3)).astype("float32")
-    for call in (lambda: made(x, y), lambda: made(x, y=y), lambda: made(y=y, x=x),
-                 lambda: made.predict({"y": y, "x": x}), lambda: made(x.tolist(), mx.nd.array(y)),
-                 lambda: made(np.asfortranarray(x), y[::1])):  # fmt: skip
+    for call in (
+        lambda: made(x, y),
+        lambda: made(x, y=y),
+        lambda: made(y=y, x=x),
+        lambda: made.predict({"y": y, "x": x}),
+        lambda: made(x.tolist(), mx.nd.array(y)),
+        lambda: made(np.asfortranarray(x), y[::1]),
+    ):
         found = call()
         assert isinstance(found, list)
         np.testing.assert_array_equal(found[0], x)
@@ -129,17 +143,32 @@ def test_types_of_outputs():
     assert mx.Predictor(Half(), shapes=(1,), warm_up=False)([[1]]).dtype == np.float32
 
 
-@pytest.mark.parametrize("settings, text", [
-    ({"input_dtypes": {"z": "int8"}}, "Predictor: input_dtypes names 'z', no input"),
-    ({"max_batch": 1.5}, "Predictor: max_batch must be a positive int, got 1.5"),
-    ({"workers": 0}, "Predictor: workers must be a positive int, got 0"),
-    ({"max_waiting": 31}, "Predictor: max_waiting must be an int of at least max_batch (32), got"),
-    ({"max_delay": -1}, "Predictor: max_delay must be a number of seconds in [0, 3600), got -1"),
-    ({"timeout": 3600}, "Predictor: timeout must be a number of seconds in [0, 3600), got 3600"),
-    ({"shapes": {"a": (0,)}}, "Predictor: lengths of 'a' are positive, or -1 if they vary, got (0"),
-    ({"shapes": {"a": "x"}}, "Predictor: the shape of 'a' is a tuple of ints, got 'x'"),
-    ({"shapes": {}}, "Predictor: shapes must name an input at least"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "settings, text",
+    [
+        ({"input_dtypes": {"z": "int8"}}, "Predictor: input_dtypes names 'z', no input"),
+        ({"max_batch": 1.5}, "Predictor: max_batch must be a positive int, got 1.5"),
+        ({"workers": 0}, "Predictor: workers must be a positive int, got 0"),
+        (
+            {"max_waiting": 31},
+            "Predictor: max_waiting must be an int of at least max_batch (32), got",
+        ),
+        (
+            {"max_delay": -1},
+            "Predictor: max_delay must be a number of seconds in [0, 3600), got -1",
+        ),
+        (
+            {"timeout": 3600},
+            "Predictor: timeout must be a number of seconds in [0, 3600), got 3600",
+        ),
+        (
+            {"shapes": {"a": (0,)}},
+            "Predictor: lengths of 'a' are positive, or -1 if they vary, got (0",
+        ),
+        ({"shapes": {"a": "x"}}, "Predictor: the shape of 'a' is a tuple of ints, got 'x'"),
+        ({"shapes": {}}, "Predictor: shapes must name an input at least"),
+    ],
+)
 def test_settings_that_are_refused(settings, text):
     with pytest.raises((ArgumentError, ArgumentTypeError), match=f"^{re.escape(text)}"):
         echo(**{"shapes": (1,), **settings})
@@ -194,8 +223,15 @@ def test_warming_up(warm_up):
 
     class Noted(mx.gluon.Block):
         def forward(self, x, y):
-            seen.append((x.shape, y.shape, str(x.asnumpy().dtype), str(y.asnumpy().dtype),
-                         x.asnumpy().any()))  # fmt: skip
+            seen.append(
+                (
+                    x.shape,
+                    y.shape,
+                    str(x.asnumpy().dtype),
+                    str(y.asnumpy().dtype),
+                    x.asnumpy().any(),
+                )
+            )
             return x
 
     shapes = {"x": (2, -1), "y": ()}
@@ -268,8 +304,12 @@ def test_one_that_is_alone_runs_at_once():
 def test_which_jobs_make_a_batch():
     """Those of the first one's kind that fit, in their order; larger ones are passed over."""
     batches = made_batches(most=5)
-    jobs = [Job([i], rows, key) for i, (rows, key) in enumerate(
-        [(2, "a"), (1, "b"), (4, "a"), (1, "a"), (2, "a"), (1, "a")])]  # fmt: skip
+    jobs = [
+        Job([i], rows, key)
+        for i, (rows, key) in enumerate(
+            [(2, "a"), (1, "b"), (4, "a"), (1, "a"), (2, "a"), (1, "a")]
+        )
+    ]
     batches._queue, batches._rows = list(jobs), 11
     batches._gathers, batches._turns = True, 1
     jobs[1].wake = threading.Lock()
@@ -298,8 +338,9 @@ def test_the_next_one_has_its_turn_beside_the_batch():
     assert jobs[1].wake.acquire(blocking=False)
 
 
-@pytest.mark.parametrize("delay, rows, least, most", [(0.2, 1, 0.2, 20), (30.0, 4, 0, 20),
-                                                      (0.0, 1, 0, 20)])  # fmt: skip
+@pytest.mark.parametrize(
+    "delay, rows, least, most", [(0.2, 1, 0.2, 20), (30.0, 4, 0, 20), (0.0, 1, 0, 20)]
+)
 def test_how_long_a_batch_waits_for_rows(delay, rows, least, most):
     batches = made_batches(delay=delay, workers=0)
     job = Job([], rows, "a")
@@ -456,8 +497,11 @@ def test_quantiles(count):
     for percent in (50, 90, 99):
         wanted = kept[min(len(kept) * percent // 100, len(kept) - 1)] if kept else 0.0
         assert read[f"p{percent}"] == wanted
-    assert (read["requests"], read["rows"], read["seconds"]) == (count, 2 * count, float(
-        sum(range(count))))  # fmt: skip
+    assert (read["requests"], read["rows"], read["seconds"]) == (
+        count,
+        2 * count,
+        float(sum(range(count))),
+    )
     assert read["rows_per_batch"] == 0.0 and read["batches"] == 0 and read["failed"] == {}
     assert len(read["buckets"]) == len(BOUNDS) + 1 and sum(read["buckets"]) == count
 
@@ -480,19 +524,27 @@ def test_the_whole_text_of_metrics():
         counters.failed(kind)
     bounds = [*map(str, BOUNDS), "+Inf"]
     counts = [1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4]
-    lines = ["# HELP cynet_request_seconds Seconds of answered requests.",
-             "# TYPE cynet_request_seconds histogram"]  # fmt: skip
+    lines = [
+        "# HELP cynet_request_seconds Seconds of answered requests.",
+        "# TYPE cynet_request_seconds histogram",
+    ]
     m = 'model="m",version="1"'
     lines += [f'cynet_request_seconds_bucket{{{m},le="{b}"}} {n}' for b, n in zip(bounds, counts)]
-    lines += [f"cynet_request_seconds_sum{{{m}}} {0.001 + 0.002 + 0.3 + 99.0!r}",
-              f"cynet_request_seconds_count{{{m}}} 4"]  # fmt: skip
+    lines += [
+        f"cynet_request_seconds_sum{{{m}}} {0.001 + 0.002 + 0.3 + 99.0!r}",
+        f"cynet_request_seconds_count{{{m}}} 4",
+    ]
     for name, kind, what, rows in (
         ("rows_total", "counter", "Rows of answered requests.", ["} 12"]),
         ("batches_total", "counter", "Batches that were run.", ["} 1"]),
-        ("failed_requests_total", "counter", "Requests that ended in an error.",
-         [',kind="A"} 1', ',kind="B"} 2']),
+        (
+            "failed_requests_total",
+            "counter",
+            "Requests that ended in an error.",
+            [',kind="A"} 1', ',kind="B"} 2'],
+        ),
         ("waiting_rows", "gauge", "Rows that wait for a batch.", ["} 7"]),
-    ):  # fmt: skip
+    ):
         lines += [f"# HELP cynet_{name} {what}", f"# TYPE cynet_{name} {kind}"]
         lines += [f"cynet_{name}{{{m}{row}" for row in rows]
     assert text_of([("m", "1", {**counters.read(), "waiting": 7})]) == "\n".join(lines) + "\n"
@@ -511,9 +563,16 @@ def test_parameters_in_every_form(tmp_path):
     auxs = {"bn_moving_mean": mx.nd.array([5, 6]), "bn_moving_var": mx.nd.array([1, 4])}
     marked = {f"arg:{k}": v for k, v in args.items()} | {f"aux:{k}": v for k, v in auxs.items()}
     mx.nd.save(str(tmp_path / "p"), marked)
-    forms = [(args, auxs), [args, auxs], marked, {**args, **auxs}, ({**args, **auxs}, {}),
-             str(tmp_path / "p"), tmp_path / "p",
-             {**marked, "arg:of_no_use": mx.nd.ones(1)}]  # fmt: skip
+    forms = [
+        (args, auxs),
+        [args, auxs],
+        marked,
+        {**args, **auxs},
+        ({**args, **auxs}, {}),
+        str(tmp_path / "p"),
+        tmp_path / "p",
+        {**marked, "arg:of_no_use": mx.nd.ones(1)},
+    ]
     x = np.array([[1, 1], [0, 2]], "float32")
     scores = x @ np.array([[1, 3], [2, 4]]) + [5, 6]
     wanted = (scores - [5, 6]) / np.sqrt(np.array([1, 4]) + 1e-3) * [1, 2] + [3, 4]

@@ -97,9 +97,11 @@ def answer_of(line):
 
 def is_good(answer, closed=True):
     head, _, body = answer.partition(b"\r\n\r\n")
-    return head.startswith(b"HTTP/1.1 200 OK") and body == ANSWER and (
-        (b"\r\nConnection: close" in head) == closed
-    )  # fmt: skip
+    return (
+        head.startswith(b"HTTP/1.1 200 OK")
+        and body == ANSWER
+        and ((b"\r\nConnection: close" in head) == closed)
+    )
 
 
 # --- the end --------------------------------------------------------------------------------------

@@ -36,5 +36,6 @@ def test_lengths_of_outputs():
     for names, wanted in ((["a", "a"], ["output0", "output1"]), ([], ["output0", "output1"])):
         found = signature_of({"x": (4,)}, {"x": "f4"}, names, run)
         assert [(each.name, each.shape) for each in found.outputs] == [
-            (wanted[0], (-1, 2, 4)), (wanted[1], (-1,)),
-        ]  # fmt: skip
+            (wanted[0], (-1, 2, 4)),
+            (wanted[1], (-1,)),
+        ]

@@ -62,8 +62,10 @@ def test_the_server_and_its_models(app):
     assert read(app, "/v2/models") == (200, {"models": ["dense", "several"]})
     index = json.loads(ask(app, "POST", "/v2/repository/index")[2])
     assert [(each["name"], each["version"], each["state"]) for each in index] == [
-        ("dense", "1", "READY"), ("several", "1", "READY"), ("several", "2", "READY"),
-    ]  # fmt: skip
+        ("dense", "1", "READY"),
+        ("several", "1", "READY"),
+        ("several", "2", "READY"),
+    ]
 
 
 @pytest.mark.parametrize("version", ["", "/versions/1", "/versions/2"])
@@ -90,12 +92,23 @@ def test_metadata(app, version):
 
 def test_paths_and_methods(app):
     for path in (
-        "/v2/", "/v2x", "/v2/models/", "/v2/models/nothing", "/v2/models/dense/versions/2",
-        "/v2/models/dense/versions/1/", "/v2/models/dense/versions", "/v2/models/dense/x",
-        "/v2/models/nothing/versions/1/infer", "/v2/models/dense/versions/1/ready/x",
-        "/v2/models/\xff/ready", "/v2/models/\u20ac/ready", "/v2/health", "/v2/models/dense//infer",
-        "/v2/repository/models/dense/load", "/v2/models/self/infer",
-    ):  # fmt: skip
+        "/v2/",
+        "/v2x",
+        "/v2/models/",
+        "/v2/models/nothing",
+        "/v2/models/dense/versions/2",
+        "/v2/models/dense/versions/1/",
+        "/v2/models/dense/versions",
+        "/v2/models/dense/x",
+        "/v2/models/nothing/versions/1/infer",
+        "/v2/models/dense/versions/1/ready/x",
+        "/v2/models/\xff/ready",
+        "/v2/models/\u20ac/ready",
+        "/v2/health",
+        "/v2/models/dense//infer",
+        "/v2/repository/models/dense/load",
+        "/v2/models/self/infer",
+    ):
         for method in ("GET", "POST"):
             status, headers, body = ask(app, method, path, b"{}")
             assert status == 404 and json.loads(body)["error"], path
@@ -361,7 +374,8 @@ BAD = {
     "outputs by name": ({**one(), "outputs": {"a": 1}}, "outputs is a list"),
     "no such output": ({**one(), "outputs": [{"name": "x"}]}, "has no 'x', only ['fc_output']"),
     "an output twice": (
-        {**one(), "outputs": [{"name": "fc_output"}] * 2}, "'fc_output' is asked for twice",
+        {**one(), "outputs": [{"name": "fc_output"}] * 2},
+        "'fc_output' is asked for twice",
     ),
     "form of an output": (
         {**one(), "outputs": [{"name": "fc_output", "parameters": {"binary_data": "yes"}}]},
@@ -371,7 +385,7 @@ BAD = {
         {**one(), "outputs": [{"name": "fc_output", "parameters": {"classification": 3}}]},
         "no extension for classification",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", BAD)
@@ -399,12 +413,13 @@ def test_texts_that_are_no_json_or_too_long(app):
 def test_lengths_of_binary_tensors(app):
     body, headers = as_bytes(("data", X, "FP32"))
     for wrong, text in (
-        (body[:-1], "has 24 bytes, 23 are left"), (body + b"0", "1 bytes are left behind"),
+        (body[:-1], "has 24 bytes, 23 are left"),
+        (body + b"0", "1 bytes are left behind"),
         (body.replace(b": 24", b": 25"), "has 24 bytes by its shape"),
         (body.replace(b": 24", b": -1"), "has 24 bytes by its shape"),
         (body.replace(b": 24", b": []"), "has 24 bytes by its shape"),
         (body.replace(b"FP32", b"FP64"), "has 48 bytes by its shape"),
-    ):  # fmt: skip
+    ):
         status, _, answer = post(app, wrong, headers)
         assert status == 400 and text in json.loads(answer)["error"]
     for length in ("", "-1", "1e2", "９", "x", str(len(body) + 1), "9" * 5000, "1", "00"):
@@ -426,8 +441,11 @@ def test_what_says_that_it_is_huge_takes_no_memory(app):
     huge = 1 << 40
     tensors = [tensor("words", np.ones((1, 1)), "INT32"), tensor("scale", np.ones((1, 1)))]
     for shape in ([1, huge], [huge, 1], [huge, huge], [1, 0]):
-        for form in ({"data": [1]}, {"parameters": {"binary_data_size": 4}},
-                     {"parameters": {"binary_data_size": 4 * shape[0] * shape[1]}}):  # fmt: skip
+        for form in (
+            {"data": [1]},
+            {"parameters": {"binary_data_size": 4}},
+            {"parameters": {"binary_data_size": 4 * shape[0] * shape[1]}},
+        ):
             inputs = [{**tensors[0], "shape": shape, **form}, {**tensors[1], "data": [1]}]
             head = json.dumps({"inputs": inputs}).encode()
             body, headers = (head + b"1234", {LENGTH: str(len(head))})

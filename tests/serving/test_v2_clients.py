@@ -87,10 +87,13 @@ def bad(line, rng):
     x = np.ones((2, 3), "float32")
     (whole, headers), path = as_bytes(("data", x, "FP32")), "/v2/models/dense/infer"
     cases = [
-        (path, whole[:-1], headers, 400), (path, b"{}", {}, 400), (path, whole, {}, 400),
-        ("/v2/models/none/infer", whole, headers, 404), (path + "/x", whole, headers, 404),
+        (path, whole[:-1], headers, 400),
+        (path, b"{}", {}, 400),
+        (path, whole, {}, 400),
+        ("/v2/models/none/infer", whole, headers, 404),
+        (path + "/x", whole, headers, 404),
         ("/v2/models/dense/versions/9/infer", whole, headers, 404),
-    ]  # fmt: skip
+    ]
     path, body, headers, wanted = cases[rng.integers(len(cases))]
     status, headers, body = line.ask("POST", path, body, headers)
     assert status == wanted and body.startswith(b'{"error": ') and LENGTH not in headers
@@ -189,10 +192,12 @@ class Asked:
     def wrong(self):
         x = np.ones((2, 3), "float32")
         cases = [
-            ("none", "", "data", x, "404"), ("dense", "9", "data", x, "404"),
-            ("dense", "", "self", x, "400"), ("dense", "", "data", x[:, :2], "400"),
+            ("none", "", "data", x, "404"),
+            ("dense", "9", "data", x, "404"),
+            ("dense", "", "self", x, "400"),
+            ("dense", "", "data", x[:, :2], "400"),
             ("dense", "", "data", np.ones((2000, 3), "float32"), "413"),
-        ]  # fmt: skip
+        ]
         model, version, name, x, status = cases[self.rng.integers(len(cases))]
         inputs = [self.http.InferInput(name, list(x.shape), "FP32")]
         inputs[0].set_data_from_numpy(x)
@@ -209,10 +214,14 @@ class Asked:
             (lambda c: c.is_model_ready("several", "2"), lambda found: found),
             (lambda c: c.is_model_ready("none"), lambda found: not found),
             (lambda c: c.get_server_metadata(), lambda found: found["name"] == "cynet"),
-            (lambda c: c.get_model_metadata("dense"), lambda found: found["inputs"][0] == {
-                "name": "data", "datatype": "FP32", "shape": [-1, 3]}),
+            (
+                lambda c: c.get_model_metadata("dense"),
+                lambda found: (
+                    found["inputs"][0] == {"name": "data", "datatype": "FP32", "shape": [-1, 3]}
+                ),
+            ),
             (lambda c: c.get_model_repository_index(), lambda found: len(found) == 3),
-        ]  # fmt: skip
+        ]
         function, is_right = cases[self.rng.integers(len(cases))]
 
         def check(found):

@@ -59,18 +59,24 @@ REFUSED = {
     "huge number": (b"[[1e999, 1" + b"0" * 400 + b", 1]]", "application/json", 400, "'data'"),
     "no npy": (b"12345678", "application/x-npy", 400, "expected a .npy file"),
     "pickle": (
-        npy(np.array([None]), allow_pickle=True), "application/x-npy", 400, "elements of object",
+        npy(np.array([None]), allow_pickle=True),
+        "application/x-npy",
+        400,
+        "elements of object",
     ),
     "short npy": (npy(np.zeros((2, 3)))[:-1], "application/x-npy", 400, "bytes for shape"),
     "too long npy": (npy(np.zeros((2, 3))) + b"0", "application/x-npy", 400, "bytes for shape"),
     "lying npy": (
-        npy(np.zeros((2, 3))).replace(b"(2, 3), }  ", b"(2, 999)}  "), "application/x-npy", 400, "",
+        npy(np.zeros((2, 3))).replace(b"(2, 3), }  ", b"(2, 999)}  "),
+        "application/x-npy",
+        400,
+        "",
     ),
     "type": (b"a,b", "text/csv", 415, "text/csv"),
     "no image here": (b"x", "image/png", 415, "image/png"),
     "long": (b" " * 10_001, "application/json", 413, "10001 bytes"),
     "not finite": (b"[[NaN, 0, 0]]", "application/json", 400, "NaN is no number of JSON"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", REFUSED)
@@ -119,12 +125,16 @@ def test_metrics_of_several_models_by_prometheus_own_reader(app):
     text = ask(both, "GET", "/metrics")[2].decode()
     families = {each.name: each for each in parser.text_string_to_metric_families(text)}
     assert {name: each.type for name, each in families.items()} == {
-        "cynet_request_seconds": "histogram", "cynet_rows": "counter", "cynet_batches": "counter",
-        "cynet_failed_requests": "counter", "cynet_waiting_rows": "gauge",
-    }  # fmt: skip
+        "cynet_request_seconds": "histogram",
+        "cynet_rows": "counter",
+        "cynet_batches": "counter",
+        "cynet_failed_requests": "counter",
+        "cynet_waiting_rows": "gauge",
+    }
     stats = app.predictor.stats()
-    rows = {(s.labels["model"], s.labels["version"]): s.value
-            for s in families["cynet_rows"].samples}  # fmt: skip
+    rows = {
+        (s.labels["model"], s.labels["version"]): s.value for s in families["cynet_rows"].samples
+    }
     assert rows == {("a", "1"): stats["rows"], ("b-1.0", "7"): stats["rows"]}
 
 

@@ -17,9 +17,19 @@ from cynet.serving.server import Server
 
 WEIGHT = np.array([[1, 2, 3], [4, 5, 6]], "float32")
 DTYPES = {
-    "BOOL": "bool", "UINT8": "u1", "UINT16": "<u2", "UINT32": "<u4", "UINT64": "<u8", "INT8": "i1",
-    "INT16": "<i2", "INT32": "<i4", "INT64": "<i8", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8",
-}  # fmt: skip
+    "BOOL": "bool",
+    "UINT8": "u1",
+    "UINT16": "<u2",
+    "UINT32": "<u4",
+    "UINT64": "<u8",
+    "INT8": "i1",
+    "INT16": "<i2",
+    "INT32": "<i4",
+    "INT64": "<i8",
+    "FP16": "<f2",
+    "FP32": "<f4",
+    "FP64": "<f8",
+}
 ROOT = Path(__file__).parents[2]
 LENGTH = "Inference-Header-Content-Length"
 
@@ -35,12 +45,15 @@ def predictors(**settings):
         "dense": mx.Predictor(dense, {"fc_weight": mx.nd.array(WEIGHT)}, shapes=(3,), **settings),
         "several": {
             version: mx.Predictor(
-                both, {"embed_weight": mx.nd.ones((5, 2)) * int(version)}, **settings,
-                shapes={"words": (-1,), "scale": (1,)}, input_dtypes={"words": "int32"},
+                both,
+                {"embed_weight": mx.nd.ones((5, 2)) * int(version)},
+                **settings,
+                shapes={"words": (-1,), "scale": (1,)},
+                input_dtypes={"words": "int32"},
             )
             for version in ("1", "2")
         },
-    }  # fmt: skip
+    }
 
 
 def application(**settings):

@@ -13,10 +13,22 @@ from tests.fixtures.old_json import HIDDEN, NAMES, plain, text
 READ = json.loads((Path(__file__).parents[1] / "fixtures" / "old_json.json").read_text())
 NOW = 10901  # from which on MXNet changes nothing
 KINDS = sorted({name.partition(":")[0] for name in NAMES})
-INPUTS = {"FullyConnected": 3, "Convolution": 3, "BatchNorm": 5, "LeakyReLU": 2, "UpSampling": 2,
-          "Embedding": 2, "SoftmaxOutput": 2, "LinearRegressionOutput": 2, "InstanceNorm": 3,
-          "RNN": 4, "elemwise_add": 2, "Concat": 2, "_sample_uniform": 2,
-          "IdentityAttachKLSparseReg": 2}  # fmt: skip
+INPUTS = {
+    "FullyConnected": 3,
+    "Convolution": 3,
+    "BatchNorm": 5,
+    "LeakyReLU": 2,
+    "UpSampling": 2,
+    "Embedding": 2,
+    "SoftmaxOutput": 2,
+    "LinearRegressionOutput": 2,
+    "InstanceNorm": 3,
+    "RNN": 4,
+    "elemwise_add": 2,
+    "Concat": 2,
+    "_sample_uniform": 2,
+    "IdentityAttachKLSparseReg": 2,
+}
 STATES = {"BatchNorm": 3, "IdentityAttachKLSparseReg": 1}  # the inputs that are no states
 
 
@@ -30,24 +42,33 @@ def read(name, dialect, version):
 
 def lacks_inputs(nodes):
     """Whether MXNet made an operator without all of its inputs, which fails when it is bound."""
-    full = {"LeakyReLU": lambda a: a.get("act_type") == "prelu",
-            "UpSampling": lambda a: a.get("sample_type") == "bilinear",
-            "FullyConnected": lambda a: a.get("no_bias") != "True"}  # fmt: skip
+    full = {
+        "LeakyReLU": lambda a: a.get("act_type") == "prelu",
+        "UpSampling": lambda a: a.get("sample_type") == "bilinear",
+        "FullyConnected": lambda a: a.get("no_bias") != "True",
+    }
     return next(
-        (op for op, _, attrs, inputs in nodes
-         if len(inputs) < INPUTS.get(op, 0) and full.get(op, bool.__call__)(attrs or {"": ""})),
+        (
+            op
+            for op, _, attrs, inputs in nodes
+            if len(inputs) < INPUTS.get(op, 0) and full.get(op, bool.__call__)(attrs or {"": ""})
+        ),
         None,
-    )  # fmt: skip
+    )
 
 
 def as_here(nodes):
     """One class stands for both versions of BatchNorm; plain keys are read in new files, too."""
     keys = {key: f"__{key}__" for key in HIDDEN}
     return [
-        [op.removesuffix("_v1") if op.startswith("Batch") else op, name,
-         {keys.get(k, k): v for k, v in attrs.items()}, inputs]
+        [
+            op.removesuffix("_v1") if op.startswith("Batch") else op,
+            name,
+            {keys.get(k, k): v for k, v in attrs.items()},
+            inputs,
+        ]
         for op, name, attrs, inputs in nodes
-    ]  # fmt: skip
+    ]
 
 
 def expected(wanted, found, name, dialect, version):

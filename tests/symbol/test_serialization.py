@@ -284,8 +284,12 @@ def test_time_of_loading_grows_with_the_text(kind):
 
 
 def test_messages_are_short():
-    text = json.dumps({"nodes": [{"op": "null", "name": "x" * 10**6, "inputs": [[0] * 10**5]}],
-                       "heads": [[[1] * 10**5, 0, 0]]})  # fmt: skip
+    text = json.dumps(
+        {
+            "nodes": [{"op": "null", "name": "x" * 10**6, "inputs": [[0] * 10**5]}],
+            "heads": [[[1] * 10**5, 0, 0]],
+        }
+    )
     with pytest.raises(FormatError, match="expected no inputs of a variable, got") as caught:
         mx.sym.load_json(text)
     assert len(str(caught.value)) < 600

@@ -53,10 +53,12 @@ def test_values(stype, shape, name):
 @pytest.mark.parametrize("density", [0, 1])
 def test_none_and_all(density):
     for stype, count in (("csr", 12), ("row_sparse", 4)):
-        for array in (utils.rand_sparse_ndarray((4, 3), stype, density)[0],
-                      utils.create_sparse_array((4, 3), stype, density=density),
-                      utils.create_sparse_array_zd((4, 3), stype, density),
-                      utils.rand_ndarray((4, 3), stype, density)):  # fmt: skip
+        for array in (
+            utils.rand_sparse_ndarray((4, 3), stype, density)[0],
+            utils.create_sparse_array((4, 3), stype, density=density),
+            utils.create_sparse_array_zd((4, 3), stype, density),
+            utils.rand_ndarray((4, 3), stype, density),
+        ):
             assert array.indices.shape == (density * count,)
 
 
@@ -74,11 +76,11 @@ def test_rows_that_are_asked_for():
 
 def test_columns_in_another_order():
     """Some row is not sorted; what each row keeps is the same."""
-    for make in (lambda: utils.rand_sparse_ndarray((20, 20), "csr", 1, shuffle_csr_indices=True)[0],
-                 lambda: utils.create_sparse_array((20, 20), "csr", density=1,
-                                                   shuffle_csr_indices=True),
-                 lambda: utils.create_sparse_array_zd((20, 20), "csr", 1,
-                                                      shuffle_csr_indices=True)):  # fmt: skip
+    for make in (
+        lambda: utils.rand_sparse_ndarray((20, 20), "csr", 1, shuffle_csr_indices=True)[0],
+        lambda: utils.create_sparse_array((20, 20), "csr", density=1, shuffle_csr_indices=True),
+        lambda: utils.create_sparse_array_zd((20, 20), "csr", 1, shuffle_csr_indices=True),
+    ):
         array = make()
         numbers = array.indices.asnumpy().reshape(20, 20)
         assert (np.sort(numbers) == np.arange(20)).all() and (np.diff(numbers) < 0).any()
@@ -89,8 +91,10 @@ def test_columns_in_another_order():
     assert {*own.indices[:20]} == {*own.indices[20:]} == {*range(20)}
 
 
-@pytest.mark.parametrize("density, counts", [(1, [1, 2, 4, 8, 8]), (0.5, [1, 2, 4, 8, 5]),
-                                             (0.1, [1, 2, 1, 0, 0]), (0, [0] * 5)])  # fmt: skip
+@pytest.mark.parametrize(
+    "density, counts",
+    [(1, [1, 2, 4, 8, 8]), (0.5, [1, 2, 4, 8, 5]), (0.1, [1, 2, 1, 0, 0]), (0, [0] * 5)],
+)
 def test_rows_that_double(density, counts):
     array, (indptr, _, _) = utils.rand_sparse_ndarray(
         (5, 8), "csr", density, distribution="powerlaw"
@@ -108,7 +112,7 @@ REFUSED = {
     "distribution is 'uniform' or 'powerlaw', got 'x'": ((2, 2), "csr", {"distribution": "x"}),
     "a csr matrix has two axes, got shape (2,)": ((2,), "csr", {}),
     "a csr matrix has two axes, got shape (2, 2, 2)": ((2, 2, 2), "csr", {}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", REFUSED)

@@ -20,13 +20,23 @@ from tests.long_runs import only_in_stress
 
 WANTED = json.loads((Path(__file__).parents[1] / "fixtures" / "torch_zoo.json").read_text())
 LARGE = [
-    "alexnet", "efficientnet_b1", "efficientnet_b5", "inceptionv3", "resnet34_v1", "resnet152_v1b",
+    "alexnet",
+    "efficientnet_b1",
+    "efficientnet_b5",
+    "inceptionv3",
+    "resnet34_v1",
+    "resnet152_v1b",
     "vit_b_16",
-]  # fmt: skip
+]
 SMALL = [
-    "convnext_tiny", "densenet121", "efficientnet_b0", "resnet18_v1", "resnet50_v1b",
-    "squeezenet1.1", "vit_s_16",
-]  # fmt: skip
+    "convnext_tiny",
+    "densenet121",
+    "efficientnet_b0",
+    "resnet18_v1",
+    "resnet50_v1b",
+    "squeezenet1.1",
+    "vit_s_16",
+]
 
 
 @pytest.mark.parametrize("network", WANTED)

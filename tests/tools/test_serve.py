@@ -267,9 +267,18 @@ def test_the_command_line_is_read(arguments):
 
 
 COUNTS = {"--port": 0, "--epoch": 0} | dict.fromkeys(
-    ["--threads", "--connections", "--max-batch", "--max-waiting", "--max-body", "--max-pixels",
-     "--idle", "--top"], 1
-)  # fmt: skip
+    [
+        "--threads",
+        "--connections",
+        "--max-batch",
+        "--max-waiting",
+        "--max-body",
+        "--max-pixels",
+        "--idle",
+        "--top",
+    ],
+    1,
+)
 SECONDS = ["--max-delay", "--timeout", "--grace"]
 
 
@@ -296,12 +305,30 @@ def test_options_are_those_that_are_documented():
     """All of a command line, by default and as given."""
     found = vars(parser().parse_args(["m", "--shape", "a=1,-1", "--shape", "2"]))
     assert found == {
-        "model": "m", "shape": [("a", (1, -1)), ("data", (2,))], "epoch": None, "dtype": "float32",
-        "host": "127.0.0.1", "port": 8080, "threads": 32, "connections": 1000, "max_batch": 32,
-        "max_delay": 0.0, "max_waiting": 1024, "max_body": 1 << 24, "max_pixels": 1 << 25,
-        "timeout": 30.0, "idle": 60, "grace": 8.0, "scale": 1 / 255, "mean": 0.0, "std": 1.0,
-        "classes": None, "top": 5, "name": "model", "also": [],
-    }  # fmt: skip
+        "model": "m",
+        "shape": [("a", (1, -1)), ("data", (2,))],
+        "epoch": None,
+        "dtype": "float32",
+        "host": "127.0.0.1",
+        "port": 8080,
+        "threads": 32,
+        "connections": 1000,
+        "max_batch": 32,
+        "max_delay": 0.0,
+        "max_waiting": 1024,
+        "max_body": 1 << 24,
+        "max_pixels": 1 << 25,
+        "timeout": 30.0,
+        "idle": 60,
+        "grace": 8.0,
+        "scale": 1 / 255,
+        "mean": 0.0,
+        "std": 1.0,
+        "classes": None,
+        "top": 5,
+        "name": "model",
+        "also": [],
+    }
 
 
 def test_several_models(model, tmp_path):
@@ -312,8 +339,9 @@ def test_several_models(model, tmp_path):
     text += " --shape b:in:0=2 --shape b:b:x=2"
     app = application(parser().parse_args(text.split()))
     assert [(each.name, each.version, each.predictor.shapes) for each in app.models] == [
-        ("a", "1", {"data": (3,)}), ("b", "1", {"in:0": (2,), "b:x": (2,)}),
-    ]  # fmt: skip
+        ("a", "1", {"data": (3,)}),
+        ("b", "1", {"in:0": (2,), "b:x": (2,)}),
+    ]
     assert app.predictor is next(iter(app.models)).predictor and app.images is None
 
 

@@ -43,8 +43,18 @@ def test_lists(classes, capsys):
         "3\t2.000000\tb/y.png\n"
     )
     assert (classes / "out_synset.txt").read_text() == "a\na/deep\nb\n"
-    im2rec.main([prefix, str(classes / "classes"), "--list", "--recursive", "--train-ratio", "0.5",
-                 "--test-ratio", "0.25"])  # fmt: skip
+    im2rec.main(
+        [
+            prefix,
+            str(classes / "classes"),
+            "--list",
+            "--recursive",
+            "--train-ratio",
+            "0.5",
+            "--test-ratio",
+            "0.25",
+        ]
+    )
     parts = [(classes / f"out_{part}.lst").read_text() for part in ("test", "train", "val")]
     assert [part.count("\n") for part in parts] == [1, 2, 1]
     assert sorted("".join(parts).splitlines()) == (classes / "out.lst").read_text().splitlines()
@@ -114,13 +124,17 @@ def test_looking_at_records(folder, capsys):  # noqa: F811
 def test_as_programs(folder):  # noqa: F811
     done = subprocess.run(
         [sys.executable, "-m", "cynet.tools.rec", folder / "images.rec"],
-        capture_output=True, text=True, timeout=100,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
     assert done.returncode == 0 and done.stdout.startswith("7 records")
     done = subprocess.run(
         [sys.executable, "-m", "cynet.tools.im2rec", "--help"],
-        capture_output=True, text=True, timeout=100,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
     assert done.returncode == 0 and "--train-ratio" in done.stdout
 
 
@@ -202,8 +216,10 @@ def test_a_program_that_is_ended(classes, how, processes):
     before = contents(classes)
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, how, prefix, root, "--num-thread", processes],
-        capture_output=True, text=True, timeout=100,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
     assert contents(classes) == before
     if how == "SIGINT":
         assert done.returncode == 130 and "Traceback" not in done.stderr

@@ -79,9 +79,14 @@ def write_pages(folder):
 # what pages do that a type checker cannot follow: operators registered by them, a callable module
 PAGES_DO = re.compile(r'"\w+" is not a known attribute of module|Module is not callable')
 OF_CALLS = {
-    "reportArgumentType", "reportCallIssue", "reportAttributeAccessIssue", "reportIndexIssue",
-    "reportOperatorIssue", "reportOptionalMemberAccess", "reportOptionalSubscript",
-}  # fmt: skip
+    "reportArgumentType",
+    "reportCallIssue",
+    "reportAttributeAccessIssue",
+    "reportIndexIssue",
+    "reportOperatorIssue",
+    "reportOptionalMemberAccess",
+    "reportOptionalSubscript",
+}
 
 
 def test_pyright(tmp_path):

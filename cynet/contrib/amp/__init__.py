@@ -3,12 +3,7 @@ else float32."""
 
 from . import amp
 from .amp import init
-from .convert import (
-    convert_bucketing_module,
-    convert_hybrid_block,
-    convert_model,
-    convert_symbol,
-)
+from .convert import convert_bucketing_module, convert_hybrid_block, convert_model, convert_symbol
 from .lists import (
     list_conditional_fp32_ops,
     list_fp32_ops,

@@ -113,8 +113,14 @@ class _Converter:
             node = entry[0]
             name = node.name if node.op is None else node.output_name(entry[1])
             operator = OPERATORS.get(AmpCastProperty.op_name)
-            made = Node(operator, f"{name}_amp_cast_{dtype}", {}, {"dtype": dtype},
-                        operator.prop(dtype=dtype), [entry])  # fmt: skip
+            made = Node(
+                operator,
+                f"{name}_amp_cast_{dtype}",
+                {},
+                {"dtype": dtype},
+                operator.prop(dtype=dtype),
+                [entry],
+            )
             known = self.casts[entry, dtype] = made, 0
             self.kind[known] = dtype
         return known
@@ -367,9 +373,16 @@ def convert_hybrid_block(
     values = {name: each.data().copy() for name, each in graph.params.items()}
     values.update(graph.constants)
     new, values, _ = convert_model(
-        graph.symbol, values, {}, target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops,
-        excluded_sym_names, cast_optional_params,
-    )  # fmt: skip
+        graph.symbol,
+        values,
+        {},
+        target_dtype,
+        target_dtype_ops,
+        fp32_ops,
+        conditional_fp32_ops,
+        excluded_sym_names,
+        cast_optional_params,
+    )
     made = gluon.SymbolBlock(new, [sym.var(name) for name in graph.inputs])
     for name, parameter in made.collect_params().items():
         parameter.shape = values[name].shape

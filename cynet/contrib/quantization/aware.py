@@ -72,8 +72,10 @@ class Rounder(Quantizer):
         bias = bias[0] if bias else None
         if layer.norm is not None:
             weight, bias = self._folded(layer, weight, bias)
-        settings = {"bits": self.settings["weight_bits"],
-                    "tensor_wise": self.settings["tensor_wise"]}  # fmt: skip
+        settings = {
+            "bits": self.settings["weight_bits"],
+            "tensor_wise": self.settings["tensor_wise"],
+        }
         name = f"{node.name}_weight_rounded"
         weight = sym_module.Custom(weight, op_type=WEIGHT, name=name, **settings)
         inputs = [data, weight.entries[0], *(() if bias is None else bias.entries)]
@@ -211,15 +213,21 @@ def prepare_qat(
     excluded = sorted(excluded_nodes(symbol, exclude_layers, exclude_layers_match))
     operators = list(exclude_operators or ())
     settings = {
-        "weight_bits": weight_bits, "activation_bits": activation_bits, "averaging": averaging,
+        "weight_bits": weight_bits,
+        "activation_bits": activation_bits,
+        "averaging": averaging,
         "tensor_wise": quantize_granularity == "tensor-wise",
-    }  # fmt: skip
+    }
     rounder = Rounder(symbol.entries, params, exclusion(symbol, excluded, operators), settings)
     made = Symbol(rounder.run())
     plan = {
-        "symbol": symbol, "names": names, "excluded": excluded, "operators": operators,
-        "observed": list(rounder.observers), **settings,
-    }  # fmt: skip
+        "symbol": symbol,
+        "names": names,
+        "excluded": excluded,
+        "operators": operators,
+        "observed": list(rounder.observers),
+        **settings,
+    }
     own = network.collect_params()
     contexts = next((each.list_ctx() for each in own.values()), None)
     block = RoundedBlock(made, [sym_module.var(name) for name in names], own, plan)
@@ -289,8 +297,12 @@ def convert(network: RoundedBlock) -> gluon.SymbolBlock:
     symbol, params = plan["symbol"], network.collect_params()
     values = {name: params[name]._reduce() for name in symbol.list_inputs() if name in params}
     quantizer = Quantizer(
-        symbol.entries, values, exclusion(symbol, plan["excluded"], plan["operators"]), "auto",
-        plan["tensor_wise"], plan["weight_bits"],
-    )  # fmt: skip
+        symbol.entries,
+        values,
+        exclusion(symbol, plan["excluded"], plan["operators"]),
+        "auto",
+        plan["tensor_wise"],
+        plan["weight_bits"],
+    )
     made = Symbol(calibrated(quantizer.run(), limits, "auto"))
     return block_of(made, {**values, **quantizer.arrays(HERE)}, plan["names"], HERE)

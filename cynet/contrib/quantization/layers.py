@@ -128,10 +128,11 @@ def find_layers(nodes, heads, params, excluded):
 
 def _has_weights(node, params):
     return all(
-        entry[0].op is None and entry[0].name in params
+        entry[0].op is None
+        and entry[0].name in params
         and str(np.dtype(params[entry[0].name].dtype)) == "float32"
         for entry in node.inputs[1:]
-    )  # fmt: skip
+    )
 
 
 def grown(layer, uses, params, excluded, taken, place):

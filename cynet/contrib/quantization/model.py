@@ -329,9 +329,19 @@ def quantize_model(
     if ctx.device_type != "cpu":
         raise ArgumentError(f"quantize_model: int8 layers run on a CPU, got {ctx}")
     made, args, aux, collector = quantize_graph(
-        sym, arg_params, aux_params, ctx, excluded_sym_names, excluded_op_names, calib_mode,
-        quantized_dtype, quantize_mode, quantize_granularity, None, logger,
-    )  # fmt: skip
+        sym,
+        arg_params,
+        aux_params,
+        ctx,
+        excluded_sym_names,
+        excluded_op_names,
+        calib_mode,
+        quantized_dtype,
+        quantize_mode,
+        quantize_granularity,
+        None,
+        logger,
+    )
     if collector is None:
         return made, args, aux
     batches = batches_of(calib_data, data_names, num_calib_examples)
@@ -389,7 +399,19 @@ def quantize_model_mkldnn(
     <class 'numpy.int8'>
     """
     return quantize_model(
-        sym, arg_params, aux_params, data_names, label_names, ctx, excluded_sym_names,
-        excluded_op_names, calib_mode, calib_data, num_calib_examples, quantized_dtype,
-        quantize_mode, quantize_granularity, logger,
-    )  # fmt: skip
+        sym,
+        arg_params,
+        aux_params,
+        data_names,
+        label_names,
+        ctx,
+        excluded_sym_names,
+        excluded_op_names,
+        calib_mode,
+        calib_data,
+        num_calib_examples,
+        quantized_dtype,
+        quantize_mode,
+        quantize_granularity,
+        logger,
+    )

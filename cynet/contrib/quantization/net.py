@@ -22,14 +22,7 @@ from ...symbol.node import topological_order
 from .calibration import CalibrationCollector
 from .graph import calibrated
 from .layers import is_layer
-from .model import (
-    HERE,
-    batches_of,
-    check_limits,
-    check_options,
-    collect_statistics,
-    quantize_graph,
-)
+from .model import HERE, batches_of, check_limits, check_options, collect_statistics, quantize_graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -97,9 +90,19 @@ class _Net:
 
     def _rewritten(self, excluded, operators, collector, logger=None):
         return quantize_graph(
-            self.symbol, self.args, self.aux, self.ctx, sorted(excluded), operators, self.mode,
-            self.dtype, "full", self.granularity, collector, logger,
-        )  # fmt: skip
+            self.symbol,
+            self.args,
+            self.aux,
+            self.ctx,
+            sorted(excluded),
+            operators,
+            self.mode,
+            self.dtype,
+            "full",
+            self.granularity,
+            collector,
+            logger,
+        )
 
     def outputs(self, made, args, aux, batches):
         """What a symbol gives on batches, NumPy arrays of float64."""
@@ -123,9 +126,11 @@ def _kept_in_float(net, batches, excluded, operators, tolerance, logger):
     all_of = [
         node.name
         for node in topological_order(net.symbol.entries)
-        if node.op is not None and is_layer(node) and node.name not in excluded
+        if node.op is not None
+        and is_layer(node)
+        and node.name not in excluded
         and node.op.name not in (operators or ())
-    ]  # fmt: skip
+    ]
 
     def lost(kept):
         return _loss(net.outputs(*net.quantized(excluded | kept, operators), batches), wanted)
@@ -306,9 +311,10 @@ def _arrays_taken(network):
     plain = getattr(network.hybrid_forward, "is_undefined", False)
     parameters = inspect.signature(network.forward if plain else network.hybrid_forward).parameters
     taken = [
-        each for name, each in list(parameters.items())[0 if plain else 1 :]
+        each
+        for name, each in list(parameters.items())[0 if plain else 1 :]
         if name not in network._reg_params
-    ]  # fmt: skip
+    ]
     if any(each.kind is each.VAR_POSITIONAL for each in taken):
         most = math.inf
     else:
@@ -373,7 +379,19 @@ def quantize_net(
     <NDArray 1x2 @cpu(0)>
     """
     return quantize_net_v2(
-        network, quantized_dtype, quantize_mode, "channel-wise", exclude_layers,
-        exclude_layers_match, exclude_operators, calib_data, data_shapes, calib_mode,
-        num_calib_examples, ctx, None, logger, tolerance,
-    )  # fmt: skip
+        network,
+        quantized_dtype,
+        quantize_mode,
+        "channel-wise",
+        exclude_layers,
+        exclude_layers_match,
+        exclude_operators,
+        calib_data,
+        data_shapes,
+        calib_mode,
+        num_calib_examples,
+        ctx,
+        None,
+        logger,
+        tolerance,
+    )

@@ -80,9 +80,16 @@ class SVRGModule(Module):
         update_freq: int | None = None,
     ) -> None:
         settings = (
-            symbol, data_names, label_names, logger, context, work_load_list, fixed_param_names,
-            state_names, group2ctxs,
-        )  # fmt: skip
+            symbol,
+            data_names,
+            label_names,
+            logger,
+            context,
+            work_load_list,
+            fixed_param_names,
+            state_names,
+            group2ctxs,
+        )
         super().__init__(*settings, compression_params)
         if isinstance(update_freq, bool) or not isinstance(update_freq, int):
             raise ArgumentTypeError(
@@ -106,9 +113,14 @@ class SVRGModule(Module):
         grad_req: GradReq = "write",
     ) -> None:
         super().bind(
-            data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module,
+            data_shapes,
+            label_shapes,
+            for_training,
+            inputs_need_grad,
+            force_rebind,
+            shared_module,
             grad_req,
-        )  # fmt: skip
+        )
         if for_training:
             self._mod_aux.bind(
                 data_shapes, label_shapes, True, inputs_need_grad, force_rebind, None, grad_req

@@ -200,8 +200,7 @@ class TokenEmbedding(Vocabulary):
                 unknown = vector
             elif token in seen:
                 warnings.warn(
-                    f"{path}:{number}: {shown(token)} appears twice; the first counts",
-                    stacklevel=5,
+                    f"{path}:{number}: {shown(token)} appears twice; the first counts", stacklevel=5
                 )
             else:
                 seen[token] = None

@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...autograd.hooks import HookHandle, Hooks, require_callable
-from ...base.errors import (
-    ArgumentTypeError,
-    NotFoundError,
-    UndefinedError,
-    shown,
-)
+from ...base.errors import ArgumentTypeError, NotFoundError, UndefinedError, shown
 from ...base.guard import guarded
 from ...base.told import preformatted
 from ...engine.trace import ON, Span

@@ -62,9 +62,21 @@ def fingerprint(block):
 
 _PLAIN = (bool, int, float, str, tuple, type(None))
 _NOT_SEEN = {
-    "_active", "_flags", "_cached", "_counter", "_init_counter", "_modified", "_op_hook",
-    "_in_format", "_out_format", "_previous", "_masks", "_prefix", "_name", "_empty_prefix",
-}  # fmt: skip
+    "_active",
+    "_flags",
+    "_cached",
+    "_counter",
+    "_init_counter",
+    "_modified",
+    "_op_hook",
+    "_in_format",
+    "_out_format",
+    "_previous",
+    "_masks",
+    "_prefix",
+    "_name",
+    "_empty_prefix",
+}
 
 
 def remember(block):
@@ -100,9 +112,10 @@ def put_back(remembered, kind):
         pairs = list(container.items()) if of_names else list(enumerate(container))
         old = before if of_names else dict(enumerate(before))
         left = [
-            n for n, value in pairs
+            n
+            for n, value in pairs
             if n not in _NOT_SEEN and value is not old.get(n) and _holds(value, kind, 0)
-        ]  # fmt: skip
+        ]
         there_was = there_was or bool(left)
         if left and not of_names:
             container[:] = before

@@ -489,11 +489,7 @@ def _length(of):
 def _random_state(loader):
     """The state of the generator that draws the order of an epoch."""
     left = getattr(loader._batch_sampler, "_prev", [])
-    return {
-        "numpy": numpy_state(),
-        "shuffles": shuffle_state(),
-        "rollover": list(left),
-    }
+    return {"numpy": numpy_state(), "shuffles": shuffle_state(), "rollover": list(left)}
 
 
 def _set_random_state(loader, saved, rollover=True):

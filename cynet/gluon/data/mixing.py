@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import ndarray as nd
-from ...base.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    ShapeError,
-    UndefinedError,
-    shown,
-)
+from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedError, shown
 from ...base.guard import guarded
 from ...base.kinds import to_count
 from ...ndarray import NDArray

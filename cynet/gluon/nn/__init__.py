@@ -6,14 +6,7 @@ from .attention import MultiHeadAttention
 from .basic_layers import Dense, Dropout, Embedding, Flatten, HybridLambda, Lambda
 from .computed_weights import WeightDrop, WeightNorm
 from .containers import HybridSequential, Sequential
-from .conv_layers import (
-    Conv1D,
-    Conv1DTranspose,
-    Conv2D,
-    Conv2DTranspose,
-    Conv3D,
-    Conv3DTranspose,
-)
+from .conv_layers import Conv1D, Conv1DTranspose, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose
 from .norm_layers import BatchNorm, BatchNormReLU, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
 from .pooling_layers import (
     AvgPool1D,

@@ -112,10 +112,7 @@ class PReLU(HybridBlock):
     """
 
     def __init__(
-        self,
-        alpha_initializer: InitializerLike = _QUARTER,
-        in_channels: int = 1,
-        **kwargs: Any,
+        self, alpha_initializer: InitializerLike = _QUARTER, in_channels: int = 1, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
         with self.name_scope():

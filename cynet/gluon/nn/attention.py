@@ -84,8 +84,10 @@ class MultiHeadAttention(HybridBlock):
             )
         self._heads, self._scale, self._causal = num_heads, (units // num_heads) ** -0.5, causal
         settings = {
-            "flatten": False, "use_bias": use_bias, "weight_initializer": weight_initializer,
-        }  # fmt: skip
+            "flatten": False,
+            "use_bias": use_bias,
+            "weight_initializer": weight_initializer,
+        }
         with self.name_scope():
             self.query_proj = Dense(units, prefix="query_", **settings)
             self.key_proj = Dense(units, prefix="key_", **settings)

@@ -227,10 +227,20 @@ class _Plain(_Described):
         **kwargs: Any,
     ) -> None:
         super().__init__(
-            channels, kernel_size, strides, padding, dilation, groups,
+            channels,
+            kernel_size,
+            strides,
+            padding,
+            dilation,
+            groups,
             CHANNELS_FIRST[self._axes] if layout is None else layout,
-            in_channels, activation, use_bias, weight_initializer, bias_initializer, **kwargs,
-        )  # fmt: skip
+            in_channels,
+            activation,
+            use_bias,
+            weight_initializer,
+            bias_initializer,
+            **kwargs,
+        )
 
 
 @guarded
@@ -256,11 +266,21 @@ class _Transposed(_Described):
         **kwargs: Any,
     ) -> None:
         super().__init__(
-            channels, kernel_size, strides, padding, dilation, groups,
+            channels,
+            kernel_size,
+            strides,
+            padding,
+            dilation,
+            groups,
             CHANNELS_FIRST[self._axes] if layout is None else layout,
-            in_channels, activation, use_bias, weight_initializer, bias_initializer,
-            output_padding, **kwargs,
-        )  # fmt: skip
+            in_channels,
+            activation,
+            use_bias,
+            weight_initializer,
+            bias_initializer,
+            output_padding,
+            **kwargs,
+        )
 
 
 class Conv1D(_Plain):

@@ -40,8 +40,18 @@ class _Pooling(HybridBlock):
         layout = f"layout : str\n    Order of the axes, {LAYOUTS[cls._axes]}."
         with_paragraphs(layout=layout, **_PARAGRAPHS)(cls)
 
-    def __init__(self, pool_size, strides, padding, ceil_mode, pool_type, layout,
-                 global_pool=False, count_include_pad=None, **kwargs):  # fmt: skip
+    def __init__(
+        self,
+        pool_size,
+        strides,
+        padding,
+        ceil_mode,
+        pool_type,
+        layout,
+        global_pool=False,
+        count_include_pad=None,
+        **kwargs,
+    ):
         axes = self._axes
         check_layout(layout, axes)
         pool_size = sizes_of("pool_size", pool_size, axes)

@@ -45,8 +45,9 @@ class _SpectralNorm(CustomOp):
         (weight,) = in_data
         matrix = _matrix(weight, self._dim)
         if is_train:
-            for old, new in zip(aux, _iterate(matrix, aux[1].astype("float32"), self._times,
-                                              self._eps)):  # fmt: skip
+            for old, new in zip(
+                aux, _iterate(matrix, aux[1].astype("float32"), self._times, self._eps)
+            ):
                 old[:] = new.astype(old.dtype, copy=False)
         u, v = (each.astype("float32") for each in aux)
         sigma = (u * nd.dot(matrix, v)).sum()

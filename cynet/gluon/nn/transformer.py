@@ -22,9 +22,20 @@ class _Layer(HybridBlock):
     """Attentions and a network of two layers, each with a sum and a LayerNorm around it."""
 
     def __init__(
-        self, attentions, units, num_heads, hidden_size, dropout, activation, pre_norm, causal,
-        rotary, epsilon, prefix, params,
-    ):  # fmt: skip
+        self,
+        attentions,
+        units,
+        num_heads,
+        hidden_size,
+        dropout,
+        activation,
+        pre_norm,
+        causal,
+        rotary,
+        epsilon,
+        prefix,
+        params,
+    ):
         super().__init__(prefix=prefix, params=params)
         to_count(f"{type(self).__name__}: hidden_size", hidden_size)
         if not isinstance(activation, str) or activation not in ("relu", "gelu"):
@@ -122,9 +133,19 @@ class TransformerEncoderLayer(_Layer):
         params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
-            ("self_attn",), units, num_heads, hidden_size, dropout, activation, pre_norm, causal,
-            rotary, epsilon, prefix, params,
-        )  # fmt: skip
+            ("self_attn",),
+            units,
+            num_heads,
+            hidden_size,
+            dropout,
+            activation,
+            pre_norm,
+            causal,
+            rotary,
+            epsilon,
+            prefix,
+            params,
+        )
 
     def hybrid_forward(self, F: Any, x: Any, mask: Any = None) -> Any:
         """The output, (batch, length, units)."""
@@ -196,9 +217,19 @@ class TransformerDecoderLayer(_Layer):
         params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
-            ("self_attn", "cross_attn"), units, num_heads, hidden_size, dropout, activation,
-            pre_norm, causal, rotary, epsilon, prefix, params,
-        )  # fmt: skip
+            ("self_attn", "cross_attn"),
+            units,
+            num_heads,
+            hidden_size,
+            dropout,
+            activation,
+            pre_norm,
+            causal,
+            rotary,
+            epsilon,
+            prefix,
+            params,
+        )
 
     def hybrid_forward(
         self, F: Any, x: Any, memory: Any, mask: Any = None, memory_mask: Any = None
@@ -278,10 +309,15 @@ class TransformerEncoder(_Stack):
         params: ParameterDict | None = None,
     ) -> None:
         settings = {
-            "units": units, "num_heads": num_heads, "hidden_size": hidden_size,
-            "dropout": dropout, "activation": activation, "causal": causal, "rotary": rotary,
+            "units": units,
+            "num_heads": num_heads,
+            "hidden_size": hidden_size,
+            "dropout": dropout,
+            "activation": activation,
+            "causal": causal,
+            "rotary": rotary,
             "epsilon": epsilon,
-        }  # fmt: skip
+        }
         super().__init__(TransformerEncoderLayer, num_layers, settings, pre_norm, prefix, params)
 
     def hybrid_forward(self, F: Any, x: Any, mask: Any = None) -> Any:
@@ -342,10 +378,15 @@ class TransformerDecoder(_Stack):
         params: ParameterDict | None = None,
     ) -> None:
         settings = {
-            "units": units, "num_heads": num_heads, "hidden_size": hidden_size,
-            "dropout": dropout, "activation": activation, "causal": causal, "rotary": rotary,
+            "units": units,
+            "num_heads": num_heads,
+            "hidden_size": hidden_size,
+            "dropout": dropout,
+            "activation": activation,
+            "causal": causal,
+            "rotary": rotary,
             "epsilon": epsilon,
-        }  # fmt: skip
+        }
         super().__init__(TransformerDecoderLayer, num_layers, settings, pre_norm, prefix, params)
 
     def hybrid_forward(

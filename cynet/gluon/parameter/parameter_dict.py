@@ -433,9 +433,15 @@ class ParameterDict:
                 )
         arrays = named_arrays(filename)
         self.load_dict(
-            arrays, ctx, allow_missing, ignore_extra, restore_prefix, filename, cast_dtype,
+            arrays,
+            ctx,
+            allow_missing,
+            ignore_extra,
+            restore_prefix,
+            filename,
+            cast_dtype,
             dtype_source,
-        )  # fmt: skip
+        )
 
     def load_dict(
         self,

@@ -215,9 +215,13 @@ class BidirectionalCell(HybridRecurrentCell):
             length, steps, states[:count], layout, False, valid_length
         )
         back, r_states = self.r_cell.unroll(
-            length, _reversed(F, steps, layout, valid_length), states[count:], layout, False,
+            length,
+            _reversed(F, steps, layout, valid_length),
+            states[count:],
+            layout,
+            False,
             valid_length,
-        )  # fmt: skip
+        )
         back = _reversed(F, back, layout, valid_length)
         outputs = [
             F.concat(a, b, dim=1, name=f"{self._output_prefix}t{i}")

@@ -130,9 +130,11 @@ class Member:
             if loop.family in BYTE_LOOPS:
                 dtypes[(*loop.reads, loop.target)[BYTE_LOOPS[loop.family]]] = "float32"
         spaces = {(prod(v.shape), dtypes[v], v.ctx) for v in whole}
-        if len(spaces) != 1 or len(columns) > 1 or {dtypes[v] for v in parts} - {
-            dtypes[v] for v in whole
-        }:
+        if (
+            len(spaces) != 1
+            or len(columns) > 1
+            or {dtypes[v] for v in parts} - {dtypes[v] for v in whole}
+        ):
             return self
         (count, dtype, ctx), columns = spaces.pop(), next(iter(columns), None)
         if dtype == "bool":

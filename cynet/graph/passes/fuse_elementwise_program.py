@@ -246,10 +246,7 @@ class _Program:
         lines = [
             ChainLine(
                 Loop(
-                    line.family,
-                    line.functor,
-                    tuple(map(operand, line.reads)),
-                    operand(line.target),
+                    line.family, line.functor, tuple(map(operand, line.reads)), operand(line.target)
                 ),
                 line.add,
             )

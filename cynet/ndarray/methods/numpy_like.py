@@ -436,10 +436,12 @@ def _joined(a, of_a, b, of_b, kept):
         wanted = tuple(sizes[c] for c in letters)
         return x.broadcast_to(wanted) if letters and x.shape != wanted else x
 
-    a = _arranged(full(a, of_a), of_a, [*batch, *rows, *inner],
-                  (size(batch), size(rows), size(inner)))  # fmt: skip
-    b = _arranged(full(b, of_b), of_b, [*batch, *inner, *columns],
-                  (size(batch), size(inner), size(columns)))  # fmt: skip
+    a = _arranged(
+        full(a, of_a), of_a, [*batch, *rows, *inner], (size(batch), size(rows), size(inner))
+    )
+    b = _arranged(
+        full(b, of_b), of_b, [*batch, *inner, *columns], (size(batch), size(inner), size(columns))
+    )
     letters = [*batch, *rows, *columns]
     out = _call("batch_dot", a, b)
     return out.reshape(tuple(sizes[c] for c in letters) or (1,)), "".join(letters)
@@ -536,8 +538,10 @@ def matmul(a: NDArray, b: NDArray) -> NDArray:
     if not left or not right:
         raise ShapeError(f"@: expected arrays of one axis or more, got {left} and {right}")
     if left[-1] != right[-2 if len(right) > 1 else 0]:
-        raise ShapeError(f"@: shapes {left} and {right} do not fit: {left[-1]} columns, "
-                         f"{right[-2 if len(right) > 1 else 0]} rows")  # fmt: skip
+        raise ShapeError(
+            f"@: shapes {left} and {right} do not fit: {left[-1]} columns, "
+            f"{right[-2 if len(right) > 1 else 0]} rows"
+        )
     if len(left) <= 2 and len(right) <= 2:
         return _call("dot", a, b)
     if len(right) == 1:

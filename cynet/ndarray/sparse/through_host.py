@@ -38,7 +38,8 @@ def update_by_rows(rule, weight, values, rows, states, master, *numbers):
         return
     values, *held = to_host(f"update {rule} of rows", [values, *given])
     states = tuple(held[1 : len(states) + 1])
-    update_rows(rule, held[0], values, rows, states, held[-1] if master is not None else None,
-                *numbers)  # fmt: skip
+    update_rows(
+        rule, held[0], values, rows, states, held[-1] if master is not None else None, *numbers
+    )
     for source, target in zip(held, given):
         source.copyto(target)

@@ -100,8 +100,10 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
 
 def _of_like(x, dtype, device):
     x = array_of(x, "array_api")
-    return x.shape, {"dtype": x.dtype if dtype is None else dtype,
-                     "device": x.device if device is None else device}  # fmt: skip
+    return x.shape, {
+        "dtype": x.dtype if dtype is None else dtype,
+        "device": x.device if device is None else device,
+    }
 
 
 def empty_like(x, /, *, dtype=None, device=None):
@@ -152,6 +154,20 @@ def triu(x, /, *, k=0):
 
 
 __all__ = [
-    "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like",
-    "linspace", "meshgrid", "ones", "ones_like", "tril", "triu", "zeros", "zeros_like",
-]  # fmt: skip
+    "arange",
+    "asarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+]

@@ -11,9 +11,7 @@ from .._call import array_of
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # of the standard
 __array_api_version__ = VERSIONS[-1]
-NAMES = (
-    "bool", "int8", "int32", "int64", "uint8", "float16", "float32", "float64",
-)  # fmt: skip
+NAMES = ("bool", "int8", "int32", "int64", "uint8", "float16", "float32", "float64")
 globals().update({name: onp.dtype(name) for name in NAMES})
 
 _KINDS = {
@@ -157,6 +155,12 @@ def __array_namespace_info__():
 
 
 __all__ = [
-    *NAMES, "__array_namespace_info__", "astype", "can_cast", "finfo", "iinfo", "isdtype",
+    *NAMES,
+    "__array_namespace_info__",
+    "astype",
+    "can_cast",
+    "finfo",
+    "iinfo",
+    "isdtype",
     "result_type",
-]  # fmt: skip
+]

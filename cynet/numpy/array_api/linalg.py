@@ -64,9 +64,7 @@ def cross(x1, x2, /, *, axis=-1):
         raise ShapeError(f"array_api.linalg.cross takes 3 elements: {x1.shape}, {x2.shape}")
     x1, x2 = shapes.moveaxis(x1, axis, -1), shapes.moveaxis(x2, axis, -1)
     a, b = (x1[..., 0], x1[..., 1], x1[..., 2]), (x2[..., 0], x2[..., 1], x2[..., 2])
-    parts = [
-        a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0],
-    ]  # fmt: skip
+    parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     return shapes.stack(parts, axis)
 
 
@@ -186,7 +184,27 @@ def svdvals(x, /):
 
 
 __all__ = [
-    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm",
-    "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve",
-    "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
-]  # fmt: skip
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]

@@ -80,8 +80,11 @@ def count_nonzero(x, /, *, axis=None, keepdims=False):
 
 def _running(x, axis, dtype, include_initial, name):
     x = _summed(x, dtype)
-    axis = (0 if x.ndim == 1 else reductions.axes_of(axis, x.ndim, name)[0]) \
-        if axis is None and x.ndim == 1 else reductions.axes_of(axis, x.ndim, name)[0]  # fmt: skip
+    axis = (
+        (0 if x.ndim == 1 else reductions.axes_of(axis, x.ndim, name)[0])
+        if axis is None and x.ndim == 1
+        else reductions.axes_of(axis, x.ndim, name)[0]
+    )
     if name == "cumulative_sum":
         out = reductions.cumsum(x, axis, x.dtype)
     else:
@@ -110,6 +113,19 @@ def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
 
 
 __all__ = [
-    "all", "any", "argmax", "argmin", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff",
-    "max", "mean", "min", "prod", "std", "sum", "var",
-]  # fmt: skip
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "cumulative_prod",
+    "cumulative_sum",
+    "diff",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]

@@ -61,9 +61,11 @@ def unique_all(x, /):
     """The values, each once; where each is first, which one each element is, how many."""
     x, (values, first, inverse, counts) = _unique(x)
     return UniqueAll(
-        array(values, x.dtype, x.ctx), array(first, "int64", x.ctx),
-        array(inverse.reshape(x.shape), "int64", x.ctx), array(counts, "int64", x.ctx),
-    )  # fmt: skip
+        array(values, x.dtype, x.ctx),
+        array(first, "int64", x.ctx),
+        array(inverse.reshape(x.shape), "int64", x.ctx),
+        array(counts, "int64", x.ctx),
+    )
 
 
 def unique_counts(x, /):
@@ -97,6 +99,14 @@ def take_along_axis(x, indices, /, *, axis=-1):
 
 
 __all__ = [
-    "argsort", "nonzero", "searchsorted", "sort", "take", "take_along_axis", "unique_all",
-    "unique_counts", "unique_inverse", "unique_values",
-]  # fmt: skip
+    "argsort",
+    "nonzero",
+    "searchsorted",
+    "sort",
+    "take",
+    "take_along_axis",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]

@@ -26,9 +26,17 @@ from ...symbol.node import Node, topological_order
 
 QUANTIZE, DEQUANTIZE = "_quantize_linear", "_dequantize_linear"
 _MOVES = {
-    "Reshape", "Flatten", "transpose", "expand_dims", "squeeze", "SwapAxis", "slice", "slice_axis",
-    "Concat", "_copy",
-}  # fmt: skip
+    "Reshape",
+    "Flatten",
+    "transpose",
+    "expand_dims",
+    "squeeze",
+    "SwapAxis",
+    "slice",
+    "slice_axis",
+    "Concat",
+    "_copy",
+}
 
 
 class Form(NamedTuple):

@@ -4,10 +4,16 @@ from ...base.errors import ArgumentError
 
 # The largest number up to which every whole number is one of the dtype.
 MOST = {
-    "float32": 1 << 24, "float64": 1 << 53, "float16": 1 << 11, "bfloat16": 1 << 8,
-    "uint8": (1 << 8) - 1, "int8": (1 << 7) - 1, "int32": (1 << 31) - 1, "int64": (1 << 63) - 1,
+    "float32": 1 << 24,
+    "float64": 1 << 53,
+    "float16": 1 << 11,
+    "bfloat16": 1 << 8,
+    "uint8": (1 << 8) - 1,
+    "int8": (1 << 7) - 1,
+    "int32": (1 << 31) - 1,
+    "int64": (1 << 63) - 1,
     "bool": 1,
-}  # fmt: skip
+}
 WIDE = dict.fromkeys(("float16", "bfloat16", "uint8", "int8", "bool"), "float32")
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 

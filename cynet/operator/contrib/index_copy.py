@@ -44,11 +44,15 @@ class IndexCopyProperty(KernelProperty):
         old, index, new = in_shapes
         old = merge_shapes(old, out_shapes[0])
         if index is not None and len(index) != 1:
-            raise ShapeError(f"operator {self.op_name}: 'index_vector' has shape {tuple(index)}, "
-                             "expected one axis")
+            raise ShapeError(
+                f"operator {self.op_name}: 'index_vector' has shape {tuple(index)}, "
+                "expected one axis"
+            )
         if old is not None and new is not None and len(old) != len(new):
-            raise ShapeError(f"operator {self.op_name}: expected as many axes in 'new_tensor' as "
-                             f"in 'old_tensor' of {old}, got {new}")
+            raise ShapeError(
+                f"operator {self.op_name}: expected as many axes in 'new_tensor' as "
+                f"in 'old_tensor' of {old}, got {new}"
+            )
         count = 0 if index is None else index[0]
         if new is not None:
             new = merge_shapes(new, (count, *(old[1:] if old is not None else new[1:])))

@@ -24,10 +24,18 @@ def cast(prop, shapes, types, device):
     targets = prop.infer_type(types, [None] * len(types))[1]
     for i, (shape, source, target) in enumerate(zip(shapes, types, targets)):
         n = prod(shape)
-        forward += each(n, "cast", f"cast<{C_TYPES[source]}, {cast_target(target)}>", IN[i],
-                        OUT[i], n, ADD)  # fmt: skip
-        backward += each(n, "cast", f"cast<{C_TYPES[target]}, {cast_target(source)}>", OUT_GRAD[i],
-                         IN_GRAD[i], n, ADD)  # fmt: skip
+        forward += each(
+            n, "cast", f"cast<{C_TYPES[source]}, {cast_target(target)}>", IN[i], OUT[i], n, ADD
+        )
+        backward += each(
+            n,
+            "cast",
+            f"cast<{C_TYPES[target]}, {cast_target(source)}>",
+            OUT_GRAD[i],
+            IN_GRAD[i],
+            n,
+            ADD,
+        )
     return operator(device, forward, backward)
 
 
@@ -39,8 +47,18 @@ def add_n(prop, shapes, types, device):
     if count == 1:
         forward += each(n, "elementwise", identity, IN[0], OUT[0], n, ADD)
     else:
-        forward += each(n, "elementwise", f"binary<cynet::functor::plus, {kind}>", IN[0], True,
-                        IN[1], True, OUT[0], n, ADD)  # fmt: skip
+        forward += each(
+            n,
+            "elementwise",
+            f"binary<cynet::functor::plus, {kind}>",
+            IN[0],
+            True,
+            IN[1],
+            True,
+            OUT[0],
+            n,
+            ADD,
+        )
     for i in range(2, count):
         forward += each(n, "elementwise", identity, IN[i], OUT[0], n, True)
     for i in range(count):
@@ -48,12 +66,20 @@ def add_n(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-
 def progression(device, dtype, start, step=0.0, repeat=1):
     """The form of ``out[i] = start + step * (i // repeat)``."""
     forward = Steps()
-    forward += each(SIZE, "fill", f"progression<{cast_target(dtype)}>", OUT[0], SIZE, float(start),
-                    float(step), repeat, ADD)  # fmt: skip
+    forward += each(
+        SIZE,
+        "fill",
+        f"progression<{cast_target(dtype)}>",
+        OUT[0],
+        SIZE,
+        float(start),
+        float(step),
+        repeat,
+        ADD,
+    )
     return operator(device, forward)
 
 
@@ -77,8 +103,9 @@ def zero_bytes(prop, shapes, types, device):
 @form(EyeProperty)
 def eye(prop, shapes, types, device):
     forward = Steps()
-    forward += each(SIZE, "fill", f"eye<{cast_target(prop.dtype)}>", OUT[0], SIZE, prop.M or prop.N,
-                    prop.k, ADD)  # fmt: skip
+    forward += each(
+        SIZE, "fill", f"eye<{cast_target(prop.dtype)}>", OUT[0], SIZE, prop.M or prop.N, prop.k, ADD
+    )
     return operator(device, forward)
 
 
@@ -87,6 +114,7 @@ def shape_array(prop, shapes, types, device):
     values = prop.values(shapes[0])
     table = device.upload((LONG * len(values))(*values))
     forward = Steps()
-    forward += each(len(values), "cast", "cast<long long, long long>", table, OUT[0], len(values),
-                    ADD)  # fmt: skip
+    forward += each(
+        len(values), "cast", "cast<long long, long long>", table, OUT[0], len(values), ADD
+    )
     return operator(device, forward)

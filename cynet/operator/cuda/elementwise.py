@@ -106,8 +106,16 @@ def _with_number(device, functor, gradient, number, shape, dtype, reverse=False,
 def binary_scalar(prop, shapes, types, device):
     lhs, rhs, _ = _gradients(prop)
     gradient = rhs if prop.reverse else lhs
-    return _with_number(device, prop.functor, gradient, prop.scalar, shapes[0], types[0],
-                        prop.reverse, prop.reads_array())  # fmt: skip
+    return _with_number(
+        device,
+        prop.functor,
+        gradient,
+        prop.scalar,
+        shapes[0],
+        types[0],
+        prop.reverse,
+        prop.reads_array(),
+    )
 
 
 @form(PolygammaProperty)

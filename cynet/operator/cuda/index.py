@@ -74,13 +74,21 @@ def take(prop, shapes, types, device):
     forward, backward = Steps(), Steps()
     asked = IN[index], types[index], count, n, mode, _refusal(prop, n)
     where = indices(forward, *asked)
-    forward += each(outer * count * inner, "index", f"gather<{kind}>", IN[data], where, OUT[0],
-                    *sizes, ADD)  # fmt: skip
+    forward += each(
+        outer * count * inner, "index", f"gather<{kind}>", IN[data], where, OUT[0], *sizes, ADD
+    )
     backward += zeros(shapes[data], dtype, IN_GRAD[data])
     backward += zeros(shapes[index], types[index], IN_GRAD[index])
     where = indices(backward, *asked, to=(data, 1))
-    backward += each(outer * count * inner, "index", f"scatter_add<{kind}>", OUT_GRAD[0], where,
-                     IN_GRAD[data], *sizes)  # fmt: skip
+    backward += each(
+        outer * count * inner,
+        "index",
+        f"scatter_add<{kind}>",
+        OUT_GRAD[0],
+        where,
+        IN_GRAD[data],
+        *sizes,
+    )
     return operator(device, forward, backward)
 
 
@@ -95,8 +103,9 @@ def retain(prop, shapes, types, device):
         where = indices(steps, *asked)
         steps += each(n, "fill", "zero_bytes", marks, n)
         steps += each(count, "index", "mark_rows", where, marks, count)
-        steps += each(n * inner, "index", f"retain<{C_TYPES[types[0]]}>", x, marks, y, n, inner,
-                      ADD)  # fmt: skip
+        steps += each(
+            n * inner, "index", f"retain<{C_TYPES[types[0]]}>", x, marks, y, n, inner, ADD
+        )
 
     keep(forward, IN[0], OUT[0])
     keep(backward, OUT_GRAD[0], IN_GRAD[0])
@@ -117,8 +126,9 @@ def pick(prop, shapes, types, device):
     backward += zeros(shapes[0], types[0], IN_GRAD[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     where = indices(backward, *asked)
-    backward += each(count, "index", f"pick_grad<{kind}>", OUT_GRAD[0], where, IN_GRAD[0], outer, n,
-                     inner)  # fmt: skip
+    backward += each(
+        count, "index", f"pick_grad<{kind}>", OUT_GRAD[0], where, IN_GRAD[0], outer, n, inner
+    )
     return operator(device, forward, backward)
 
 
@@ -127,10 +137,21 @@ def one_hot(prop, shapes, types, device):
     count, depth = prod(shapes[0]), prop.depth
     forward = Steps()
     index = forward.space(count * 8)
-    forward += each(count, "cast", f"cast<{C_TYPES[types[0]]}, long long>", IN[0], index, count,
-                    False)  # fmt: skip
-    forward += each(count * depth, "index", f"one_hot<{C_TYPES[prop.dtype]}>", index, OUT[0], count,
-                    depth, float(prop.on_value), float(prop.off_value), ADD)  # fmt: skip
+    forward += each(
+        count, "cast", f"cast<{C_TYPES[types[0]]}, long long>", IN[0], index, count, False
+    )
+    forward += each(
+        count * depth,
+        "index",
+        f"one_hot<{C_TYPES[prop.dtype]}>",
+        index,
+        OUT[0],
+        count,
+        depth,
+        float(prop.on_value),
+        float(prop.off_value),
+        ADD,
+    )
     return operator(device, forward)
 
 
@@ -144,14 +165,16 @@ def _positions(steps, prop, shape, dtype, lengths):
     """Flat positions of the index tuples in IN[1]."""
     k, count = shape[0], prod(shape[1:])
     index = steps.space(k * count * 8)
-    steps += each(k * count, "cast", f"cast<{C_TYPES[dtype]}, long long>", IN[1], index, k * count,
-                  False)  # fmt: skip
+    steps += each(
+        k * count, "cast", f"cast<{C_TYPES[dtype]}, long long>", IN[1], index, k * count, False
+    )
     for a, n in enumerate(lengths):
         refusal = f"operator {prop.op_name}: index {{}} is out of bounds for axis {a} of length {n}"
         bounded(steps, index.at(a * count * 8), count, n, "end", refusal)
     flat = steps.space(count * 8)
-    steps += each(count, "index", "flatten_index", index, flat, count,
-                  Lengths(k, axis_list(lengths)))  # fmt: skip
+    steps += each(
+        count, "index", "flatten_index", index, flat, count, Lengths(k, axis_list(lengths))
+    )
     return flat, count
 
 
@@ -180,8 +203,9 @@ def by_tuples(prop, shapes, types, device):
                 n, "fill", "progression<long long>", winner, n, -1.0, 0.0, 1, False, **when
             )
             steps += each(m, "index", "claim", flat, winner, m, **when)
-            steps += each(m * inner, "index", f"scatter<{kind}>", x, flat, winner, y, inner, m,
-                          False, **when)  # fmt: skip
+            steps += each(
+                m * inner, "index", f"scatter<{kind}>", x, flat, winner, y, inner, m, False, **when
+            )
 
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     if gathers:
@@ -210,15 +234,28 @@ def sequence(prop, shapes, types, device):
             length = indices(steps, IN[1], types[1], batch, time + 1 - least, mode, refusal, least)
         if masks:
             value = float(prop.value) if steps is forward else 0.0
-            steps += each(time * batch * inner, "index", f"sequence_mask<{kind}>", x, length, y,
-                          time, batch, inner, batch_first, value, ADD)  # fmt: skip
+            steps += each(
+                time * batch * inner,
+                "index",
+                f"sequence_mask<{kind}>",
+                x,
+                length,
+                y,
+                time,
+                batch,
+                inner,
+                batch_first,
+                value,
+                ADD,
+            )
             continue
         m = batch if last else time * batch
         rows = steps.space(m * 8)
         steps += each(m, "index", "sequence_rows", length, rows, time, batch, batch_first, last)
         if steps is forward:
-            steps += each(m * inner, "index", f"gather<{kind}>", x, rows, y, 1, time * batch, inner,
-                          m, ADD)  # fmt: skip
+            steps += each(
+                m * inner, "index", f"gather<{kind}>", x, rows, y, 1, time * batch, inner, m, ADD
+            )
         else:
             if last:
                 steps += zeros(shape, types[0], y)
@@ -235,13 +272,22 @@ def where(prop, shapes, types, device):
 
     def truth(steps, to):
         mask = steps.space(conditions)
-        steps += each(conditions, "cast", f"cast<{C_TYPES[types[0]]}, bool>", IN[0], mask,
-                      conditions, False, to=to)  # fmt: skip
+        steps += each(
+            conditions,
+            "cast",
+            f"cast<{C_TYPES[types[0]]}, bool>",
+            IN[0],
+            mask,
+            conditions,
+            False,
+            to=to,
+        )
         return mask
 
     name = f"where<{kind}>"
-    forward += each(n, CHOICE, name, truth(forward, (0, 1)), IN[1], IN[2], OUT[0], n,
-                    n // conditions, ADD)  # fmt: skip
+    forward += each(
+        n, CHOICE, name, truth(forward, (0, 1)), IN[1], IN[2], OUT[0], n, n // conditions, ADD
+    )
     backward += zeros(shapes[0], types[0], IN_GRAD[0])
     mask = truth(backward, (1, 2))
     for i, operands in ((1, (OUT_GRAD[0], NULL)), (2, (NULL, OUT_GRAD[0]))):
@@ -255,8 +301,9 @@ def clip(prop, shapes, types, device):
     bounds = float(prop.a_min), float(prop.a_max)
     forward, backward = Steps(), Steps()
     forward += each(n, CHOICE, f"clip<{kind}>", IN[0], OUT[0], n, *bounds, ADD)
-    backward += each(n, CHOICE, f"clip_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[0], n, *bounds,
-                     ADD)  # fmt: skip
+    backward += each(
+        n, CHOICE, f"clip_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[0], n, *bounds, ADD
+    )
     return operator(device, forward, backward)
 
 
@@ -264,8 +311,10 @@ def clip(prop, shapes, types, device):
 def hard_sigmoid(prop, shapes, types, device):
     n, kind, slope = prod(shapes[0]), C_TYPES[types[0]], float(prop.alpha)
     forward, backward = Steps(), Steps()
-    forward += each(n, CHOICE, f"hard_sigmoid<{kind}>", IN[0], OUT[0], n, slope,
-                    float(prop.beta), ADD)  # fmt: skip
-    backward += each(n, CHOICE, f"hard_sigmoid_grad<{kind}>", OUT_GRAD[0], OUT[0], IN_GRAD[0], n,
-                     slope, ADD)  # fmt: skip
+    forward += each(
+        n, CHOICE, f"hard_sigmoid<{kind}>", IN[0], OUT[0], n, slope, float(prop.beta), ADD
+    )
+    backward += each(
+        n, CHOICE, f"hard_sigmoid_grad<{kind}>", OUT_GRAD[0], OUT[0], IN_GRAD[0], n, slope, ADD
+    )
     return operator(device, forward, backward)

@@ -10,14 +10,27 @@ from ...base.errors import ArgumentError
 INT, LONG = ctypes.c_int, ctypes.c_longlong
 # bool arrays are moved and compared as bytes
 C_TYPES = {
-    "float32": "float", "float64": "double", "float16": "cynet::half",
-    "bfloat16": "cynet::bfloat16", "uint8": "unsigned char", "int32": "int", "int8": "signed char",
-    "int64": "long long", "bool": "unsigned char",
-}  # fmt: skip
+    "float32": "float",
+    "float64": "double",
+    "float16": "cynet::half",
+    "bfloat16": "cynet::bfloat16",
+    "uint8": "unsigned char",
+    "int32": "int",
+    "int8": "signed char",
+    "int64": "long long",
+    "bool": "unsigned char",
+}
 BYTES = {
-    "float": 4, "double": 8, "cynet::half": 2, "cynet::bfloat16": 2, "unsigned char": 1, "int": 4,
-    "signed char": 1, "long long": 8, "bool": 1,
-}  # fmt: skip
+    "float": 4,
+    "double": 8,
+    "cynet::half": 2,
+    "cynet::bfloat16": 2,
+    "unsigned char": 1,
+    "int": 4,
+    "signed char": 1,
+    "long long": 8,
+    "bool": 1,
+}
 
 
 class Space(ctypes.Structure):
@@ -107,17 +120,30 @@ def axes(shape, reduced):
         lists.append((lengths, steps))
     (kept, kept_steps), (gone, gone_steps) = lists
     return Axes(
-        prod(kept), prod(gone), len(kept), len(gone),
-        axis_list(kept), axis_list(kept_steps), axis_list(gone), axis_list(gone_steps),
-    )  # fmt: skip
+        prod(kept),
+        prod(gone),
+        len(kept),
+        len(gone),
+        axis_list(kept),
+        axis_list(kept_steps),
+        axis_list(gone),
+        axis_list(gone_steps),
+    )
 
 
 def layout(shape, to, source, to_start=0, start=0):
     """The Layout of ``dst[to_start + i . to] = src[start + i . source]`` for all i of `shape`."""
     n = prod(shape)
     shape, (to, source) = collapse(shape, to, source)
-    return Layout(n, to_start, start, len(shape), axis_list(shape, 16), axis_list(to, 16),
-                  axis_list(source, 16))  # fmt: skip
+    return Layout(
+        n,
+        to_start,
+        start,
+        len(shape),
+        axis_list(shape, 16),
+        axis_list(to, 16),
+        axis_list(source, 16),
+    )
 
 
 def dtype_of(kind):

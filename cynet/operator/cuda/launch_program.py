@@ -102,8 +102,9 @@ def fold(steps, reducer, kind, source, target, walk, divisor=1.0):
     launch.grid = (launch.grid[0], parts, 1)
     steps += launch
     if parts > 1:
-        steps += lines(kept, 32, "reduce", f"merge_parts{name}", room, target, kept, parts, divisor,
-                       ADD, to=to)  # fmt: skip
+        steps += lines(
+            kept, 32, "reduce", f"merge_parts{name}", room, target, kept, parts, divisor, ADD, to=to
+        )
 
 
 def operator(device, forward, backward=None):
@@ -115,8 +116,16 @@ def operator(device, forward, backward=None):
 def identity(n, dtype, source, target, **options):
     """A launch of ``target (+)= source``."""
     kind = C_TYPES[dtype]
-    return each(n, "elementwise", f"unary<cynet::functor::identity, {kind}>", source, target, n,
-                ADD, **options)  # fmt: skip
+    return each(
+        n,
+        "elementwise",
+        f"unary<cynet::functor::identity, {kind}>",
+        source,
+        target,
+        n,
+        ADD,
+        **options,
+    )
 
 
 def zeros(shape, dtype, array):

@@ -111,8 +111,19 @@ class Launch:
         Only where OUT[0] has that dtype in the call.
     """
 
-    def __init__(self, source, instance, arguments, grid, block, shared=0, to=None, when=(),
-                 sized=False, dtype=None):  # fmt: skip
+    def __init__(
+        self,
+        source,
+        instance,
+        arguments,
+        grid,
+        block,
+        shared=0,
+        to=None,
+        when=(),
+        sized=False,
+        dtype=None,
+    ):
         self.source, self.instance, self.to, self.when = source, instance, to, when
         self.sized, self.dtype = sized, dtype
         self.given, self.grid, self.block, self.shared = list(arguments), grid, block, shared
@@ -160,8 +171,9 @@ def each(n, source, instance, *arguments, **options):
     sized = n is SIZE
     taken = BLOCK * PACKED.get(source, 1)
     blocks = 1 if sized else max(1, min(-(-n // taken), MAX_BLOCKS))
-    return Launch(source, instance, arguments, (blocks, 1, 1), (BLOCK, 1, 1), sized=sized,
-                  **options)  # fmt: skip
+    return Launch(
+        source, instance, arguments, (blocks, 1, 1), (BLOCK, 1, 1), sized=sized, **options
+    )
 
 
 def threads_of(length):

@@ -40,11 +40,13 @@ def by_line(instance, sizes, arrays, *others, **options):
     )
 
 
-def softmax_lines(x, y, kind, sizes, temperature=1.0, log_of=False, lengths=NULL, add=ADD,
-                  **options):  # fmt: skip
+def softmax_lines(
+    x, y, kind, sizes, temperature=1.0, log_of=False, lengths=NULL, add=ADD, **options
+):
     """``y (+)= softmax(x / temperature)`` along the middle of `sizes`."""
-    return by_line(f"softmax<{kind}>", sizes, (x, y), 1 / temperature, log_of, lengths, add,
-                   **options)  # fmt: skip
+    return by_line(
+        f"softmax<{kind}>", sizes, (x, y), 1 / temperature, log_of, lengths, add, **options
+    )
 
 
 def library_softmax(dtype, sizes, log_of=False):
@@ -70,8 +72,15 @@ def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_typ
     forward += softmax_lines(IN[0], OUT[0], kind, sizes, temperature, log_of, lengths(forward))
     if length_type is not None:
         backward += zeros((outer * inner,), length_type, IN_GRAD[1])
-    backward += by_line(f"softmax_grad<{kind}>", sizes, (OUT_GRAD[0], OUT[0], IN_GRAD[0]),
-                        1 / temperature, log_of, lengths(backward), ADD)  # fmt: skip
+    backward += by_line(
+        f"softmax_grad<{kind}>",
+        sizes,
+        (OUT_GRAD[0], OUT[0], IN_GRAD[0]),
+        1 / temperature,
+        log_of,
+        lengths(backward),
+        ADD,
+    )
     return operator(device, forward, backward)
 
 
@@ -137,21 +146,49 @@ def softmax_output(prop, shapes, types, device):
     backward += zeros(label, types[1], IN_GRAD[1])
     if label == data:  # probabilities
         given = backward.read(IN[1], types[1], size, kind, to=(0, 1))
-        backward += each(size, "loss", f"difference<{kind}>", OUT[0], given, dy, IN_GRAD[0], size,
-                         float(prop.grad_scale), False, ADD)  # fmt: skip
+        backward += each(
+            size,
+            "loss",
+            f"difference<{kind}>",
+            OUT[0],
+            given,
+            dy,
+            IN_GRAD[0],
+            size,
+            float(prop.grad_scale),
+            False,
+            ADD,
+        )
         return made()
     given = classes_of(backward, prop, shapes, types, n)
     counted, divisor = NULL, {"null": inner}.get(prop.normalization, labels)
     ignored = prop.ignored_class()
     if prop.normalization == "valid":
         counted, divisor = counter(backward), 1
-        backward += each(labels, "softmax", f"count_labels<{kind}>", given, labels, ignored,
-                         counted, to=(0, 1))  # fmt: skip
+        backward += each(
+            labels, "softmax", f"count_labels<{kind}>", given, labels, ignored, counted, to=(0, 1)
+        )
     smooth = 0.0 if prop.multi_output else prop.smooth_alpha
-    target = Target(*sizes, prop.grad_scale / divisor, 1 - smooth,
-                    smooth / (n - 1) if n > 1 else 0.0, ignored, prop.use_ignore)  # fmt: skip
-    backward += each(size, "softmax", f"softmax_output_grad<{kind}>", OUT[0], given, dy, IN_GRAD[0],
-                     target, counted, ADD)  # fmt: skip
+    target = Target(
+        *sizes,
+        prop.grad_scale / divisor,
+        1 - smooth,
+        smooth / (n - 1) if n > 1 else 0.0,
+        ignored,
+        prop.use_ignore,
+    )
+    backward += each(
+        size,
+        "softmax",
+        f"softmax_output_grad<{kind}>",
+        OUT[0],
+        given,
+        dy,
+        IN_GRAD[0],
+        target,
+        counted,
+        ADD,
+    )
     return made()
 
 
@@ -160,8 +197,15 @@ def all_finite(prop, shapes, types, device):
     forward, keep = Steps(), not prop.init_output
     counted = counter(forward)
     for i, (shape, dtype) in enumerate(zip(shapes, types)):
-        forward += each(prod(shape), "loss", f"count_not_finite<{C_TYPES[dtype]}>", IN[i],
-                        prod(shape), counted, to=(0, 1))  # fmt: skip
+        forward += each(
+            prod(shape),
+            "loss",
+            f"count_not_finite<{C_TYPES[dtype]}>",
+            IN[i],
+            prod(shape),
+            counted,
+            to=(0, 1),
+        )
     forward += Launch("loss", "none_counted", (counted, OUT[0], keep, ADD), (1, 1, 1), (1, 1, 1))
     return operator(device, forward)
 
@@ -171,11 +215,29 @@ def regression_output(prop, shapes, types, device):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     scale = prop.grad_scale / prod(shapes[1][1:])
     forward, backward = Steps(), Steps()
-    forward += each(n, "elementwise", f"unary<cynet::functor::{prop.forward.name}, {kind}>",
-                    IN[0], OUT[0], n, ADD)  # fmt: skip
+    forward += each(
+        n,
+        "elementwise",
+        f"unary<cynet::functor::{prop.forward.name}, {kind}>",
+        IN[0],
+        OUT[0],
+        n,
+        ADD,
+    )
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
-    backward += each(n, "loss", f"difference<{kind}>", OUT[0], IN[1], NULL, IN_GRAD[0], n, scale,
-                     prop.absolute, ADD)  # fmt: skip
+    backward += each(
+        n,
+        "loss",
+        f"difference<{kind}>",
+        OUT[0],
+        IN[1],
+        NULL,
+        IN_GRAD[0],
+        n,
+        scale,
+        prop.absolute,
+        ADD,
+    )
     return operator(device, forward, backward)
 
 
@@ -195,8 +257,16 @@ def constant_gradient(prop, shapes, types, device):
     normalization = getattr(prop, "normalization", "null")
     if normalization == "valid":
         counted = counter(backward)
-        backward += each(n, "loss", f"count_above<{kind}>", IN[0], n, float(prop.valid_thresh),
-                         counted, to=(0, 1))  # fmt: skip
+        backward += each(
+            n,
+            "loss",
+            f"count_above<{kind}>",
+            IN[0],
+            n,
+            float(prop.valid_thresh),
+            counted,
+            to=(0, 1),
+        )
         backward += each(n, "loss", f"shared_gradient<{kind}>", IN_GRAD[0], n, scale, counted, ADD)
         return operator(device, forward, backward)
     if normalization == "batch":
@@ -212,9 +282,20 @@ def svm_output(prop, shapes, types, device):
     forward += identity(rows * classes, types[0], IN[0], OUT[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     given = classes_of(backward, prop, shapes, types, classes)
-    backward += each(rows * classes, "loss", f"hinge_grad<{kind}>", OUT[0], given, IN_GRAD[0], rows,
-                     classes, float(prop.margin), float(prop.regularization_coefficient),
-                     prop.use_linear, ADD)  # fmt: skip
+    backward += each(
+        rows * classes,
+        "loss",
+        f"hinge_grad<{kind}>",
+        OUT[0],
+        given,
+        IN_GRAD[0],
+        rows,
+        classes,
+        float(prop.margin),
+        float(prop.regularization_coefficient),
+        prop.use_linear,
+        ADD,
+    )
     return operator(device, forward, backward)
 
 
@@ -226,12 +307,23 @@ def cross_entropy(prop, shapes, types, device):
     logs = forward.workspace(size, kind)
     forward += softmax_lines(IN[0], logs, kind, sizes, 1.0, True, add=False, to=(0, 1))
     given = classes_of(forward, prop, shapes, types, classes)
-    forward += lines(1, rows, "loss", f"cross_entropy<{kind}>", logs, given, OUT[0], rows, classes,
-                     ADD)  # fmt: skip
+    forward += lines(
+        1, rows, "loss", f"cross_entropy<{kind}>", logs, given, OUT[0], rows, classes, ADD
+    )
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     soft = backward.workspace(size, kind)
     backward += softmax_lines(IN[0], soft, kind, sizes, add=False, to=(0, 1))
     given = classes_of(backward, prop, shapes, types, classes)
-    backward += each(size, "loss", f"cross_entropy_grad<{kind}>", OUT_GRAD[0], soft, given,
-                     IN_GRAD[0], rows, classes, ADD)  # fmt: skip
+    backward += each(
+        size,
+        "loss",
+        f"cross_entropy_grad<{kind}>",
+        OUT_GRAD[0],
+        soft,
+        given,
+        IN_GRAD[0],
+        rows,
+        classes,
+        ADD,
+    )
     return operator(device, forward, backward)

@@ -61,11 +61,22 @@ def pooling(prop, in_shapes, in_types, device):
         return LayerForm(device, layer)
     sizes, kernel, stride, pad, pad_after = zip(*axes)
     window = Window(
-        data[0] * data[1], _TYPES[prop.pool_type], prop.p_value or 1,
-        prop.count_include_pad is not False, *[
-            (INT * 3)(*pad3(values, fill)) for values, fill in (
-                (data[2:], 1), (sizes, 1), (kernel, 1), (stride, 1), (pad, 0), (pad_after, 0))],
-    )  # fmt: skip
+        data[0] * data[1],
+        _TYPES[prop.pool_type],
+        prop.p_value or 1,
+        prop.count_include_pad is not False,
+        *[
+            (INT * 3)(*pad3(values, fill))
+            for values, fill in (
+                (data[2:], 1),
+                (sizes, 1),
+                (kernel, 1),
+                (stride, 1),
+                (pad, 0),
+                (pad_after, 0),
+            )
+        ],
+    )
     n = prod(data[:2]) * prod(sizes)
     forward, backward, places = Steps(), Steps(), NULL
     forward += each(n, "pooling", f"pool<{kind}>", IN[0], OUT[0], window, ADD)
@@ -77,6 +88,16 @@ def pooling(prop, in_shapes, in_types, device):
             )
         places = backward.workspace(n, "int")
         backward += each(n, "pooling", f"pool_places<{kind}>", IN[0], places, window, to=(0, 1))
-    backward += each(prod(data), "pooling", f"pool_grad<{kind}>", OUT_GRAD[0], IN[0], OUT[0],
-                     places, IN_GRAD[0], window, ADD)  # fmt: skip
+    backward += each(
+        prod(data),
+        "pooling",
+        f"pool_grad<{kind}>",
+        OUT_GRAD[0],
+        IN[0],
+        OUT[0],
+        places,
+        IN_GRAD[0],
+        window,
+        ADD,
+    )
     return operator(device, forward, backward)

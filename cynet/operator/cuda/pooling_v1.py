@@ -22,13 +22,24 @@ def pooling_v1(prop, in_shapes, in_types, device):
     data, kind = in_shapes[0], C_TYPES[in_types[0]]
     out, kernel, stride, pad = zip(*(prop.geometry(k, n) for k, n in enumerate(data[2:])))
     window = PaddedWindow(
-        data[0] * data[1], prop.pool_type == "max",
+        data[0] * data[1],
+        prop.pool_type == "max",
         prod(kernel) if prop.pool_type == "avg" else 1,
         *[(INT * 2)(*values) for values in (data[2:], out, kernel, stride, pad)],
-    )  # fmt: skip
+    )
     forward, backward = Steps(), Steps()
-    forward += each(prod(data[:2]) * prod(out), "pooling_v1", f"pool_v1<{kind}>", IN[0], OUT[0],
-                    window, ADD)  # fmt: skip
-    backward += each(prod(data), "pooling_v1", f"pool_v1_grad<{kind}>", OUT_GRAD[0], IN[0], OUT[0],
-                     IN_GRAD[0], window, ADD)  # fmt: skip
+    forward += each(
+        prod(data[:2]) * prod(out), "pooling_v1", f"pool_v1<{kind}>", IN[0], OUT[0], window, ADD
+    )
+    backward += each(
+        prod(data),
+        "pooling_v1",
+        f"pool_v1_grad<{kind}>",
+        OUT_GRAD[0],
+        IN[0],
+        OUT[0],
+        IN_GRAD[0],
+        window,
+        ADD,
+    )
     return operator(device, forward, backward)

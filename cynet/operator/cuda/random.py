@@ -26,8 +26,9 @@ class Draw(ctypes.Structure):
     _fields_ += [("distribution", INT)]
 
 
-def draw(n, kind, out, distribution, a=0.0, b=0.0, arrays=(NULL, NULL), each_pair=1, add=ADD,
-         **options):  # fmt: skip
+def draw(
+    n, kind, out, distribution, a=0.0, b=0.0, arrays=(NULL, NULL), each_pair=1, add=ADD, **options
+):
     """``out (+)=`` n numbers of a distribution, by numbers or by arrays of double."""
     what = Draw(a, b, each_pair, distribution)
     return each(n, "random", f"draw<{kind}>", out, n, what, *arrays, RANDOM, add, **options)
@@ -48,8 +49,18 @@ def drawn(prop, shapes, types, device):
 def integers(prop, shapes, types, device):
     forward = Steps()
     for dtype in [prop.dtype] if prop.dtype else ("int32", "int64"):
-        forward += each(SIZE, "random", f"integers<{C_TYPES[dtype]}>", OUT[0], SIZE, prop.low,
-                        wrapped(prop.high - prop.low), RANDOM, ADD, dtype=dtype)  # fmt: skip
+        forward += each(
+            SIZE,
+            "random",
+            f"integers<{C_TYPES[dtype]}>",
+            OUT[0],
+            SIZE,
+            prop.low,
+            wrapped(prop.high - prop.low),
+            RANDOM,
+            ADD,
+            dtype=dtype,
+        )
     return operator(device, forward)
 
 
@@ -69,8 +80,9 @@ def sampled(prop, shapes, types, device):
     arrays = [forward.read(IN[i], t, sets, "double") for i, t in enumerate(types)]
     arrays += [NULL] * (2 - len(arrays))
     for dtype in [prop.dtype] if prop.dtype else _FLOATS:
-        forward += draw(SIZE, C_TYPES[dtype], OUT[0], prop.row.code, arrays=arrays, each_pair=pairs,
-                        dtype=dtype)  # fmt: skip
+        forward += draw(
+            SIZE, C_TYPES[dtype], OUT[0], prop.row.code, arrays=arrays, each_pair=pairs, dtype=dtype
+        )
     return operator(device, forward)
 
 
@@ -81,8 +93,19 @@ def shuffle(prop, shapes, types, device):
     choice, order = forward.workspace(rows, "long long"), forward.workspace(rows, "long long")
     forward += each(rows, "random", "exchanges", choice, rows, RANDOM)
     forward += each(1, "random", "permutation", choice, order, rows)
-    forward += each(rows * width, "index", f"gather<{C_TYPES[types[0]]}>", IN[0], order, OUT[0], 1,
-                    rows, width, rows, ADD)  # fmt: skip
+    forward += each(
+        rows * width,
+        "index",
+        f"gather<{C_TYPES[types[0]]}>",
+        IN[0],
+        order,
+        OUT[0],
+        1,
+        rows,
+        width,
+        rows,
+        ADD,
+    )
     return operator(device, forward)
 
 
@@ -103,15 +126,36 @@ def multinomial(prop, shapes, types, device):
         "not be negative, and one must be positive and all finite",
         **always,
     )
-    forward += each(n, "random", "choose", sums, choices, n, k, per_row, RANDOM,
-                    to=(0, outputs))  # fmt: skip
-    forward += each(n, "cast", f"cast<long long, {cast_target(prop.dtype)}>", choices, OUT[0], n,
-                    ADD)  # fmt: skip
+    forward += each(n, "random", "choose", sums, choices, n, k, per_row, RANDOM, to=(0, outputs))
+    forward += each(
+        n, "cast", f"cast<long long, {cast_target(prop.dtype)}>", choices, OUT[0], n, ADD
+    )
     if prop.get_prob:
-        forward += each(n, "random", f"log_probability<{kind}>", IN[0], sums, choices, OUT[1], n, k,
-                        per_row, ADD)  # fmt: skip
+        forward += each(
+            n,
+            "random",
+            f"log_probability<{kind}>",
+            IN[0],
+            sums,
+            choices,
+            OUT[1],
+            n,
+            k,
+            per_row,
+            ADD,
+        )
         backward += zeros(shape, types[0], IN_GRAD[0])
         choices = backward.read(OUT[0], prop.dtype, n, "long long")
-        backward += each(n, "random", f"log_probability_grad<{kind}>", OUT_GRAD[1], IN[0], choices,
-                         IN_GRAD[0], n, k, per_row)  # fmt: skip
+        backward += each(
+            n,
+            "random",
+            f"log_probability_grad<{kind}>",
+            OUT_GRAD[1],
+            IN[0],
+            choices,
+            IN_GRAD[0],
+            n,
+            k,
+            per_row,
+        )
     return operator(device, forward, backward)

@@ -59,8 +59,18 @@ def extreme(prop, shapes, types, device):
         outer, n, inner = split_at(shape, axis_of(prop.axis, len(shape)))
     forward = Steps()
     kinds = C_TYPES[types[0]], C_TYPES[WIDE.get(types[0], types[0])]
-    forward += _line(outer * inner, n, f"extreme<{', '.join(kinds)}>", IN[0], OUT[0], outer, n,
-                     inner, prop.op_name != "argmin", ADD)  # fmt: skip
+    forward += _line(
+        outer * inner,
+        n,
+        f"extreme<{', '.join(kinds)}>",
+        IN[0],
+        OUT[0],
+        outer,
+        n,
+        inner,
+        prop.op_name != "argmin",
+        ADD,
+    )
     return operator(device, forward)
 
 
@@ -71,10 +81,13 @@ def running_sum(prop, shapes, types, device):
     if prop.axis is not None:
         outer, n, inner = split_at(shape, axis_of(prop.axis, len(shape)))
     forward, backward = Steps(), Steps()
-    for steps, x, y, reverse in ((forward, IN[0], OUT[0], False),
-                                 (backward, OUT_GRAD[0], IN_GRAD[0], True)):  # fmt: skip
-        steps += _line(outer * inner, n, f"running_sum<{kind}>", x, y, outer, n, inner, reverse,
-                       ADD)  # fmt: skip
+    for steps, x, y, reverse in (
+        (forward, IN[0], OUT[0], False),
+        (backward, OUT_GRAD[0], IN_GRAD[0], True),
+    ):
+        steps += _line(
+            outer * inner, n, f"running_sum<{kind}>", x, y, outer, n, inner, reverse, ADD
+        )
     return operator(device, forward, backward)
 
 
@@ -91,16 +104,32 @@ def sort_steps(kind, x, order, lines_of, ascending, **options):
 
     def near(first, last):
         blocks = min(count * padded // chunk, 1 << 16)
-        return Launch("sort", f"sort_near<{kind}>", [x, order, lines_of, first, last, ascending],
-                      (blocks, 1, 1), (chunk // 2, 1, 1), **options)  # fmt: skip
+        return Launch(
+            "sort",
+            f"sort_near<{kind}>",
+            [x, order, lines_of, first, last, ascending],
+            (blocks, 1, 1),
+            (chunk // 2, 1, 1),
+            **options,
+        )
 
     yield near(2, chunk)
     size = 2 * chunk
     while size <= padded:
         distance = size // 2
         while distance >= chunk:
-            yield each(count * padded // 2, "sort", f"sort_far<{kind}>", x, order, lines_of, size,
-                       distance, ascending, **options)  # fmt: skip
+            yield each(
+                count * padded // 2,
+                "sort",
+                f"sort_far<{kind}>",
+                x,
+                order,
+                lines_of,
+                size,
+                distance,
+                ascending,
+                **options,
+            )
             distance //= 2
         yield near(size, size)
         size *= 2
@@ -122,8 +151,9 @@ def ordered(prop, shapes, types, device):
         forward += step
     for i, what in enumerate(given):
         if what == "value":
-            forward += each(taken, "sort", f"take_order<{kind}>", IN[0], order, OUT[i], line, k,
-                            ADD)  # fmt: skip
+            forward += each(
+                taken, "sort", f"take_order<{kind}>", IN[0], order, OUT[i], line, k, ADD
+            )
         elif what == "mask":
             forward += zeros(shapes[0], dtype, OUT[i])
             forward += each(taken, "sort", f"put_order<{kind}>", NULL, order, OUT[i], line, k)
@@ -138,6 +168,14 @@ def ordered(prop, shapes, types, device):
             backward += step
         backward += zeros(shapes[0], dtype, IN_GRAD[0])
         if "value" in given:
-            backward += each(taken, "sort", f"put_order<{kind}>", OUT_GRAD[given.index("value")],
-                             SPACE[0], IN_GRAD[0], line, k)  # fmt: skip
+            backward += each(
+                taken,
+                "sort",
+                f"put_order<{kind}>",
+                OUT_GRAD[given.index("value")],
+                SPACE[0],
+                IN_GRAD[0],
+                line,
+                k,
+            )
     return operator(device, forward, backward)

@@ -100,8 +100,15 @@ def bordered(prop, shape, dtype, device):
     return operator(device, forward, backward)
 
 
-@form(MoveProperty, ConcatProperty, StackProperty, CropProperty, SameBytesProperty,
-      ReshapeLikeProperty, checks=False)  # fmt: skip
+@form(
+    MoveProperty,
+    ConcatProperty,
+    StackProperty,
+    CropProperty,
+    SameBytesProperty,
+    ReshapeLikeProperty,
+    checks=False,
+)
 def pieces(prop, shapes, types, device):
     if isinstance(prop, PadProperty) and prop.mode != "constant":
         return bordered(prop, shapes[0], types[0], device)

@@ -30,7 +30,16 @@ def update(prop, shapes, types, device):
     master = "true" if prop.master else "false"
     forward = Steps()
     forward += each(
-        n, "update", f"update<cynet::{prop.rule}, {kind}, {of_states}, {computed}, {master}>",
-        IN[0], IN[1], OUT[0], *states, exact, params, n, ADD,
-    )  # fmt: skip
+        n,
+        "update",
+        f"update<cynet::{prop.rule}, {kind}, {of_states}, {computed}, {master}>",
+        IN[0],
+        IN[1],
+        OUT[0],
+        *states,
+        exact,
+        params,
+        n,
+        ADD,
+    )
     return operator(device, forward)

@@ -6,10 +6,7 @@ from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from .._simple import CFunction
 
 # What a function is called with, by the names of its parameters: how many operands there are.
-FUNCTIONS = {
-    ("src", "env", "ret", "req", "ctx"): 1,
-    ("lhs", "rhs", "env", "ret", "req", "ctx"): 2,
-}
+FUNCTIONS = {("src", "env", "ret", "req", "ctx"): 1, ("lhs", "rhs", "env", "ret", "req", "ctx"): 2}
 SHAPES = {("src", "env"): 1, ("lhs", "rhs", "env"): 2}
 GRADIENTS = {  # the same, and what it reads beside out_grad: nothing, the output, the inputs
     ("out_grad", "env", "in_grad", "req", "ctx"): (1, "T0"),

@@ -88,10 +88,7 @@ class BoxNmsProperty(KernelProperty):
         return [kind], [kind, "int32"], []
 
     def kernel_params(self, in_shapes):
-        return {
-            "center_in": self.in_format == "center",
-            "center_out": self.out_format == "center",
-        }
+        return {"center_in": self.in_format == "center", "center_out": self.out_format == "center"}
 
     def create_operator(self, ctx, in_shapes, in_types):
         *_, n, width = in_shapes[0]

@@ -39,22 +39,38 @@ _MORE = (
     ("fmod", "fmod", Gradient("grad_one", "fmod_rgrad"), SAME, Flat()),
     ("fmax", "fmax", Gradient("fmax_lgrad", "fmax_rgrad"), SAME, Flat()),
     ("fmin", "fmin", Gradient("fmin_lgrad", "fmin_rgrad"), SAME, Flat()),
-    ("arctan2", "arctan2", Gradient("arctan2_lgrad", "arctan2_rgrad"), FLOAT,
-     lambda F, a, b: F.arctan(F.broadcast_div(a, b))),
+    (
+        "arctan2",
+        "arctan2",
+        Gradient("arctan2_lgrad", "arctan2_rgrad"),
+        FLOAT,
+        lambda F, a, b: F.arctan(F.broadcast_div(a, b)),
+    ),
     ("copysign", "copysign", Gradient("copysign_lgrad", None), FLOAT, Flat()),
     ("nextafter", "nextafter", _FLAT, FLOAT, None),
-    ("ldexp", "ldexp", Gradient("ldexp_lgrad", "ldexp_rgrad"), FLOAT,
-     lambda F, a, b: F.broadcast_mul(a, 2.0**b)),
+    (
+        "ldexp",
+        "ldexp",
+        Gradient("ldexp_lgrad", "ldexp_rgrad"),
+        FLOAT,
+        lambda F, a, b: F.broadcast_mul(a, 2.0**b),
+    ),
     ("logaddexp", "logaddexp", Gradient("logaddexp_lgrad", "logaddexp_rgrad"), FLOAT, _log_of_sum),
-)  # fmt: skip
+)
 
 # (name, functor, gradient, kind of result, rule or function, row of mx.nd) of each
 BINARIES = tuple(
-    (_WORDS.get(row.function, row.function), _FUNCTORS.get(row.functor, row.functor), row.gradient,
-     row.result, None, row)
+    (
+        _WORDS.get(row.function, row.function),
+        _FUNCTORS.get(row.functor, row.functor),
+        row.gradient,
+        row.result,
+        None,
+        row,
+    )
     for row in BINARY
     if row.broadcast is not None
-) + tuple((*row, None) for row in _MORE)  # fmt: skip
+) + tuple((*row, None) for row in _MORE)
 # name -> (operator's name, row of mx.nd) of functions of one element
 UNARIES, EXTENSIONS = {}, {}
 for _row in UNARY:
@@ -77,10 +93,25 @@ UNARIES |= {name: (f"_npi_{name}", None) for name, _ in TRUTHS}
 
 # Functions whose number may be on either side without another operator for it.
 _EITHER_SIDE = (
-    "add", "multiply", "maximum", "minimum", "hypot", "bitwise_and", "bitwise_or", "bitwise_xor",
-    "gcd", "lcm", "fmax", "fmin", "logaddexp", "equal", "not_equal", "logical_and", "logical_or",
+    "add",
+    "multiply",
+    "maximum",
+    "minimum",
+    "hypot",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "gcd",
+    "lcm",
+    "fmax",
+    "fmin",
+    "logaddexp",
+    "equal",
+    "not_equal",
+    "logical_and",
+    "logical_or",
     "logical_xor",
-)  # fmt: skip
+)
 _TURNED = {"greater": "less", "greater_equal": "less_equal"}
 _TURNED |= {b: a for a, b in _TURNED.items()}
 

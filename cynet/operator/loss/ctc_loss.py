@@ -41,9 +41,7 @@ class CTCLossProperty(KernelProperty):
         "label_lengths": "Number of labels of each sample (N,); only with use_label_lengths.",
     }
 
-    forward = Kernel(
-        "ctc_loss", ("data", "label", "data_lengths?", "label_lengths?"), ("output0",)
-    )
+    forward = Kernel("ctc_loss", ("data", "label", "data_lengths?", "label_lengths?"), ("output0",))
     backward = Kernel(
         "ctc_loss_grad",
         ("d_output0", "data", "label", "data_lengths?", "label_lengths?"),
@@ -87,7 +85,8 @@ class CTCLossProperty(KernelProperty):
             label = (*batch, label[1])
             if data is not None and data[0] and label[1] > data[0]:
                 raise ShapeError(
-                    f"label has shape {label}, more labels than data of shape {data} has steps")
+                    f"label has shape {label}, more labels than data of shape {data} has steps"
+                )
         return [data, label, *[batch] * (len(in_shapes) - 2)], [batch], []
 
     infer_type = type_of_first

@@ -58,10 +58,14 @@ class HawkesProperty(KernelProperty):
     """
 
     inputs_doc = {
-        "lda": "Background rates (N, K).", "alpha": "Strength of the excitement (K,).",
-        "beta": "Its decay (K,).", "state": "States at time 0 (N, K).",
-        "lags": "Times between events (N, T).", "marks": "Kinds of the events (N, T), int32.",
-        "valid_length": "How many events there are (N,).", "max_time": "Ends of time (N,).",
+        "lda": "Background rates (N, K).",
+        "alpha": "Strength of the excitement (K,).",
+        "beta": "Its decay (K,).",
+        "state": "States at time 0 (N, K).",
+        "lags": "Times between events (N, T).",
+        "marks": "Kinds of the events (N, T), int32.",
+        "valid_length": "How many events there are (N,).",
+        "max_time": "Ends of time (N,).",
     }
 
     forward = Kernel("hawkesll", tuple(inputs_doc), ("output0", "output1"))
@@ -103,8 +107,16 @@ class HawkesProperty(KernelProperty):
 
         lda, alpha, beta, state, lags, marks, valid, end = in_shapes
         ll, last = out_shapes
-        n = length((lda, 0, 2), (state, 0, 2), (lags, 0, 2), (marks, 0, 2), (valid, 0, 1),
-                   (end, 0, 1), (ll, 0, 1), (last, 0, 2))
+        n = length(
+            (lda, 0, 2),
+            (state, 0, 2),
+            (lags, 0, 2),
+            (marks, 0, 2),
+            (valid, 0, 1),
+            (end, 0, 1),
+            (ll, 0, 1),
+            (last, 0, 2),
+        )
         k = length((lda, 1, 2), (alpha, 0, 1), (beta, 0, 1), (state, 1, 2), (last, 1, 2))
         t = length((lags, 1, 2), (marks, 1, 2))
         wanted = [(n, k), (k,), (k,), (n, k), (n, t), (n, t), (n,), (n,)]

@@ -4,7 +4,6 @@ data and out (N, C, ...) with channels along `axis`; gamma, beta, mean, var and 
 statistics (C,).
 """
 
-
 from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..checks.dtypes import NARROW

@@ -10,7 +10,6 @@ from ..second_order import Flat
 
 
 class DropoutHooks(GraphHooks):
-
     def draws_in_prediction(self, prop):
         return prop.mode == "always"
 
@@ -24,7 +23,8 @@ class DropoutProperty(KernelProperty):
 
     p = Float(0.5, doc="Probability of an element to be dropped.", low=0.0, high=1.0)
     mode = Enum(
-        ("training", "always"), "training",
+        ("training", "always"),
+        "training",
         doc="Whether elements are dropped in training only, or always.",
     )
     axes = Shape((), doc="Axes along which the mask repeats.", low=0)

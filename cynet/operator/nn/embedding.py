@@ -24,8 +24,10 @@ class EmbeddingProperty(KernelProperty):
     sparse_grad = Bool(False, doc="For weights with a row_sparse gradient; else it is dense.")
 
     graph = GraphHooks(float32_beside_half=("data",))
-    inputs_doc = {"data": "Indices, any shape and dtype.",
-                  "weight": "Rows (input_dim, output_dim)."}
+    inputs_doc = {
+        "data": "Indices, any shape and dtype.",
+        "weight": "Rows (input_dim, output_dim).",
+    }
     forward = Kernel("embedding", ("data", "weight"))
     backward = Kernel("embedding_grad", ("data", "d_output"), ("d_weight",))
     zeros = ("d_data",)

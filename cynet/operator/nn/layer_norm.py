@@ -4,7 +4,6 @@ data, out (..., C, ...) with C along `axis`; gamma, beta (C,); mean and std are 
 there.
 """
 
-
 from .._base import register_operator
 from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks

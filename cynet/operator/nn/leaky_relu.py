@@ -11,9 +11,7 @@ from ..precision import Precision
 from ..property import merge_shapes
 from ..second_order import Rewritten
 
-_ELEMENTWISE = GraphHooks(
-    elementwise=True, float32_beside_half=(), draws_in_training_alone=True
-)
+_ELEMENTWISE = GraphHooks(elementwise=True, float32_beside_half=(), draws_in_training_alone=True)
 
 
 IN_PLACE = (("data", "output"),)
@@ -30,13 +28,14 @@ class PReLUHooks(GraphHooks):
 def check_slopes(data, gamma):
     """Refuse slopes of several axes that are not data's first ones, or whose axes of data's lengths
     are not side by side."""
-    fits = len(gamma) <= len(data) and all(
-        not n or g in (0, 1, n) for g, n in zip(gamma, data))
+    fits = len(gamma) <= len(data) and all(not n or g in (0, 1, n) for g, n in zip(gamma, data))
     own = [i for i, g in enumerate(gamma) if g > 1]
     inner = range(own[0], own[-1]) if own else ()
     if not fits or any(gamma[i] == 1 and data[i] > 1 for i in inner):
-        raise ShapeError(f"gamma has shape {tuple(gamma)}, which is not data's {tuple(data)} with "
-                         "1 for leading or trailing axes")
+        raise ShapeError(
+            f"gamma has shape {tuple(gamma)}, which is not data's {tuple(data)} with "
+            "1 for leading or trailing axes"
+        )
 
 
 def slopes_of(data, gamma):
@@ -46,7 +45,7 @@ def slopes_of(data, gamma):
     if len(gamma) == 1:
         return data[1], prod(data[2:])
     last = max(i for i, n in enumerate(gamma) if n != 1)
-    return prod(gamma), prod(data[last + 1:])
+    return prod(gamma), prod(data[last + 1 :])
 
 
 class LeakyReLUProperty(KernelProperty):
@@ -63,8 +62,9 @@ class LeakyReLUProperty(KernelProperty):
     - gelu: ``x`` times the normal distribution function of ``x``
     """
 
-    act_type = Enum(("elu", "gelu", "leaky", "prelu", "rrelu", "selu"), "leaky",
-                    doc="The function to apply.")
+    act_type = Enum(
+        ("elu", "gelu", "leaky", "prelu", "rrelu", "selu"), "leaky", doc="The function to apply."
+    )
     slope = Float(0.25, doc="Slope of leaky, or scale of elu's negative part.")
     lower_bound = Float(0.125, doc="Bound of the slopes that rrelu draws.")
     upper_bound = Float(0.334, doc="Bound of the slopes that rrelu draws.")
@@ -88,8 +88,10 @@ class LeakyReLUProperty(KernelProperty):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         if self.lower_bound > self.upper_bound:
-            raise ArgumentError(f"operator {self.op_name}: lower_bound {self.lower_bound} is above "
-                                f"upper_bound {self.upper_bound}")
+            raise ArgumentError(
+                f"operator {self.op_name}: lower_bound {self.lower_bound} is above "
+                f"upper_bound {self.upper_bound}"
+            )
         if self.act_type not in ("prelu", "rrelu"):
             self.graph = _ELEMENTWISE
 
@@ -118,8 +120,9 @@ class LeakyReLUProperty(KernelProperty):
                 if gamma is None or gamma == (0,):
                     gamma = data[1:2]
                 elif gamma[0] != 1 and data[1] and gamma[0] != data[1]:
-                    raise ShapeError(f"gamma has shape {tuple(gamma)}, expected (1,) or "
-                                     f"({data[1]},)")
+                    raise ShapeError(
+                        f"gamma has shape {tuple(gamma)}, expected (1,) or ({data[1]},)"
+                    )
             shapes.append(gamma)
         return shapes, [data] * len(out_shapes), []
 

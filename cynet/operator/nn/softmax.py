@@ -19,9 +19,7 @@ LINE_COST = 8  # of a line, however short, in elements
 
 def softmax_params(outer, n, inner, temperature=1.0, log_of=False):
     """Of the kernels, for lines along the middle of (outer, n, inner)."""
-    return {
-        "outer": outer, "n": n, "inner": inner, "temperature": temperature, "log_of": log_of
-    }  # fmt: skip
+    return {"outer": outer, "n": n, "inner": inner, "temperature": temperature, "log_of": log_of}
 
 
 def softmax_work(shape, params):

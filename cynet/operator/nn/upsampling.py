@@ -58,8 +58,10 @@ class UpSamplingProperty(KernelProperty):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         if self.sample_type == "bilinear" and self.num_filter < 1:
-            raise ArgumentError(f"operator {self.op_name}: sample_type 'bilinear' needs "
-                                f"num_filter, the number of channels; got {self.num_filter}")
+            raise ArgumentError(
+                f"operator {self.op_name}: sample_type 'bilinear' needs "
+                f"num_filter, the number of channels; got {self.num_filter}"
+            )
 
     def list_arguments(self):
         if self.sample_type == "bilinear":
@@ -90,8 +92,10 @@ class UpSamplingProperty(KernelProperty):
             if shape[0] and first[0] and shape[0] != first[0]:
                 raise ShapeError(f"{name} has {shape[0]} images, data has {first[0]}")
             if height % shape[2] or width % shape[3] or height // shape[2] != width // shape[3]:
-                raise ShapeError(f"{name} has shape {tuple(shape)}: its planes do not become "
-                                 f"{(height, width)} by one whole factor")
+                raise ShapeError(
+                    f"{name} has shape {tuple(shape)}: its planes do not become "
+                    f"{(height, width)} by one whole factor"
+                )
             if self.multi_input_mode == "concat":
                 channels += shape[1]
             elif shape[1] != channels:
@@ -128,8 +132,18 @@ class UpSamplingProperty(KernelProperty):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         (out,) = self.output_shapes(in_shapes)
         k, pad = 2 * self.scale - self.scale % 2, self.scale // 2
-        desc = ConvDesc(out, in_shapes[0], (k, k), (self.scale,) * 2, (1, 1), (pad, pad),
-                        self.num_filter, in_types[0], bias=False, transposed=True)
+        desc = ConvDesc(
+            out,
+            in_shapes[0],
+            (k, k),
+            (self.scale,) * 2,
+            (1, 1),
+            (pad, pad),
+            self.num_filter,
+            in_types[0],
+            bias=False,
+            transposed=True,
+        )
         return UnrolledConvolution(desc, False)
 
     @property

@@ -96,19 +96,44 @@ class NumpyArg(KernelProperty):
 
 # name, base, docstring, attributes; of nothing
 _ROWS = (
-    ("_np_sum", NumpyReduce, "Sum of elements over axes.",
-     {"reduction": "sum", "gradient": "grad_right", "reads": False}, 0.0),
-    ("_npi_mean", NumpyReduce, "Arithmetic mean over axes.",
-     {"reduction": "sum", "gradient": "grad_right", "reads": False, "mean": True}, float("nan")),
-    ("_np_prod", NumpyReduce, "Product over axes.",
-     {"reduction": "prod", "gradient": "prod_grad"}, 1.0),
-    ("_np_max", NumpyReduce, "Largest element over axes; NaN if one is.",
-     {"reduction": "max", "gradient": "equal", "same": True}, None),
-    ("_np_min", NumpyReduce, "Smallest element over axes; NaN if one is.",
-     {"reduction": "min", "gradient": "equal", "same": True}, None),
+    (
+        "_np_sum",
+        NumpyReduce,
+        "Sum of elements over axes.",
+        {"reduction": "sum", "gradient": "grad_right", "reads": False},
+        0.0,
+    ),
+    (
+        "_npi_mean",
+        NumpyReduce,
+        "Arithmetic mean over axes.",
+        {"reduction": "sum", "gradient": "grad_right", "reads": False, "mean": True},
+        float("nan"),
+    ),
+    (
+        "_np_prod",
+        NumpyReduce,
+        "Product over axes.",
+        {"reduction": "prod", "gradient": "prod_grad"},
+        1.0,
+    ),
+    (
+        "_np_max",
+        NumpyReduce,
+        "Largest element over axes; NaN if one is.",
+        {"reduction": "max", "gradient": "equal", "same": True},
+        None,
+    ),
+    (
+        "_np_min",
+        NumpyReduce,
+        "Smallest element over axes; NaN if one is.",
+        {"reduction": "min", "gradient": "equal", "same": True},
+        None,
+    ),
     ("_np_any", NumpyTruth, "Whether any element over axes is true.", {"reduction": "max"}, 0.0),
     ("_np_all", NumpyTruth, "Whether all elements over axes are true.", {"reduction": "min"}, 1.0),
-)  # fmt: skip
+)
 
 for _name, _base, _doc, _own, _of_nothing in _ROWS:
     _made = {"__doc__": _doc, "__module__": __name__, "graph": ReduceHooks(of_nothing=_of_nothing)}

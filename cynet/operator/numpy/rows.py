@@ -97,5 +97,6 @@ for _operator, _row in (*UNARIES.values(), *EXTENSIONS.values()):
         )
 for _name, _result in TRUTHS:
     _doc = f"``{_name}`` of each element of an array."
-    _register(f"_npi_{_name}", NumpyUnary, _doc, None, functor=_name, differentiable=False,
-              result=_result)  # fmt: skip
+    _register(
+        f"_npi_{_name}", NumpyUnary, _doc, None, functor=_name, differentiable=False, result=_result
+    )

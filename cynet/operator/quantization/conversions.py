@@ -12,15 +12,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float
 from ..property import merge_shapes
-from .ranges import (
-    BYTES,
-    ONE,
-    Refusing,
-    check_calibrated,
-    chosen_type,
-    one_each,
-    require_bytes,
-)
+from .ranges import BYTES, ONE, Refusing, check_calibrated, chosen_type, one_each, require_bytes
 
 _OF_INPUTS, _GIVEN, _OF_DATA = range(3)
 _TRIPLE = ["output0", "output1", "output2"]

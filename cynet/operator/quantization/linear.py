@@ -17,7 +17,6 @@ _ZERO = Int(0, doc="The integer that stands for 0.", low=-128, high=255)
 class LinearHooks(AnyOrder):
     """One loop between bytes and floats."""
 
-
     def forward_loops(self, prop, in_data, out_data):
         family = "bytes_of_floats" if prop.to_bytes else "floats_of_bytes"
         dtype = (out_data if prop.to_bytes else in_data)[0].dtype

@@ -45,8 +45,10 @@ class MultinomialProperty(KernelProperty):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         if self.dtype not in _INDEX_TYPES:
-            raise ArgumentError(f"operator {self.op_name}: parameter 'dtype' takes one of "
-                                f"{', '.join(_INDEX_TYPES)}, got {shown(self.dtype)}")
+            raise ArgumentError(
+                f"operator {self.op_name}: parameter 'dtype' takes one of "
+                f"{', '.join(_INDEX_TYPES)}, got {shown(self.dtype)}"
+            )
         self.differentiable = self.get_prob
 
     def list_outputs(self):
@@ -59,7 +61,7 @@ class MultinomialProperty(KernelProperty):
         if len(data) == 1:
             out = self.shape or self.no_axes
         else:
-            out = (*data[:len(data) - 1], *self.shape)
+            out = (*data[: len(data) - 1], *self.shape)
         out = merge_shapes(out, *out_shapes)
         return [data], [out] * len(out_shapes), []
 
@@ -67,7 +69,8 @@ class MultinomialProperty(KernelProperty):
         data = in_types[0] or (out_types[1] if self.get_prob else None) or "float32"
         if data not in _FLOATS:
             raise ArgumentError(
-                f"operator {self.op_name}: data must be {', '.join(_FLOATS)}, got {data}")
+                f"operator {self.op_name}: data must be {', '.join(_FLOATS)}, got {data}"
+            )
         return [data], [self.dtype, data] if self.get_prob else [self.dtype], []
 
     def named_places(self, in_shapes, in_types):

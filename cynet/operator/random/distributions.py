@@ -89,7 +89,8 @@ class ScalarDistribution(_Scalar):
         for name, ok, words in self.row.checks:
             if not ok(self):
                 raise ArgumentError(
-                    f"operator {self.op_name}: {words}, got {name} = {getattr(self, name)}")
+                    f"operator {self.op_name}: {words}, got {name} = {getattr(self, name)}"
+                )
 
 
 class LikeDistribution(_Random):
@@ -103,7 +104,8 @@ class LikeDistribution(_Random):
         in_types, out_types, _ = super().infer_type(in_types, out_types)
         if out_types[0] not in (None, *_FLOATS):
             raise ArgumentError(
-                f"operator {self.op_name} makes {', '.join(_FLOATS)}; data is {out_types[0]}")
+                f"operator {self.op_name} makes {', '.join(_FLOATS)}; data is {out_types[0]}"
+            )
         return in_types, out_types, []
 
 
@@ -118,11 +120,11 @@ class SampleDistribution(_Random):
         out = out_shapes[0]
         each = self.shape
         if known is None and out is not None and len(out) > len(each):
-            known = out[:len(out) - len(each)]
+            known = out[: len(out) - len(each)]
         if known is None:
             return in_shapes, out_shapes, []
         out = merge_shapes((*known, *each), out)
-        return [out[:len(known)]] * len(in_shapes), [out], []
+        return [out[: len(known)]] * len(in_shapes), [out], []
 
     def infer_type(self, in_types, out_types):
         known = next((t for t in in_types if t is not None), "float32")
@@ -132,7 +134,8 @@ class SampleDistribution(_Random):
         if len(set(in_types)) > 1:
             found = ", ".join(f"{n}: {t}" for n, t in zip(self.list_arguments(), in_types))
             raise ArgumentError(
-                f"operator {self.op_name}: its parameters must be of one type, got {found}")
+                f"operator {self.op_name}: its parameters must be of one type, got {found}"
+            )
         return super().create_operator(ctx, in_shapes, in_types)
 
     def kernel_params(self, in_shapes):
@@ -160,8 +163,9 @@ class Distribution:
     numbers and their means.
     """
 
-    def __init__(self, name, code, parameters, checks, text, shown=None, aliases=(),
-                 sample_names=None):
+    def __init__(
+        self, name, code, parameters, checks, text, shown=None, aliases=(), sample_names=None
+    ):
         self.name, self.code, self.parameters, self.checks = name, code, parameters, checks
         self.shown = shown
         self.text, self.aliases = text, aliases
@@ -175,57 +179,92 @@ def _finite(x):
 
 DISTRIBUTIONS = (
     Distribution(
-        "uniform", Law.Uniform,
+        "uniform",
+        Law.Uniform,
         (("low", Float, 0.0, "Lower end, included."), ("high", Float, 1.0, "Upper end, excluded.")),
-        (("low", lambda p: _finite(p.low), "low must be finite"),
-         ("high", lambda p: _finite(p.high) and p.high >= p.low,
-          "high must be finite and not below low")),
+        (
+            ("low", lambda p: _finite(p.low), "low must be finite"),
+            (
+                "high",
+                lambda p: _finite(p.high) and p.high >= p.low,
+                "high must be finite and not below low",
+            ),
+        ),
         "uniform numbers from [low, high)",
-        ("low=2, high=3", 2.5, "[0, 10] [2, 20]", "[ 1. 15.]"), aliases=("uniform",)),
+        ("low=2, high=3", 2.5, "[0, 10] [2, 20]", "[ 1. 15.]"),
+        aliases=("uniform",),
+    ),
     Distribution(
-        "normal", Law.Normal,
+        "normal",
+        Law.Normal,
         (("loc", Float, 0.0, "Mean."), ("scale", Float, 1.0, "Standard deviation.")),
-        (("loc", lambda p: _finite(p.loc), "loc must be finite"),
-         ("scale", lambda p: 0 < p.scale < inf, "scale must be positive"),),
+        (
+            ("loc", lambda p: _finite(p.loc), "loc must be finite"),
+            ("scale", lambda p: 0 < p.scale < inf, "scale must be positive"),
+        ),
         "normally distributed numbers, given by mean and standard deviation",
-        ("loc=5, scale=2", 5.0, "[0, 10] [1, 2]", "[-0. 10.]"), aliases=("normal",),
-        sample_names=("mu", "sigma")),
+        ("loc=5, scale=2", 5.0, "[0, 10] [1, 2]", "[-0. 10.]"),
+        aliases=("normal",),
+        sample_names=("mu", "sigma"),
+    ),
     Distribution(
-        "gamma", Law.Gamma,
-        (("alpha", Float, 1.0, "Shape of the distribution."),
-         ("beta", Float, 1.0, "Scale of the distribution.")),
-        (("alpha", lambda p: 0 < p.alpha < inf, "alpha must be positive"),
-         ("beta", lambda p: 0 < p.beta < inf, "beta must be positive")),
+        "gamma",
+        Law.Gamma,
+        (
+            ("alpha", Float, 1.0, "Shape of the distribution."),
+            ("beta", Float, 1.0, "Scale of the distribution."),
+        ),
+        (
+            ("alpha", lambda p: 0 < p.alpha < inf, "alpha must be positive"),
+            ("beta", lambda p: 0 < p.beta < inf, "beta must be positive"),
+        ),
         "gamma distributed numbers of mean alpha * beta",
-        ("alpha=2, beta=3", 5.9, "[1, 2] [1, 3]", "[1. 6.]")),
+        ("alpha=2, beta=3", 5.9, "[1, 2] [1, 3]", "[1. 6.]"),
+    ),
     Distribution(
-        "exponential", Law.Exponential,
+        "exponential",
+        Law.Exponential,
         (("lam", Float, 1.0, "Rate: the mean is 1 / lam."),),
         (("lam", lambda p: 0 < p.lam < inf, "lam must be positive"),),
         "exponentially distributed numbers of mean 1 / lam",
-        ("lam=4", 0.2, "[1, 0.25]", "[1. 4.]")),
+        ("lam=4", 0.2, "[1, 0.25]", "[1. 4.]"),
+    ),
     Distribution(
-        "poisson", Law.Poisson,
+        "poisson",
+        Law.Poisson,
         (("lam", Float, 1.0, "Mean."),),
         (("lam", lambda p: 0 <= p.lam < inf, "lam must not be negative"),),
         "Poisson distributed counts (in a float type) of mean lam",
-        ("lam=4", 4.0, "[1, 4]", "[1. 4.]")),
+        ("lam=4", 4.0, "[1, 4]", "[1. 4.]"),
+    ),
     Distribution(
-        "negative_binomial", Law.NegativeBinomial,
-        (("k", Int, 1, "Number of failures at which the experiment ends."),
-         ("p", Float, 1.0, "Probability of a failure.")),
-        (("k", lambda p: p.k >= 0, "k must not be negative"),
-         ("p", lambda p: 0 < p.p <= 1, "p must be in (0, 1]")),
+        "negative_binomial",
+        Law.NegativeBinomial,
+        (
+            ("k", Int, 1, "Number of failures at which the experiment ends."),
+            ("p", Float, 1.0, "Probability of a failure."),
+        ),
+        (
+            ("k", lambda p: p.k >= 0, "k must not be negative"),
+            ("p", lambda p: 0 < p.p <= 1, "p must be in (0, 1]"),
+        ),
         "counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p",
-        ("k=3, p=0.4", 4.5, "[1, 3] [0.5, 0.5]", "[1. 3.]")),
+        ("k=3, p=0.4", 4.5, "[1, 3] [0.5, 0.5]", "[1. 3.]"),
+    ),
     Distribution(
-        "generalized_negative_binomial", Law.GeneralizedNegativeBinomial,
-        (("mu", Float, 1.0, "Mean."),
-         ("alpha", Float, 1.0, "Dispersion: the variance is mu + alpha mu^2.")),
-        (("mu", lambda p: 0 <= p.mu < inf, "mu must not be negative"),
-         ("alpha", lambda p: 0 <= p.alpha < inf, "alpha must not be negative")),
+        "generalized_negative_binomial",
+        Law.GeneralizedNegativeBinomial,
+        (
+            ("mu", Float, 1.0, "Mean."),
+            ("alpha", Float, 1.0, "Dispersion: the variance is mu + alpha mu^2."),
+        ),
+        (
+            ("mu", lambda p: 0 <= p.mu < inf, "mu must not be negative"),
+            ("alpha", lambda p: 0 <= p.alpha < inf, "alpha must not be negative"),
+        ),
         "negative binomial counts (in a float type) given by their mean and dispersion",
-        ("mu=2, alpha=0.3", 2.0, "[1, 2] [0.1, 0.3]", "[1. 2.]")),
+        ("mu=2, alpha=0.3", 2.0, "[1, 2] [0.1, 0.3]", "[1. 2.]"),
+    ),
 )
 
 
@@ -263,34 +302,57 @@ def _register(row):
     names = ", ".join(row.sample_names)
     arrays = f"mx.nd.array({arrays})".replace("] [", "]), mx.nd.array([")
     title = row.name.title().replace("_", "")
-    prop = type(f"Random{title}Property", (ScalarDistribution,), {
-        **_fields(row), "shape": Shape(None, _SHAPE, low=0), "ctx": Str("", _CTX),
-        "dtype": _dtype(),
-        "example": _DRAWN.format(row.name, numbers, mean),
-        "row": row, "__module__": __name__, "__doc__": f"An array of {row.text}."})
+    prop = type(
+        f"Random{title}Property",
+        (ScalarDistribution,),
+        {
+            **_fields(row),
+            "shape": Shape(None, _SHAPE, low=0),
+            "ctx": Str("", _CTX),
+            "dtype": _dtype(),
+            "example": _DRAWN.format(row.name, numbers, mean),
+            "row": row,
+            "__module__": __name__,
+            "__doc__": f"An array of {row.text}.",
+        },
+    )
     register_operator(f"_random_{row.name}", prop, (f"random_{row.name}", *row.aliases))
 
-    like = type(f"Random{title}LikeProperty", (LikeDistribution,), {
-        **_fields(row), "row": row, "__module__": __name__,
-        "example": _LIKE.format(row.name, numbers),
-        "__doc__": f"An array of {row.text}, of the shape and type of `data`."})
+    like = type(
+        f"Random{title}LikeProperty",
+        (LikeDistribution,),
+        {
+            **_fields(row),
+            "row": row,
+            "__module__": __name__,
+            "example": _LIKE.format(row.name, numbers),
+            "__doc__": f"An array of {row.text}, of the shape and type of `data`.",
+        },
+    )
     register_operator(f"_random_{row.name}_like", like)
 
     renamed = [(new, *p[1:]) for new, p in zip(row.sample_names, row.parameters)]
-    sample = type(f"Sample{title}Property", (SampleDistribution,), {
-        "shape": Shape((), "Shape of the sample for each set of parameters.", low=1),
-        "dtype": _dtype(), "example": _SAMPLE.format(names, arrays, row.name, names, means),
-        "row": Distribution(row.name, row.code, renamed, (), row.text),
-        "inputs_doc": {name: doc for name, _, _, doc in renamed}, "__module__": __name__,
-        "__doc__": f"For each set of parameters {row.text}: shape (s) gives (s, shape)."})
+    sample = type(
+        f"Sample{title}Property",
+        (SampleDistribution,),
+        {
+            "shape": Shape((), "Shape of the sample for each set of parameters.", low=1),
+            "dtype": _dtype(),
+            "example": _SAMPLE.format(names, arrays, row.name, names, means),
+            "row": Distribution(row.name, row.code, renamed, (), row.text),
+            "inputs_doc": {name: doc for name, _, _, doc in renamed},
+            "__module__": __name__,
+            "__doc__": f"For each set of parameters {row.text}: shape (s) gives (s, shape).",
+        },
+    )
     register_operator(f"_sample_{row.name}", sample, (f"sample_{row.name}",))
 
 
 class RandintProperty(_Scalar):
     """An array of integers, each of [low, high) equally likely."""
 
-    low = Int(doc="Lower end, included.", low=-2**63, high=2**63 - 1)
-    high = Int(doc="Upper end, excluded.", low=-2**63, high=2**63 - 1)
+    low = Int(doc="Lower end, included.", low=-(2**63), high=2**63 - 1)
+    high = Int(doc="Upper end, excluded.", low=-(2**63), high=2**63 - 1)
     shape = Shape(None, _SHAPE, low=0)
     ctx = Str("", _CTX)
     dtype = DrawType(("int32", "int64"), None, _DTYPE.format("int32"))
@@ -306,16 +368,20 @@ class RandintProperty(_Scalar):
 
     def check(self):
         if self.high <= self.low:
-            raise ArgumentError(f"operator {self.op_name}: high must be above low, "
-                                f"got low = {self.low}, high = {self.high}")
+            raise ArgumentError(
+                f"operator {self.op_name}: high must be above low, "
+                f"got low = {self.low}, high = {self.high}"
+            )
 
     def infer_type(self, in_types, out_types):
         _, (dtype,), _ = super().infer_type(in_types, out_types)
         if dtype not in ("int32", "int64"):
             raise ArgumentError(f"operator {self.op_name} makes int32 or int64, not {dtype}")
-        if dtype == "int32" and not (self.low >= -2**31 and self.high <= 2**31):
-            raise ArgumentError(f"operator {self.op_name}: [{self.low}, {self.high}) does not fit "
-                                "int32; ask for dtype='int64'")
+        if dtype == "int32" and not (self.low >= -(2**31) and self.high <= 2**31):
+            raise ArgumentError(
+                f"operator {self.op_name}: [{self.low}, {self.high}) does not fit "
+                "int32; ask for dtype='int64'"
+            )
         return [], [dtype], []
 
     forward = Kernel("draw_integers", (), draws=True)

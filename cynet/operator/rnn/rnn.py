@@ -79,9 +79,7 @@ class RNNProperty(OperatorProperty):
     }
 
     graph = GraphHooks(
-        private_outputs=True,
-        float32_beside_half=("sequence_length",),
-        draws_in_training_alone=True,
+        private_outputs=True, float32_beside_half=("sequence_length",), draws_in_training_alone=True
     )
     second_order = STEPWISE
     amp = Precision(LOW)

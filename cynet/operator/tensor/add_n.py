@@ -22,7 +22,8 @@ class AddNHooks(GraphHooks):
         if len(first) == 1:
             begin = Loop("unary", "identity", tuple(first), out_data[0])
         return [begin] + [
-            Loop("unary", "identity", (each,), out_data[0], more=True) for each in rest]
+            Loop("unary", "identity", (each,), out_data[0], more=True) for each in rest
+        ]
 
     def backward_loops(self, prop, out_grad, in_data, out_data, in_grad):
         return [Loop("unary", "identity", (out_grad[0],), each) for each in in_grad]

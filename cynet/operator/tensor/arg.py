@@ -44,7 +44,7 @@ class ArgProperty(ExtremeProperty):
         else:
             axis = axis_of(self.axis, len(shape))
             middle = (1,) if self.keepdims else ()
-            out = shape[:axis] + middle + shape[axis + 1:] or self.no_axes
+            out = shape[:axis] + middle + shape[axis + 1 :] or self.no_axes
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
     def kernel_params(self, in_shapes):

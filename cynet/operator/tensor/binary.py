@@ -40,9 +40,14 @@ class BinaryProperty(OperatorProperty):
     @staticmethod
     def of_row(row, form):
         adds = row.functor == "plus"
-        return {"graph": BinaryHooks(
-            elementwise=True, passes_gradient=adds, adds_two=adds,
-            takes_bool=not row.gradient.exists)}
+        return {
+            "graph": BinaryHooks(
+                elementwise=True,
+                passes_gradient=adds,
+                adds_two=adds,
+                takes_bool=not row.gradient.exists,
+            )
+        }
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *in_data] if self.gradients.reads else out_grad

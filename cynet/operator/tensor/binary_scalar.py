@@ -46,8 +46,9 @@ class BinaryScalarProperty(OperatorProperty):
         return {
             "unlisted": () if form.name.startswith("_") else ("is_int",),
             "graph": BinaryScalarHooks(
-                elementwise=True, takes_bool=not row.gradient.exists,
-                bfloat16_loops=form.bfloat16)}
+                elementwise=True, takes_bool=not row.gradient.exists, bfloat16_loops=form.bfloat16
+            ),
+        }
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *in_data] if self.reads_array() else out_grad
@@ -57,7 +58,8 @@ class BinaryScalarProperty(OperatorProperty):
         gradient = self.gradients
         functor = gradient.rhs if self.reverse else gradient.lhs
         return gradient.reads and functor not in (
-            ("grad_left",) if self.reverse else ("grad_one", "grad_right", "div_lgrad"))
+            ("grad_left",) if self.reverse else ("grad_one", "grad_right", "div_lgrad")
+        )
 
     def _operands(self, array):
         return (self.scalar, array) if self.reverse else (array, self.scalar)

@@ -78,8 +78,9 @@ class AmpMulticastProperty(KernelProperty):
         return [f"data_{i}" for i in range(self.num_outputs)]
 
     def list_outputs(self):
-        return [f"output{i}" for i in range(self.num_outputs)] if self.num_outputs > 1 else [
-            "output"]
+        return (
+            [f"output{i}" for i in range(self.num_outputs)] if self.num_outputs > 1 else ["output"]
+        )
 
     def infer_shape(self, in_shapes, out_shapes):
         shapes = [merge_shapes(*pair) for pair in zip(in_shapes, out_shapes)]

@@ -151,11 +151,7 @@ class BatchDotProperty(ProductProperty):
         right, n = rhs[:-3:-1] if self.transpose_b else rhs[-2:]
         if left and right and left != right:
             raise ShapeError(f"batch_dot of {lhs} and {rhs} sums over lengths {left} and {right}")
-        return (
-            [leading + lhs[-2:], leading + rhs[-2:]],
-            [merge_shapes((*leading, m, n), out)],
-            [],
-        )
+        return ([leading + lhs[-2:], leading + rhs[-2:]], [merge_shapes((*leading, m, n), out)], [])
 
     def _from_output(self, lhs, rhs, out):
         """The operands' shapes as far as those of the output and of one of them tell."""

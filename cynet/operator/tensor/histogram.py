@@ -42,15 +42,18 @@ class HistogramProperty(KernelProperty):
         super().__init__(**kwargs)
         where = f"operator {self.op_name}: parameter"
         if (self.bin_cnt is None) != (self.range is None):
-            raise ArgumentError(f"{where}s 'bin_cnt' and 'range' are given both or none, got "
-                                f"{self.bin_cnt} and {self.range}")
+            raise ArgumentError(
+                f"{where}s 'bin_cnt' and 'range' are given both or none, got "
+                f"{self.bin_cnt} and {self.range}"
+            )
         if self.bin_cnt is None:
             return
         if self.bin_cnt < 1:
             raise ArgumentError(f"{where} 'bin_cnt' must be at least 1, got {self.bin_cnt}")
         if len(self.range) != 2 or not -INF < self.range[0] <= self.range[1] < INF:
-            raise ArgumentError(f"{where} 'range' takes two finite numbers, the lower one first, "
-                                f"got {self.range}")
+            raise ArgumentError(
+                f"{where} 'range' takes two finite numbers, the lower one first, got {self.range}"
+            )
 
     def list_arguments(self):
         return ["data", "bins"] if self.bin_cnt is None else ["data"]
@@ -63,8 +66,10 @@ class HistogramProperty(KernelProperty):
         if bins is None:
             return list(in_shapes), list(out_shapes), []
         if len(bins) != 1 or bins[0] == 1:
-            raise ShapeError(f"operator {self.op_name}: 'bins' has shape {tuple(bins)}, expected "
-                             "one axis of at least two edges")
+            raise ShapeError(
+                f"operator {self.op_name}: 'bins' has shape {tuple(bins)}, expected "
+                "one axis of at least two edges"
+            )
         counts = merge_shapes((bins[0] - 1 if bins[0] else 0,), out_shapes[0])
         return [in_shapes[0], bins], [counts, bins], []
 
@@ -72,8 +77,9 @@ class HistogramProperty(KernelProperty):
         known = in_types if self.bin_cnt is not None else (*in_types, out_types[1])
         kind = next((t for t in known if t is not None), None)
         if any(t not in (None, kind) for t in in_types):
-            raise ArgumentError(f"operator {self.op_name}: 'data' is {in_types[0]} but 'bins' is "
-                                f"{in_types[1]}")
+            raise ArgumentError(
+                f"operator {self.op_name}: 'data' is {in_types[0]} but 'bins' is {in_types[1]}"
+            )
         edges = kind
         if self.bin_cnt is not None and kind in _INTEGERS:
             edges = "float64"  # which are real numbers

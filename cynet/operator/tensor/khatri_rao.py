@@ -45,11 +45,14 @@ class KhatriRaoProperty(KernelProperty):
             if shape is None:
                 continue
             if len(shape) != 2:
-                raise ShapeError(f"operator {self.op_name}: '{name}' has shape {tuple(shape)}, "
-                                 "expected a matrix")
+                raise ShapeError(
+                    f"operator {self.op_name}: '{name}' has shape {tuple(shape)}, expected a matrix"
+                )
             if shape[1] and columns[0] and shape[1] != columns[0]:
-                raise ShapeError(f"operator {self.op_name}: '{name}' has shape {tuple(shape)}, "
-                                 f"expected {columns[0]} columns as the others")
+                raise ShapeError(
+                    f"operator {self.op_name}: '{name}' has shape {tuple(shape)}, "
+                    f"expected {columns[0]} columns as the others"
+                )
             columns = merge_shapes(columns, shape[1:])
         known = [None if s is None else (s[0], *columns) for s in in_shapes]
         if any(s is None for s in known):

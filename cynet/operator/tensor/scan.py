@@ -52,7 +52,8 @@ class CumSumProperty(OutDType, KernelProperty):
         if in_types[0] == "bool":
             raise ArgumentError(
                 f"operator {self.op_name}: an array of bool cannot be summed as bool; say in which "
-                "dtype")
+                "dtype"
+            )
         return KernelProperty.create_operator(self, ctx, in_shapes, in_types)
 
     def kernel_params(self, in_shapes):

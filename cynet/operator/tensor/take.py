@@ -84,7 +84,8 @@ class TakeProperty(IndexedProperty):
     zeros = ("d_indices",)
     axis = Int(0, doc="The axis to index along.")
     mode = Enum(
-        MODES, "clip",
+        MODES,
+        "clip",
         doc="Indices out of bounds: clip to the nearest valid one, wrap around, or raise an error.",
     )
     second_order = Linear({0: ()})
@@ -130,7 +131,8 @@ class PickProperty(IndexedProperty):
     axis = Int(-1, doc="The axis along which elements are picked.")
     keepdims = Bool(False, doc="Keep the axis with length 1.")
     mode = Enum(
-        MODES, "clip",
+        MODES,
+        "clip",
         doc="Indices out of bounds: clip to the nearest valid one, wrap around, or raise an error.",
     )
     second_order = Linear({0: ()})
@@ -329,8 +331,11 @@ class FillElementProperty(KernelProperty):
     """
 
     differentiable = False
-    inputs_doc = {"lhs": "A matrix (n, k).", "mhs": "What is put in, shape (n).",
-                  "rhs": "The column for each row, shape (n)."}
+    inputs_doc = {
+        "lhs": "A matrix (n, k).",
+        "mhs": "What is put in, shape (n).",
+        "rhs": "The column for each row, shape (n).",
+    }
     forward = Kernel("fill_element", ("lhs", "mhs", "rhs"), whole=True)
     floats = ()
     example = """
@@ -344,8 +349,9 @@ class FillElementProperty(KernelProperty):
     def infer_shape(self, in_shapes, out_shapes):
         lhs = merge_shapes(in_shapes[0], out_shapes[0])
         if lhs is not None and len(lhs) != 2:
-            raise ShapeError(f"operator {self.op_name}: 'lhs' has shape {tuple(lhs)}, expected a "
-                             "matrix")
+            raise ShapeError(
+                f"operator {self.op_name}: 'lhs' has shape {tuple(lhs)}, expected a matrix"
+            )
         rows = merge_shapes(in_shapes[1], in_shapes[2], None if lhs is None else lhs[:1])
         if lhs is not None:
             lhs = (rows[0], lhs[1])

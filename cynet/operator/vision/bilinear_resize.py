@@ -89,11 +89,7 @@ class BilinearResize2DProperty(KernelProperty):
         """The length that `n` becomes along the height (0) or the width (1); 0: unknown."""
         scale = (
             (self.scale_width if axis else self.scale_height)
-            if self.mode
-            in (
-                "size",
-                "odd_scale",
-            )
+            if self.mode in ("size", "odd_scale")
             else None
         )
         if scale is None and self.mode == "size":

@@ -86,8 +86,11 @@ class CorrelationProperty(KernelProperty):
         one, two = (F.Pad(each, mode="constant", pad_width=pad) for each in inputs)
         border, outs = self.max_displacement, []
         height, width = (n - 2 * border for n in one.shape[2:])
-        middle = F.slice(one, begin=(None, None, border, border),
-                         end=(None, None, border + height, border + width))  # fmt: skip
+        middle = F.slice(
+            one,
+            begin=(None, None, border, border),
+            end=(None, None, border + height, border + width),
+        )
         steps = [i * self.stride2 + border for i in range(-self.reach, self.reach + 1)]
         for y in steps:
             for x in steps:

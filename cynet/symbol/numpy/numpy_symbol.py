@@ -185,10 +185,12 @@ def _method(name):
 
 _own = vars(NumpySymbol)
 _WORDS = [name for name, value in vars(Members).items() if callable(value) and name[0] != "_"]
-_MORE = ("exp log log10 log1p log2 expm1 sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh "
-         "arccosh arctanh sqrt square cbrt sign floor ceil trunc fix rint degrees radians "
-         "reciprocal relu sigmoid softmax log_softmax one_hot pick topk flip sort diag ones_like "
-         "zeros_like reshape_like broadcast_like shape_array slice pad copy")  # fmt: skip
+_MORE = (
+    "exp log log10 log1p log2 expm1 sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh "
+    "arccosh arctanh sqrt square cbrt sign floor ceil trunc fix rint degrees radians "
+    "reciprocal relu sigmoid softmax log_softmax one_hot pick topk flip sort diag ones_like "
+    "zeros_like reshape_like broadcast_like shape_array slice pad copy"
+)
 for _name in (*_WORDS, *_MORE.split()):
     if _name not in _own:
         setattr(NumpySymbol, _name, _method(_name))

@@ -17,8 +17,15 @@ ACTIONS = {
     "animal": ["chases", "watches", "follows"],
     "person": ["greets", "carries", "paints", "finds"],
 }
-OBJECTS = {"chases": "animal", "watches": "person", "follows": "person", "greets": "person",
-           "carries": "thing", "paints": "thing", "finds": "thing"}  # fmt: skip
+OBJECTS = {
+    "chases": "animal",
+    "watches": "person",
+    "follows": "person",
+    "greets": "person",
+    "carries": "thing",
+    "paints": "thing",
+    "finds": "thing",
+}
 TIMES = ["in the morning", "at night", "every day", "before dinner", "after the rain"]
 
 

@@ -103,8 +103,13 @@ def add_augmentation_args(parser):
     add("--contrast", type=float, default=0, help="random contrast, +- this share")
     add("--saturation", type=float, default=0, help="random saturation, +- this share")
     add("--pca-noise", type=float, default=0, help="standard deviation of PCA color noise")
-    add("--random-resized-crop", type=int, choices=(0, 1), default=0,
-        help="1: crop a random area with a random aspect ratio")  # fmt: skip
+    add(
+        "--random-resized-crop",
+        type=int,
+        choices=(0, 1),
+        default=0,
+        help="1: crop a random area with a random aspect ratio",
+    )
 
 
 def set_augmentation_level(parser, level):

@@ -18,9 +18,14 @@ SOURCES = Path(__file__).parent
 # library -> its sources
 LIBRARIES = {
     "libcublas.so.13": ("cublas.cpp",),
-    "libcudnn.so.9": ("cudnn.cpp", "cudnn_convolution.cpp", "cudnn_layers.cpp", "cudnn_rnn.cpp",
-                      "cudnn_softmax.cpp"),
-}  # fmt: skip
+    "libcudnn.so.9": (
+        "cudnn.cpp",
+        "cudnn_convolution.cpp",
+        "cudnn_layers.cpp",
+        "cudnn_rnn.cpp",
+        "cudnn_softmax.cpp",
+    ),
+}
 
 
 def folder():

@@ -435,9 +435,13 @@ def _estimated(rows, batch, kvstore, folder, epochs, resume=False):
     estimator.logger.handlers = [handler]
     loader = data.DataLoader(data.ArrayDataset(*map(mx.nd.array, rows)), batch)
     checkpoint = contrib.CheckpointHandler(
-        folder, epoch_period=1, monitor=estimator.val_metrics[0], save_best=True, mode="max",
+        folder,
+        epoch_period=1,
+        monitor=estimator.val_metrics[0],
+        save_best=True,
+        mode="max",
         resume_from_checkpoint=resume,
-    )  # fmt: skip
+    )
     monitor = estimator.val_metrics[0]
     stopping = contrib.EarlyStoppingHandler(monitor, patience=1000, mode="max")
     estimator.fit(loader, loader, epochs, [checkpoint, stopping])

@@ -95,9 +95,12 @@ def check_horovod_trains():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rescale_grad is not that of a batch
         module.fit(
-            data, num_epoch=1, kvstore=None, optimizer=hvd.DistributedOptimizer(optimizer),
+            data,
+            num_epoch=1,
+            kvstore=None,
+            optimizer=hvd.DistributedOptimizer(optimizer),
             verbose=False,
-        )  # fmt: skip
+        )
     args, _ = module.get_params()
     if RANK == 0:
         wanted = training.module_weights(None, x, y, training.B * SIZE, "adam", 0)

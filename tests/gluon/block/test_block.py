@@ -22,12 +22,27 @@ def prefixes(*blocks):
 
 def test_prefixes_are_counted_by_hint():
     made = (
-        nn.Dense(1), nn.Conv2D(1, 1), nn.MaxPool2D(), nn.GlobalAvgPool2D(), nn.Activation("relu"),
-        gluon.rnn.LSTM(1), gluon.rnn.LSTMCell(1), gluon.loss.L2Loss(), nn.Conv2DTranspose(1, 1),
-    )  # fmt: skip
+        nn.Dense(1),
+        nn.Conv2D(1, 1),
+        nn.MaxPool2D(),
+        nn.GlobalAvgPool2D(),
+        nn.Activation("relu"),
+        gluon.rnn.LSTM(1),
+        gluon.rnn.LSTMCell(1),
+        gluon.loss.L2Loss(),
+        nn.Conv2DTranspose(1, 1),
+    )
     assert prefixes(*made) == [
-        "dense0_", "conv0_", "pool0_", "pool1_", "relu0_", "lstm0_", "lstm1_", "l2loss0_", "conv1_",
-    ]  # fmt: skip
+        "dense0_",
+        "conv0_",
+        "pool0_",
+        "pool1_",
+        "relu0_",
+        "lstm0_",
+        "lstm1_",
+        "l2loss0_",
+        "conv1_",
+    ]
 
 
 def test_scopes():
@@ -44,8 +59,11 @@ def test_scopes():
     with net.name_scope():
         net.add(nn.Dense(1, prefix="fc_"), nn.Dense(1))
     assert list(net.collect_params().keys()) == [
-        "m_fc_weight", "m_fc_bias", "m_dense0_weight", "m_dense0_bias",
-    ]  # fmt: skip
+        "m_fc_weight",
+        "m_fc_bias",
+        "m_dense0_weight",
+        "m_dense0_bias",
+    ]
     block = nn.Dense(1, prefix="x")
     assert block.name == "x" and block.weight.name == "xweight"
 
@@ -67,8 +85,12 @@ class Net(gluon.Block):
 
 def test_order_of_parameters():
     own = [name.removesuffix("weight") for name in Net(prefix="n0_").collect_params()]
-    assert own[::2] == ["n0_w", "n0_dense0_bias", "n0_hybridsequential0_dense0_bias",
-                        "n0_dense1_bias"]  # fmt: skip
+    assert own[::2] == [
+        "n0_w",
+        "n0_dense0_bias",
+        "n0_hybridsequential0_dense0_bias",
+        "n0_dense1_bias",
+    ]
     assert prefixes(Net(), Net()) == ["net0_", "net1_"]
     assert "net2_dense0_weight" in Net().collect_params()
 
@@ -122,8 +144,10 @@ def test_lists_and_dicts_of_blocks_are_registered():
         net.initialize(mx.init.One())
         assert net(nd.ones((1, 2))).asnumpy().tolist() == [[12.0] * 4]
     assert list(net._collect_params_with_prefix())[::2] == [
-        "layers.0.weight", "layers.1.0.weight", "heads.a.weight",
-    ]  # fmt: skip
+        "layers.0.weight",
+        "layers.1.0.weight",
+        "heads.a.weight",
+    ]
     assert len(list(net.collect_params().keys())) == 6
     net.layers.append(nn.Dense(1))
     assert "layers.2.weight" in net._collect_params_with_prefix()
@@ -156,11 +180,13 @@ def test_lists_and_dicts_of_blocks_are_registered():
             lambda: nn.Conv2DTranspose(3, 2, activation="relu", in_channels=2),
             "Conv2DTranspose(3 -> 2, kernel_size=(2, 2), stride=(1, 1), Activation(relu))",
         ),
-        (lambda: gluon.rnn.LSTM(3, 2, dropout=0.5, bidirectional=True),
-         "LSTM(None -> 3, TNC, num_layers=2, dropout=0.5, bidirectional)"),
+        (
+            lambda: gluon.rnn.LSTM(3, 2, dropout=0.5, bidirectional=True),
+            "LSTM(None -> 3, TNC, num_layers=2, dropout=0.5, bidirectional)",
+        ),
         (lambda: gluon.rnn.RNNCell(2), "RNNCell(None -> 2, tanh)"),
     ],
-)  # fmt: skip
+)
 def test_repr(block, text):
     assert repr(block()) == text
 

@@ -44,9 +44,15 @@ def test_names_are_structural(path):
     net(X)
     net.save_parameters(path)
     assert list(nd.load(path)) == [
-        "0.weight", "0.bias", "1.gamma", "1.beta", "1.running_mean", "1.running_var", "2.weight",
+        "0.weight",
+        "0.bias",
+        "1.gamma",
+        "1.beta",
+        "1.running_mean",
+        "1.running_var",
+        "2.weight",
         "2.bias",
-    ]  # fmt: skip
+    ]
 
     class Own(gluon.Block):
         def __init__(self):
@@ -188,8 +194,12 @@ def test_export(exported):
         graph = json.load(file)
     names = [each["name"] for each in graph["nodes"]]
     assert names[:5] == [
-        "data", "m_conv0_weight", "m_conv0_bias", "m_conv0_fwd", "m_batchnorm0_gamma",
-    ]  # fmt: skip
+        "data",
+        "m_conv0_weight",
+        "m_conv0_bias",
+        "m_conv0_fwd",
+        "m_batchnorm0_gamma",
+    ]
     assert graph["heads"] == [[11, 0, 0]]
     assert graph["attrs"]["mxnet_version"] == ["int", 10901]
     weight = graph["nodes"][1]["attrs"]
@@ -258,8 +268,11 @@ def test_symbol_blocks_of_internals_and_within_others(path):
         [internals["m_conv0_fwd_output"]], data, params=net.collect_params()
     )
     assert features(X).shape == (1, 2, 2, 2)
-    two = gluon.SymbolBlock([internals["m_conv0_fwd_output"], internals["m_dense0_fwd_output"]],
-                            data, params=net.collect_params())  # fmt: skip
+    two = gluon.SymbolBlock(
+        [internals["m_conv0_fwd_output"], internals["m_dense0_fwd_output"]],
+        data,
+        params=net.collect_params(),
+    )
     conv, dense = two(X)
     assert conv.shape == (1, 2, 2, 2) and dense.shape == (1, 3)
     whole = nn.HybridSequential()

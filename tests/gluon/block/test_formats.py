@@ -85,7 +85,7 @@ UNTRACED = {
     "an argument": (lambda: called(Takes(), X, object()), "it cannot be traced: .*expected an arr"),
     "sparse": (lambda: called(Takes(), mx.nd.ones((2, 2)).tostype("csr")), "graphs hold dense arr"),
     "gradients by rows": (by_rows, "gradients are row_sparse, .* outside of autograd.record"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", UNTRACED)

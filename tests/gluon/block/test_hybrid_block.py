@@ -56,8 +56,12 @@ def test_symbols():
         net.add(nn.Dense(2, activation="relu"), nn.Flatten(), nn.LayerNorm())
         net.add(nn.HybridLambda("relu"))
     names = net(mx.sym.var("data")).get_internals().list_outputs()
-    for name in ("q_dense0_relu_fwd_output", "q_flatten0_flatten0_output",
-                 "q_layernorm0_layernorm0_output", "q_hybridlambda0_relu0_output"):  # fmt: skip
+    for name in (
+        "q_dense0_relu_fwd_output",
+        "q_flatten0_flatten0_output",
+        "q_layernorm0_layernorm0_output",
+        "q_hybridlambda0_relu0_output",
+    ):
         assert name in names
 
 
@@ -382,8 +386,11 @@ def test_operator_hooks(rng):
         y = net(x)
     y.backward()
     assert seen[:4] == [
-        "m_conv0_fwd_data", "m_conv0_fwd_weight", "m_conv0_fwd_bias", "m_conv0_fwd_output",
-    ]  # fmt: skip
+        "m_conv0_fwd_data",
+        "m_conv0_fwd_weight",
+        "m_conv0_fwd_bias",
+        "m_conv0_fwd_output",
+    ]
     assert net[0].weight.grad().asnumpy().any()
 
 

@@ -135,8 +135,10 @@ def test_a_plain_forward_that_counts_runs_at_each_call():
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         assert [net(nd.ones(1)).asscalar() for _ in range(4)][1:] == [
-            net.calls - 2, net.calls - 1, net.calls,
-        ]  # fmt: skip
+            net.calls - 2,
+            net.calls - 1,
+            net.calls,
+        ]
     assert sum("its forward changes attributes" in str(each.message) for each in told) == 1
 
 

@@ -53,7 +53,7 @@ FUNCTIONS = {
     "slices": lambda x: x[:, ::2] - x[:, ::-2] * x[-2:, 1:3],
     "new axes": lambda x: x[None, 0] * x[:, None, 1:2] + x[..., None][0],
     "one number": lambda x: x[1, 2] + x[0, -3],
-}  # fmt: skip
+}
 # What needs the values: such a Block runs operator by operator, and says so.
 OF_VALUES = {
     "float": lambda x: x * float(x[0, 0]),

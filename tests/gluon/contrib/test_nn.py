@@ -40,8 +40,10 @@ def test_hybrid_concurrent_as_a_graph():
         symbol = net(mx.sym.var("data"))
     assert symbol.list_outputs() == ["hybridconcurrent0_concat0_output"]
     assert symbol.list_arguments() == [
-        "data", "hybridconcurrent0_dense0_weight", "hybridconcurrent0_dense0_bias",
-    ]  # fmt: skip
+        "data",
+        "hybridconcurrent0_dense0_weight",
+        "hybridconcurrent0_dense0_bias",
+    ]
     net.initialize(mx.init.One())
     x = mx.nd.array([[1, 2, 3]])
     eager = net(x).asnumpy()
@@ -58,8 +60,9 @@ def test_pixel_shuffle():
     assert one(data).asnumpy().tolist() == [[[0, 3, 1, 4, 2, 5], [6, 9, 7, 10, 8, 11]]]
     assert contrib.nn.PixelShuffle2D(2)(mx.nd.zeros((1, 8, 2, 3))).shape == (1, 2, 4, 6)
     assert [repr(each) for each in (one, contrib.nn.PixelShuffle2D((2, 3)))] == [
-        "PixelShuffle1D(2)", "PixelShuffle2D((2, 3))",
-    ]  # fmt: skip
+        "PixelShuffle1D(2)",
+        "PixelShuffle2D((2, 3))",
+    ]
     assert repr(contrib.nn.PixelShuffle3D(2)) == "PixelShuffle3D((2, 2, 2))"
     with pytest.raises(AssertionError, match="factor is an int or 2 ints"):
         contrib.nn.PixelShuffle2D((2, 2, 2))

@@ -48,8 +48,11 @@ def test_names_and_repr_of_convolutional_cells():
     with mx.name.NameManager():
         cells = [getattr(contrib.rnn, name)(*args) for name, args in given.CELLS.items()]
     assert [cell.prefix for cell in cells[:4]] == [
-        "conv_rnn0_", "conv_lstm0_", "conv_gru0_", "conv_rnn1_",
-    ]  # fmt: skip
+        "conv_rnn0_",
+        "conv_lstm0_",
+        "conv_gru0_",
+        "conv_rnn1_",
+    ]
     assert repr(cells[4]) == "Conv2DLSTMCell(3 -> 16, tanh, NCHW)"
     assert {k: v.shape for k, v in cells[4].params.items()} == {
         "conv_lstm1_i2h_weight": (16, 3, 3, 3),

@@ -152,9 +152,11 @@ def test_batchify_kit():
 
 # --- vision --------------------------------------------------------------------------------------
 def idx(array):
-    return struct.pack(">BBBB", 0, 0, 8, array.ndim) + struct.pack(
-        f">{array.ndim}I", *array.shape
-    ) + array.tobytes()  # fmt: skip
+    return (
+        struct.pack(">BBBB", 0, 0, 8, array.ndim)
+        + struct.pack(f">{array.ndim}I", *array.shape)
+        + array.tobytes()
+    )
 
 
 @pytest.mark.parametrize("kind", [data.vision.MNIST, data.vision.FashionMNIST])

@@ -52,8 +52,9 @@ def test_a_data_set_and_a_table_have_named_arrays():
     for table in (dataset(None), dataset("numpy")):
         batches = mx.io.NDArrayIter(table, batch_size=4)
         assert [(each.name, each.shape) for each in batches.provide_data] == [
-            ("x", (4, 3)), ("y", (4,)),
-        ]  # fmt: skip
+            ("x", (4, 3)),
+            ("y", (4,)),
+        ]
         x, y = next(batches).data
         assert (x.asnumpy() == X[:4]).all() and (y.asnumpy() == Y[:4]).all()
     table = dataset(None).select_columns("y").data.table  # of pyarrow

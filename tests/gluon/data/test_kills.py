@@ -189,8 +189,10 @@ def test_a_parent_that_is_killed(how, rng):
     for _ in range(max(1, KILLS // 60)):
         with subprocess.Popen(
             [sys.executable, "-c", PARENT, os.path.dirname(__file__)],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        ) as parent:  # fmt: skip
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ) as parent:
             workers = [int(each) for each in parent.stdout.readline().split()]
             assert len(workers) == 2
             time.sleep(rng.uniform(0, 0.3))

@@ -18,9 +18,11 @@ from cynet.gluon import data
 from tests.pairs import pairwise
 
 MODES = {
-    "here": {}, "threads": {"num_workers": 2, "thread_pool": True}, "process": {"num_workers": 1},
+    "here": {},
+    "threads": {"num_workers": 2, "thread_pool": True},
+    "process": {"num_workers": 1},
     "processes": {"num_workers": 3},
-}  # fmt: skip
+}
 
 
 class TwoArguments(Exception):
@@ -148,10 +150,13 @@ def loader_of(kind, place, mode):
     return data.DataLoader(dataset, 2, batchify_fn=made.batchify, **more, **MODES[mode])
 
 
-@pytest.mark.parametrize(("kind", "place", "mode"), [
-    *pairwise(list(KINDS), ["sample", "transform", "batchify", "sampler"], list(MODES)),
-    *[(kind, "sample", "processes") for kind in KINDS],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "place", "mode"),
+    [
+        *pairwise(list(KINDS), ["sample", "transform", "batchify", "sampler"], list(MODES)),
+        *[(kind, "sample", "processes") for kind in KINDS],
+    ],
+)
 @pytest.mark.timeout(30)
 def test_what_is_told(kind, place, mode):
     loader, count, caught = loader_of(kind, place, mode), 0, None
@@ -278,6 +283,7 @@ def test_no_dataset_ends_early_under_for(kind):
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "longdouble"])
 def test_numpys_arrays_stay_what_a_function_gave(dtype):
     """A batchify_fn's NumPy arrays came as NDArrays from workers, or were refused."""
+
     def batchify(samples):
         return {"x": np.stack(samples), "y": (mx.nd.zeros(2), np.arange(40000, dtype="int32"))}
 

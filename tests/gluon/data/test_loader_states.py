@@ -9,11 +9,20 @@ import cynet as mx
 from cynet.gluon.data import ArrayDataset, DataLoader, sample_generator
 
 
-@pytest.mark.parametrize("change", [
-    {"batch": -1}, {"batch": "x"}, {"epoch": 1e999}, {"begin": {}}, {"now": None}, {"begin": 3},
-    {"now": {"numpy": ["MT19937", [[1]], 0, 0, 0.0], "shuffles": [], "rollover": []}},
-    {"now": {"numpy": 3, "shuffles": [], "rollover": []}}, {"begin": {"shuffles": ["x"]}},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"batch": -1},
+        {"batch": "x"},
+        {"epoch": 1e999},
+        {"begin": {}},
+        {"now": None},
+        {"begin": 3},
+        {"now": {"numpy": ["MT19937", [[1]], 0, 0, 0.0], "shuffles": [], "rollover": []}},
+        {"now": {"numpy": 3, "shuffles": [], "rollover": []}},
+        {"begin": {"shuffles": ["x"]}},
+    ],
+)
 def test_a_state_that_is_none(change):
     """It is refused as a whole: NumPy's random numbers stay where they are."""
     loader = DataLoader(ArrayDataset(np.arange(6)), 2)
@@ -26,11 +35,24 @@ def test_a_state_that_is_none(change):
     assert (np.random.get_state()[1] == before).all()
 
 
-@pytest.mark.parametrize("change", [
-    {"batch": 4}, {"batch": 10**15}, {"batch": 1.0}, {"batch": True}, {"epoch": "1"},
-    {"batch": None}, {"epoch": [1]}, {"begin": None}, {"samples": 7}, {"samples": "6"},
-    {"another": 1}, {"now": {"rollover": "ab"}}, {"now": {"rollover": [1, 2]}},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"batch": 4},
+        {"batch": 10**15},
+        {"batch": 1.0},
+        {"batch": True},
+        {"epoch": "1"},
+        {"batch": None},
+        {"epoch": [1]},
+        {"begin": None},
+        {"samples": 7},
+        {"samples": "6"},
+        {"another": 1},
+        {"now": {"rollover": "ab"}},
+        {"now": {"rollover": [1, 2]}},
+    ],
+)
 def test_a_place_that_there_is_not(change):
     loader = DataLoader(ArrayDataset(np.arange(6)), 2)
     batches = iter(loader)
@@ -68,8 +90,11 @@ class Drawn:
 
 
 def loader_of(last, mode):
-    workers = {"here": {}, "threads": {"num_workers": 2, "thread_pool": True},
-               "processes": {"num_workers": 2}}[mode]  # fmt: skip
+    workers = {
+        "here": {},
+        "threads": {"num_workers": 2, "thread_pool": True},
+        "processes": {"num_workers": 2},
+    }[mode]
     return DataLoader(Drawn(), 3, shuffle=True, last_batch=last, **workers)
 
 
@@ -78,9 +103,10 @@ def rest_of(loader, batches):
     return [[each.asnumpy().tolist() for each in epoch] for epoch in (batches, loader, loader)]
 
 
-@pytest.mark.parametrize(("last", "mode"), [
-    ("keep", "here"), ("rollover", "here"), ("discard", "threads"), ("rollover", "processes"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("last", "mode"),
+    [("keep", "here"), ("rollover", "here"), ("discard", "threads"), ("rollover", "processes")],
+)
 def test_load_and_save_is_the_identity_everywhere(last, mode):
     """Before the first batch, within each epoch, behind its last batch and at its end: a loader
     goes on there, also one whose state was loaded and saved again before, or behind ``iter``."""

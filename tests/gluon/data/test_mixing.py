@@ -109,8 +109,10 @@ def test_loader(batch, workers):
         loader = DataLoader(data, 3, num_workers=workers, batchify_fn=CutMix(CLASSES))
         epochs.append([[each.asnumpy() for each in pair] for pair in loader])
     assert [[each.shape for each in pair] for pair in epochs[0]] == [
-        [(3, 2, 6, 5), (3, CLASSES)], [(3, 2, 6, 5), (3, CLASSES)], [(2, 2, 6, 5), (2, CLASSES)],
-    ]  # fmt: skip
+        [(3, 2, 6, 5), (3, CLASSES)],
+        [(3, 2, 6, 5), (3, CLASSES)],
+        [(2, 2, 6, 5), (2, CLASSES)],
+    ]
     for one, two in zip(*epochs):
         assert all((a == b).all() for a, b in zip(one, two))
         np.testing.assert_allclose(one[1].sum(axis=1), 1, rtol=1e-6)
@@ -173,10 +175,11 @@ def test_the_losses_and_the_metric_take_what_it_makes(batch):
 def test_refusals(batch):
     images, labels = batch
     for kind, args, told in (
-        (MixUp, {"classes": 0}, "classes"), (MixUp, {"classes": 2, "alpha": 0}, "alpha"),
+        (MixUp, {"classes": 0}, "classes"),
+        (MixUp, {"classes": 2, "alpha": 0}, "alpha"),
         (CutMix, {"classes": 2, "prob": 1.5}, "prob"),
         (CutMix, {"classes": 2, "layout": "HW"}, "layout"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(mx.errors.ArgumentError, match=f"{kind.__name__}: {told}"):
             kind(**args)
     with pytest.raises(TypeError, match="MixUp: batchify_fn"):

@@ -29,9 +29,10 @@ def test_samples_are_rows_in_their_order(index):
         loaded = list(gdata.DataLoader(gdata.ArrayDataset(rows, series), 2, num_workers=workers))
         assert np.concatenate([x.asnumpy() for x, _ in loaded]).tolist() == want
         assert np.concatenate([y.asnumpy() for _, y in loaded]).tolist() == VALUES.tolist()
-    assert np.concatenate(
-        [y.asnumpy() for y in gdata.DataLoader(series, 2)]
-    ).tolist() == VALUES.tolist()
+    assert (
+        np.concatenate([y.asnumpy() for y in gdata.DataLoader(series, 2)]).tolist()
+        == VALUES.tolist()
+    )
     assert np.concatenate([x.asnumpy() for x in gdata.DataLoader(rows, 2)]).tolist() == want
     (batch,) = mx.io.NDArrayIter(rows, series, batch_size=3)
     assert batch.data[0].asnumpy().tolist() == want
@@ -44,9 +45,11 @@ def test_shuffled_rows_keep_their_labels():
     series = pd.Series(VALUES, index=[2, 0, 1])
     for batches in (
         gdata.DataLoader(gdata.ArrayDataset(VALUES, series), 2, shuffle=True),
-        ((b.data[0], b.label[0]) for b in mx.io.NDArrayIter(
-            series.to_frame(), series, batch_size=3, shuffle=True)),
-    ):  # fmt: skip
+        (
+            (b.data[0], b.label[0])
+            for b in mx.io.NDArrayIter(series.to_frame(), series, batch_size=3, shuffle=True)
+        ),
+    ):
         for x, y in batches:
             assert x.asnumpy().ravel().tolist() == y.asnumpy().tolist()
 

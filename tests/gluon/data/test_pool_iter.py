@@ -76,9 +76,14 @@ class ChangingLoader(DataLoader):
 
     def __iter__(self):
         return _Changing(
-            self._functions, self._worker_pool, self._batchify_fn, self._batch_sampler, 3,
-            pin_memory=self._pin_memory, pin_device_id=self._pin_device_id,
-        )  # fmt: skip
+            self._functions,
+            self._worker_pool,
+            self._batchify_fn,
+            self._batch_sampler,
+            3,
+            pin_memory=self._pin_memory,
+            pin_device_id=self._pin_device_id,
+        )
 
     def __del__(self):
         assert isinstance(self._worker_pool, multiprocessing.pool.Pool)
@@ -103,10 +108,15 @@ def test_over_a_loaders_pool(threads):
     assert isinstance(loader._worker_pool, multiprocessing.pool.Pool)
     assert loader._worker_pool is loader._worker_pool
     batches = _MultiWorkerIter(
-        loader._worker_pool, loader._batchify_fn, loader._batch_sampler, pin_memory=True,
+        loader._worker_pool,
+        loader._batchify_fn,
+        loader._batch_sampler,
+        pin_memory=True,
         worker_fn=dataloader._thread_worker_fn if threads else dataloader._worker_fn,
-        prefetch=2, dataset=dataset if threads else None, data_loader=loader,
-    )  # fmt: skip
+        prefetch=2,
+        dataset=dataset if threads else None,
+        data_loader=loader,
+    )
     assert batches.next()[0].context == mx.cpu_pinned(0)
     assert [batch[1].asnumpy().tolist() for batch in batches] == [[3, 4, 5], [6]]
     assert len(batches) == 3 and batches.__next__ and iter(batches) is batches

@@ -67,8 +67,7 @@ def test_a_loader_takes_it_and_the_seed_decides():
 
 
 @pytest.mark.parametrize(
-    "args",
-    [([],), ([-1, 2],), ([np.nan],), ([0, 0],), ([1], 0), ([1, 0], 2, False)],
+    "args", [([],), ([-1, 2],), ([np.nan],), ([0, 0],), ([1], 0), ([1, 0], 2, False)]
 )
 def test_bad_weights(args):
     with pytest.raises(mx.errors.ArgumentError, match="WeightedSampler"):

@@ -32,11 +32,7 @@ def run(request):
         (lambda: losses.L1Loss(), (TWO, ONES), [0.5, 2.5]),
         (lambda: losses.SoftmaxCELoss(), (LOGITS, [2, 0]), [0.4076038, 1.0986100]),
         (lambda: losses.SoftmaxCELoss(), (LOGITS, [[2], [0]]), [0.4076038, 1.0986100]),
-        (
-            lambda: losses.SoftmaxCELoss(),
-            (LOGITS, [2, 0], [[0.5], [2]]),
-            [0.2038019, 2.1972201],
-        ),
+        (lambda: losses.SoftmaxCELoss(), (LOGITS, [2, 0], [[0.5], [2]]), [0.2038019, 2.1972201]),
         (
             lambda: losses.SoftmaxCELoss(sparse_label=False),
             (LOGITS[:1], [[0, 0.5, 0.5]]),
@@ -73,16 +69,8 @@ def run(request):
             ([[1, 0], [1, 0]], [[1, 1], [1, 1]], [1, -1]),
             [[0.2928932], [0.7071068]],
         ),
-        (
-            lambda: losses.CosineEmbeddingLoss(margin=0.5),
-            ([[1, 0]], [[1, 1]], [-1]),
-            [[0.2071068]],
-        ),
-        (
-            lambda: losses.SDMLLoss(),
-            ([[1, 0], [0, 1]], [[1, 0.1], [0, 1]]),
-            [0.1142578, 0.0836994],
-        ),
+        (lambda: losses.CosineEmbeddingLoss(margin=0.5), ([[1, 0]], [[1, 1]], [-1]), [[0.2071068]]),
+        (lambda: losses.SDMLLoss(), ([[1, 0], [0, 1]], [[1, 0.1], [0, 1]]), [0.1142578, 0.0836994]),
         (lambda: losses.PoissonNLLLoss(), ([[1, 2]], [[1, 3]]), [1.5536690]),
         (lambda: losses.PoissonNLLLoss(from_logits=False), ([[1, 2]], [[1, 3]]), [0.4602792]),
         (
@@ -91,7 +79,7 @@ def run(request):
             [1.3423200],
         ),
     ],
-)  # fmt: skip
+)
 def test_values(run, loss, inputs, wanted):
     out = run(loss(), *inputs)
     assert out.shape == np.shape(wanted)
@@ -113,16 +101,8 @@ def test_logistic_formats_agree(run, rng):
     "loss, inputs, wanted",
     [
         (lambda: losses.L2Loss(), (TWO, ONES), [[0, 0.5], [1, 1.5]]),
-        (
-            lambda: losses.SoftmaxCELoss(),
-            (LOGITS[:1], [2]),
-            [[0.0900308, 0.2447290, -0.3347576]],
-        ),
-        (
-            lambda: losses.HuberLoss(),
-            ([[0, 3, -0.5]], [[0, 0, 0]]),
-            [[0, 0.3333333, -0.1666667]],
-        ),
+        (lambda: losses.SoftmaxCELoss(), (LOGITS[:1], [2]), [[0.0900308, 0.2447290, -0.3347576]]),
+        (lambda: losses.HuberLoss(), ([[0, 3, -0.5]], [[0, 0, 0]]), [[0, 0.3333333, -0.1666667]]),
     ],
 )
 @pytest.mark.parametrize("hybrid", [False, True])
@@ -303,8 +283,9 @@ def test_label_smoothing(smoothing, sparse, hybridize, rng):
     np.testing.assert_allclose(found.asnumpy(), wanted, 1e-5, 1e-6)
 
 
-@pytest.mark.parametrize("smoothing, says", [(-0.1, "from 0 to 1, got -0.1"), (1.1, "got 1.1"),
-                                             ("x", "label_smoothing")])  # fmt: skip
+@pytest.mark.parametrize(
+    "smoothing, says", [(-0.1, "from 0 to 1, got -0.1"), (1.1, "got 1.1"), ("x", "label_smoothing")]
+)
 def test_label_smoothing_is_a_share(smoothing, says):
     with pytest.raises(mx.MXNetError, match=says):
         losses.SoftmaxCELoss(label_smoothing=smoothing)

@@ -78,13 +78,16 @@ def test_empty_regions_overlap(run):
     assert run(losses.DiceLoss(from_sigmoid=True), empty, empty).asscalar() == 0
 
 
-@pytest.mark.parametrize("make, formula", [
-    (lambda: losses.SigmoidFocalLoss(), lambda x, t: sigmoid_focal(x, t, 2, 0.25)),
-    (lambda: losses.SigmoidFocalLoss(0.5, None), lambda x, t: sigmoid_focal(x, t, 0.5, None)),
-    (lambda: losses.DiceLoss(), lambda x, t: dice(expit(x), t, 1)),
-    (lambda: losses.SoftmaxFocalLoss(), lambda x, t: softmax_focal(x, t[:, 0], 2)),
-    (lambda: losses.SoftmaxFocalLoss(gamma=0.5), lambda x, t: softmax_focal(x, t[:, 0], 0.5)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make, formula",
+    [
+        (lambda: losses.SigmoidFocalLoss(), lambda x, t: sigmoid_focal(x, t, 2, 0.25)),
+        (lambda: losses.SigmoidFocalLoss(0.5, None), lambda x, t: sigmoid_focal(x, t, 0.5, None)),
+        (lambda: losses.DiceLoss(), lambda x, t: dice(expit(x), t, 1)),
+        (lambda: losses.SoftmaxFocalLoss(), lambda x, t: softmax_focal(x, t[:, 0], 2)),
+        (lambda: losses.SoftmaxFocalLoss(gamma=0.5), lambda x, t: softmax_focal(x, t[:, 0], 0.5)),
+    ],
+)
 def test_gradients(make, formula, rng):
     x, t = rng.normal(size=(2, 3)), rng.integers(0, 2, (2, 3))
     loss, data = make(), nd.array(x)
@@ -128,13 +131,16 @@ def test_weights(run, rng):
         np.testing.assert_allclose(found, [3 * plain[0], 0], 1e-6)
 
 
-@pytest.mark.parametrize("make, message", [
-    (lambda: losses.SigmoidFocalLoss(-1), "gamma must be a number of 0 or more, got -1"),
-    (lambda: losses.SigmoidFocalLoss(alpha=1.5), "alpha must be a number from 0 to 1, got 1.5"),
-    (lambda: losses.SoftmaxFocalLoss(gamma="2"), "gamma must be a number"),
-    (lambda: losses.SoftmaxFocalLoss(gamma=float("nan")), "gamma must be a number"),
-    (lambda: losses.DiceLoss(smooth=True), "smooth must be a number"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: losses.SigmoidFocalLoss(-1), "gamma must be a number of 0 or more, got -1"),
+        (lambda: losses.SigmoidFocalLoss(alpha=1.5), "alpha must be a number from 0 to 1, got 1.5"),
+        (lambda: losses.SoftmaxFocalLoss(gamma="2"), "gamma must be a number"),
+        (lambda: losses.SoftmaxFocalLoss(gamma=float("nan")), "gamma must be a number"),
+        (lambda: losses.DiceLoss(smooth=True), "smooth must be a number"),
+    ],
+)
 def test_refusals(make, message):
     with pytest.raises(mx.errors.ArgumentError, match=message):
         make()

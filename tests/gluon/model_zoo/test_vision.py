@@ -119,14 +119,30 @@ def test_default_prefixes():
         prefixes = [
             vision.get_model(name).prefix
             for name in (
-                "resnet18_v1", "resnet18_v2", "resnet34_v1", "vgg11", "alexnet", "densenet121",
-                "squeezenet1.0", "mobilenet1.0", "mobilenetv2_1.0", "inceptionv3",
+                "resnet18_v1",
+                "resnet18_v2",
+                "resnet34_v1",
+                "vgg11",
+                "alexnet",
+                "densenet121",
+                "squeezenet1.0",
+                "mobilenet1.0",
+                "mobilenetv2_1.0",
+                "inceptionv3",
             )
-        ]  # fmt: skip
+        ]
     assert prefixes == [
-        "resnetv10_", "resnetv20_", "resnetv11_", "vgg0_", "alexnet0_", "densenet0_",
-        "squeezenet0_", "mobilenet0_", "mobilenetv20_", "inception30_",
-    ]  # fmt: skip
+        "resnetv10_",
+        "resnetv20_",
+        "resnetv11_",
+        "vgg0_",
+        "alexnet0_",
+        "densenet0_",
+        "squeezenet0_",
+        "mobilenet0_",
+        "mobilenetv20_",
+        "inception30_",
+    ]
 
 
 def test_names_of_mobilenet_v2():

@@ -34,9 +34,11 @@ def test_attention_is_that_of_pytorch(kind, hybrid):
         layer.hybridize()
     query, key = GIVEN["query"], GIVEN["key"]
     inputs = {
-        "self": (query,), "cross": (query, key), "causal": (query,),
+        "self": (query,),
+        "cross": (query, key),
+        "causal": (query,),
         "mask": (query, query, query, GIVEN["mask"]),
-    }[kind]  # fmt: skip
+    }[kind]
     layer(*inputs)  # shapes
     for name, each in layer.collect_params().items():
         each.set_data(GIVEN[name.removeprefix("a_")])

@@ -41,7 +41,9 @@ def near(array, wanted, tolerance=1e-5):
         (lambda: nn.Conv2D(4, 3), (2, 3, 8, 9), (2, 4, 6, 7), (4, 3, 3, 3)),
         (
             lambda: nn.Conv2D(4, (3, 2), strides=2, padding=1, dilation=2),
-            (2, 3, 9, 9), (2, 4, 4, 5), (4, 3, 3, 2),
+            (2, 3, 9, 9),
+            (2, 4, 4, 5),
+            (4, 3, 3, 2),
         ),
         (lambda: nn.Conv2D(6, 3, groups=3), (1, 3, 5, 5), (1, 6, 3, 3), (6, 1, 3, 3)),
         (lambda: nn.Conv3D(4, 3), (1, 2, 5, 6, 7), (1, 4, 3, 4, 5), (4, 2, 3, 3, 3)),
@@ -50,7 +52,7 @@ def near(array, wanted, tolerance=1e-5):
         (lambda: nn.Conv2DTranspose(4, 3, 2, 1, 1), (1, 3, 5, 5), (1, 4, 10, 10), (3, 4, 3, 3)),
         (lambda: nn.Conv1DTranspose(4, 3, strides=2), (1, 3, 5), (1, 4, 11), (3, 4, 3)),
     ],
-)  # fmt: skip
+)
 def test_shapes(run, layer, shape, wanted, weight):
     layer = layer()
     assert run(layer, np.ones(shape)).shape == wanted
@@ -91,11 +93,7 @@ IMAGE = np.arange(9.0).reshape(1, 1, 3, 3)
         (lambda: nn.MaxPool2D(2, 1), IMAGE, [[[[4, 5], [7, 8]]]]),
         (lambda: nn.AvgPool2D(2, 1), IMAGE, [[[[2, 3], [5, 6]]]]),
         (lambda: nn.AvgPool2D(2, 2, 1), IMAGE, [[[[0, 0.75], [2.25, 6]]]]),
-        (
-            lambda: nn.AvgPool2D(2, 2, 1, count_include_pad=False),
-            IMAGE,
-            [[[[0, 1.5], [4.5, 6]]]],
-        ),
+        (lambda: nn.AvgPool2D(2, 2, 1, count_include_pad=False), IMAGE, [[[[0, 1.5], [4.5, 6]]]]),
         (lambda: nn.AvgPool2D(ceil_mode=True), IMAGE, [[[[2, 3.5], [6.5, 8]]]]),
         (lambda: nn.MaxPool2D(ceil_mode=True), IMAGE, [[[[4, 5], [7, 8]]]]),
         (

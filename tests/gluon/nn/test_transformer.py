@@ -155,10 +155,11 @@ def test_sinusoidal(rng, hybrid):
 def network():
     net = nn.HybridSequential()
     net.add(
-        nn.Embedding(11, 8), nn.SinusoidalPosition(8, max_length=12),
+        nn.Embedding(11, 8),
+        nn.SinusoidalPosition(8, max_length=12),
         nn.TransformerEncoder(2, 8, 2, 16, causal=True, pre_norm=True, rotary=True),
         nn.Dense(11, flatten=False),
-    )  # fmt: skip
+    )
     net.initialize()
     net.hybridize()
     return net

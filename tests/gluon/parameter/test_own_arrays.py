@@ -13,10 +13,16 @@ class Dropped(gluon.Parameter):
     def __init__(self, parameter, rate):
         p = parameter
         super().__init__(
-            name=p.name, grad_req=p.grad_req, shape=p._shape, dtype=p.dtype, lr_mult=p.lr_mult,
-            wd_mult=p.wd_mult, init=p.init, allow_deferred_init=p._allow_deferred_init,
+            name=p.name,
+            grad_req=p.grad_req,
+            shape=p._shape,
+            dtype=p.dtype,
+            lr_mult=p.lr_mult,
+            wd_mult=p.wd_mult,
+            init=p.init,
+            allow_deferred_init=p._allow_deferred_init,
             differentiable=p._differentiable,
-        )  # fmt: skip
+        )
         self._rate = rate
         for field in (
             *("_var", "_data", "_grad", "_ctx_list", "_ctx_map", "_trainer", "_deferred_init"),

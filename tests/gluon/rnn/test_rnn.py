@@ -305,15 +305,24 @@ def test_names_in_files(tmp_path):
 def test_symbols():
     layer = rnn.LSTM(3, prefix="l_")
     assert layer(mx.sym.var("data")).list_arguments() == [
-        "data", "l_l0_i2h_weight", "l_l0_h2h_weight", "l_l0_i2h_bias", "l_l0_h2h_bias",
-    ]  # fmt: skip
+        "data",
+        "l_l0_i2h_weight",
+        "l_l0_h2h_weight",
+        "l_l0_i2h_bias",
+        "l_l0_h2h_bias",
+    ]
     cell = rnn.RNNCell(2, prefix="rnn_")
     outputs, _ = cell.unroll(2, [mx.sym.var("t0"), mx.sym.var("t1")])
     group = mx.sym.Group(outputs)
     assert group.list_outputs() == ["rnn_t0_out_output", "rnn_t1_out_output"]
     assert group.list_arguments() == [
-        "t0", "rnn_i2h_weight", "rnn_i2h_bias", "rnn_h2h_weight", "rnn_h2h_bias", "t1",
-    ]  # fmt: skip
+        "t0",
+        "rnn_i2h_weight",
+        "rnn_i2h_bias",
+        "rnn_h2h_weight",
+        "rnn_h2h_bias",
+        "t1",
+    ]
     both = rnn.BidirectionalCell(
         rnn.RNNCell(2, prefix="l_"), rnn.RNNCell(2, prefix="r_"), output_prefix="rnn_bi_"
     )

@@ -1,6 +1,5 @@
 """The chain pass: elementwise steps in one give, bit for bit, what they give apart."""
 
-
 import numpy as np
 import pytest
 from scipy import special

@@ -128,8 +128,7 @@ NETS = {
     "enlarged": lambda x: convolution(enlarged(relu(convolution(x)), num_args=1)),
     "several enlarged": lambda x: convolution(
         enlarged(
-            convolution(pool(x, kernel=(3, 2), stride=(3, 2)), 5, (1, 1)),
-            convolution(x, 3, (4, 1)),
+            convolution(pool(x, kernel=(3, 2), stride=(3, 2)), 5, (1, 1)), convolution(x, 3, (4, 1))
         )
     ),
     "enlarged and added": lambda x: convolution(

@@ -373,10 +373,7 @@ MADE = {  # the network, and how many arrays of weights stay
     "a view": (lambda x: dense(x, weight=mx.sym.reshape(array("v", 80), (5, 16))), 0),
     "seen": (seen_weight, 0),
     "read between": (read_between, 0),
-    "random": (
-        lambda x: dense(x, weight=mx.sym.Dropout(array("v", 5, 16), mode="always", p=0)),
-        0,
-    ),
+    "random": (lambda x: dense(x, weight=mx.sym.Dropout(array("v", 5, 16), mode="always", p=0)), 0),
     "of data": (lambda x: mx.sym.FullyConnected(x, num_hidden=3, weight=x * 2), 1),
 }
 

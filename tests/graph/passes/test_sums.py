@@ -101,11 +101,7 @@ NETS = {  # function, shape, and how many sums of the plan with all passes are l
         IMAGES,
         0,
     ),
-    "one axis": (
-        lambda x: act(windows(x, 1, 3) + windows(x, 1, 1), "sigmoid") * 2,
-        (3, 8, 20),
-        0,
-    ),
+    "one axis": (lambda x: act(windows(x, 1, 3) + windows(x, 1, 1), "sigmoid") * 2, (3, 8, 20), 0),
     "three axes": (lambda x: act(windows(x, 3, 3) + windows(x, 3, 1)) * 2, (2, 5, 4, 6, 5), 0),
     "depthwise": (
         lambda x: act(convolution(x, 32, num_group=32) + convolution(x, 32, 1)) * 2,

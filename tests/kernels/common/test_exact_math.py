@@ -55,13 +55,15 @@ def one(name):
 
 HOST = HEADER + "\n".join(
     f'extern "C" void host_{name}(const double* xs, double* y, long n) {{\n'
-    f"  for (long i = 0; i < n; ++i) {{ {one(name)} }}\n}}" for name in FUNCTIONS
-)  # fmt: skip
+    f"  for (long i = 0; i < n; ++i) {{ {one(name)} }}\n}}"
+    for name in FUNCTIONS
+)
 DEVICE = HEADER + "\n".join(
     f'extern "C" __global__ void device_{name}(const double* xs, double* y, long n) {{\n'
     f"  const long i = blockIdx.x * (long)blockDim.x + threadIdx.x;\n"
-    f"  if (i < n) {{ {one(name)} }}\n}}" for name in FUNCTIONS
-)  # fmt: skip
+    f"  if (i < n) {{ {one(name)} }}\n}}"
+    for name in FUNCTIONS
+)
 
 
 def flags():
@@ -196,9 +198,12 @@ def test_levels_give_the_same_bytes(seed):
     found = set()
     for level in cpu_capabilities():
         done = subprocess.run(
-            [sys.executable, "-c", DRAW_ALL, str(seed)], capture_output=True, text=True, cwd=ROOT,
+            [sys.executable, "-c", DRAW_ALL, str(seed)],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
             env={**os.environ, "CYNET_CPU_CAPABILITY": level},
-        )  # fmt: skip
+        )
         assert done.returncode == 0, done.stderr
         found.add(done.stdout)
     assert len(found) == 1

@@ -168,8 +168,12 @@ print(used, more)
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
                 [sys.executable, "-c", code, f"{folder}/a.npz"],
-                cwd=root, env=environment, capture_output=True, text=True, timeout=120,
-            )  # fmt: skip
+                cwd=root,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=120,
+            )
             assert done.returncode == 0, done.stderr
             assert done.stdout.split() == ["True", "2" if threads == "openmp" else "0"]
             with np.load(f"{folder}/a.npz") as arrays:

@@ -11,9 +11,17 @@ pytestmark = pytest.mark.skipif(not onednn.available(), reason="oneDNN's wheel i
 
 # rows, units, hidden: the gradient of the weight sums over rows
 LAYERS = [
-    (4, 8, 8), (64, 256, 512), (97, 300, 101), (128, 1000, 1000), (4000, 32, 48), (20000, 8, 8),
-    (50000, 3, 2), (2048, 64, 64), (1, 5000, 1000), (3000, 1, 513),
-]  # fmt: skip
+    (4, 8, 8),
+    (64, 256, 512),
+    (97, 300, 101),
+    (128, 1000, 1000),
+    (4000, 32, 48),
+    (20000, 8, 8),
+    (50000, 3, 2),
+    (2048, 64, 64),
+    (1, 5000, 1000),
+    (3000, 1, 513),
+]
 DTYPES = ["float32", "bfloat16"]
 
 
@@ -53,8 +61,11 @@ def check(net, values, heads, dtype, wanted):
     found = [run(net, values, heads, dtype, threads) for threads in (1, 2, 3, 4, 16)]
     for name, want in wanted.items():
         size = np.abs(want).max() + 1
-        near = {"rtol": 2**-7, "atol": 2**-8 * size} if dtype == "bfloat16" else {
-            "rtol": 1e-4, "atol": 1e-5 * size}  # fmt: skip
+        near = (
+            {"rtol": 2**-7, "atol": 2**-8 * size}
+            if dtype == "bfloat16"
+            else {"rtol": 1e-4, "atol": 1e-5 * size}
+        )
         np.testing.assert_allclose(found[0][name], want, **near, err_msg=name)
     for each in found[1:]:
         assert all(each[name].tobytes() == found[0][name].tobytes() for name in each)
@@ -83,9 +94,7 @@ def test_stacks(sizes, transposed, rng):
     stack, m, n, k = sizes
     turn_a, turn_b = transposed
     a, b, g = drawn(rng, "bfloat16", (stack, m, k), (stack, k, n), (stack, m, n))
-    net = mx.sym.batch_dot(
-        mx.sym.var("a"), mx.sym.var("b"), transpose_a=turn_a, transpose_b=turn_b
-    )
+    net = mx.sym.batch_dot(mx.sym.var("a"), mx.sym.var("b"), transpose_a=turn_a, transpose_b=turn_b)
     wanted = {"out": a @ b, "a": g @ b.swapaxes(1, 2), "b": a.swapaxes(1, 2) @ g}
     values = {"a": a.swapaxes(1, 2) if turn_a else a, "b": b.swapaxes(1, 2) if turn_b else b}
     for name, turned in zip("ab", transposed, strict=True):

@@ -34,10 +34,17 @@ def test_cuts_of_any_shape(seed):
     assert large > 500
     # two threads at least for what networks train
     for batch, channels, size, filters, kernel in [
-        (8, 3, 224, 64, 7), (8, 256, 14, 256, 3), (8, 512, 7, 512, 3), (1, 64, 56, 64, 3),
-        (128, 16, 32, 16, 3), (64, 20, 12, 50, 5), (8, 1024, 14, 256, 1), (10, 64, 56, 64, 3),
-        (37, 3, 159, 32, 3), (17, 64, 112, 64, 3),
-    ]:  # fmt: skip
+        (8, 3, 224, 64, 7),
+        (8, 256, 14, 256, 3),
+        (8, 512, 7, 512, 3),
+        (1, 64, 56, 64, 3),
+        (128, 16, 32, 16, 3),
+        (64, 20, 12, 50, 5),
+        (8, 1024, 14, 256, 1),
+        (10, 64, 56, 64, 3),
+        (37, 3, 159, 32, 3),
+        (17, 64, 112, 64, 3),
+    ]:
         weight = (filters, channels, kernel, kernel)
         shapes = (batch, channels, size, size), weight, (batch, filters, size, size)
         assert prod(slices_and_cuts(*shapes)) >= 4

@@ -74,12 +74,14 @@ def gradients(name, threads, data, grad, dtype="float32", times=1):
     _, filters, kernel, more = CASES[name]
     set_num_threads(threads, beyond_cores=True)
     net = mx.sym.Convolution(
-        mx.sym.var("data", dtype=dtype), num_filter=filters, kernel=kernel,
-        layout=LAYOUTS[data.ndim], name="c", **more,
-    )  # fmt: skip
-    executor = net.simple_bind(
-        mx.cpu(), data=data.shape, grad_req="add" if times > 1 else "write"
+        mx.sym.var("data", dtype=dtype),
+        num_filter=filters,
+        kernel=kernel,
+        layout=LAYOUTS[data.ndim],
+        name="c",
+        **more,
     )
+    executor = net.simple_bind(mx.cpu(), data=data.shape, grad_req="add" if times > 1 else "write")
     executor.arg_dict["data"][:] = data
     head = mx.nd.array(grad, dtype=dtype)
     for each in executor.grad_dict.values():
@@ -145,9 +147,10 @@ def test_one_of_both(name, wanted, rng):
         mx.sym.var("data"), num_filter=filters, kernel=kernel, layout="NHWC", name="c", **more
     )
     executor = net.simple_bind(
-        mx.cpu(), data=data.shape,
+        mx.cpu(),
+        data=data.shape,
         grad_req={n: "write" if n == wanted else "null" for n in net.list_arguments()},
-    )  # fmt: skip
+    )
     executor.arg_dict["data"][:] = data
     executor.forward(is_train=True)
     executor.backward(mx.nd.array(grad))
@@ -162,9 +165,14 @@ def test_a_deconvolution(size, rng):
     for threads in (1, 2, 4):
         set_num_threads(threads, beyond_cores=True)
         net = mx.sym.Deconvolution(
-            mx.sym.var("data"), kernel=(4, 4), stride=(2, 2), pad=(1, 1), num_filter=32,
-            layout="NHWC", name="d",
-        )  # fmt: skip
+            mx.sym.var("data"),
+            kernel=(4, 4),
+            stride=(2, 2),
+            pad=(1, 1),
+            num_filter=32,
+            layout="NHWC",
+            name="d",
+        )
         executor = net.simple_bind(mx.cpu(), data=size)
         for each in executor.arg_dict.values():
             each[:] = 0.01

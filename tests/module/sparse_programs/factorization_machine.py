@@ -9,12 +9,8 @@ FEATURES, FACTORS, BATCH = 400, 6, 50
 
 def fm(factor_size, num_features, init):
     x = mx.symbol.Variable("data", stype="csr")
-    v = mx.symbol.Variable(
-        "v", shape=(num_features, factor_size), init=init, stype="row_sparse"
-    )
-    w1_weight = mx.symbol.var(
-        "w1_weight", shape=(num_features, 1), init=init, stype="row_sparse"
-    )
+    v = mx.symbol.Variable("v", shape=(num_features, factor_size), init=init, stype="row_sparse")
+    w1_weight = mx.symbol.var("w1_weight", shape=(num_features, 1), init=init, stype="row_sparse")
     w1_bias = mx.symbol.var("w1_bias", shape=(1,), init=mx.init.Zero())
     w1 = mx.symbol.broadcast_add(mx.symbol.dot(x, w1_weight), w1_bias)
 
@@ -43,8 +39,11 @@ def main():
     pairs = 0.5 * ((inner**2).sum(1) - np.asarray(data.power(2) @ (truth**2)).sum(1))
     label = (pairs + data @ rng.standard_normal(FEATURES) > 0).astype("float32")
     train = mx.io.NDArrayIter(
-        mx.nd.sparse.csr_matrix(data), mx.nd.array(label.reshape(-1, 1)), BATCH,
-        label_name="softmax_label", last_batch_handle="discard",
+        mx.nd.sparse.csr_matrix(data),
+        mx.nd.array(label.reshape(-1, 1)),
+        BATCH,
+        label_name="softmax_label",
+        last_batch_handle="discard",
     )
     model = fm(FACTORS, FEATURES, mx.initializer.Normal(sigma=0.05))
     mod = mx.mod.Module(model, label_names=["softmax_label"])
@@ -58,9 +57,10 @@ def main():
         train.reset()
         metric.reset()
         for batch in train:
-            mod.prepare(batch, sparse_row_id_fn=lambda b: {
-                "v": b.data[0].indices, "w1_weight": b.data[0].indices
-            })
+            mod.prepare(
+                batch,
+                sparse_row_id_fn=lambda b: {"v": b.data[0].indices, "w1_weight": b.data[0].indices},
+            )
             mod.forward(batch, is_train=True)
             mod.backward()
             mod.update()

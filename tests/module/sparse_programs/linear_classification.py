@@ -25,7 +25,9 @@ def linear_model(num_features, positive_class_weight):
     data = mx.symbol.Variable("data", stype="csr")
     label = mx.symbol.Variable("softmax_label")
     weight = mx.symbol.Variable(
-        "weight", shape=(num_features, 2), init=mx.initializer.Normal(sigma=0.01),
+        "weight",
+        shape=(num_features, 2),
+        init=mx.initializer.Normal(sigma=0.01),
         stype="row_sparse",
     )
     bias = mx.symbol.Variable("bias", shape=(2,), init=mx.init.Zero())

@@ -30,8 +30,10 @@ def by_module(users, items, scores, dense):
     pred = mx.symbol.Flatten(data=pred)
     net = mx.symbol.LinearRegressionOutput(data=pred, label=score)
     it = mx.io.NDArrayIter(
-        {"user": users.astype("float32"), "item": items.astype("float32")}, {"score": scores},
-        BATCH, shuffle=True,
+        {"user": users.astype("float32"), "item": items.astype("float32")},
+        {"score": scores},
+        BATCH,
+        shuffle=True,
     )
     mod = mx.module.Module(
         symbol=net, data_names=["user", "item"], label_names=["score"], context=[mx.cpu()]

@@ -30,10 +30,12 @@ class SkipGram(nn.HybridBlock):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         with self.name_scope():
-            self.center = nn.Embedding(WORDS, SIZE, sparse_grad=True,
-                                       weight_initializer=mx.init.Uniform(1.0 / SIZE))
-            self.context = nn.Embedding(WORDS, SIZE, sparse_grad=True,
-                                        weight_initializer=mx.init.Uniform(1.0 / SIZE))
+            self.center = nn.Embedding(
+                WORDS, SIZE, sparse_grad=True, weight_initializer=mx.init.Uniform(1.0 / SIZE)
+            )
+            self.context = nn.Embedding(
+                WORDS, SIZE, sparse_grad=True, weight_initializer=mx.init.Uniform(1.0 / SIZE)
+            )
 
     def hybrid_forward(self, F, center, words):
         centers = self.center(center).expand_dims(axis=1)

@@ -24,10 +24,14 @@ def wide_deep_model():
         x = mx.symbol.slice(dns_data, begin=(None, i), end=(None, i + 1))
         x = mx.symbol.reshape(x, (-1,))
         table = mx.symbol.Variable(f"embed_{i}_weight", stype="row_sparse")
-        embed = mx.symbol.contrib.SparseEmbedding(
-            data=x, weight=table, input_dim=size, output_dim=8, name=f"embed_{i}"
-        ) if i else mx.symbol.Embedding(
-            data=x, weight=table, input_dim=size, output_dim=8, sparse_grad=True
+        embed = (
+            mx.symbol.contrib.SparseEmbedding(
+                data=x, weight=table, input_dim=size, output_dim=8, name=f"embed_{i}"
+            )
+            if i
+            else mx.symbol.Embedding(
+                data=x, weight=table, input_dim=size, output_dim=8, sparse_grad=True
+            )
         )
         features.append(embed)
     features.append(mx.symbol.slice(dns_data, begin=(None, len(CATEGORIES)), end=(None, None)))
@@ -53,7 +57,9 @@ def main():
     label = (score > 0).astype("float32")
     wide = mx.nd.sparse.csr_matrix((wide.data, wide.indices, wide.indptr), shape=wide.shape)
     train = mx.io.NDArrayIter(
-        {"csr_data": wide, "dns_data": dense}, {"softmax_label": label}, BATCH,
+        {"csr_data": wide, "dns_data": dense},
+        {"softmax_label": label},
+        BATCH,
         last_batch_handle="discard",
     )
     mod = mx.mod.Module(

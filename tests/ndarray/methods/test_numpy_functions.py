@@ -9,13 +9,27 @@ from cynet import nd
 M = np.array([[4, 1, 0.5], [1, 3, 0.25], [0.5, 0.25, 2]], "float32")
 A = np.array([[1.5, 2], [3, 5], [6, 4], [0, 1]], "float32")
 CALLS = [
-    ("tril", A), ("tril", M, -1), ("triu", A), ("triu", M, 1), ("unique", A), ("nonzero", A > 2),
-    ("quantile", A, 0.3), ("quantile", A, [0.1, 0.5], 0), ("diff", A), ("diff", A, 2, 0),
-    ("bincount", A.astype("int32").ravel()), ("meshgrid", A[0], M[0]),
+    ("tril", A),
+    ("tril", M, -1),
+    ("triu", A),
+    ("triu", M, 1),
+    ("unique", A),
+    ("nonzero", A > 2),
+    ("quantile", A, 0.3),
+    ("quantile", A, [0.1, 0.5], 0),
+    ("diff", A),
+    ("diff", A, 2, 0),
+    ("bincount", A.astype("int32").ravel()),
+    ("meshgrid", A[0], M[0]),
     ("isnan", np.array([1, np.nan], "float32")),
-    ("linalg.norm", A), ("linalg.norm", M, 1), ("linalg.norm", M, "nuc"), ("linalg.inv", M),
-    ("linalg.qr", A), ("linalg.qr", A.T), ("linalg.lstsq", A, A[:, 0] + 1, None),
-]  # fmt: skip
+    ("linalg.norm", A),
+    ("linalg.norm", M, 1),
+    ("linalg.norm", M, "nuc"),
+    ("linalg.inv", M),
+    ("linalg.qr", A),
+    ("linalg.qr", A.T),
+    ("linalg.lstsq", A, A[:, 0] + 1, None),
+]
 
 
 def compare(found, wanted):
@@ -45,11 +59,14 @@ def test_gradients():
     x, b = nd.array(A), nd.array(A[:, 0] + 1)
     x.attach_grad()
     for run in (
-        lambda: nd.quantile(x, 0.3), lambda: nd.linalg.norm(x), lambda: nd.tril(x).sum(),
+        lambda: nd.quantile(x, 0.3),
+        lambda: nd.linalg.norm(x),
+        lambda: nd.tril(x).sum(),
         lambda: (nd.linalg.lstsq(x, b)[0] * nd.array([1, 2])).sum(),
-        lambda: (nd.linalg.qr(x)[0] * nd.array(A)).sum(), lambda: (nd.diff(x) ** 2).sum(),
+        lambda: (nd.linalg.qr(x)[0] * nd.array(A)).sum(),
+        lambda: (nd.diff(x) ** 2).sum(),
         lambda: nd.linalg.norm(x, "nuc"),
-    ):  # fmt: skip
+    ):
         with mx.autograd.record():
             y = run()
         y.backward()

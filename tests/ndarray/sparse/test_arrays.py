@@ -351,9 +351,14 @@ METHODS = {
     "flatten": lambda x: x.flatten(),
     "split_v2": lambda x: x.split_v2(3, axis=1)[2],
     "broadcast_like": lambda x: x.broadcast_like(mx.nd.ones((2, 3))),
-    "asscalar": lambda x: mx.nd.array([x[:, 2].asscalar() if x.stype == "default" else
-                                       x.slice_axis(axis=1, begin=2, end=3).asscalar()]),
-}  # fmt: skip
+    "asscalar": lambda x: mx.nd.array(
+        [
+            x[:, 2].asscalar()
+            if x.stype == "default"
+            else x.slice_axis(axis=1, begin=2, end=3).asscalar()
+        ]
+    ),
+}
 
 
 @pytest.mark.filterwarnings("ignore:operator")
@@ -384,13 +389,15 @@ def test_what_is_written_stays_on_its_device(stype):
     dense = mx.nd.array(values, mx.cpu(0))
     for source in (dense, dense.tostype(stype)):
         for write in (
-            lambda target, source: source.copyto(target) if source.stype == stype else (
-                target.__setitem__(slice(None), source)
+            lambda target, source: (
+                source.copyto(target)
+                if source.stype == stype
+                else (target.__setitem__(slice(None), source))
             ),
             lambda target, source: target.copied_from(source),
             lambda target, source: target.__setitem__(slice(None), source),
             lambda target, source: target.__setitem__(slice(None), values),
-        ):  # fmt: skip
+        ):
             target = mx.nd.ones((2, 2), mx.cpu(1)).tostype(stype)
             write(target, source)
             assert target.context == target.data.context == mx.cpu(1)

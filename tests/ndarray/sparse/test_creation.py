@@ -23,8 +23,14 @@ def csr_sources():
     return {
         "parts": ((CSR.data, CSR.indices, CSR.indptr), (2, 3), "float64", ONE),
         "parts of lists": (([1.0, 2.0, 3.0], [1, 0, 2], [0, 1, 3]), (2, 3), "float32", ONE),
-        "parts of arrays": (tuple(mx.nd.array(each, dtype=each.dtype) for each in
-                                  (CSR.data, CSR.indices, CSR.indptr)), None, "float64", ONE),
+        "parts of arrays": (
+            tuple(
+                mx.nd.array(each, dtype=each.dtype) for each in (CSR.data, CSR.indices, CSR.indptr)
+            ),
+            None,
+            "float64",
+            ONE,
+        ),
         "places": (places, (2, 3), "float64", ONE),
         "places without a shape": (places, None, "float64", ONE),
         "places in a list": ((COO.data, [COO.row, COO.col]), None, "float64", ONE),
@@ -37,7 +43,7 @@ def csr_sources():
         "lists": (DENSE.tolist(), None, "float32", ONE),
         "dense": (array, None, "float64", TWO),
         "its own": (array.tostype("csr"), (2, 3), "float64", TWO),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("what", csr_sources())
@@ -64,7 +70,7 @@ def test_rows():
         "float32": ((values, rows), (5, 2)),
         "float64": ((np.array(values), np.array(rows)), (5, 2)),
         "int32": ((np.array(values, "int32"), mx.nd.array(rows)), (5, 2)),
-    }  # fmt: skip
+    }
     for own, (source, shape) in sources.items():
         for ctx in (None, TWO):
             for dtype in (None, "float16"):
@@ -111,8 +117,10 @@ def test_zeros(stype):
 
 
 def test_copies():
-    for given in (mx.nd.array(DENSE, TWO).tostype("csr"), mx.nd.array(DENSE, TWO).tostype(
-            "row_sparse")):  # fmt: skip
+    for given in (
+        mx.nd.array(DENSE, TWO).tostype("csr"),
+        mx.nd.array(DENSE, TWO).tostype("row_sparse"),
+    ):
         found = sparse.array(given)
         assert found is not given and (found.stype, found.context) == (given.stype, TWO)
         found = sparse.array(given, ONE, "float64")
@@ -147,8 +155,10 @@ def test_places_that_come_several_times(rng):
 def test_numbers_of_other_kinds():
     for indices in ([0.0, 2.0], np.array([0, 2], "uint8"), mx.nd.array([0, 2]), (0, 2), [True, 2]):
         found = sparse.csr_matrix(([5.0, 6.0], indices, [0.0, 1.0, 2.0]), (2, 3))
-        assert found.indices.asnumpy().tolist() == [int(i) for i in np.asarray(
-            indices.asnumpy() if hasattr(indices, "asnumpy") else indices)]  # fmt: skip
+        assert found.indices.asnumpy().tolist() == [
+            int(i)
+            for i in np.asarray(indices.asnumpy() if hasattr(indices, "asnumpy") else indices)
+        ]
     given = np.array([0, 2])
     found = sparse.csr_matrix(([5.0, 6.0], given, [0, 1, 2]), (2, 3))
     given[:] = 1  # it was copied
@@ -156,89 +166,124 @@ def test_numbers_of_other_kinds():
 
 
 REFUSED = {
-    "csr_matrix: shape (2, 2) and (2, 3) are both given":
-        lambda: sparse.csr_matrix((2, 3), (2, 2)),
-    "row_sparse_array: shape (2, 2) and (2, 3) are both given":
-        lambda: sparse.row_sparse_array((2, 3), (2, 2)),
-    "csr_matrix takes (data, (row, col)), (data, indices, indptr)":
-        lambda: sparse.csr_matrix(([1.0], [0])),
-    "csr_matrix takes (data, (row, col)), (data, indices, indptr) ":
-        lambda: sparse.csr_matrix(([1.0], 3)),
-    "csr_matrix: data, indices and indptr have one axis, got (1, 1), (1,) and (2,)":
-        lambda: sparse.csr_matrix(([[1.0]], [0], [0, 1])),
-    "csr_matrix: data, indices and indptr have one axis, got (1,), (1, 1) and (2,)":
-        lambda: sparse.csr_matrix(([1.0], [[0]], [0, 1])),
-    "csr_matrix: data, indices and indptr have one axis, got (1,), (1,) and (1, 2)":
-        lambda: sparse.csr_matrix(([1.0], [0], [[0, 1]])),
-    "csr_matrix: data, indices and indptr have one axis, got (1,), (1,) and (0,)":
-        lambda: sparse.csr_matrix(([1.0], [0], [])),
-    "csr_matrix: without elements the shape has to be given":
-        lambda: sparse.csr_matrix(([], [], [0, 0])),
-    "csr_matrix: without elements the shape has to be given ":
-        lambda: sparse.csr_matrix(([], ([], []))),
-    "csr_matrix: expected 2 sizes (of a csr matrix) that are not negative, got (2,)":
-        lambda: sparse.csr_matrix(([1.0], [0], [0, 1]), (2,)),
-    "csr_matrix: expected 2 sizes (of a csr matrix) that are not negative, got (1, -1)":
-        lambda: sparse.csr_matrix(([1.0], ([0], [0])), (1, -1)),
-    "csr_matrix: data, row and col are of one length, got (1,), (2,) and (1,)":
-        lambda: sparse.csr_matrix(([1.0], ([0, 1], [0]))),
-    "csr_matrix: data, row and col are of one length, got (2,), (1,) and (1,)":
-        lambda: sparse.csr_matrix(([1.0, 2.0], ([0], [0]))),
-    "csr_matrix: data, row and col are of one length, got (1,), (1,) and (2,)":
-        lambda: sparse.csr_matrix(([1.0], ([0], [0, 1]))),
-    "csr_matrix: data, row and col are of one length, got (1, 1), (1,) and (1,)":
-        lambda: sparse.csr_matrix(([[1.0]], ([0], [0]))),
-    "csr_matrix: row: expected numbers from 0 to 0, found 1":
-        lambda: sparse.csr_matrix(([1.0], ([1], [2])), (1, 3)),
-    "csr_matrix: row: expected numbers from 0 to 1, found -1":
-        lambda: sparse.csr_matrix(([1.0], ([-1], [0])), (2, 3)),
-    "csr_matrix: col: expected numbers from 0 to 2, found 3":
-        lambda: sparse.csr_matrix(([1.0], ([3], [3])), (4, 3)),
-    "csr_matrix: expected a csr array, got row_sparse: go through 'default'":
-        lambda: sparse.csr_matrix(mx.nd.array(DENSE).tostype("row_sparse")),
-    "row_sparse_array: expected a row_sparse array, got csr: go through 'default'":
-        lambda: sparse.row_sparse_array(mx.nd.array(DENSE).tostype("csr")),
-    "row_sparse_array: expected arrays, got a matrix of SciPy":
-        lambda: sparse.row_sparse_array(CSR),
+    "csr_matrix: shape (2, 2) and (2, 3) are both given": lambda: sparse.csr_matrix((2, 3), (2, 2)),
+    "row_sparse_array: shape (2, 2) and (2, 3) are both given": lambda: sparse.row_sparse_array(
+        (2, 3), (2, 2)
+    ),
+    "csr_matrix takes (data, (row, col)), (data, indices, indptr)": lambda: sparse.csr_matrix(
+        ([1.0], [0])
+    ),
+    "csr_matrix takes (data, (row, col)), (data, indices, indptr) ": lambda: sparse.csr_matrix(
+        ([1.0], 3)
+    ),
+    "csr_matrix: data, indices and indptr have one axis, got (1, 1), (1,) and (2,)": lambda: (
+        sparse.csr_matrix(([[1.0]], [0], [0, 1]))
+    ),
+    "csr_matrix: data, indices and indptr have one axis, got (1,), (1, 1) and (2,)": lambda: (
+        sparse.csr_matrix(([1.0], [[0]], [0, 1]))
+    ),
+    "csr_matrix: data, indices and indptr have one axis, got (1,), (1,) and (1, 2)": lambda: (
+        sparse.csr_matrix(([1.0], [0], [[0, 1]]))
+    ),
+    "csr_matrix: data, indices and indptr have one axis, got (1,), (1,) and (0,)": lambda: (
+        sparse.csr_matrix(([1.0], [0], []))
+    ),
+    "csr_matrix: without elements the shape has to be given": lambda: sparse.csr_matrix(
+        ([], [], [0, 0])
+    ),
+    "csr_matrix: without elements the shape has to be given ": lambda: sparse.csr_matrix(
+        ([], ([], []))
+    ),
+    "csr_matrix: expected 2 sizes (of a csr matrix) that are not negative, got (2,)": lambda: (
+        sparse.csr_matrix(([1.0], [0], [0, 1]), (2,))
+    ),
+    "csr_matrix: expected 2 sizes (of a csr matrix) that are not negative, got (1, -1)": lambda: (
+        sparse.csr_matrix(([1.0], ([0], [0])), (1, -1))
+    ),
+    "csr_matrix: data, row and col are of one length, got (1,), (2,) and (1,)": lambda: (
+        sparse.csr_matrix(([1.0], ([0, 1], [0])))
+    ),
+    "csr_matrix: data, row and col are of one length, got (2,), (1,) and (1,)": lambda: (
+        sparse.csr_matrix(([1.0, 2.0], ([0], [0])))
+    ),
+    "csr_matrix: data, row and col are of one length, got (1,), (1,) and (2,)": lambda: (
+        sparse.csr_matrix(([1.0], ([0], [0, 1])))
+    ),
+    "csr_matrix: data, row and col are of one length, got (1, 1), (1,) and (1,)": lambda: (
+        sparse.csr_matrix(([[1.0]], ([0], [0])))
+    ),
+    "csr_matrix: row: expected numbers from 0 to 0, found 1": lambda: sparse.csr_matrix(
+        ([1.0], ([1], [2])), (1, 3)
+    ),
+    "csr_matrix: row: expected numbers from 0 to 1, found -1": lambda: sparse.csr_matrix(
+        ([1.0], ([-1], [0])), (2, 3)
+    ),
+    "csr_matrix: col: expected numbers from 0 to 2, found 3": lambda: sparse.csr_matrix(
+        ([1.0], ([3], [3])), (4, 3)
+    ),
+    "csr_matrix: expected a csr array, got row_sparse: go through 'default'": lambda: (
+        sparse.csr_matrix(mx.nd.array(DENSE).tostype("row_sparse"))
+    ),
+    "row_sparse_array: expected a row_sparse array, got csr: go through 'default'": lambda: (
+        sparse.row_sparse_array(mx.nd.array(DENSE).tostype("csr"))
+    ),
+    "row_sparse_array: expected arrays, got a matrix of SciPy": lambda: sparse.row_sparse_array(
+        CSR
+    ),
     "csr_matrix: the array has shape (2, 3), not (3, 2)": lambda: sparse.csr_matrix(DENSE, (3, 2)),
-    "row_sparse_array: the array has shape (2, 3), not (3, 2)":
-        lambda: sparse.row_sparse_array(DENSE, (3, 2)),
-    "csr_matrix: the values are a dense array, got CSRNDArray":
-        lambda: sparse.csr_matrix((mx.nd.array(DENSE).tostype("csr"), [0], [0, 1])),
-    "row_sparse_array: data has rows and indices one axis, got (1,) and (1, 1)":
-        lambda: sparse.row_sparse_array(([1.0], [[0]])),
-    "row_sparse_array: without rows the shape has to be given":
-        lambda: sparse.row_sparse_array((np.zeros((0, 2)), [])),
-    "row_sparse_array: rows of shape (2,) do not fit into shape (3, 3)":
-        lambda: sparse.row_sparse_array(([[1.0, 2.0]], [0]), (3, 3)),
-    "row_sparse_array: rows of shape (2,) do not fit into shape (3,)":
-        lambda: sparse.row_sparse_array(([[1.0, 2.0]], [0]), (3,)),
-    "row_sparse_array: expected sizes that are not negative, got ()":
-        lambda: sparse.row_sparse_array(([1.0], [0]), ()),
-    "row_sparse_array: expected sizes that are not negative, got (-1, 2)":
-        lambda: sparse.row_sparse_array(([[1.0, 2.0]], [0]), (-1, 2)),
-    "zeros takes stype, shape, ctx and dtype, got a, b":
-        lambda: sparse.zeros("csr", (2, 2), a=1, b=2),
+    "row_sparse_array: the array has shape (2, 3), not (3, 2)": lambda: sparse.row_sparse_array(
+        DENSE, (3, 2)
+    ),
+    "csr_matrix: the values are a dense array, got CSRNDArray": lambda: sparse.csr_matrix(
+        (mx.nd.array(DENSE).tostype("csr"), [0], [0, 1])
+    ),
+    "row_sparse_array: data has rows and indices one axis, got (1,) and (1, 1)": lambda: (
+        sparse.row_sparse_array(([1.0], [[0]]))
+    ),
+    "row_sparse_array: without rows the shape has to be given": lambda: sparse.row_sparse_array(
+        (np.zeros((0, 2)), [])
+    ),
+    "row_sparse_array: rows of shape (2,) do not fit into shape (3, 3)": lambda: (
+        sparse.row_sparse_array(([[1.0, 2.0]], [0]), (3, 3))
+    ),
+    "row_sparse_array: rows of shape (2,) do not fit into shape (3,)": lambda: (
+        sparse.row_sparse_array(([[1.0, 2.0]], [0]), (3,))
+    ),
+    "row_sparse_array: expected sizes that are not negative, got ()": lambda: (
+        sparse.row_sparse_array(([1.0], [0]), ())
+    ),
+    "row_sparse_array: expected sizes that are not negative, got (-1, 2)": lambda: (
+        sparse.row_sparse_array(([[1.0, 2.0]], [0]), (-1, 2))
+    ),
+    "zeros takes stype, shape, ctx and dtype, got a, b": lambda: sparse.zeros(
+        "csr", (2, 2), a=1, b=2
+    ),
     "zeros: a shape is a tuple of ints, got 'x'": lambda: sparse.zeros("csr", "x"),
     "zeros: a shape is a tuple of ints, got (1.5, 2)": lambda: sparse.zeros("csr", (1.5, 2)),
     "zeros: a shape is a tuple of ints, got None": lambda: sparse.zeros("row_sparse", None),
-    "zeros: expected 2 sizes (of a csr matrix) that are not negative, got (2, 2, 2)":
-        lambda: sparse.zeros("csr", (2, 2, 2)),
-    "indices: expected whole numbers, got float64 [0.5]":
-        lambda: sparse.csr_matrix(([1.0], [0.5], [0, 1])),
-    "indptr: expected whole numbers, got float64 [0, 0.5]":
-        lambda: sparse.csr_matrix(([1.0], [0], [0, 0.5])),
-    "row: expected whole numbers, got <U1 ['a']":
-        lambda: sparse.csr_matrix(([1.0], (["a"], [0]))),
-    "col: expected whole numbers, got float64 [nan]":
-        lambda: sparse.csr_matrix(([1.0], ([0], [float("nan")]))),
-    "indices: expected whole numbers, got object [None]":
-        lambda: sparse.row_sparse_array(([[1.0]], [None])),
-    "sparse.array takes sparse arrays and SciPy matrices, got NDArray; mx.nd.array(...)":
-        lambda: sparse.array(mx.nd.ones((2, 2))),
-    "sparse.array takes sparse arrays and SciPy matrices, got list; mx.nd.array(...)":
-        lambda: sparse.array([[1]]),
-}  # fmt: skip
+    "zeros: expected 2 sizes (of a csr matrix) that are not negative, got (2, 2, 2)": lambda: (
+        sparse.zeros("csr", (2, 2, 2))
+    ),
+    "indices: expected whole numbers, got float64 [0.5]": lambda: sparse.csr_matrix(
+        ([1.0], [0.5], [0, 1])
+    ),
+    "indptr: expected whole numbers, got float64 [0, 0.5]": lambda: sparse.csr_matrix(
+        ([1.0], [0], [0, 0.5])
+    ),
+    "row: expected whole numbers, got <U1 ['a']": lambda: sparse.csr_matrix(([1.0], (["a"], [0]))),
+    "col: expected whole numbers, got float64 [nan]": lambda: sparse.csr_matrix(
+        ([1.0], ([0], [float("nan")]))
+    ),
+    "indices: expected whole numbers, got object [None]": lambda: sparse.row_sparse_array(
+        ([[1.0]], [None])
+    ),
+    "sparse.array takes sparse arrays and SciPy matrices, got NDArray; mx.nd.array(...)": lambda: (
+        sparse.array(mx.nd.ones((2, 2)))
+    ),
+    "sparse.array takes sparse arrays and SciPy matrices, got list; mx.nd.array(...)": lambda: (
+        sparse.array([[1]])
+    ),
+}
 
 
 @pytest.mark.parametrize("text", REFUSED)

@@ -96,9 +96,13 @@ def test_what_has_failed_is_told(stype, member):
 @pytest.mark.parametrize("stype", BOTH)
 def test_an_order_is_made_when_it_is_needed(stype):
     for use in (
-        lambda a: a.canonical(), lambda a: a.parts(), lambda a: a.tostype("default"),
-        lambda a: a.copyto(mx.nd.zeros((3, 4))), lambda a: a * 2, lambda a: a + a,
-    ):  # fmt: skip
+        lambda a: a.canonical(),
+        lambda a: a.parts(),
+        lambda a: a.tostype("default"),
+        lambda a: a.copyto(mx.nd.zeros((3, 4))),
+        lambda a: a * 2,
+        lambda a: a + a,
+    ):
         array = unsorted(stype)
         with pytest.raises(ArgumentError, match="rise"):
             array.check_format()
@@ -108,10 +112,13 @@ def test_an_order_is_made_when_it_is_needed(stype):
         array.check_format()
         np.testing.assert_array_equal(array.asnumpy(), DENSE)
     for copy in (
-        lambda a: a.copy(), lambda a: a.detach(), lambda a: a.astype("float64"),
+        lambda a: a.copy(),
+        lambda a: a.detach(),
+        lambda a: a.astype("float64"),
         lambda a: a.copyto(TWO),
-        lambda a: pickle.loads(pickle.dumps(a)), lambda a: a.copyto(made(stype)),
-    ):  # fmt: skip
+        lambda a: pickle.loads(pickle.dumps(a)),
+        lambda a: a.copyto(made(stype)),
+    ):
         found = copy(unsorted(stype))
         np.testing.assert_array_equal(found.asnumpy(), DENSE)
         found.check_format()
@@ -121,12 +128,16 @@ def test_an_order_is_made_when_it_is_needed(stype):
 def test_copies(stype):
     array = made(stype)
     same = {
-        "astype": array.astype("float32", copy=False), "as_in_context": array.as_in_context(TWO),
-        "as_in_ctx": array.as_in_ctx(TWO), "[:]": array[:], "canonical": array.canonical(),
-    }  # fmt: skip
+        "astype": array.astype("float32", copy=False),
+        "as_in_context": array.as_in_context(TWO),
+        "as_in_ctx": array.as_in_ctx(TWO),
+        "[:]": array[:],
+        "canonical": array.canonical(),
+    }
     assert {name: each is array for name, each in same.items()} == dict.fromkeys(same, True)
     other = {
-        "copy": (array.copy(), TWO, "float32"), "detach": (array.detach(), TWO, "float32"),
+        "copy": (array.copy(), TWO, "float32"),
+        "detach": (array.detach(), TWO, "float32"),
         "astype": (array.astype("float32"), TWO, "float32"),
         "astype other": (array.astype("float16", copy=False), TWO, "float16"),
         "copyto": (array.copyto(mx.cpu(0)), mx.cpu(0), "float32"),
@@ -135,7 +146,7 @@ def test_copies(stype):
         "pickle": (pickle.loads(pickle.dumps(array)), TWO, "float32"),
         "tostype": (array.tostype(stype), TWO, "float32"),
         "neg": (array.__neg__().__neg__(), TWO, "float32"),
-    }  # fmt: skip
+    }
     for name, (found, context, dtype) in other.items():
         assert found is not array, name
         assert (found.stype, found.context, found.dtype) == (stype, context, np.dtype(dtype)), name
@@ -178,22 +189,33 @@ def test_what_is_written(stype):
 REFUSED = {
     "assigned whole": (lambda a: a.__setitem__(0, 1), "a STYPE array is assigned whole: x[:] = v"),
     "a part": (lambda a: a.__setitem__(slice(0, 2), 0), "a STYPE array is assigned whole: x[:]"),
-    "another shape": (lambda a: a.__setitem__(slice(None), np.ones((2, 2))),
-                      "copy: source has shape (2, 2), target (3, 4)"),
-    "a source of another shape": (lambda a: a.copied_from(mx.nd.ones((4, 3))),
-                                  "copy: source has shape (4, 3), target (3, 4)"),
+    "another shape": (
+        lambda a: a.__setitem__(slice(None), np.ones((2, 2))),
+        "copy: source has shape (2, 2), target (3, 4)",
+    ),
+    "a source of another shape": (
+        lambda a: a.copied_from(mx.nd.ones((4, 3))),
+        "copy: source has shape (4, 3), target (3, 4)",
+    ),
     "no source": (lambda a: a.copied_from([1]), "copy: expected an NDArray, got [1]"),
     "no target": (lambda a: a.copyto(3), "copyto takes an NDArray or a Context, got int"),
-    "no storage type": (lambda a: a.tostype("x"),
-                        "storage type 'x' is not one of 'default', 'row_sparse' and 'csr'"),
+    "no storage type": (
+        lambda a: a.tostype("x"),
+        "storage type 'x' is not one of 'default', 'row_sparse' and 'csr'",
+    ),
     "a type as storage type": (lambda a: a.tostype(3), "storage type 3 is not one of"),
-    "out of another kind": (lambda a: mx.nd.abs(a, out=sparse.zeros(
-        "csr" if a.stype == "row_sparse" else "row_sparse", (3, 4))),
-        "operator abs gives STYPE, and out is "),
-    "too many outs": (lambda a: mx.nd.abs(a, out=[a.copy(), a.copy()]),
-                      "operator abs has 1 outputs, out has 2"),
+    "out of another kind": (
+        lambda a: mx.nd.abs(
+            a, out=sparse.zeros("csr" if a.stype == "row_sparse" else "row_sparse", (3, 4))
+        ),
+        "operator abs gives STYPE, and out is ",
+    ),
+    "too many outs": (
+        lambda a: mx.nd.abs(a, out=[a.copy(), a.copy()]),
+        "operator abs has 1 outputs, out has 2",
+    ),
     "other inputs": (lambda a: mx.nd._internal.elemwise_add(lhs=a, nothing=a), "nothing"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("stype", BOTH)
@@ -209,8 +231,10 @@ def test_refusals(stype, what):
 def test_storage_types_that_do_not_become_one_another():
     for stype, other in (BOTH, BOTH[::-1]):
         text = f"{stype} does not become {other}: go through 'default'"
-        for use in (lambda a, other=other: a.tostype(other),
-                    lambda a, other=other: a.copyto(sparse.zeros(other, (3, 4)))):  # fmt: skip
+        for use in (
+            lambda a, other=other: a.tostype(other),
+            lambda a, other=other: a.copyto(sparse.zeros(other, (3, 4))),
+        ):
             with pytest.raises(ArgumentError, match=text):
                 use(made(stype))
     with pytest.raises(ArgumentError, match="a row_sparse array has an axis at least"):
@@ -221,9 +245,19 @@ def test_storage_types_that_do_not_become_one_another():
             mx.nd.ones(shape).tostype("csr")
 
 
-METHODS = ["_view", "_plain_reshape", "__dlpack__", "__dlpack_device__", "reshape", "_reshaped",
-           "shares_memory", "slice_assign", "slice_assign_scalar", "to_dlpack_for_read",
-           "to_dlpack_for_write"]  # fmt: skip
+METHODS = [
+    "_view",
+    "_plain_reshape",
+    "__dlpack__",
+    "__dlpack_device__",
+    "reshape",
+    "_reshaped",
+    "shares_memory",
+    "slice_assign",
+    "slice_assign_scalar",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
+]
 
 
 @pytest.mark.parametrize("stype", BOTH)
@@ -241,17 +275,30 @@ def test_what_needs_the_memory_of_a_dense_array(stype, name):
 
 def test_rows_of_matrices():
     matrix = made("csr")
-    keys = [slice(None, None, 1), slice(1, None), slice(-1, None), slice(2, 1), slice(0, 9), 0, 2,
-            -1, -3, np.int64(1)]  # fmt: skip
+    keys = [
+        slice(None, None, 1),
+        slice(1, None),
+        slice(-1, None),
+        slice(2, 1),
+        slice(0, 9),
+        0,
+        2,
+        -1,
+        -3,
+        np.int64(1),
+    ]
     for key in keys:
         wanted = DENSE[key] if isinstance(key, slice) else DENSE[[key]]
         found = matrix[key]
         assert found.context == TWO and found.stype == "csr"
         np.testing.assert_array_equal(found.asnumpy(), wanted)
-    for key, text in ((3, "row 3 of a csr matrix of 3 rows"), (-4, "row -4 of a csr matrix of 3"),
-                      ((0, 0), "is indexed by a row or a slice of rows, got (0, 0)"),
-                      (slice(0, 3, 2), "a slice of a csr matrix: expected step 1, got 2"),
-                      (slice(None, None, -1), "expected step 1, got -1")):  # fmt: skip
+    for key, text in (
+        (3, "row 3 of a csr matrix of 3 rows"),
+        (-4, "row -4 of a csr matrix of 3"),
+        ((0, 0), "is indexed by a row or a slice of rows, got (0, 0)"),
+        (slice(0, 3, 2), "a slice of a csr matrix: expected step 1, got 2"),
+        (slice(None, None, -1), "expected step 1, got -1"),
+    ):
         with pytest.raises(ArgumentError, match=re.escape(text)):
             matrix[key]
     assert [row.asnumpy()[0].tolist() for row in matrix] == DENSE.tolist()
@@ -265,10 +312,13 @@ def test_gradients_go_through_rows_and_copies():
     for use, wanted in (
         (lambda a: a[1:], [[0] * 4, [1] * 4, [1] * 4]),
         (lambda a: a[0], [[1] * 4, [0] * 4, [0] * 4]),
-        (lambda a: a.copy(), [[1] * 4] * 3), (lambda a: a.copyto(mx.cpu(0)), [[1] * 4] * 3),
-        (lambda a: a.astype("float64"), [[1] * 4] * 3), (lambda a: a.tostype("csr"), [[1] * 4] * 3),
-        (lambda a: a.detach() + a, [[1] * 4] * 3), (lambda a: a[:], [[1] * 4] * 3),
-    ):  # fmt: skip
+        (lambda a: a.copy(), [[1] * 4] * 3),
+        (lambda a: a.copyto(mx.cpu(0)), [[1] * 4] * 3),
+        (lambda a: a.astype("float64"), [[1] * 4] * 3),
+        (lambda a: a.tostype("csr"), [[1] * 4] * 3),
+        (lambda a: a.detach() + a, [[1] * 4] * 3),
+        (lambda a: a[:], [[1] * 4] * 3),
+    ):
         array = made("csr")
         array.attach_grad()
         with mx.autograd.record():
@@ -325,8 +375,11 @@ def test_dense_copies_are_told_once_of_each_operator_and_form(stype, warned):
         warnings.simplefilter("error")
         array.exp()
     ones = mx.nd.ones((3, 4), TWO)
-    for other in (lambda: mx.nd.cos(array), lambda: mx.nd.broadcast_maximum(array, ones),
-                  lambda: mx.nd.broadcast_maximum(ones, array)):  # fmt: skip
+    for other in (
+        lambda: mx.nd.cos(array),
+        lambda: mx.nd.broadcast_maximum(array, ones),
+        lambda: mx.nd.broadcast_maximum(ones, array),
+    ):
         with pytest.warns(UserWarning, match="has no form for storage types .*12 elements"):
             other()
     large = sparse.zeros(stype, (1 << 10, 1 << 11), dtype="float64")
@@ -350,8 +403,11 @@ def test_inputs_by_name_and_results_in_arrays(stype, warned):
     array, other = made(stype), made(stype)
     for names in ((), ("lhs", "rhs"), ("rhs", "lhs")):
         given = dict(zip(names, (array, 2 * other)))
-        found = mx.nd._internal.elemwise_sub(**given) if names else mx.nd._internal.elemwise_sub(
-            array, rhs=2 * other)  # fmt: skip
+        found = (
+            mx.nd._internal.elemwise_sub(**given)
+            if names
+            else mx.nd._internal.elemwise_sub(array, rhs=2 * other)
+        )
         wanted = DENSE if names == ("rhs", "lhs") else -DENSE
         np.testing.assert_array_equal(found.asnumpy(), wanted)
     out, dense = sparse.zeros(stype, (3, 4)), mx.nd.zeros((3, 4))
@@ -371,12 +427,19 @@ def test_results_are_never_the_input(stype):
     full = mx.nd.ones((3, 4), TWO)
     empty = sparse.zeros(stype, (3, 4), TWO)
     for found, source in (
-        (mx.nd.add_n(array), array), (mx.nd.identity(array), array), (array + 0, array),
-        (empty * full, empty), (mx.nd.cast_storage(array, stype), array),
-        (mx.nd.Cast(array, dtype="float32"), array), (mx.nd.BlockGrad(array), array),
-        *(((mx.nd.slice(array, (None,), (None,)), array), (mx.nd.concat(array, dim=0), array))
-          if stype == "csr" else ()),
-    ):  # fmt: skip
+        (mx.nd.add_n(array), array),
+        (mx.nd.identity(array), array),
+        (array + 0, array),
+        (empty * full, empty),
+        (mx.nd.cast_storage(array, stype), array),
+        (mx.nd.Cast(array, dtype="float32"), array),
+        (mx.nd.BlockGrad(array), array),
+        *(
+            ((mx.nd.slice(array, (None,), (None,)), array), (mx.nd.concat(array, dim=0), array))
+            if stype == "csr"
+            else ()
+        ),
+    ):
         before = source.asnumpy()
         assert found is not source
         found[:] = 0 if found.stype == stype else 7
@@ -387,14 +450,23 @@ def test_results_share_no_memory_that_an_update_changes():
     """A row_sparse weight with all rows is changed in place."""
     ones = np.ones((3, 4), "float32")
     for make in (
-        lambda a: mx.nd.add_n(a), lambda a: mx.nd.identity(a), lambda a: a + 0, lambda a: a.copy(),
-        lambda a: mx.nd.cast_storage(a, "row_sparse"), lambda a: a.tostype("row_sparse"),
-        lambda a: mx.nd.Cast(a, dtype="float32"), lambda a: mx.nd.BlockGrad(a),
-        lambda a: sparse.zeros("row_sparse", (3, 4)).copied_from(a), lambda a: a.tostype("default"),
-        lambda a: sparse.row_sparse_array(a), lambda a: sparse.array(a),
+        lambda a: mx.nd.add_n(a),
+        lambda a: mx.nd.identity(a),
+        lambda a: a + 0,
+        lambda a: a.copy(),
+        lambda a: mx.nd.cast_storage(a, "row_sparse"),
+        lambda a: a.tostype("row_sparse"),
+        lambda a: mx.nd.Cast(a, dtype="float32"),
+        lambda a: mx.nd.BlockGrad(a),
+        lambda a: sparse.zeros("row_sparse", (3, 4)).copied_from(a),
+        lambda a: a.tostype("default"),
+        lambda a: sparse.row_sparse_array(a),
+        lambda a: sparse.array(a),
         lambda a: a.copyto(mx.cpu(0)),
-        lambda a: sparse.retain(a, mx.nd.arange(3)), lambda a: mx.nd.abs(a), lambda a: a * 1,
-    ):  # fmt: skip
+        lambda a: sparse.retain(a, mx.nd.arange(3)),
+        lambda a: mx.nd.abs(a),
+        lambda a: a * 1,
+    ):
         weight = mx.nd.array(ones).tostype("row_sparse")
         found = make(weight)
         mx.nd.sgd_update(weight, mx.nd.array(ones).tostype("row_sparse"), lr=0.5, out=weight)
@@ -432,8 +504,10 @@ def test_updates_by_name(names):
     assert found is weight
     np.testing.assert_allclose(weight.asnumpy(), DENSE - 0.5 * DENSE)
     text = r"operator sgd_update takes the inputs weight, grad; got (weight|weight, more|)$"
-    for bad in (lambda: mx.nd.sgd_update(made("row_sparse"), lr=1),
-                lambda: mx.nd.sgd_update(weight, more=grad, lr=1)):  # fmt: skip
+    for bad in (
+        lambda: mx.nd.sgd_update(made("row_sparse"), lr=1),
+        lambda: mx.nd.sgd_update(weight, more=grad, lr=1),
+    ):
         with pytest.raises(CynetError, match=f"{text}|more"):
             bad()
 

@@ -205,10 +205,7 @@ def test_dot_of_many_terms_is_as_exact_as_numpy_in_double(rng):
     [
         (lambda a: mx.nd.dot(a, mx.nd.ones((4, 2))), "sums over lengths 5 and 4"),
         (lambda a: mx.nd.dot(a, mx.nd.ones((5, 2)), transpose_a=True), "sums over lengths 6 and 5"),
-        (
-            lambda a: mx.nd.dot(a, mx.nd.ones((5, 2), dtype="float64")),
-            "must be alike",
-        ),
+        (lambda a: mx.nd.dot(a, mx.nd.ones((5, 2), dtype="float64")), "must be alike"),
         (lambda a: mx.nd.dot(mx.nd.ones((2, 5)), a), "sums over lengths 5 and 6"),
         (
             lambda a: mx.nd.dot(a, mx.nd.ones((4, 2)).tostype("row_sparse")),
@@ -395,9 +392,17 @@ def test_every_operator_takes_or_refuses_sparse_arrays(rng, monkeypatch):
 
 
 TENSORS = [
-    ((5, 4), (4,)), ((5, 4), (4, 3)), ((5, 4), (4, 2, 3)), ((5,), (5, 4)), ((2, 3, 5), (5, 4)),
-    ((5, 4), (4, 0)), ((0, 4), (4, 3)), ((0, 5), (5, 4)), ((5, 4), (5,)), ((5, 4), (5, 2, 3)),
-]  # fmt: skip
+    ((5, 4), (4,)),
+    ((5, 4), (4, 3)),
+    ((5, 4), (4, 2, 3)),
+    ((5,), (5, 4)),
+    ((2, 3, 5), (5, 4)),
+    ((5, 4), (4, 0)),
+    ((0, 4), (4, 3)),
+    ((0, 5), (5, 4)),
+    ((5, 4), (5,)),
+    ((5, 4), (5, 2, 3)),
+]
 
 
 @pytest.mark.filterwarnings("ignore:operator dot has no form")

@@ -160,8 +160,10 @@ def test_every_combination_of_storage_types(rng, number):
     name, kinds, params = CASES[number]
     dense = [each for _, each, _ in arrays_of(kinds, "some", "float32", rng)]
     want = invoke(get_operator(name), tuple(dense), params)
-    free = [STYPES if x.ndim == 2 and not isinstance(k, list) else STYPES[:1]
-            for x, k in zip(dense, kinds)]  # fmt: skip
+    free = [
+        STYPES if x.ndim == 2 and not isinstance(k, list) else STYPES[:1]
+        for x, k in zip(dense, kinds)
+    ]
     for stypes in itertools.product(*free):
         given = tuple(x.tostype(stype) for x, stype in zip(dense, stypes))
         if {*stypes} == {"default"}:

@@ -61,29 +61,67 @@ CALL = "_contrib_interleaved_matmul_"
 ATTENTION = [
     Case(f"{CALL}selfatt_qk", [(5, 2, 24)], qk, {"heads": 2}, dtypes=FLOATS, **ALL),
     Case(f"{CALL}selfatt_qk", [(1, 1, 3)], qk, {"heads": 1}, **ALL),
-    Case(f"{CALL}selfatt_valatt", [(5, 2, 24), (4, 5, 5)], valatt(3), {"heads": 2},
-         dtypes=FLOATS, infers=(1,), **ALL),
+    Case(
+        f"{CALL}selfatt_valatt",
+        [(5, 2, 24), (4, 5, 5)],
+        valatt(3),
+        {"heads": 2},
+        dtypes=FLOATS,
+        infers=(1,),
+        **ALL,
+    ),
     Case(f"{CALL}selfatt_valatt", [(3, 1, 9), (3, 3, 3)], valatt(3), {"heads": 3}, **ALL),
     Case(f"{CALL}encdec_qk", [(3, 2, 8), (5, 2, 16)], qk, {"heads": 2}, dtypes=FLOATS, **ALL),
     Case(f"{CALL}encdec_qk", [(1, 3, 4), (2, 3, 8)], qk, {"heads": 1}, **ALL),
-    Case(f"{CALL}encdec_valatt", [(5, 2, 16), (4, 3, 5)], valatt(2), {"heads": 2}, dtypes=FLOATS,
-         **ALL),
+    Case(
+        f"{CALL}encdec_valatt",
+        [(5, 2, 16), (4, 3, 5)],
+        valatt(2),
+        {"heads": 2},
+        dtypes=FLOATS,
+        **ALL,
+    ),
     Case(f"{CALL}encdec_valatt", [(2, 3, 8), (6, 1, 2)], valatt(2), {"heads": 2}, **ALL),
-]  # fmt: skip
+]
 HALF, FULL = Input((4,), dtype="float16"), Input((2, 3), dtype="float32")
 WHOLE = Input((2,), ints(0, 5), "int32")
 OTHERS = [
-    Case("amp_multicast", [FULL, HALF, WHOLE], multicast, {"num_outputs": 3}, grad=False,
-         reference_grad=lambda g, *x, **p: [
-             d.astype(a.dtype) if a.dtype.kind == "f" else None for d, a in zip(g, x)],
-         dtypes=("float32",), exact=True),
-    Case("amp_multicast", [FULL, HALF], multicast, {"num_outputs": 2, "cast_narrow": True},
-         grad=False, dtypes=("float32",), exact=True,
-         reference_grad=lambda g, *x, **p: [d.astype(a.dtype) for d, a in zip(g, x)]),
-    Case("_contrib_hawkesll",
-         [Input((2, 3), (0.5, 2)), Input((3,), (0.2, 0.6)), Input((3,), (0.5, 2)),
-          Input((2, 3), (0.1, 1)), Input((2, 4), (0.2, 0.6)), Input((2, 4), ints(0, 3), "int32"),
-          Input((2,), np.array([3, 4])), Input((2,), (3, 4))],
-         hawkes, grad=(0, 1, 2, 3)),
-]  # fmt: skip
+    Case(
+        "amp_multicast",
+        [FULL, HALF, WHOLE],
+        multicast,
+        {"num_outputs": 3},
+        grad=False,
+        reference_grad=lambda g, *x, **p: [
+            d.astype(a.dtype) if a.dtype.kind == "f" else None for d, a in zip(g, x)
+        ],
+        dtypes=("float32",),
+        exact=True,
+    ),
+    Case(
+        "amp_multicast",
+        [FULL, HALF],
+        multicast,
+        {"num_outputs": 2, "cast_narrow": True},
+        grad=False,
+        dtypes=("float32",),
+        exact=True,
+        reference_grad=lambda g, *x, **p: [d.astype(a.dtype) for d, a in zip(g, x)],
+    ),
+    Case(
+        "_contrib_hawkesll",
+        [
+            Input((2, 3), (0.5, 2)),
+            Input((3,), (0.2, 0.6)),
+            Input((3,), (0.5, 2)),
+            Input((2, 3), (0.1, 1)),
+            Input((2, 4), (0.2, 0.6)),
+            Input((2, 4), ints(0, 3), "int32"),
+            Input((2,), np.array([3, 4])),
+            Input((2,), (3, 4)),
+        ],
+        hawkes,
+        grad=(0, 1, 2, 3),
+    ),
+]
 CASES = [*ATTENTION, *OTHERS]

@@ -109,13 +109,30 @@ def _factor(op, reference, factor, *images):
 
 
 CASES = [
-    Case("_image_to_tensor", [_PIXELS], to_tensor, reference_grad=to_tensor_grad, back=(0,),
-         dtypes=("float32",)),
-    Case("_image_to_tensor", [_BATCH], to_tensor, reference_grad=to_tensor_grad, back=(0,),
-         dtypes=("uint8", "float32")),
+    Case(
+        "_image_to_tensor",
+        [_PIXELS],
+        to_tensor,
+        reference_grad=to_tensor_grad,
+        back=(0,),
+        dtypes=("float32",),
+    ),
+    Case(
+        "_image_to_tensor",
+        [_BATCH],
+        to_tensor,
+        reference_grad=to_tensor_grad,
+        back=(0,),
+        dtypes=("uint8", "float32"),
+    ),
     Case("_image_normalize", [(3, 4, 2)], normalize, {"mean": 0.25, "std": 2}, back=(0,)),
-    Case("_image_normalize", [(2, 3, 2, 4)], normalize,
-         {"mean": (0.25, 0.5, 0.75), "std": (1, 2, 4)}, back=(0,)),
+    Case(
+        "_image_normalize",
+        [(2, 3, 2, 4)],
+        normalize,
+        {"mean": (0.25, 0.5, 0.75), "std": (1, 2, 4)},
+        back=(0,),
+    ),
     Case("_image_normalize", [(1, 3, 2)], normalize, back=(0,)),
     Case("_image_crop", [(4, 5, 3)], crop, _BOX),
     Case("_image_crop", [(2, 3, 4, 1)], crop, _BOX),
@@ -130,15 +147,30 @@ CASES = [
     *_factor("_image_random_saturation", lambda x, **k: x, 0.5, _GREY),
     *_factor("_image_random_hue", lambda x, **k: x, 0.5, _GREY),
     *[
-        Case("_image_random_hue", [x], hue, {"min_factor": f, "max_factor": f}, grad=False,
-             dtypes=("float32", "float64"), tolerance=CLOSE)
+        Case(
+            "_image_random_hue",
+            [x],
+            hue,
+            {"min_factor": f, "max_factor": f},
+            grad=False,
+            dtypes=("float32", "float64"),
+            tolerance=CLOSE,
+        )
         for f, x in ((0.25, _PIXELS), (0.9, _PIXELS), (1.4, _BATCH))
     ],
     *[
-        Case("_image_adjust_lighting", [x], lighting, {"alpha": (0.1, 0.2, -0.3)}, grad=False,
-             back=(0,), dtypes=("float32", "float64"), tolerance=CLOSE)
+        Case(
+            "_image_adjust_lighting",
+            [x],
+            lighting,
+            {"alpha": (0.1, 0.2, -0.3)},
+            grad=False,
+            back=(0,),
+            dtypes=("float32", "float64"),
+            tolerance=CLOSE,
+        )
         for x in (_PIXELS, _BATCH)
     ],
     Case("_image_resize", [_PIXELS], nearest, {"size": (7, 3), "interp": 0}, grad=False),
     Case("_image_resize", [_BATCH], bilinear, {"size": (9, 8)}, grad=False, tolerance=CLOSE),
-]  # fmt: skip
+]

@@ -59,9 +59,12 @@ def conv(layout, size, kernel, channels, filters, **params):
     weight = filters, *kernel, channels // params.get("num_group", 1)
     bias = [] if params.get("no_bias") else [(filters,)]
     return Case(
-        "Convolution", [(2, *size, channels), weight, *bias], forward, params,
+        "Convolution",
+        [(2, *size, channels), weight, *bias],
+        forward,
+        params,
         infers=tuple(range(1, 2 + len(bias))),
-    )  # fmt: skip
+    )
 
 
 def deconv(layout, size, kernel, channels, filters, **params):
@@ -69,9 +72,12 @@ def deconv(layout, size, kernel, channels, filters, **params):
     weight = channels, *kernel, filters // params.get("num_group", 1)
     bias = [(filters,)] if params.get("no_bias") is False else []
     return Case(
-        "Deconvolution", [(2, *size, channels), weight, *bias], transposed, params,
+        "Deconvolution",
+        [(2, *size, channels), weight, *bias],
+        transposed,
+        params,
         infers=tuple(range(1, 2 + len(bias))),
-    )  # fmt: skip
+    )
 
 
 def pool(layout, size, kind, domain=apart, **params):

@@ -7,11 +7,24 @@ from .tensor_elementwise import DOMAINS, UNARY, S, mod_grads, unbroadcast
 from .tensor_reduce import reducing
 
 NAMES = {
-    "plus": "add", "minus": "subtract", "mul": "multiply", "div": "true_divide",
-    "lesser": "less", "lesser_equal": "less_equal",
-}  # fmt: skip
-FLAT = ("equal", "not_equal", "greater", "greater_equal", "lesser", "lesser_equal", "logical_and",
-        "logical_or", "logical_xor")  # fmt: skip
+    "plus": "add",
+    "minus": "subtract",
+    "mul": "multiply",
+    "div": "true_divide",
+    "lesser": "less",
+    "lesser_equal": "less_equal",
+}
+FLAT = (
+    "equal",
+    "not_equal",
+    "greater",
+    "greater_equal",
+    "lesser",
+    "lesser_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+)
 FLOATS = ("float32", "float64", "float16")
 
 
@@ -30,9 +43,16 @@ def binaries():
 
 
 NUMBERS = {
-    "plus": 1.5, "minus": 1.5, "mul": -2.5, "div": 2.5, "mod": 1.0, "power": 3.0, "maximum": 0.1,
-    "minimum": 0.1, "hypot": 2.0,
-}  # fmt: skip
+    "plus": 1.5,
+    "minus": 1.5,
+    "mul": -2.5,
+    "div": 2.5,
+    "mod": 1.0,
+    "power": 3.0,
+    "maximum": 0.1,
+    "minimum": 0.1,
+    "hypot": 2.0,
+}
 
 
 def scalars():
@@ -56,8 +76,23 @@ def scalars():
             )
 
 
-OF_ND = ("negative", "abs", "sign", "square", "relu", "round", "rint", "_copy",
-         "zeros_like", "ones_like", "ceil", "floor", "trunc", "fix", "_polygamma")  # fmt: skip
+OF_ND = (
+    "negative",
+    "abs",
+    "sign",
+    "square",
+    "relu",
+    "round",
+    "rint",
+    "_copy",
+    "zeros_like",
+    "ones_like",
+    "ceil",
+    "floor",
+    "trunc",
+    "fix",
+    "_polygamma",
+)
 
 
 def unaries():
@@ -88,9 +123,13 @@ def reductions():
             yield Case(op, [Input((2, 3, 4), apart)], reducing(function), params)
         for op, function in (("_np_any", np.any), ("_np_all", np.all)):
             yield Case(
-                op, [Input((2, 3, 4), ints(0, 2))], reducing(function), params, grad=False,
+                op,
+                [Input((2, 3, 4), ints(0, 2))],
+                reducing(function),
+                params,
+                grad=False,
                 dtypes=("bool",),
-            )  # fmt: skip
+            )
     for op, function in (("_npi_argmax", np.argmax), ("_npi_argmin", np.argmin)):
         for params in ({}, {"axis": 1}, {"axis": 0, "keepdims": True}):
             yield Case(op, [Input((2, 3, 4), apart)], function, params, grad=False)
@@ -126,23 +165,33 @@ def bits():
     for name, function in BITS.items():
         for left, right in ((S, S), ((1, 4), (2, 3, 1))):
             yield Case(
-                f"_npi_{name}", [Input(left, ints(1, 9)), Input(right, ints(1, 5))], function,
-                grad=False, dtypes=WHOLE + ("bool",) * (name not in ("gcd", "lcm")),
+                f"_npi_{name}",
+                [Input(left, ints(1, 9)), Input(right, ints(1, 5))],
+                function,
+                grad=False,
+                dtypes=WHOLE + ("bool",) * (name not in ("gcd", "lcm")),
                 note=f"{left}{right}",
-            )  # fmt: skip
+            )
         yield Case(
-            f"_npi_{name}_scalar", [Input(S, ints(1, 9))],
-            lambda x, scalar, f=function: f(x, x.dtype.type(scalar)), {"scalar": 3}, grad=False,
+            f"_npi_{name}_scalar",
+            [Input(S, ints(1, 9))],
+            lambda x, scalar, f=function: f(x, x.dtype.type(scalar)),
+            {"scalar": 3},
+            grad=False,
             dtypes=WHOLE,
-        )  # fmt: skip
+        )
         if "shift" in name:
             yield Case(
-                f"_npi_r{name}_scalar", [Input(S, ints(1, 4))],
-                lambda x, scalar, f=function: f(x.dtype.type(scalar), x), {"scalar": 9}, grad=False,
+                f"_npi_r{name}_scalar",
+                [Input(S, ints(1, 4))],
+                lambda x, scalar, f=function: f(x.dtype.type(scalar), x),
+                {"scalar": 9},
+                grad=False,
                 dtypes=WHOLE,
-            )  # fmt: skip
-    yield Case("_npi_bitwise_not", [Input(S, ints(0, 9))], np.invert, grad=False,
-               dtypes=(*WHOLE, "bool"))
+            )
+    yield Case(
+        "_npi_bitwise_not", [Input(S, ints(0, 9))], np.invert, grad=False, dtypes=(*WHOLE, "bool")
+    )
 
 
 def more():
@@ -150,19 +199,23 @@ def more():
         own = {"grad": True, "reference_grad": fmod_grads} if name == "fmod" else {"grad": grad}
         yield Case(f"_npi_{name}", [Input(S, lhs), Input(S, rhs)], function, **own)
         yield Case(
-            f"_npi_{name}_scalar", [Input(S, lhs)],
+            f"_npi_{name}_scalar",
+            [Input(S, lhs)],
             lambda x, scalar, is_int=True, f=function: f(x, x.dtype.type(scalar)),
-            {"scalar": 1.25, "is_int": False}, grad=bool(grad),
-        )  # fmt: skip
+            {"scalar": 1.25, "is_int": False},
+            grad=bool(grad),
+        )
         if name not in ("fmax", "fmin", "logaddexp"):
             yield Case(
-                f"_npi_r{name}_scalar", [Input(S, rhs if name != "fmod" else away_from_zero)],
+                f"_npi_r{name}_scalar",
+                [Input(S, rhs if name != "fmod" else away_from_zero)],
                 lambda x, scalar, is_int=True, f=function: f(x.dtype.type(scalar), x),
                 {"scalar": 1.25, "is_int": False},
                 grad=bool(grad),
                 reference_grad=(lambda heads, x, **p: [-heads[0] * np.trunc(1.25 / x)])
-                if name == "fmod" else None,
-            )  # fmt: skip
+                if name == "fmod"
+                else None,
+            )
 
 
 def strange(rng, shape):

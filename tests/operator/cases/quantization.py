@@ -201,12 +201,7 @@ KEPT = [
             {"kernel": (2, 3), "pool_type": "avg", "stride": (2, 1)},
             {"kernel": (3, 3), "pool_type": "avg", "pad": (1, 1), "count_include_pad": False},
             {"pool_type": "avg", "global_pool": True},
-            {
-                "kernel": (3, 3),
-                "pool_type": "avg",
-                "stride": (2, 2),
-                "pooling_convention": "full",
-            },
+            {"kernel": (3, 3), "pool_type": "avg", "stride": (2, 2), "pooling_convention": "full"},
         )
     ),
     case(

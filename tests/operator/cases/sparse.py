@@ -17,14 +17,43 @@ def retain(data, indices):
 
 CASES = [
     *(
-        Case("cast_storage", [(3, 4)], lambda x, stype: x, {"stype": stype}, back=(0,), exact=True,
-             grad=dtypes is FLOATS, dtypes=dtypes, note="" if dtypes is FLOATS else "integers")
-        for stype in ("default", "row_sparse", "csr") for dtypes in (FLOATS, EVERY[:1] + EVERY[3:])
+        Case(
+            "cast_storage",
+            [(3, 4)],
+            lambda x, stype: x,
+            {"stype": stype},
+            back=(0,),
+            exact=True,
+            grad=dtypes is FLOATS,
+            dtypes=dtypes,
+            note="" if dtypes is FLOATS else "integers",
+        )
+        for stype in ("default", "row_sparse", "csr")
+        for dtypes in (FLOATS, EVERY[:1] + EVERY[3:])
     ),
-    Case("_sparse_retain", [(5, 3), Input((3,), [3, 1, 3], "int64")], retain, back=(0,), grad=(0,),
-         exact=True),
-    Case("_sparse_retain", [(4, 2, 2), Input((2, 1), [0, 2], "int32")], retain, back=(0,),
-         grad=(0,), exact=True),
-    Case("_sparse_retain", [(3, 2), Input((2,), [0, 2], "float32")], retain, back=(0,), grad=(),
-         exact=True, dtypes=("int32", "int8")),
+    Case(
+        "_sparse_retain",
+        [(5, 3), Input((3,), [3, 1, 3], "int64")],
+        retain,
+        back=(0,),
+        grad=(0,),
+        exact=True,
+    ),
+    Case(
+        "_sparse_retain",
+        [(4, 2, 2), Input((2, 1), [0, 2], "int32")],
+        retain,
+        back=(0,),
+        grad=(0,),
+        exact=True,
+    ),
+    Case(
+        "_sparse_retain",
+        [(3, 2), Input((2,), [0, 2], "float32")],
+        retain,
+        back=(0,),
+        grad=(),
+        exact=True,
+        dtypes=("int32", "int8"),
+    ),
 ]

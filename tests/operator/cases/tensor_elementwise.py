@@ -207,9 +207,4 @@ def smooth_l1(x, scalar):
     return np.where(np.abs(x) < 1 / s, 0.5 * x * x * s, np.abs(x) - 0.5 / s)
 
 
-CASES = [
-    *UNARY,
-    *binary(),
-    *scalar(),
-    Case("_grad_add", [S, S], np.add, back=(0, 1)),
-]
+CASES = [*UNARY, *binary(), *scalar(), Case("_grad_add", [S, S], np.add, back=(0, 1))]

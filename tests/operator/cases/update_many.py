@@ -63,27 +63,50 @@ def multi_sgd():
         loaded = {"num_weights": 2, **COMMON, **own}
         half = [FULL[s] for s in (S, P) for _ in range(n + 1)]
         yield Case(
-            f"multi_{name}_update", [S, S, P, P], each(rule, n, of_lists("lrs", "wds")), params,
-            [S, P][: 2 * n], grad=False, back=(0, 1, 2, 3), dtypes=FLOATS,
-        )  # fmt: skip
+            f"multi_{name}_update",
+            [S, S, P, P],
+            each(rule, n, of_lists("lrs", "wds")),
+            params,
+            [S, P][: 2 * n],
+            grad=False,
+            back=(0, 1, 2, 3),
+            dtypes=FLOATS,
+        )
         yield Case(
-            f"multi_{name}_update", [S, S], each(rule, n, of_lists("lrs", "wds")),
-            {"lrs": (0.1,), "wds": (0.0,)}, [S][:n], grad=False,
-        )  # fmt: skip
+            f"multi_{name}_update",
+            [S, S],
+            each(rule, n, of_lists("lrs", "wds")),
+            {"lrs": (0.1,), "wds": (0.0,)},
+            [S][:n],
+            grad=False,
+        )
         yield Case(
-            f"multi_mp_{name}_update", [S, S, P, P],
-            each(master(rule), n + 1, of_lists("lrs", "wds")), params, half, grad=False,
+            f"multi_mp_{name}_update",
+            [S, S, P, P],
+            each(master(rule), n + 1, of_lists("lrs", "wds")),
+            params,
+            half,
+            grad=False,
             dtypes=("float16",),
-        )  # fmt: skip
+        )
         yield Case(
-            f"preloaded_multi_{name}_update", [S, S, P, P, *RATES], each(rule, n, of_arrays, 2),
-            loaded, [S, P][: 2 * n], grad=False, dtypes=FLOATS,
-        )  # fmt: skip
+            f"preloaded_multi_{name}_update",
+            [S, S, P, P, *RATES],
+            each(rule, n, of_arrays, 2),
+            loaded,
+            [S, P][: 2 * n],
+            grad=False,
+            dtypes=FLOATS,
+        )
         yield Case(
-            f"preloaded_multi_mp_{name}_update", [S, S, P, P, *RATES],
-            each(master(rule), n + 1, of_arrays, 2), loaded, half, grad=False,
+            f"preloaded_multi_mp_{name}_update",
+            [S, S, P, P, *RATES],
+            each(master(rule), n + 1, of_arrays, 2),
+            loaded,
+            half,
+            grad=False,
             dtypes=("float16",),
-        )  # fmt: skip
+        )
 
 
 def moments(g, mean, var, beta1, beta2):
@@ -91,9 +114,19 @@ def moments(g, mean, var, beta1, beta2):
 
 
 def adamw_rule(
-    w, g, mean, var, lr, eta, rescale, beta1=0.9, beta2=0.999, epsilon=1e-8, wd=0.0,
+    w,
+    g,
+    mean,
+    var,
+    lr,
+    eta,
+    rescale,
+    beta1=0.9,
+    beta2=0.999,
+    epsilon=1e-8,
+    wd=0.0,
     clip_gradient=-1.0,
-):  # fmt: skip
+):
     if rescale == 0 or not np.isfinite(rescale):
         return w, mean, var
     g = clipped(float(rescale) * g, clip_gradient)
@@ -123,33 +156,68 @@ def adamws():
     params = {"lr": 0.1, "eta": 0.5, "wd": 0.1, "beta1": 0.8, "epsilon": 1e-5, "clip_gradient": 0.2}
     for value in (0.5, 0.0, np.inf):
         yield Case(
-            "_adamw_update", [S, S, factor(value)], adamw, params, [S, POSITIVE[S]], grad=False,
-            dtypes=FLOATS, note=str(value),
-        )  # fmt: skip
+            "_adamw_update",
+            [S, S, factor(value)],
+            adamw,
+            params,
+            [S, POSITIVE[S]],
+            grad=False,
+            dtypes=FLOATS,
+            note=str(value),
+        )
     yield Case(
-        "_adamw_update", [S, S, factor(1)], adamw, {"lr": 0.1, "eta": 1}, [S, POSITIVE[S]],
-        grad=False, note="defaults",
-    )  # fmt: skip
+        "_adamw_update",
+        [S, S, factor(1)],
+        adamw,
+        {"lr": 0.1, "eta": 1},
+        [S, POSITIVE[S]],
+        grad=False,
+        note="defaults",
+    )
     yield Case(
-        "_mp_adamw_update", [S, S, factor(0.5)], mp_adamw, params, [FULL[S], WIDE[S], FULL[S]],
-        grad=False, dtypes=("float16",),
-    )  # fmt: skip
+        "_mp_adamw_update",
+        [S, S, factor(0.5)],
+        mp_adamw,
+        params,
+        [FULL[S], WIDE[S], FULL[S]],
+        grad=False,
+        dtypes=("float16",),
+    )
     many = {**STEPS, "etas": (1.0, 0.5), "beta1": 0.8, "clip_gradient": 0.2}
     yield Case(
-        "_multi_adamw_update", [S, S, P, P, factor(0.5)], each(adamw_rule, 2, of_adamw, 1), many,
-        [S, POSITIVE[S], P, POSITIVE[P]], grad=False, dtypes=FLOATS,
-    )  # fmt: skip
+        "_multi_adamw_update",
+        [S, S, P, P, factor(0.5)],
+        each(adamw_rule, 2, of_adamw, 1),
+        many,
+        [S, POSITIVE[S], P, POSITIVE[P]],
+        grad=False,
+        dtypes=FLOATS,
+    )
     yield Case(
-        "_multi_mp_adamw_update", [S, S, P, P, factor(0.5)],
-        each(master(adamw_rule), 3, of_adamw, 1), many,
-        [x[s] for s in (S, P) for x in (FULL, WIDE, FULL)], grad=False, dtypes=("float16",),
-    )  # fmt: skip
+        "_multi_mp_adamw_update",
+        [S, S, P, P, factor(0.5)],
+        each(master(adamw_rule), 3, of_adamw, 1),
+        many,
+        [x[s] for s in (S, P) for x in (FULL, WIDE, FULL)],
+        grad=False,
+        dtypes=("float16",),
+    )
 
 
 def phase1(
-    w, g, mean, var, t, wd, beta1=0.9, beta2=0.999, epsilon=1e-6, bias_correction=True,
-    rescale_grad=1.0, clip_gradient=-1.0,
-):  # fmt: skip
+    w,
+    g,
+    mean,
+    var,
+    t,
+    wd,
+    beta1=0.9,
+    beta2=0.999,
+    epsilon=1e-6,
+    bias_correction=True,
+    rescale_grad=1.0,
+    clip_gradient=-1.0,
+):
     mean, var = moments(clipped(rescale_grad * g, clip_gradient), mean, var, beta1, beta2)
     first, second = (1 - beta1**t, 1 - beta2**t) if bias_correction else (1, 1)
     return mean / first / (np.sqrt(var / second) + epsilon) + wd * w, mean, var
@@ -183,36 +251,65 @@ def lambs():
     states, wide = [S, POSITIVE[S]], [FULL[S], WIDE[S]]
     for more in (params, {"t": 1, "wd": 0.0, "bias_correction": False}):
         yield Case(
-            "lamb_update_phase1", [S, S], phase1, more, states, grad=False, back=(0, 1),
+            "lamb_update_phase1",
+            [S, S],
+            phase1,
+            more,
+            states,
+            grad=False,
+            back=(0, 1),
             dtypes=FLOATS,
-        )  # fmt: skip
+        )
         yield Case(
-            "mp_lamb_update_phase1", [S, S, FULL[S]], mp_phase1, more, wide, grad=False,
+            "mp_lamb_update_phase1",
+            [S, S, FULL[S]],
+            mp_phase1,
+            more,
+            wide,
+            grad=False,
             dtypes=("float16",),
-        )  # fmt: skip
+        )
     norm = Input((1,), (0.5, 2.0), "float32")
     for more in ({"lr": 0.1}, {"lr": 0.1, "lower_bound": 3.0}, {"lr": 0.1, "upper_bound": 0.1}):
         yield Case(
-            "lamb_update_phase2", [S, S, norm, norm], phase2, more, grad=False, dtypes=FLOATS,
+            "lamb_update_phase2",
+            [S, S, norm, norm],
+            phase2,
+            more,
+            grad=False,
+            dtypes=FLOATS,
             back=(0, 1),
-        )  # fmt: skip
+        )
         yield Case(
-            "mp_lamb_update_phase2", [S, FULL[S], norm, norm], mp_phase2, more, [FULL[S]],
-            grad=False, dtypes=("float16",),
-        )  # fmt: skip
+            "mp_lamb_update_phase2",
+            [S, FULL[S], norm, norm],
+            mp_phase2,
+            more,
+            [FULL[S]],
+            grad=False,
+            dtypes=("float16",),
+        )
     steps = {"learning_rates": (0.1, 0.05), "wds": (0.01, 0.0), "step_count": (1, 3)}
     lists = of_lists(*steps)
     for more in ({}, {**COMMON, "lower_bound": 1.0, "upper_bound": 2.0, "bias_correction": False}):
         yield Case(
-            "_multi_lamb_update", [S, S, P, P], each(lamb, 2, lists),
-            {**steps, "num_tensors": 2, **more}, [S, POSITIVE[S], P, POSITIVE[P]], grad=False,
-            dtypes=FLOATS,
-        )  # fmt: skip
-        yield Case(
-            "_multi_mp_lamb_update", [S, S, P, P], each(master(lamb), 3, lists),
+            "_multi_lamb_update",
+            [S, S, P, P],
+            each(lamb, 2, lists),
             {**steps, "num_tensors": 2, **more},
-            [x[s] for s in (S, P) for x in (FULL, WIDE, FULL)], grad=False, dtypes=("float16",),
-        )  # fmt: skip
+            [S, POSITIVE[S], P, POSITIVE[P]],
+            grad=False,
+            dtypes=FLOATS,
+        )
+        yield Case(
+            "_multi_mp_lamb_update",
+            [S, S, P, P],
+            each(master(lamb), 3, lists),
+            {**steps, "num_tensors": 2, **more},
+            [x[s] for s in (S, P) for x in (FULL, WIDE, FULL)],
+            grad=False,
+            dtypes=("float16",),
+        )
 
 
 def group_adagrad(w, g, history, lr, rescale_grad=1.0, clip_gradient=-1.0, epsilon=1e-5):
@@ -222,8 +319,19 @@ def group_adagrad(w, g, history, lr, rescale_grad=1.0, clip_gradient=-1.0, epsil
     return w - lr * g / np.sqrt(history + epsilon), history
 
 
-def adafactor(w, g, *states, lr, share, decay=0.0, rescale_grad=1.0, clip_gradient=-1.0,
-              epsilon=1e-30, min_scale=-1.0, clip_threshold=1.0):  # fmt: skip
+def adafactor(
+    w,
+    g,
+    *states,
+    lr,
+    share,
+    decay=0.0,
+    rescale_grad=1.0,
+    clip_gradient=-1.0,
+    epsilon=1e-30,
+    min_scale=-1.0,
+    clip_threshold=1.0,
+):
     """Algorithms 4 and 5 of Shazeer and Stern, with one root mean square of weight and step."""
     g = clipped(rescale_grad * g, clip_gradient)
     squares = (g * g + epsilon).reshape(len(g), -1)
@@ -263,28 +371,57 @@ def spoilt(rng, shape):
 def arrays():
     for domain in ((-1, 1), spoilt):
         yield Case(
-            "all_finite", [Input(S, domain)], finite, grad=False, dtypes=FLOATS, exact=True,
+            "all_finite",
+            [Input(S, domain)],
+            finite,
+            grad=False,
+            dtypes=FLOATS,
+            exact=True,
             note=getattr(domain, "__name__", ""),
-        )  # fmt: skip
+        )
         yield Case(
-            "multi_all_finite", [Input(P), Input(S, domain)], finite, {"num_arrays": 2},
-            grad=False, dtypes=FLOATS, exact=True, note=getattr(domain, "__name__", ""),
-        )  # fmt: skip
+            "multi_all_finite",
+            [Input(P), Input(S, domain)],
+            finite,
+            {"num_arrays": 2},
+            grad=False,
+            dtypes=FLOATS,
+            exact=True,
+            note=getattr(domain, "__name__", ""),
+        )
     yield Case(
-        "multi_sum_sq", [S, P, (1,)], sum_squares, {"num_arrays": 3}, grad=False, dtypes=FLOATS,
+        "multi_sum_sq",
+        [S, P, (1,)],
+        sum_squares,
+        {"num_arrays": 3},
+        grad=False,
+        dtypes=FLOATS,
         tolerance=dict.fromkeys(FLOATS, (1e-5, 1e-6)),
-    )  # fmt: skip
+    )
     for more in ({"eta": 0.1, "eps": 1e-3}, {"eta": 0.1, "eps": 0, "rescale_grad": 0.5}):
         yield Case(
-            "multi_lars", [POSITIVE[P]] * 4, lars, more, grad=False, dtypes=("float32",),
-            back=(0, 1, 2, 3), infers=(1, 2, 3),
-        )  # fmt: skip
+            "multi_lars",
+            [POSITIVE[P]] * 4,
+            lars,
+            more,
+            grad=False,
+            dtypes=("float32",),
+            back=(0, 1, 2, 3),
+            infers=(1, 2, 3),
+        )
     for shape, more in ((S, {}), (S, COMMON), ((3, 2, 2), {"epsilon": 0.1})):
         history = Input((shape[0], *(1 for _ in shape[1:])), (0.2, 1.0))
         yield Case(
-            "_contrib_group_adagrad_update", [shape, shape], group_adagrad, {"lr": 0.1, **more},
-            [history], grad=False, dtypes=FLOATS, back=(0, 1), infers=(1,),
-        )  # fmt: skip
+            "_contrib_group_adagrad_update",
+            [shape, shape],
+            group_adagrad,
+            {"lr": 0.1, **more},
+            [history],
+            grad=False,
+            dtypes=FLOATS,
+            back=(0, 1),
+            infers=(1,),
+        )
 
 
 def adafactors():
@@ -292,18 +429,31 @@ def adafactors():
     float32."""
     limits = {"rescale_grad": 0.5, "clip_gradient": 0.2, "epsilon": 1e-3, "clip_threshold": 0.5}
     scaled = {"min_scale": 0.1, "decay": 0.1}
-    for shape, more in ((S, {}), ((3, 2, 2), limits), ((40, 3), scaled), ((2, 1100), scaled),
-                        ((2, 2, 1), {**limits, "min_scale": 2.0}), ((7,), {}),
-                        ((5000,), {**limits, **scaled})):  # fmt: skip
+    for shape, more in (
+        (S, {}),
+        ((3, 2, 2), limits),
+        ((40, 3), scaled),
+        ((2, 1100), scaled),
+        ((2, 2, 1), {**limits, "min_scale": 2.0}),
+        ((7,), {}),
+        ((5000,), {**limits, **scaled}),
+    ):
         name, states = "_adafactor_vector_update", [shape]
         if len(shape) > 1:
             name, states = "_adafactor_update", [(shape[0], 1), (1, int(np.prod(shape[1:])))]
         for kind, dtypes in ((None, ("float64",)), ("float32", ("float32", "float16"))):
             yield Case(
-                name, [shape, shape], adafactor, {"lr": 0.1, "share": 0.3, **more},
-                [Input(s, (0.2, 1.0), kind) for s in states], grad=False, dtypes=dtypes,
-                note=kind or "", back=(0, 1), infers=(1,),
-            )  # fmt: skip
+                name,
+                [shape, shape],
+                adafactor,
+                {"lr": 0.1, "share": 0.3, **more},
+                [Input(s, (0.2, 1.0), kind) for s in states],
+                grad=False,
+                dtypes=dtypes,
+                note=kind or "",
+                back=(0, 1),
+                infers=(1,),
+            )
 
 
 CASES = [*adafactors(), *multi_sgd(), *adamws(), *lambs(), *arrays()]

@@ -104,9 +104,11 @@ def correlation(
                 # a patch may stand over the border of the padded image: zeros there
                 wide = np.pad(b, ((0, 0), (0, 0), (border, border), (border, border)))
                 other = wide[
-                    :, :, border + y2 - half : border + y2 + half + 1,
+                    :,
+                    :,
+                    border + y2 - half : border + y2 + half + 1,
                     border + x2 - half : border + x2 + half + 1,
-                ]  # fmt: skip
+                ]
                 both = one * other if is_multiply else abs(one - other)
                 out[:, k, i, j] = both.mean((1, 2, 3))
     return out
@@ -207,9 +209,18 @@ def psroi_pooling(data, rois, spatial_scale, output_dim, pooled_size, group_size
 
 
 def deformable_psroi_pooling(
-    data, rois, *trans, spatial_scale, output_dim, group_size, pooled_size, part_size=0,
-    sample_per_part=1, trans_std=0.0, no_trans=False,
-):  # fmt: skip
+    data,
+    rois,
+    *trans,
+    spatial_scale,
+    output_dim,
+    group_size,
+    pooled_size,
+    part_size=0,
+    sample_per_part=1,
+    trans_std=0.0,
+    no_trans=False,
+):
     part, std = part_size or pooled_size, trans_std
     _, _, height, width = data.shape
     out = np.zeros((len(rois), output_dim, pooled_size, pooled_size), data.dtype)
@@ -240,9 +251,19 @@ def deformable_psroi_pooling(
 
 
 def deformable_convolution(
-    data, offset, *others, kernel, num_filter, stride=(1, 1), dilate=(1, 1), pad=(0, 0),
-    num_group=1, num_deformable_group=1, no_bias=False, modulated=False,
-):  # fmt: skip
+    data,
+    offset,
+    *others,
+    kernel,
+    num_filter,
+    stride=(1, 1),
+    dilate=(1, 1),
+    pad=(0, 0),
+    num_group=1,
+    num_deformable_group=1,
+    no_bias=False,
+    modulated=False,
+):
     mask, *others = others if modulated else (None, *others)
     weight, bias = others if not no_bias else (others[0], np.zeros(num_filter))
     n, channels = data.shape[:2]
@@ -291,9 +312,15 @@ def resized(data, size, align_corners):
 
 
 def bilinear_resize(
-    data, *like, height=1, width=1, scale_height=None, scale_width=None, mode="size",
+    data,
+    *like,
+    height=1,
+    width=1,
+    scale_height=None,
+    scale_width=None,
+    mode="size",
     align_corners=True,
-):  # fmt: skip
+):
     size = list(data.shape[2:])
     if mode == "like":
         size = like[0].shape[2:]
@@ -403,9 +430,15 @@ def regions():
 def windows():
     plain = {"kernel": (3, 3), "pad": (1, 1), "num_filter": 2}
     odd = {
-        "kernel": (3, 2), "stride": (2, 1), "dilate": (1, 2), "pad": (2, 1), "num_filter": 4,
-        "num_group": 2, "num_deformable_group": 2, "no_bias": True,
-    }  # fmt: skip
+        "kernel": (3, 2),
+        "stride": (2, 1),
+        "dilate": (1, 2),
+        "pad": (2, 1),
+        "num_filter": 4,
+        "num_group": 2,
+        "num_deformable_group": 2,
+        "no_bias": True,
+    }
     for params, data, size in ((plain, (2, 3, 4, 5), (4, 5)), (odd, (2, 4, 6, 5), (4, 5))):
         groups = params.get("num_deformable_group", 1)
         taps = params["kernel"][0] * params["kernel"][1] * groups
@@ -431,9 +464,11 @@ def windows():
 def sizes():
     for size in ((), (2,), (3, 5), (7, 8)):
         yield Case(
-            "_contrib_AdaptiveAvgPooling2D", [(2, 3, 6, 5)], adaptive_avg_pooling,
+            "_contrib_AdaptiveAvgPooling2D",
+            [(2, 3, 6, 5)],
+            adaptive_avg_pooling,
             {"output_size": size},
-        )  # fmt: skip
+        )
     shape = (2, 2, 5, 6)
     for params in (
         {"height": 4, "width": 9},
@@ -448,9 +483,12 @@ def sizes():
     ):
         yield Case("_contrib_BilinearResize2D", [shape], bilinear_resize, params)
     yield Case(
-        "_contrib_BilinearResize2D", [shape, (1, 3, 4, 7)], bilinear_resize, {"mode": "like"},
+        "_contrib_BilinearResize2D",
+        [shape, (1, 3, 4, 7)],
+        bilinear_resize,
+        {"mode": "like"},
         grad=(0,),
-    )  # fmt: skip
+    )
 
 
 CASES = [*sampling(), *regions(), *windows(), *sizes()]

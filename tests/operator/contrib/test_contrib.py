@@ -173,9 +173,11 @@ def test_refused(call, says):
 
 def test_densities_outside_of_what_is_drawn():
     for name, x, parameters in (
-        ("uniform", 5.0, (0, 1)), ("gamma", -1.0, (2, 1)), ("exponential", -1.0, (1,)),
+        ("uniform", 5.0, (0, 1)),
+        ("gamma", -1.0, (2, 1)),
+        ("exponential", -1.0, (1,)),
         ("poisson", -1.0, (2,)),
-    ):  # fmt: skip
+    ):
         arrays = [nd.array([v]) for v in (x, *parameters)]
         for each in arrays:
             each.attach_grad()

@@ -423,43 +423,99 @@ def test_steady_runs_take_no_memory():
 @pytest.mark.parametrize(
     "call, kind, words",
     [
-        (lambda: S.contrib.foreach(lambda d, s: (s, s), S.var("x"), S.var("s")), AssertionError,
-         "does not use the data 'x-0'"),
+        (
+            lambda: S.contrib.foreach(lambda d, s: (s, s), S.var("x"), S.var("s")),
+            AssertionError,
+            "does not use the data 'x-0'",
+        ),
         (lambda: S.contrib.foreach(lambda d, s: (d, s), 3, S.var("s")), AssertionError, "data"),
-        (lambda: S.contrib.foreach(lambda d, s: (d, 3), S.var("x"), S.var("s")), AssertionError,
-         "states that body gives"),
-        (lambda: S.contrib.foreach(lambda d, s: d, S.var("x"), S.var("s")), ValueError,
-         "two things"),
-        (lambda: S.contrib.foreach(lambda d, s: (d, [s, s]), S.var("x"), S.var("s")),
-         AssertionError, "structure"),
-        (lambda: S.contrib.while_loop(lambda i: i < 3, lambda i: (i, i), S.var("i")), ValueError,
-         "max_iterations"),
-        (lambda: S.contrib.while_loop(lambda i: i < 3, lambda i: (i, i), S.var("i"), 0), CynetError,
-         "max_iterations"),
-        (lambda: S.contrib.while_loop(lambda i: i < 3, lambda i: (i, i), [], 2), ValueError,
-         "at least one"),
-        (lambda: S.contrib.while_loop(lambda i: 3, lambda i: (i, i), S.var("i"), 2), ValueError,
-         "cond must give a Symbol"),
-        (lambda: S.contrib.while_loop(lambda i, j: j, lambda i, j: (i, [i, i]),
-                                      [S.var("i"), S.var("j")], 2), ValueError, "variable 1"),
-        (lambda: S.contrib.cond(True, lambda: S.var("a"), lambda: S.var("b")), AssertionError,
-         "cond: pred"),
-        (lambda: S.contrib.cond(S.var("p"), lambda: [S.var("a")] * 2, lambda: S.var("b")),
-         ValueError, "2 outputs, else_func 1"),
-        (lambda: mx.nd.contrib.foreach(lambda d, s: (d, s), 3, mx.nd.ones(1)), AssertionError,
-         "data"),
-        (lambda: mx.nd.contrib.foreach(lambda d, s: (d[0], s), [mx.nd.ones((3, 2)),
-                                       mx.nd.ones((2, 2))], mx.nd.ones(2)), ValueError, "2 rows"),
-        (lambda: mx.nd.contrib.while_loop(lambda i: mx.nd.ones(2), lambda i: (i, i), mx.nd.ones(1),
-                                          2), ValueError, "one number"),
-        (lambda: mx.nd.contrib.cond(mx.nd.ones(2), lambda: 1, lambda: 2), ValueError,
-         "one number"),
-        (lambda: mx.nd._internal._foreach(data0=mx.nd.ones(1), num_args=2, num_outputs=1,
-                                          num_out_data=1,
-                                          in_state_locs=(), in_data_locs=(0,), remain_locs=()),
-         ValueError, "mx.sym.contrib.foreach"),
+        (
+            lambda: S.contrib.foreach(lambda d, s: (d, 3), S.var("x"), S.var("s")),
+            AssertionError,
+            "states that body gives",
+        ),
+        (
+            lambda: S.contrib.foreach(lambda d, s: d, S.var("x"), S.var("s")),
+            ValueError,
+            "two things",
+        ),
+        (
+            lambda: S.contrib.foreach(lambda d, s: (d, [s, s]), S.var("x"), S.var("s")),
+            AssertionError,
+            "structure",
+        ),
+        (
+            lambda: S.contrib.while_loop(lambda i: i < 3, lambda i: (i, i), S.var("i")),
+            ValueError,
+            "max_iterations",
+        ),
+        (
+            lambda: S.contrib.while_loop(lambda i: i < 3, lambda i: (i, i), S.var("i"), 0),
+            CynetError,
+            "max_iterations",
+        ),
+        (
+            lambda: S.contrib.while_loop(lambda i: i < 3, lambda i: (i, i), [], 2),
+            ValueError,
+            "at least one",
+        ),
+        (
+            lambda: S.contrib.while_loop(lambda i: 3, lambda i: (i, i), S.var("i"), 2),
+            ValueError,
+            "cond must give a Symbol",
+        ),
+        (
+            lambda: S.contrib.while_loop(
+                lambda i, j: j, lambda i, j: (i, [i, i]), [S.var("i"), S.var("j")], 2
+            ),
+            ValueError,
+            "variable 1",
+        ),
+        (
+            lambda: S.contrib.cond(True, lambda: S.var("a"), lambda: S.var("b")),
+            AssertionError,
+            "cond: pred",
+        ),
+        (
+            lambda: S.contrib.cond(S.var("p"), lambda: [S.var("a")] * 2, lambda: S.var("b")),
+            ValueError,
+            "2 outputs, else_func 1",
+        ),
+        (
+            lambda: mx.nd.contrib.foreach(lambda d, s: (d, s), 3, mx.nd.ones(1)),
+            AssertionError,
+            "data",
+        ),
+        (
+            lambda: mx.nd.contrib.foreach(
+                lambda d, s: (d[0], s), [mx.nd.ones((3, 2)), mx.nd.ones((2, 2))], mx.nd.ones(2)
+            ),
+            ValueError,
+            "2 rows",
+        ),
+        (
+            lambda: mx.nd.contrib.while_loop(
+                lambda i: mx.nd.ones(2), lambda i: (i, i), mx.nd.ones(1), 2
+            ),
+            ValueError,
+            "one number",
+        ),
+        (lambda: mx.nd.contrib.cond(mx.nd.ones(2), lambda: 1, lambda: 2), ValueError, "one number"),
+        (
+            lambda: mx.nd._internal._foreach(
+                data0=mx.nd.ones(1),
+                num_args=2,
+                num_outputs=1,
+                num_out_data=1,
+                in_state_locs=(),
+                in_data_locs=(0,),
+                remain_locs=(),
+            ),
+            ValueError,
+            "mx.sym.contrib.foreach",
+        ),
     ],
-)  # fmt: skip
+)
 def test_refused(call, kind, words):
     with pytest.raises(kind, match=words):
         call()

@@ -15,9 +15,11 @@ from tests.operator.direct import Ready
 from tests.operator.runner import Run
 
 TOLERANCE = {
-    "bfloat16": (3e-2, 3e-2), "float16": (4e-3, 4e-3), "float32": (5e-5, 5e-6),
+    "bfloat16": (3e-2, 3e-2),
+    "float16": (4e-3, 4e-3),
+    "float32": (5e-5, 5e-6),
     "float64": (1e-9, 1e-11),
-}  # fmt: skip
+}
 SEED = 17
 
 

@@ -5,12 +5,7 @@ import pytest
 
 from tests.operator.cases import all_cases
 from tests.operator.cuda.running import DeviceRun, has_device_form
-from tests.operator.cuda.test_forms import (
-    check_backward,
-    check_forward,
-    differentiable,
-    takes,
-)
+from tests.operator.cuda.test_forms import check_backward, check_forward, differentiable, takes
 
 
 def first_cases():
@@ -18,9 +13,11 @@ def first_cases():
     found = {}
     for case in all_cases():
         if (
-            case.op not in found and "float32" in case.dtypes and has_device_form(case)
+            case.op not in found
+            and "float32" in case.dtypes
+            and has_device_form(case)
             and takes(case, "bfloat16")
-        ):  # fmt: skip
+        ):
             found[case.op] = case
     return [pytest.param(case, id=op) for op, case in found.items()]
 

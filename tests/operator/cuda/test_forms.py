@@ -149,9 +149,11 @@ def check_backward(run, outputs, aux, heads, every):
 def check_backward_in_place(run, outputs, aux, heads):
     n, first = len(run.inputs), {0: heads, 1: run.inputs, 2: outputs}
     pairs = run.prop.backward_inplace_option(
-        list(range(run.n_visible)), list(range(100, 100 + n)),
-        list(range(200, 200 + len(outputs))), list(range(300, 300 + n)),
-    )  # fmt: skip
+        list(range(run.n_visible)),
+        list(range(100, 100 + n)),
+        list(range(200, 200 + len(outputs))),
+        list(range(300, 300 + n)),
+    )
     want = run.on_host("backward", heads, outputs, aux=aux) if pairs else None
     for source, target in pairs:
         groups = {k: [a.copy() for a in arrays] for k, arrays in first.items()}
@@ -165,14 +167,17 @@ def check_backward_in_place(run, outputs, aux, heads):
 
 # Instances that no form of a case asks for in its dtypes, and what launches them.
 ELSEWHERE = {
-    "elementwise": "", "broadcast": "", "update": "",  # tests/cuda/test_kernels.py, each of them
+    "elementwise": "",
+    "broadcast": "",
+    "update": "",  # tests/cuda/test_kernels.py, each of them
     "strided": "",  # tests/cuda/test_strided_kernels.py
     "reduce": "merge_parts|<cynet::nan",  # test_reduce.py: much is reduced, or numbers are missing
     "random": "integers|weight_sums|log_probability",  # test_random.py
     "sort": "sort_far",  # test_maps.py
-    "fill": "eye", "index": "one_hot",  # their dtype is a parameter
+    "fill": "eye",
+    "index": "one_hot",  # their dtype is a parameter
     "where_clip": "hard_sigmoid",  # the CPU takes floats alone
-}  # fmt: skip
+}
 
 
 def test_every_instance_is_launched(asked, request):

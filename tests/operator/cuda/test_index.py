@@ -10,10 +10,13 @@ from cynet.operator.cuda import build
 from tests.operator.cuda.running import device
 
 
-@pytest.mark.parametrize("op, shape, params, index, message", [
-    ("take", (4, 3), {"mode": "raise"}, [[1, 4]], "take: index 4 is out of bounds.* length 4"),
-    ("gather_nd", (4, 3), {}, [[0, 1], [-1, -4]], "gather_nd: index -4 is out of .* axis 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "op, shape, params, index, message",
+    [
+        ("take", (4, 3), {"mode": "raise"}, [[1, 4]], "take: index 4 is out of bounds.* length 4"),
+        ("gather_nd", (4, 3), {}, [[0, 1], [-1, -4]], "gather_nd: index -4 is out of .* axis 1"),
+    ],
+)
 def test_index_out_of_bounds(op, shape, params, index, message):
     x, index = np.ones(shape, "f"), np.array(index, "i4")
     prop = get_operator(op).prop(**params)
@@ -51,8 +54,12 @@ def test_sequence_longer_than_time():
 
 def test_values_at_one_place_add_up():
     x, index = np.arange(1, 5, dtype="f"), np.array([[2, 0, 2, -1]], "i4")
-    made = build(get_operator("_backward_gather_nd").prop(shape=(3,)), [x.shape, index.shape],
-                 ["float32", "int32"], device())  # fmt: skip
+    made = build(
+        get_operator("_backward_gather_nd").prop(shape=(3,)),
+        [x.shape, index.shape],
+        ["float32", "int32"],
+        device(),
+    )
     out = np.full(3, 9, "f")
     run_forward(made, [x, index], [1], [out])
     assert out.tolist() == [2, 0, 8]

@@ -39,8 +39,9 @@ class Pair:
         self.prop = get_operator(name).prop(**params)
         types, host_types = (
             self.prop.infer_type([t] + [None] * (len(shapes) - 1), [None] * outputs)[0]
-            for outputs in [len(self.prop.list_outputs())] for t in (dtype, host_dtype or dtype)
-        )  # fmt: skip
+            for outputs in [len(self.prop.list_outputs())]
+            for t in (dtype, host_dtype or dtype)
+        )
         self.host, self.out_shapes, self.out_types, *_ = prepare(self.prop, shapes, host_types)
         self.form = build(self.prop, shapes, types, DEVICE)
         self.resources = self.prop.forward_resource(shapes)
@@ -101,8 +102,13 @@ def test_batch_norm(of, statistics, fix_gamma, dtype, rng):
     """Every mode, every request; the moving statistics move in backward, in training only."""
     (shape, axis), (use_global_stats, is_train) = of, statistics
     channels = shape[axis]
-    params = {"fix_gamma": fix_gamma, "use_global_stats": use_global_stats, "axis": axis,
-              "eps": 1e-2, "momentum": 0.7}  # fmt: skip
+    params = {
+        "fix_gamma": fix_gamma,
+        "use_global_stats": use_global_stats,
+        "axis": axis,
+        "eps": 1e-2,
+        "momentum": 0.7,
+    }
     pair = Pair("BatchNorm", params, [shape, (channels,), (channels,)], dtype)
     wide = "float32" if dtype == "float16" else dtype  # of all but data
     inputs = [rng.standard_normal(s).astype(wide) for s in (shape, channels, channels)]
@@ -112,9 +118,16 @@ def test_batch_norm(of, statistics, fix_gamma, dtype, rng):
     exact = dict.fromkeys(("rtol", "atol"), {"float16": 4e-3, "float32": 1e-4}.get(dtype, 1e-9))
     states = [[a.copy() for a in aux] for _ in range(2)]
     requests = [
-        [WRITE] * 3, [ADD] * 3, [NULL] * 3, [NULL, WRITE, ADD], [ADD, NULL, NULL],
-        [WRITE, ADD, WRITE], [WRITE, NULL, WRITE], [NULL, WRITE, NULL], [NULL, NULL, ADD],
-    ]  # fmt: skip
+        [WRITE] * 3,
+        [ADD] * 3,
+        [NULL] * 3,
+        [NULL, WRITE, ADD],
+        [ADD, NULL, NULL],
+        [WRITE, ADD, WRITE],
+        [WRITE, NULL, WRITE],
+        [NULL, WRITE, NULL],
+        [NULL, NULL, ADD],
+    ]
     for req in requests:
         found = []
         for op, state in zip((pair.form, pair.host), states):
@@ -130,13 +143,23 @@ def test_batch_norm(of, statistics, fix_gamma, dtype, rng):
 
 @pytest.mark.parametrize(
     "size, kernel, stride, target",
-    [((5, 4), (3, 3), (1, 1), (6, 5)), ((6,), (4,), (1,), (8,)), ((5, 4), (3, 2), (1, 2), (6, 7)),
-     ((3, 3), (4, 4), (2, 2), (6, 5))],
-)  # fmt: skip
+    [
+        ((5, 4), (3, 3), (1, 1), (6, 5)),
+        ((6,), (4,), (1,), (8,)),
+        ((5, 4), (3, 2), (1, 2), (6, 7)),
+        ((3, 3), (4, 4), (2, 2), (6, 5)),
+    ],
+)
 def test_target_shape(size, kernel, stride, target, rng):
     """An odd number of elements cut off: the convolution that cuDNN knows gives more than data."""
-    params = {"kernel": kernel, "stride": stride, "target_shape": target, "num_filter": 4,
-              "num_group": 2, "no_bias": False}  # fmt: skip
+    params = {
+        "kernel": kernel,
+        "stride": stride,
+        "target_shape": target,
+        "num_filter": 4,
+        "num_group": 2,
+        "no_bias": False,
+    }
     shapes = [(2, 6, *size), (6, 2, *kernel), (4,)]
     pair = Pair("Deconvolution", params, shapes, "float64")
     inputs = [rng.standard_normal(s) for s in shapes]
@@ -193,9 +216,9 @@ def test_algorithms_are_chosen_once(dnn):
 
 
 @pytest.mark.parametrize(
-    "setting, dtype, math", [("convolution", "float32", 1), ("none", "float32", 3),
-                             ("none", "float64", 3)],
-)  # fmt: skip
+    "setting, dtype, math",
+    [("convolution", "float32", 1), ("none", "float32", 3), ("none", "float64", 3)],
+)
 def test_tf32_of_convolutions(setting, dtype, math, dnn):
     """TENSOR_OP_MATH may round float32 to TF32, FMA_MATH may not."""
     with config.environment("CYNET_CUDA_TF32", setting):
@@ -214,8 +237,9 @@ def test_tf32_of_products(setting, compute, libraries):
         f"assert library.simulated_compute() == {compute}, library.simulated_compute()"
     )
     environment = os.environ | {
-        "CYNET_CUDA_TF32": setting, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path]),
-    }  # fmt: skip
+        "CYNET_CUDA_TF32": setting,
+        "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path]),
+    }
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
@@ -256,15 +280,23 @@ def test_dtypes_that_are_refused():
     with pytest.raises(ArgumentTypeError, match=message):
         build(get_operator("dot").prop(), [(2, 3), (3, 4)], ["int32", "int32"], DEVICE)
     with pytest.raises(ArgumentTypeError, match="input 'bias' is float64 but 'data' is float32"):
-        build(get_operator("FullyConnected").prop(num_hidden=2), [(2, 3), (2, 3), (2,)],
-              ["float32", "float32", "float64"], DEVICE)  # fmt: skip
+        build(
+            get_operator("FullyConnected").prop(num_hidden=2),
+            [(2, 3), (2, 3), (2,)],
+            ["float32", "float32", "float64"],
+            DEVICE,
+        )
 
 
 def test_more_than_cudnn_counts():
     params, _ = SHAPES["Convolution"]
     with pytest.raises(ArgumentError, match=r"2\^31 - 1 elements, not of shape \(64, 4, 4096, 40"):
-        build(get_operator("Convolution").prop(**params), [(64, 4, 4096, 4096), (4, 2, 3, 2), (4,)],
-              ["float32"] * 3, DEVICE)  # fmt: skip
+        build(
+            get_operator("Convolution").prop(**params),
+            [(64, 4, 4096, 4096), (4, 2, 3, 2), (4,)],
+            ["float32"] * 3,
+            DEVICE,
+        )
 
 
 @pytest.mark.parametrize("shape", [(0, 4), (5, 0)])

@@ -37,14 +37,22 @@ def compare(pair, inputs, head, exact, requests=((WRITE, 0.0), (ADD, 1.0), (NULL
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(
     "name, params, shape",
-    [("softmax", {}, (7, 10)), ("softmax", {"axis": 0}, (5, 3, 2)),
-     ("softmax", {"axis": 1, "dtype": None}, (2, 33, 3, 2)), ("softmax", {}, (6,)),
-     ("softmax", {"temperature": 1.0}, (2, 3)), ("log_softmax", {}, (4, 65)),
-     ("softmax", {"temperature": 2.0}, (7, 10)), ("softmin", {"axis": 1}, (2, 33, 3, 2)),
-     ("log_softmax", {"temperature": 0.5}, (4, 65)), ("softmin", {"axis": 0}, (2, 1100)),
-     ("log_softmax", {"axis": -2}, (3, 4, 5)), ("SoftmaxActivation", {}, (2, 3, 4)),
-     ("SoftmaxActivation", {"mode": "channel"}, (2, 5, 3, 2))],
-)  # fmt: skip
+    [
+        ("softmax", {}, (7, 10)),
+        ("softmax", {"axis": 0}, (5, 3, 2)),
+        ("softmax", {"axis": 1, "dtype": None}, (2, 33, 3, 2)),
+        ("softmax", {}, (6,)),
+        ("softmax", {"temperature": 1.0}, (2, 3)),
+        ("log_softmax", {}, (4, 65)),
+        ("softmax", {"temperature": 2.0}, (7, 10)),
+        ("softmin", {"axis": 1}, (2, 33, 3, 2)),
+        ("log_softmax", {"temperature": 0.5}, (4, 65)),
+        ("softmin", {"axis": 0}, (2, 1100)),
+        ("log_softmax", {"axis": -2}, (3, 4, 5)),
+        ("SoftmaxActivation", {}, (2, 3, 4)),
+        ("SoftmaxActivation", {"mode": "channel"}, (2, 5, 3, 2)),
+    ],
+)
 def test_softmax(name, params, shape, dtype, rng):
     """By cuDNN, with a temperature by kernels."""
     pair = Pair(name, params, [shape], dtype, "float32" if dtype == "float16" else dtype)
@@ -58,11 +66,18 @@ def test_softmax(name, params, shape, dtype, rng):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(
     "params, shape, label",
-    [({}, (6, 4), (6,)), ({"multi_output": True, "use_ignore": True, "ignore_label": 1,
-                           "normalization": "valid"}, (2, 4, 3), (2, 3)),
-     ({"preserve_shape": True}, (2, 3, 4), (2, 3)), ({"grad_scale": 0.5}, (3, 4), (3, 4)),
-     ({"out_grad": True, "smooth_alpha": 0.1}, (6, 4), (6,))],
-)  # fmt: skip
+    [
+        ({}, (6, 4), (6,)),
+        (
+            {"multi_output": True, "use_ignore": True, "ignore_label": 1, "normalization": "valid"},
+            (2, 4, 3),
+            (2, 3),
+        ),
+        ({"preserve_shape": True}, (2, 3, 4), (2, 3)),
+        ({"grad_scale": 0.5}, (3, 4), (3, 4)),
+        ({"out_grad": True, "smooth_alpha": 0.1}, (6, 4), (6,)),
+    ],
+)
 def test_softmax_output(params, shape, label, dtype, rng):
     """Forward is cuDNN's, the gradient against the labels a kernel's."""
     host = "float32" if dtype == "float16" else dtype
@@ -129,8 +144,9 @@ def test_what_cudnn_has_not():
         form("Pooling", image, cudnn_off=True, **mean),
         form("Pooling", image, kernel=(6, 6), pool_type="avg"),
         form("Pooling", [(2, 3, 8, 8)], kernel=(1, 1), global_pool=True, pool_type="sum"),
-        form("Pooling", image, **{**mean, "kernel": (3, 3)}, stride=(2, 2),
-             pooling_convention="full"),
+        form(
+            "Pooling", image, **{**mean, "kernel": (3, 3)}, stride=(2, 2), pooling_convention="full"
+        ),
         form("Pooling", image, pooling_convention="same", **mean),
         form("Pooling", image, kernel=(2, 2), pool_type="lp", p_value=1),
         form("Pooling", [(0, 3, 6, 6)], kernel=(2, 2)),
@@ -161,9 +177,16 @@ def test_pooling(pool, pool_type, convention, own, rng):
     size, kernel, stride = pool
     pad = tuple(k // 2 for k in kernel) if convention != "same" else ()
     for include in (True, False):
-        params = {"kernel": kernel, "stride": stride, "pad": pad, "pool_type": pool_type,
-                  "pooling_convention": convention, "count_include_pad": include,
-                  "p_value": 3, "cudnn_off": own}  # fmt: skip
+        params = {
+            "kernel": kernel,
+            "stride": stride,
+            "pad": pad,
+            "pool_type": pool_type,
+            "pooling_convention": convention,
+            "count_include_pad": include,
+            "p_value": 3,
+            "cudnn_off": own,
+        }
         pair = Pair("Pooling", params, [(2, 3, *size)], "float64")
         x = rng.permutation(6 * int(np.prod(size))).reshape(2, 3, *size) / 8.0
         compare(pair, [x], rng.standard_normal(pair.out_shapes[0]), (1e-10, 1e-12))
@@ -176,8 +199,13 @@ def test_pooling(pool, pool_type, convention, own, rng):
 @pytest.mark.parametrize("pool_type", ["max", "avg", "sum"])
 def test_pooling_dtypes(pool_type, dtype, own, rng):
     """Among many equal elements the gradient of a maximum goes where the CPU's goes."""
-    params = {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1), "pool_type": pool_type,
-              "cudnn_off": own}  # fmt: skip
+    params = {
+        "kernel": (3, 3),
+        "stride": (2, 2),
+        "pad": (1, 1),
+        "pool_type": pool_type,
+        "cudnn_off": own,
+    }
     pair = Pair("Pooling", params, [(2, 3, 9, 8)], dtype, "float32")
     x = rng.integers(-2, 2, (2, 3, 9, 8)).astype(dtype)
     compare(pair, [x], rng.uniform(-1, 1, pair.out_shapes[0]).astype(dtype), (5e-3, 5e-3))
@@ -193,8 +221,12 @@ def test_global_pooling(size, own, dtype, rng):
         pair = Pair("Pooling", params, [shape], dtype, "float32")
         assert isinstance(pair.form, LayerForm) == (pool_type != "max" and not own)
         exact = (5e-3, 5e-3) if dtype == "float16" else (1e-5, 1e-5)
-        compare(pair, [rng.standard_normal(shape).astype(dtype)],
-                rng.standard_normal((2, 3, 1, 1)).astype(dtype), exact)  # fmt: skip
+        compare(
+            pair,
+            [rng.standard_normal(shape).astype(dtype)],
+            rng.standard_normal((2, 3, 1, 1)).astype(dtype),
+            exact,
+        )
 
 
 def test_maximum_of_nan_and_of_equals():
@@ -212,9 +244,14 @@ def test_calls_that_fail(libraries):
     dnn = ctypes.CDLL(str(libraries / "libcudnn.so.9"))
     for name, params, shape, call, what in (
         ("softmax", {"axis": 1}, (4, 5, 6), "Softmax", r"shape \(4, 5, 6\)"),
-        ("Pooling", {"kernel": (2, 2), "pool_type": "avg"}, (2, 3, 5, 5), "Pooling",
-         r"\(2, 3, 5, 5\) to \(2, 3, 4, 4\)"),
-    ):  # fmt: skip
+        (
+            "Pooling",
+            {"kernel": (2, 2), "pool_type": "avg"},
+            (2, 3, 5, 5),
+            "Pooling",
+            r"\(2, 3, 5, 5\) to \(2, 3, 4, 4\)",
+        ),
+    ):
         pair, x = Pair(name, params, [shape]), np.ones(shape, "f")
         (out,) = pair.forward(pair.form, [x])
         dnn.simulated_failure(5000)

@@ -13,9 +13,14 @@ from tests.operator.cuda.running import SEED, both, device, same
 from tests.pairs import pairwise
 
 PARAMETERS = {
-    "uniform": (-1.5, 2.25), "normal": (0.5, 3.0), "gamma": (0.7, 2.0), "exponential": (1.7,),
-    "poisson": (14.0,), "negative_binomial": (3, 0.4), "generalized_negative_binomial": (5.0, 0.3),
-}  # fmt: skip
+    "uniform": (-1.5, 2.25),
+    "normal": (0.5, 3.0),
+    "gamma": (0.7, 2.0),
+    "exponential": (1.7,),
+    "poisson": (14.0,),
+    "negative_binomial": (3, 0.4),
+    "generalized_negative_binomial": (5.0, 0.3),
+}
 DTYPES = ("float32", "float64", "float16")
 
 
@@ -24,8 +29,10 @@ def bytes_of(name, params, inputs, out_type, shape, add=False):
     prop = get_operator(name).prop(**params)
     shapes, types = [a.shape for a in inputs], [str(a.dtype) for a in inputs]
     found = []
-    for made in (build(prop, shapes, types, device()),
-                 prop.create_operator(mx.cpu(), shapes, types)):  # fmt: skip
+    for made in (
+        build(prop, shapes, types, device()),
+        prop.create_operator(mx.cpu(), shapes, types),
+    ):
         mx.random.seed(SEED)
         out = np.ones(shape, out_type)
         run_forward(made, inputs, [3 if add else 1], [out], [], True, prop.forward_resource(shapes))
@@ -47,16 +54,18 @@ def test_distribution(row, dtype, add):
         (f"_random_{row.name}_like", params, [np.zeros((5, 7), dtype)], (5, 7)),
     ]
     for kind in ("float32", "float16"):
-        sets = [np.array([v, v / 2 if row.name != "uniform" else v], kind)
-                for v in PARAMETERS[row.name]]  # fmt: skip
+        sets = [
+            np.array([v, v / 2 if row.name != "uniform" else v], kind) for v in PARAMETERS[row.name]
+        ]
         calls.append((f"_sample_{row.name}", {"shape": (5,), "dtype": dtype}, sets, (2, 5)))
     for name, given, inputs, shape in calls:
         found, wanted = bytes_of(name, given, inputs, dtype, shape, add)
         assert found.tobytes() == wanted.tobytes(), (name, given)
 
 
-@pytest.mark.parametrize("low, high, dtype", [(-5, 17, "int32"), (-(2**63), 2**63 - 1, "int64"),
-                                              (0, 2**40, "int64")])  # fmt: skip
+@pytest.mark.parametrize(
+    "low, high, dtype", [(-5, 17, "int32"), (-(2**63), 2**63 - 1, "int64"), (0, 2**40, "int64")]
+)
 def test_integers(low, high, dtype):
     params = {"low": low, "high": high, "shape": (1001,), "dtype": dtype}
     found, wanted = bytes_of("_random_randint", params, [], dtype, (1001,))
@@ -90,8 +99,14 @@ def test_no_table_of_probabilities():
         bytes_of("_sample_multinomial", {}, [x], "int32", (2,))
 
 
-@pytest.mark.parametrize("op, params", [("Dropout", {"p": 0.3}), ("Dropout", {"p": 0.3, "axes": 1}),
-                                        ("LeakyReLU", {"act_type": "rrelu"})])  # fmt: skip
+@pytest.mark.parametrize(
+    "op, params",
+    [
+        ("Dropout", {"p": 0.3}),
+        ("Dropout", {"p": 0.3, "axes": 1}),
+        ("LeakyReLU", {"act_type": "rrelu"}),
+    ],
+)
 @pytest.mark.parametrize("train", [False, True])
 def test_layers_that_draw(op, params, train, rng):
     x, head = (rng.standard_normal((4, 33, 5)).astype("f") for _ in range(2))

@@ -8,8 +8,9 @@ from tests.operator.cuda.running import both, same
 from tests.pairs import pairwise
 
 
-@pytest.mark.parametrize("shape, axis", [((3, 5000), 1), ((4100, 2), 0), ((2, 1024), 1),
-                                         ((7, 1), 1), ((1, 1025), 1)])  # fmt: skip
+@pytest.mark.parametrize(
+    "shape, axis", [((3, 5000), 1), ((4100, 2), 0), ((2, 1024), 1), ((7, 1), 1), ((1, 1025), 1)]
+)
 @pytest.mark.parametrize("ascending", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_sort(shape, axis, ascending, dtype, rng):

@@ -81,8 +81,13 @@ def compare(params, dtype="float64", host_dtype=None, tolerance=(1e-9, 1e-11)):
     visible, rng = pair.prop.num_visible_outputs(), np.random.RandomState(4)
     heads = [rng.uniform(-1, 1, s).astype(dtype) for s in pair.out_shapes[:visible]]
     n = len(shapes)
-    requests = [[WRITE] * n, [ADD] * n, [ADD, NULL, WRITE, *[ADD] * (n - 3)],
-                [NULL, WRITE, ADD, *[NULL] * (n - 3)], [NULL] * n]  # fmt: skip
+    requests = [
+        [WRITE] * n,
+        [ADD] * n,
+        [ADD, NULL, WRITE, *[ADD] * (n - 3)],
+        [NULL, WRITE, ADD, *[NULL] * (n - 3)],
+        [NULL] * n,
+    ]
     for train in (True, False):
         for req in requests:
             found = []
@@ -90,8 +95,9 @@ def compare(params, dtype="float64", host_dtype=None, tolerance=(1e-9, 1e-11)):
                 mx.random.seed(9)
                 out = pair.forward(op, given, is_train=train)
                 mx.random.seed(9)
-                more = pair.forward(op, given, req=[ADD] * visible + [NULL], start=1.0,
-                                    is_train=train)  # fmt: skip
+                more = pair.forward(
+                    op, given, req=[ADD] * visible + [NULL], start=1.0, is_train=train
+                )
                 asked = [g.astype(given[0].dtype) for g in heads] + [None]
                 grads = pair.backward(op, asked, given, out, req=req, start=2.0, is_train=train)
                 again = pair.backward(op, asked, given, out, req=req, start=2.0, is_train=train)
@@ -111,8 +117,14 @@ def test_every_path(mode, weights, reserve):
 
 @pytest.mark.parametrize("p", [0.0, 0.4])
 def test_projections(p, weights, reserve):
-    params = {"mode": "lstm", "state_size": 4, "num_layers": 2, "projection_size": 3, "p": p,
-              "state_outputs": True}  # fmt: skip
+    params = {
+        "mode": "lstm",
+        "state_size": 4,
+        "num_layers": 2,
+        "projection_size": 3,
+        "p": p,
+        "state_outputs": True,
+    }
     compare(params)
     compare({**params, "bidirectional": True, "use_sequence_length": True})
 
@@ -126,15 +138,31 @@ def test_a_projection_that_cudnn_has_not(size):
 
 def test_clipped_cells(weights, reserve):
     """Where they are used; the last cell is as it was computed."""
-    compare({"mode": "lstm", "state_size": 4, "num_layers": 2, "state_outputs": True,
-             "lstm_state_clip_min": -0.1, "lstm_state_clip_max": 0.08})  # fmt: skip
+    compare(
+        {
+            "mode": "lstm",
+            "state_size": 4,
+            "num_layers": 2,
+            "state_outputs": True,
+            "lstm_state_clip_min": -0.1,
+            "lstm_state_clip_max": 0.08,
+        }
+    )
 
 
 @pytest.mark.parametrize("both", [False, True])
 def test_dropout(both, weights, reserve):
     """The CPU's factors, drawn for each boundary of layers."""
-    compare({"mode": "lstm", "state_size": 3, "num_layers": 3, "p": 0.4, "bidirectional": both,
-             "state_outputs": True})  # fmt: skip
+    compare(
+        {
+            "mode": "lstm",
+            "state_size": 3,
+            "num_layers": 3,
+            "p": 0.4,
+            "bidirectional": both,
+            "state_outputs": True,
+        }
+    )
     compare({"mode": "gru", "state_size": 3, "num_layers": 2, "p": 1.0})
 
 
@@ -149,8 +177,15 @@ def test_half_precision(mode, weights):
 def test_bfloat16(mode, both_ways, weights, reserve, rng):
     """Outputs and gradients of dropout's layers and of sequences that end early, beside the CPU's
     in bfloat16, which holds 8 bits."""
-    params = {"mode": mode, "state_size": 3, "num_layers": 2, "state_outputs": True, "p": 0.3,
-              "bidirectional": both_ways, "use_sequence_length": True}  # fmt: skip
+    params = {
+        "mode": mode,
+        "state_size": 3,
+        "num_layers": 2,
+        "state_outputs": True,
+        "p": 0.3,
+        "bidirectional": both_ways,
+        "use_sequence_length": True,
+    }
     pair, shapes = pair_of(params, "float32")
     inputs = [as_type(value, "bfloat16") for value in values(shapes, params, "float32")[:-1]]
     visible = pair.out_shapes[: pair.prop.num_visible_outputs()]

@@ -426,10 +426,13 @@ class Any(mx.operator.CustomOpProp):
         super().__init__()
 
 
-@pytest.mark.parametrize("call", [
-    lambda **w: mx.nd.Custom(mx.nd.ones(2), op_type="of_a_needed_parameter", **w),
-    lambda **w: mx.sym.Custom(mx.sym.var("x"), op_type="of_a_needed_parameter", **w),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **w: mx.nd.Custom(mx.nd.ones(2), op_type="of_a_needed_parameter", **w),
+        lambda **w: mx.sym.Custom(mx.sym.var("x"), op_type="of_a_needed_parameter", **w),
+    ],
+)
 @pytest.mark.parametrize("given", [{}, {"depth": 3}])
 def test_a_parameter_that_is_missing_is_named(call, given):
     with pytest.raises(ArgumentError, match="parameter 'width' of Needs is missing.*width="):

@@ -130,8 +130,11 @@ THREE = {"scales": (1, 2, 3), "ratios": (1,)}
         (lambda: CONTRIB.Proposal(*REGION, **THREE, rpn_post_nms_top_n=1 << 60), "more than any"),
         (
             lambda: CONTRIB.box_encode(
-                mx.nd.ones((1, 2)), mx.nd.array([[0, 3]]), *[mx.nd.ones((1, 2, 4))] * 2,
-                mx.nd.zeros(4), mx.nd.ones(4),
+                mx.nd.ones((1, 2)),
+                mx.nd.array([[0, 3]]),
+                *[mx.nd.ones((1, 2, 4))] * 2,
+                mx.nd.zeros(4),
+                mx.nd.ones(4),
             ),
             "sample 1 of image 0 is matched with none of the 2 boxes",
         ),
@@ -140,7 +143,7 @@ THREE = {"scales": (1, 2, 3), "ratios": (1,)}
         (lambda: CONTRIB.box_decode(mx.nd.zeros((2, 3, 4)), mx.nd.zeros((2, 3, 4))), "anchors has"),
         (lambda: CONTRIB.bipartite_matching(mx.nd.zeros((2, 3))), "'threshold'"),
     ],
-)  # fmt: skip
+)
 def test_refused(call, words):
     with pytest.raises(mx.MXNetError, match=words):
         made = call()
@@ -148,16 +151,29 @@ def test_refused(call, words):
             each.asnumpy()
 
 
-@pytest.mark.parametrize("params, wanted", [
-    ({"overlap_threshold": 0.6, "negative_mining_ratio": 3, "negative_mining_thresh": 0.5},
-     [1, -1, 0, 0, 0, -1]),
-    ({"overlap_threshold": 0.6, "negative_mining_ratio": 1, "negative_mining_thresh": 0.5},
-     [1, -1, 0, -1, -1, -1]),
-    ({"overlap_threshold": 0.6, "negative_mining_ratio": 3, "negative_mining_thresh": 0.4375},
-     [1, -1, 0, 0, -1, 0]),
-    ({"overlap_threshold": 0.5}, [1, 0, 0, 0, 0, 0]),
-    ({"overlap_threshold": 0.4375}, [1, 1, 0, 0, 0, 0]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "params, wanted",
+    [
+        (
+            {"overlap_threshold": 0.6, "negative_mining_ratio": 3, "negative_mining_thresh": 0.5},
+            [1, -1, 0, 0, 0, -1],
+        ),
+        (
+            {"overlap_threshold": 0.6, "negative_mining_ratio": 1, "negative_mining_thresh": 0.5},
+            [1, -1, 0, -1, -1, -1],
+        ),
+        (
+            {
+                "overlap_threshold": 0.6,
+                "negative_mining_ratio": 3,
+                "negative_mining_thresh": 0.4375,
+            },
+            [1, -1, 0, 0, -1, 0],
+        ),
+        ({"overlap_threshold": 0.5}, [1, 0, 0, 0, 0, 0]),
+        ({"overlap_threshold": 0.4375}, [1, 1, 0, 0, 0, 0]),
+    ],
+)
 def test_targets_of_anchors_exactly_at_a_threshold(params, wanted):
     """Overlaps of 1, 1/2, 1/4, 1/4, 7/16, 0; the classes are those of MXNet 1.9.1."""
     boxes = [[0, 0, 1, 1], [0, 0, 0.5, 1], [0, 0, 0.25, 1], [0.5, 0.5, 1, 1], [0, 0, 0.4375, 1]]

@@ -21,8 +21,12 @@ def test_factors_are_uniform(seed):
     """Every image of a batch has its own; float32, 4,000 images of a pixel."""
     mx.random.seed(seed)
     ones = mx.nd.ones((4000, 1, 1, 1))
-    uniform(IMAGE.random_brightness(ones, min_factor=0.5, max_factor=1.5).asnumpy().ravel(),
-            0.5, 1.5, seed)  # fmt: skip
+    uniform(
+        IMAGE.random_brightness(ones, min_factor=0.5, max_factor=1.5).asnumpy().ravel(),
+        0.5,
+        1.5,
+        seed,
+    )
     blue = mx.nd.broadcast_to(mx.nd.array([[[[0, 0, 1]]]]), (4000, 1, 1, 3))
     made = IMAGE.random_saturation(blue, min_factor=0.2, max_factor=1).asnumpy()[:, 0, 0, 2]
     uniform((made - 0.114) / (1 - 0.114), 0.2, 1, seed)

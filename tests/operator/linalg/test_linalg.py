@@ -153,8 +153,10 @@ def test_threads_change_nothing():
         subprocess.run(
             [sys.executable, "-c", SCRIPT, names],
             env={**os.environ, "CYNET_NUM_THREADS": threads},
-            capture_output=True, text=True, check=True,
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for threads in ("1", "2")
-    }  # fmt: skip
+    }
     assert len(found) == 1

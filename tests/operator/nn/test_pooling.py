@@ -131,8 +131,9 @@ def gradient(x, grad, kernel, stride, pad, count_pad, kind, power=2):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("axes", [1, 2, 3])
-@pytest.mark.parametrize("kind, power", [("max", 2), ("avg", 2), ("sum", 2)]
-                         + [("lp", power) for power in (1, 2, 3)])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind, power", [("max", 2), ("avg", 2), ("sum", 2)] + [("lp", power) for power in (1, 2, 3)]
+)
 def test_lines_planes_and_volumes(rng, kind, power, axes, dtype):
     """Every kind, forward and backward, written and added; lp also of windows of zeros."""
     for full in (False, True):

@@ -22,8 +22,9 @@ CALIBRATED = {
     "quantize_asym": lambda **how: C.quantize_asym(v(), **how),
     "requantize": lambda **how: C.requantize(v(), v("a"), v("b"), **how),
     "layer": lambda **how: S._internal._int8_convolution(
-        *map(v, "abcdef"), out_type="int8", **LAYER, **how),
-}  # fmt: skip
+        *map(v, "abcdef"), out_type="int8", **LAYER, **how
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CALIBRATED)
@@ -41,9 +42,15 @@ def test_ranges_that_are_given(name):
 
 @pytest.mark.parametrize(
     ("low", "high", "dtype"),
-    [(0.0, 1.0, "uint8"), (0.0, 0.0, "uint8"), (-1e-6, 1.0, "int8"), (None, None, "int8"),
-     (1.0, 2.0, "uint8"), (-2.0, -1.0, "int8")],
-)  # fmt: skip
+    [
+        (0.0, 1.0, "uint8"),
+        (0.0, 0.0, "uint8"),
+        (-1e-6, 1.0, "int8"),
+        (None, None, "int8"),
+        (1.0, 2.0, "uint8"),
+        (-2.0, -1.0, "int8"),
+    ],
+)
 def test_the_type_that_is_chosen(low, high, dtype):
     given = {} if low is None else {"min_calib_range": low, "max_calib_range": high}
     for make in (CALIBRATED["quantize_v2"], CALIBRATED["requantize"]):
@@ -77,8 +84,12 @@ def test_the_smallest_step():
 
 
 def conv(**dtypes):
-    names = ["data", "weight", "bias", *(f"{e}_{n}" for n in ("data", "weight", "bias")
-                                         for e in ("min", "max"))]  # fmt: skip
+    names = [
+        "data",
+        "weight",
+        "bias",
+        *(f"{e}_{n}" for n in ("data", "weight", "bias") for e in ("min", "max")),
+    ]
     made = (v(n, **({"dtype": dtypes[n]} if n in dtypes else {})) for n in names)
     return C.quantized_conv(*made, **LAYER)
 
@@ -98,16 +109,29 @@ DTYPES = [
     (lambda d: S._internal._quantize_linear(v(dtype=d), scale=1.0), "data", {"float32"}),
     (lambda d: S._internal._dequantize_linear(v(dtype=d), scale=1.0), "data", {"int8", "uint8"}),
     (lambda d: C.quantized_flatten(v(dtype=d), v("a"), v("b")), "data", {"int8", "uint8"}),
-    (lambda d: C.quantized_act(v(dtype=d), v("a"), v("b"), act_type="relu"), "data",
-     {"int8", "uint8"}),
-    (lambda d: C.quantized_pooling(v(dtype=d), v("a"), v("b"), kernel=(2, 2)), "data",
-     {"int8", "uint8"}),
-    *((lambda d, n=n: conv(**{"data": "uint8", n: d}), n, w) for n, w in (
-        ("data", {"int8", "uint8"}), ("weight", {"int8"}), ("bias", {"int8"}))),
-    *((lambda d, n=n: layer(**{"data": "uint8", "residual": "int8", n: d}), n, w) for n, w in (
-        ("data", {"int8", "uint8"}), ("weight", {"int8"}),
-        ("residual", {"float32", "int8", "uint8"}))),
-]  # fmt: skip
+    (
+        lambda d: C.quantized_act(v(dtype=d), v("a"), v("b"), act_type="relu"),
+        "data",
+        {"int8", "uint8"},
+    ),
+    (
+        lambda d: C.quantized_pooling(v(dtype=d), v("a"), v("b"), kernel=(2, 2)),
+        "data",
+        {"int8", "uint8"},
+    ),
+    *(
+        (lambda d, n=n: conv(**{"data": "uint8", n: d}), n, w)
+        for n, w in (("data", {"int8", "uint8"}), ("weight", {"int8"}), ("bias", {"int8"}))
+    ),
+    *(
+        (lambda d, n=n: layer(**{"data": "uint8", "residual": "int8", n: d}), n, w)
+        for n, w in (
+            ("data", {"int8", "uint8"}),
+            ("weight", {"int8"}),
+            ("residual", {"float32", "int8", "uint8"}),
+        )
+    ),
+]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "uint8", "int32"])
@@ -132,10 +156,14 @@ def test_kinds_of_pooling(pool):
 
 @pytest.mark.parametrize(
     ("how", "fits"),
-    [({"pool_type": "max"}, True), ({"pool_type": "max", "global_pool": True}, True),
-     ({"pool_type": "avg"}, True), ({"pool_type": "avg", "global_pool": True}, False),
-     ({"pool_type": "sum"}, False)],
-)  # fmt: skip
+    [
+        ({"pool_type": "max"}, True),
+        ({"pool_type": "max", "global_pool": True}, True),
+        ({"pool_type": "avg"}, True),
+        ({"pool_type": "avg", "global_pool": True}, False),
+        ({"pool_type": "sum"}, False),
+    ],
+)
 def test_pooling_that_stays_in_8_bits(how, fits):
     prop = get_operator("Pooling").prop
     assert int8_of(prop).int8_form.fits(prop(kernel=(2, 2), **how)) == fits
@@ -144,14 +172,24 @@ def test_pooling_that_stays_in_8_bits(how, fits):
 def test_what_int8_operators_take_over():
     """The parameters that a node was given, and no others."""
     wanted = {
-        "Convolution": ({"kernel": (3, 1), "num_filter": 4, "stride": (2, 1), "pad": (1, 0)},
-                        {"no_bias": True, "workspace": 99}),
+        "Convolution": (
+            {"kernel": (3, 1), "num_filter": 4, "stride": (2, 1), "pad": (1, 0)},
+            {"no_bias": True, "workspace": 99},
+        ),
         "FullyConnected": ({"num_hidden": 3, "flatten": False}, {"no_bias": True}),
-        "Pooling": ({"kernel": (3, 1), "pool_type": "max", "stride": (2, 1), "pad": (1, 0),
-                     "pooling_convention": "full", "count_include_pad": False},
-                    {"cudnn_off": True}),
+        "Pooling": (
+            {
+                "kernel": (3, 1),
+                "pool_type": "max",
+                "stride": (2, 1),
+                "pad": (1, 0),
+                "pooling_convention": "full",
+                "count_include_pad": False,
+            },
+            {"cudnn_off": True},
+        ),
         "Flatten": ({}, {}),
-    }  # fmt: skip
+    }
     for name, (kept, left) in wanted.items():
         (node, _), *_ = getattr(S, name)(v(), **kept, **left, name="n").entries
         form = int8_of(node.op.prop).int8_form
@@ -162,9 +200,17 @@ def test_what_int8_operators_take_over():
 
 @pytest.mark.parametrize(
     ("bins", "edges", "kept", "told"),
-    [(9, 10, 9, None), (9, 10, 8, None), (11, 12, 9, None), (9, 10, 10, "hist has 9 bins"),
-     (10, 11, 9, "hist has 10 bins"), (9, 9, 5, "hist"), (9, 11, 5, "hist"), (1, 2, 1, None)],
-)  # fmt: skip
+    [
+        (9, 10, 9, None),
+        (9, 10, 8, None),
+        (11, 12, 9, None),
+        (9, 10, 10, "hist has 9 bins"),
+        (10, 11, 9, "hist has 10 bins"),
+        (9, 9, 5, "hist"),
+        (9, 11, 5, "hist"),
+        (1, 2, 1, None),
+    ],
+)
 def test_shapes_of_histograms(bins, edges, kept, told):
     made = C.calibrate_entropy(v("h"), v("e"), num_quantized_bins=kept)
     if told is None:
@@ -180,8 +226,10 @@ def test_bytes_are_quantized_already():
     """They stay, with the range in which a step is 1, or the one that is given."""
     for dtype, ends in (("int8", (-127.5, 127.5)), ("uint8", (0.0, 255.5))):
         data = mx.nd.array([0, 5, 100], dtype=dtype)
-        for how, wanted in (({}, ends), ({"min_calib_range": -3.0, "max_calib_range": 2.0},
-                                         (-3.0, 2.0))):  # fmt: skip
+        for how, wanted in (
+            ({}, ends),
+            ({"min_calib_range": -3.0, "max_calib_range": 2.0}, (-3.0, 2.0)),
+        ):
             out, low, high = mx.nd.contrib.quantize_v2(data, out_type="auto", **how)
             assert out.dtype == np.dtype(dtype).type and out.asnumpy().tolist() == [0, 5, 100]
             assert (low.asscalar(), high.asscalar()) == wanted
@@ -199,8 +247,10 @@ def test_types_of_a_layer_and_its_range():
         made = make(*args, num_hidden=2, out_type=out, **known)
         assert len(made.list_outputs()) == 3
         assert made.infer_type(a="int8")[1] == [
-            np.int8 if out == "int8" else np.uint8, np.float32, np.float32,
-        ]  # fmt: skip
+            np.int8 if out == "int8" else np.uint8,
+            np.float32,
+            np.float32,
+        ]
 
 
 @pytest.mark.parametrize("layout", ["NHWC", "NWC", "NDHWC"])
@@ -221,8 +271,11 @@ def test_shapes_of_a_layer(with_residual):
     wanted = [(2, 3, 8, 7), (4, 3, 3, 3), (4,), (4,), (1,), (1,)]
     assert shapes == wanted + [(2, 4, 6, 5), (1,), (1,)] * with_residual
     for name, shape, told in (
-        ("s", (3,), "scale"), ("b", (5,), "bias"), ("w", (4, 3, 3, 2), "weight"),
-        ("low", (2,), "min_data"), ("high", (2,), "max_data"),
-    ):  # fmt: skip
+        ("s", (3,), "scale"),
+        ("b", (5,), "bias"),
+        ("w", (4, 3, 3, 2), "weight"),
+        ("low", (2,), "min_data"),
+        ("high", (2,), "max_data"),
+    ):
         with pytest.raises(ShapeError, match=f"{told} has shape .*, expected"):
             made.infer_shape(d=(2, 3, 8, 7), **{name: shape})

@@ -37,21 +37,32 @@ CALLS = [
     ("_contrib_quantized_act", [BYTES, *ENDS], {"act_type": "relu"}),
     ("_contrib_quantized_pooling", [IMAGE, *ENDS], {"kernel": (2, 2), "pool_type": "max"}),
     ("_contrib_quantized_pooling", [IMAGE, *ENDS], {"kernel": (2, 2), "pool_type": "avg"}),
-    ("_contrib_quantized_embedding", [STEPS * 5, BYTES, *ENDS],
-     {"input_dim": 2, "output_dim": 4}),
+    ("_contrib_quantized_embedding", [STEPS * 5, BYTES, *ENDS], {"input_dim": 2, "output_dim": 4}),
     ("_contrib_quantized_elemwise_add", [BYTES, BYTES, *ENDS, *ENDS], {}),
     ("_contrib_quantized_elemwise_add", [BYTES, BYTES, *ENDS, *ENDS], CALIBRATED),
     ("_contrib_quantized_elemwise_mul", [BYTES, BYTES, *ENDS, *ENDS], {}),
     ("_contrib_quantized_elemwise_mul", [BYTES, BYTES, *ENDS, *ENDS], CALIBRATED),
-    ("_contrib_quantized_elemwise_mul", [BYTES, BYTES, *ENDS, *ENDS],
-     {"enable_float_output": True}),
+    (
+        "_contrib_quantized_elemwise_mul",
+        [BYTES, BYTES, *ENDS, *ENDS],
+        {"enable_float_output": True},
+    ),
     ("_contrib_quantized_concat", [BYTES, BYTES, *ENDS, *ENDS], {"num_args": 2, "dim": 1}),
-    ("_contrib_quantized_batch_norm", [IMAGE, STEPS, STEPS, STEPS, STEPS, *ENDS],
-     {**CALIBRATED, "fix_gamma": False}),
-    ("_contrib_quantized_conv", [IMAGE, CONV[0], np.int8([1, 2]), *ENDS, *ENDS, *ENDS],
-     {"kernel": (3, 3), "num_filter": 2}),
-    ("_contrib_quantized_fully_connected",
-     [BYTES, LAYER[0], np.int8([1, 2]), *ENDS, *ENDS, *ENDS], {"num_hidden": 2}),
+    (
+        "_contrib_quantized_batch_norm",
+        [IMAGE, STEPS, STEPS, STEPS, STEPS, *ENDS],
+        {**CALIBRATED, "fix_gamma": False},
+    ),
+    (
+        "_contrib_quantized_conv",
+        [IMAGE, CONV[0], np.int8([1, 2]), *ENDS, *ENDS, *ENDS],
+        {"kernel": (3, 3), "num_filter": 2},
+    ),
+    (
+        "_contrib_quantized_fully_connected",
+        [BYTES, LAYER[0], np.int8([1, 2]), *ENDS, *ENDS, *ENDS],
+        {"num_hidden": 2},
+    ),
     *(
         (op, [data, *more, *ENDS, *residual], {**size, **out, "with_residual": bool(residual)})
         for op, data, more, size, shape in (
@@ -61,10 +72,12 @@ CALLS = [
         for out in ({}, {"a_min": 0}, {**CALIBRATED, "out_type": "int8"})
         for residual in ([], [np.ones(shape, "float32"), *ENDS], [np.ones(shape, "int8"), *ENDS])
     ),
-    ("_contrib_calibrate_entropy",
-     [np.float32([1, 2, 9, 2, 1]), np.linspace(-1, 1, 6, dtype="float32")],
-     {"num_quantized_bins": 3}),
-]  # fmt: skip
+    (
+        "_contrib_calibrate_entropy",
+        [np.float32([1, 2, 9, 2, 1]), np.linspace(-1, 1, 6, dtype="float32")],
+        {"num_quantized_bins": 3},
+    ),
+]
 
 
 def run(op, inputs, params):

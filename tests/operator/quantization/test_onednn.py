@@ -42,8 +42,9 @@ def layer(x, weight, scale, bias, low, high, *residual, **params):
         padded = np.pad(x.astype(np.int64), [(0, 0)] * 2 + [(p, p) for p in params["pad"]])
         windows = sliding_window_view(padded, wide, axes)
         windows = windows[(..., *(slice(None, None, d) for d in params["dilate"]))]
-        windows = windows[(..., *(slice(None, None, s) for s in params["stride"]),
-                           *(slice(None),) * spatial)]  # fmt: skip
+        windows = windows[
+            (..., *(slice(None, None, s) for s in params["stride"]), *(slice(None),) * spatial)
+        ]
         parts = [
             np.tensordot(w, k.astype(np.int64), [[1, *range(-spatial, 0)], range(1, k.ndim)])
             for w, k in zip(np.split(windows, groups, 1), np.split(weight, groups))
@@ -84,18 +85,22 @@ def case_of(name, data, out, residual="", **bounds):
     inputs = [
         Input((2, channels, *size), values, data),
         Input((filters, channels // groups, *kernel), small, "int8"),
-        Input((filters,), (0.001, 0.003), "float32"), Input((filters,), (-1.0, 1.0), "float32"),
+        Input((filters,), (0.001, 0.003), "float32"),
+        Input((filters,), (-1.0, 1.0), "float32"),
         Input((1,), one(-0.5 if data == "int8" else 0.0), "float32"),
         Input((1,), one(2.0), "float32"),
-    ]  # fmt: skip
+    ]
     if residual:
         shape = [
             (n + 2 * p - d * (k - 1) - 1) // s + 1
             for n, k, s, p, d in zip(size, kernel, stride, pad, dilate)
         ]
         own = {"uint8": ints(0, 256), "int8": ints(-128, 128), "float32": (-2.0, 2.0)}[residual]
-        inputs += [Input((2, filters, *shape), own, residual),
-                   Input((1,), one(-1.0), "float32"), Input((1,), one(3.0), "float32")]  # fmt: skip
+        inputs += [
+            Input((2, filters, *shape), own, residual),
+            Input((1,), one(-1.0), "float32"),
+            Input((1,), one(3.0), "float32"),
+        ]
         params["with_residual"] = True
     op = "_int8_convolution" if kernel else "_int8_fully_connected"
     return Case(op, inputs, layer, params, grad=False, dtypes=("float32",))
@@ -199,8 +204,8 @@ def test_a_network(monkeypatch, rng, thread_count):
     params = {name: mx.nd.array(value) for name, value in params.items()}
     x = mx.nd.array(rng.uniform(0, 1, (4, 3, 8, 8)))
     symbol, given, _ = mx.contrib.quantization.quantize_model(
-        net, params, {}, calib_mode="naive", calib_data=[x], quantized_dtype="auto",
-    )  # fmt: skip
+        net, params, {}, calib_mode="naive", calib_data=[x], quantized_dtype="auto"
+    )
     before, found = mx.set_num_threads(thread_count), {}
     try:
         for setting in ("portable", "onednn"):

@@ -8,8 +8,9 @@ from cynet import nd
 
 
 def unique(range_max, shape):
-    return [x.asnumpy() for x in nd._internal._sample_unique_zipfian(
-        range_max=range_max, shape=shape)]  # fmt: skip
+    return [
+        x.asnumpy() for x in nd._internal._sample_unique_zipfian(range_max=range_max, shape=shape)
+    ]
 
 
 def probabilities(range_max):

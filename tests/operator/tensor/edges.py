@@ -80,22 +80,47 @@ def by_float64(function, *arrays):
 
 
 REAL = {
-    "exp": np.exp, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
-    "expm1": np.expm1, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "cbrt": np.cbrt,
-    "rcbrt": lambda x: 1 / np.cbrt(x), "reciprocal": lambda x: 1 / x, "arcsin": np.arcsin,
-    "arccos": np.arccos, "arctan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
-    "arcsinh": np.arcsinh, "arccosh": np.arccosh, "arctanh": np.arctanh,
-    "sigmoid": special.expit, "softsign": lambda x: x / (1 + np.abs(x)), "erf": special.erf,
-    "degrees": lambda x: x * (180 / math.pi), "radians": lambda x: x * (math.pi / 180),
-}  # fmt: skip
+    "exp": np.exp,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "expm1": np.expm1,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "cbrt": np.cbrt,
+    "rcbrt": lambda x: 1 / np.cbrt(x),
+    "reciprocal": lambda x: 1 / x,
+    "arcsin": np.arcsin,
+    "arccos": np.arccos,
+    "arctan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "arcsinh": np.arcsinh,
+    "arccosh": np.arccosh,
+    "arctanh": np.arctanh,
+    "sigmoid": special.expit,
+    "softsign": lambda x: x / (1 + np.abs(x)),
+    "erf": special.erf,
+    "degrees": lambda x: x * (180 / math.pi),
+    "radians": lambda x: x * (math.pi / 180),
+}
 EXACT = {
-    "negative": operator.neg, "abs": abs, "square": lambda x: x * x, "_copy": lambda x: x,
-    "sign": lambda x: (x > 0) - (x < 0), "relu": lambda x: x if x > 0 or x != x else 0,
-    "logical_not": lambda x: int(x == 0), "floor": math.floor, "ceil": math.ceil,
-    "trunc": math.trunc, "fix": math.trunc,
+    "negative": operator.neg,
+    "abs": abs,
+    "square": lambda x: x * x,
+    "_copy": lambda x: x,
+    "sign": lambda x: (x > 0) - (x < 0),
+    "relu": lambda x: x if x > 0 or x != x else 0,
+    "logical_not": lambda x: int(x == 0),
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "trunc": math.trunc,
+    "fix": math.trunc,
     "round": lambda x: math.copysign(math.floor(abs(x) + 0.5), x) if isinstance(x, float) else x,
     "rint": lambda x: math.ceil(x - 0.5) if isinstance(x, float) else x,
-}  # fmt: skip
+}
 KEPT = ("floor", "ceil", "trunc", "fix", "round", "rint")  # of values that are not finite
 
 
@@ -104,8 +129,12 @@ def unary():
     for dtype in (*FLOATS, *WHOLE):
         x = edges(dtype)
         for name, function in REAL.items():
-            same(getattr(mx.nd, name)(array(x)), by_float64(function, x), f"{name} {dtype}",
-                 8 * ROUNDOFF.get(dtype, 0))  # fmt: skip
+            same(
+                getattr(mx.nd, name)(array(x)),
+                by_float64(function, x),
+                f"{name} {dtype}",
+                8 * ROUNDOFF.get(dtype, 0),
+            )
         for name, function in EXACT.items():
             values = []
             for value in x.tolist():
@@ -141,15 +170,27 @@ WHOLE_BINARY = {
     "logical_xor": lambda a, b, t: (a != 0) != (b != 0),
 }
 COMPARISONS = {
-    "equal": operator.eq, "not_equal": operator.ne, "greater": operator.gt,
-    "greater_equal": operator.ge, "lesser": operator.lt, "lesser_equal": operator.le,
-}  # fmt: skip
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "lesser": operator.lt,
+    "lesser_equal": operator.le,
+}
 REAL_BINARY = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
-    "mod": lambda a, b: np.where(b == 0, 0, np.mod(a, b)), "power": np.power,
-    "maximum": np.maximum, "minimum": np.minimum, "hypot": np.hypot,
-    "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor,
-}  # fmt: skip
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "mod": lambda a, b: np.where(b == 0, 0, np.mod(a, b)),
+    "power": np.power,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "hypot": np.hypot,
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+    "logical_xor": np.logical_xor,
+}
 SCALAR = {"add": "_plus_scalar", "sub": "_minus_scalar"}
 
 
@@ -196,8 +237,21 @@ def compare_forms(name, a, b, wanted, near=0.0):
         same(found[:, k], wanted[:, k], f"{what} {number!r}", near)
 
 
-BEYOND = (300, -300, 10**10, -(10**10), 1e20, -1e20, 1e300, math.inf, -math.inf, math.nan,
-          2**53 + 1, 2**62 + 1, -(2**62) - 1)  # fmt: skip
+BEYOND = (
+    300,
+    -300,
+    10**10,
+    -(10**10),
+    1e20,
+    -1e20,
+    1e300,
+    math.inf,
+    -math.inf,
+    math.nan,
+    2**53 + 1,
+    2**62 + 1,
+    -(2**62) - 1,
+)
 
 
 def beyond():
@@ -295,8 +349,19 @@ def whole_mean(line):
 
 def clipped():
     """Limits beyond the type limit nothing, and fractions are cut off."""
-    limits = [(0, math.inf), (-1e10, 1e10), (0, 300), (-1, 255), (-200, 200), (0, 1e19),
-              (0.5, 2.5), (-0.5, 1.5), (300, 400), (-1e20, -1e19), (math.nan, 5)]  # fmt: skip
+    limits = [
+        (0, math.inf),
+        (-1e10, 1e10),
+        (0, 300),
+        (-1, 255),
+        (-200, 200),
+        (0, 1e19),
+        (0.5, 2.5),
+        (-0.5, 1.5),
+        (300, 400),
+        (-1e20, -1e19),
+        (math.nan, 5),
+    ]
     for dtype in WHOLE:
         x, info = edges(dtype), np.iinfo(dtype)
         for low, high in limits:

@@ -21,9 +21,33 @@ VALUES = {
     "int32": [-(2**31), -7, -1, 0, 1, 5, 1000, 2**31 - 1],
     "int64": [-(2**62), -7, -1, 0, 1, 5, 2**40 + 1, 2**62],
 }
-SCALARS = [-1, -3, 0, 2, 3, 127, 128, 255, 256, 300, 1000, -129, 2**31, 2**40,
-           -(2**40) - 1, 2**53 + 1, 0.5, -0.5, 1.5, 2.7, -2.5, 255.5, 300.5, -128.5,
-           1e10]  # fmt: skip
+SCALARS = [
+    -1,
+    -3,
+    0,
+    2,
+    3,
+    127,
+    128,
+    255,
+    256,
+    300,
+    1000,
+    -129,
+    2**31,
+    2**40,
+    -(2**40) - 1,
+    2**53 + 1,
+    0.5,
+    -0.5,
+    1.5,
+    2.7,
+    -2.5,
+    255.5,
+    300.5,
+    -128.5,
+    1e10,
+]
 
 
 def quotient(a, b):
@@ -41,18 +65,33 @@ def power(a, b):
 
 
 WHOLE = {
-    "plus": operator.add, "minus": operator.sub, "mul": operator.mul, "div": quotient,
-    "mod": lambda a, b: a % b if b else 0, "power": power, "maximum": max, "minimum": min,
+    "plus": operator.add,
+    "minus": operator.sub,
+    "mul": operator.mul,
+    "div": quotient,
+    "mod": lambda a, b: a % b if b else 0,
+    "power": power,
+    "maximum": max,
+    "minimum": min,
     "hypot": math.hypot,
-    "equal": operator.eq, "not_equal": operator.ne, "greater": operator.gt,
-    "greater_equal": operator.ge, "lesser": operator.lt, "lesser_equal": operator.le,
-    "logical_and": lambda a, b: bool(a) and bool(b), "logical_or": lambda a, b: bool(a) or bool(b),
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "lesser": operator.lt,
+    "lesser_equal": operator.le,
+    "logical_and": lambda a, b: bool(a) and bool(b),
+    "logical_or": lambda a, b: bool(a) or bool(b),
     "logical_xor": lambda a, b: bool(a) != bool(b),
-}  # fmt: skip
+}
 REAL = {
-    "plus": np.add, "minus": np.subtract, "mul": np.multiply, "div": np.divide, "mod": np.mod,
+    "plus": np.add,
+    "minus": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "mod": np.mod,
     "power": np.power,
-}  # fmt: skip
+}
 OPERATORS = [f"_{name}_scalar" for name in WHOLE]
 OPERATORS += [f"_r{name}_scalar" for name in ("minus", "div", "mod", "power")]
 
@@ -117,17 +156,36 @@ def test_every_operator_of_an_array_and_a_number(name, dtype):
 def test_python_operators(dtype):
     x, values = nd.array(VALUES[dtype], dtype=dtype), VALUES[dtype]
     signs = {
-        operator.add: "plus", operator.sub: "minus", operator.mul: "mul", operator.truediv: "div",
-        operator.mod: "mod", operator.pow: "power", operator.eq: "equal",
-        operator.ne: "not_equal", operator.gt: "greater", operator.ge: "greater_equal",
-        operator.lt: "lesser", operator.le: "lesser_equal",
-    }  # fmt: skip
-    back = {"minus": "_rminus_scalar", "div": "_rdiv_scalar", "mod": "_rmod_scalar",
-            "power": "_rpower_scalar", "greater": "_lesser_scalar", "lesser": "_greater_scalar",
-            "greater_equal": "_lesser_equal_scalar",
-            "lesser_equal": "_greater_equal_scalar"}  # fmt: skip
-    inplace = {operator.iadd: "plus", operator.isub: "minus", operator.imul: "mul",
-               operator.itruediv: "div", operator.imod: "mod"}  # fmt: skip
+        operator.add: "plus",
+        operator.sub: "minus",
+        operator.mul: "mul",
+        operator.truediv: "div",
+        operator.mod: "mod",
+        operator.pow: "power",
+        operator.eq: "equal",
+        operator.ne: "not_equal",
+        operator.gt: "greater",
+        operator.ge: "greater_equal",
+        operator.lt: "lesser",
+        operator.le: "lesser_equal",
+    }
+    back = {
+        "minus": "_rminus_scalar",
+        "div": "_rdiv_scalar",
+        "mod": "_rmod_scalar",
+        "power": "_rpower_scalar",
+        "greater": "_lesser_scalar",
+        "lesser": "_greater_scalar",
+        "greater_equal": "_lesser_equal_scalar",
+        "lesser_equal": "_greater_equal_scalar",
+    }
+    inplace = {
+        operator.iadd: "plus",
+        operator.isub: "minus",
+        operator.imul: "mul",
+        operator.itruediv: "div",
+        operator.imod: "mod",
+    }
     for number in [*SCALARS, np.float32(0.5), np.int64(300), True]:
         for sign, word in signs.items():
             wanted = expected(f"_{word}_scalar", dtype, values, number)

@@ -119,10 +119,7 @@ MANY = {
         ((2, 9, 20, 21),) * 2,
         {"max_displacement": 3, "pad_size": 3, "kernel_size": 3},
     ),
-    "_contrib_DeformableConvolution": (
-        ((2, 8, 30, 31), (2, 18, 30, 31), (8, 8, 3, 3), (8,)),
-        CONV,
-    ),
+    "_contrib_DeformableConvolution": (((2, 8, 30, 31), (2, 18, 30, 31), (8, 8, 3, 3), (8,)), CONV),
     "_contrib_ModulatedDeformableConvolution": (
         ((2, 8, 30, 31), (2, 18, 30, 31), (2, 9, 30, 31), (8, 8, 3, 3), (8,)),
         CONV,

@@ -96,9 +96,25 @@ def test_rnn_from_scratch(kind, random_batches, capsys):
     """The states of a batch are constants in the record of the next one."""
     network, gates, states = KINDS[kind]
     d2l.train_and_predict_rnn(
-        network, lambda: parameters(gates), state_of(states), HIDDEN, len(CHARS), mx.cpu(), CORPUS,
-        CHARS, INDEX, random_batches, 60, 10, 2, 1, 8, 60, 12, ["abc"],
-    )  # fmt: skip
+        network,
+        lambda: parameters(gates),
+        state_of(states),
+        HIDDEN,
+        len(CHARS),
+        mx.cpu(),
+        CORPUS,
+        CHARS,
+        INDEX,
+        random_batches,
+        60,
+        10,
+        2,
+        1,
+        8,
+        60,
+        12,
+        ["abc"],
+    )
     follows(capsys.readouterr().out)
 
 
@@ -175,12 +191,19 @@ def test_chapter_5(name, capsys):
     net = nn.Sequential()
     if name == "lenet":
         net.add(
-            nn.Conv2D(4, 3, activation="sigmoid"), nn.MaxPool2D(2, 2),
-            nn.Dense(16, activation="sigmoid"), nn.Dense(2),
-        )  # fmt: skip
+            nn.Conv2D(4, 3, activation="sigmoid"),
+            nn.MaxPool2D(2, 2),
+            nn.Dense(16, activation="sigmoid"),
+            nn.Dense(2),
+        )
     elif name == "resnet":
-        net.add(nn.Conv2D(4, 3), d2l.Residual(4), d2l.Residual(8, use_1x1conv=True, strides=2),
-                nn.GlobalAvgPool2D(), nn.Dense(2))  # fmt: skip
+        net.add(
+            nn.Conv2D(4, 3),
+            d2l.Residual(4),
+            d2l.Residual(8, use_1x1conv=True, strides=2),
+            nn.GlobalAvgPool2D(),
+            nn.Dense(2),
+        )
     else:
         net.add(nn.Conv2D(4, 3), nn.BatchNorm(), nn.Activation("relu"), nn.Dense(2))
     net.initialize(init.Xavier(), ctx=mx.cpu(), force_reinit=True)

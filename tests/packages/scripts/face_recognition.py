@@ -91,8 +91,15 @@ class FaceImageIter(mx.io.DataIter):
 
 
 def unit(data, filters, name, stride=(1, 1)):
-    x = mx.sym.Convolution(data=data, num_filter=filters, kernel=(3, 3), stride=stride, pad=(1, 1),
-                           no_bias=True, name=name + "_conv")  # fmt: skip
+    x = mx.sym.Convolution(
+        data=data,
+        num_filter=filters,
+        kernel=(3, 3),
+        stride=stride,
+        pad=(1, 1),
+        no_bias=True,
+        name=name + "_conv",
+    )
     x = mx.sym.BatchNorm(x, fix_gamma=False, eps=2e-5, momentum=0.9, name=name + "_bn")
     return mx.sym.LeakyReLU(data=x, act_type="prelu", name=name + "_relu")
 
@@ -118,13 +125,15 @@ def network(kind, half=False, scale=16.0, margin=0.2):
     weight = mx.sym.Variable("fc7_weight", shape=(CLASSES, 16), lr_mult=1.0, wd_mult=1.0)
     if kind == "softmax":
         bias = mx.sym.Variable("fc7_bias", lr_mult=2.0, wd_mult=0.0)
-        fc7 = mx.sym.FullyConnected(data=fc1, weight=weight, bias=bias, num_hidden=CLASSES,
-                                    name="fc7")  # fmt: skip
+        fc7 = mx.sym.FullyConnected(
+            data=fc1, weight=weight, bias=bias, num_hidden=CLASSES, name="fc7"
+        )
     else:
         unit_weight = mx.sym.L2Normalization(weight, mode="instance")
         unit_fc1 = mx.sym.L2Normalization(fc1, mode="instance", name="fc1n") * scale
-        fc7 = mx.sym.FullyConnected(data=unit_fc1, weight=unit_weight, no_bias=True,
-                                    num_hidden=CLASSES, name="fc7")  # fmt: skip
+        fc7 = mx.sym.FullyConnected(
+            data=unit_fc1, weight=unit_weight, no_bias=True, num_hidden=CLASSES, name="fc7"
+        )
         chosen = mx.sym.pick(fc7, label, axis=1)
         cosine = chosen / scale
         if kind == "arc":
@@ -168,13 +177,16 @@ def train(records, kind, half, fixed, devices, tmp_path):
     np.random.seed(1)
     data = FaceImageIter(8, (3, SIZE, SIZE), records + ".rec")
     module = mx.mod.Module(
-        context=[mx.cpu(i) for i in range(devices)], symbol=network(kind, half),
+        context=[mx.cpu(i) for i in range(devices)],
+        symbol=network(kind, half),
         fixed_param_names=[n for n in network(kind).list_arguments() if n.startswith(fixed)]
-        if fixed else None,
-    )  # fmt: skip
+        if fixed
+        else None,
+    )
     initializer = mx.init.Xavier(rnd_type="gaussian", factor_type="out", magnitude=2)
-    optimizer = mx.optimizer.SGD(learning_rate=0.05, momentum=0.9, wd=5e-4,
-                                 rescale_grad=1.0 / devices, multi_precision=half)  # fmt: skip
+    optimizer = mx.optimizer.SGD(
+        learning_rate=0.05, momentum=0.9, wd=5e-4, rescale_grad=1.0 / devices, multi_precision=half
+    )
     losses, steps = [], [0]
 
     def each_batch(param):
@@ -184,14 +196,19 @@ def train(records, kind, half, fixed, devices, tmp_path):
             optimizer.lr *= 0.1
 
     module.fit(
-        mx.io.PrefetchingIter(data), begin_epoch=0, num_epoch=8,
+        mx.io.PrefetchingIter(data),
+        begin_epoch=0,
+        num_epoch=8,
         eval_metric=mx.metric.CompositeEvalMetric([AccMetric(), LossMetric()]),
-        kvstore="local" if devices == 1 else "device", optimizer=optimizer, initializer=initializer,
-        arg_params=None, aux_params=None, allow_missing=True, batch_end_callback=[
-            mx.callback.Speedometer(8, 20), each_batch,
-        ],
+        kvstore="local" if devices == 1 else "device",
+        optimizer=optimizer,
+        initializer=initializer,
+        arg_params=None,
+        aux_params=None,
+        allow_missing=True,
+        batch_end_callback=[mx.callback.Speedometer(8, 20), each_batch],
         epoch_end_callback=mx.callback.do_checkpoint(str(tmp_path / "model"), 4),
-    )  # fmt: skip
+    )
     return module, losses
 
 
@@ -251,9 +268,14 @@ def test_fine_tuning(records, tmp_path):
     arguments = {k: v for k, v in arguments.items() if not k.startswith("fc7")}
     module = mx.mod.Module(network("softmax"), context=mx.cpu())
     module.fit(
-        FaceImageIter(8, (3, SIZE, SIZE), records + ".rec"), num_epoch=2, arg_params=arguments,
-        aux_params=auxiliary, allow_missing=True, eval_metric=AccMetric(),
-        optimizer="sgd", optimizer_params={"learning_rate": 0.01, "momentum": 0.9},
+        FaceImageIter(8, (3, SIZE, SIZE), records + ".rec"),
+        num_epoch=2,
+        arg_params=arguments,
+        aux_params=auxiliary,
+        allow_missing=True,
+        eval_metric=AccMetric(),
+        optimizer="sgd",
+        optimizer_params={"learning_rate": 0.01, "momentum": 0.9},
         initializer=mx.init.Xavier(),
-    )  # fmt: skip
+    )
     assert all(np.isfinite(v.asnumpy()).all() for v in module.get_params()[0].values())

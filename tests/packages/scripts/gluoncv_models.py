@@ -21,12 +21,34 @@ def seeds():
 
 
 CLASSIFIERS = [
-    "resnet18_v1", "resnet18_v1b", "resnet50_v1c", "resnet50_v1d", "resnet18_v2", "resnext50_32x4d",
-    "se_resnext50_32x4d", "densenet121", "mobilenet0.25", "mobilenetv2_0.25", "mobilenetv3_small",
-    "squeezenet1.0", "vgg11", "vgg11_bn", "alexnet", "darknet53", "googlenet", "xception",
-    "nasnet_4_1056", "senet_154", "residualattentionnet56", "resnest14", "hrnet_w18_small_v1_c",
-    "cifar_resnet20_v1", "cifar_resnet20_v2", "cifar_wideresnet16_10", "cifar_resnext29_16x64d",
-]  # fmt: skip
+    "resnet18_v1",
+    "resnet18_v1b",
+    "resnet50_v1c",
+    "resnet50_v1d",
+    "resnet18_v2",
+    "resnext50_32x4d",
+    "se_resnext50_32x4d",
+    "densenet121",
+    "mobilenet0.25",
+    "mobilenetv2_0.25",
+    "mobilenetv3_small",
+    "squeezenet1.0",
+    "vgg11",
+    "vgg11_bn",
+    "alexnet",
+    "darknet53",
+    "googlenet",
+    "xception",
+    "nasnet_4_1056",
+    "senet_154",
+    "residualattentionnet56",
+    "resnest14",
+    "hrnet_w18_small_v1_c",
+    "cifar_resnet20_v1",
+    "cifar_resnet20_v2",
+    "cifar_wideresnet16_10",
+    "cifar_resnext29_16x64d",
+]
 SIZES = {"xception": 299, "googlenet": 299, "cifar": 32}
 
 
@@ -42,9 +64,12 @@ def test_classifier(name):
 
 
 DETECTORS = [
-    "ssd_300_vgg16_atrous_voc", "ssd_512_mobilenet1.0_voc", "yolo3_darknet53_voc",
-    "yolo3_mobilenet1.0_voc", "center_net_resnet18_v1b_voc",
-]  # fmt: skip
+    "ssd_300_vgg16_atrous_voc",
+    "ssd_512_mobilenet1.0_voc",
+    "yolo3_darknet53_voc",
+    "yolo3_mobilenet1.0_voc",
+    "center_net_resnet18_v1b_voc",
+]
 
 
 @pytest.mark.parametrize("name", DETECTORS)
@@ -57,8 +82,9 @@ def test_detector(name):
 
 
 def test_faster_rcnn():
-    net = model_zoo.get_model("faster_rcnn_resnet50_v1b_voc", pretrained=False,
-                              pretrained_base=False)  # fmt: skip
+    net = model_zoo.get_model(
+        "faster_rcnn_resnet50_v1b_voc", pretrained=False, pretrained_base=False
+    )
     net.initialize(mx.init.Xavier())
     found = net(mx.nd.random.uniform(shape=(1, 3, 224, 288)))
     assert len(found) == 3 and found[2].shape[-1] == 4
@@ -67,11 +93,13 @@ def test_faster_rcnn():
 @pytest.mark.parametrize("name", ["FCN", "PSPNet", "DeepLabV3", "DeepLabV3Plus"])
 def test_segmentation(name):
     if name == "DeepLabV3Plus":
-        net = gcv.model_zoo.DeepLabV3Plus(4, backbone="xception", pretrained_base=False,
-                                          crop_size=128, aux=False, ctx=mx.cpu())  # fmt: skip
+        net = gcv.model_zoo.DeepLabV3Plus(
+            4, backbone="xception", pretrained_base=False, crop_size=128, aux=False, ctx=mx.cpu()
+        )
     else:
-        net = getattr(gcv.model_zoo, name)(4, backbone="resnet50", pretrained_base=False,
-                                           crop_size=128, ctx=mx.cpu())  # fmt: skip
+        net = getattr(gcv.model_zoo, name)(
+            4, backbone="resnet50", pretrained_base=False, crop_size=128, ctx=mx.cpu()
+        )
     net.initialize(mx.init.Xavier())
     found = net(mx.nd.random.uniform(shape=(1, 3, 128, 128)))
     assert found[0].shape[:2] == (1, 4)
@@ -108,8 +136,9 @@ def test_video(name):
 def test_siamese():
     net = model_zoo.get_model("siamrpn_alexnet_v2_otb15", pretrained=False)
     net.initialize(mx.init.Xavier())
-    classes, places = net(mx.nd.random.uniform(shape=(1, 3, 127, 127)),
-                          mx.nd.random.uniform(shape=(1, 3, 287, 287)))  # fmt: skip
+    classes, places = net(
+        mx.nd.random.uniform(shape=(1, 3, 127, 127)), mx.nd.random.uniform(shape=(1, 3, 287, 287))
+    )
     assert classes.shape[2:] == places.shape[2:]
 
 
@@ -118,10 +147,12 @@ def test_classifier_learns():
     net = model_zoo.get_model("cifar_resnet20_v1", classes=2)
     net.initialize(mx.init.Xavier())
     net.hybridize(static_alloc=True)
-    schedule = utils.LRSequential([
-        utils.LRScheduler("linear", base_lr=0, target_lr=0.1, nepochs=1, iters_per_epoch=4),
-        utils.LRScheduler("cosine", base_lr=0.1, target_lr=0, nepochs=3, iters_per_epoch=4),
-    ])  # fmt: skip
+    schedule = utils.LRSequential(
+        [
+            utils.LRScheduler("linear", base_lr=0, target_lr=0.1, nepochs=1, iters_per_epoch=4),
+            utils.LRScheduler("cosine", base_lr=0.1, target_lr=0, nepochs=3, iters_per_epoch=4),
+        ]
+    )
     trainer = gluon.Trainer(
         net.collect_params(), "nag", {"lr_scheduler": schedule, "momentum": 0.9, "wd": 1e-4}
     )
@@ -162,10 +193,18 @@ class Squares(gluon.data.Dataset):
 def test_ssd_learns():
     """As train_ssd.py: targets made by workers, SSDMultiBoxLoss."""
     net = get_ssd(
-        "mobilenet0.25", 300, features=["relu22_fwd", "relu26_fwd"], filters=[64],
-        sizes=[60, 120, 180, 240], ratios=[[1, 2, 0.5]] * 3, steps=[16, 32, 64],
-        classes=["square"], dataset="", pretrained=False, pretrained_base=False,
-    )  # fmt: skip
+        "mobilenet0.25",
+        300,
+        features=["relu22_fwd", "relu26_fwd"],
+        filters=[64],
+        sizes=[60, 120, 180, 240],
+        ratios=[[1, 2, 0.5]] * 3,
+        steps=[16, 32, 64],
+        classes=["square"],
+        dataset="",
+        pretrained=False,
+        pretrained_base=False,
+    )
     net.initialize()
     with autograd.train_mode():
         _, _, anchors = net(mx.nd.zeros((1, 3, 300, 300)))
@@ -193,9 +232,11 @@ def test_yolo_learns():
     net.initialize(mx.init.Xavier())
     transform = presets.yolo.YOLO3DefaultTrainTransform(320, 320, net)
     data = gluon.data.DataLoader(
-        Squares().transform(transform), 4, last_batch="discard",
+        Squares().transform(transform),
+        4,
+        last_batch="discard",
         batchify_fn=Tuple(*([Stack() for _ in range(6)] + [gcv.data.batchify.Pad(0, -1)])),
-    )  # fmt: skip
+    )
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1e-3})
     losses = []
     for _ in range(2):
@@ -213,8 +254,9 @@ def test_exported(tmp_path):
     net = model_zoo.get_model("cifar_resnet20_v1")
     net.initialize(mx.init.Xavier())
     x = mx.nd.random.uniform(0, 255, shape=(1, 32, 32, 3))
-    utils.export_block(str(tmp_path / "net"), net, data_shape=(32, 32, 3), layout="HWC",
-                       preprocess=True)  # fmt: skip
+    utils.export_block(
+        str(tmp_path / "net"), net, data_shape=(32, 32, 3), layout="HWC", preprocess=True
+    )
     read = gluon.SymbolBlock.imports(
         str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params")
     )

@@ -80,11 +80,13 @@ def test_buckets(workers):
     )
     assert "batch_num" in sampler.stats()
     loader = gluon.data.DataLoader(
-        data, batch_sampler=sampler, num_workers=workers,
+        data,
+        batch_sampler=sampler,
+        num_workers=workers,
         batchify_fn=nlp.data.batchify.Tuple(
             nlp.data.batchify.Pad(pad_val=-1), nlp.data.batchify.Stack()
         ),
-    )  # fmt: skip
+    )
     seen = []
     for batch, length in loader:
         assert ((batch >= 0).sum(axis=1).asnumpy() == length.asnumpy()).all()
@@ -162,9 +164,18 @@ def test_standard_rnn(mode, hybridize):
 def test_awd_rnn(hybridize):
     vocab, words = text()
     net = nlp.model.AWDRNN(
-        "lstm", len(vocab), 16, 16, 2, dropout=0.1, weight_drop=0.2, drop_h=0.1, drop_i=0.1,
-        drop_e=0.1, tie_weights=True,
-    )  # fmt: skip
+        "lstm",
+        len(vocab),
+        16,
+        16,
+        2,
+        dropout=0.1,
+        weight_drop=0.2,
+        drop_h=0.1,
+        drop_i=0.1,
+        drop_e=0.1,
+        tie_weights=True,
+    )
     if hybridize:
         net.hybridize(static_alloc=True)
     train_language_model(net, vocab, words)
@@ -216,9 +227,15 @@ def small_bert(vocab, decoder=True, pairs=True):
         num_layers=2, units=16, hidden_size=32, max_length=32, num_heads=2, dropout=0.1
     )
     return nlp.model.BERTModel(
-        encoder, len(vocab), token_type_vocab_size=2, units=16, embed_size=16,
-        use_pooler=True, use_decoder=decoder, use_classifier=pairs,
-    )  # fmt: skip
+        encoder,
+        len(vocab),
+        token_type_vocab_size=2,
+        units=16,
+        embed_size=16,
+        use_pooler=True,
+        use_decoder=decoder,
+        use_classifier=pairs,
+    )
 
 
 def sentences(vocab, count=8, length=12):
@@ -291,9 +308,14 @@ def test_bert_question_answering():
 def test_bert_of_the_zoo():
     vocab = vocabulary(nlp.vocab.BERTVocab)
     net, _ = nlp.model.get_model(
-        "bert_12_768_12", dataset_name=None, vocab=vocab, pretrained=False, use_pooler=True,
-        use_decoder=False, use_classifier=False,
-    )  # fmt: skip
+        "bert_12_768_12",
+        dataset_name=None,
+        vocab=vocab,
+        pretrained=False,
+        use_pooler=True,
+        use_decoder=False,
+        use_classifier=False,
+    )
     net.initialize(mx.init.Normal(0.02))
     net.hybridize()
     sequence, pooled = net(*sentences(vocab, 2))
@@ -305,9 +327,7 @@ def test_roberta():
     encoder = nlp.model.BERTEncoder(
         num_layers=2, units=16, hidden_size=32, max_length=32, num_heads=2, dropout=0.0
     )
-    net = nlp.model.RoBERTaModel(
-        encoder, len(vocab), units=16, embed_size=16, use_decoder=True,
-    )  # fmt: skip
+    net = nlp.model.RoBERTaModel(encoder, len(vocab), units=16, embed_size=16, use_decoder=True)
     net.initialize(mx.init.Normal(0.02))
     tokens, _, length = sentences(vocab)
     positions = mx.nd.array([[0, 2]] * 8, dtype="int32")
@@ -343,14 +363,26 @@ def test_transformer(hybridize):
     """Encoder and decoder translate words to themselves; then beam search."""
     vocab = vocabulary()
     encoder, decoder, one_step = nlp.model.transformer.get_transformer_encoder_decoder(
-        num_layers=1, units=16, hidden_size=32, num_heads=2, max_src_length=16, max_tgt_length=16,
+        num_layers=1,
+        units=16,
+        hidden_size=32,
+        num_heads=2,
+        max_src_length=16,
+        max_tgt_length=16,
         dropout=0.0,
-    )  # fmt: skip
+    )
     net = nlp.model.translation.NMTModel(
-        src_vocab=vocab, tgt_vocab=vocab, encoder=encoder, decoder=decoder,
-        one_step_ahead_decoder=one_step, share_embed=True, embed_size=16, tie_weights=True,
-        embed_initializer=None, prefix="transformer_",
-    )  # fmt: skip
+        src_vocab=vocab,
+        tgt_vocab=vocab,
+        encoder=encoder,
+        decoder=decoder,
+        one_step_ahead_decoder=one_step,
+        share_embed=True,
+        embed_size=16,
+        tie_weights=True,
+        embed_initializer=None,
+        prefix="transformer_",
+    )
     net.initialize(mx.init.Xavier(magnitude=3))
     if hybridize:
         net.hybridize(static_alloc=True)
@@ -375,9 +407,12 @@ def test_transformer(hybridize):
         return mx.nd.log_softmax(output), states
 
     sampler = nlp.model.BeamSearchSampler(
-        beam_size=3, decoder=step, eos_id=vocab["<eos>"],
-        scorer=nlp.model.BeamSearchScorer(alpha=0.6, K=5), max_length=10,
-    )  # fmt: skip
+        beam_size=3,
+        decoder=step,
+        eos_id=vocab["<eos>"],
+        scorer=nlp.model.BeamSearchScorer(alpha=0.6, K=5),
+        max_length=10,
+    )
     samples, scores, valid = sampler(mx.nd.full((8,), vocab["<bos>"]), states)
     assert samples.shape[:2] == scores.shape == valid.shape == (8, 3)
     assert (scores[:, 0] >= scores[:, 2]).asnumpy().all()
@@ -428,9 +463,16 @@ def test_convolutional_encoder_and_highway():
 
 def test_elmo_encoder():
     encoder = nlp.model.BiLMEncoder(
-        "lstmpc", num_layers=2, input_size=6, hidden_size=8, dropout=0.0, skip_connection=True,
-        proj_size=6, cell_clip=3, proj_clip=3,
-    )  # fmt: skip
+        "lstmpc",
+        num_layers=2,
+        input_size=6,
+        hidden_size=8,
+        dropout=0.0,
+        skip_connection=True,
+        proj_size=6,
+        cell_clip=3,
+        proj_clip=3,
+    )
     encoder.initialize()
     state = encoder.begin_state(mx.nd.zeros, batch_size=2)
     mask = mx.nd.array([[1] * 5, [1, 1, 1, 0, 0]])

@@ -60,57 +60,91 @@ ROWS = {
     "SimpleFeedForward": (SimpleFeedForwardEstimator, waves, {**BATCH}),
     "DeepAR": (DeepAREstimator, waves, {"num_cells": 8, **BATCH}),
     "DeepAR-static": (
-        DeepAREstimator, waves,
+        DeepAREstimator,
+        waves,
         {"num_cells": 8, "use_feat_static_cat": True, "cardinality": [3], **BATCH},
     ),
     "DeepFactor": (DeepFactorEstimator, waves, {"cardinality": [3], **BATCH}),
     "DeepState": (
-        DeepStateEstimator, waves,
-        {"cardinality": [3], "num_cells": 8, "past_length": 48,
-         "trainer": {"hybridize": False, "num_batches_per_epoch": 2}, **BATCH},
+        DeepStateEstimator,
+        waves,
+        {
+            "cardinality": [3],
+            "num_cells": 8,
+            "past_length": 48,
+            "trainer": {"hybridize": False, "num_batches_per_epoch": 2},
+            **BATCH,
+        },
     ),
     "DeepVAR": (
-        DeepVAREstimator, several,
+        DeepVAREstimator,
+        several,
         {"target_dim": 3, "num_cells": 8, "pick_incomplete": True, **BATCH},
     ),
     "GPVAR": (
-        GPVAREstimator, several,
+        GPVAREstimator,
+        several,
         {"target_dim": 3, "num_cells": 8, "pick_incomplete": True, **BATCH},
     ),
     "GaussianProcess": (
-        GaussianProcessEstimator, waves, {"cardinality": 3, "context_length": 24, **BATCH},
+        GaussianProcessEstimator,
+        waves,
+        {"cardinality": 3, "context_length": 24, **BATCH},
     ),
     "LSTNet": (
-        LSTNetEstimator, several,
-        {"context_length": 24, "num_series": 3, "skip_size": 3, "ar_window": 4, "channels": 6,
-         "rnn_num_cells": 8, **BATCH},
+        LSTNetEstimator,
+        several,
+        {
+            "context_length": 24,
+            "num_series": 3,
+            "skip_size": 3,
+            "ar_window": 4,
+            "channels": 6,
+            "rnn_num_cells": 8,
+            **BATCH,
+        },
     ),
     "NBEATS": (NBEATSEstimator, waves, {"num_stacks": 2, "widths": [16], **BATCH}),
     "MQCNN": (MQCNNEstimator, waves, {"channels_seq": [4, 4, 4], **BATCH}),
     "MQRNN": (MQRNNEstimator, waves, {**BATCH}),
     "TemporalFusionTransformer": (
-        TemporalFusionTransformerEstimator, waves, {"hidden_dim": 8, "num_heads": 2, **BATCH},
+        TemporalFusionTransformerEstimator,
+        waves,
+        {"hidden_dim": 8, "num_heads": 2, **BATCH},
     ),
-    "Transformer": (
-        TransformerEstimator, waves, {"model_dim": 8, "num_heads": 2, **BATCH},
-    ),
+    "Transformer": (TransformerEstimator, waves, {"model_dim": 8, "num_heads": 2, **BATCH}),
     "WaveNet": (WaveNetEstimator, waves, {**BATCH}),
     "SelfAttention": (
-        SelfAttentionEstimator, waves,
-        {"cardinalities": [3], "model_dim": 8, "num_heads": 4, "num_layers": 1,
-         "context_length": 24, "use_feat_dynamic_real": False,
-         "trainer": {"hybridize": False}, **BATCH},
+        SelfAttentionEstimator,
+        waves,
+        {
+            "cardinalities": [3],
+            "model_dim": 8,
+            "num_heads": 4,
+            "num_layers": 1,
+            "context_length": 24,
+            "use_feat_dynamic_real": False,
+            "trainer": {"hybridize": False},
+            **BATCH,
+        },
     ),
     "CanonicalRNN": (
-        CanonicalRNNEstimator, waves,
+        CanonicalRNNEstimator,
+        waves,
         {"cardinality": [3], "embedding_dimension": 4, "context_length": 24},
     ),
     "DeepRenewalProcess": (
-        DeepRenewalProcessEstimator, demands,
-        {"context_length": 24, "num_cells": 8, "num_layers": 1,
-         "trainer": {"hybridize": False}, **BATCH},
+        DeepRenewalProcessEstimator,
+        demands,
+        {
+            "context_length": 24,
+            "num_cells": 8,
+            "num_layers": 1,
+            "trainer": {"hybridize": False},
+            **BATCH,
+        },
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -150,10 +184,14 @@ def test_deepar_learns():
     mx.random.seed(1)
     np.random.seed(1)
     estimator = DeepAREstimator(
-        freq="H", prediction_length=24, context_length=48, num_layers=1, num_cells=20,
+        freq="H",
+        prediction_length=24,
+        context_length=48,
+        num_layers=1,
+        num_cells=20,
         batch_size=16,
         trainer=Trainer(epochs=8, num_batches_per_epoch=20, learning_rate=1e-2),
-    )  # fmt: skip
+    )
     series = wave(0)
     data = ListDataset([{"start": "2020-01-01", "target": series[:-24]}], freq="H")
     forecast = next(iter(estimator.train(data).predict(data, num_samples=50)))

@@ -47,10 +47,14 @@ def words(count=64, length=6):
 
 
 def mlp(optimizer="sgd"):
-    net = Sequential([
-        L.Dense(16, input_shape=(4,), activation="relu"), L.Dropout(0.1), L.Dense(2),
-        L.Activation("softmax"),
-    ])  # fmt: skip
+    net = Sequential(
+        [
+            L.Dense(16, input_shape=(4,), activation="relu"),
+            L.Dropout(0.1),
+            L.Dense(2),
+            L.Activation("softmax"),
+        ]
+    )
     net.compile(loss="categorical_crossentropy", optimizer=optimizer, metrics=["accuracy"])
     return net
 
@@ -75,11 +79,17 @@ def test_momentum_and_decay():
 
 
 def test_convolutions():
-    net = Sequential([
-        L.Conv2D(4, 3, padding="same", activation="relu", input_shape=(1, 8, 8)),
-        L.BatchNormalization(axis=1), L.MaxPooling2D(2), L.Conv2D(4, 3), L.AveragePooling2D(),
-        L.Flatten(), L.Dense(2, activation="softmax"),
-    ])  # fmt: skip
+    net = Sequential(
+        [
+            L.Conv2D(4, 3, padding="same", activation="relu", input_shape=(1, 8, 8)),
+            L.BatchNormalization(axis=1),
+            L.MaxPooling2D(2),
+            L.Conv2D(4, 3),
+            L.AveragePooling2D(),
+            L.Flatten(),
+            L.Dense(2, activation="softmax"),
+        ]
+    )
     net.compile(loss="categorical_crossentropy", optimizer="adam", metrics=["accuracy"])
     learns(net, *images())
 
@@ -97,19 +107,25 @@ def test_residual():
 
 @pytest.mark.parametrize("kind", ["SimpleRNN", "LSTM", "GRU"])
 def test_recurrent(kind):
-    net = Sequential([
-        L.Embedding(20, 8, input_length=6), getattr(L, kind)(8, unroll=True),
-        L.Dense(1, activation="sigmoid"),
-    ])  # fmt: skip
+    net = Sequential(
+        [
+            L.Embedding(20, 8, input_length=6),
+            getattr(L, kind)(8, unroll=True),
+            L.Dense(1, activation="sigmoid"),
+        ]
+    )
     net.compile(loss="binary_crossentropy", optimizer="adam", metrics=["accuracy"])
     learns(net, *words())
 
 
 def test_bidirectional():
-    net = Sequential([
-        L.Embedding(20, 8, input_length=6), L.Bidirectional(L.LSTM(4, unroll=True)),
-        L.Dense(1, activation="sigmoid"),
-    ])  # fmt: skip
+    net = Sequential(
+        [
+            L.Embedding(20, 8, input_length=6),
+            L.Bidirectional(L.LSTM(4, unroll=True)),
+            L.Dense(1, activation="sigmoid"),
+        ]
+    )
     net.compile(loss="binary_crossentropy", optimizer="adam")
     learns(net, *words())
 
@@ -128,12 +144,15 @@ def test_two_inputs_two_outputs():
     x, y = rows()
     a, b = L.Input((2,)), L.Input((2,))
     both = L.concatenate([L.Dense(8, activation="tanh")(a), L.Dense(8, activation="tanh")(b)])
-    net = Model([a, b], [L.Dense(2, activation="softmax", name="kind")(both),
-                         L.Dense(1, name="value")(both)])  # fmt: skip
+    net = Model(
+        [a, b],
+        [L.Dense(2, activation="softmax", name="kind")(both), L.Dense(1, name="value")(both)],
+    )
     net.compile(
-        loss={"kind": "categorical_crossentropy", "value": "mse"}, loss_weights=[1, 0.5],
+        loss={"kind": "categorical_crossentropy", "value": "mse"},
+        loss_weights=[1, 0.5],
         optimizer="adam",
-    )  # fmt: skip
+    )
     history = net.fit([x[:, :2], x[:, 2:]], [y, x[:, :1]], batch_size=16, epochs=6, verbose=0)
     assert history.history["loss"][-1] < history.history["loss"][0]
     assert [each.shape for each in net.predict([x[:, :2], x[:, 2:]])] == [(64, 2), (64, 1)]
@@ -163,10 +182,18 @@ def test_weights_and_callbacks(tmp_path):
     x, y = rows()
     net = mlp("adam")
     path = str(tmp_path / "weights.npz")
-    net.fit(x, y, validation_split=0.25, epochs=3, batch_size=16, verbose=0, callbacks=[
-        keras.callbacks.EarlyStopping(patience=2),
-        keras.callbacks.LearningRateScheduler(lambda epoch: 0.01 / (epoch + 1)),
-    ])  # fmt: skip
+    net.fit(
+        x,
+        y,
+        validation_split=0.25,
+        epochs=3,
+        batch_size=16,
+        verbose=0,
+        callbacks=[
+            keras.callbacks.EarlyStopping(patience=2),
+            keras.callbacks.LearningRateScheduler(lambda epoch: 0.01 / (epoch + 1)),
+        ],
+    )
     np.savez(path, *net.get_weights())
     other = mlp("adam")
     with np.load(path) as kept:
@@ -186,10 +213,13 @@ def test_saved(tmp_path):
 def test_saved_for_mxnet(tmp_path):
     """save_mxnet_model: a checkpoint that Module reads."""
     x, y = images()
-    net = Sequential([
-        L.Conv2D(4, 3, activation="relu", input_shape=(1, 8, 8)), L.GlobalAveragePooling2D(),
-        L.Dense(2, activation="softmax"),
-    ])  # fmt: skip
+    net = Sequential(
+        [
+            L.Conv2D(4, 3, activation="relu", input_shape=(1, 8, 8)),
+            L.GlobalAveragePooling2D(),
+            L.Dense(2, activation="softmax"),
+        ]
+    )
     net.compile(loss="categorical_crossentropy", optimizer="adam")
     predicted = learns(net, x, y)
     prefix = str(tmp_path / "net")

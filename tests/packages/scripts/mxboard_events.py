@@ -49,9 +49,11 @@ def test_audio_and_text(writer):
 
 def test_embedding(writer, tmp_path):
     writer.add_embedding(
-        "vectors", mx.nd.random.normal(shape=(4, 5)), labels=mx.nd.array([0, 1, 2, 3]),
+        "vectors",
+        mx.nd.random.normal(shape=(4, 5)),
+        labels=mx.nd.array([0, 1, 2, 3]),
         images=mx.nd.random.uniform(shape=(4, 3, 8, 8)),
-    )  # fmt: skip
+    )
     assert (tmp_path / "vectors" / "tensors.tsv").exists() or list(tmp_path.rglob("*.tsv"))
 
 

@@ -33,8 +33,9 @@ def iterator(batch=16):
 def lenet():
     data = mx.sym.var("data")
     conv = mx.sym.Convolution(data, kernel=(3, 3), num_filter=4)
-    pool = mx.sym.Pooling(mx.sym.Activation(conv, act_type="tanh"), pool_type="max", kernel=(2, 2),
-                          stride=(2, 2))  # fmt: skip
+    pool = mx.sym.Pooling(
+        mx.sym.Activation(conv, act_type="tanh"), pool_type="max", kernel=(2, 2), stride=(2, 2)
+    )
     fc = mx.sym.FullyConnected(mx.sym.flatten(pool), num_hidden=2)
     return mx.sym.SoftmaxOutput(fc, name="softmax")
 
@@ -57,13 +58,19 @@ def test_image_classification(optimizer, tmp_path):
     if optimizer in ("adam", "rmsprop"):
         settings["learning_rate"] = 0.01
     module.fit(
-        iterator(), eval_data=iterator(), num_epoch=6, eval_metric=["accuracy", "ce"],
-        kvstore=mx.kvstore.create("local"), optimizer=optimizer, optimizer_params=settings,
+        iterator(),
+        eval_data=iterator(),
+        num_epoch=6,
+        eval_metric=["accuracy", "ce"],
+        kvstore=mx.kvstore.create("local"),
+        optimizer=optimizer,
+        optimizer_params=settings,
         initializer=mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2),
         batch_end_callback=[mx.callback.Speedometer(16, 2)],
-        epoch_end_callback=mx.callback.do_checkpoint(str(tmp_path / "net")), allow_missing=True,
+        epoch_end_callback=mx.callback.do_checkpoint(str(tmp_path / "net")),
+        allow_missing=True,
         monitor=mx.mon.Monitor(10, pattern=".*weight"),
-    )  # fmt: skip
+    )
     accurate(module)
     symbol, arguments, auxiliary = mx.model.load_checkpoint(str(tmp_path / "net"), 6)
     again = mx.mod.Module(symbol)
@@ -79,16 +86,21 @@ def test_model_parallel():
     with mx.AttrScope(ctx_group="two"):
         x = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(x, num_hidden=2, name="b"), name="softmax")
     module = mx.mod.Module(x, group2ctxs={"one": mx.cpu(0), "two": mx.cpu(1)})
-    module.fit(iterator(), num_epoch=10, optimizer_params={"learning_rate": 0.5},
-               initializer=mx.init.Xavier())  # fmt: skip
+    module.fit(
+        iterator(),
+        num_epoch=10,
+        optimizer_params={"learning_rate": 0.5},
+        initializer=mx.init.Xavier(),
+    )
     accurate(module)
 
 
 def test_bucketing():
     """Language models of sentences of several lengths, in cells that are unrolled."""
     rng = np.random.RandomState(0)
-    sentences = [[(start + i) % 9 + 1 for i in range(rng.randint(3, 9))]
-                 for start in rng.randint(0, 9, 80)]  # fmt: skip
+    sentences = [
+        [(start + i) % 9 + 1 for i in range(rng.randint(3, 9))] for start in rng.randint(0, 9, 80)
+    ]
     data = mx.rnn.BucketSentenceIter(sentences, 8, buckets=[4, 8], invalid_label=0)
     stack = mx.rnn.SequentialRNNCell()
     for i in range(2):
@@ -99,16 +111,22 @@ def test_bucketing():
         embed = mx.sym.Embedding(words, input_dim=10, output_dim=8, name="embed")
         stack.reset()
         outputs, _ = stack.unroll(length, inputs=embed, merge_outputs=True)
-        pred = mx.sym.FullyConnected(mx.sym.Reshape(outputs, shape=(-1, 16)), num_hidden=10,
-                                     name="pred")  # fmt: skip
+        pred = mx.sym.FullyConnected(
+            mx.sym.Reshape(outputs, shape=(-1, 16)), num_hidden=10, name="pred"
+        )
         label = mx.sym.Reshape(label, shape=(-1,))
         return mx.sym.SoftmaxOutput(pred, label, name="softmax"), ("data",), ("softmax_label",)
 
     module = mx.mod.BucketingModule(sym_gen, default_bucket_key=data.default_bucket_key)
     metric = mx.metric.Perplexity(0)
-    module.fit(data, num_epoch=12, eval_metric=metric, optimizer="adam",
-               optimizer_params={"learning_rate": 0.02},
-               initializer=mx.init.Xavier(factor_type="in", magnitude=2.34))  # fmt: skip
+    module.fit(
+        data,
+        num_epoch=12,
+        eval_metric=metric,
+        optimizer="adam",
+        optimizer_params={"learning_rate": 0.02},
+        initializer=mx.init.Xavier(factor_type="in", magnitude=2.34),
+    )
     data.reset()
     assert dict(module.score(data, mx.metric.Perplexity(0)))["perplexity"] < 4
 
@@ -147,9 +165,15 @@ def test_matrix_factorization():
 
     metric = mx.metric.np(rmse)
     before = []
-    module.fit(data, num_epoch=20, eval_metric=metric, optimizer="adam",
-               optimizer_params={"learning_rate": 0.03}, initializer=mx.init.Normal(0.1),
-               epoch_end_callback=lambda *_: before.append(metric.get()[1]))  # fmt: skip
+    module.fit(
+        data,
+        num_epoch=20,
+        eval_metric=metric,
+        optimizer="adam",
+        optimizer_params={"learning_rate": 0.03},
+        initializer=mx.init.Normal(0.1),
+        epoch_end_callback=lambda *_: before.append(metric.get()[1]),
+    )
     assert before[-1] < 0.6 * before[0]
 
 
@@ -181,30 +205,44 @@ def test_autoencoder_with_custom_operator():
     x = x.reshape(64, -1)
     data = mx.sym.var("data")
     code = mx.sym.Custom(mx.sym.FullyConnected(data, num_hidden=8), op_type="sigmoid_of_numpy")
-    net = mx.sym.LinearRegressionOutput(mx.sym.FullyConnected(code, num_hidden=144),
-                                        mx.sym.var("softmax_label"))  # fmt: skip
+    net = mx.sym.LinearRegressionOutput(
+        mx.sym.FullyConnected(code, num_hidden=144), mx.sym.var("softmax_label")
+    )
     module = mx.mod.Module(net)
     errors = []
     metric = mx.metric.MSE()
-    module.fit(mx.io.NDArrayIter(x, x, 16), num_epoch=15, eval_metric=metric, optimizer="adam",
-               optimizer_params={"learning_rate": 0.01}, initializer=mx.init.Xavier(),
-               epoch_end_callback=lambda *_: errors.append(metric.get()[1]))  # fmt: skip
+    module.fit(
+        mx.io.NDArrayIter(x, x, 16),
+        num_epoch=15,
+        eval_metric=metric,
+        optimizer="adam",
+        optimizer_params={"learning_rate": 0.01},
+        initializer=mx.init.Xavier(),
+        epoch_end_callback=lambda *_: errors.append(metric.get()[1]),
+    )
     assert errors[-1] < 0.5 * errors[0]
 
 
 @pytest.mark.parametrize("hybridize", [False, True])
 def test_dcgan(hybridize):
     generator, judge = nn.HybridSequential(), nn.HybridSequential()
-    generator.add(nn.Conv2DTranspose(8, 3), nn.BatchNorm(), nn.Activation("relu"),
-                  nn.Conv2DTranspose(1, 4, 2, 1), nn.Activation("tanh"))  # fmt: skip
+    generator.add(
+        nn.Conv2DTranspose(8, 3),
+        nn.BatchNorm(),
+        nn.Activation("relu"),
+        nn.Conv2DTranspose(1, 4, 2, 1),
+        nn.Activation("tanh"),
+    )
     judge.add(nn.Conv2D(8, 4, 2, 1), nn.LeakyReLU(0.2), nn.Conv2D(1, 3))
     for net in (generator, judge):
         net.initialize(mx.init.Normal(0.02))
         if hybridize:
             net.hybridize()
     loss_fn = gluon.loss.SigmoidBinaryCrossEntropyLoss()
-    trainers = [gluon.Trainer(n.collect_params(), "adam", {"learning_rate": 1e-3, "beta1": 0.5})
-                for n in (generator, judge)]  # fmt: skip
+    trainers = [
+        gluon.Trainer(n.collect_params(), "adam", {"learning_rate": 1e-3, "beta1": 0.5})
+        for n in (generator, judge)
+    ]
     real = nd.array(np.random.RandomState(0).rand(8, 1, 6, 6)) * 0.1 + 0.5
     one, zero, losses = nd.ones((8,)), nd.zeros((8,)), []
     for _ in range(20):
@@ -299,17 +337,20 @@ def test_super_resolution(tmp_path):
     y = net(x)
     assert y.shape == (4, 1, 24, 24)
     net.export(str(tmp_path / "net"))
-    again = gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data"],
-                                      str(tmp_path / "net-0000.params"))  # fmt: skip
+    again = gluon.SymbolBlock.imports(
+        str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params")
+    )
     np.testing.assert_allclose(again(x).asnumpy(), y.asnumpy(), 1e-5, 1e-6)
 
 
 def test_multi_task():
     data = mx.sym.flatten(mx.sym.var("data"))
     heads = [
-        mx.sym.SoftmaxOutput(mx.sym.FullyConnected(data, num_hidden=2, name=f"fc{i}"),
-                             name=f"softmax{i}") for i in (1, 2)
-    ]  # fmt: skip
+        mx.sym.SoftmaxOutput(
+            mx.sym.FullyConnected(data, num_hidden=2, name=f"fc{i}"), name=f"softmax{i}"
+        )
+        for i in (1, 2)
+    ]
     x, y = pictures()
     labels = {"softmax1_label": y, "softmax2_label": 1 - y}
     iterator = mx.io.NDArrayIter(x, labels, 16)
@@ -326,8 +367,7 @@ def test_multi_task():
                 self.num_inst += len(found)
 
     module = mx.mod.Module(mx.sym.Group(heads), label_names=list(labels))
-    module.fit(iterator, num_epoch=10, eval_metric=Each(),
-               optimizer_params={"learning_rate": 0.5})  # fmt: skip
+    module.fit(iterator, num_epoch=10, eval_metric=Each(), optimizer_params={"learning_rate": 0.5})
     assert module.score(iterator, Each())[0][1] > 0.9
 
 

@@ -112,11 +112,7 @@ class WikiText2(_WikiText):
     _name = "wikitext-2"
 
     def __init__(
-        self,
-        root: FileName = _ROOT2,
-        segment: str = "train",
-        vocab: Any = None,
-        seq_len: int = 35,
+        self, root: FileName = _ROOT2, segment: str = "train", vocab: Any = None, seq_len: int = 35
     ) -> None:
         super().__init__(root, segment, vocab, seq_len)
 

@@ -155,8 +155,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         arrays = {f"rank:{rank}": as_array(part) for rank, part in parts.items() if rank}
         write_training(random, _FORM, {"ranks": ranks.size}, arrays, "CheckpointHandler")
         self._say(
-            estimator,
-            f"{batches + before} batches trained, wrote {prefix} in {self.model_dir}",
+            estimator, f"{batches + before} batches trained, wrote {prefix} in {self.model_dir}"
         )
         self.saved_checkpoints.append(prefix)
         while len(self.saved_checkpoints) > self.max_checkpoints:
@@ -170,8 +169,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         name, value = self.monitor.get()
         if value != value:  # nothing to compare: NaN
             warn_user(
-                f"CheckpointHandler: {name} has no value; does anything update it?",
-                RuntimeWarning,
+                f"CheckpointHandler: {name} has no value; does anything update it?", RuntimeWarning
             )
         elif self.monitor_op(value, self.best):
             prefix = f"{self.model_prefix}-best"
@@ -182,10 +180,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             self.best = value
             self._save(estimator, prefix)
         else:
-            self._say(
-                estimator,
-                f"{name} is {value:.5f}, no better than {self.best:.5f}",
-            )
+            self._say(estimator, f"{name} is {value:.5f}, no better than {self.best:.5f}")
 
     def _say(self, estimator, text):
         if self.verbose > 0:
@@ -208,8 +203,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             graph.symbol.save(path)
         else:
             estimator.logger.info(
-                "CheckpointHandler: %s is not written, for the network is not hybridized",
-                path,
+                "CheckpointHandler: %s is not written, for the network is not hybridized", path
             )
 
     # --- going on ---------------------------------------------------------------------------------
@@ -235,9 +229,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         wanted = estimator.max_epoch if by_epochs else estimator.max_batch
         if last is None:
             estimator.logger.info(
-                "CheckpointHandler: no checkpoint found, training begins, for %d %s",
-                wanted,
-                what,
+                "CheckpointHandler: no checkpoint found, training begins, for %d %s", wanted, what
             )
             return
         epoch, batch = last

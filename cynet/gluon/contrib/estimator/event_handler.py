@@ -3,12 +3,7 @@
 from .checkpoint import CheckpointHandler
 from .early_stopping import EarlyStoppingHandler
 from .events import BatchBegin, BatchEnd, EpochBegin, EpochEnd, EventHandler, TrainBegin, TrainEnd
-from .loop_handlers import (
-    GradientUpdateHandler,
-    MetricHandler,
-    StoppingHandler,
-    ValidationHandler,
-)
+from .loop_handlers import GradientUpdateHandler, MetricHandler, StoppingHandler, ValidationHandler
 from .progress import LoggingHandler
 
 __all__ = [

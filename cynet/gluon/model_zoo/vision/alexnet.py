@@ -57,10 +57,7 @@ class AlexNet(Network):
 
 @guarded
 def alexnet(
-    pretrained: bool = False,
-    ctx: Contexts | None = None,
-    root: FileName = ROOT,
-    **kwargs: Any,
+    pretrained: bool = False, ctx: Contexts | None = None, root: FileName = ROOT, **kwargs: Any
 ) -> AlexNet:
     """AlexNet: 61.1 million weights with 1000 classes.
 

@@ -100,9 +100,14 @@ class _Block(HybridBlock):
 def _conv(channels, in_channels, norm, kernel=1, stride=1, groups=1):
     """A convolution and its normalization."""
     layer = nn.Conv2D(
-        channels, kernel, strides=stride, padding=kernel // 2, groups=groups, use_bias=False,
+        channels,
+        kernel,
+        strides=stride,
+        padding=kernel // 2,
+        groups=groups,
+        use_bias=False,
         in_channels=in_channels,
-    )  # fmt: skip
+    )
     return layer, nn.BatchNorm(in_channels=channels, **norm)
 
 
@@ -162,10 +167,16 @@ class EfficientNet(Network):
                     for j in range(counts[i]):
                         stage.add(
                             _Block(
-                                before, size, widening, kernel, 1 if j else stride, next(rates),
-                                norm, prefix=f"block{j}_",
+                                before,
+                                size,
+                                widening,
+                                kernel,
+                                1 if j else stride,
+                                next(rates),
+                                norm,
+                                prefix=f"block{j}_",
                             )
-                        )  # fmt: skip
+                        )
                         before = size
                 self.features.add(stage)
             self.features.add(

@@ -62,10 +62,7 @@ def _a(pooled, prefix):
 
 def _b(prefix):
     return _module(
-        prefix,
-        _plain((384, 3, 2)),
-        _plain((64,), (96, 3, 1, 1), (96, 3, 2)),
-        _plain(pool="max"),
+        prefix, _plain((384, 3, 2)), _plain((64,), (96, 3, 1, 1), (96, 3, 2)), _plain(pool="max")
     )
 
 
@@ -122,13 +119,7 @@ def make_aux(classes: int) -> nn.HybridSequential:
     Dense(None -> 10, linear)
     """
     out = nn.HybridSequential(prefix="")
-    out.add(
-        nn.AvgPool2D(5, strides=3),
-        _conv(128),
-        _conv(768, 5),
-        nn.Flatten(),
-        nn.Dense(classes),
-    )
+    out.add(nn.AvgPool2D(5, strides=3), _conv(128), _conv(768, 5), nn.Flatten(), nn.Dense(classes))
     return out
 
 
@@ -181,10 +172,7 @@ class Inception3(Network):
 
 @guarded
 def inception_v3(
-    pretrained: bool = False,
-    ctx: Contexts | None = None,
-    root: FileName = ROOT,
-    **kwargs: Any,
+    pretrained: bool = False, ctx: Contexts | None = None, root: FileName = ROOT, **kwargs: Any
 ) -> Inception3:
     """Inception v3: 23.8 million weights with 1000 classes.
 

@@ -113,11 +113,18 @@ class VisionTransformer(Network):
                 self.features.add(nn.Dropout(dropout))
             self.features.add(
                 nn.TransformerEncoder(
-                    num_layers, units, num_heads, hidden_size, dropout=dropout, activation="gelu",
-                    pre_norm=True, epsilon=1e-6, prefix="encoder_",
+                    num_layers,
+                    units,
+                    num_heads,
+                    hidden_size,
+                    dropout=dropout,
+                    activation="gelu",
+                    pre_norm=True,
+                    epsilon=1e-6,
+                    prefix="encoder_",
                 ),
                 _ClassToken(),
-            )  # fmt: skip
+            )
             self.output = nn.Dense(classes, in_units=units)
 
 

@@ -43,8 +43,15 @@ class ConvolutionHooks(ConvHooks, LayerHooks):
         stride, dilate, pad = prop.window
         if pad[1] or dilate[1] != 1 or not 1 < prop.kernel[1] == in_shapes[0][3]:
             return None
-        return type(prop)(**{**prop.params(), "kernel": (prop.kernel[0], 1), "pad": (pad[0], 0),
-                             "stride": (stride[0], 1), "dilate": (dilate[0], 1)})
+        return type(prop)(
+            **{
+                **prop.params(),
+                "kernel": (prop.kernel[0], 1),
+                "pad": (pad[0], 0),
+                "stride": (stride[0], 1),
+                "dilate": (dilate[0], 1),
+            }
+        )
 
 
 class ConvolutionProperty(FoldsActivation, OperatorProperty):
@@ -64,8 +71,11 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
     num_group = Int(1, doc="Number of groups that channels and filters are split into.", low=1)
     workspace = Int(1024, doc="Most scratch memory of cuDNN, in MiB; not needed on a CPU.", low=0)
     no_bias = Bool(False, doc="Leave out the bias.")
-    cudnn_tune = Enum(("fastest", "limited_workspace", "off"), None,
-                      doc="On a GPU, time cuDNN's algorithms: all, or within workspace.")
+    cudnn_tune = Enum(
+        ("fastest", "limited_workspace", "off"),
+        None,
+        doc="On a GPU, time cuDNN's algorithms: all, or within workspace.",
+    )
     cudnn_off = Bool(False, doc="Part of MXNet's signature; not used.")
     layout = Enum(LAYOUTS, None, doc="Order of axes: channels first by default, or last.")
 
@@ -93,11 +103,18 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         self.window = check_window(
-            f"operator {self.op_name}", self.kernel, self.layout,
-            stride=(self.stride, 1, 1), dilate=(self.dilate, 1, 1), pad=(self.pad, 0, 0))
+            f"operator {self.op_name}",
+            self.kernel,
+            self.layout,
+            stride=(self.stride, 1, 1),
+            dilate=(self.dilate, 1, 1),
+            pad=(self.pad, 0, 0),
+        )
         if self.num_filter % self.num_group:
-            raise ArgumentError(f"operator {self.op_name}: num_filter {self.num_filter} is not "
-                                f"a multiple of num_group {self.num_group}")
+            raise ArgumentError(
+                f"operator {self.op_name}: num_filter {self.num_filter} is not "
+                f"a multiple of num_group {self.num_group}"
+            )
 
     def list_arguments(self):
         return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
@@ -116,10 +133,10 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
             data = (0,) * (len(kernel) + 2)
         batch, channels, *sizes = (None, 0) if data is None else channels_first(data, layout)
         if channels % groups:
-            raise ShapeError(
-                f"data has {channels} channels, not a multiple of num_group {groups}")
-        weight = agree("weight", weight, laid_out((filters, channels // groups, *kernel),
-                                                  self.weight_layout))
+            raise ShapeError(f"data has {channels} channels, not a multiple of num_group {groups}")
+        weight = agree(
+            "weight", weight, laid_out((filters, channels // groups, *kernel), self.weight_layout)
+        )
         if data is not None:
             made = [self.output_size(axis, size) for axis, size in enumerate(sizes)]
             out = agree("output", out, laid_out((batch, filters, *made), layout))
@@ -142,14 +159,16 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
             raise ShapeError(
                 f"kernel {self.kernel} with dilate {self.window[1]} spans {window} "
                 f"along spatial axis {axis}, "
-                f"but the input has {size} + 2 * {pad} (pad) = {size + 2 * pad}")
+                f"but the input has {size} + 2 * {pad} (pad) = {size + 2 * pad}"
+            )
         return (size + 2 * pad - window) // stride + 1
 
     def input_size(self, axis, size):
         """The one size that `output_size` makes `size` from; 0 where there are several."""
         stride, dilate, pad = (values[axis] for values in self.window)
-        return max(size + dilate * (self.kernel[axis] - 1) - 2 * pad,
-                   0) if size and stride == 1 else 0
+        return (
+            max(size + dilate * (self.kernel[axis] - 1) - 2 * pad, 0) if size and stride == 1 else 0
+        )
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space] * (3 if is_last(self.weight_layout) else 2)

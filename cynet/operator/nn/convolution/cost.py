@@ -70,14 +70,7 @@ WIDE = Costs(
     reading=25,
 )
 BY_ROW = replace(
-    WIDE,
-    least=16,
-    product=37.5,
-    input=260,
-    output=240,
-    odd_input=300,
-    odd_output=200,
-    making=105,
+    WIDE, least=16, product=37.5, input=260, output=240, odd_input=300, odd_output=200, making=105
 )
 
 

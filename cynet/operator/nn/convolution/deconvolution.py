@@ -63,8 +63,11 @@ class DeconvolutionProperty(OperatorProperty):
     num_group = Int(1, doc="Number of groups that channels and filters are split into.", low=1)
     workspace = Int(512, doc="Most scratch memory of cuDNN, in MiB; not needed on a CPU.", low=0)
     no_bias = Bool(True, doc="Leave out the bias.")
-    cudnn_tune = Enum(("fastest", "limited_workspace", "off"), None,
-                      doc="On a GPU, time cuDNN's algorithms: all, or within workspace.")
+    cudnn_tune = Enum(
+        ("fastest", "limited_workspace", "off"),
+        None,
+        doc="On a GPU, time cuDNN's algorithms: all, or within workspace.",
+    )
     cudnn_off = Bool(False, doc="Part of MXNet's signature; not used.")
     layout = Enum(LAYOUTS, None, doc="Order of axes: channels first by default, or last.")
 
@@ -92,14 +95,23 @@ class DeconvolutionProperty(OperatorProperty):
         super().__init__(**kwargs)
         where = f"operator {self.op_name}"
         self.window = check_window(
-            where, self.kernel, self.layout, stride=(self.stride, 1, 1), dilate=(self.dilate, 1, 1),
-            pad=(self.pad, 0, 0), adj=(self.adj, 0, 0), target_shape=(self.target_shape, 0, 0))
+            where,
+            self.kernel,
+            self.layout,
+            stride=(self.stride, 1, 1),
+            dilate=(self.dilate, 1, 1),
+            pad=(self.pad, 0, 0),
+            adj=(self.adj, 0, 0),
+            target_shape=(self.target_shape, 0, 0),
+        )
         stride, _, _, adj, target = self.window
         if any(a >= s for a, s in zip(adj, stride)) and not any(target):
             raise ArgumentError(f"{where}: adj {adj} must be smaller than stride {stride}")
         if self.num_filter % self.num_group:
-            raise ArgumentError(f"{where}: num_filter {self.num_filter} is not a multiple of "
-                                f"num_group {self.num_group}")
+            raise ArgumentError(
+                f"{where}: num_filter {self.num_filter} is not a multiple of "
+                f"num_group {self.num_group}"
+            )
 
     def list_arguments(self):
         return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
@@ -114,15 +126,17 @@ class DeconvolutionProperty(OperatorProperty):
         data, weight, out = in_shapes[0], in_shapes[1], out_shapes[0]
         check_rank("data", data, kernel, layout)
         check_rank("output", out, kernel, layout)
-        weight = agree("weight", weight, laid_out((0, filters // self.num_group, *kernel),
-                                                  self.weight_layout))
+        weight = agree(
+            "weight", weight, laid_out((0, filters // self.num_group, *kernel), self.weight_layout)
+        )
         if data is None and out is not None:
             data = (0,) * (len(kernel) + 2)
         if data is not None:
             batch, channels, *sizes = channels_first(data, layout)
             if channels % self.num_group:
-                raise ShapeError(f"data has {channels} channels, not a multiple of num_group "
-                                 f"{self.num_group}")
+                raise ShapeError(
+                    f"data has {channels} channels, not a multiple of num_group {self.num_group}"
+                )
             weight = agree("weight", weight, (channels, *weight[1:]))
             made = [self.geometry(axis, size)[0] for axis, size in enumerate(sizes)]
             out = agree("output", out, laid_out((batch, filters, *made), layout))
@@ -140,12 +154,15 @@ class DeconvolutionProperty(OperatorProperty):
         whole = stride * (size - 1) + dilate * (self.kernel[axis] - 1) + 1
         if target:
             if target > whole:
-                raise ShapeError(f"target_shape {self.target_shape} asks for {target} along "
-                                 f"spatial axis {axis}, where at most {whole} is reached")
+                raise ShapeError(
+                    f"target_shape {self.target_shape} asks for {target} along "
+                    f"spatial axis {axis}, where at most {whole} is reached"
+                )
             return target, (whole - target + 1) // 2
         if whole + adj - 2 * pad < 1:
-            raise ShapeError(f"pad {self.pad} leaves nothing of the {whole} along spatial axis "
-                             f"{axis}")
+            raise ShapeError(
+                f"pad {self.pad} leaves nothing of the {whole} along spatial axis {axis}"
+            )
         return whole + adj - 2 * pad, pad
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):

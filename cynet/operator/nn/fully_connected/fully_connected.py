@@ -88,8 +88,9 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
             else:
                 data = (*out[:-1], data[-1] or weight[1])
         elif out is not None:
-            out = agree("output", out, (0, hidden) if self.flatten else (*(0,) * (len(out) - 1),
-                                                                         hidden))
+            out = agree(
+                "output", out, (0, hidden) if self.flatten else (*(0,) * (len(out) - 1), hidden)
+            )
             if not self.flatten:
                 data = (*out[:-1], weight[1])
         shapes = [data, weight]

@@ -171,16 +171,18 @@ def test_default_handlers(loader):
     made.max_epoch = 1
     kinds = [type(each).__name__ for each in made._prepare_default_handlers(loader, Recorder())]
     assert kinds == [
-        "GradientUpdateHandler", "MetricHandler", "ValidationHandler", "Recorder",
-        "StoppingHandler", "LoggingHandler",
-    ]  # fmt: skip
+        "GradientUpdateHandler",
+        "MetricHandler",
+        "ValidationHandler",
+        "Recorder",
+        "StoppingHandler",
+        "LoggingHandler",
+    ]
     kinds = [type(each).__name__ for each in made._prepare_default_validation_handlers(None)]
     assert kinds == ["MetricHandler", "LoggingHandler"]
     own = [LoggingHandler(metrics=made.train_metrics), GradientUpdateHandler(priority=5)]
     kinds = [type(each).__name__ for each in made._prepare_default_handlers(None, own)]
-    assert kinds == [
-        "MetricHandler", "StoppingHandler", "GradientUpdateHandler", "LoggingHandler",
-    ]  # fmt: skip
+    assert kinds == ["MetricHandler", "StoppingHandler", "GradientUpdateHandler", "LoggingHandler"]
 
 
 def test_priorities(loader):
@@ -225,8 +227,11 @@ def test_log(loader):
     made.fit(DataLoader(ArrayDataset(X, Y), 3), batches=7, event_handlers=LoggingHandler(2))
     assert made.lines[1] == "Train for 7 batches."
     assert [m[1] for line in made.lines if (m := re.search(r"\]\[Batch (\d)\]", line))] == [
-        "0", "2", "4", "0",
-    ]  # fmt: skip
+        "0",
+        "2",
+        "4",
+        "0",
+    ]
     for bad in ("x", 2.5, 0):
         with pytest.raises(ValueError, match="log_interval"):
             LoggingHandler(bad)
@@ -309,8 +314,9 @@ def test_checkpoints(loader, tmp_path):
     symbol = nn.SymbolBlock.imports(tmp_path / "m-symbol.json", ["data"])
     assert len(symbol.collect_params().keys()) == 2
     made = estimator()
-    every = CheckpointHandler(tmp_path / "b", "m", batch_period=1, epoch_period=None,
-                              max_checkpoints=2, verbose=1)  # fmt: skip
+    every = CheckpointHandler(
+        tmp_path / "b", "m", batch_period=1, epoch_period=None, max_checkpoints=2, verbose=1
+    )
     made.fit(loader, epochs=2, event_handlers=every)
     names_of = ["m-epoch1batch2", "m-epoch1batch3"]
     wanted = [f"{name}.{kind}" for name in names_of for kind in ("params", "random", "states")]

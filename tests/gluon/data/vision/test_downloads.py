@@ -16,8 +16,9 @@ from cynet.gluon.data import vision
 from cynet.gluon.data.vision import downloads
 from tests.web import serving
 
-IDX = [f"{part}-{kind}-ubyte" for part in ("train", "t10k")
-       for kind in ("images-idx3", "labels-idx1")]  # fmt: skip
+IDX = [
+    f"{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")
+]
 
 
 @pytest.fixture(autouse=True)
@@ -52,8 +53,9 @@ def packed(files):
 @pytest.fixture
 def cifar(monkeypatch, rng):
     """Its files with two images each, and their archive."""
-    sizes = {name: 3074 if name in ("train.bin", "test.bin") else 3073
-             for name in downloads._CIFAR_SHA1}  # fmt: skip
+    sizes = {
+        name: 3074 if name in ("train.bin", "test.bin") else 3073 for name in downloads._CIFAR_SHA1
+    }
     files = {name: rng.integers(0, 10, 2 * size, "uint8").tobytes() for name, size in sizes.items()}
     sums = {name: hashlib.sha1(content).hexdigest() for name, content in files.items()}
     monkeypatch.setattr(downloads, "_CIFAR_SHA1", sums)

@@ -104,8 +104,11 @@ def test_lighting(pixels, seed):
 def test_jitter_of_one_kind_is_that_kind(pixels, seed):
     """RandomColorJitter with one strength alone; with none it changes nothing."""
     wanted = pixels.astype(float)
-    for keyword, name in (("brightness", "RandomBrightness"), ("contrast", "RandomContrast"),
-                          ("saturation", "RandomSaturation")):  # fmt: skip
+    for keyword, name in (
+        ("brightness", "RandomBrightness"),
+        ("contrast", "RandomContrast"),
+        ("saturation", "RandomSaturation"),
+    ):
         mx.random.seed(seed)
         other, factors = OTHERS[name](wanted), []
         away = (wanted - other).ravel()

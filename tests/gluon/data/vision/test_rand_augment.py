@@ -30,9 +30,9 @@ def test_enhancers(name, strength, image):
     assert np.abs(found.astype(int) - wanted).max() <= 1  # Pillow cuts fractions off
 
 
-@pytest.mark.parametrize("name, function", [
-    ("AutoContrast", ImageOps.autocontrast), ("Equalize", ImageOps.equalize),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, function", [("AutoContrast", ImageOps.autocontrast), ("Equalize", ImageOps.equalize)]
+)
 def test_histograms(name, function, image):
     for pixels in (image, np.zeros_like(image), image // 64 * 64):
         wanted = np.asarray(function(Image.fromarray(pixels)))
@@ -89,12 +89,18 @@ def test_what_is_drawn(image, seed):
     assert transforms.RandAugment(8)(mx.nd.stack(grey, grey)).shape == (2, 9, 11, 1)
 
 
-@pytest.mark.parametrize("make, says", [
-    (lambda: transforms.RandAugment(-1), "num_ops is an int of at least 0, got -1"),
-    (lambda: transforms.RandAugment(2, 31), "magnitude is from 0 to 30, got 31"),
-    (lambda: transforms.RandAugment()(mx.nd.zeros((4, 4, 3))), "images of uint8, got float32"),
-    (lambda: transforms.RandAugment()(mx.nd.zeros((4, 4, 2), dtype="uint8")), "1 or 3 channels"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make, says",
+    [
+        (lambda: transforms.RandAugment(-1), "num_ops is an int of at least 0, got -1"),
+        (lambda: transforms.RandAugment(2, 31), "magnitude is from 0 to 30, got 31"),
+        (lambda: transforms.RandAugment()(mx.nd.zeros((4, 4, 3))), "images of uint8, got float32"),
+        (
+            lambda: transforms.RandAugment()(mx.nd.zeros((4, 4, 2), dtype="uint8")),
+            "1 or 3 channels",
+        ),
+    ],
+)
 def test_refused(make, says):
     with pytest.raises(mx.MXNetError, match=says):
         make()

@@ -66,11 +66,7 @@ def test_one_seed_for_all_workers(hybridize):
         lambda x: chain(x.astype("uint8"))
     )
     found = []
-    for options in (
-        {},
-        {"num_workers": 2},
-        {"num_workers": 3, "thread_pool": True},
-    ):
+    for options in ({}, {"num_workers": 2}, {"num_workers": 3, "thread_pool": True}):
         mx.random.seed(11)
         loader = mx.gluon.data.DataLoader(data, 4, **options)
         found.append(np.concatenate([batch.asnumpy() for batch in loader]))

@@ -107,9 +107,14 @@ class Case:
         if not name.startswith("depthwise"):  # whose loops take none
             self.bias = rng.standard_normal(channels)
         self.options = {
-            "kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad,
-            "num_filter": channels, "num_group": groups, "no_bias": self.bias is None,
-        }  # fmt: skip
+            "kernel": kernel,
+            "stride": stride,
+            "dilate": dilate,
+            "pad": pad,
+            "num_filter": channels,
+            "num_group": groups,
+            "no_bias": self.bias is None,
+        }
         if transposed:
             spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilate)]
             self.options["adj"] = tuple(

@@ -16,9 +16,19 @@ def described(data, filters, kernel, pad, stride=1, level="avx2", channels_last=
     out = (data[0], filters, *sizes)
     dilate = (1,) * axes
     return ConvDesc(
-        data, out, kernel, stride, dilate, pad, 1, "float32", False, channels_last, level=level,
+        data,
+        out,
+        kernel,
+        stride,
+        dilate,
+        pad,
+        1,
+        "float32",
+        False,
+        channels_last,
+        level=level,
         **more,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("form", ["avx2", "avx512", "by row"])

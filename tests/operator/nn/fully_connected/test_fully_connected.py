@@ -82,7 +82,9 @@ def test_debug_str():
     net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=37, name="fc")
     executor = net.simple_bind(mx.cpu(), x=(50, 20))
     (choice,) = {
-        str(step.algorithms["forward"]) for step in executor._graph.steps if step.name == "fc"
+        str(step.algorithms["forward"])
+        for step in executor._graph.steps
+        if step.name == "fc"
         if step.direction == "forward"
-    }  # fmt: skip
+    }
     assert f"FullyConnected fc @cpu(0): {choice}\n" in executor.debug_str()
