@@ -9,24 +9,22 @@ from ..tensor.broadcast import BroadcastProperty, broadcast_shapes
 from ..tensor.polygamma import PolygammaProperty
 from ..tensor.unary import UnaryProperty
 from .kernel_args import C_TYPES, axes, space, stretched
-from .launch_program import Steps, computing, constant, fold, operator
+from .launch_program import Steps, computing, constant, converted, fold, launched, operator
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, TARGET, each
 from .registry import form
 
 
-@form(UnaryProperty)
-def unary(prop, shapes, types, device):
+@launched(UnaryProperty)
+def unary(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
-    forward, backward = Steps(), Steps()
     name, kind = computing("unary", prop.functor, dtype)
     x = forward.read(IN[0], dtype, n, kind)
-    forward.write(OUT[0], dtype, n, kind, each(n, "elementwise", name, x, TARGET, n, ADD))
+    forward.write(OUT[0], dtype, n, kind, _each_of(n, name, x))
     name, kind = computing("unary_grad", prop.gradient or "zero", dtype)
     known = {"x": IN[0], "y": OUT[0], "": OUT_GRAD[0]}[prop.reads]
     g = backward.read(OUT_GRAD[0], dtype, n, kind)
     k = backward.read(known, dtype, n, kind) if prop.reads else g
-    backward.write(IN_GRAD[0], dtype, n, kind, each(n, "elementwise", name, g, k, TARGET, n, ADD))
-    return operator(device, forward, backward)
+    backward.write(IN_GRAD[0], dtype, n, kind, _each_of(n, name, g, k))
 
 
 def _gradients(prop):
@@ -35,29 +33,20 @@ def _gradients(prop):
     return found.lhs, found.rhs, found.reads
 
 
-@form(BinaryProperty)
-def binary(prop, shapes, types, device):
+@launched(BinaryProperty)
+def binary(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
-    forward, backward = Steps(), Steps()
     name, kind = computing("binary", prop.functor, dtype)
     a, b = (forward.read(IN[i], dtype, n, kind) for i in range(2))
-    forward.write(
-        OUT[0], dtype, n, kind, each(n, "elementwise", name, a, True, b, True, TARGET, n, ADD)
-    )
+    forward.write(OUT[0], dtype, n, kind, _each_of(n, name, a, True, b, True))
     *functors, reads = _gradients(prop)
     for side, functor in enumerate(functors):
         name, kind = computing("binary_grad", functor, dtype)
         g = backward.read(OUT_GRAD[0], dtype, n, kind, to=(side, 1))
         known = [backward.read(IN[i], dtype, n, kind, to=(side, 1)) for i in range(2)]
         a, b = known if reads else (g, g)
-        backward.write(
-            IN_GRAD[side],
-            dtype,
-            n,
-            kind,
-            each(n, "elementwise", name, g, a, True, b, True, TARGET, n, ADD),
-        )
-    return operator(device, forward, backward)
+        launch = _each_of(n, name, g, a, True, b, True)
+        backward.write(IN_GRAD[side], dtype, n, kind, launch)
 
 
 def _number_launch(steps, device, loop, dtype, arrays, target):
@@ -106,16 +95,8 @@ def _with_number(device, functor, gradient, number, shape, dtype, reverse=False,
 def binary_scalar(prop, shapes, types, device):
     lhs, rhs, _ = _gradients(prop)
     gradient = rhs if prop.reverse else lhs
-    return _with_number(
-        device,
-        prop.functor,
-        gradient,
-        prop.scalar,
-        shapes[0],
-        types[0],
-        prop.reverse,
-        prop.reads_array(),
-    )
+    known = prop.scalar, shapes[0], types[0], prop.reverse, prop.reads_array()
+    return _with_number(device, prop.functor, gradient, *known)
 
 
 @form(PolygammaProperty)
@@ -123,17 +104,15 @@ def polygamma(prop, shapes, types, device):
     return _with_number(device, "polygamma", "polygamma_grad", prop.n, shapes[0], types[0])
 
 
-@form(BroadcastProperty)
-def broadcast(prop, shapes, types, device):
+@launched(BroadcastProperty)
+def broadcast(prop, shapes, types, forward, backward):
     dtype, out = types[0], broadcast_shapes(*shapes)
     n = prod(out)
-    forward, backward = Steps(), Steps()
     name, kind = computing("broadcast", prop.functor, dtype, "broadcast")
     steps = [stretched(s, out) for s in shapes]
     a, b = (forward.read(IN[i], dtype, prod(shapes[i]), kind) for i in range(2))
-    forward.write(
-        OUT[0], dtype, n, kind, each(n, "broadcast", name, a, b, TARGET, space(out, *steps), ADD)
-    )
+    launch = each(n, "broadcast", name, a, b, TARGET, space(out, *steps), ADD)
+    forward.write(OUT[0], dtype, n, kind, launch)
     *functors, reads = _gradients(prop)
     for side, functor in enumerate(functors):
         to, shape = (side, 1), shapes[side]
@@ -150,19 +129,13 @@ def broadcast(prop, shapes, types, device):
             i for i, m in enumerate(out) if m != 1 and (i < missing or shape[i - missing] == 1)
         ]
         if not summed:
-            backward.write(
-                IN_GRAD[side],
-                dtype,
-                n,
-                kind,
-                each(n, "broadcast", name, g, a, b, TARGET, walk, ADD),
-            )
+            launch = each(n, "broadcast", name, g, a, b, TARGET, walk, ADD)
+            backward.write(IN_GRAD[side], dtype, n, kind, launch)
             continue
         terms = backward.workspace(n, kind)
         backward += each(n, "broadcast", name, g, a, b, terms, walk, False, to=to)
         own = C_TYPES[dtype]
         if own != kind:  # the terms are rounded to the array's dtype before they are summed
             wide, terms = terms, backward.workspace(n, own)
-            backward += each(n, "cast", f"cast<{kind}, {own}>", wide, terms, n, False, to=to)
+            backward += converted(n, kind, own, wide, terms, False, to=to)
         fold(backward, "sum", own, terms, IN_GRAD[side], axes(out, summed))
-    return operator(device, forward, backward)

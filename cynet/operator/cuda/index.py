@@ -19,9 +19,8 @@ from ..tensor.take import (
 )
 from ..tensor.where_clip import ClipProperty, HardSigmoidProperty, WhereProperty
 from .kernel_args import C_TYPES, INT, LONG, axis_list
-from .launch_program import Steps, operator, zeros
+from .launch_program import converted, launched, rising, zeros
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, Check, each
-from .registry import form
 
 CHOICE = "where_clip"  # the source of the kernels of choices
 
@@ -31,9 +30,8 @@ def indices(steps, array, dtype, count, n, mode, refusal, low=0, at=0, **options
 
     `mode` is one of MODES; 'raise' waits for the device and refuses with the message `refusal`.
     """
-    kind = C_TYPES[dtype]
     index = steps.space(count * 8)
-    steps += each(count, "cast", f"cast<{kind}, long long>", array, index, count, False, **options)
+    steps += converted(count, C_TYPES[dtype], "long long", array, index, False, **options)
     bounded(steps, index, count, n, mode, refusal, low, **options)
     return index
 
@@ -61,8 +59,8 @@ def _refusal(prop, n):
     )
 
 
-@form(TakeProperty, EmbeddingProperty)
-def take(prop, shapes, types, device):
+@launched(TakeProperty, EmbeddingProperty)
+def take(prop, shapes, types, forward, backward):
     if isinstance(prop, TakeProperty):
         data, index, mode = 0, 1, prop.mode
         outer, n, inner = prop.parts(shapes[0], axis_of(prop.axis, len(shapes[0])))
@@ -71,88 +69,58 @@ def take(prop, shapes, types, device):
         outer, n, inner = 1, prop.input_dim, prop.output_dim
     dtype, kind, count = types[data], C_TYPES[types[data]], prod(shapes[index])
     sizes = outer, n, inner, count
-    forward, backward = Steps(), Steps()
     asked = IN[index], types[index], count, n, mode, _refusal(prop, n)
     where = indices(forward, *asked)
-    forward += each(
-        outer * count * inner, "index", f"gather<{kind}>", IN[data], where, OUT[0], *sizes, ADD
-    )
+    size = outer * count * inner
+    forward += each(size, "index", f"gather<{kind}>", IN[data], where, OUT[0], *sizes, ADD)
     backward += zeros(shapes[data], dtype, IN_GRAD[data])
     backward += zeros(shapes[index], types[index], IN_GRAD[index])
     where = indices(backward, *asked, to=(data, 1))
-    backward += each(
-        outer * count * inner,
-        "index",
-        f"scatter_add<{kind}>",
-        OUT_GRAD[0],
-        where,
-        IN_GRAD[data],
-        *sizes,
-    )
-    return operator(device, forward, backward)
+    arrays = OUT_GRAD[0], where, IN_GRAD[data]
+    backward += each(size, "index", f"scatter_add<{kind}>", *arrays, *sizes)
 
 
-@form(RetainProperty)
-def retain(prop, shapes, types, device):
+@launched(RetainProperty)
+def retain(prop, shapes, types, forward, backward):
     n, inner, count = shapes[0][0], prod(shapes[0][1:]), prod(shapes[1])
     asked = IN[1], types[1], count, n, "raise", _refusal(prop, n)
-    forward, backward = Steps(), Steps()
 
     def keep(steps, x, y):
         marks = steps.space(n)
         where = indices(steps, *asked)
         steps += each(n, "fill", "zero_bytes", marks, n)
         steps += each(count, "index", "mark_rows", where, marks, count)
-        steps += each(
-            n * inner, "index", f"retain<{C_TYPES[types[0]]}>", x, marks, y, n, inner, ADD
-        )
+        name = f"retain<{C_TYPES[types[0]]}>"
+        steps += each(n * inner, "index", name, x, marks, y, n, inner, ADD)
 
     keep(forward, IN[0], OUT[0])
     keep(backward, OUT_GRAD[0], IN_GRAD[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
-    return operator(device, forward, backward)
 
 
-@form(PickProperty, BatchTakeProperty)
-def pick(prop, shapes, types, device):
+@launched(PickProperty, BatchTakeProperty)
+def pick(prop, shapes, types, forward, backward):
     axis = prop.axis if isinstance(prop, PickProperty) else -1
     mode = prop.mode if isinstance(prop, PickProperty) else "clip"
     outer, n, inner = prop.parts(shapes[0], axis_of(axis, len(shapes[0])))
-    kind, count = C_TYPES[types[0]], outer * inner
+    kind, count, sizes = C_TYPES[types[0]], outer * inner, (outer, n, inner)
     asked = IN[1], types[1], count, n, mode, _refusal(prop, n)
-    forward, backward = Steps(), Steps()
     where = indices(forward, *asked)
-    forward += each(count, "index", f"pick<{kind}>", IN[0], where, OUT[0], outer, n, inner, ADD)
+    forward += each(count, "index", f"pick<{kind}>", IN[0], where, OUT[0], *sizes, ADD)
     backward += zeros(shapes[0], types[0], IN_GRAD[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     where = indices(backward, *asked)
-    backward += each(
-        count, "index", f"pick_grad<{kind}>", OUT_GRAD[0], where, IN_GRAD[0], outer, n, inner
-    )
-    return operator(device, forward, backward)
+    arrays = OUT_GRAD[0], where, IN_GRAD[0]
+    backward += each(count, "index", f"pick_grad<{kind}>", *arrays, *sizes)
 
 
-@form(OneHotProperty)
-def one_hot(prop, shapes, types, device):
+@launched(OneHotProperty)
+def one_hot(prop, shapes, types, forward, backward):
     count, depth = prod(shapes[0]), prop.depth
-    forward = Steps()
     index = forward.space(count * 8)
-    forward += each(
-        count, "cast", f"cast<{C_TYPES[types[0]]}, long long>", IN[0], index, count, False
-    )
-    forward += each(
-        count * depth,
-        "index",
-        f"one_hot<{C_TYPES[prop.dtype]}>",
-        index,
-        OUT[0],
-        count,
-        depth,
-        float(prop.on_value),
-        float(prop.off_value),
-        ADD,
-    )
-    return operator(device, forward)
+    forward += converted(count, C_TYPES[types[0]], "long long", IN[0], index, False)
+    arguments = index, OUT[0], count, depth, float(prop.on_value), float(prop.off_value), ADD
+    forward += each(count * depth, "index", f"one_hot<{C_TYPES[prop.dtype]}>", *arguments)
 
 
 class Lengths(ctypes.Structure):
@@ -165,26 +133,22 @@ def _positions(steps, prop, shape, dtype, lengths):
     """Flat positions of the index tuples in IN[1]."""
     k, count = shape[0], prod(shape[1:])
     index = steps.space(k * count * 8)
-    steps += each(
-        k * count, "cast", f"cast<{C_TYPES[dtype]}, long long>", IN[1], index, k * count, False
-    )
+    steps += converted(k * count, C_TYPES[dtype], "long long", IN[1], index, False)
     for a, n in enumerate(lengths):
         refusal = f"operator {prop.op_name}: index {{}} is out of bounds for axis {a} of length {n}"
         bounded(steps, index.at(a * count * 8), count, n, "end", refusal)
     flat = steps.space(count * 8)
-    steps += each(
-        count, "index", "flatten_index", index, flat, count, Lengths(k, axis_list(lengths))
-    )
+    walk = Lengths(k, axis_list(lengths))
+    steps += each(count, "index", "flatten_index", index, flat, count, walk)
     return flat, count
 
 
-@form(GatherNDProperty, ScatterNDProperty, ScatterAddNDProperty)
-def by_tuples(prop, shapes, types, device):
+@launched(GatherNDProperty, ScatterNDProperty, ScatterAddNDProperty)
+def by_tuples(prop, shapes, types, forward, backward):
     gathers, kind = isinstance(prop, GatherNDProperty), C_TYPES[types[0]]
     whole, k = (shapes[0] if gathers else prop.shape), shapes[1][0]
     lengths, inner = whole[:k], prod(whole[k:])
     n = prod(lengths)
-    forward, backward = Steps(), Steps()
 
     def gather(steps, x, y):
         flat, m = _positions(steps, prop, shapes[1], types[1], lengths)
@@ -194,18 +158,14 @@ def by_tuples(prop, shapes, types, device):
         flat, m = _positions(steps, prop, shapes[1], types[1], lengths)
         steps += zeros(whole, types[0], y)
         when = {"when": ("add",)} if last_wins else {}
-        steps += each(
-            m * inner, "index", f"scatter_add<{kind}>", x, flat, y, 1, n, inner, m, **when
-        )
+        given = f"scatter_add<{kind}>", x, flat, y, 1, n, inner, m
+        steps += each(m * inner, "index", *given, **when)
         if last_wins:
             winner, when = steps.space(n * 8), {"when": ("write",)}
-            steps += each(
-                n, "fill", "progression<long long>", winner, n, -1.0, 0.0, 1, False, **when
-            )
+            steps += rising(n, "long long", winner, -1.0, add=False, **when)
             steps += each(m, "index", "claim", flat, winner, m, **when)
-            steps += each(
-                m * inner, "index", f"scatter<{kind}>", x, flat, winner, y, inner, m, False, **when
-            )
+            given = f"scatter<{kind}>", x, flat, winner, y, inner, m, False
+            steps += each(m * inner, "index", *given, **when)
 
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     if gathers:
@@ -214,11 +174,10 @@ def by_tuples(prop, shapes, types, device):
     else:
         scatter(forward, IN[0], OUT[0], not isinstance(prop, ScatterAddNDProperty))
         gather(backward, OUT_GRAD[0], IN_GRAD[0])
-    return operator(device, forward, backward)
 
 
-@form(SequenceMaskProperty, SequenceLastProperty, SequenceReverseProperty)
-def sequence(prop, shapes, types, device):
+@launched(SequenceMaskProperty, SequenceLastProperty, SequenceReverseProperty)
+def sequence(prop, shapes, types, forward, backward):
     shape, kind = shapes[0], C_TYPES[types[0]]
     batch_first = prop.axis == 1
     time, batch, inner = shape[prop.axis], shape[1 - prop.axis], prod(shape[2:])
@@ -226,7 +185,6 @@ def sequence(prop, shapes, types, device):
     last = isinstance(prop, SequenceLastProperty)
     least = 1 if last else 0
     refusal = f"{prop.op_name}: sequence_length {{}} is outside of {least} to {time}"
-    forward, backward = Steps(), Steps()
     for steps, x, y in ((forward, IN[0], OUT[0]), (backward, OUT_GRAD[0], IN_GRAD[0])):
         length = NULL
         if prop.use_sequence_length:
@@ -234,87 +192,52 @@ def sequence(prop, shapes, types, device):
             length = indices(steps, IN[1], types[1], batch, time + 1 - least, mode, refusal, least)
         if masks:
             value = float(prop.value) if steps is forward else 0.0
-            steps += each(
-                time * batch * inner,
-                "index",
-                f"sequence_mask<{kind}>",
-                x,
-                length,
-                y,
-                time,
-                batch,
-                inner,
-                batch_first,
-                value,
-                ADD,
-            )
+            sizes = time, batch, inner, batch_first
+            given = f"sequence_mask<{kind}>", x, length, y, *sizes, value, ADD
+            steps += each(time * batch * inner, "index", *given)
             continue
         m = batch if last else time * batch
         rows = steps.space(m * 8)
         steps += each(m, "index", "sequence_rows", length, rows, time, batch, batch_first, last)
         if steps is forward:
-            steps += each(
-                m * inner, "index", f"gather<{kind}>", x, rows, y, 1, time * batch, inner, m, ADD
-            )
+            given = f"gather<{kind}>", x, rows, y, 1, time * batch, inner, m, ADD
+            steps += each(m * inner, "index", *given)
         else:
             if last:
                 steps += zeros(shape, types[0], y)
             steps += each(m * inner, "index", f"scatter<{kind}>", x, rows, NULL, y, inner, m, ADD)
     if prop.use_sequence_length:
         backward += zeros(shapes[1], types[1], IN_GRAD[1])
-    return operator(device, forward, backward)
 
 
-@form(WhereProperty)
-def where(prop, shapes, types, device):
+@launched(WhereProperty)
+def where(prop, shapes, types, forward, backward):
     n, conditions, kind = prod(shapes[1]), prod(shapes[0]), C_TYPES[types[1]]
-    forward, backward = Steps(), Steps()
 
     def truth(steps, to):
         mask = steps.space(conditions)
-        steps += each(
-            conditions,
-            "cast",
-            f"cast<{C_TYPES[types[0]]}, bool>",
-            IN[0],
-            mask,
-            conditions,
-            False,
-            to=to,
-        )
+        steps += converted(conditions, C_TYPES[types[0]], "bool", IN[0], mask, False, to=to)
         return mask
 
-    name = f"where<{kind}>"
-    forward += each(
-        n, CHOICE, name, truth(forward, (0, 1)), IN[1], IN[2], OUT[0], n, n // conditions, ADD
-    )
+    name, last, mask = f"where<{kind}>", (n, n // conditions, ADD), truth(forward, (0, 1))
+    forward += each(n, CHOICE, name, mask, IN[1], IN[2], OUT[0], *last)
     backward += zeros(shapes[0], types[0], IN_GRAD[0])
     mask = truth(backward, (1, 2))
     for i, operands in ((1, (OUT_GRAD[0], NULL)), (2, (NULL, OUT_GRAD[0]))):
-        backward += each(n, CHOICE, name, mask, *operands, IN_GRAD[i], n, n // conditions, ADD)
-    return operator(device, forward, backward)
+        backward += each(n, CHOICE, name, mask, *operands, IN_GRAD[i], *last)
 
 
-@form(ClipProperty)
-def clip(prop, shapes, types, device):
+@launched(ClipProperty)
+def clip(prop, shapes, types, forward, backward):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
-    bounds = float(prop.a_min), float(prop.a_max)
-    forward, backward = Steps(), Steps()
-    forward += each(n, CHOICE, f"clip<{kind}>", IN[0], OUT[0], n, *bounds, ADD)
-    backward += each(
-        n, CHOICE, f"clip_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[0], n, *bounds, ADD
-    )
-    return operator(device, forward, backward)
+    last = n, float(prop.a_min), float(prop.a_max), ADD
+    forward += each(n, CHOICE, f"clip<{kind}>", IN[0], OUT[0], *last)
+    backward += each(n, CHOICE, f"clip_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[0], *last)
 
 
-@form(HardSigmoidProperty)
-def hard_sigmoid(prop, shapes, types, device):
+@launched(HardSigmoidProperty)
+def hard_sigmoid(prop, shapes, types, forward, backward):
     n, kind, slope = prod(shapes[0]), C_TYPES[types[0]], float(prop.alpha)
-    forward, backward = Steps(), Steps()
-    forward += each(
-        n, CHOICE, f"hard_sigmoid<{kind}>", IN[0], OUT[0], n, slope, float(prop.beta), ADD
-    )
-    backward += each(
-        n, CHOICE, f"hard_sigmoid_grad<{kind}>", OUT_GRAD[0], OUT[0], IN_GRAD[0], n, slope, ADD
-    )
-    return operator(device, forward, backward)
+    numbers, arrays = (n, slope, float(prop.beta)), (OUT_GRAD[0], OUT[0], IN_GRAD[0])
+    forward += each(n, CHOICE, f"hard_sigmoid<{kind}>", IN[0], OUT[0], *numbers, ADD)
+    backward += each(n, CHOICE, f"hard_sigmoid_grad<{kind}>", *arrays, n, slope, ADD)

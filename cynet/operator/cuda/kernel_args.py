@@ -118,32 +118,21 @@ def axes(shape, reduced):
     for chosen in ([i for i in range(len(shape)) if i not in reduced], list(reduced)):
         lengths, (steps,) = collapse([shape[i] for i in chosen], [own[i] for i in chosen])
         lists.append((lengths, steps))
-    (kept, kept_steps), (gone, gone_steps) = lists
-    return Axes(
-        prod(kept),
-        prod(gone),
-        len(kept),
-        len(gone),
-        axis_list(kept),
-        axis_list(kept_steps),
-        axis_list(gone),
-        axis_list(gone_steps),
-    )
+    return walk_of(*lists)
+
+
+def walk_of(kept, gone):
+    """The Axes of what is kept and what is reduced: (lengths, strides) each."""
+    sizes = [prod(lengths) for lengths, _ in (kept, gone)]
+    return Axes(*sizes, len(kept[0]), len(gone[0]), *map(axis_list, (*kept, *gone)))
 
 
 def layout(shape, to, source, to_start=0, start=0):
     """The Layout of ``dst[to_start + i . to] = src[start + i . source]`` for all i of `shape`."""
     n = prod(shape)
     shape, (to, source) = collapse(shape, to, source)
-    return Layout(
-        n,
-        to_start,
-        start,
-        len(shape),
-        axis_list(shape, 16),
-        axis_list(to, 16),
-        axis_list(source, 16),
-    )
+    lists = [axis_list(values, 16) for values in (shape, to, source)]
+    return Layout(n, to_start, start, len(shape), *lists)
 
 
 def dtype_of(kind):

@@ -9,6 +9,7 @@ from ..parameters import LargeInt
 from .kernel_args import BYTES, C_TYPES, dtype_of, rounded, stored
 from .launch import DeviceOperator
 from .launch_steps import ADD, NULL, SPACE, TARGET, each, lines
+from .registry import form
 
 FLOATING = ("float32", "float64", "float16", "bfloat16")
 
@@ -32,8 +33,8 @@ def computing(template, functor, dtype, source="elementwise"):
 class Steps:
     """The launches of one direction, in order, and the temporary memory they use."""
 
-    def __init__(self):
-        self.steps, self.spaces = [], []
+    def __init__(self, device=None):
+        self.device, self.steps, self.spaces = device, [], []
 
     def __iadd__(self, launch):
         self.steps.append(launch)
@@ -54,7 +55,7 @@ class Steps:
         if own == kind:
             return array
         copy = self.space(n * BYTES[kind])
-        self += each(n, "cast", f"cast<{own}, {kind}>", array, copy, n, False, **options)
+        self += converted(n, own, kind, array, copy, False, **options)
         return copy
 
     def write(self, array, dtype, n, kind, launch, adds_cast=False):
@@ -70,10 +71,9 @@ class Steps:
             return
         if not adds_cast:
             back = {"to": launch.to, "when": ("add",)}
-            self += each(n, "cast", f"cast<{own}, {kind}>", array, target, n, False, **back)
+            self += converted(n, own, kind, array, target, False, **back)
         self += launch
-        last = ADD if adds_cast else False
-        self += each(n, "cast", f"cast<{kind}, {own}>", target, array, n, last, to=launch.to)
+        self += converted(n, kind, own, target, array, ADD if adds_cast else False, to=launch.to)
 
 
 _KEPT = 4096  # numbers on a device that are kept for the next operator
@@ -113,19 +113,42 @@ def operator(device, forward, backward=None):
     return DeviceOperator(device, forward.steps, backward.steps, forward.spaces, backward.spaces)
 
 
-def identity(n, dtype, source, target, **options):
+def launched(*classes):
+    """`form` of operators whose launches a function (prop, shapes, types, forward, backward) adds
+    to the `Steps` of the two directions."""
+
+    def register(fill):
+        def builder(prop, shapes, types, device):
+            forward, backward = Steps(device), Steps(device)
+            fill(prop, shapes, types, forward, backward)
+            return operator(device, forward, backward)
+
+        form(*classes)(builder)
+        return fill
+
+    return register
+
+
+def applied(n, functor, kind, source, target, add=ADD, **options):
+    """A launch of ``target (+)= functor(source)``, in the C type `kind`."""
+    name = f"unary<cynet::functor::{functor}, {kind}>"
+    return each(n, "elementwise", name, source, target, n, add, **options)
+
+
+def identity(n, dtype, source, target, add=ADD, **options):
     """A launch of ``target (+)= source``."""
-    kind = C_TYPES[dtype]
-    return each(
-        n,
-        "elementwise",
-        f"unary<cynet::functor::identity, {kind}>",
-        source,
-        target,
-        n,
-        ADD,
-        **options,
-    )
+    return applied(n, "identity", C_TYPES[dtype], source, target, add, **options)
+
+
+def converted(n, own, kind, source, target, add=ADD, **options):
+    """A launch of ``target (+)= source``, of the C types `kind` and `own`."""
+    return each(n, "cast", f"cast<{own}, {kind}>", source, target, n, add, **options)
+
+
+def rising(n, kind, target, start, step=0.0, repeat=1, add=ADD, **options):
+    """A launch of ``target[i] (+)= start + step * (i // repeat)``."""
+    numbers = start, step, repeat, add
+    return each(n, "fill", f"progression<{kind}>", target, n, *numbers, **options)
 
 
 def zeros(shape, dtype, array):

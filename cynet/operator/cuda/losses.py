@@ -22,7 +22,7 @@ from ..tensor.axes import split_at
 from ..update.whole_arrays import AllFiniteProperty, MultiAllFiniteProperty
 from .cudnn_layer import LayerForm
 from .kernel_args import C_TYPES, INT, LONG
-from .launch_program import Steps, identity, operator, zeros
+from .launch_program import Steps, applied, identity, launched, operator, rising, zeros
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, Launch, each, lines, threads_of
 from .registry import form
 
@@ -72,15 +72,8 @@ def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_typ
     forward += softmax_lines(IN[0], OUT[0], kind, sizes, temperature, log_of, lengths(forward))
     if length_type is not None:
         backward += zeros((outer * inner,), length_type, IN_GRAD[1])
-    backward += by_line(
-        f"softmax_grad<{kind}>",
-        sizes,
-        (OUT_GRAD[0], OUT[0], IN_GRAD[0]),
-        1 / temperature,
-        log_of,
-        lengths(backward),
-        ADD,
-    )
+    arrays, last = (OUT_GRAD[0], OUT[0], IN_GRAD[0]), (log_of, lengths(backward), ADD)
+    backward += by_line(f"softmax_grad<{kind}>", sizes, arrays, 1 / temperature, *last)
     return operator(device, forward, backward)
 
 
@@ -146,19 +139,7 @@ def softmax_output(prop, shapes, types, device):
     backward += zeros(label, types[1], IN_GRAD[1])
     if label == data:  # probabilities
         given = backward.read(IN[1], types[1], size, kind, to=(0, 1))
-        backward += each(
-            size,
-            "loss",
-            f"difference<{kind}>",
-            OUT[0],
-            given,
-            dy,
-            IN_GRAD[0],
-            size,
-            float(prop.grad_scale),
-            False,
-            ADD,
-        )
+        backward += _difference(size, kind, given, dy, float(prop.grad_scale), False)
         return made()
     given = classes_of(backward, prop, shapes, types, n)
     counted, divisor = NULL, {"null": inner}.get(prop.normalization, labels)
@@ -169,161 +150,85 @@ def softmax_output(prop, shapes, types, device):
             labels, "softmax", f"count_labels<{kind}>", given, labels, ignored, counted, to=(0, 1)
         )
     smooth = 0.0 if prop.multi_output else prop.smooth_alpha
-    target = Target(
-        *sizes,
-        prop.grad_scale / divisor,
-        1 - smooth,
-        smooth / (n - 1) if n > 1 else 0.0,
-        ignored,
-        prop.use_ignore,
-    )
-    backward += each(
-        size,
-        "softmax",
-        f"softmax_output_grad<{kind}>",
-        OUT[0],
-        given,
-        dy,
-        IN_GRAD[0],
-        target,
-        counted,
-        ADD,
-    )
+    scale, miss = prop.grad_scale / divisor, smooth / (n - 1) if n > 1 else 0.0
+    target = Target(*sizes, scale, 1 - smooth, miss, ignored, prop.use_ignore)
+    arguments = OUT[0], given, dy, IN_GRAD[0], target, counted, ADD
+    backward += each(size, "softmax", f"softmax_output_grad<{kind}>", *arguments)
     return made()
 
 
-@form(AllFiniteProperty, MultiAllFiniteProperty)
-def all_finite(prop, shapes, types, device):
-    forward, keep = Steps(), not prop.init_output
+def _difference(n, kind, label, dy, scale, absolute):
+    """A launch of the gradient of a loss of output minus label, with `dy` times that."""
+    arrays = OUT[0], label, dy, IN_GRAD[0]
+    return each(n, "loss", f"difference<{kind}>", *arrays, n, scale, absolute, ADD)
+
+
+@launched(AllFiniteProperty, MultiAllFiniteProperty)
+def all_finite(prop, shapes, types, forward, backward):
+    keep = not prop.init_output
     counted = counter(forward)
     for i, (shape, dtype) in enumerate(zip(shapes, types)):
-        forward += each(
-            prod(shape),
-            "loss",
-            f"count_not_finite<{C_TYPES[dtype]}>",
-            IN[i],
-            prod(shape),
-            counted,
-            to=(0, 1),
-        )
+        n, name = prod(shape), f"count_not_finite<{C_TYPES[dtype]}>"
+        forward += each(n, "loss", name, IN[i], n, counted, to=(0, 1))
     forward += Launch("loss", "none_counted", (counted, OUT[0], keep, ADD), (1, 1, 1), (1, 1, 1))
-    return operator(device, forward)
 
 
-@form(RegressionOutputProperty)
-def regression_output(prop, shapes, types, device):
+@launched(RegressionOutputProperty)
+def regression_output(prop, shapes, types, forward, backward):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     scale = prop.grad_scale / prod(shapes[1][1:])
-    forward, backward = Steps(), Steps()
-    forward += each(
-        n,
-        "elementwise",
-        f"unary<cynet::functor::{prop.forward.name}, {kind}>",
-        IN[0],
-        OUT[0],
-        n,
-        ADD,
-    )
+    forward += applied(n, prop.forward.name, kind, IN[0], OUT[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
-    backward += each(
-        n,
-        "loss",
-        f"difference<{kind}>",
-        OUT[0],
-        IN[1],
-        NULL,
-        IN_GRAD[0],
-        n,
-        scale,
-        prop.absolute,
-        ADD,
-    )
-    return operator(device, forward, backward)
+    backward += _difference(n, kind, IN[1], NULL, scale, prop.absolute)
 
 
-@form(BlockGradProperty, PlainLossProperty, MakeLossProperty, CastStorageProperty)
-def constant_gradient(prop, shapes, types, device):
+@launched(BlockGradProperty, PlainLossProperty, MakeLossProperty, CastStorageProperty)
+def constant_gradient(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
     kind = C_TYPES[dtype]
-    forward, backward = Steps(), Steps()
     forward += identity(n, dtype, IN[0], OUT[0])
     if isinstance(prop, CastStorageProperty):
         backward += identity(n, dtype, OUT_GRAD[0], IN_GRAD[0])
-        return operator(device, forward, backward)
+        return
     if isinstance(prop, BlockGradProperty):
         backward += zeros(shapes[0], dtype, IN_GRAD[0])
-        return operator(device, forward, backward)
+        return
     scale = float(getattr(prop, "grad_scale", 1.0))
     normalization = getattr(prop, "normalization", "null")
     if normalization == "valid":
         counted = counter(backward)
-        backward += each(
-            n,
-            "loss",
-            f"count_above<{kind}>",
-            IN[0],
-            n,
-            float(prop.valid_thresh),
-            counted,
-            to=(0, 1),
-        )
+        above = IN[0], n, float(prop.valid_thresh), counted
+        backward += each(n, "loss", f"count_above<{kind}>", *above, to=(0, 1))
         backward += each(n, "loss", f"shared_gradient<{kind}>", IN_GRAD[0], n, scale, counted, ADD)
-        return operator(device, forward, backward)
+        return
     if normalization == "batch":
         scale /= prod(shapes[0][:-1])
-    backward += each(n, "fill", f"progression<{kind}>", IN_GRAD[0], n, scale, 0.0, 1, ADD)
-    return operator(device, forward, backward)
+    backward += rising(n, kind, IN_GRAD[0], scale)
 
 
-@form(SVMOutputProperty)
-def svm_output(prop, shapes, types, device):
+@launched(SVMOutputProperty)
+def svm_output(prop, shapes, types, forward, backward):
     rows, classes, kind = shapes[0][0], prod(shapes[0][1:]), C_TYPES[types[0]]
-    forward, backward = Steps(), Steps()
     forward += identity(rows * classes, types[0], IN[0], OUT[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     given = classes_of(backward, prop, shapes, types, classes)
-    backward += each(
-        rows * classes,
-        "loss",
-        f"hinge_grad<{kind}>",
-        OUT[0],
-        given,
-        IN_GRAD[0],
-        rows,
-        classes,
-        float(prop.margin),
-        float(prop.regularization_coefficient),
-        prop.use_linear,
-        ADD,
-    )
-    return operator(device, forward, backward)
+    numbers = float(prop.margin), float(prop.regularization_coefficient), prop.use_linear
+    arguments = OUT[0], given, IN_GRAD[0], rows, classes, *numbers, ADD
+    backward += each(rows * classes, "loss", f"hinge_grad<{kind}>", *arguments)
 
 
-@form(SoftmaxCrossEntropyProperty)
-def cross_entropy(prop, shapes, types, device):
+@launched(SoftmaxCrossEntropyProperty)
+def cross_entropy(prop, shapes, types, forward, backward):
     (rows, classes), kind = shapes[0], C_TYPES[types[0]]
-    size, sizes = rows * classes, (rows, classes, 1)
-    forward, backward = Steps(), Steps()
+    size, whole = rows * classes, (rows, classes, 1)
     logs = forward.workspace(size, kind)
-    forward += softmax_lines(IN[0], logs, kind, sizes, 1.0, True, add=False, to=(0, 1))
+    forward += softmax_lines(IN[0], logs, kind, whole, 1.0, True, add=False, to=(0, 1))
     given = classes_of(forward, prop, shapes, types, classes)
-    forward += lines(
-        1, rows, "loss", f"cross_entropy<{kind}>", logs, given, OUT[0], rows, classes, ADD
-    )
+    sizes = rows, classes, ADD
+    forward += lines(1, rows, "loss", f"cross_entropy<{kind}>", logs, given, OUT[0], *sizes)
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     soft = backward.workspace(size, kind)
-    backward += softmax_lines(IN[0], soft, kind, sizes, add=False, to=(0, 1))
+    backward += softmax_lines(IN[0], soft, kind, whole, add=False, to=(0, 1))
     given = classes_of(backward, prop, shapes, types, classes)
-    backward += each(
-        size,
-        "loss",
-        f"cross_entropy_grad<{kind}>",
-        OUT_GRAD[0],
-        soft,
-        given,
-        IN_GRAD[0],
-        rows,
-        classes,
-        ADD,
-    )
-    return operator(device, forward, backward)
+    arrays = OUT_GRAD[0], soft, given, IN_GRAD[0]
+    backward += each(size, "loss", f"cross_entropy_grad<{kind}>", *arrays, rows, classes, ADD)

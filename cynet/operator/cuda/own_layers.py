@@ -15,8 +15,8 @@ from ..nn.leaky_relu import LeakyReLUProperty, slopes_of
 from ..nn.lrn import LRNProperty
 from ..nn.upsampling import UpSamplingProperty
 from ..tensor.axes import split_at
-from .kernel_args import BYTES, C_TYPES, INT, LONG, Axes, axis_list, collapse, layout, strides_of
-from .launch_program import Steps, constant, fold, identity, operator
+from .kernel_args import BYTES, C_TYPES, INT, LONG, axis_list, collapse, layout, strides_of, walk_of
+from .launch_program import Steps, constant, converted, fold, identity, launched, operator, rising
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, RANDOM, each, lines
 from .random import draw, kUniform
 from .registry import build, form
@@ -36,9 +36,8 @@ def _moments(steps, dtype, walk, eps, **options):
     """Mean and standard deviation of each line, in temporary memory, of `COMPUTED` type."""
     count, kind = walk.outer * walk.inner, C_TYPES[dtype]
     mean, std = steps.workspace(count, COMPUTED[kind]), steps.workspace(count, COMPUTED[kind])
-    steps += lines(
-        count, walk.n, NORM, f"moments<{kind}>", IN[0], mean, std, walk, float(eps), **options
-    )
+    given = f"moments<{kind}>", IN[0], mean, std, walk, float(eps)
+    steps += lines(count, walk.n, NORM, *given, **options)
     return mean, std
 
 
@@ -52,12 +51,9 @@ def _normalized(steps, prop, types, walk):
         if C_TYPES[out] == COMPUTED[kind]:
             steps += identity(count, out, moment, OUT[i])
         else:
-            steps += each(
-                count, "cast", f"cast<{COMPUTED[kind]}, {C_TYPES[out]}>", moment, OUT[i], count, ADD
-            )
-    steps += each(
-        count * walk.n, NORM, f"normalize<{kind}>", IN[0], *found, IN[1], IN[2], OUT[0], walk, ADD
-    )
+            steps += converted(count, COMPUTED[kind], C_TYPES[out], moment, OUT[i])
+    arrays = IN[0], *found, IN[1], IN[2], OUT[0]
+    steps += each(count * walk.n, NORM, f"normalize<{kind}>", *arrays, walk, ADD)
     return kept
 
 
@@ -69,35 +65,12 @@ def _normalized_back(steps, kind, walk, mean, std):
         _scales_of_rows(steps, kind, count, walk.n, mean, std)
     else:
         scales = walk.channels or walk.n
+        arrays = OUT_GRAD[0], IN[0], mean, std
         for i, shift in ((1, False), (2, True)):
-            steps += lines(
-                scales,
-                count * walk.n // scales,
-                NORM,
-                f"scale_grad<{kind}>",
-                OUT_GRAD[0],
-                IN[0],
-                mean,
-                std,
-                IN_GRAD[i],
-                walk,
-                shift,
-                ADD,
-            )
-    steps += lines(
-        count,
-        walk.n,
-        NORM,
-        f"normalize_grad<{kind}>",
-        OUT_GRAD[0],
-        IN[0],
-        IN[1],
-        mean,
-        std,
-        IN_GRAD[0],
-        walk,
-        ADD,
-    )
+            given = f"scale_grad<{kind}>", *arrays, IN_GRAD[i], walk, shift, ADD
+            steps += lines(scales, count * walk.n // scales, NORM, *given)
+    arrays = OUT_GRAD[0], IN[0], IN[1], mean, std, IN_GRAD[0]
+    steps += lines(count, walk.n, NORM, f"normalize_grad<{kind}>", *arrays, walk, ADD)
 
 
 def _scales_of_rows(steps, kind, rows, n, mean, std):
@@ -105,47 +78,24 @@ def _scales_of_rows(steps, kind, rows, n, mean, std):
     in as many parts as keep a device busy."""
     parts = max(1, min(_ENOUGH_ROWS // max(n, 1), rows // 16, 256))
     sums = steps.workspace(n * parts, "double"), steps.workspace(n * parts, "double")
-    launch = each(
-        n,
-        NORM,
-        f"scale_grad_parts<{kind}>",
-        OUT_GRAD[0],
-        IN[0],
-        mean,
-        std,
-        *sums,
-        rows,
-        n,
-        to=(1, 2),
-    )
+    arrays = OUT_GRAD[0], IN[0], mean, std, *sums
+    launch = each(n, NORM, f"scale_grad_parts<{kind}>", *arrays, rows, n, to=(1, 2))
     launch.grid = (launch.grid[0], parts, 1)
     steps += launch
     for i, found in zip((1, 2), sums):
-        steps += lines(
-            n,
-            32,
-            "reduce",
-            f"merge_parts<cynet::sum, {kind}>",
-            found,
-            IN_GRAD[i],
-            n,
-            parts,
-            1.0,
-            ADD,
-        )
+        merged = f"merge_parts<cynet::sum, {kind}>", found, IN_GRAD[i], n, parts, 1.0, ADD
+        steps += lines(n, 32, "reduce", *merged)
 
 
-@form(LayerNormProperty)
-def layer_norm(prop, shapes, types, device):
+@launched(LayerNormProperty)
+def layer_norm(prop, shapes, types, forward, backward):
     walk, kind = Line(*split_at(shapes[0], prop.position(shapes[0])), 0), C_TYPES[types[0]]
-    forward, backward = Steps(), Steps()
     kept = _normalized(forward, prop, types, walk)
     known = [
         backward.read(OUT[i], out, walk.outer * walk.inner, COMPUTED[kind], to=(0, 3))
         for i, out in enumerate(kept, 1)
     ]
     _normalized_back(backward, kind, walk, *known)
-    return operator(device, forward, backward)
 
 
 @form(InstanceNormProperty)
@@ -183,16 +133,8 @@ def declared_kernels(prop, shapes, types, device):
         steps, name = Steps(), f"{kernel.name}<{kind}>"
         tensors = [places[tensor] for tensor in (*kernel.reads, *kernel.writes)]
         if isinstance(prop.gpu, Lines):
-            steps += lines(
-                walk.outer * walk.inner,
-                walk.n,
-                prop.gpu.source,
-                name,
-                *tensors,
-                walk,
-                *params.values(),
-                ADD,
-            )
+            count, given = walk.outer * walk.inner, (*tensors, walk, *params.values(), ADD)
+            steps += lines(count, walk.n, prop.gpu.source, name, *given)
         else:
             n, names = prod(shapes[0]), kernels()[kernel.name][0]
             given = [params[key] if key in params else getattr(prop, key) for key in names]
@@ -208,122 +150,67 @@ class Neighbours(ctypes.Structure):
     _fields_ += [(name, ctypes.c_double) for name in ("alpha", "beta", "knorm")]
 
 
-@form(LRNProperty)
-def local_response(prop, shapes, types, device):
+@launched(LRNProperty)
+def local_response(prop, shapes, types, forward, backward):
     shape, kind = shapes[0], C_TYPES[types[0]]
     n = prod(shape)
-    around = Neighbours(
-        shape[0], shape[1], prod(shape[2:]), prop.nsize, prop.alpha, prop.beta, prop.knorm
-    )
-    forward, backward = Steps(), Steps()
+    numbers = prop.nsize, prop.alpha, prop.beta, prop.knorm
+    around = Neighbours(shape[0], shape[1], prod(shape[2:]), *numbers)
     forward += each(n, NORM, f"local_response<{kind}>", IN[0], OUT[0], around, ADD)
     parts = backward.workspace(n, kind), backward.workspace(n, kind)
-    backward += each(
-        n, NORM, f"local_response_parts<{kind}>", OUT_GRAD[0], IN[0], *parts, around, to=(0, 1)
-    )
-    backward += each(
-        n, NORM, f"local_response_grad<{kind}>", OUT_GRAD[0], IN[0], *parts, IN_GRAD[0], around, ADD
-    )
-    return operator(device, forward, backward)
+    given = OUT_GRAD[0], IN[0], *parts
+    backward += each(n, NORM, f"local_response_parts<{kind}>", *given, around, to=(0, 1))
+    backward += each(n, NORM, f"local_response_grad<{kind}>", *given, IN_GRAD[0], around, ADD)
 
 
 # --- rectifiers ----------------------------------------------------------------------------------
-@form(LeakyReLUProperty)
-def leaky_relu(prop, shapes, types, device):
+@launched(LeakyReLUProperty)
+def leaky_relu(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
-    if prop.act_type == "prelu":
-        return _learned(device, n, C_TYPES[dtype], shapes)
-    if prop.act_type == "rrelu":
-        return _random_slopes(prop, device, n, dtype)
-    forward, backward = Steps(), Steps()
-    forward += _rectified(device, prop.act_type, prop.slope, n, dtype)
-    kind, slope = C_TYPES[dtype], constant(device, prop.slope, dtype, C_TYPES[dtype])
-    backward += each(
-        n,
-        "elementwise",
-        f"binary_grad<cynet::functor::{prop.act_type}_grad, {kind}>",
-        OUT_GRAD[0],
-        IN[0],
-        True,
-        slope,
-        False,
-        IN_GRAD[0],
-        n,
-        ADD,
-    )
-    return operator(device, forward, backward)
-
-
-def _rectified(device, functor, slope, n, dtype, **options):
     kind = C_TYPES[dtype]
-    number = constant(device, slope, dtype, kind)
-    return each(
-        n,
-        "elementwise",
-        f"binary<cynet::functor::{functor}, {kind}>",
-        IN[0],
-        True,
-        number,
-        False,
-        OUT[0],
-        n,
-        ADD,
-        **options,
-    )
+    if prop.act_type == "prelu":
+        _learned(forward, backward, n, kind, shapes)
+    elif prop.act_type == "rrelu":
+        _random_slopes(prop, forward, backward, n, dtype)
+    else:
+        _rectified(forward, prop.act_type, prop.slope, n, dtype)
+        slope = constant(forward.device, prop.slope, dtype, kind)
+        name = f"binary_grad<cynet::functor::{prop.act_type}_grad, {kind}>"
+        given = OUT_GRAD[0], IN[0], True, slope, False, IN_GRAD[0], n, ADD
+        backward += each(n, "elementwise", name, *given)
 
 
-def _learned(device, n, kind, shapes):
-    channels, inner = slopes_of(*shapes)
-    forward, backward = Steps(), Steps()
-    forward += each(
-        n, NORM, f"sloped<{kind}>", IN[0], IN[1], IN[0], OUT[0], n, channels, inner, ADD
-    )
+def _rectified(forward, functor, slope, n, dtype, **options):
+    kind = C_TYPES[dtype]
+    number = constant(forward.device, slope, dtype, kind)
+    given = IN[0], True, number, False, OUT[0], n, ADD
+    name = f"binary<cynet::functor::{functor}, {kind}>"
+    forward += each(n, "elementwise", name, *given, **options)
+
+
+def _sloped(n, kind, slopes, x, y, sizes, **options):
+    """A launch of ``y (+)= x``, times the slope of its channel where the input is negative."""
+    return each(n, NORM, f"sloped<{kind}>", IN[0], slopes, x, y, n, *sizes, ADD, **options)
+
+
+def _learned(forward, backward, n, kind, shapes):
+    sizes = slopes_of(*shapes)
+    forward += _sloped(n, kind, IN[1], IN[0], OUT[0], sizes)
     # first: the gradient of data may take the place of out_grad
-    backward += lines(
-        channels,
-        n // channels,
-        NORM,
-        f"slopes_grad<{kind}>",
-        OUT_GRAD[0],
-        IN[0],
-        IN_GRAD[1],
-        n,
-        channels,
-        inner,
-        ADD,
-    )
-    backward += each(
-        n, NORM, f"sloped<{kind}>", IN[0], IN[1], OUT_GRAD[0], IN_GRAD[0], n, channels, inner, ADD
-    )
-    return operator(device, forward, backward)
+    given = f"slopes_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[1], n, *sizes, ADD
+    backward += lines(sizes[0], n // sizes[0], NORM, *given)
+    backward += _sloped(n, kind, IN[1], OUT_GRAD[0], IN_GRAD[0], sizes)
 
 
-def _random_slopes(prop, device, n, dtype):
+def _random_slopes(prop, forward, backward, n, dtype):
     kind, low, high = C_TYPES[dtype], prop.lower_bound, prop.upper_bound
-    forward, backward = Steps(), Steps()
-    forward += draw(n, kind, OUT[1], kUniform, low, high, add=False, to=(0, 0), when=("training",))
-    forward += each(
-        n,
-        NORM,
-        f"sloped<{kind}>",
-        IN[0],
-        OUT[1],
-        IN[0],
-        OUT[0],
-        n,
-        n,
-        1,
-        ADD,
-        to=(0, 1),
-        when=("training",),
-    )
-    middle, predicting = (low + high) / 2, {"when": ("predicting",)}
-    forward += _rectified(device, "leaky", middle, n, dtype, **predicting)
-    forward += each(n, "fill", f"progression<{kind}>", OUT[1], n, middle, 0.0, 1, ADD, **predicting)
-    backward += each(
-        n, NORM, f"sloped<{kind}>", IN[0], OUT[1], OUT_GRAD[0], IN_GRAD[0], n, n, 1, ADD
-    )
-    return operator(device, forward, backward)
+    training, predicting = {"when": ("training",)}, {"when": ("predicting",)}
+    forward += draw(n, kind, OUT[1], kUniform, low, high, add=False, to=(0, 0), **training)
+    forward += _sloped(n, kind, OUT[1], IN[0], OUT[0], (n, 1), to=(0, 1), **training)
+    middle = (low + high) / 2
+    _rectified(forward, "leaky", middle, n, dtype, **predicting)
+    forward += rising(n, kind, OUT[1], middle, **predicting)
+    backward += _sloped(n, kind, OUT[1], OUT_GRAD[0], IN_GRAD[0], (n, 1))
 
 
 # --- dropout -------------------------------------------------------------------------------------
@@ -333,8 +220,8 @@ class Repeats(ctypes.Structure):
     _fields_ = [("n", LONG), ("ndim", INT), ("shape", LONG * 8), ("stride", LONG * 8)]
 
 
-@form(DropoutProperty)
-def dropout(prop, shapes, types, device):
+@launched(DropoutProperty)
+def dropout(prop, shapes, types, forward, backward):
     shape, dtype = shapes[0], types[0]
     n, kind = prod(shape), C_TYPES[dtype]
     small = [1 if axis in prop.axes else m for axis, m in enumerate(shape)]
@@ -345,53 +232,16 @@ def dropout(prop, shapes, types, device):
     scale = 1 / (1 - prop.p) if prop.p < 1 else 0.0
     always = prop.mode == "always"
     training = {} if always else {"when": ("training",)}
-    forward, backward = Steps(), Steps()
-    forward += each(
-        kept, "random", "dropout_mask", OUT[1], kept, float(prop.p), RANDOM, to=(0, 0), **training
-    )
-    forward += each(
-        n,
-        "random",
-        f"masked<{kind}>",
-        IN[0],
-        OUT[1],
-        OUT[0],
-        walk,
-        scale,
-        ADD,
-        to=(0, 1),
-        **training,
-    )
-    backward += each(
-        n,
-        "random",
-        f"masked<{kind}>",
-        OUT_GRAD[0],
-        OUT[1],
-        IN_GRAD[0],
-        walk,
-        scale,
-        ADD,
-        **training,
-    )
+    drawn = "dropout_mask", OUT[1], kept, float(prop.p), RANDOM
+    forward += each(kept, "random", *drawn, to=(0, 0), **training)
+    name, last = f"masked<{kind}>", (walk, scale, ADD)
+    forward += each(n, "random", name, IN[0], OUT[1], OUT[0], *last, to=(0, 1), **training)
+    backward += each(n, "random", name, OUT_GRAD[0], OUT[1], IN_GRAD[0], *last, **training)
     if not always:
         predicting = {"when": ("predicting",)}
-        forward += each(
-            kept,
-            "fill",
-            "progression<bool>",
-            OUT[1],
-            kept,
-            1.0,
-            0.0,
-            1,
-            False,
-            to=(0, 0),
-            **predicting,
-        )
+        forward += rising(kept, "bool", OUT[1], 1.0, add=False, to=(0, 0), **predicting)
         forward += identity(n, dtype, IN[0], OUT[0], **predicting)
         backward += identity(n, dtype, OUT_GRAD[0], IN_GRAD[0], **predicting)
-    return operator(device, forward, backward)
 
 
 # --- upsampling ----------------------------------------------------------------------------------
@@ -401,14 +251,9 @@ def upsampling(prop, shapes, types, device):
     scale = prop.scale
     if prop.sample_type == "bilinear":
         k, pad = 2 * scale - scale % 2, scale // 2
-        same = DeconvolutionProperty(
-            kernel=(k, k),
-            stride=(scale, scale),
-            pad=(pad, pad),
-            num_filter=prop.num_filter,
-            num_group=prop.num_filter,
-            no_bias=True,
-        )
+        params = {"kernel": (k, k), "stride": (scale, scale), "pad": (pad, pad), "no_bias": True}
+        groups = {"num_filter": prop.num_filter, "num_group": prop.num_filter}
+        same = DeconvolutionProperty(**params, **groups)
         return build(same, shapes, types, device)
     kind, (_, channels, height, width) = C_TYPES[types[0]], out
     sums, first = prop.multi_input_mode == "sum", 0
@@ -420,21 +265,11 @@ def upsampling(prop, shapes, types, device):
         large = (channels * height * width, height * width, by * width, width, by, 1)
         small = (count * h * w, h * w, w, 0, 1, 0)
         walk = layout(whole, large, small, begin)
-        forward += each(
-            walk.n, "index", f"copy<{kind}>", IN[i], OUT[0], walk, True if sums and i else ADD
-        )
+        add = True if sums and i else ADD
+        forward += each(walk.n, "index", f"copy<{kind}>", IN[i], OUT[0], walk, add)
         kept, (kept_steps,) = collapse((batch, count, h, w), [large[k] for k in (0, 1, 2, 4)])
         gone, (gone_steps,) = collapse((by, by), [large[k] for k in (3, 5)])
-        walk = Axes(
-            prod(kept),
-            prod(gone),
-            len(kept),
-            len(gone),
-            axis_list(kept),
-            axis_list(kept_steps),
-            axis_list(gone),
-            axis_list(gone_steps),
-        )
+        walk = walk_of((kept, kept_steps), (gone, gone_steps))
         fold(backward, "sum", kind, OUT_GRAD[0].at(begin * BYTES[kind]), IN_GRAD[i], walk)
         first += 0 if sums else count
     return operator(device, forward, backward)

@@ -65,17 +65,8 @@ def pooling(prop, in_shapes, in_types, device):
         _TYPES[prop.pool_type],
         prop.p_value or 1,
         prop.count_include_pad is not False,
-        *[
-            (INT * 3)(*pad3(values, fill))
-            for values, fill in (
-                (data[2:], 1),
-                (sizes, 1),
-                (kernel, 1),
-                (stride, 1),
-                (pad, 0),
-                (pad_after, 0),
-            )
-        ],
+        *[(INT * 3)(*pad3(values, 1)) for values in (data[2:], sizes, kernel, stride)],
+        *[(INT * 3)(*pad3(values, 0)) for values in (pad, pad_after)],
     )
     n = prod(data[:2]) * prod(sizes)
     forward, backward, places = Steps(), Steps(), NULL
@@ -88,16 +79,6 @@ def pooling(prop, in_shapes, in_types, device):
             )
         places = backward.workspace(n, "int")
         backward += each(n, "pooling", f"pool_places<{kind}>", IN[0], places, window, to=(0, 1))
-    backward += each(
-        prod(data),
-        "pooling",
-        f"pool_grad<{kind}>",
-        OUT_GRAD[0],
-        IN[0],
-        OUT[0],
-        places,
-        IN_GRAD[0],
-        window,
-        ADD,
-    )
+    arrays = OUT_GRAD[0], IN[0], OUT[0], places, IN_GRAD[0]
+    backward += each(prod(data), "pooling", f"pool_grad<{kind}>", *arrays, window, ADD)
     return operator(device, forward, backward)

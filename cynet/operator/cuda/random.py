@@ -11,9 +11,8 @@ from ..random.distributions import (
     ScalarDistribution,
 )
 from .kernel_args import C_TYPES, INT, LONG, cast_target
-from .launch_program import Steps, operator, zeros
+from .launch_program import converted, launched, zeros
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, RANDOM, SIZE, Check, each
-from .registry import form
 
 kUniform = 0  # of the enumeration in random_draw.h
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
@@ -34,34 +33,21 @@ def draw(
     return each(n, "random", f"draw<{kind}>", out, n, what, *arrays, RANDOM, add, **options)
 
 
-@form(ScalarDistribution, LikeDistribution)
-def drawn(prop, shapes, types, device):
+@launched(ScalarDistribution, LikeDistribution)
+def drawn(prop, shapes, types, forward, backward):
     numbers = [float(getattr(prop, name)) for name, *_ in prop.row.parameters]
     # the output's dtype may follow from its use: it is known in the call
     known = types[:1] or [prop.dtype]
-    forward = Steps()
     for dtype in known if known[0] else _FLOATS:
         forward += draw(SIZE, C_TYPES[dtype], OUT[0], prop.row.code, *numbers, dtype=dtype)
-    return operator(device, forward)
 
 
-@form(RandintProperty)
-def integers(prop, shapes, types, device):
-    forward = Steps()
+@launched(RandintProperty)
+def integers(prop, shapes, types, forward, backward):
     for dtype in [prop.dtype] if prop.dtype else ("int32", "int64"):
-        forward += each(
-            SIZE,
-            "random",
-            f"integers<{C_TYPES[dtype]}>",
-            OUT[0],
-            SIZE,
-            prop.low,
-            wrapped(prop.high - prop.low),
-            RANDOM,
-            ADD,
-            dtype=dtype,
-        )
-    return operator(device, forward)
+        span = OUT[0], SIZE, prop.low, wrapped(prop.high - prop.low)
+        name = f"integers<{C_TYPES[dtype]}>"
+        forward += each(SIZE, "random", name, *span, RANDOM, ADD, dtype=dtype)
 
 
 def wrapped(number):
@@ -73,49 +59,32 @@ def wrapped(number):
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
-@form(SampleDistribution)
-def sampled(prop, shapes, types, device):
+@launched(SampleDistribution)
+def sampled(prop, shapes, types, forward, backward):
     sets, pairs = prod(shapes[0]), prod(prop.shape)
-    forward = Steps()
     arrays = [forward.read(IN[i], t, sets, "double") for i, t in enumerate(types)]
     arrays += [NULL] * (2 - len(arrays))
     for dtype in [prop.dtype] if prop.dtype else _FLOATS:
-        forward += draw(
-            SIZE, C_TYPES[dtype], OUT[0], prop.row.code, arrays=arrays, each_pair=pairs, dtype=dtype
-        )
-    return operator(device, forward)
+        given = {"arrays": arrays, "each_pair": pairs, "dtype": dtype}
+        forward += draw(SIZE, C_TYPES[dtype], OUT[0], prop.row.code, **given)
 
 
-@form(ShuffleProperty)
-def shuffle(prop, shapes, types, device):
+@launched(ShuffleProperty)
+def shuffle(prop, shapes, types, forward, backward):
     rows, width = shapes[0][0], prod(shapes[0][1:])
-    forward = Steps()
     choice, order = forward.workspace(rows, "long long"), forward.workspace(rows, "long long")
     forward += each(rows, "random", "exchanges", choice, rows, RANDOM)
     forward += each(1, "random", "permutation", choice, order, rows)
-    forward += each(
-        rows * width,
-        "index",
-        f"gather<{C_TYPES[types[0]]}>",
-        IN[0],
-        order,
-        OUT[0],
-        1,
-        rows,
-        width,
-        rows,
-        ADD,
-    )
-    return operator(device, forward)
+    arguments = IN[0], order, OUT[0], 1, rows, width, rows, ADD
+    forward += each(rows * width, "index", f"gather<{C_TYPES[types[0]]}>", *arguments)
 
 
-@form(MultinomialProperty)
-def multinomial(prop, shapes, types, device):
+@launched(MultinomialProperty)
+def multinomial(prop, shapes, types, forward, backward):
     shape, kind = shapes[0], C_TYPES[types[0]]
     k, rows = shape[-1], prod(shape[:-1])
     per_row = prod(prop.shape)
     n, outputs = rows * per_row, 2 if prop.get_prob else 1
-    forward, backward = Steps(), Steps()
     sums, choices = forward.workspace(rows * k, "double"), forward.workspace(n, "long long")
     wrong, always = forward.space(16), {"to": (0, 0)}
     forward += each(16, "fill", "zero_bytes", wrong, 16, **always)
@@ -127,35 +96,11 @@ def multinomial(prop, shapes, types, device):
         **always,
     )
     forward += each(n, "random", "choose", sums, choices, n, k, per_row, RANDOM, to=(0, outputs))
-    forward += each(
-        n, "cast", f"cast<long long, {cast_target(prop.dtype)}>", choices, OUT[0], n, ADD
-    )
+    forward += converted(n, "long long", cast_target(prop.dtype), choices, OUT[0])
     if prop.get_prob:
-        forward += each(
-            n,
-            "random",
-            f"log_probability<{kind}>",
-            IN[0],
-            sums,
-            choices,
-            OUT[1],
-            n,
-            k,
-            per_row,
-            ADD,
-        )
+        arrays = IN[0], sums, choices, OUT[1]
+        forward += each(n, "random", f"log_probability<{kind}>", *arrays, n, k, per_row, ADD)
         backward += zeros(shape, types[0], IN_GRAD[0])
         choices = backward.read(OUT[0], prop.dtype, n, "long long")
-        backward += each(
-            n,
-            "random",
-            f"log_probability_grad<{kind}>",
-            OUT_GRAD[1],
-            IN[0],
-            choices,
-            IN_GRAD[0],
-            n,
-            k,
-            per_row,
-        )
-    return operator(device, forward, backward)
+        arrays = OUT_GRAD[1], IN[0], choices, IN_GRAD[0]
+        backward += each(n, "random", f"log_probability_grad<{kind}>", *arrays, n, k, per_row)

@@ -17,7 +17,7 @@ from ..tensor.reshape import ReshapeLikeProperty, SameBytesProperty
 from ..tensor.strided_moves import StridedCopyOperator, contiguous, sliced
 from ..tensor.transpose import MoveProperty
 from .kernel_args import C_TYPES, INT, LONG, axes, axis_list, layout
-from .launch_program import Steps, constant, fold, operator, zeros
+from .launch_program import Steps, constant, fold, launched, operator, zeros
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, each
 from .registry import form
 
@@ -26,9 +26,8 @@ _HOST = Context("cpu")
 
 def copy(kind, source, target, view_in, view_out, **options):
     """``target (+)= source`` on two Views of one shape."""
-    walk = layout(
-        view_out.shape, view_out.strides, view_in.strides, view_out.offset, view_in.offset
-    )
+    out, given = view_out, view_in
+    walk = layout(out.shape, out.strides, given.strides, out.offset, given.offset)
     return each(walk.n, "index", f"copy<{kind}>", source, target, walk, ADD, **options)
 
 
@@ -73,26 +72,16 @@ def _piece_grad(steps, kind, piece):
 class Borders(ctypes.Structure):
     """Shapes of an array with borders and of what they are around (index.cu)."""
 
-    _fields_ = [
-        ("n", LONG),
-        ("ndim", INT),
-        ("reflect", INT),
-        ("dst", LONG * 8),
-        ("src", LONG * 8),
-        ("before", LONG * 8),
-    ]
+    _fields_ = [("n", LONG), ("ndim", INT), ("reflect", INT)]
+    _fields_ += [(name, LONG * 8) for name in ("dst", "src", "before")]
 
 
 def bordered(prop, shape, dtype, device):
     """The form of Pad whose borders are elements of the array."""
     params = prop.kernel_params([shape])
     kind, lengths = C_TYPES[dtype], params["dst"]
-    walk = Borders(
-        prod(lengths),
-        len(shape),
-        params["reflect"],
-        *(axis_list(params[name]) for name in ("dst", "src", "before")),
-    )
+    lists = [axis_list(params[name]) for name in ("dst", "src", "before")]
+    walk = Borders(prod(lengths), len(shape), params["reflect"], *lists)
     forward, backward = Steps(), Steps()
     forward += each(walk.n, "index", f"borders<{kind}>", IN[0], OUT[0], walk, ADD)
     backward += zeros(shape, dtype, IN_GRAD[0])
@@ -118,21 +107,19 @@ def pieces(prop, shapes, types, device):
     return moved(device, op, shapes, prop.output_shapes(shapes))
 
 
-@form(ChannelsLastProperty)
-def channels_last(prop, shapes, types, device):
+@launched(ChannelsLastProperty)
+def channels_last(prop, shapes, types, forward, backward):
     n, c, inner = shapes[0][0], shapes[0][1], prod(shapes[0][2:])
     rows, columns = (c, inner) if prop.to_last else (inner, c)
     whole = contiguous((n, rows, columns))
     transposed = contiguous((n, columns, rows))
     transposed = transposed._replace(shape=whole.shape, strides=(rows * columns, 1, rows))
-    forward, backward = Steps(), Steps()
     forward += copy("float", IN[0], OUT[0], whole, transposed)
     backward += copy("float", OUT_GRAD[0], IN_GRAD[0], transposed, whole)
-    return operator(device, forward, backward)
 
 
-@form(SliceAssignProperty, SliceAssignScalarProperty)
-def assign(prop, shapes, types, device):
+@launched(SliceAssignProperty, SliceAssignScalarProperty)
+def assign(prop, shapes, types, forward, backward):
     dtype, kind = types[0], C_TYPES[types[0]]
     whole = contiguous(shapes[0])
     view = sliced(whole, *prop.ranges(shapes[0]))
@@ -140,17 +127,15 @@ def assign(prop, shapes, types, device):
     walk = layout(view.shape, view.strides, view.strides, view.offset, view.offset)
     back = "index", f"take_back<{kind}>"
     scalar = isinstance(prop, SliceAssignScalarProperty)
-    forward, backward = Steps(), Steps()
     forward += copy(kind, IN[0], OUT[0], whole, whole)
     # what a request to add has added in the part is taken back
     forward += each(walk.n, *back, IN[0], OUT[0], walk, when=("add",))
     if scalar:
-        forward += filled(device, prop.scalar, dtype, OUT[0], view)
+        forward += filled(forward.device, prop.scalar, dtype, OUT[0], view)
     else:
         forward += copy(kind, IN[1], OUT[0], part, view)
     backward += copy(kind, OUT_GRAD[0], IN_GRAD[0], whole, whole)
-    backward += filled(device, 0, dtype, IN_GRAD[0], view, when=("write",))
+    backward += filled(forward.device, 0, dtype, IN_GRAD[0], view, when=("write",))
     backward += each(walk.n, *back, OUT_GRAD[0], IN_GRAD[0], walk, when=("add",))
     if not scalar:
         backward += copy(kind, OUT_GRAD[0], IN_GRAD[1], view, part)
-    return operator(device, forward, backward)

@@ -5,9 +5,8 @@ from math import prod
 
 from ..update.update import UpdateProperty
 from .kernel_args import C_TYPES
-from .launch_program import Steps, operator
+from .launch_program import launched
 from .launch_steps import ADD, AUX, IN, NULL, OUT, each
-from .registry import form
 
 
 class Numbers(ctypes.Structure):
@@ -17,8 +16,8 @@ class Numbers(ctypes.Structure):
     _fields_ += [("now", ctypes.c_void_p)]  # where other ones are to be read, or null
 
 
-@form(UpdateProperty)
-def update(prop, shapes, types, device):
+@launched(UpdateProperty)
+def update(prop, shapes, types, forward, backward):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     numbers = (*prop.numbers(), 0.0, 0.0, 0.0, 0.0, 0.0)[:5]
     params = Numbers(prop.lr, prop.wd, prop.rescale_grad, prop.clip, *numbers)
@@ -26,20 +25,8 @@ def update(prop, shapes, types, device):
     states = [AUX[i] if i < count else NULL for i in range(3)]
     exact = AUX[count] if prop.master else NULL
     computed = "double" if kind == "double" else "float"
-    of_states = "float" if prop.master else kind
+    types = f"{kind}, float" if prop.master else f"{kind}, {kind}"
     master = "true" if prop.master else "false"
-    forward = Steps()
-    forward += each(
-        n,
-        "update",
-        f"update<cynet::{prop.rule}, {kind}, {of_states}, {computed}, {master}>",
-        IN[0],
-        IN[1],
-        OUT[0],
-        *states,
-        exact,
-        params,
-        n,
-        ADD,
-    )
-    return operator(device, forward)
+    name = f"update<cynet::{prop.rule}, {types}, {computed}, {master}>"
+    arrays = IN[0], IN[1], OUT[0], *states, exact
+    forward += each(n, "update", name, *arrays, params, n, ADD)

@@ -6,8 +6,10 @@ parameters of shape (s) give an output of shape (s, shape). Element i depends on
 operator's stream and i alone.
 """
 
+from collections.abc import Callable
 from enum import IntEnum
 from math import inf
+from typing import NamedTuple
 
 from ...base.errors import ArgumentError
 from .._base import register_operator
@@ -86,10 +88,12 @@ class _Scalar(_Random):
 
 class ScalarDistribution(_Scalar):
     def check(self):
-        for name, ok, words in self.row.checks:
-            if not ok(self):
+        for each in self.row.parameters:
+            value = getattr(self, each.name)
+            if not each.allowed(value, self):
                 raise ArgumentError(
-                    f"operator {self.op_name}: {words}, got {name} = {getattr(self, name)}"
+                    f"operator {self.op_name}: {each.name} must {each.must}, got {each.name} ="
+                    f" {value}"
                 )
 
 
@@ -155,40 +159,56 @@ class Law(IntEnum):
 
 
 # --- the table -----------------------------------------------------------------------------------
-class Distribution:
-    """One row: name, code of the kernel, parameters, checks of their values, what is drawn.
+class Parameter(NamedTuple):
+    """A parameter: its value must `must`, which ``allowed(value, property)`` says."""
 
-    A parameter is (name, field class, default, doc), a check (name, predicate, words). `shown` is
-    what examples show: numbers of the parameters and the mean of what is drawn, then two sets of
-    numbers and their means.
+    name: str
+    default: float
+    doc: str
+    must: str
+    allowed: Callable
+    kind: type = Float
+
+    def field(self):
+        """It as a field of an operator's property."""
+        return self.kind(self.default, self.doc)
+
+
+class Distribution(NamedTuple):
+    """One row: name, code of the kernel, parameters, what is drawn.
+
+    `shown` is what examples show: numbers of the parameters and the mean of what is drawn, then two
+    sets of numbers and their means. `sample_names` are the parameters' names where they are arrays.
     """
 
-    def __init__(
-        self, name, code, parameters, checks, text, shown=None, aliases=(), sample_names=None
-    ):
-        self.name, self.code, self.parameters, self.checks = name, code, parameters, checks
-        self.shown = shown
-        self.text, self.aliases = text, aliases
-        self.sample_names = sample_names or [p[0] for p in parameters]
-        self.rejects = code > Law.Exponential  # draws may be repeated
+    name: str
+    code: Law
+    parameters: tuple
+    text: str
+    shown: tuple
+    aliases: tuple = ()
+    sample_names: tuple = ()
+
+    @property
+    def rejects(self):
+        """Whether draws may be repeated."""
+        return self.code > Law.Exponential
 
 
-def _finite(x):
-    return -inf < x < inf
-
+_FINITE = "be finite", lambda value, _: -inf < value < inf
+_POSITIVE = "be positive", lambda value, _: 0 < value < inf
+_NOT_NEGATIVE = "not be negative", lambda value, _: 0 <= value < inf
+_ABOVE = "be finite and not below low", lambda value, prop: prop.low <= value < inf
+_CHANCE = "be in (0, 1]", lambda value, _: 0 < value <= 1
+_FAILURES = "Number of failures at which the experiment ends."
 
 DISTRIBUTIONS = (
     Distribution(
         "uniform",
         Law.Uniform,
-        (("low", Float, 0.0, "Lower end, included."), ("high", Float, 1.0, "Upper end, excluded.")),
         (
-            ("low", lambda p: _finite(p.low), "low must be finite"),
-            (
-                "high",
-                lambda p: _finite(p.high) and p.high >= p.low,
-                "high must be finite and not below low",
-            ),
+            Parameter("low", 0.0, "Lower end, included.", *_FINITE),
+            Parameter("high", 1.0, "Upper end, excluded.", *_ABOVE),
         ),
         "uniform numbers from [low, high)",
         ("low=2, high=3", 2.5, "[0, 10] [2, 20]", "[ 1. 15.]"),
@@ -197,10 +217,9 @@ DISTRIBUTIONS = (
     Distribution(
         "normal",
         Law.Normal,
-        (("loc", Float, 0.0, "Mean."), ("scale", Float, 1.0, "Standard deviation.")),
         (
-            ("loc", lambda p: _finite(p.loc), "loc must be finite"),
-            ("scale", lambda p: 0 < p.scale < inf, "scale must be positive"),
+            Parameter("loc", 0.0, "Mean.", *_FINITE),
+            Parameter("scale", 1.0, "Standard deviation.", *_POSITIVE),
         ),
         "normally distributed numbers, given by mean and standard deviation",
         ("loc=5, scale=2", 5.0, "[0, 10] [1, 2]", "[-0. 10.]"),
@@ -211,12 +230,8 @@ DISTRIBUTIONS = (
         "gamma",
         Law.Gamma,
         (
-            ("alpha", Float, 1.0, "Shape of the distribution."),
-            ("beta", Float, 1.0, "Scale of the distribution."),
-        ),
-        (
-            ("alpha", lambda p: 0 < p.alpha < inf, "alpha must be positive"),
-            ("beta", lambda p: 0 < p.beta < inf, "beta must be positive"),
+            Parameter("alpha", 1.0, "Shape of the distribution.", *_POSITIVE),
+            Parameter("beta", 1.0, "Scale of the distribution.", *_POSITIVE),
         ),
         "gamma distributed numbers of mean alpha * beta",
         ("alpha=2, beta=3", 5.9, "[1, 2] [1, 3]", "[1. 6.]"),
@@ -224,16 +239,14 @@ DISTRIBUTIONS = (
     Distribution(
         "exponential",
         Law.Exponential,
-        (("lam", Float, 1.0, "Rate: the mean is 1 / lam."),),
-        (("lam", lambda p: 0 < p.lam < inf, "lam must be positive"),),
+        (Parameter("lam", 1.0, "Rate: the mean is 1 / lam.", *_POSITIVE),),
         "exponentially distributed numbers of mean 1 / lam",
         ("lam=4", 0.2, "[1, 0.25]", "[1. 4.]"),
     ),
     Distribution(
         "poisson",
         Law.Poisson,
-        (("lam", Float, 1.0, "Mean."),),
-        (("lam", lambda p: 0 <= p.lam < inf, "lam must not be negative"),),
+        (Parameter("lam", 1.0, "Mean.", *_NOT_NEGATIVE),),
         "Poisson distributed counts (in a float type) of mean lam",
         ("lam=4", 4.0, "[1, 4]", "[1. 4.]"),
     ),
@@ -241,12 +254,8 @@ DISTRIBUTIONS = (
         "negative_binomial",
         Law.NegativeBinomial,
         (
-            ("k", Int, 1, "Number of failures at which the experiment ends."),
-            ("p", Float, 1.0, "Probability of a failure."),
-        ),
-        (
-            ("k", lambda p: p.k >= 0, "k must not be negative"),
-            ("p", lambda p: 0 < p.p <= 1, "p must be in (0, 1]"),
+            Parameter("k", 1, _FAILURES, *_NOT_NEGATIVE, Int),
+            Parameter("p", 1.0, "Probability of a failure.", *_CHANCE),
         ),
         "counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p",
         ("k=3, p=0.4", 4.5, "[1, 3] [0.5, 0.5]", "[1. 3.]"),
@@ -255,25 +264,13 @@ DISTRIBUTIONS = (
         "generalized_negative_binomial",
         Law.GeneralizedNegativeBinomial,
         (
-            ("mu", Float, 1.0, "Mean."),
-            ("alpha", Float, 1.0, "Dispersion: the variance is mu + alpha mu^2."),
-        ),
-        (
-            ("mu", lambda p: 0 <= p.mu < inf, "mu must not be negative"),
-            ("alpha", lambda p: 0 <= p.alpha < inf, "alpha must not be negative"),
+            Parameter("mu", 1.0, "Mean.", *_NOT_NEGATIVE),
+            Parameter("alpha", 1.0, "Dispersion: the variance is mu + alpha mu^2.", *_NOT_NEGATIVE),
         ),
         "negative binomial counts (in a float type) given by their mean and dispersion",
         ("mu=2, alpha=0.3", 2.0, "[1, 2] [0.1, 0.3]", "[1. 2.]"),
     ),
 )
-
-
-def _fields(row):
-    return {name: kind(default, doc) for name, kind, default, doc in row.parameters}
-
-
-def _dtype():
-    return DrawType(_FLOATS, None, _DTYPE.format("float32"))
 
 
 _DRAWN = """
@@ -299,53 +296,42 @@ _SAMPLE = """
 def _register(row):
     """The three operators of a row."""
     numbers, mean, arrays, means = row.shown
-    names = ", ".join(row.sample_names)
+    names = row.sample_names or [each.name for each in row.parameters]
     arrays = f"mx.nd.array({arrays})".replace("] [", "]), mx.nd.array([")
-    title = row.name.title().replace("_", "")
-    prop = type(
-        f"Random{title}Property",
-        (ScalarDistribution,),
-        {
-            **_fields(row),
-            "shape": Shape(None, _SHAPE, low=0),
-            "ctx": Str("", _CTX),
-            "dtype": _dtype(),
-            "example": _DRAWN.format(row.name, numbers, mean),
-            "row": row,
-            "__module__": __name__,
-            "__doc__": f"An array of {row.text}.",
-        },
-    )
-    register_operator(f"_random_{row.name}", prop, (f"random_{row.name}", *row.aliases))
+    fields = {each.name: each.field() for each in row.parameters}
+    dtype = DrawType(_FLOATS, None, _DTYPE.format("float32"))
+    own = {
+        **fields,
+        "shape": Shape(None, _SHAPE, low=0),
+        "ctx": Str("", _CTX),
+        "dtype": dtype,
+        "example": _DRAWN.format(row.name, numbers, mean),
+        "__doc__": f"An array of {row.text}.",
+    }
+    _one("_random_{}", "Random{}Property", ScalarDistribution, row, own, row.aliases)
+    own = {
+        **fields,
+        "example": _LIKE.format(row.name, numbers),
+        "__doc__": f"An array of {row.text}, of the shape and type of `data`.",
+    }
+    _one("_random_{}_like", "Random{}LikeProperty", LikeDistribution, row, own)
+    renamed = [each._replace(name=new) for new, each in zip(names, row.parameters)]
+    own = {
+        "shape": Shape((), "Shape of the sample for each set of parameters.", low=1),
+        "dtype": dtype,
+        "example": _SAMPLE.format(", ".join(names), arrays, row.name, ", ".join(names), means),
+        "inputs_doc": {each.name: each.doc for each in renamed},
+        "__doc__": f"For each set of parameters {row.text}: shape (s) gives (s, shape).",
+    }
+    row = row._replace(parameters=renamed)
+    _one("_sample_{}", "Sample{}Property", SampleDistribution, row, own)
 
-    like = type(
-        f"Random{title}LikeProperty",
-        (LikeDistribution,),
-        {
-            **_fields(row),
-            "row": row,
-            "__module__": __name__,
-            "example": _LIKE.format(row.name, numbers),
-            "__doc__": f"An array of {row.text}, of the shape and type of `data`.",
-        },
-    )
-    register_operator(f"_random_{row.name}_like", like)
 
-    renamed = [(new, *p[1:]) for new, p in zip(row.sample_names, row.parameters)]
-    sample = type(
-        f"Sample{title}Property",
-        (SampleDistribution,),
-        {
-            "shape": Shape((), "Shape of the sample for each set of parameters.", low=1),
-            "dtype": _dtype(),
-            "example": _SAMPLE.format(names, arrays, row.name, names, means),
-            "row": Distribution(row.name, row.code, renamed, (), row.text),
-            "inputs_doc": {name: doc for name, _, _, doc in renamed},
-            "__module__": __name__,
-            "__doc__": f"For each set of parameters {row.text}: shape (s) gives (s, shape).",
-        },
-    )
-    register_operator(f"_sample_{row.name}", sample, (f"sample_{row.name}",))
+def _one(name, title, base, row, own, aliases=()):
+    title, name = title.format(row.name.title().replace("_", "")), name.format(row.name)
+    public = () if name.endswith("_like") else (name[1:],)
+    prop = type(title, (base,), {"row": row, "__module__": __name__, **own})
+    register_operator(name, prop, (*public, *aliases))
 
 
 class RandintProperty(_Scalar):
