@@ -138,8 +138,8 @@ _SETTINGS = {
             "CYNET_RUNS_BEFORE_PLAN",
             _count,
             2,
-            "Predictions of a graph that has a plan already, on inputs of other shapes: how many "
-            "run operator by operator before a plan is made for these shapes, too; 0: none.",
+            "Runs of a graph that has a plan already, on inputs of other shapes: how many go "
+            "operator by operator before a plan is made for these shapes, too; 0: none.",
         ),
         Setting(
             "CYNET_PLAN_CACHE_MB",

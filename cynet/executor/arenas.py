@@ -65,7 +65,8 @@ def take(idle, size, ctx):
 
 
 class Place:
-    """An arena, which executor uses it, and whether that one's backward is still to come."""
+    """An arena, or what was recorded instead, which executor uses it, and whether that one's
+    backward is still to come."""
 
     __slots__ = ("array", "holder", "pending")
 
@@ -83,7 +84,30 @@ class Room:
     and not yet backward."""
 
     def __init__(self):
-        self._places, self._lock = [], threading.Lock()
+        self._places, self._recorded, self._lock = [], [], threading.Lock()
+
+    def _forget(self):
+        # Let go of what was recorded, but where a backward is to come.
+        stay = [each for each in self._recorded if each.is_waited_for(None)]
+        for each in self._recorded:
+            if each not in stay:
+                each.holder = each.array = None
+        self._recorded = stay
+
+    def keep(self, holder, outputs):
+        """A Place for the outputs of a run that autograd recorded; who recorded one before has lost
+        it, as with arenas.
+
+        Parameters
+        ----------
+        holder : weakref.ref
+            To the executor.
+        outputs : list of NDArray
+        """
+        with self._lock:
+            self._forget()
+            self._recorded.append(Place(holder, outputs))
+            return self._recorded[-1]
 
     def take(self, holder, size, ctx):
         """A Place whose array has at least `size` bytes; who had it before has lost it.
@@ -96,6 +120,7 @@ class Room:
         ctx : Context
         """
         with self._lock:
+            self._forget()
             busy = [each for each in self._places if each.is_waited_for(holder)]
             free = [each for each in self._places if each not in busy]
             free.sort(key=lambda place: place.array.size)

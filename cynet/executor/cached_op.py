@@ -90,6 +90,7 @@ class CachedOp:
         self._structure = Structure(symbol.entries)
         self._inferred = None, None  # shapes by name, what was found of all entries
         self._types = {}  # dtypes of the inputs -> those of all entries
+        self._modes = set()  # (with gradients, training) of plans that were made
         fixed = fixed_arguments(self._structure.order)
         self._pinned = [(self.inputs.index(name), number) for name, number in fixed.items()]
         self._pins = {}  # place among the inputs -> (array, ConstantInputs)
@@ -173,6 +174,7 @@ class CachedOp:
             calls = self._calls_of(key, arrays)
             if calls is not None:
                 return calls(arrays)
+            self._modes.add((any(wants), training))
             since = time.perf_counter()
             program = _Program(self, arrays, wants, training)
             program = self._programs.add(key, program, time.perf_counter() - since)
@@ -189,11 +191,17 @@ class CachedOp:
             if calls is not None:
                 calls.rest()
             return None
-        if calls is None and len(self._programs):
+        _, wants, training = key
+        if calls is None and (any(wants), training) in self._modes:
             since = time.perf_counter()
             ctx, shapes, dtypes = self._described(arrays)
             found = self.infer(shapes), self.infer_types(dtypes)
-            calls = resolved(self._structure, self.inputs, *found, arrays, ctx)
+            calls = resolved(self._structure, self.inputs, *found, arrays, ctx, any(wants))
+            if calls is not None and any(wants) and len(self._structure.heads) > 1:
+                # a plan's losses give their gradients whichever output is differentiated
+                wanted = frozenset(n for n, req in zip(self.inputs, wants) if req != _NULL)
+                if not all(calls.graph.takes_gradients(wanted)):
+                    return None
             if calls is not None:
                 calls = self._called.add(key, calls, time.perf_counter() - since)
         return calls

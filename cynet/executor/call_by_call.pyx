@@ -1,8 +1,8 @@
 """CallByCall: a graph run operator by operator, for shapes that may not come back.
 
-A plan of a prediction takes many times as long to make as such a run does. So a graph that has one
-gets another for other shapes only when they come back (CYNET_RUNS_BEFORE_PLAN). The runs before are
-what the operators do when they are called without a graph.
+A plan takes many times as long to make as such a run does. So a graph that has one gets another for
+other shapes only when they come back (CYNET_RUNS_BEFORE_PLAN). The runs before are what the
+operators do when they are called without a graph: autograd records them.
 """
 
 from .._core.face cimport ND, Face
@@ -11,25 +11,28 @@ from .._resource cimport kRandom
 from ..engine.trace cimport tracing
 from ..ndarray._dispatch cimport run, watched
 from ..ndarray._resolve cimport Call, call_of_another_node, call_of_node
+from ..ndarray._tape cimport learn_backward
 
 from ..base import config
 from ..base.errors import CynetError
 from ..graph.cost import BYTES_PER_SECOND, FLOPS_PER_SECOND
-from ..ndarray._tape import get_state
+from ..graph.gradient import read_by_backward
 from ..operator.checks.shapes import EMPTY
 from ..operator.property import is_known
 
 
 _SECONDS_OF_PLANNING = 4e-4  # an operator, about
+_WITH_GRADIENTS = 3  # times as much work as a prediction, about
 
 
 def due(runs):
     """Whether the next run is to be one call by call, where there were so many."""
-    # autograd, and who looks on, see plans
-    return runs < config.get("CYNET_RUNS_BEFORE_PLAN") and not (get_state() or tracing or watched())
+    # who looks on sees plans
+    return runs < config.get("CYNET_RUNS_BEFORE_PLAN") and not (tracing or watched())
 
 
-def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, context):
+def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, context,
+             bint gradients=False):
     """What runs a graph call by call.
 
     Parameters
@@ -43,16 +46,19 @@ def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, cont
         Some that it may be run on.
     context : Context
         Of the outputs.
+    gradients : bool
+        Whether runs are recorded.
 
     Returns
     -------
     CallByCall or None
         None where a plan is needed: an operator runs Python, holds graphs, draws random numbers in
         prediction or is written out in others; there is one output twice, or an array without
-        elements. Where a plan is worth its time, since a run takes longer. And where an operator
-        cannot be made: planning says so, and names the node.
+        elements; or values are to be computed twice rather than kept for gradients. Where a plan is
+        worth its time, since a run takes longer. And where an operator cannot be made: planning
+        says so, and names the node.
     """
-    if context.device_type == "gpu":
+    if context.device_type == "gpu" or (gradients and config.get("CYNET_BACKWARD_DO_MIRROR")):
         return None
     if structure.calls is None:
         structure.calls = Calls(structure, inputs)
@@ -61,7 +67,7 @@ def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, cont
     for shape in shapes.values():
         if not is_known(shape) or EMPTY in shape:
             return None
-    made = CallByCall(structure.calls)
+    made = CallByCall(structure.calls, gradients)
     try:
         return made if made.resolve(shapes, dtypes, arrays, context) else None
     except CynetError:
@@ -91,12 +97,14 @@ cdef class Calls:
     cdef list given      # places of the arrays that a run takes
     cdef list heads
     cdef Py_ssize_t n_values
+    cdef object structure
+    cdef dict leading    # names of variables -> whether each output leads to one of them
 
     def __init__(self, structure, list inputs not None):
         structure.find_kinds()
         places = {entry: i for i, entry in enumerate(structure.entries)}
         names = {node.name: places[node, 0] for node in structure.variables}
-        self.n_values = len(places)
+        self.n_values, self.structure, self.leading = len(places), structure, {}
         self.given = [names[name] for name in inputs]
         self.heads = [places[entry] for entry in structure.heads]
         # each output is to have memory of its own
@@ -112,6 +120,23 @@ cdef class Calls:
             self.sources.append([places[entry] for entry in sources])
             self.made.append([places[entry] for entry in made[:prop.num_visible_outputs()]])
         self._find_dead()
+
+    def takes_gradients(self, wanted):
+        """Whether each output needs a gradient from outside: it leads to a variable of those
+        `wanted`, and is no loss. As the gradient pass says."""
+        found = self.leading.get(wanted)
+        if found is None:
+            needed = {(node, 0) for node in self.structure.variables if node.name in wanted}
+            for node, _, sources, made in self.rows:
+                prop, n_in, n_out = node.prop, node.num_args, len(made)
+                apart = prop.graph.traits.shape_only
+                if prop.differentiable and any(
+                        entry in needed and i not in apart for i, entry in enumerate(sources[:n_in])
+                ):
+                    read = read_by_backward(node, n_out, n_in)
+                    needed.update(entry for i, entry in enumerate(made) if i in read)
+            found = self.leading[wanted] = [entry in needed for entry in self.structure.heads]
+        return found
 
     cdef int _find_dead(self) except -1:
         cdef Py_ssize_t i
@@ -146,6 +171,8 @@ cdef class CallByCall:
     Parameters
     ----------
     graph : Calls
+    gradients : bool
+        Whether runs are recorded.
 
     Attributes
     ----------
@@ -155,13 +182,14 @@ cdef class CallByCall:
         About what it takes.
     """
 
-    cdef Calls graph
+    cdef readonly Calls graph
+    cdef bint gradients
     cdef list calls      # a Call of each operator
     cdef readonly int runs
     cdef readonly Py_ssize_t nbytes
 
-    def __init__(self, Calls graph not None):
-        self.graph, self.calls = graph, []
+    def __init__(self, Calls graph not None, bint gradients):
+        self.graph, self.gradients, self.calls = graph, gradients, []
 
     cdef bint resolve(self, dict shapes, dict dtypes, list arrays, context) except -1:
         # False where it is not to be run.
@@ -184,12 +212,16 @@ cdef class CallByCall:
                 if call.python or _draws(call):
                     self.graph.fits = False
                     return False
+                if self.gradients:
+                    learn_backward(call)
                 found = alike[key] = call, _seconds(call, outs)
             else:
                 call = call_of_another_node(found[0], node)
             self.calls.append(call)
             seconds += found[1]
         self.nbytes = 512 * len(self.calls) + 2048 * len(alike)
+        if self.gradients:
+            seconds *= _WITH_GRADIENTS
         return seconds < _SECONDS_OF_PLANNING * len(self.calls)
 
     @property

@@ -28,7 +28,7 @@ from .kept import kept_groups
 from .operators import constants, create_operators
 from .pins import ConstantInputs
 from .plan_cache import bytes_of_graph
-from .postponed import Postponed
+from .postponed import Postponed, head_gradients
 from .rebind import ArgumentSlots, placeholder
 from .reshaping import fitted
 from .update_step import UpdateStep
@@ -156,7 +156,9 @@ class Executor(Postponed, Watched):
 
         Without gradients the plan is one for ``forward(is_train=False)``.
         """
+        recorded, self._recorded = self._recorded, None  # its backward may come
         self.rest()
+        self._recorded = recorded
         arrays = {**self.arg_dict, **self.aux_dict}
         # then every node's own values must be there to see
         watched = self._watched = self._monitor is not None or bool(executor_steps)
@@ -224,6 +226,7 @@ class Executor(Postponed, Watched):
 
     def rest(self):
         """Leave the arena to the executors that share it: nobody will look at what lies there."""
+        self._let_go()
         if self._place is not None and self._place.holder is self._me:
             self._place.pending = False
             self._place = Place(None, None)
@@ -331,6 +334,9 @@ class Executor(Postponed, Watched):
             self._choose_plan()
         if self._calls is not None:
             return self._run_calls(sources, targets, is_train)
+        if self._recorded is not None:
+            self._let_go()
+            self._recorded = None
         if self._pins is not None:
             self._pins.restore()
         place = self._place
@@ -373,6 +379,9 @@ class Executor(Postponed, Watched):
         CynetError
             If an executor that shares memory with this one has run since `forward`.
         """
+        if self._recorded is not None:
+            self._run_back(out_grads)
+            return
         if not self._graph.grads:
             return  # nobody wants a gradient, as in MXNet
         if out_grads is not None or self._takes_heads:
@@ -419,34 +428,11 @@ class Executor(Postponed, Watched):
         return not seen and not self._takes_heads and bool(self._graph.grads)
 
     def _set_heads(self, out_grads):
-        if out_grads is None:
-            given = [None] * len(self.outputs)
-        elif isinstance(out_grads, dict):
-            given = [out_grads.get(name) for name in self._symbol.list_outputs()]
-        else:
-            given = list(out_grads) if isinstance(out_grads, (list, tuple)) else [out_grads]
-        if len(given) > len(self.outputs):
-            raise ArgumentError(f"backward: {len(given)} out_grads for {len(self.outputs)} outputs")
-        given += [None] * (len(self.outputs) - len(given))
-        for name, head, grad in zip(self._symbol.list_outputs(), self._heads, given):
-            if grad is not None and not isinstance(grad, NDArray):
-                raise ArgumentTypeError(
-                    f"backward: out_grads of '{name}' must be an NDArray, got {shown(grad)}"
-                )
-            if head is None:
-                continue
-            if grad is None:
-                raise ArgumentError(
-                    f"backward: expected out_grads with the gradient of output '{name}', which "
-                    f"is not a loss, "
-                    f"an NDArray of shape {head.shape}; what `fit` trains ends in a loss, such as "
-                    "SoftmaxOutput or MakeLoss"
-                )
-            if grad.shape != head.shape:
-                raise ShapeError(
-                    f"backward: out_grads of '{name}' has shape {grad.shape}, expected {head.shape}"
-                )
-            head[:] = grad
+        names = self._symbol.list_outputs()
+        shapes = [None if head is None else head.shape for head in self._heads]
+        for head, grad in zip(self._heads, head_gradients(names, shapes, out_grads)):
+            if head is not None:
+                head[:] = grad
 
     # --- parameters, shapes -----------------------------------------------------------------------
     def copy_params_from(

@@ -2,10 +2,13 @@
 
 import numpy as np
 
+from ..autograd import _walk
 from ..base.dtype import name_of
+from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, shown
 from ..base.observers import executor_steps
 from ..graph.infer import infer_types
 from ..ndarray import NDArray, zeros
+from ..ndarray._tape import entry_of, get_state, mark, set_state
 from .arenas import made
 from .call_by_call import due, resolved
 
@@ -27,39 +30,44 @@ _OF_PLAN = (
 class Postponed:
     """The part of an Executor that may have no plan yet.
 
-    Only a prediction of a graph that has a plan for other shapes is postponed. What needs the plan
-    makes it: `__getattr__` is asked for attributes that are not there.
+    Only a graph that has a plan for other shapes is postponed. What needs the plan makes it:
+    `__getattr__` is asked for attributes that are not there. Where gradients are wanted, autograd
+    records what forward runs.
     """
 
     _calls = None  # a CallByCall while there is no plan
+    _recorded = None  # a Place with what the last forward recorded
 
     def __getattr__(self, name):
         if name in _OF_PLAN and self._calls is not None:
             self._build()
         return object.__getattribute__(self, name)
 
+    def _trains(self):
+        return any(grad is not None for grad in self.grad_arrays)
+
     def _signature(self):
         return tuple((each.shape, each.dtype) for each in (*self.arg_arrays, *self.aux_arrays))
 
     def _note_plan(self):
         """From now on there is a plan."""
-        self._calls = None
+        self._calls = self._inputs = None
         self._note(None)
 
     def _note(self, runs):
         """Note how often the signature was run call by call; None: it has a plan."""
-        met = self._structure.met
+        met = self._structure.met[self._trains()]
         met[self._signature()] = runs
         if len(met) > _MOST_MET:
             met.pop(next(iter(met)))
 
     def _postpone(self, inferred):
         """Whether this executor has no plan to begin with; `inferred` as Executor takes it."""
-        structure, shapes = self._structure, inferred[0]
-        trains = any(grad is not None for grad in self.grad_arrays)
-        if trains or not structure.met or self._group2ctx or executor_steps:
+        structure, shapes, trains = self._structure, inferred[0], self._trains()
+        met = structure.met[trains]
+        if not met or self._group2ctx or executor_steps:
             return False
-        runs = structure.met.get(self._signature(), 0)
+        runs = met.get(self._signature(), 0)
         if shapes is None or runs is None or not due(runs):
             return False
         arrays = [*self.arg_arrays, *self.aux_arrays]
@@ -68,9 +76,10 @@ class Postponed:
         if types is None:
             known = {name: name_of(each.dtype) for name, each in zip(names, arrays)}
             types = infer_types(structure.heads, known, "float32", structure=structure)
-        self._calls = calls = resolved(structure, names, shapes, types, arrays, self._ctx)
+        self._calls = calls = resolved(structure, names, shapes, types, arrays, self._ctx, trains)
         if calls is None:
             return False
+        self._inputs = [*self._variables(), *self.aux_arrays] if trains else arrays
         self._types, self._watched, self.joins_steps, self.kept = types, False, False, []
         heads = [(*entry, shapes[entry], types[entry]) for entry in structure.heads]
         self.outputs = [
@@ -82,10 +91,19 @@ class Postponed:
         )
         return True
 
+    def _variables(self):
+        """The arguments as arrays that autograd has gradients for."""
+        views = [each.detach() for each in self.arg_arrays]
+        for name, view, grad in zip(self._arg_names, views, self.grad_arrays):
+            if grad is not None:
+                mark(view, grad, "add" if self._grad_req[name] == "add" else "write")
+        return views
+
     def _run_calls(self, sources, targets, is_train):
         """What `Executor.forward_on` does, before there is a plan."""
-        runs = self._structure.met.get(self._signature(), 0)
-        if is_train or self._monitor is not None or runs is None or not due(runs):
+        trains, flags = self._trains(), get_state()
+        runs = self._structure.met[trains].get(self._signature(), 0)
+        if flags or self._monitor is not None or runs is None or not due(runs):
             self._build()
             return self.forward_on(sources, targets, is_train)
         pairs = list(zip(sources, targets))
@@ -95,8 +113,89 @@ class Postponed:
             self._pins.restore()
         for source, target in pairs:
             source.copyto(target)
-        for new, output in zip(self._calls([*self.arg_arrays, *self.aux_arrays]), self.outputs):
+        self._let_go()
+        set_state((1 if trains else 0) | (2 if is_train else 0))
+        try:
+            found = self._calls(self._inputs)
+        finally:
+            set_state(flags)
+        for new, output in zip(found, self.outputs):
             new.copyto(output)
+        if trains:
+            self._recorded = self._room.keep(self._me, found)
+            self._recorded.pending = bool(is_train)
         self._note(runs + 1)
-        self.has_run, self._training = True, False
+        self.has_run, self._training = True, bool(is_train)
         return True
+
+    def _let_go(self):
+        """Forget what the last forward recorded, if it did."""
+        if self._recorded is not None:
+            self._recorded.array, self._recorded.pending = None, False
+
+    def _run_back(self, out_grads):
+        """What `Executor.backward` does behind a forward without a plan."""
+        place, names = self._recorded, self._symbol.list_outputs()
+        if place.array is None:
+            raise CynetError(
+                "backward: what forward left is gone: a backward, or an executor that shares memory"
+                " with this one, has run since; call forward again"
+            )
+        wanted = frozenset(name for name, grad in self.grad_dict.items() if grad is not None)
+        taken = self._structure.calls.takes_gradients(wanted)
+        shapes = [each.shape if takes else None for each, takes in zip(place.array, taken)]
+        given = head_gradients(names, shapes, out_grads)
+        heads = [pair for pair in zip(place.array, given) if entry_of(pair[0]) is not None]
+        # who gives gradients may give others, too: the rows of a Jacobian
+        again = out_grads is not None
+        _walk.backward(*map(list, zip(*heads)), again, self._training)
+        place.pending = False
+        if not again:
+            place.array = None
+
+
+def head_gradients(names, shapes, given):
+    """The gradients of outputs that `backward` was given.
+
+    Parameters
+    ----------
+    names : list of str
+        Of all outputs.
+    shapes : list of tuple or None
+        None: the output is a loss, which takes no gradient.
+    given : NDArray, list or dict of NDArray, or None
+        As ``Executor.backward`` takes it.
+
+    Returns
+    -------
+    list of NDArray or None
+        One an output; None for a loss.
+    """
+    if isinstance(given, dict):
+        given = [given.get(name) for name in names]
+    elif given is None:
+        given = []
+    else:
+        given = list(given) if isinstance(given, (list, tuple)) else [given]
+    if len(given) > len(names):
+        raise ArgumentError(f"backward: {len(given)} out_grads for {len(names)} outputs")
+    given += [None] * (len(names) - len(given))
+    found = []
+    for name, shape, grad in zip(names, shapes, given):
+        if grad is not None and not isinstance(grad, NDArray):
+            raise ArgumentTypeError(
+                f"backward: out_grads of '{name}' must be an NDArray, got {shown(grad)}"
+            )
+        if shape is not None and grad is None:
+            raise ArgumentError(
+                f"backward: expected out_grads with the gradient of output '{name}', which "
+                f"is not a loss, "
+                f"an NDArray of shape {shape}; what `fit` trains ends in a loss, such as "
+                "SoftmaxOutput or MakeLoss"
+            )
+        if shape is not None and grad.shape != shape:
+            raise ShapeError(
+                f"backward: out_grads of '{name}' has shape {grad.shape}, expected {shape}"
+            )
+        found.append(None if shape is None else grad)
+    return found

@@ -80,7 +80,8 @@ class _Gradient:
         needed = set(self.wanted)
         for step in forward:
             if step.prop.differentiable and any(v in needed for v in _with_gradient(step)):
-                read = self.read[step] = _read_by_backward(step)
+                read = read_by_backward(step, len(step.out_data), len(step.in_data))
+                self.read[step] = read
                 needed.update(v for i, v in enumerate(step.out_data) if i in read)
         return needed
 
@@ -185,9 +186,9 @@ class _Gradient:
                 self.steps.append(_zero_step(self.grad[value]))
 
 
-def _read_by_backward(step):
-    """Ids of what the backward of `step` reads: gradients of outputs, then inputs, then outputs."""
-    n_out, n_in = len(step.out_data), len(step.in_data)
+def read_by_backward(step, n_out, n_in):
+    """Ids of what the backward of a step or of a node reads: gradients of outputs, then inputs,
+    then outputs."""
     ids = list(range(2 * n_out + n_in))
     used = set(
         step.prop.declare_backward_dependency(

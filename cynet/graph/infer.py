@@ -37,9 +37,9 @@ class Structure:
         None: nobody has asked (`find_kinds`).
     calls : object
         What an executor that runs call by call keeps here.
-    met : dict
-        Of the shapes and dtypes that executors have met, how often they were run call by call;
-        None: they have a plan.
+    met : dict of bool to dict
+        Of executors without and with gradients: of the shapes and dtypes that they have met, how
+        often they were run call by call; None: they have a plan.
     """
 
     def __init__(self, heads):
@@ -57,7 +57,7 @@ class Structure:
         self.operators = [i for i, node in enumerate(self.order) if node.op is not None]
         self.variables = [node for node in self.order if node.op is None]
         self.kinds = self.calls = None
-        self.met = {}
+        self.met = {False: {}, True: {}}
 
     def find_kinds(self):
         """Set `kinds`, of which inference asks one node for all from now on."""

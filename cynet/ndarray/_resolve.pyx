@@ -259,7 +259,8 @@ cdef Call call_of_node(object node, Face face, object context, list ins, list ou
     call.n_in, call.n_aux = node.num_args, len(node.inputs) - node.num_args
     call.n_out, call.n_visible = len(outs), prop.num_visible_outputs()
     for shape, kind in ins:
-        call.nbytes += _count(shape) * <int64_t>dtype_size(dtype_flag(kind))
+        call.arrays.push_back(_blob(call, shape, kind))
+        call.nbytes += call.arrays.back().size * <int64_t>dtype_size(dtype_flag(kind))
     call.in_shapes = [shape for shape, _ in ins[:call.n_in]]
     call.in_types = [kind for _, kind in ins[:call.n_in]]
     for shape, kind in outs:
@@ -434,7 +435,8 @@ cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
     return 0
 
 
-cdef int _add_out(Call call, tuple shape, str kind) except -1:
+cdef TBlob _blob(Call call, tuple shape, str kind) except *:
+    # An array of the call, but for its data.
     cdef TBlob blob
     cdef int i
     memset(&blob, 0, sizeof(TBlob))
@@ -442,8 +444,12 @@ cdef int _add_out(Call call, tuple shape, str kind) except -1:
     blob.ndim, blob.size, blob.dtype = len(shape), _count(shape), dtype_flag(kind)
     for i, n in enumerate(shape):
         blob.shape[i] = n
-    call.outs.push_back(blob)
-    call.nbytes += blob.size * <int64_t>dtype_size(blob.dtype)
+    return blob
+
+
+cdef int _add_out(Call call, tuple shape, str kind) except -1:
+    call.outs.push_back(_blob(call, shape, kind))
+    call.nbytes += call.outs.back().size * <int64_t>dtype_size(call.outs.back().dtype)
     return 0
 
 

@@ -99,6 +99,9 @@ cdef class StepNode(Saved):
     # A step that Python takes back.
     cdef vector[TBlob] likes  # of the inputs
 
+# Ask what a Call's gradient takes.
+cdef int learn_backward(Call call) except -1
+
 # The entry of what was computed from arrays of which none wants a gradient.
 cdef Node DETACHED
 cdef inline Node node_of(object entry):

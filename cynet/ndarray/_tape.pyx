@@ -363,7 +363,7 @@ def wants_gradient(list arrays):
 
 
 # --- what a gradient takes ------------------------------------------------------------------------
-cdef Backward _learn(Call call):
+cdef int learn_backward(Call call) except -1:
     cdef Backward out = Backward.__new__(Backward)
     cdef int n_in = call.n_in, n_out = call.n_out, i
     prop = call.prop
@@ -390,7 +390,8 @@ cdef Backward _learn(Call call):
         out.fixed.push_back(names[i] in fixed)
     for kind in prop.backward_resource(call.in_shapes):
         out.resources.push_back(kind)
-    return out
+    call.backward = out
+    return 0
 
 
 # --- recording ------------------------------------------------------------------------------------
@@ -429,7 +430,7 @@ cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
     cdef bint wanted = False, known = False
     cdef list visible
     if call.backward is None:
-        call.backward = _learn(call)
+        learn_backward(call)
     info = call.backward
     node = CallNode.__new__(CallNode)
     node.call, node.info, node.state, node.is_train = call, info, state, is_train

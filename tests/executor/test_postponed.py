@@ -115,7 +115,6 @@ def test_what_needs_the_plan_makes_it(rng):
     uses = {
         "debug_str": lambda other: other.debug_str(),
         "profile": lambda other: other.profile(other.forward, n=1),
-        "training": lambda other: other.forward(is_train=True, data=x),
         "backward": lambda other: other.backward(),
         "monitor": lambda other: other.set_monitor_callback(lambda *_: None),
     }
@@ -136,16 +135,6 @@ def test_a_monitor_sees_every_node(rng):
     other.set_monitor_callback(lambda name, array: seen.append(name))
     other.forward(data=x)
     assert {"conv_output", "norm_output", "fc_output", "softmax_output"} <= {*seen}
-
-
-def test_training_has_a_plan_at_once(rng):
-    exe = bound(rng, grad_req="write")
-    x = data(7, rng)
-    other = exe.reshape(data=x.shape, allow_up_sizing=True, partial_shaping=True)
-    assert other._calls is None
-    other.forward(is_train=True, data=x)
-    other.backward()
-    assert abs(other.grad_dict["conv_weight"].asnumpy()).max() > 0
 
 
 def test_gamma_that_is_fixed_stays_1(rng):
