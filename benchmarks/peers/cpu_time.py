@@ -1,14 +1,15 @@
 """Rows of run.py by the processor's time on one thread, for machines that others use, too.
 
 ``python benchmarks/peers/cpu_time.py --torch PYTHON --before PYTHON autoencoder gelu`` prints the
-least time of a step over fresh processes that take turns, of this build, PyTorch in its best mode,
-and the Python of a build from before.
+median and the slowest of fresh processes that take turns, of this build, PyTorch in its best mode,
+and the Python of a build from before; the time of a process is that of its fastest step.
 """
 
 import argparse
 import importlib
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -76,8 +77,12 @@ def main():
                 told = json.loads(done.stdout.splitlines()[-1])
                 mode = [told["mode"]] if name == "torch" else mode
                 found.setdefault(name, []).append(told["seconds"])
-        now = min(found["now"])
-        cells = (f"{k} {min(v) * 1e3:.4g} ms, x {min(v) / now:.2f}" for k, v in found.items())
+        middle = {k: statistics.median(v) for k, v in found.items()}
+        now = middle["now"]
+        cells = (
+            f"{k} {middle[k] * 1e3:.4g} ms (to {max(v) * 1e3:.4g}), x {middle[k] / now:.2f}"
+            for k, v in found.items()
+        )
         print(f"{workload}: {'; '.join(cells)} {' '.join(mode)}", flush=True)
 
 

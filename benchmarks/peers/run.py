@@ -84,9 +84,11 @@ def line(workload, times):
     scale = 1e6 if workload.unit == "us" else 1e3
     cells = [workload.title]
     for package in ("cynet", "torch", "mxnet"):
-        value = middle(times.get(package, ()))
+        found = [value for value in times.get(package, ()) if value is not None]
+        value = middle(found)
+        slowest = f" (to {max(found) * scale:.3g})" if package == "cynet" and found else ""
         mode = f" ({times['mode']})" if package == "torch" and "mode" in times else ""
-        cells.append(number(None if value is None else value * scale, mode))
+        cells.append(number(None if value is None else value * scale, mode + slowest))
     for peer, aim in (("torch", workload.torch), ("mxnet", workload.mxnet)):
         value = ratio(times, peer)
         short = value is not None and aim is not None and value < aim
@@ -139,8 +141,9 @@ def page(results):
     rounds = sorted({row["rounds"] for row in rows.values()})
     yield (
         f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))}, {machine()}; PyTorch 2.13 in its "
-        f"best mode, MXNet 1.9.1; interleaved, medians of {' or '.join(map(str, rounds))} rounds. "
-        "Milliseconds; `a + b` in microseconds; x = the other's time / cynet's."
+        f"best mode, MXNet 1.9.1; interleaved, medians of {' or '.join(map(str, rounds))} rounds "
+        "(to: the slowest process). Milliseconds; `a + b` in microseconds; "
+        "x = the other's time / cynet's."
     )
     yield ""
     yield from HEAD

@@ -64,8 +64,8 @@ _SETTINGS = {
             "CYNET_CPU_WORKERS",
             _threads,
             0,
-            "Threads that run native functions; 0 means the number of cores that affinity and a "
-            "container's quota leave.",
+            "Threads that run native functions; 0 means half the number of cores that affinity and "
+            "a container's quota leave, since each operator uses all of them.",
         ),
         Setting(
             "CYNET_NUM_THREADS",

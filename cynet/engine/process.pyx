@@ -29,7 +29,9 @@ cdef Engine* create(bint naive, int workers) except NULL nogil:
     with gil:
         cores = usable_cores()
     e.naive = naive
-    e.native.limit = e.native.keep = workers if workers > 0 else cores
+    # An operator shares its loops out over all cores: as many operators at once would have twice as
+    # many threads as cores, which take each other's.
+    e.native.limit = e.native.keep = workers if workers > 0 else max(1, cores // 2)
     e.native.spin_ns = SPIN_NS if cores > 1 else 0
     e.native.linger_ns = e.python.linger_ns = LINGER_NS
     e.python.limit = INT_MAX

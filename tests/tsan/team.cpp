@@ -74,7 +74,7 @@ static void plain(void* arg) {  // a region without a barrier
 
 static void regions(int threads, int times) {
   for (int i = 0; i < times; ++i) {
-    if (i % 5 == 0) team.share_at = now_ns() + 200000;  // the team rests for a while
+    if (i % 5 == 0) team.sharing.until = now_ns() + 200000;  // the team rests for a while
     Work counts = {0, 0, std::vector<long>(threads)};
     gang_start(plain, &counts, threads);
     plain(&counts);
@@ -106,10 +106,10 @@ static void controls(int threads) {  // parts round as the caller does
   set_float_control(before);
 }
 
-static void judgement() {  // losses beyond what was gained let the team rest many times as long
+static void judgement() {  // losses beyond what was gained let the team rest
   static Slot slot;
   slot.shares = 2;
-  team.credit = 0, team.share_at = 0;
+  team.credit = 0, team.sharing.until = 0;
   const auto after = [](int64_t own, int mine, int64_t helped, int64_t elapsed) {
     const int64_t now = now_ns();
     slot.helped = helped, slot.begin = now - elapsed;
@@ -122,11 +122,20 @@ static void judgement() {  // losses beyond what was gained let the team rest ma
   CHECK(team.credit == 100000 && !team_rests());
   after(2000000, 1, 1000000, 2000000);  // a helper on the caller's core
   CHECK(team.credit == 100000 && !team_rests());
-  const int64_t now = after(1000, 1, 3000000000, 2001000);  // a helper that had no core
-  CHECK(team_rests() && team.share_at - now > 30 * 1700000LL);
-  after(0, 2, 0, 1000000000);
-  CHECK(team.share_at - now_ns() <= LONGEST_NS);
-  team.credit = 0, team.share_at = 0;
+  int64_t now = after(1000, 1, 3000000000, 2001000);  // a helper that had no core
+  const auto rest = [&] { return team.sharing.until - now; };
+  CHECK(team_rests() && rest() > 1500000 && rest() < 2100000);  // as long as the loss: it was alone
+  for (int64_t times : {2, 4, 8, 16, 32, 64, 64}) {  // those that follow each other
+    team.sharing.until = now_ns() - 1000;
+    now = after(1000, 2, 0, 2001000);
+    CHECK(rest() > times * 1900000 && rest() < times * 2100000);
+  }
+  now = after(0, 2, 0, 1000000000);
+  CHECK(rest() <= LONGEST_NS);
+  team.sharing.until = now_ns() - 65 * 2001000;  // the last one is long ago
+  now = after(1000, 2, 0, 2001000);
+  CHECK(rest() < 2100000);
+  team.credit = 0, team.sharing.until = 0;
 }
 
 int main(int, char** arguments) {

@@ -36,7 +36,7 @@ constexpr int64_t BRIEF_NS = 20000;    // the same beside threads of others
 constexpr int64_t STOLEN_NS = 100000;  // a thread that looks and misses so much had no core
 constexpr int64_t CREDIT_NS = 4000000;  // the most of time gained that stands against losses
 constexpr int64_t LOSS_NS = 100000;     // beyond the credit, after which the team rests
-constexpr int64_t REST = 64;            // times as long as the loss: it costs 1.5 % at most
+constexpr int64_t REST = 64;            // times as long as the loss at most: that costs 1.5 %
 constexpr int64_t LONGEST_NS = 1000000000;
 constexpr int64_t RETRY_NS = 1000000000;  // after a thread could not be made
 
@@ -54,6 +54,25 @@ struct alignas(128) Slot {
   unsigned control;  // the caller's rounding and flushing of denormal numbers
 };
 
+// A time without what has cost time: after a loss that comes alone as long as the loss, and up to
+// REST times as long after losses that follow each other within that time. So a thread that misses
+// its core once, as on any machine, costs little, and one that has none costs 1.5 %.
+struct Rest {
+  std::atomic<int64_t> until;
+  std::atomic<int64_t> factor;
+
+  bool lasts(int64_t now) const { return now < until.load(std::memory_order_relaxed); }
+
+  void begin(int64_t now, int64_t loss) {
+    const int64_t whole = loss < LONGEST_NS / REST ? loss * REST : LONGEST_NS;
+    const int64_t before = factor.load(std::memory_order_relaxed);
+    const bool again = now - until.load(std::memory_order_relaxed) < whole;
+    const int64_t times = again ? (before < REST ? 2 * before : REST) : 1;
+    factor.store(times, std::memory_order_relaxed);
+    until.store(now + (loss < whole / times ? loss * times : whole), std::memory_order_relaxed);
+  }
+};
+
 struct Team {
   Slot slots[SLOTS];
   alignas(128) std::atomic<int> used{1};  // slots that have ever been taken are below
@@ -61,8 +80,8 @@ struct Team {
   std::atomic<int> helpers;            // threads made
   std::atomic<int> making;
   std::atomic<int64_t> retry_at;
-  std::atomic<int64_t> spin_at;   // when helpers may spin again
-  std::atomic<int64_t> share_at;  // when loops are shared out again
+  Rest spinning;  // until when helpers do not look for loops
+  Rest sharing;   // until when loops are not shared out
   std::atomic<int64_t> credit;
   alignas(128) std::atomic<uint32_t> bell;  // what helpers sleep on
   std::atomic<int> sleepers;
@@ -93,10 +112,6 @@ static inline void set_float_control(unsigned control) {
 #else
   (void)control;
 #endif
-}
-
-static inline int64_t rest_ns(int64_t loss) {
-  return loss < LONGEST_NS / REST ? loss * REST : LONGEST_NS;
 }
 
 // ---- shares
@@ -152,7 +167,7 @@ static void help(int wanted) {
 // True when there is work; false when it is time to sleep.
 static bool look_for_work() {
   int64_t last = now_ns();
-  if (last < team.spin_at.load(std::memory_order_relaxed)) return false;
+  if (team.spinning.lasts(last)) return false;
   const int64_t until = last + SPIN_NS;
   for (;;) {
     for (int i = 0; i < 16; ++i) {
@@ -161,7 +176,7 @@ static bool look_for_work() {
     }
     const int64_t now = now_ns();
     if (now - last > STOLEN_NS) {
-      team.spin_at.store(now + rest_ns(now - last), std::memory_order_relaxed);
+      team.spinning.begin(now, now - last);
       return false;
     }
     if (now > until) return false;
@@ -219,8 +234,7 @@ static bool have_helpers(int wanted) {
 // ---- callers
 
 static inline bool team_rests() {
-  const int64_t share_at = team.share_at.load(std::memory_order_relaxed);
-  return share_at && now_ns() < share_at;
+  return team.sharing.until.load(std::memory_order_relaxed) && team.sharing.lasts(now_ns());
 }
 
 // A slot; none while there are as many callers as helpers: all cores have work then.
@@ -241,7 +255,7 @@ static Slot* take_slot() {
 // shares took, then sleeps: a helper without a core may get the caller's.
 static void wait_for_shares(Slot& slot, int64_t start, int64_t own) {
   int64_t spin_ns = own < WAIT_NS ? own + BRIEF_NS : WAIT_NS;
-  if (start < team.spin_at.load(std::memory_order_relaxed)) spin_ns = BRIEF_NS;
+  if (team.spinning.lasts(start)) spin_ns = BRIEF_NS;
   uint32_t left;
   int turns = 0;
   while ((left = slot.left.load(std::memory_order_acquire)) != 0) {
@@ -267,7 +281,7 @@ static void judge(const Slot& slot, int64_t own, int mine, int64_t now) {
   int64_t credit = team.credit.load(std::memory_order_relaxed) + alone - (now - slot.begin);
   if (credit > CREDIT_NS) credit = CREDIT_NS;
   if (credit < -LOSS_NS) {
-    team.share_at.store(now + rest_ns(-credit), std::memory_order_relaxed);
+    team.sharing.begin(now, -credit);
     credit = 0;
   }
   team.credit.store(credit, std::memory_order_relaxed);
@@ -342,8 +356,8 @@ static void forget_team() {
   team.making.store(0);
   team.retry_at.store(0);
   team.sleepers.store(0);
-  team.share_at.store(0);
-  team.spin_at.store(0);
+  team.sharing.until.store(0);
+  team.spinning.until.store(0);
 }
 
 static inline bool in_share() { return inside; }
