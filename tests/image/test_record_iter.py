@@ -318,6 +318,30 @@ def test_damaged_images(path):
         mx.io.ImageRecordIter(**options)
 
 
+def test_no_image_can_be_read(path):
+    for place in range(5):
+        damage(path, place)
+    options = {"path_imgrec": path, "batch_size": 2, "data_shape": (3, 8, 8)}
+    iterator = mx.io.ImageRecordIter(skip_damaged=True, **options)
+    with pytest.raises(mx.errors.FormatError, match=r"a\.rec' has no image that can be read"):
+        next(iterator)
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_the_end_stays_the_end(path, resumed):
+    """Asked again and again, also where its threads have ended meanwhile."""
+    iterator = mx.io.ImageRecordIter(path_imgrec=path, batch_size=3, data_shape=(3, 8, 8))
+    assert len(list(iterator)) == 2
+    if resumed:
+        iterator.close()
+    for _ in range(3):
+        assert not iterator.iter_next()
+        with pytest.raises(StopIteration):
+            next(iterator)
+    iterator.reset()
+    assert len(list(iterator)) == 2
+
+
 def threads_running():
     return {each for each in threading.enumerate() if each.name.startswith("cynet-images")}
 
