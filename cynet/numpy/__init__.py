@@ -9,6 +9,9 @@ from .shapes import *  # noqa: F403
 from .products import *  # noqa: F403
 from .selection import *  # noqa: F403
 from .quantiles import *  # noqa: F403
+from .order import *  # noqa: F403
+from .sets import *  # noqa: F403
+from .histograms import *  # noqa: F403
 from .nans import *  # noqa: F403
 from .padding import *  # noqa: F403
 from .pieces import *  # noqa: F403
@@ -17,3 +20,10 @@ from .polynomials import trapezoid as trapz
 from .financial import *  # noqa: F403
 from .constants import *  # noqa: F403
 from .multiarray import ndarray
+
+__all__ = [
+    name
+    for name, value in globals().items()
+    if not name.startswith("_")
+    and (name in ("linalg", "random") or type(value) is not type(linalg))
+]

@@ -64,6 +64,15 @@ class _Operators:
 ops = _Operators()
 
 
+def refuse_traced(name, what, *arrays):
+    """Raise ArgumentTypeError in a graph that is made: `what` of a result depends on values."""
+    if any(map(is_traced, arrays)):
+        raise ArgumentTypeError(
+            f"mx.np.{name} in a graph: {what} depends on values, which a graph that is made has "
+            "none of: call it outside of the hybridized Block, or leave this Block as it is"
+        )
+
+
 def one_of(out):
     """`out`, or the only item of a tuple."""
     return out[0] if isinstance(out, tuple) and len(out) == 1 else out

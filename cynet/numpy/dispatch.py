@@ -5,7 +5,7 @@ import numpy as onp
 from ..base.errors import ArgumentTypeError
 from ..ndarray._tape import follows
 from ..ndarray.ndarray import NDArray
-from ._call import array_of, finished, made, one_of
+from ._call import array_of, finished, made, one_of, refuse_traced
 
 _UFUNC_NAMES = {"divide": "true_divide", "remainder": "mod", "invert": "bitwise_not"}
 _REDUCED = {
@@ -111,6 +111,7 @@ def on_host(function, args, kwargs):
 
     def given(value):
         nonlocal follow
+        refuse_traced(function.__name__, "what NumPy computes on the host", value)
         if isinstance(value, NDArray):
             follow = follow or follows(value)
             return value.asnumpy()

@@ -7,7 +7,7 @@ import numpy as onp
 
 from ..base.errors import ArgumentTypeError, ShapeError, shown
 from . import reductions, shapes
-from ._call import NUMBERS, also_named, array_of, finished, ops
+from ._call import NUMBERS, also_named, array_of, finished, is_traced, ops, refuse_traced
 from .products import matmul
 from .selection import where
 
@@ -117,6 +117,8 @@ def pinv(a, rcond=1e-15, hermitian=False):
     rcond = 1e-15 if rcond is None else rcond
     if 0 in a.shape:
         return shapes.matrix_transpose(a).copy()
+    if is_traced(a):  # the rank is not known
+        return _pinv_by_values(a, rcond)
     rank = matrix_rank(a, rcond=rcond)
     if int(reductions.min(rank).item()) < min(a.shape[-2:]):
         return _pinv_by_values(a, rcond)
@@ -140,24 +142,33 @@ def matrix_rank(M, tol=None, hermitian=False, rcond=None):
     return reductions.sum(values > bound, -1)
 
 
+def nearest(a, b, rcond):
+    """The least squares solutions of ``a x = b``, the matrix `b`."""
+    return matmul(pinv(a, rcond), b)
+
+
 def lstsq(a, b, rcond="warn"):
-    """The least squares solutions of ``a x = b``: x, the sums of squares, the rank, the values."""
+    """The least squares solutions of ``a x = b``: x, the sums of squares, the rank, the values.
+
+    Raises
+    ------
+    ArgumentTypeError
+        A graph is made: there are no sums of squares where the rank is not full.
+    """
     a, b = shapes.common_dtype([floats(a, "linalg.lstsq"), floats(b, "linalg.lstsq")], "lstsq")
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
         raise ShapeError(
             f"mx.np.linalg.lstsq takes a matrix and as many right sides as it has rows, got shapes "
             f"{a.shape} and {b.shape}"
         )
+    refuse_traced("linalg.lstsq", "the shape of the residuals (pinv(a) @ b is x)", a, b)
     rows, columns = a.shape
     if rcond in ("warn", -1) or rcond is None:
         rcond = onp.finfo(a.dtype).eps * (1 if rcond == -1 else max(rows, columns))
     values = svdvals(a)
     rank = int((values > _small(values, rcond, a.shape)).sum().item())
     side = shapes.expand_dims(b, 1) if b.ndim == 1 else b
-    if rank == min(rows, columns):
-        found = matmul(pinv(a, rcond), side)
-    else:
-        found = matmul(_pinv_by_values(a, rcond), side)
+    found = nearest(a, side, rcond)
     if rank == columns and rows > columns:
         away = side - matmul(a, found)
         left = reductions.sum(away * away, 0)

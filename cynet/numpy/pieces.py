@@ -8,6 +8,7 @@ from ..base.errors import ArgumentError, ShapeError, shown
 from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
 from ._call import NUMBERS, array_of, finished, is_traced, ops
+from .dispatch import on_host
 from .elementwise import FUNCTIONS
 from .selection import host_values
 from .selection import where as choose
@@ -189,6 +190,146 @@ def heaviside(x1, x2, out=None):
     return finished(choose(x1 == 0, x2, step), out)
 
 
+def i0(x):
+    """The modified Bessel function of the first kind, of order 0.
+
+    Up to 20 it is summed by powers of ``x**2 / 4``, beyond by those of ``1 / x``.
+    """
+    x = array_of(x, "i0")
+    x = x if onp.dtype(x.dtype).kind == "f" else x.astype("float32")
+    wide = x.astype("float32") if onp.dtype(x.dtype) == "float16" else x
+    size = FUNCTIONS["absolute"](wide)
+    small = size <= 20.0
+    quarter = choose(small, wide, 0.0) * choose(small, wide, 0.0) / 4.0
+    near = quarter * 0 + 1.0
+    for k in range(60, 0, -1):
+        near = near * quarter / float(k * k) + 1.0
+    beyond = choose(small, 20.0, size)
+    far = beyond * 0 + 1.0
+    for k in range(25, 0, -1):
+        far = far * ((2 * k - 1) ** 2 / (8.0 * k)) / beyond + 1.0
+    half = FUNCTIONS["exp"](beyond / 2)  # its square is infinite before the result is
+    far = half / FUNCTIONS["sqrt"](beyond * (2 * math.pi)) * far * half
+    return choose(small, near, far).astype(x.dtype)
+
+
+def frexp(x):
+    """Fractions of at least a half and less than 1 in size, and the powers of 2 they are times."""
+    x = array_of(x, "frexp")
+    x = x if onp.dtype(x.dtype).kind == "f" else x.astype("float32")
+    ldexp, given = FUNCTIONS["ldexp"], x
+    x = x.astype("float32") if onp.dtype(x.dtype) == "float16" else x
+    fixed = ops.BlockGrad(x)
+    usual = FUNCTIONS["isfinite"](fixed) & (fixed != 0)
+    size = choose(usual, FUNCTIONS["absolute"](fixed), 1.0)
+    power = FUNCTIONS["floor"](FUNCTIONS["log"](size) / math.log(2)) + 1.0
+    fraction = ldexp(size, -power)
+    power = power + (fraction >= 1.0).astype(x.dtype) - (fraction < 0.5).astype(x.dtype)
+    power = choose(usual, power, 0.0)
+    return ldexp(x, -power).astype(given.dtype), power.astype("int32")
+
+
+def spacing(x):
+    """The distances to the next number of the dtype, away from 0."""
+    x = array_of(x, "spacing")
+    x = ops.BlockGrad(x if onp.dtype(x.dtype).kind == "f" else x.astype("float32"))
+    limits = onp.finfo(onp.dtype(x.dtype))
+    kind = "float32" if limits.bits == 16 else x.dtype
+    least = int(limits.minexp) + 1
+    power = choose(x == 0, least, FUNCTIONS["maximum"](frexp(x)[1], least)).astype(kind)
+    gap = FUNCTIONS["ldexp"](power * 0 + 1.0, power - (limits.nmant + 1.0)).astype(x.dtype)
+    gap = choose(FUNCTIONS["absolute"](x) == float(limits.max), float("inf"), gap)
+    gap = choose(FUNCTIONS["isfinite"](x), gap, float("nan"))
+    return choose(x < 0, -gap, gap)
+
+
+def apply_along_axis(func1d, axis, arr, *args, **kwargs):
+    """A function of each vector along an axis; what it gives stands in the place of the axis.
+
+    Raises
+    ------
+    ShapeError
+        There is no vector, or results have several shapes.
+    """
+    arr = array_of(arr, "apply_along_axis")
+    (axis,) = reductions.axes_of(axis, arr.ndim, "apply_along_axis")
+    rest = (*arr.shape[:axis], *arr.shape[axis + 1 :])
+    if 0 in rest:
+        raise ShapeError(f"mx.np.apply_along_axis: shape {arr.shape} has no vector along {axis}")
+    rows = shapes.reshaped(shapes.moveaxis(arr, axis, -1), (math.prod(rest), arr.shape[axis]))
+    found = [_given(func1d(rows[i], *args, **kwargs)) for i in range(rows.shape[0])]
+    found = shapes.stack(shapes.common_dtype(found, "apply_along_axis"))
+    inner = found.shape[1:]
+    found = shapes.reshaped(found, (*rest, *inner))
+    own = tuple(range(len(rest), len(rest) + len(inner)))
+    return shapes.moveaxis(found, own, tuple(axis + i for i in range(len(inner))))
+
+
+def _given(value):
+    """What a function gave, as an array; an int and a bool keep their kind."""
+    kind = {int: "int64", bool: "bool"}.get(type(value))
+    return array_of(value, "apply_along_axis", kind)
+
+
+def apply_over_axes(func, a, axes):
+    """A function of an array and an axis, for one axis after the other; axes stay, of length 1.
+
+    Raises
+    ------
+    ShapeError
+        A result has not as many axes, or one less.
+    """
+    a = array_of(a, "apply_over_axes")
+    for axis in reductions.axes_of(axes, a.ndim, "apply_over_axes"):
+        found = array_of(func(a, axis), "apply_over_axes")
+        found = shapes.expand_dims(found, axis) if found.ndim == a.ndim - 1 else found
+        if found.ndim != a.ndim:
+            raise ShapeError(
+                f"mx.np.apply_over_axes: of {a.ndim} axes the function made {found.ndim}"
+            )
+        a = found
+    return a
+
+
+def _of_matrix(arr, name):
+    arr = array_of(arr, name)
+    if arr.ndim != 2:
+        raise ShapeError(f"mx.np.{name} takes an array of two axes, got shape {arr.shape}")
+    return arr.shape
+
+
+def tril_indices_from(arr, k=0):
+    """The places of the lower triangle of a matrix, one int64 array an axis."""
+    rows, columns = _of_matrix(arr, "tril_indices_from")
+    return on_host(onp.tril_indices, (rows, k, columns), {})
+
+
+def triu_indices_from(arr, k=0):
+    """The places of the upper triangle of a matrix, one int64 array an axis."""
+    rows, columns = _of_matrix(arr, "triu_indices_from")
+    return on_host(onp.triu_indices, (rows, k, columns), {})
+
+
+def diag_indices_from(arr):
+    """The places of the diagonal of an array of axes of one length, one int64 array an axis."""
+    arr = array_of(arr, "diag_indices_from")
+    if arr.ndim < 2 or len(set(arr.shape)) != 1:
+        raise ShapeError(
+            f"mx.np.diag_indices_from takes two axes at least, all of one length, got {arr.shape}"
+        )
+    return on_host(onp.diag_indices, (arr.shape[0], arr.ndim), {})
+
+
+def isrealobj(x):
+    """Return whether an array has real numbers alone, as all of mx.np have."""
+    return array_of(x, "isrealobj") is not None
+
+
+def iscomplexobj(x):
+    """Return whether an array has complex numbers, as none of mx.np has."""
+    return not isrealobj(x)
+
+
 def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
     """Angles without jumps: each less far from the one before than half a period."""
     from .selection import diff
@@ -365,20 +506,30 @@ def _diagonal(a):
 
 
 __all__ = [
+    "apply_along_axis",
+    "apply_over_axes",
     "block",
     "compress",
     "corrcoef",
     "cov",
     "delete",
+    "diag_indices_from",
     "extract",
+    "frexp",
     "gradient",
     "heaviside",
+    "i0",
     "insert",
     "interp",
+    "iscomplexobj",
+    "isrealobj",
     "piecewise",
     "resize",
     "select",
     "sinc",
+    "spacing",
+    "tril_indices_from",
     "trim_zeros",
+    "triu_indices_from",
     "unwrap",
 ]

@@ -3,9 +3,12 @@
 import numpy as onp
 
 from ..base.errors import ArgumentError, ShapeError, shown
+from ..ndarray._tape import follows
+from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
-from ._call import NUMBERS, array_of, is_traced
+from ._call import NUMBERS, array_of, refuse_traced
 from .creation import zeros
+from .dispatch import on_host
 
 
 def _vector(value, name):
@@ -53,16 +56,66 @@ def polysub(a1, a2):
 
 
 def _without_zeros(a):
-    """A vector without the zeros in front, where its values are known; one element at least."""
-    if is_traced(a):
-        return a
+    """A vector without the zeros in front; one element at least."""
     places = a.asnumpy().nonzero()[0]
     return a[min(int(places[0]), a.shape[0] - 1) if places.size else a.shape[0] - 1 :]
 
 
 def polymul(a1, a2):
-    """The product of two polynomials."""
-    return convolve(*(_without_zeros(_vector(each, "polymul")) for each in (a1, a2)))
+    """The product of two polynomials, zeros in front of them left out.
+
+    Raises
+    ------
+    ArgumentTypeError
+        A graph is made, which does not see zeros; ``convolve`` multiplies with them.
+    """
+    a1, a2 = (_vector(each, "polymul") for each in (a1, a2))
+    refuse_traced("polymul", "how many zeros are in front (convolve() keeps them)", a1, a2)
+    return convolve(*map(_without_zeros, (a1, a2)))
+
+
+def polydiv(u, v):
+    """The quotient and the remainder of two polynomials; of the latter no zeros in front.
+
+    Raises
+    ------
+    ArgumentTypeError
+        A graph is made, which cannot know how long the remainder is.
+    """
+    u, v = (_vector(each, "polydiv") for each in (u, v))
+    u, v = (e if onp.dtype(e.dtype).kind == "f" else e.astype("float32") for e in (u, v))
+    u, v = shapes.common_dtype([u, v], "polydiv")
+    refuse_traced("polydiv", "the length of the remainder", u, v)
+    count = u.shape[0] - v.shape[0] + 1
+    if count < 1:
+        return zeros((1,), u.dtype), _without_zeros(u)
+    quotient, rest = [], u
+    for k in range(count):
+        quotient.append(rest[k : k + 1] / v[:1])
+        parts = [zeros((k,), u.dtype), quotient[-1] * v, zeros((count - 1 - k,), u.dtype)]
+        rest = rest - shapes.concatenate([each for each in parts if each.shape[0]])
+    small = onp.isclose(rest.asnumpy(), 0, rtol=1e-14)
+    first = min(int(onp.argmin(small)) if not small.all() else rest.shape[0], rest.shape[0] - 1)
+    return shapes.concatenate(quotient), rest[first:]
+
+
+def roots(p):
+    """The roots of a polynomial; a NumPy array where some are not real. Gradients are those of
+    roots that are real and lie apart.
+
+    Raises
+    ------
+    ArgumentTypeError
+        A graph is made, which has no values to count the roots by.
+    """
+    p = array_of(p, "roots")
+    refuse_traced("roots", "how many there are", p)
+    found = on_host(onp.roots, (p.detach(),), {})
+    if not follows(p) or not isinstance(found, NDArray) or not found.shape[0]:
+        return found
+    slopes = p[:-1] * array_of(onp.arange(p.shape[0] - 1, 0, -1).astype(p.dtype), "roots")
+    found = found.astype(p.dtype)
+    return found - polyval(p, found) / polyval(slopes, found).detach()
 
 
 def polyint(p, m=1, k=None):
@@ -98,8 +151,6 @@ def poly(seq_of_zeros):
     """The coefficients of the polynomial with given roots; of a matrix those of its eigenvalues."""
     roots = array_of(seq_of_zeros, "poly")
     if roots.ndim > 1:
-        from .dispatch import on_host
-
         return on_host(onp.poly, (roots,), {})
     roots = shapes.ravel(roots)
     roots = roots if onp.dtype(roots.dtype).kind == "f" else roots.astype("float32")
@@ -114,11 +165,9 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     """The coefficients of the polynomial of degree `deg` that is nearest to points, by least
     squares; with `full` or `cov` NumPy computes it."""
     from .elementwise import FUNCTIONS
-    from .least_squares import lstsq
+    from .least_squares import nearest
 
     if full or cov:
-        from .dispatch import on_host
-
         return on_host(onp.polyfit, (x, y, deg, rcond, full, w, cov), {})
     x, y = _vector(x, "polyfit"), array_of(y, "polyfit")
     x, y = (e if onp.dtype(e.dtype).kind == "f" else e.astype("float32") for e in (x, y))
@@ -133,7 +182,8 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
         right = right * (shapes.expand_dims(w, 1) if y.ndim == 2 else w)
     size = FUNCTIONS["sqrt"](reductions.sum(left * left, 0))
     rcond = x.shape[0] * float(onp.finfo(onp.dtype(x.dtype)).eps) if rcond is None else rcond
-    found = lstsq(left / size, right, rcond)[0]
+    found = nearest(left / size, right if y.ndim == 2 else shapes.expand_dims(right, 1), rcond)
+    found = found if y.ndim == 2 else shapes.squeeze(found, 1)
     return found / (shapes.expand_dims(size, 1) if y.ndim == 2 else size)
 
 
@@ -193,11 +243,13 @@ __all__ = [
     "correlate",
     "poly",
     "polyadd",
+    "polydiv",
     "polyfit",
     "polyint",
     "polymul",
     "polysub",
     "polyval",
+    "roots",
     "trapezoid",
     "vander",
 ]

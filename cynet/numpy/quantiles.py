@@ -5,7 +5,7 @@ import numpy as onp
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
-from ._call import array_of, finished, is_traced, ops
+from ._call import array_of, finished, is_traced, ops, refuse_traced
 from .elementwise import FUNCTIONS
 from .selection import rint, take_along_axis, where
 
@@ -147,8 +147,7 @@ def bincount(x, weights=None, minlength=0):
         The numbers are not of an integer dtype, or a number is negative.
     """
     x = array_of(x, "bincount", "int64")
-    if is_traced(x):
-        raise ArgumentTypeError("mx.np.bincount needs values, which a graph that is made has not")
+    refuse_traced("bincount", "the length of the result", x)
     numbers = x.asnumpy()
     if numbers.ndim != 1 or (weights is not None and tuple(weights.shape) != x.shape):
         raise ShapeError(

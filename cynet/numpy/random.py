@@ -1,11 +1,17 @@
 """mx.np.random: random numbers, of the stream of mx.nd.random."""
 
+from math import prod
+
 import numpy as onp
 
+from ..base.errors import ArgumentError, ShapeError
 from ..ndarray import random as legacy
 from ..ndarray.ndarray import NDArray
-from ._call import array_of, finished, made
+from ._call import array_of, finished, made, ops
 from .elementwise import FUNCTIONS
+from .order import searchsorted
+from .reductions import cumsum
+from .selection import argsort
 from .shapes import broadcast_to, reshaped, take
 
 
@@ -144,13 +150,13 @@ def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
     """Numbers of the gamma distribution."""
     shape, scale = _param(shape), _param(scale)
     sizes = _shape(size, shape, scale)
-    wide = broadcast_to(array_of(shape, "random.gamma", "float32"), sizes)
-    drawn = (
-        legacy.gamma(wide.as_nd_ndarray().reshape((-1,)), 1.0)
-        if hasattr(shape, "shape")
-        else legacy.gamma(shape, 1.0, shape=(wide.size,))
-    )
-    return finished(reshaped(drawn.as_np_ndarray(), sizes) * scale, out)
+    count = prod(sizes)
+    if hasattr(shape, "shape"):
+        wide = reshaped(broadcast_to(shape, sizes), (count,))
+        drawn = ops._sample_gamma(wide, ops.ones_like(wide))
+    else:
+        drawn = legacy.gamma(shape, 1.0, shape=(count,)).as_np_ndarray()
+    return finished(reshaped(drawn, sizes) * scale, out)
 
 
 def beta(a, b, size=None, dtype=None, ctx=None):
@@ -194,33 +200,44 @@ def permutation(x):
     """The numbers below `x`, or the rows of an array, in another order."""
     if isinstance(x, int):
         x = made(onp.arange(x), "int64", None, "random.permutation")
-    out = array_of(x, "random.permutation").copy()
-    shuffle(out)
-    return out
+        shuffle(x)
+        return x
+    x = array_of(x, "random.permutation")
+    return take(x, permutation(x.shape[0]), 0)
 
 
 def choice(a, size=None, replace=True, p=None, ctx=None, out=None):
-    """Elements of an array, or numbers below `a`, drawn with or without putting them back."""
-    n = a if isinstance(a, int) else len(a)
+    """Elements of an array, or numbers below `a`, drawn with or without putting them back.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        More are drawn without putting them back than there are, or `p` has not one number each.
+    """
+    a = a if isinstance(a, int) else array_of(a, "random.choice")
+    n = a if isinstance(a, int) else a.shape[0]
     shape = _shape(size)
-    count = 1
-    for each in shape:
-        count *= each
+    count = prod(shape)
+    if not replace and count > n:
+        raise ArgumentError(f"mx.np.random.choice: {count} of {n} without putting them back")
     if p is not None:
-        weights = onp.cumsum(onp.asarray(p.asnumpy() if isinstance(p, NDArray) else p, "float64"))
-        points = uniform(size=count if replace else n).asnumpy()
-        if replace:
-            rows = onp.minimum(onp.searchsorted(weights / weights[-1], points, "right"), n - 1)
-        else:
-            host = onp.diff(weights, prepend=0.0)
-            keys = onp.log(onp.maximum(points, 1e-30)) / onp.maximum(host, 1e-30)
-            rows = onp.argsort(-keys)[:count]
-    elif replace:
-        rows = randint(0, n, count).asnumpy()
+        rows = _by_weights(array_of(p, "random.choice").astype("float64"), n, count, replace)
     else:
-        rows = permutation(n).asnumpy()[:count]
-    rows = made(rows.reshape(shape), "int64", None, "random.choice")
-    return finished(rows if isinstance(a, int) else take(a, rows, 0), out)
+        rows = randint(0, n, count) if replace else permutation(n)[:count]
+    rows = reshaped(rows.astype("int64"), shape)
+    return finished(rows if isinstance(a, int) else take(a, rows, 0, "clip"), out)
+
+
+def _by_weights(p, n, count, replace):
+    if p.shape != (n,):
+        raise ShapeError(f"mx.np.random.choice: p has shape {p.shape}, expected ({n},)")
+    if replace:
+        edges = cumsum(p)
+        points = uniform(size=count).astype("float64")
+        return FUNCTIONS["minimum"](searchsorted(edges / edges[-1], points, "right"), n - 1)
+    # the shortest of waiting times whose rates are the weights
+    times = -FUNCTIONS["log"](_unit(n)).astype("float64") / FUNCTIONS["maximum"](p, 1e-300)
+    return argsort(times)[:count]
 
 
 def multinomial(n, pvals, size=None):

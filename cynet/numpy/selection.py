@@ -7,7 +7,7 @@ import numpy as onp
 from ..base.errors import ArgumentTypeError, ShapeError, shown
 from ..ndarray._fill import filled
 from ..ndarray.ndarray import NDArray
-from ._call import NP, NUMBERS, also_named, array_of, finished, is_traced, made, ops
+from ._call import NP, NUMBERS, also_named, array_of, finished, is_traced, made, ops, refuse_traced
 from .elementwise import FUNCTIONS
 from .reductions import axes_of
 from .shapes import broadcast_to, common_dtype, ravel, reshaped, transpose
@@ -123,10 +123,7 @@ def argsort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
 
 def host_values(array, where):
     """The values, for what is computed by NumPy."""
-    if is_traced(array):
-        raise ArgumentTypeError(
-            f"mx.np.{where} needs values, which a graph that is made has none of"
-        )
+    refuse_traced(where, "the shape of the result", array)
     return array_of(array, where).asnumpy()
 
 
@@ -323,12 +320,14 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Return whether all elements are equal within tolerances, a bool."""
+    refuse_traced("allclose", "a Python bool (isclose(a, b).all() is an array)", a, b)
     return bool(isclose(a, b, rtol, atol, equal_nan).all())
 
 
 def array_equal(a1, a2, equal_nan=False):
     """Return whether two arrays have one shape and the same elements, a bool."""
     a1, a2 = array_of(a1, "array_equal"), array_of(a2, "array_equal")
+    refuse_traced("array_equal", "a Python bool ((a1 == a2).all() is an array)", a1, a2)
     return a1.shape == a2.shape and bool((a1 == a2).all())
 
 
@@ -350,6 +349,7 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 def array_equiv(a1, a2):
     """Return whether two arrays have the same elements once they are broadcast, a bool."""
     a1, a2 = array_of(a1, "array_equiv"), array_of(a2, "array_equiv")
+    refuse_traced("array_equiv", "a Python bool ((a1 == a2).all() is an array)", a1, a2)
     try:
         return bool((a1 == a2).all())
     except ShapeError:

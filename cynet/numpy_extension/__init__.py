@@ -3,8 +3,8 @@
 from ..context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
 from ..context import current_context as current_device
 from ..numpy.elementwise import erf, erfinv, gamma, gammaln, relu, sigmoid, softsign
-from . import random
-from ..ndarray.control_flow import cond, foreach, while_loop
+from . import image, random
+from ..ndarray.control_flow import foreach, while_loop
 from .arrays import (
     from_dlpack,
     from_numpy,
@@ -17,3 +17,9 @@ from .arrays import (
 )
 from .operators import *  # noqa: F403
 from .switches import *  # noqa: F403
+
+__all__ = [
+    name
+    for name in dir()
+    if not name.startswith("_") and name not in ("arrays", "operators", "switches")
+]

@@ -344,21 +344,40 @@ def nonzero(a):
     return argwhere(a)
 
 
+def _at_places(a, ind, val, where):
+    """The array, the places and as many values."""
+    a, ind = array_of(a, where), array_of(ind, where)
+    val = array_of(val, where, a.dtype).astype(a.dtype)
+    full = (*ind.shape[1:], *a.shape[ind.shape[0] :])
+    return a, ind, val if val.shape == full else broadcast_to(val, full)
+
+
 def index_update(a, ind, val):
-    """A copy of an array with other values at places."""
-    a, ind = array_of(a, "npx.index_update").copy(), array_of(ind, "npx.index_update")
-    a[tuple(ind[i] for i in range(ind.shape[0]))] = val
-    return a
+    """A copy of an array with other values at places, which are named once each."""
+    from ..numpy import where
+
+    a, ind, val = _at_places(a, ind, val, "npx.index_update")
+    ones = ops.BlockGrad(ops.ones_like(val))
+    named = ops._backward_gather_nd(ones, ind, shape=a.shape) > 0
+    return where(named, ops.scatter_nd(val, ind, shape=a.shape), a)
 
 
 def index_add(a, ind, val):
     """A copy of an array with values added at places, as often as they are named."""
-    a, ind = array_of(a, "npx.index_add"), array_of(ind, "npx.index_add")
-    val = array_of(val, "npx.index_add", a.dtype).astype(a.dtype)
-    full = (*ind.shape[1:], *a.shape[ind.shape[0] :])
-    val = val if val.shape == full else broadcast_to(val, full)
-    added = ops._backward_gather_nd(val, ind, shape=a.shape)
-    return a + added
+    a, ind, val = _at_places(a, ind, val, "npx.index_add")
+    return a + ops._backward_gather_nd(val, ind, shape=a.shape)
+
+
+def cond(pred, then_func, else_func, inputs=None, name="cond"):
+    """Call one of two functions: with `inputs`, which a function `pred` is given too, as in MXNet
+    2.0; without arguments where there are none, as in ``mx.nd.contrib.cond``."""
+    from ..ndarray import control_flow
+
+    if inputs is None:
+        return control_flow.cond(pred, then_func, else_func)
+    given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    chosen = pred(*given) if callable(pred) else pred
+    return control_flow.cond(chosen, lambda: then_func(*given), lambda: else_func(*given))
 
 
 @_layer(x="input")

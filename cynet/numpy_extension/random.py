@@ -28,3 +28,5 @@ def _batched(draw, first, second):
 
 uniform_n = _batched(_random.uniform, "low", "high")
 normal_n = _batched(_random.normal, "loc", "scale")
+
+__all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]

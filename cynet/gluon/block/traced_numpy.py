@@ -7,6 +7,7 @@ from ...base.tracing import active
 from ...ndarray import NDArray
 from ...numpy import elementwise, shapes
 from ...numpy._call import array_of, ops
+from ...numpy.dispatch import function_of, ufunc_of
 from ...numpy.multiarray import Members, define_signs
 from ...operator.functions.numpy_rows import operators_of
 from ...symbol import Symbol
@@ -31,6 +32,12 @@ class TracedNumpy(Members, Traced):
     def dtype(self):
         """The element type, a numpy.dtype."""
         return np.dtype(active().dtype(self))
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
+        return ufunc_of(ufunc, method, inputs, out, kwargs)
+
+    def __array_function__(self, func, types, args, kwargs):
+        return function_of(func, args, kwargs)
 
     def as_np_ndarray(self):
         """The symbol itself."""
@@ -98,6 +105,8 @@ class TracedNumpy(Members, Traced):
         whole = all(
             (b, e, s) in ((0, n, 1), (0, None, 1)) for b, e, s, n in zip(begins, ends, steps, sizes)
         )
+        if 0 in result and not whole:  # the operator refuses to leave nothing
+            return ops._zeros(shape=tuple(result), dtype=self.dtype.name)
         out = self
         if not whole and sizes:
             out = ops.slice(self, begin=tuple(begins), end=tuple(ends), step=tuple(steps))

@@ -325,7 +325,9 @@ CYNET_BINARY(fmin, a <= b || is_nan(b) ? a : b)
 CYNET_BINARY(arctan2, std::atan2(a, b))
 CYNET_BINARY(copysign, std::copysign(a, b))
 CYNET_BINARY(nextafter, std::nextafter(a, b))
-CYNET_BINARY(ldexp, a* math::power(T(2), b))
+// In two steps, so that a power beyond the range of T does no harm where the result is in it.
+CYNET_BINARY(ldexp, a* math::power(T(2), std::floor(b / T(2))) *
+                        math::power(T(2), b - std::floor(b / T(2))))
 // log(e^a + e^b) without overflow
 struct logaddexp {
   template <typename T>

@@ -90,6 +90,11 @@ class _Binary(_Elementwise):
             raise ArgumentTypeError(
                 f"operator {self.op_name} does not take two bools; logical_xor or astype serve"
             )
+        if self.functor == "nextafter" and common in ("float16", "bfloat16"):
+            raise ArgumentTypeError(
+                f"operator {self.op_name} does not take {common}: its numbers lie further apart "
+                "than those of float32, which it is computed in"
+            )
         if common == "bool" and self.functor in _OF_INT8:
             common = "int8"
         out = result_of(self.result, common)

@@ -1,0 +1,139 @@
+"""Arrays of mx.np as sets: their values are those of elements, which gradients flow to.
+
+NumPy finds on the host which elements they are.
+"""
+
+import numpy as onp
+
+from ..ndarray.ndarray import NDArray
+from . import shapes
+from ._call import array_of, is_traced, ops
+from .dispatch import on_host
+from .order import ranks
+from .selection import host_values
+
+
+def _taken(a, places, axis=0):
+    return ops.take(a, array_of(places.astype("int64"), "unique"), axis=axis, mode="clip")
+
+
+def unique(
+    ar, return_index=False, return_inverse=False, return_counts=False, axis=None, equal_nan=True
+):
+    """The different elements, or parts along an axis, in their order.
+
+    A gradient goes to the first of the elements that are equal.
+
+    Raises
+    ------
+    ArgumentTypeError
+        A graph is made, which cannot know how many there are.
+    """
+    ar = array_of(ar, "unique")
+    host = host_values(ar, "unique")
+    values, places, *more = onp.unique(
+        host, True, return_inverse, return_counts, axis, equal_nan=equal_nan
+    )
+    if values.size:
+        values = _taken(shapes.ravel(ar) if axis is None else ar, places, axis or 0)
+    found = [values] + [places] * bool(return_index) + more
+    found = [e if isinstance(e, NDArray) else array_of(e, "unique") for e in found]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _result(name, values, *rest):
+    kind = type(getattr(onp, name)(onp.zeros(1)))
+    return kind(values, *rest)
+
+
+def unique_values(x):
+    """The different elements, each NaN as one of its own."""
+    return unique(x, equal_nan=False)
+
+
+def unique_counts(x):
+    """The different elements, and how often each occurs."""
+    values, counts = unique(x, return_counts=True, equal_nan=False)
+    return _result("unique_counts", values, counts)
+
+
+def unique_inverse(x):
+    """The different elements, and which of them each element is."""
+    values, inverse = unique(x, return_inverse=True, equal_nan=False)
+    return _result("unique_inverse", values, shapes.reshaped(inverse, array_of(x, "unique").shape))
+
+
+def unique_all(x):
+    """The different elements, where each is first, which each element is, and how often it is."""
+    values, places, inverse, counts = unique(x, True, True, True, equal_nan=False)
+    inverse = shapes.reshaped(inverse, array_of(x, "unique").shape)
+    return _result("unique_all", values, places, inverse, counts)
+
+
+def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
+    """Whether each element is one of other elements; bools."""
+    if not is_traced(element) and not is_traced(test_elements):
+        more = {"assume_unique": assume_unique, "invert": invert, "kind": kind}
+        return on_host(onp.isin, (element, test_elements), more)
+    a, among = array_of(element, "isin"), shapes.ravel(array_of(test_elements, "isin"))
+    found = (ranks(among, a, True) > ranks(among, a, False)) & (a == a)
+    return ~found if invert else found
+
+
+def in1d(ar1, ar2, assume_unique=False, invert=False):
+    """Whether elements of one array are in another, in one axis."""
+    return shapes.ravel(isin(ar1, ar2, assume_unique, invert))
+
+
+def _pair(ar1, ar2, name):
+    ar1, ar2 = (shapes.ravel(array_of(each, name)) for each in (ar1, ar2))
+    return shapes.common_dtype([ar1, ar2], name)
+
+
+def union1d(ar1, ar2):
+    """The different elements of both arrays, in their order."""
+    return unique(shapes.concatenate(_pair(ar1, ar2, "union1d")))
+
+
+def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
+    """The different elements that are in both arrays, in their order; and where they are first."""
+    ar1, ar2 = _pair(ar1, ar2, "intersect1d")
+    hosts = [host_values(each, "intersect1d") for each in (ar1, ar2)]
+    values, first, second = onp.intersect1d(*hosts, assume_unique, True)
+    found = _taken(ar1, first) if values.size else array_of(values, "intersect1d")
+    if not return_indices:
+        return found
+    return found, array_of(first, "intersect1d"), array_of(second, "intersect1d")
+
+
+def setdiff1d(ar1, ar2, assume_unique=False):
+    """The different elements of one array that are not in another."""
+    ar1, ar2 = _pair(ar1, ar2, "setdiff1d")
+    ar1 = ar1 if assume_unique else unique(ar1)
+    hosts = [host_values(each, "setdiff1d") for each in (ar1, ar2)]
+    (places,) = onp.isin(*hosts, invert=True).nonzero()
+    return _taken(ar1, places) if places.size else ar1[:0]
+
+
+def setxor1d(ar1, ar2, assume_unique=False):
+    """The different elements that are in one of two arrays and not in both, in their order."""
+    ar1, ar2 = _pair(ar1, ar2, "setxor1d")
+    both = shapes.concatenate([ar1, ar2] if assume_unique else [unique(ar1), unique(ar2)])
+    _, places, counts = onp.unique(host_values(both, "setxor1d"), True, return_counts=True)
+    places = places[counts == 1]
+    return _taken(both, places) if places.size else both[:0]
+
+
+__all__ = [
+    "in1d",
+    "intersect1d",
+    "isin",
+    "setdiff1d",
+    "setxor1d",
+    "union1d",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]

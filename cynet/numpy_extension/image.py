@@ -1,0 +1,30 @@
+"""mx.npx.image: the operators of images, on arrays of mx.np; and the names of mx.image."""
+
+import inspect
+from importlib import import_module
+
+from ..ndarray import image as _legacy
+from ..numpy._call import array_of, finished, ops
+
+_NAMES = [name for name in dir(_legacy) if not name.startswith("_")]
+
+
+def _made(name):
+    legacy, run = getattr(_legacy, name), getattr(ops, f"_image_{name}")
+    words = [*inspect.signature(legacy).parameters][1:-3]  # not data, out, name and **kwargs
+
+    def function(data, *args, out=None, name=None, **kwargs):
+        given = dict(zip(words, args, strict=False)) | kwargs
+        return finished(run(array_of(data, f"npx.image.{function.__name__}"), **given), out)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``mx.nd.image.{name}``, of an array of mx.np."
+    return function
+
+
+globals().update({name: _made(name) for name in _NAMES})
+__all__ = _NAMES
+
+
+def __getattr__(name):
+    return getattr(import_module(f"{__name__.partition('.')[0]}.image"), name)
