@@ -83,14 +83,14 @@ class ImageRecordIter(MXDataIter):
         self._next_epoch, self._start = 0, 0
         self._pipeline: Pipeline | None = None
         self._current: Batch | None = None  # the last one that was given
-        self._began = self._ended = False
+        self._began = False
 
     def _begin(self):
         self._stop()
         threads = max(self._o["preprocess_threads"], 1)
         tasks = self._work.batches(self._next_epoch, self._start)
         ahead = max(self._o["prefetch_buffer"], 1)
-        self._began, self._ended = False, False  # also if Ctrl-C comes while the threads begin
+        self._began = False  # also if Ctrl-C comes while the threads begin
         self._pipeline = Pipeline(tasks, self._work.parts, self._work.fill, threads, ahead)
 
     def _stop(self):
@@ -122,16 +122,10 @@ class ImageRecordIter(MXDataIter):
 
     def _advance(self) -> Batch | None:
         if self._pipeline is None or not self._pipeline.usable():
-            ended = self._ended
             self.load_state_dict(self.state_dict())
-            self._ended = ended
-        if self._ended:
-            return None
         batch = self._pipeline.next()
         self._began = True
-        if batch is None:
-            self._ended = True
-        else:
+        if batch is not None:
             self._current = batch
         return batch
 
