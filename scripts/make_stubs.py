@@ -17,7 +17,7 @@ from pathlib import Path
 
 from cynet.operator import OPERATORS
 from cynet.operator import parameters as kinds
-from cynet.operator.faces import METHODS
+from cynet.operator.array_methods import METHODS
 from cynet.operator.parameters import REQUIRED
 from cynet.operator.signature import describe
 from cynet.symbol.methods import OperatorMethods

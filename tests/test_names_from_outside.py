@@ -257,7 +257,7 @@ READERS = {
     },
 }
 TRUSTED_JSON = {  # what this process, or a rank of the same job, has written
-    *("module/ranks.py", "module/resume.py", "distributed/notices.py", "base/kinds.py"),
+    *("module/ranks.py", "module/resume.py", "distributed/control_messages.py", "base/kinds.py"),
     "kvstore/dist.py",
     *("gluon/block/hybridized.py", "gluon/contrib/estimator/checkpoint.py"),
     "test_utils/tolerances.py",

@@ -15,7 +15,7 @@ from .loop import (
 from .rate_search import LRFinder, RateCurve
 from .tensorboard import TensorBoard
 from .tracking import MLflow, WeightsAndBiases
-from .watching import BestCheckpoint, EarlyStopping, ReduceOnPlateau
+from .metric_monitors import BestCheckpoint, EarlyStopping, ReduceOnPlateau
 
 __all__ = [
     "EMA",

@@ -17,7 +17,7 @@ from ..base.guard import guarded
 from ..base.kinds import to_index
 from ..distributed import is_first
 from ..metric.base import METRICS
-from .lines import say
+from .messages import say
 
 _PACKAGE = __name__.partition(".")[0]
 

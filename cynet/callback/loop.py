@@ -12,7 +12,7 @@ from ..base.files import file_name
 from ..base.guard import guarded
 from ..distributed import is_first, is_joined, world
 from ..io.checkpoint import check_prefix, save_checkpoint
-from .lines import say
+from .messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,10 +13,10 @@ from ..base.compat import optional
 from ..base.errors import CynetError, MismatchError, PeerError, StateError
 from ..engine import trace
 from ._work import Work
+from .control_messages import ANSWER, ASK, BYE, FAILED, ControlMessages
 from .launched import report
-from .notices import ANSWER, ASK, BYE, FAILED, Notices
+from .negotiation import WINDOW, Negotiation
 from .requests import brief, differing, remedy
-from .rounds import WINDOW, Rounds
 
 _WAKE = -(1 << 62)  # on the pipe: nothing but a reason to look
 _FREE = 1 << 60  # numbers from here on are of one rank alone: of requests that come in any order
@@ -179,11 +179,14 @@ class Communication(threading.Thread):
             )
         world = library.COMM_WORLD
         self.rank, self.size = world.rank, world.size
-        self._control, self._data, notices = world.Dup(), world.Dup(), world.Dup()
-        self._comms = self._control, self._data, notices
+        self._control, self._data, messages = world.Dup(), world.Dup(), world.Dup()
+        self._comms = self._control, self._data, messages
         for each in self._comms:
             each.Set_errhandler(library.ERRORS_RETURN)
-        self._notices, self._rounds = Notices(library, notices), Rounds(library, self._control)
+        self._messages, self._negotiation = (
+            ControlMessages(library, messages),
+            Negotiation(library, self._control),
+        )
         self.hosts = self._exchange(socket.gethostname(), time.monotonic() + self._stall)
 
     def _watch(self):
@@ -223,7 +226,7 @@ class Communication(threading.Thread):
     @property
     def _waits(self):
         """True if this rank waits for others."""
-        return bool(self._flying or self._queue or self._rounds.is_open or self._ready)
+        return bool(self._flying or self._queue or self._negotiation.is_open or self._ready)
 
     def _pause(self, moved):
         now = time.monotonic()
@@ -277,7 +280,7 @@ class Communication(threading.Thread):
             if not each[1].left:
                 self._finish(each[1])
             moved = True
-        found = self._rounds.poll()
+        found = self._negotiation.poll()
         if found is not None:  # a round in which nothing begins is no progress
             moved |= bool(found.common) or found.free is not None
             self._act(found, now)
@@ -291,7 +294,7 @@ class Communication(threading.Thread):
 
     def _join(self, now):
         """Join a round, if there is a reason."""
-        if self._rounds.is_open or self._queue or len(self._flying) >= _FLYING:
+        if self._negotiation.is_open or self._queue or len(self._flying) >= _FLYING:
             return False
         leaving = self._leaving and not self._requests and not self._new
         ready = [each for number, each in self._ready.items() if number < self._base + WINDOW]
@@ -301,7 +304,7 @@ class Communication(threading.Thread):
         if len(self._ready) == self._tried and now < self._again:
             return False
         self._tried = len(self._ready)
-        self._rounds.begin(self._base, ready, free, leaving)
+        self._negotiation.begin(self._base, ready, free, leaving)
         return True
 
     def _free(self):
@@ -395,9 +398,9 @@ class Communication(threading.Thread):
         self.failure = error
         if told is not None or tell:
             content = {"failed": told, "text": str(error), "dead": sorted(self._dead)}
-            self._notices.tell(self._others(), FAILED, content)
+            self._messages.tell(self._others(), FAILED, content)
         report(self.rank, self.hosts[self.rank], str(error), self._dead, told is not None)
-        self._abandoned += [*self._flying, self._rounds]
+        self._abandoned += [*self._flying, self._negotiation]
         begun = [each for _, each in [*self._flying, *self._queue]]
         waiting = {id(each): each for each in [*self._ready.values(), *begun]}
         self._flying = []
@@ -448,11 +451,11 @@ class Communication(threading.Thread):
         self._dead |= set(ranks)
 
     def _listen(self):
-        for rank, kind, content in self._notices.collect():
+        for rank, kind, content in self._messages.collect():
             if kind == ASK:
                 first = min(self._requests, default=None)
                 what = None if first is None else self._requests[first].what
-                self._notices.tell([rank], ANSWER, [self._next, self.step, what])
+                self._messages.tell([rank], ANSWER, [self._next, self.step, what])
             elif kind == ANSWER:
                 self._answers[rank] = content
             elif kind == BYE:
@@ -471,7 +474,7 @@ class Communication(threading.Thread):
         """Nothing has moved for too long: find out why, and give up."""
         if not self._asked:
             self._asked = now
-            self._notices.tell(self._others(), ASK)
+            self._messages.tell(self._others(), ASK)
         missing = set(self._others()) - self._answers.keys()
         if now - self._asked < _ANSWERS and missing:
             return
@@ -531,9 +534,9 @@ class Communication(threading.Thread):
             return
         if not self._has_said_bye:
             self._has_said_bye = True
-            self._notices.tell(self._others(), BYE)
+            self._messages.tell(self._others(), BYE)
         missing = set(self._others()) - self._byes
-        if (not missing and not self._notices.pending) or now - self._parted > _FAREWELL:
+        if (not missing and not self._messages.pending) or now - self._parted > _FAREWELL:
             self._is_over = True
 
     def _close(self):

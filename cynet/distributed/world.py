@@ -14,7 +14,7 @@ from ..base import config
 from ..base.errors import ArgumentError, PeerError, StateError
 from ..base.guard import guarded
 from ..graph.cuts import cut_gradients
-from . import ending
+from . import shutdown
 from .communication import Communication
 from .launched import ended_early, is_launched, own_rank, report
 from .requests import SUMMED, Request
@@ -289,7 +289,7 @@ class World:
         if talk.failure is None:
             talk.join()
             return None
-        ending.wait_until_read()
+        shutdown.wait_until_read()
         talk.part()
         return talk.failure
 
@@ -358,7 +358,7 @@ def _joined():
             _never(f"not all ranks have come within {limit} s (CYNET_DIST_STALL)")
     if communication.failure is not None:
         raise communication.failure
-    ending.watch(lambda: _world)
+    shutdown.watch(lambda: _world)
     if communication.size > 1:
         cut_gradients(_PARTS)
     return communication
@@ -367,5 +367,5 @@ def _joined():
 def _never(text):
     """The ranks do not come together: an error, after which this process cannot use MPI."""
     report(own_rank(), socket.gethostname(), text, is_own=False)
-    ending.abandon()
+    shutdown.abandon()
     raise PeerError(f"joining the other ranks: {text}")

@@ -17,7 +17,7 @@ from ..operator.storage_types import makes_sparse
 from ..symbol.node import variables_in
 from ..symbol.variable import STORAGE_TYPES
 from . import Executor
-from .arenas import made
+from .arena_pool import made
 from .by_node import NodeExecutor, all_rows
 
 

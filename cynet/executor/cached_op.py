@@ -25,7 +25,7 @@ from ..ndarray import NDArray, elemwise_add, empty, zeros
 from ..ndarray._tape import StepNode, get_state, set_state
 from ..operator.checks.shapes import known
 from ..symbol.node import fixed_arguments
-from .arenas import made, take
+from .arena_pool import made, take
 from .call_by_call import due, resolved
 from .kept import kept_groups
 from .operators import constants, create_operators

@@ -114,7 +114,7 @@ cdef class Calls:
             node, prop, sources, _, made = row
             if node.op is None:
                 continue
-            if prop.users or prop.written_out or prop.reads_out or getattr(prop, "subgraphs", ()):
+            if prop.users or prop.decomposed or prop.reads_out or getattr(prop, "subgraphs", ()):
                 self.fits = False
             self.rows.append((node, kind, sources, made))
             self.sources.append([places[entry] for entry in sources])

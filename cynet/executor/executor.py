@@ -22,9 +22,11 @@ from ..graph.verify import verify_memory
 from ..ndarray import NDArray, array, empty
 from ..operator.checks.shapes import known
 from ..symbol.node import fixed_arguments
-from .arenas import Place, Room, arena_size, blanks, made
+from .arena_pool import ArenaLease, ArenaPool, arena_size, blanks, made
 from .gpu_step import GpuStep, joins_steps
 from .kept import kept_groups
+from .monitoring import Monitoring
+from .notify_observers import notify_backward, notify_forward
 from .operators import constants, create_operators
 from .pins import ConstantInputs
 from .plan_cache import bytes_of_graph
@@ -32,8 +34,6 @@ from .postponed import Postponed, head_gradients
 from .rebind import ArgumentSlots, placeholder
 from .reshaping import fitted
 from .update_step import UpdateStep
-from .watched import Watched
-from .watching import tell_backward, tell_forward
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @guarded(but=("forward", "backward", "step"))
-class Executor(Postponed, Watched):
+class Executor(Postponed, Monitoring):
     """A bound computation; made by ``Symbol.bind`` or ``Symbol.simple_bind``.
 
     One thread at a time uses it (docs/guide/threads.md).
@@ -138,8 +138,8 @@ class Executor(Postponed, Watched):
         self._monitor = None
         self._monitor_all = False
         shares = shared_exec is not None and shared_exec._ctx == ctx
-        self._room = shared_exec._room if shares else Room()
-        self._place = None
+        self._arena_pool = shared_exec._arena_pool if shares else ArenaPool()
+        self._lease = None
         self._me = weakref.ref(self)
         self._structure = structure or Structure(symbol.entries)
         fixed = fixed_arguments(self._structure.order)
@@ -198,7 +198,7 @@ class Executor(Postponed, Watched):
             self.kept.append(group.kept([self._arrays[source] for source in group.sources]))
             self._arrays[group.value] = self.kept[-1].array
         self.nbytes = bytes_of_graph(graph, [*fixed.values(), *self.outputs])
-        self._arena = self._place = self._slots = None
+        self._arena = self._lease = self._slots = None
         size = arena_size(graph)
         if size and not python and not watched and self._ctx.device_type == "cpu":
             value = Value("arena", (size,), "uint8", self._ctx)
@@ -206,7 +206,7 @@ class Executor(Postponed, Watched):
             self._plan = Plan(graph, operators, self._arrays, arena, kept=self.kept)
             self._slots = ArgumentSlots(self._plan, [arena], set())
             self._arena_size = size
-            self._take_place()
+            self._take_arena()
         else:
             # arrays that Python, a user or a recorded CUDA graph has seen keep their addresses
             if size:
@@ -218,18 +218,20 @@ class Executor(Postponed, Watched):
         self.joins_steps = joins_steps(self._plan)
         self._note_plan()
 
-    def _take_place(self):
+    def _take_arena(self):
         """Have an arena of the room for this executor's values."""
-        self._place = made(self._graph, self._room.take, self._me, self._arena_size, self._ctx)
-        self._slots.bind(0, [self._place.array])
-        return self._place
+        self._lease = made(
+            self._graph, self._arena_pool.take, self._me, self._arena_size, self._ctx
+        )
+        self._slots.bind(0, [self._lease.array])
+        return self._lease
 
     def rest(self):
         """Leave the arena to the executors that share it: nobody will look at what lies there."""
         self._let_go()
-        if self._place is not None and self._place.holder is self._me:
-            self._place.pending = False
-            self._place = Place(None, None)
+        if self._lease is not None and self._lease.holder is self._me:
+            self._lease.pending = False
+            self._lease = ArenaLease(None, None)
 
     def _bound(self, graph):
         """The arrays of whoever bound them."""
@@ -339,16 +341,16 @@ class Executor(Postponed, Watched):
             self._recorded = None
         if self._pins is not None:
             self._pins.restore()
-        place = self._place
-        if place is not None:
-            if place.holder is not self._me or self._slots.stale:
-                place = self._take_place()
-            place.pending = is_train and self._waits
+        lease = self._lease
+        if lease is not None:
+            if lease.holder is not self._me or self._slots.stale:
+                lease = self._take_arena()
+            lease.pending = is_train and self._waits
         if not self._plan.run_forward(bool(is_train), sources, targets):
             return False
         self.has_run, self._training = True, bool(is_train)
         if executor_steps:
-            tell_forward(self)
+            notify_forward(self)
         if self._monitor is not None:
             self._watch()
         return True
@@ -386,17 +388,17 @@ class Executor(Postponed, Watched):
             return  # nobody wants a gradient, as in MXNet
         if out_grads is not None or self._takes_heads:
             self._set_heads(out_grads)
-        place = self._place
-        if place is not None:
-            if place.holder is not self._me:
+        lease = self._lease
+        if lease is not None:
+            if lease.holder is not self._me:
                 raise CynetError(
                     "backward: what forward left is gone: an executor that shares memory with this"
                     " one has run since; call forward again"
                 )
-            place.pending = False
+            lease.pending = False
         self._plan.run_backward(self._training)
         if executor_steps and self._watched:
-            tell_backward(self)
+            notify_backward(self)
         if self._monitor is not None:
             self._watch_backward()
 

@@ -12,7 +12,7 @@ import weakref
 
 from ..graph.ir import KEPT
 from ..ndarray import empty
-from .arenas import made
+from .arena_pool import made
 
 cdef object _shared = weakref.WeakValueDictionary()  # (how, arrays) -> Kept
 cdef size_t _total = 0  # bytes of all of them

@@ -118,7 +118,7 @@ class PlanCache:
             if known is not None:
                 return known
             entry = self._last = self._entries[key] = _Entry(plan, seconds)
-            dropped = _make_room()
+            dropped = _evict()
         del dropped  # here: what ends with a plan may want the lock
         return entry.plan
 
@@ -138,7 +138,7 @@ def _kept_of(plan):
     return set(plan.kept)
 
 
-def _make_room():
+def _evict():
     """Drop plans until the rest is within the limit; what was dropped."""
     global _age
     caches = list(_caches)

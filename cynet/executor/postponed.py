@@ -9,7 +9,7 @@ from ..base.observers import executor_steps
 from ..graph.infer import infer_types
 from ..ndarray import NDArray, zeros
 from ..ndarray._tape import entry_of, get_state, mark, set_state
-from .arenas import made
+from .arena_pool import made
 from .call_by_call import due, resolved
 
 _MOST_MET = 1000  # signatures of a graph
@@ -36,7 +36,7 @@ class Postponed:
     """
 
     _calls = None  # a CallByCall while there is no plan
-    _recorded = None  # a Place with what the last forward recorded
+    _recorded = None  # an ArenaLease with what the last forward recorded
 
     def __getattr__(self, name):
         if name in _OF_PLAN and self._calls is not None:

@@ -10,8 +10,8 @@ from .. import optimizer as opt
 from ..base.errors import ArgumentError, ArgumentTypeError, shown, wrap_error
 from ..base.guard import guarded
 from ..base.kinds import check_flag
-from ..base.told import Told
-from ..callback.lines import say
+from ..base.reprs import ReprMixin
+from ..callback.messages import say
 from ..engine.trace import Span
 from .errors import MismatchError
 from .parameter import Parameter, ParameterDict
@@ -31,7 +31,7 @@ _UPDATE = Span("update", "training")
 
 
 @guarded(but=("step", "update"))
-class Trainer(Told, TrainerGradients, TrainerGroups, TrainerShards, TrainerStates):
+class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, TrainerStates):
     """Applies an optimizer to parameters: after ``backward`` call ``step(batch_size)``.
 
     One thread at a time uses it (docs/guide/threads.md).
@@ -142,9 +142,9 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerShards, TrainerState
             self._share(self._params)
 
     _amp_loss_scaler = None  # set by amp.init_trainer
-    _has_told = False  # what several ranks do to the batch size
+    _has_warned = False  # what several ranks do to the batch size
 
-    def _told(self):
+    def _repr_settings(self):
         kvstore, _ = self._wished
         return {
             "optimizer": self._optimizer,
@@ -250,9 +250,9 @@ class Trainer(Told, TrainerGradients, TrainerGroups, TrainerShards, TrainerState
     def _tell(self):
         """Say once what several ranks do to the batch size and the learning rate."""
         store = self._kvstore
-        if self._has_told or not isinstance(store, kvs.DistKVStore) or store.num_workers == 1:
+        if self._has_warned or not isinstance(store, kvs.DistKVStore) or store.num_workers == 1:
             return
-        self._has_told = True
+        self._has_warned = True
         say(
             "Trainer: gradients are summed over %d ranks and divided by what step() is given: the"
             " examples of all ranks; the learning rate is taken as it is given",

@@ -69,13 +69,13 @@ def lower(
     found_shapes, found_types = inferred
     shapes = _complete(found_shapes or infer_shapes(heads, shapes, structure=structure))
     dtypes = found_types or infer_types(heads, dtypes, "float32", structure=structure)
-    if any(node.op is not None and node.prop.written_out for node in order):
-        from .written_out import written_out  # with the family of mx.np, which few graphs need
+    if any(node.op is not None and node.prop.decomposed for node in order):
+        from .decompose import decomposed  # with the family of mx.np, which few graphs need
 
         variables = {node.name: (node, 0) for node in order if node.op is None}
         known_shapes = {name: known(shapes[entry]) for name, entry in variables.items()}
         known_types = {name: dtypes[entry] for name, entry in variables.items()}
-        plain_heads = written_out(heads, shapes, dtypes)
+        plain_heads = decomposed(heads, shapes, dtypes)
         return lower(
             plain_heads, ctx, known_shapes, known_types, grad_req, group2ctx, names, predict, apart
         )

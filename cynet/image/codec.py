@@ -4,7 +4,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError, shown
 from ..base.opencv import cv, reason
-from .heads import check_head
+from .image_header import check_header
 
 _DEPTHS = (np.uint8, np.uint16)
 
@@ -42,7 +42,7 @@ def decoded(buffer, flag, name=None):
     """
     content, module = content_of(buffer), cv()
     if content:
-        check_head(content)
+        check_header(content)
         try:
             image = module.imdecode(np.frombuffer(content, np.uint8), flag)
         except module.error as error:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..base.errors import ArgumentTypeError
 from ..base.guard import PER_BATCH, guarded
-from ..base.told import Told
+from ..base.reprs import ReprMixin
 from ..engine.trace import Span
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class DataBatch:
 
 
 @guarded(but=PER_BATCH)
-class DataIter(Told):
+class DataIter(ReprMixin):
     """Base of iterators over batches.
 
     One thread at a time uses an iterator (docs/guide/threads.md).
@@ -218,7 +218,7 @@ class DataIter(Told):
     def __init__(self, batch_size: int = 0) -> None:
         self.batch_size = batch_size
 
-    def _told(self):
+    def _repr_settings(self):
         data, labels = (
             [(each[0], each[1]) for each in given or ()] or None
             for given in (self.provide_data, self.provide_label)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown
-from ..base.told import Told
+from ..base.reprs import ReprMixin
 from ..ndarray import NDArray, add_n
 
 if TYPE_CHECKING:
     from ..typing import FileName, Keys, Optimizer, Values
 
 
-class KVStoreBase(Told):
+class KVStoreBase(ReprMixin):
     """A store of one's own, for ``fit(kvstore=...)`` and ``gluon.Trainer(kvstore=...)``.
 
     A subclass defines `broadcast`, `pushpull`, `is_capable`, `type`, `rank` and `num_workers`; one

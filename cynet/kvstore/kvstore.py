@@ -66,7 +66,7 @@ class KVStore(KVStoreBase):
         self._compress = None
         self._lock = threading.RLock()
 
-    def _told(self):
+    def _repr_settings(self):
         workers = self.num_workers
         return {
             "type": self.type,

@@ -9,7 +9,7 @@ import runpy
 import sys
 
 from ..base.errors import describe_error
-from ..distributed import ending, is_joined
+from ..distributed import is_joined, shutdown
 from ..distributed.launched import report_early_end
 
 
@@ -46,7 +46,7 @@ def main(arguments):
 
 def _end(code, how):
     """The script has ended: whoever waits for this rank in vain is told."""
-    ending.set_code(code)
+    shutdown.set_code(code)
     if not is_joined():
         report_early_end(code, how)
 

@@ -20,7 +20,7 @@ from ..base.errors import (
 from ..base.guard import PER_BATCH, guarded
 from ..base.kinds import check_numbers
 from ..base.legacy import _as_list as _as_list  # scripts import it from here
-from ..base.told import Told
+from ..base.reprs import ReprMixin
 from ..callback import BatchEndParam, FitState, StopTraining
 from ..callback.fit import columns_of, end_epoch
 from ..engine.trace import Span
@@ -86,7 +86,7 @@ _LEADS_TO = {
 
 
 @guarded(but=PER_BATCH)
-class BaseModule(Told, Interface):
+class BaseModule(ReprMixin, Interface):
     """A computation that can be trained.
 
     A module goes through these states, one after another:
@@ -187,7 +187,7 @@ class BaseModule(Told, Interface):
             )
         return True
 
-    def _told(self):
+    def _repr_settings(self):
         outputs = self.output_names
         if not self.binded:
             state = "not bound"

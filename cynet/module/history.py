@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ArgumentError, shown, warn_user
 from ..base.guard import guarded
 from ..callback.fit import is_nan
-from ..callback.lines import shows_info
+from ..callback.messages import shows_info
 from ..distributed import is_first
 from ..visualization.figures import new_figure, written
 

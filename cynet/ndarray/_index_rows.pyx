@@ -13,9 +13,9 @@ import numpy as np
 
 from ..base.dtype import name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
-from ..operator.checks.places import MOST
+from ..operator.checks.index_dtype import LARGEST_EXACT
 
-EXACT = MOST["float64"]
+EXACT = LARGEST_EXACT["float64"]
 
 cnp.import_array()
 
@@ -50,9 +50,9 @@ cdef object index_array(object item):
         item = np.asarray(item)
         kind = item.dtype.name
     if item.dtype.kind == "f" or item.size == 0:
-        if item.size and not np.abs(item).max() <= MOST.get(kind, EXACT):  # NaN, too
+        if item.size and not np.abs(item).max() <= LARGEST_EXACT.get(kind, EXACT):  # NaN, too
             raise ArgumentError(
-                f"an index array of {kind} names places up to {MOST.get(kind, EXACT)}, got "
+                f"an index array of {kind} names places up to {LARGEST_EXACT.get(kind, EXACT)}, got "
                 f"{item.flat[np.abs(item).argmax()]}; expected one of int32 or int64")
         item = item.astype(np.int64)
     if item.dtype.kind not in "iub":

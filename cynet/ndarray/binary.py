@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import ArgumentTypeError, SizeError, shown, wrap_error
-from ..operator.faces import BINARY
+from ..operator.array_methods import BINARY
 from .functions import binary_of_symbols
 from .legacy.slots import LegacySlot
 

@@ -9,7 +9,7 @@ from ..base.errors import ArgumentTypeError, GradientError, NotFoundError, shown
 from ..base.kinds import check_flag
 from ..context import Context, read_context
 from ..operator import get_operator
-from ..operator.faces import METHODS
+from ..operator.array_methods import METHODS
 from . import _dlpack, _tape
 from ._call import invoke
 from ._indexing import NDArrayIndexing, from_host
@@ -90,7 +90,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
     __str__ = __repr__
 
     def _repr_html_(self):
-        from ..base.told import html_of_array  # here, because notebooks alone ask for it
+        from ..base.reprs import html_of_array  # here, because notebooks alone ask for it
 
         return html_of_array(self)
 

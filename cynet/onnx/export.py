@@ -12,8 +12,8 @@ from ..base.compat import optional
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedError, shorten
 from ..base.files import write_atomically
 from ..base.guard import guarded
+from ..graph.decompose import decomposed
 from ..graph.infer import infer_shapes, infer_types
-from ..graph.written_out import written_out
 from ..ndarray import NDArray
 from ..ndarray import load as load_arrays
 from ..operator import OPERATORS
@@ -151,8 +151,8 @@ def export_model(
     dtypes |= {k: v.dtype.name for k, v in arrays.items() if k in names}
     extents = infer_shapes(network.entries, known)
     types = infer_types(network.entries, dtypes, "float32")
-    if any(node.op is not None and node.prop.written_out for node in order):
-        network = symbol.Symbol(written_out(network.entries, extents, types))
+    if any(node.op is not None and node.prop.decomposed for node in order):
+        network = symbol.Symbol(decomposed(network.entries, extents, types))
         order = topological_order(network.entries)
         extents = infer_shapes(network.entries, known)
         types = infer_types(network.entries, dtypes, "float32")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import symbol as sym
-from ..operator.faces import BINARY as OPERATORS
+from ..operator.array_methods import BINARY as OPERATORS
 from ..operator.functions import BINARY, UNARY
 from ..operator.functions.row import BOOL
 from .importers import FLOATS, imports

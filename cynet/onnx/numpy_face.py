@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..graph.written_out import Held
+from ..graph.decompose import Held
 from ..operator._base import get_operator
 from ..operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, operators_of
 from ..operator.functions.reductions import REDUCTIONS

@@ -34,7 +34,9 @@ def on_empty(prop, ctx, in_shapes, in_types):
                 f"operator {prop.op_name}: {', '.join(empty)}, of which its output could be made"
             )
     if ctx.device_type == "gpu":
-        from .cuda.nothing import nothing_on
+        from .cuda.empty_outputs import empty_output_form
 
-        return nothing_on(ctx, prop.output_shapes(in_shapes), dtype, fill, in_shapes, in_types)
+        return empty_output_form(
+            ctx, prop.output_shapes(in_shapes), dtype, fill, in_shapes, in_types
+        )
     return StridedCopyOperator(dtype, [], fill=fill)

@@ -8,7 +8,7 @@ from typing import Any
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown, warn_user
 from ..base.other_names import keyword_hint
 from ..kernels.isa.dispatch import MissingLoop
-from .checks.places import check_places
+from .checks.index_dtype import check_index_dtype
 from .parameters import REQUIRED, Field
 from .precision import Precision
 
@@ -82,7 +82,7 @@ class Registered:
         Shape of an output that has no axes left: ``(1,)``, or ``()`` under a face that has it.
     written_out : bool
         True: nodes of it are written out in other operators before a graph runs
-        (``graph/written_out.py``), as those of functions of ``mx.np``.
+        (``graph/decompose.py``), as those of functions of ``mx.np``.
     any_device : bool
         True: `create_operator` answers for GPUs, too, as it does where the code is the user's;
         built-in operators have their GPU forms in ``operator/cuda``.
@@ -110,7 +110,7 @@ class Registered:
     without_label = None
     methods = ()
     no_axes = (1,)
-    written_out = False
+    decomposed = False
     any_device = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -289,7 +289,7 @@ class Registered:
         Returns
         -------
         sequence of Read or Written
-            Of ``operator/checks/places.py``: name of an array, its dtype, number of places.
+            Of ``operator/checks/index_dtype.py``: name of an array, its dtype, number of places.
 
         Examples
         --------
@@ -335,7 +335,7 @@ class Registered:
         """
         places = self.named_places(in_shapes, in_types)
         if places:
-            check_places(self, places)
+            check_index_dtype(self, places)
         if any(0 in shape for shape in in_shapes):
             from .empty import on_empty
 

@@ -18,7 +18,7 @@ from ..base.guard import guarded
 from ..base.kinds import FLAG, count, number
 from ..base.overrides import overridden
 from ..registry import Registry
-from .faces import classic
+from .legacy_arrays import as_legacy
 from .settings import check_real, check_settings, factors, groups_by_dtype, warn_of_two_rates
 from .shown import ShownOptimizer
 
@@ -315,7 +315,7 @@ class Optimizer(ShownOptimizer):
         None, NDArray, or nested tuple of NDArray
             For a weight of 16 bits under ``multi_precision``, its float32 copy, too.
         """
-        weight = classic(weight)
+        weight = as_legacy(weight)
         if is_narrow(weight.dtype):
             if self.multi_precision:
                 master = weight.astype("float32")
@@ -355,7 +355,7 @@ class Optimizer(ShownOptimizer):
         return pair[::-1] if self._copy_is_last else pair
 
     def _update_one(self, index, weight, grad, state):
-        weight, grad = classic(weight), classic(grad)
+        weight, grad = as_legacy(weight), as_legacy(grad)
         if self.multi_precision and is_narrow(weight.dtype):
             master, inner = self._parted(state)
             self.update(index, master, grad.astype("float32"), inner)

@@ -2,13 +2,13 @@
 
 import inspect
 
-from ..base.told import Told
+from ..base.reprs import ReprMixin
 
 
-class ShownOptimizer(Told):
+class ShownOptimizer(ReprMixin):
     """Shows the rate, and the numbers, flags and texts that are other than by default."""
 
-    def _told(self):
+    def _repr_settings(self):
         found = {"learning_rate": self.learning_rate}
         for owner in type(self).__mro__:
             if "__init__" not in vars(owner):

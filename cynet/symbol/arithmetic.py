@@ -4,7 +4,7 @@ from numbers import Number
 
 from ..base.errors import ArgumentTypeError, NotImplementedForSymbol
 from ..operator._base import get_operator
-from ..operator.faces import BINARY
+from ..operator.array_methods import BINARY
 from ..operator.signature import found_text
 from .compose import apply_operator
 

@@ -12,8 +12,8 @@ from ..base.errors import ArgumentTypeError
 from ..base.guard import guarded
 from ..base.kinds import is_one
 from ..operator._base import get_operator
+from ..operator.array_methods import BINARY
 from ..operator.checks.shapes import check_one_shape
-from ..operator.faces import BINARY
 from .register import function_of
 from .symbol import Symbol
 

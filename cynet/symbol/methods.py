@@ -1,7 +1,7 @@
 """Operators as methods of Symbol: ``x.sum(axis=1)`` is ``mx.sym.sum(x, axis=1)``."""
 
 from ..operator._base import get_operator
-from ..operator.faces import METHODS
+from ..operator.array_methods import METHODS
 from .register import function_of
 
 

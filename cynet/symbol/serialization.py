@@ -291,7 +291,7 @@ def _read_node(record, nodes, where, version, depth):
         raise FormatError(f"{where}: {error}") from error
     _take_subgraphs(prop, record, where, version, depth)
     node = Node(entry, name, attrs, params, prop, inputs)
-    if prop.written_out:
+    if prop.decomposed:
         prop.n_inputs = len(inputs)
     elif entry.name.startswith(_LINALG) and is_np_shape():
         node.prop = prop.changed(no_axes=())

@@ -139,7 +139,7 @@ def test_stop_on_nan():
 
 
 def test_shows_info():
-    from cynet.callback.lines import shows_info
+    from cynet.callback.messages import shows_info
 
     logger = logging.getLogger("cynet.test.shows_info")
     logger.propagate = False

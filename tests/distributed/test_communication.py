@@ -11,7 +11,7 @@ import pytest
 
 from cynet.base.errors import CynetError, MismatchError, PeerError, StateError
 from cynet.distributed import communication as file
-from cynet.distributed import ending
+from cynet.distributed import shutdown
 from cynet.distributed.communication import Communication, again
 from cynet.distributed.requests import Request, mark_of
 
@@ -28,10 +28,10 @@ def thread(monkeypatch):
     made.clock, made.told, made.asked, made.found = clock, [], [], None
     made.rank, made.size, made.hosts = 1, 3, ["a", "b", "c"]
     made._looked = made._moved = made._listened = clock[0]
-    made._rounds = SimpleNamespace(
+    made._negotiation = SimpleNamespace(
         is_open=False, poll=lambda: made.found, begin=lambda *given: made.asked.append(given)
     )
-    made._notices = SimpleNamespace(
+    made._messages = SimpleNamespace(
         tell=lambda ranks, kind, content=None: made.told.append((list(ranks), kind, content)),
         collect=list,
         pending=0,
@@ -140,7 +140,7 @@ def test_when_a_round_is_joined(thread):
         setattr(thread, name, before)
     thread._flying = [1]
     assert thread._join(6) is True and thread.asked.pop()
-    thread._flying, thread._rounds.is_open, thread._tried = [], True, -1
+    thread._flying, thread._negotiation.is_open, thread._tried = [], True, -1
     assert thread._join(6) is False and not thread.asked
 
 
@@ -306,7 +306,7 @@ def test_what_fails_with_a_failure(thread):
     assert waits._done.is_set() is False and [*thread._requests.values()] == [waits]
     assert not thread._flying and not thread._queue and thread.over.is_set()
     assert thread._abandoned.count("memory") == 3
-    assert thread._rounds in thread._abandoned and len(thread._abandoned) >= 4
+    assert thread._negotiation in thread._abandoned and len(thread._abandoned) >= 4
     assert not thread.told  # a failure of others, which they know
 
 
@@ -526,7 +526,7 @@ def test_opening(level, thread, monkeypatch):
     assert (thread.rank, thread.size, thread._own) == (1, 2, level is None)
     assert (thread._control, thread._data) == (mpi.comms[0], mpi.comms[1])
     assert thread.hosts == [file.socket.gethostname(), 105.0]
-    assert thread._notices._comm is mpi.comms[2] and thread._rounds._comm is mpi.comms[0]
+    assert thread._messages._comm is mpi.comms[2] and thread._negotiation._comm is mpi.comms[0]
 
 
 def test_a_package_without_a_library(thread, monkeypatch):
@@ -615,21 +615,21 @@ def test_marks_of_terms():
 # --- the end of a process -------------------------------------------------------------------------
 def test_what_is_left_of_a_rank(monkeypatch, capsys):
     calls = []
-    monkeypatch.setattr(ending, "_state", {"code": None, "hooked": False})
-    monkeypatch.setattr(ending.atexit, "register", lambda *given: calls.append(given))
+    monkeypatch.setattr(shutdown, "_state", {"code": None, "hooked": False})
+    monkeypatch.setattr(shutdown.atexit, "register", lambda *given: calls.append(given))
     monkeypatch.setattr(sys, "excepthook", lambda *given: calls.append(given))
     told = []
     world = SimpleNamespace(fail=told.append)
-    ending.watch(find := lambda: world)
+    shutdown.watch(find := lambda: world)
     hook = sys.excepthook
-    ending.watch(find)  # once
-    assert calls == [(ending._at_exit, find)] and sys.excepthook is hook
+    shutdown.watch(find)  # once
+    assert calls == [(shutdown._at_exit, find)] and sys.excepthook is hook
     hook(KeyError, error := KeyError("x" * 3000), None)
     assert calls[1:] == [(KeyError, error, None)]
     assert told == [f"KeyError: '{'x' * 3000}'"[:2000]]
-    ending.fail(None, error)
-    ending.abandon()
-    assert calls[2:] == [(ending._leave_at_once,)] and len(told) == 1
+    shutdown.fail(None, error)
+    shutdown.abandon()
+    assert calls[2:] == [(shutdown._leave_at_once,)] and len(told) == 1
 
 
 @pytest.mark.parametrize("failure", [None, PeerError("x")])
@@ -648,9 +648,9 @@ def test_at_exit(failure, nobody, monkeypatch, capsys):
         if (nobody or "").startswith("engine"):
             raise ValueError("lost")
 
-    monkeypatch.setattr(ending, "engine", lambda: SimpleNamespace(wait_for_all=wait))
-    monkeypatch.setattr(ending, "_leave_at_once", lambda: calls.append("leave"))
-    ending._at_exit(lambda: None if nobody is None else world)
+    monkeypatch.setattr(shutdown, "engine", lambda: SimpleNamespace(wait_for_all=wait))
+    monkeypatch.setattr(shutdown, "_leave_at_once", lambda: calls.append("leave"))
+    shutdown._at_exit(lambda: None if nobody is None else world)
     told = capsys.readouterr().err
     if nobody in (None, "size", "pid"):
         assert not calls
@@ -664,14 +664,14 @@ def test_at_exit(failure, nobody, monkeypatch, capsys):
 @pytest.mark.parametrize("code, wanted", [(None, 1), (0, 1), (3, 3)])
 def test_the_code_of_a_rank(code, wanted, monkeypatch):
     calls = []
-    monkeypatch.setattr(ending, "_state", {"code": None, "hooked": False})
-    monkeypatch.setattr(ending.logging, "shutdown", lambda: calls.append("shutdown"))
-    monkeypatch.setattr(ending.os, "_exit", calls.append)
+    monkeypatch.setattr(shutdown, "_state", {"code": None, "hooked": False})
+    monkeypatch.setattr(shutdown.logging, "shutdown", lambda: calls.append("shutdown"))
+    monkeypatch.setattr(shutdown.os, "_exit", calls.append)
     stream = SimpleNamespace(flush=lambda: calls.append("flush"))
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(flush=lambda: None))
     monkeypatch.setattr(sys, "stderr", stream)
-    ending.set_code(code)
-    ending._leave_at_once()
+    shutdown.set_code(code)
+    shutdown._leave_at_once()
     assert calls == ["shutdown", "flush", wanted]
 
 
@@ -685,25 +685,25 @@ def test_streams_that_are_gone(error, monkeypatch):
 
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(flush=flush))
     monkeypatch.setattr(sys, "stderr", SimpleNamespace(flush=lambda: flushed.append(1)))
-    ending._flush()
+    shutdown._flush()
     assert flushed == [1]
 
 
 def test_pipes_and_files_that_wait_to_be_read(tmp_path):
     reading, writing = os.pipe()
     try:
-        assert ending._unread(writing) == 0
+        assert shutdown._unread(writing) == 0
         os.write(writing, b"abc")
-        assert ending._unread(writing) == 3
+        assert shutdown._unread(writing) == 3
         os.read(reading, 2)
-        assert ending._unread(writing) == 1
+        assert shutdown._unread(writing) == 1
     finally:
         os.close(reading)
         os.close(writing)
-    assert ending._unread(writing) == 0  # closed
+    assert shutdown._unread(writing) == 0  # closed
     with open(tmp_path / "x", "wb") as plain:
         plain.write(b"abc")
-        assert ending._unread(plain.fileno()) == 0
+        assert shutdown._unread(plain.fileno()) == 0
 
 
 def test_a_thread_of_its_own():

@@ -12,8 +12,8 @@ import pytest
 from cynet.distributed import communication as file
 from cynet.distributed import launched
 from cynet.distributed.communication import Communication
+from cynet.distributed.negotiation import WINDOW, Negotiation
 from cynet.distributed.requests import Request, brief
-from cynet.distributed.rounds import WINDOW, Rounds
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def thread(monkeypatch):
     made, clock = Communication(5.0), [100.0]
     monkeypatch.setattr(file.time, "monotonic", lambda: clock[0])
     made._looked = made._moved = made._listened = clock[0]
-    made._rounds = SimpleNamespace(is_open=False, poll=lambda: None)
+    made._negotiation = SimpleNamespace(is_open=False, poll=lambda: None)
     made.clock = clock
     yield made
     for each in made._in, made._out:
@@ -40,7 +40,7 @@ def test_seconds_of_moving_and_waiting(thread):
 
     def turn(seconds, flying=(), ready=(), queue=(), is_open=False):
         thread._flying, thread._ready = list(flying), dict(ready)
-        thread._queue, thread._rounds.is_open = list(queue), is_open
+        thread._queue, thread._negotiation.is_open = list(queue), is_open
         thread.clock[0] += seconds
         thread._turn()
         return thread.moving, thread.waiting
@@ -81,7 +81,7 @@ def test_pauses(thread, monkeypatch):
     monkeypatch.setattr(file.os, "sched_yield", lambda: slept.append("spins"))
     thread._pause(True)
     assert slept == [file._IDLE]  # nothing is asked of it
-    thread._rounds.is_open = True
+    thread._negotiation.is_open = True
     thread._pause(True)
     thread.clock[0] += file._SPIN / 2
     thread._pause(False)
@@ -92,7 +92,7 @@ def test_pauses(thread, monkeypatch):
     found = slept[3:]
     assert found[0] == file._SHORTEST and found[-1] == file._LONGEST and found == sorted(found)
     assert found[1] == pytest.approx(1.5 * found[0])
-    thread._rounds.is_open, thread._leaving = False, True
+    thread._negotiation.is_open, thread._leaving = False, True
     thread._pause(False)
     assert slept[-1] == file._LISTEN
 
@@ -137,17 +137,17 @@ def round_of(*ranks):
             sent.append(mine.copy())
             return SimpleNamespace(Test=lambda: True)
 
-        rounds = Rounds(library, SimpleNamespace(Iallreduce=reduce))
-        assert not rounds.is_open and rounds.poll() is None
-        rounds.begin(*each)
-        assert rounds.is_open
-        made.append((rounds, sent[0]))
+        negotiation = Negotiation(library, SimpleNamespace(Iallreduce=reduce))
+        assert not negotiation.is_open and negotiation.poll() is None
+        negotiation.begin(*each)
+        assert negotiation.is_open
+        made.append((negotiation, sent[0]))
     together = np.max([sent for _, sent in made], axis=0)
     found = []
-    for rounds, _ in made:
-        rounds._all[:] = together
-        found.append(rounds.poll())
-        assert not rounds.is_open
+    for negotiation, _ in made:
+        negotiation._all[:] = together
+        found.append(negotiation.poll())
+        assert not negotiation.is_open
     return found[0]
 
 
@@ -187,10 +187,11 @@ def test_requests_without_numbers():
     assert found.free is None and found.below == 9
     found = round_of((0, [], [], False), (0, [], [], False))
     assert found.free is None and found.below is None
-    rounds = Rounds(SimpleNamespace(MAX=0), SimpleNamespace(Iallreduce=lambda mine, *_: mine))
-    rounds._below = 9
-    rounds.begin(0, [], [3, 9, 12], False)
-    assert rounds._mine[-2:].tolist() == [3, -3]
+    comm = SimpleNamespace(Iallreduce=lambda mine, *_: mine)
+    negotiation = Negotiation(SimpleNamespace(MAX=0), comm)
+    negotiation._below = 9
+    negotiation.begin(0, [], [3, 9, 12], False)
+    assert negotiation._mine[-2:].tolist() == [3, -3]
 
 
 # --- what is left for the launcher ----------------------------------------------------------------
@@ -258,7 +259,7 @@ def failing(thread):
     thread.rank, thread.size, thread.hosts = 1, 3, ["a", "b", "a"]
     thread.errors, thread.told = [], []
     thread._fail = lambda error, told=None, tell=False: thread.errors.append((str(error), tell))
-    thread._notices = SimpleNamespace(
+    thread._messages = SimpleNamespace(
         tell=lambda ranks, kind, content=None: thread.told.append((list(ranks), kind, content)),
         collect=lambda: thread.heard,
         pending=0,
@@ -356,10 +357,10 @@ def test_parting_waits_for_the_others_but_not_for_long(failing):
     failing._part(100.0 + file._FAREWELL + 0.01)
     assert failing._is_over
     failing._is_over, failing._byes = False, {0, 2}
-    failing._notices.pending = 1
+    failing._messages.pending = 1
     failing._part(100.0)
     assert not failing._is_over
-    failing._notices.pending = 0
+    failing._messages.pending = 0
     failing._part(100.0)
     assert failing._is_over
 
@@ -367,7 +368,7 @@ def test_parting_waits_for_the_others_but_not_for_long(failing):
 def test_the_first_failure_stays(thread, job):
     """What comes behind it is its consequence; it is told once."""
     told = []
-    thread._notices = SimpleNamespace(tell=lambda *given: told.append(given))
+    thread._messages = SimpleNamespace(tell=lambda *given: told.append(given))
     thread._fail(ValueError("the first"), told="the first")
     thread._fail(ValueError("the second"), told="the second")
     assert str(thread.failure) == "the first" and len(told) == 1

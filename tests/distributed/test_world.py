@@ -13,7 +13,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, MismatchError, PeerError, StateError
-from cynet.distributed import ending
+from cynet.distributed import shutdown
 from cynet.distributed.requests import SUMMED, Request
 from cynet.distributed.world import World
 from tests.distributed.together import run
@@ -419,6 +419,6 @@ class Ended:
 )
 def test_the_end(before, then, calls, monkeypatch):
     talk = Ended(before, then)
-    monkeypatch.setattr(ending, "wait_until_read", lambda: talk.calls.append("read"))
+    monkeypatch.setattr(shutdown, "wait_until_read", lambda: talk.calls.append("read"))
     world = World(talk)
     assert world._end() == (before or then) and talk.calls == calls

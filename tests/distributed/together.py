@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from cynet import nd
-from cynet.distributed import communication, ending
+from cynet.distributed import communication, shutdown
 from cynet.distributed.world import World
 
 # Where `world` is called by its name in the module.
@@ -230,7 +230,7 @@ def run(monkeypatch, size, do, hosts=None, stall=20.0, end=True):
     monkeypatch.setattr(communication, "optional", lambda name, purpose: mine().library)
     host = SimpleNamespace(gethostname=lambda: getattr(mine(), "host", "main"))
     monkeypatch.setattr(communication, "socket", host)
-    monkeypatch.setattr(ending, "wait_until_read", lambda: None)
+    monkeypatch.setattr(shutdown, "wait_until_read", lambda: None)
     buckets = importlib.import_module("cynet.kvstore.buckets")
     monkeypatch.setattr(
         buckets, "optional", lambda name, purpose: SimpleNamespace(IN_PLACE=IN_PLACE)

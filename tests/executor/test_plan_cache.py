@@ -486,8 +486,8 @@ def test_growing_executors_have_one_arena():
         made = bound(rows, made)
         made.forward(True)
         made.backward()
-    assert len(made._room._places) == 1
-    held = {id(each.array) for each in (first._place, made._place) if each.array is not None}
+    assert len(made._arena_pool._leases) == 1
+    held = {id(each.array) for each in (first._lease, made._lease) if each.array is not None}
     assert len(held) == 1
 
 

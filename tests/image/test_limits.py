@@ -11,7 +11,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, FormatError, StateError
-from cynet.image import heads
+from cynet.image import image_header
 from cynet.image.box_augment import BoxAugmenter
 from cynet.image.boxes import areas, mirrored, moved, shared, split_label, with_area
 from cynet.image.geometry import checked_numbers, chosen
@@ -66,9 +66,9 @@ SIZES = {
 @pytest.mark.parametrize("name", SIZES)
 def test_the_size_that_a_head_says(name):
     content, size = SIZES[name]
-    assert heads._said_size(content) == size
+    assert image_header._declared_size(content) == size
     if size is not None:  # whole heads alone
-        assert heads._said_size(content[:-1]) is None
+        assert image_header._declared_size(content[:-1]) is None
 
 
 @pytest.mark.parametrize(("content", "most"), [(1, 8388608), (10000, 11000000)])
@@ -80,22 +80,22 @@ def test_the_most_pixels(content, most, more):
     head += bytes(max(content - len(head), 0))
     if more:
         with pytest.raises(FormatError, match=f"says that it has {most + 1} x 1 pixels: more than"):
-            heads.check_head(head)
+            image_header.check_header(head)
     else:
-        heads.check_head(head)
+        image_header.check_header(head)
 
 
 @pytest.mark.parametrize("length", [0, 41, 42, 1 << 31])
 def test_the_longest_chunk(length):
     content = png(1, 1, bytes(9) + struct.pack(">I", length))
-    heads.check_head(content)  # of which the head of 8 bytes is not there
+    image_header.check_header(content)  # of which the head of 8 bytes is not there
     content += b"tEXt"
     assert len(content) == 41
     if length <= len(content):
-        heads.check_head(content)
+        image_header.check_header(content)
     else:
         with pytest.raises(FormatError, match=f"says that {length} bytes follow at offset 33"):
-            heads.check_head(content)
+            image_header.check_header(content)
 
 
 # --- boxes ----------------------------------------------------------------------------------------

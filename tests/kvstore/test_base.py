@@ -225,11 +225,11 @@ def test_kinds_of_others_say_what_to_use(name):
 def test_what_a_store_tells_of_itself():
     kv = mx.kv.create("device")
     kv.init(["a", "b"], [mx.nd.ones(1)] * 2)
-    assert kv._told() == {"type": "device", "keys": 2, "rank": None, "optimizer": None}
+    assert kv._repr_settings() == {"type": "device", "keys": 2, "rank": None, "optimizer": None}
     kv.set_optimizer(own := mx.optimizer.SGD())
-    assert kv._told()["optimizer"] is own
+    assert kv._repr_settings()["optimizer"] is own
     kv.set_updater(lambda *given: None)
-    assert kv._told()["optimizer"] is None
+    assert kv._repr_settings()["optimizer"] is None
 
 
 def test_a_name_that_is_registered_twice():

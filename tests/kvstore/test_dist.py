@@ -349,7 +349,7 @@ def test_buckets_are_kept_of_the_last_calls(monkeypatch):
 def test_who_it_is(monkeypatch):
     def everything(world):
         kv = mx.kv.create("DIST")
-        return kv.rank, kv.num_workers, kv.local_rank, kv.type, kv._told()["rank"]
+        return kv.rank, kv.num_workers, kv.local_rank, kv.type, kv._repr_settings()["rank"]
 
     assert [row[4] for row in run(monkeypatch, 2, everything)] == ["0 of 2", "1 of 2"]
     found = run(monkeypatch, 3, everything, hosts=["a", "b", "a"])

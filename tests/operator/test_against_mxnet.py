@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parents[1] / "fixtures" / "operators"
 # Arrays that differ on purpose (docs/migration.md): by file, number and array, the operator and
 # what NumPy makes of the inputs and parameters. Everything else of these calls is MXNet's.
 BETTER = {  # edges of integers are float64; MXNet has them in int32
-    ("tensor_places", 10, "out1"): (
+    ("tensor_moments", 10, "out1"): (
         "_internal._histogram",
         lambda inputs, params: np.histogram_bin_edges(
             inputs[0].astype("float64"), params["bin_cnt"], params["range"]

@@ -139,7 +139,7 @@ class DistributedTrainer(Trainer):
     >>> trainer = hvd.DistributedTrainer(net.collect_params(), "sgd")
     """
 
-    _has_told = True  # step() is given the examples of one rank, as everywhere in Horovod
+    _has_warned = True  # step() is given the examples of one rank, as everywhere in Horovod
 
     def __init__(
         self,

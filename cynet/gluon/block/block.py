@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...autograd.hooks import HookHandle, Hooks, require_callable
 from ...base.errors import ArgumentTypeError, NotFoundError, UndefinedError, shown
 from ...base.guard import guarded
-from ...base.told import preformatted
+from ...base.reprs import preformatted
 from ...engine.trace import ON, Span
 from ...libinfo import hint
 from ..errors import MismatchError

@@ -16,9 +16,9 @@ from ...graph.infer import infer_shapes, infer_types
 from ...ndarray import NDArray
 from ...ndarray.methods import NumpyMethods
 from ...operator._base import get_operator
+from ...operator.array_methods import BINARY
 from ...operator.checks.shapes import known
 from ...operator.control_flow.subgraphs import row_of
-from ...operator.faces import BINARY
 from ...operator.property import is_known, plain
 from ...symbol import Symbol
 from ...symbol.register import add_symbol_class, function_of

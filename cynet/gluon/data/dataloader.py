@@ -23,7 +23,7 @@ from ...base.guard import guarded
 from ...base.kinds import to_index
 from ...base.np_shape import np_arrays
 from ...base.numpy_state import numpy_state, set_numpy_state
-from ...base.told import Told
+from ...base.reprs import ReprMixin
 from ...context import Context, cpu_pinned
 from ...engine.trace import Span
 from ...ndarray import NDArray
@@ -54,7 +54,7 @@ _MORE = {"samples", "stream"}
 
 
 @guarded(but=("__iter__",))
-class DataLoader(Told):
+class DataLoader(ReprMixin):
     """Batches of a dataset, epoch by epoch.
 
     One seed (``mx.random.seed``, or ``numpy.random.seed``) gives the same batches whatever the
@@ -187,7 +187,7 @@ class DataLoader(Told):
         """The state of copies and pickles: workers and batches that were begun stay here."""
         return {**vars(self), "_pool": None, "_own_pool": None, "_waiting": None}
 
-    def _told(self):
+    def _repr_settings(self):
         if self._source is not None:
             told = {"dataset": f"<stream {self._source.name}>"}
         else:

@@ -10,7 +10,7 @@ from .classification import (
 )
 from .embedding import CosineEmbeddingLoss, SDMLLoss, TripletLoss
 from .margin import HingeLoss, LogisticLoss, SquaredHingeLoss
-from .rare import DiceLoss, SigmoidFocalLoss, SoftmaxFocalLoss
+from .imbalance import DiceLoss, SigmoidFocalLoss, SoftmaxFocalLoss
 from .regression import HuberLoss, L1Loss, L2Loss, PoissonNLLLoss
 from .sequence import CTCLoss
 

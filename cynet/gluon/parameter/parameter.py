@@ -22,9 +22,9 @@ from ...context import cpu
 from ...ndarray._fill import untouched_zeros
 from ..errors import MismatchError
 from ..tracing import changed
+from .arrays import ParameterArrays
 from .contexts import context_list, places
-from .filling import fill
-from .held import HeldArrays
+from .initialize import fill
 from .rows import RowSparseData
 from .shapes import checked_shape, has_sizes, merged_shape
 
@@ -43,7 +43,7 @@ _GIVE_ARRAYS = ("data", "list_data", "grad", "list_grad", "_check_and_get")  # s
 
 
 @guarded(but=("data", "grad", "var"))
-class Parameter(HeldArrays, RowSparseData):
+class Parameter(ParameterArrays, RowSparseData):
     """A weight: an array on each of its contexts, with gradients, filled by an initializer.
 
     Parameters

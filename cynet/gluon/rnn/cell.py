@@ -10,7 +10,7 @@ from ...base.guard import guarded
 from ...symbol import Symbol
 from ..block import Block, HybridBlock
 from ..errors import MismatchError
-from .begin import makes_arrays, of_thread
+from .begin_state import makes_arrays, of_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable

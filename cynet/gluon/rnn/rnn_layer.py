@@ -14,7 +14,7 @@ from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..block import HybridBlock
 from ..errors import MismatchError
-from .begin import makes_arrays, of_thread
+from .begin_state import makes_arrays, of_thread
 from .cells import GRUCell, LSTMCell, LSTMPCell, RNNCell
 from .modifiers import DropoutCell
 from .stacks import BidirectionalCell, HybridSequentialRNNCell

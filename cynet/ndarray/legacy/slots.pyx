@@ -16,7 +16,7 @@ import numpy as np
 from ...base.dtype import name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from ...operator._base import get_operator
-from ...operator.faces import BINARY, COMPARISONS
+from ...operator.array_methods import BINARY, COMPARISONS
 from ...operator.functions.numpy_rows import operators_of
 from .._arithmetic import OPERATORS, UNARY, set_operators
 from .._call import invoke

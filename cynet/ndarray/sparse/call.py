@@ -8,7 +8,7 @@ from ..._core.sparse_kind import dense_of
 from ...base import config
 from ...base.dtype import name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, warn_user
-from ...operator.checks.places import check_places
+from ...operator.checks.index_dtype import check_index_dtype
 from ...operator.storage_types import sparse_of
 from .. import _resolve, sparse
 from .._call import invoke
@@ -73,7 +73,7 @@ def _form(entry, given, names, params):
         return None  # the dense operator says what is missing
     shapes, types = [x.shape for x in inputs], [name_of(x.dtype) for x in inputs]
     _resolve.infer(prop, prop.list_arguments(), shapes, types)
-    check_places(prop, prop.named_places(shapes, types))
+    check_index_dtype(prop, prop.named_places(shapes, types))
     recorded = wants_gradient(inputs)
     flags = set_state(get_state() & ~1)
     try:

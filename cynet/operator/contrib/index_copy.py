@@ -2,7 +2,7 @@
 
 from ...base.errors import BoundsError, ShapeError
 from .._base import register_operator
-from ..checks.places import Read
+from ..checks.index_dtype import Read
 from ..kernel_property import Kernel, KernelProperty
 from ..property import merge_shapes
 from ..second_order import Linear

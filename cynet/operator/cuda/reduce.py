@@ -4,7 +4,7 @@ import ctypes
 from math import prod
 
 from ...base.errors import ArgumentError
-from ..checks.places import WIDE
+from ..checks.index_dtype import WIDE
 from ..tensor.arg import ArgmaxChannelProperty, ArgProperty
 from ..tensor.axes import axis_of, split_at
 from ..tensor.reduce import ReduceProperty

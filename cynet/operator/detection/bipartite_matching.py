@@ -6,7 +6,7 @@ there is none.
 
 from ...base.errors import ShapeError
 from .._base import register_operator
-from ..checks.places import Written
+from ..checks.index_dtype import Written
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, Int

@@ -7,7 +7,7 @@ right, bottom), (N, A, 6), the best score first; class -1 where there is none.
 from ...base.errors import ShapeError
 from .._base import register_operator
 from ..checks.dtypes import require_floats
-from ..checks.places import Written
+from ..checks.index_dtype import Written
 from ..checks.shapes import agree
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, FloatTuple, Int

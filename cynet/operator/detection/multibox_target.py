@@ -8,7 +8,7 @@ those that are none, cls_pred (N, classes, A) give loc_target and loc_mask (N, 4
 from ...base.errors import ArgumentError, ShapeError, shown
 from .._base import register_operator
 from ..checks.dtypes import require_floats
-from ..checks.places import Written
+from ..checks.index_dtype import Written
 from ..checks.shapes import agree
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float, FloatTuple, Int

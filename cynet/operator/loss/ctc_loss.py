@@ -5,7 +5,7 @@ data (T, N, C), label (N, L), data_lengths (N,), label_lengths (N,).
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..checks.places import Read
+from ..checks.index_dtype import Read
 from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty

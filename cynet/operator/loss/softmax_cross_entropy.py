@@ -2,7 +2,7 @@
 
 from ...base.errors import ShapeError
 from .._base import register_operator
-from ..checks.places import Read, types_beside_labels
+from ..checks.index_dtype import Read, types_beside_labels
 from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty

@@ -16,7 +16,7 @@ from ..property import merge_shapes
 from ..second_order import Rewritten
 from ..tensor.axes import data_axis, split_at
 from .fused_activation import TakesReluHooks
-from .normalized import along, normalized, scaled
+from .normalization_composed import along, normalized, scaled
 
 # what stays in float32 beside bfloat16 data, as MXNet lists it: '' is the data
 _FLOAT32_INPUTS = "", "gamma", "beta", "moving_mean", "moving_var"

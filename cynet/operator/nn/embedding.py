@@ -1,8 +1,8 @@
 """Embedding: out[..., :] = weight[data[...]]; weight (input_dim, output_dim)."""
 
 from .._base import register_operator
+from ..checks.index_dtype import Read
 from ..checks.outside import told_outside
-from ..checks.places import Read
 from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty

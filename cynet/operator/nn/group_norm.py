@@ -15,7 +15,7 @@ from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Rewritten
 from .instance_norm import InstanceNormProperty
-from .normalized import normalized, scaled
+from .normalization_composed import normalized, scaled
 
 
 class GroupNormProperty(KernelProperty):

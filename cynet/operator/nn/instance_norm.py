@@ -15,7 +15,7 @@ from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Rewritten
 from .fused_activation import TakesReluHooks
-from .normalized import normalized, scaled
+from .normalization_composed import normalized, scaled
 
 
 class InstanceNormHooks(GraphHooks):

@@ -13,7 +13,7 @@ from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Rewritten
 from ..tensor.axes import data_axis, lines_along
-from .normalized import normalized, scaled
+from .normalization_composed import normalized, scaled
 
 
 class LayerNormProperty(KernelProperty):

@@ -2,7 +2,7 @@
 
 MXNet's files name operators (``_npi_tensordot``) that are functions of ``mx.np`` here. A node of
 such a name keeps MXNet's parameters. What it computes is written out in other operators when the
-shapes of its inputs are known (``graph/written_out.py``), by calling the function; no operator is
+shapes of its inputs are known (``graph/decompose.py``), by calling the function; no operator is
 registered for it.
 """
 
@@ -117,7 +117,7 @@ class NumpyFunction(OperatorProperty):
 
     row = None
     any_parameters = True
-    written_out = True
+    decomposed = True
     n_inputs = None  # what the node has
 
     def __init__(self, **given):
@@ -185,6 +185,6 @@ class NumpyFunction(OperatorProperty):
 @cache
 def writer():
     """The function that traces a call: that of ``gluon/block``, which has symbols with shapes."""
-    from ...gluon.block.written import write
+    from ...gluon.block.decomposition import write
 
     return write

@@ -10,7 +10,7 @@ Shuffle: rows of data (n, ...) in random order.
 
 from ...base.errors import ArgumentError, shown
 from .._base import register_operator
-from ..checks.places import Written
+from ..checks.index_dtype import Written
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Shape
 from ..precision import EITHER, Precision

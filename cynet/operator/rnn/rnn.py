@@ -4,7 +4,7 @@ from ...base.errors import ArgumentError, ShapeError
 from ...kernels.gemm.blas import check_sizes
 from .._base import register_operator
 from ..checks.dtypes import NARROW, require_float_cpu
-from ..checks.places import Read
+from ..checks.index_dtype import Read
 from ..graph_hooks import GraphHooks
 from ..parameters import MOST_ARRAYS, Bool, Double, Enum, Float, Int
 from ..precision import LOW, Precision

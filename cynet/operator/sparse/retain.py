@@ -4,7 +4,7 @@ import numpy as np
 
 from ...base.errors import BoundsError, ShapeError
 from .._base import register_operator
-from ..checks.places import Read
+from ..checks.index_dtype import Read
 from ..kernel_property import Kernel, KernelProperty
 from ..property import merge_shapes
 from ..second_order import Rewritten

@@ -16,7 +16,7 @@ from . import (
     memory_format,
     moments,
     pad,
-    places,
+    ravel_index,
     polygamma,
     reduce,
     reshape,

@@ -6,7 +6,7 @@ places; the first of equal elements wins, and NaN is the extreme of any row that
 
 from ...base.errors import ArgumentError
 from .._base import register_operator
-from ..checks.places import WIDE, Written
+from ..checks.index_dtype import WIDE, Written
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int
 from ..property import merge_shapes

@@ -8,7 +8,7 @@ from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..checks.places import Read
+from ..checks.index_dtype import Read
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, Int
 from ..property import merge_shapes, type_of_first

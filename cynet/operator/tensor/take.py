@@ -9,8 +9,8 @@ from math import prod
 
 from ...base.errors import ArgumentError, BoundsError, ShapeError
 from .._base import register_operator
+from ..checks.index_dtype import Read
 from ..checks.outside import told_outside
-from ..checks.places import Read
 from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base.errors import ArgumentError
 from .._base import register_operator
-from ..checks.places import Written
+from ..checks.index_dtype import Written
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Enum, Int, IntOrNone
 from ..precision import FLOAT32, Precision

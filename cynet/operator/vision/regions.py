@@ -4,7 +4,7 @@ A region is a row (image, x1, y1, x2, y2) in pixels of the image whose features 
 """
 
 from ...base.errors import ArgumentError, ShapeError
-from ..checks.places import Read
+from ..checks.index_dtype import Read
 from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import KernelProperty

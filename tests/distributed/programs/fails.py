@@ -22,7 +22,7 @@ def wrong():
     if HOW == "stops":
         os.kill(os.getpid(), signal.SIGSTOP)
     if HOW == "no rank returns from MPI":
-        kv._world._communication._rounds.poll = lambda: time.sleep(100)
+        kv._world._communication._negotiation.poll = lambda: time.sleep(100)
     if HOW == "fails in the engine":
         kv.sum_up("bad", mx.nd.Custom(mx.nd.ones(3), op_type="failing"))
     if HOW == "another rate":

@@ -9,7 +9,7 @@ from cynet.kernels.table import functors, reducers
 import cynet as mx
 from cynet.base.errors import ArgumentTypeError
 from cynet.operator import get_operator
-from cynet.operator.faces import BINARY as OPERATORS
+from cynet.operator.array_methods import BINARY as OPERATORS
 from cynet.operator.functions import BINARY, REDUCTIONS, UNARY
 from cynet.operator.functions.row import BOOL, FLOAT, Unary
 

@@ -8,7 +8,7 @@ import json
 FAILED, ASK, ANSWER, BYE = 1, 2, 3, 4
 
 
-class Notices:
+class ControlMessages:
     """Sends and collects notices; used by the communication thread alone.
 
     Parameters

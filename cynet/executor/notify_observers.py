@@ -3,7 +3,7 @@
 from ..base.observers import executor_steps
 
 
-def tell_forward(executor):
+def notify_forward(executor):
     """Tell of what the last forward has computed."""
     graph = executor._graph
     for step in graph.steps[: graph.n_forward]:
@@ -13,7 +13,7 @@ def tell_forward(executor):
         executor_steps[0](step, inputs, [executor._array_of(value) for value in values], False)
 
 
-def tell_backward(executor):
+def notify_backward(executor):
     """Tell of the gradients that the last backward has computed."""
     graph = executor._graph
     for step in graph.steps[graph.n_forward :]:

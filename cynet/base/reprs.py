@@ -6,34 +6,34 @@ from .errors import shown
 _MOST_ROWS, _MOST_COLUMNS = 20, 12  # of an array
 
 
-class Told:
+class ReprMixin:
     """Base of classes whose objects are shown with their settings.
 
-    A subclass defines `_told`, which gives the settings by name; those that are None are left out.
+    A subclass defines `_repr_settings`, which gives the settings by name; None leaves one out.
     An object that is not complete yet is shown as Python shows it.
     """
 
     __slots__ = ()
 
-    def _told(self):
+    def _repr_settings(self):
         return {}
 
-    def _told_pairs(self):
+    def _repr_pairs(self):
         """Pairs of a name and its text, or None where the object cannot say them."""
         try:
-            return [(k, shown(v)) for k, v in self._told().items() if v is not None]
+            return [(k, shown(v)) for k, v in self._repr_settings().items() if v is not None]
         except Exception:  # its __init__ has not run, or a method of the user's failed
             return None
 
     def __repr__(self):
-        settings = self._told_pairs()
+        settings = self._repr_pairs()
         if settings is None:
             return object.__repr__(self)
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in settings)})"
 
     def _repr_html_(self):
-        settings = self._told_pairs()
-        if settings is None or type(self).__repr__ is not Told.__repr__:
+        settings = self._repr_pairs()
+        if settings is None or type(self).__repr__ is not ReprMixin.__repr__:
             return preformatted(repr(self))
         rows = [(f"<b>{escaped(name)}</b>", escaped(value)) for name, value in settings]
         return table(type(self).__name__, rows)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from cynet.distributed import launched
-from cynet.distributed.notices import ANSWER, ASK, BYE, FAILED, Notices
+from cynet.distributed.control_messages import ANSWER, ASK, BYE, FAILED, ControlMessages
 
 
 class Gone(Exception):
@@ -58,11 +58,11 @@ class Status:
 
 
 @pytest.fixture
-def notices():
+def messages():
     library = SimpleNamespace(
         Exception=Gone, Status=Status, ANY_SOURCE="any source", ANY_TAG="any tag"
     )
-    made = Notices(library, Comm())
+    made = ControlMessages(library, Comm())
     made.comm = made._comm
     return made
 
@@ -71,26 +71,26 @@ def test_kinds():
     assert len({FAILED, ASK, ANSWER, BYE}) == 4
 
 
-def test_ranks_that_are_gone_are_passed_over(notices):
-    notices.tell([0, 2, 1, 3], FAILED, {"text": "ü"})
-    notices.tell([0], ASK)
+def test_ranks_that_are_gone_are_passed_over(messages):
+    messages.tell([0, 2, 1, 3], FAILED, {"text": "ü"})
+    messages.tell([0], ASK)
     wanted = [(rank, FAILED, {"text": "ü"}) for rank in (0, 1, 3)]
-    assert notices.comm.sent == [*wanted, (0, ASK, None)] and notices.pending == 4
-    assert list(notices.collect()) == [] and notices.pending == 3  # one to 3 never arrives
-    notices.comm.tests[0] = True
-    assert list(notices.collect()) == [] and notices.pending == 1
-    notices.comm.tests[1] = True
-    assert list(notices.collect()) == [] and notices.pending == 0
+    assert messages.comm.sent == [*wanted, (0, ASK, None)] and messages.pending == 4
+    assert list(messages.collect()) == [] and messages.pending == 3  # one to 3 never arrives
+    messages.comm.tests[0] = True
+    assert list(messages.collect()) == [] and messages.pending == 1
+    messages.comm.tests[1] = True
+    assert list(messages.collect()) == [] and messages.pending == 0
 
 
-def test_all_that_is_there_is_collected(notices):
-    notices.comm.mail += [(4, ASK, b"null"), (1, ANSWER, b"[3, 4, null]"), (4, BYE, b'{"a": 1}')]
-    assert list(notices.collect()) == [
+def test_all_that_is_there_is_collected(messages):
+    messages.comm.mail += [(4, ASK, b"null"), (1, ANSWER, b"[3, 4, null]"), (4, BYE, b'{"a": 1}')]
+    assert list(messages.collect()) == [
         (4, ASK, None),
         (1, ANSWER, [3, 4, None]),
         (4, BYE, {"a": 1}),
     ]
-    assert list(notices.collect()) == []
+    assert list(messages.collect()) == []
 
 
 # --- what is left for the launcher ----------------------------------------------------------------

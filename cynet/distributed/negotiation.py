@@ -16,7 +16,7 @@ _NEVER = -(1 << 62)
 _END = 2 + 3 * WINDOW  # of what is said of requests with numbers
 
 
-class Round:
+class NegotiationRound:
     """The result of one round, the same on all ranks.
 
     Attributes
@@ -49,7 +49,7 @@ class Round:
         return None if self.free is not None or self._largest == _NEVER else self._largest
 
 
-class Rounds:
+class Negotiation:
     """The rounds of one communicator, one after another.
 
     Parameters
@@ -106,6 +106,6 @@ class Rounds:
         if self._request is None or not self._request.Test():
             return None
         self._request = None
-        found = Round(self._base, self._all)
+        found = NegotiationRound(self._base, self._all)
         self._below = found.below
         return found

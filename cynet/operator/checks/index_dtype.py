@@ -3,7 +3,7 @@
 from ...base.errors import ArgumentError
 
 # The largest number up to which every whole number is one of the dtype.
-MOST = {
+LARGEST_EXACT = {
     "float32": 1 << 24,
     "float64": 1 << 53,
     "float16": 1 << 11,
@@ -29,7 +29,7 @@ class Written(tuple):
     """The same of an array that it writes."""
 
 
-def check_places(prop, places):
+def check_index_dtype(prop, places):
     """Raise where a dtype cannot name all places of an axis.
 
     Parameters
@@ -47,13 +47,14 @@ def check_places(prop, places):
         name, dtype, n = each
         if isinstance(each, Read) and dtype not in FLOATS:
             continue
-        if n - 1 <= MOST[dtype]:
+        if n - 1 <= LARGEST_EXACT[dtype]:
             continue
         wide = "int32" if n <= 1 << 31 else "int64"
         verb = "reads" if isinstance(each, Read) else "writes"
         raise ArgumentError(
             f"operator {prop.op_name} {verb} one of {n} places in '{name}', of {dtype}, which"
-            f" names places up to {MOST[dtype]}; expected {wide} or another dtype that names all"
+            f" names places up to {LARGEST_EXACT[dtype]}; expected {wide} or another dtype that"
+            " names all"
         )
 
 

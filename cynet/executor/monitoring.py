@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @guarded
-class Watched:
+class Monitoring:
     """The part of an Executor that is looked at."""
 
     def set_monitor_callback(

@@ -25,7 +25,7 @@ _DEFERRED = (
 
 
 @guarded(but=("data", "grad"))
-class HeldArrays:
+class ParameterArrays:
     """The part of Parameter that gives arrays; it lives on Parameter's attributes."""
 
     def data(self, ctx: ContextLike | None = None) -> nd.NDArray:

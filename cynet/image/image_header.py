@@ -29,7 +29,7 @@ def _jpeg_size(content):
     return None
 
 
-def _said_size(content):
+def _declared_size(content):
     """(width, height) that a file's head says; None where it says none or is of another kind."""
     if content[:2] == b"\xff\xd8":
         return _jpeg_size(content)
@@ -43,14 +43,14 @@ def _said_size(content):
     return None
 
 
-def check_head(content):
+def check_header(content):
     """Refuse what unpacks to much more than it is.
 
     Raises
     ------
     FormatError
     """
-    size = _said_size(content)
+    size = _declared_size(content)
     if size is not None and size[0] * size[1] > max(_MAX_FREE, _MAX_TIMES * len(content)):
         raise FormatError(
             f"an image of {len(content)} bytes says that it has {size[0]} x {size[1]} pixels: more"

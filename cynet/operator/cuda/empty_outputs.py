@@ -7,7 +7,7 @@ from .launch_steps import IN_GRAD, OUT
 from .strided_moves import filled
 
 
-def nothing_on(ctx, out_shapes, dtype, fill, in_shapes, in_types):
+def empty_output_form(ctx, out_shapes, dtype, fill, in_shapes, in_types):
     """Outputs that hold `fill`, where they hold anything, and zeros as gradients."""
     on = device(ctx.device_id)
     forward, backward = Steps(), Steps()

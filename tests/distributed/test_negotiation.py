@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from cynet.distributed.negotiation import _NEVER, WINDOW, NegotiationRound
 from cynet.distributed.requests import Request, brief, differing
-from cynet.distributed.rounds import _NEVER, WINDOW, Round
 
 
 def found(*ranks):
@@ -22,7 +22,7 @@ def found(*ranks):
 
 
 def test_what_all_are_ready_for():
-    here = Round(10, found(({0: 5, 1: 6, 3: 7}, _NEVER), ({0: 5, 3: 7, 4: 9}, _NEVER)))
+    here = NegotiationRound(10, found(({0: 5, 1: 6, 3: 7}, _NEVER), ({0: 5, 3: 7, 4: 9}, _NEVER)))
     assert here.common == [10, 13] and here.differs is None and here.free is None
     assert not here.left and not here.all_left
 
@@ -32,14 +32,15 @@ def test_the_first_that_differs(numbers, first):
     same = dict.fromkeys(range(WINDOW), 5)
     other = {**same, **dict.fromkeys(numbers, 6)}
     for ranks in ((same, other), (other, same), (same, same, other)):
-        assert Round(20, found(*((each, _NEVER) for each in ranks))).differs == 20 + first
+        made = NegotiationRound(20, found(*((each, _NEVER) for each in ranks)))
+        assert made.differs == 20 + first
 
 
 def test_requests_without_numbers():
-    assert Round(0, found(({}, 8), ({}, 8))).free == 8
-    some = Round(0, found(({}, 8), ({}, 7)))
+    assert NegotiationRound(0, found(({}, 8), ({}, 8))).free == 8
+    some = NegotiationRound(0, found(({}, 8), ({}, 7)))
     assert some.free is None and some.below == 8
-    none = Round(0, found(({}, _NEVER), ({}, _NEVER)))
+    none = NegotiationRound(0, found(({}, _NEVER), ({}, _NEVER)))
     assert none.free is None and none.below is None
 
 
@@ -50,7 +51,7 @@ def test_ranks_that_leave(leaving):
         row = found(({}, _NEVER))
         row[0], row[1] = each, -int(each)
         rows.append(row)
-    here = Round(0, np.max(rows, axis=0))
+    here = NegotiationRound(0, np.max(rows, axis=0))
     assert (here.left, here.all_left) == (any(leaving), all(leaving))
 
 

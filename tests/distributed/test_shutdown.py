@@ -7,20 +7,20 @@ import time
 
 import pytest
 
-from cynet.distributed import ending
+from cynet.distributed import shutdown
 
 PROGRAM = """
 import sys, time
-from cynet.distributed import ending
-ending._READING = float(sys.argv[1])
+from cynet.distributed import shutdown
+shutdown._READING = float(sys.argv[1])
 print("told", file=sys.stderr)
 began = time.monotonic()
-ending.wait_until_read()
+shutdown.wait_until_read()
 print(time.monotonic() - began)
 """
 
 
-@pytest.mark.skipif(ending.fcntl is None, reason="no pipes that can be asked")
+@pytest.mark.skipif(shutdown.fcntl is None, reason="no pipes that can be asked")
 @pytest.mark.parametrize("limit", [30, 0.2])
 def test_waits_until_its_pipe_is_empty(limit):
     """As long as nobody reads what it has written, but no longer than the limit."""

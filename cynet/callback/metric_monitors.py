@@ -13,14 +13,14 @@ from ..distributed import is_first
 from ..io.checkpoint import check_prefix
 from ..metric.direction import larger_is_better
 from .fit import FitCallback, StopTraining
-from .lines import say
+from .messages import say
 
 if TYPE_CHECKING:
     from ..typing import FileName
     from .fit import FitState
 
 
-class _Watching(FitCallback):
+class _MetricMonitor(FitCallback):
     """Knows the best value of a metric so far.
 
     An epoch whose value is nan is none of the better ones.
@@ -63,7 +63,7 @@ class _Watching(FitCallback):
 
 
 @guarded
-class EarlyStopping(_Watching):
+class EarlyStopping(_MetricMonitor):
     """Ends training when a metric has not improved for `patience` epochs.
 
     Parameters
@@ -116,7 +116,7 @@ class EarlyStopping(_Watching):
 
 
 @guarded
-class BestCheckpoint(_Watching):
+class BestCheckpoint(_MetricMonitor):
     """Saves the module as ``PREFIX-symbol.json`` and ``PREFIX-0000.params`` whenever a metric is
     the best so far.
 
@@ -159,7 +159,7 @@ class BestCheckpoint(_Watching):
 
 
 @guarded
-class ReduceOnPlateau(_Watching):
+class ReduceOnPlateau(_MetricMonitor):
     """Multiplies the learning rate by `factor` when a metric has not improved for `patience`
     epochs.
 

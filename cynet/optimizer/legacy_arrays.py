@@ -3,7 +3,7 @@
 from .._core.face import legacy_face
 
 
-def classic(array):
+def as_legacy(array):
     """An array of mx.np as one of mx.nd, in whose functions optimizers are written."""
     own = getattr(array, "_face", legacy_face)
     return array if own is legacy_face else array.as_nd_ndarray()

@@ -47,7 +47,7 @@ def blanks(values):
 
 
 def take(idle, size, ctx):
-    """An arena of at least `size` bytes from the list `idle`, or a new one in the place of one that
+    """An arena of at least `size` bytes from the list `idle`, or a new one in place of one that
     is too small."""
     small = []
     try:
@@ -64,7 +64,7 @@ def take(idle, size, ctx):
     return arena
 
 
-class Place:
+class ArenaLease:
     """An arena, or what was recorded instead, which executor uses it, and whether that one's
     backward is still to come."""
 
@@ -79,12 +79,12 @@ class Place:
         return self.pending and alive and self.holder is not other
 
 
-class Room:
+class ArenaPool:
     """The arenas of executors that share memory: one, unless several executors have run forward
     and not yet backward."""
 
     def __init__(self):
-        self._places, self._recorded, self._lock = [], [], threading.Lock()
+        self._leases, self._recorded, self._lock = [], [], threading.Lock()
 
     def _forget(self):
         # Let go of what was recorded, but where a backward is to come.
@@ -95,7 +95,7 @@ class Room:
         self._recorded = stay
 
     def keep(self, holder, outputs):
-        """A Place for the outputs of a run that autograd recorded; who recorded one before has lost
+        """An ArenaLease for the outputs of a run that autograd recorded; who recorded one before has lost
         it, as with arenas.
 
         Parameters
@@ -106,11 +106,11 @@ class Room:
         """
         with self._lock:
             self._forget()
-            self._recorded.append(Place(holder, outputs))
+            self._recorded.append(ArenaLease(holder, outputs))
             return self._recorded[-1]
 
     def take(self, holder, size, ctx):
-        """A Place whose array has at least `size` bytes; who had it before has lost it.
+        """An ArenaLease whose array has at least `size` bytes; who had it before has lost it.
 
         Parameters
         ----------
@@ -121,12 +121,12 @@ class Room:
         """
         with self._lock:
             self._forget()
-            busy = [each for each in self._places if each.is_waited_for(holder)]
-            free = [each for each in self._places if each not in busy]
-            free.sort(key=lambda place: place.array.size)
+            busy = [each for each in self._leases if each.is_waited_for(holder)]
+            free = [each for each in self._leases if each not in busy]
+            free.sort(key=lambda lease: lease.array.size)
             fits = free and free[-1].array.size >= size
-            best = Place(holder, free[-1].array if fits else empty((size,), ctx, "uint8"))
-            for place in free:  # whoever had one looks for another before it runs
-                place.holder = place.array = None
-            self._places = [*busy, best]
+            best = ArenaLease(holder, free[-1].array if fits else empty((size,), ctx, "uint8"))
+            for lease in free:  # whoever had one looks for another before it runs
+                lease.holder = lease.array = None
+            self._leases = [*busy, best]
         return best

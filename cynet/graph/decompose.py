@@ -52,7 +52,7 @@ def _holding(name, array):
     return Node(_HELD, name, {}, {}, prop)
 
 
-def written_out(heads, shapes, dtypes):
+def decomposed(heads, shapes, dtypes):
     """The same graph in operators that can run.
 
     Parameters
@@ -70,9 +70,9 @@ def written_out(heads, shapes, dtypes):
     for node in topological_order(heads):
         outputs = [(node, i) for i in range(node.num_outputs)]
         inputs = [new[entry] for entry in node.inputs]
-        if node.op is None or (inputs == node.inputs and not node.prop.written_out):
+        if node.op is None or (inputs == node.inputs and not node.prop.decomposed):
             new.update((each, each) for each in outputs)
-        elif node.prop.written_out:
+        elif node.prop.decomposed:
             given = [plain(shapes[e]) for e in node.inputs], [dtypes[e] for e in node.inputs]
             made = _called(node, inputs, writer()(node.prop, *given, node.name))
             new.update(zip(outputs, (_cast(e, t, dtypes[o]) for (e, t), o in zip(made, outputs))))

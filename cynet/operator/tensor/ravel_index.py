@@ -4,14 +4,14 @@ from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..checks.places import Read, Written
+from ..checks.index_dtype import Read, Written
 from ..checks.shapes import check_elements
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Shape
 from ..property import is_known, merge_shapes
 
 
-class _PlacesProperty(KernelProperty):
+class _IndexProperty(KernelProperty):
     """Base: integers, in arrays of any dtype, and a shape that they are places in."""
 
     differentiable = False
@@ -37,7 +37,7 @@ class _PlacesProperty(KernelProperty):
         return {"ndim": len(self.shape), "shape": self.shape}
 
 
-class RavelProperty(_PlacesProperty):
+class RavelProperty(_IndexProperty):
     """Row-major places from places along axes: (ndim, ...) gives (...).
 
     ``output[j] = data[0][j] * shape[1] + data[1][j]`` for two axes, and so on.
@@ -69,7 +69,7 @@ class RavelProperty(_PlacesProperty):
         return [(len(self.shape), *(out if len(data) > 1 else ()))], [out], []
 
 
-class UnravelProperty(_PlacesProperty):
+class UnravelProperty(_IndexProperty):
     """Places along axes from row-major places: (...) gives (ndim, ...).
 
     What is beyond `shape` is left to the first axis.
