@@ -95,8 +95,8 @@ class ArenaPool:
         self._recorded = stay
 
     def keep(self, holder, outputs):
-        """An ArenaLease for the outputs of a run that autograd recorded; who recorded one before has lost
-        it, as with arenas.
+        """An ArenaLease for the outputs of a run that autograd recorded; who recorded one before
+        has lost it, as with arenas.
 
         Parameters
         ----------

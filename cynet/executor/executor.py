@@ -219,7 +219,7 @@ class Executor(Postponed, Monitoring):
         self._note_plan()
 
     def _take_arena(self):
-        """Have an arena of the room for this executor's values."""
+        """Have an arena of the pool for this executor's values."""
         self._lease = made(
             self._graph, self._arena_pool.take, self._me, self._arena_size, self._ctx
         )

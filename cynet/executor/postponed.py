@@ -122,7 +122,7 @@ class Postponed:
         for new, output in zip(found, self.outputs):
             new.copyto(output)
         if trains:
-            self._recorded = self._room.keep(self._me, found)
+            self._recorded = self._arena_pool.keep(self._me, found)
             self._recorded.pending = bool(is_train)
         self._note(runs + 1)
         self.has_run, self._training = True, bool(is_train)
