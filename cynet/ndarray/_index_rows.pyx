@@ -50,9 +50,10 @@ cdef object index_array(object item):
         item = np.asarray(item)
         kind = item.dtype.name
     if item.dtype.kind == "f" or item.size == 0:
-        if item.size and not np.abs(item).max() <= LARGEST_EXACT.get(kind, EXACT):  # NaN, too
+        largest = LARGEST_EXACT.get(kind, EXACT)
+        if item.size and not np.abs(item).max() <= largest:  # NaN, too
             raise ArgumentError(
-                f"an index array of {kind} names places up to {LARGEST_EXACT.get(kind, EXACT)}, got "
+                f"an index array of {kind} names places up to {largest}, got "
                 f"{item.flat[np.abs(item).argmax()]}; expected one of int32 or int64")
         item = item.astype(np.int64)
     if item.dtype.kind not in "iub":
