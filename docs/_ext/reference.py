@@ -28,6 +28,7 @@ MODULES = {
     "gluon.data.vision.transforms": "transforms of images",
     "gluon.utils": "helpers of training loops",
     "gluon.model_zoo.vision": "networks by name",
+    "gluon.model_zoo.text": "GPT-2 and BERT, their weights from Hugging Face, generation",
     "gluon.contrib.nn": "more layers",
     "gluon.contrib.rnn": "more cells",
     "gluon.contrib.estimator": "a training loop with handlers",

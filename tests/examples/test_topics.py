@@ -82,8 +82,9 @@ LEARN = {
     ),
 }
 FOLDERS = sorted({program.partition("/")[0] for program in LEARN})
-HELPERS = {"reviews", "pictures", "cart_pole", "made_up", "training", "dataset", "metric"}
-TRIED = {"quantization/train_quantized.py"}  # by tests/examples/test_quantization.py: too long
+HELPERS = {"reviews", "tokens", "pictures", "cart_pole", "made_up", "training", "dataset", "metric"}
+# By tests/examples/test_quantization.py and test_language.py: too long, or for another package.
+TRIED = {"quantization/train_quantized.py", "language/gpt.py", "language/classify.py"}
 # Whose figures depend on the machine: chaotic ones, and times; lines whose order does.
 FREE = {
     "reinforcement": {"figures": False},

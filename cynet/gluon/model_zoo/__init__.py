@@ -1,6 +1,6 @@
 """mx.gluon.model_zoo: networks that are known by name, and files of their weights."""
 
-from . import model_store, vision
+from . import model_store, text, vision
 from .vision import get_model
 
-__all__ = ["get_model", "model_store", "vision"]
+__all__ = ["get_model", "model_store", "text", "vision"]

@@ -17,6 +17,22 @@ if TYPE_CHECKING:
 _MASKED = 3e4  # taken off a score, which float16 holds, too
 
 
+def seen(F, scores, start=1):
+    """1 at keys up to a query's own place, 0 behind it, (1, queries, keys), for scores of three
+    axes; the first query sees `start` keys."""
+    ones = F.ones_like(F.slice_axis(scores, axis=0, begin=0, end=1))
+    # places are counted in float32: bfloat16 has no whole numbers beyond 256
+    column = F.cast(F.slice_axis(ones, axis=2, begin=0, end=1), dtype="float32")
+    places = F.contrib.arange_like(column, axis=1, start=start)
+    rows = F.SequenceMask(F.reshape(ones, shape=(-3, 0)), places, use_sequence_length=True, axis=1)
+    return F.expand_dims(rows, axis=0)
+
+
+def hidden(F, scores, mask):
+    """Scores, (batch, queries, keys), that keys without a 1 in `mask` get no weight by."""
+    return F.broadcast_add(scores, (mask - 1) * _MASKED)
+
+
 @guarded(but=("hybrid_forward",))
 class MultiHeadAttention(HybridBlock):
     """Attention: each query takes a mean of the values, weighted by how well their keys fit it.
@@ -101,17 +117,6 @@ class MultiHeadAttention(HybridBlock):
         x = F.reshape(x, shape=(0, 0, -4, self._heads, -1))
         return F.reshape(F.transpose(x, axes=(0, 2, 1, 3)), shape=(-3, 0, 0))
 
-    def _seen(self, F, scores):
-        """1 at keys up to a query's own place, 0 behind it, (1, queries, keys)."""
-        ones = F.ones_like(F.slice_axis(scores, axis=0, begin=0, end=1))
-        # places are counted in float32: bfloat16 has no whole numbers beyond 256
-        column = F.cast(F.slice_axis(ones, axis=2, begin=0, end=1), dtype="float32")
-        places = F.contrib.arange_like(column, axis=1, start=1)
-        seen = F.SequenceMask(
-            F.reshape(ones, shape=(-3, 0)), places, use_sequence_length=True, axis=1
-        )
-        return F.expand_dims(seen, axis=0)
-
     def hybrid_forward(
         self, F: Any, query: Any, key: Any = None, value: Any = None, mask: Any = None
     ) -> Any:
@@ -126,9 +131,9 @@ class MultiHeadAttention(HybridBlock):
         if mask is not None:
             heads = F.broadcast_axis(F.expand_dims(mask, axis=1), axis=1, size=self._heads)
             heads = F.reshape(heads, shape=(-3, 0, 0))
-            scores = scores + (heads - 1) * _MASKED
+            scores = hidden(F, scores, heads)
         if self._causal:
-            scores = F.broadcast_add(scores, (self._seen(F, scores) - 1) * _MASKED)
+            scores = hidden(F, scores, seen(F, scores))
         weights = F.softmax(scores)
         if self.dropout is not None:
             weights = self.dropout(weights)
