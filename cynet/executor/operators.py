@@ -9,11 +9,22 @@ from ..operator import Operator
 
 def create_operators(graph):
     """The Operator of each forward step."""
-    operators = {}
+    operators, alike = {}, {}
     for step in graph.steps:  # a backward step's forward step may be inside a chain
         forward = step.origin or step
-        if forward not in operators:
-            operators[forward] = create_operator(forward)
+        if forward in operators:
+            continue
+        # what is made of one property for the same arrays computes the same, for all threads
+        key = forward.prop, forward.ctx, *((v.shape, v.dtype) for v in forward.in_data)
+        operator = alike.get(key)
+        if operator is None or hasattr(forward.prop, "noticed"):
+            operator = create_operator(forward)
+            if not operator.stateful:
+                alike[key] = operator
+        operators[forward] = operator
+        if forward.ctx.device_type == "cpu":
+            forward.algorithms = graph.ask("algorithms", forward)
+    graph.asked.clear()
     return operators
 
 
@@ -49,6 +60,4 @@ def create_operator(step):
             f"operator {step.prop.op_name} (node '{step.name}'): create_operator returned "
             f"{shown(operator)}, not an Operator"
         )
-    if step.ctx.device_type == "cpu":
-        step.algorithms = step.prop.graph.algorithms(step.prop, shapes, types)
     return operator

@@ -83,7 +83,7 @@ def lower(
     if any(0 in shape for shape in shapes.values()):
         names = frozenset()  # passes join kernels, which take no arrays without elements
     checks = verify if config.get("CYNET_GRAPH_VERIFY") else lambda graph, after: None
-    graph = build(heads, order, shapes, dtypes, contexts)
+    graph = build(structure, shapes, dtypes, contexts)
     checks(graph, "building it")
     graph = pipeline.run(graph, stages, names, ctx.device_type)
     graph = gradient(graph, grad_req, apart)

@@ -6,15 +6,12 @@ from .ir import ARG, AUX, FORWARD, OUTPUT, TEMP, WRITE, Graph, Step, Value
 from .subgraphs import step_of
 
 
-def build(heads, order, shapes, dtypes, contexts):
-    """The forward Graph of `heads`.
+def build(structure, shapes, dtypes, contexts):
+    """The forward Graph of a Symbol.
 
     Parameters
     ----------
-    heads : list of (Node, int)
-        What the symbol outputs.
-    order : list of Node
-        All nodes, each after its inputs.
+    structure : Structure
     shapes, dtypes : dict of (Node, int) to tuple, str
         For every entry.
     contexts : dict of Node to Context
@@ -27,9 +24,9 @@ def build(heads, order, shapes, dtypes, contexts):
         memory of its own.
     """
     args, auxs, values, steps = {}, {}, {}, []
-    aux_nodes = _auxiliary_nodes(order)
-    wanted = set(heads)
-    for node in order:
+    aux_nodes, props = _auxiliary_nodes(structure.order), structure.properties()
+    wanted = set(structure.heads)
+    for node in structure.order:
         if node.op is None:
             kind = AUX if node in aux_nodes else ARG
             value = Value(node.name, shapes[node, 0], dtypes[node, 0], contexts[node], kind)
@@ -62,7 +59,7 @@ def build(heads, order, shapes, dtypes, contexts):
         steps.append(
             Step(
                 node.name,
-                node.prop,
+                props[node],
                 contexts[node],
                 FORWARD,
                 inputs[:n_args],
@@ -73,7 +70,7 @@ def build(heads, order, shapes, dtypes, contexts):
             )
         )
     outputs = {}
-    for entry in heads:
+    for entry in structure.heads:
         value = values[entry]
         if value.kind != OUTPUT or value in outputs:
             value = _copied(value, steps)

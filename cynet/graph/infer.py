@@ -57,12 +57,26 @@ class Structure:
         self.operators = [i for i, node in enumerate(self.order) if node.op is not None]
         self.variables = [node for node in self.order if node.op is None]
         self.kinds = self.calls = None
+        self._planned = False
         self.met = {False: {}, True: {}}
 
     def find_kinds(self):
         """Set `kinds`, of which inference asks one node for all from now on."""
         numbers = {}
         self.kinds = [numbers.setdefault(_kind(node), len(numbers)) for node in self.order]
+
+    def properties(self):
+        """Property of each node. From the second time on nodes of one kind have the same one, so
+        that what is asked of it for some shapes is asked once."""
+        if self.kinds is None and not self._planned:
+            self._planned = True
+            return {node: node.prop for node in self.order}
+        if self.kinds is None:
+            self.find_kinds()
+        first = {}
+        return {
+            node: first.setdefault(kind, node.prop) for node, kind in zip(self.order, self.kinds)
+        }
 
 
 def structure_of(symbol):

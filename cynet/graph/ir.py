@@ -61,6 +61,8 @@ class Graph:
         What the memory pass found.
     saved : int
         Bytes of the values of kind ``saved``.
+    asked : dict
+        What `ask` has found.
     """
 
     def __init__(self, steps, args, auxs, outputs):
@@ -74,11 +76,33 @@ class Graph:
         self.constant_steps = []
         self.memory = None
         self.saved = 0
+        self.asked = {}
 
     def set_forward(self, steps):
         """Take `steps` for all there are: what a pass before the gradient pass has made."""
         self.steps = list(steps)
         self.n_forward = len(self.steps)
+
+    def ask(self, hook, step, *more):
+        """The answer of a hook to a step's property and to what it reads; steps that are alike ask
+        once.
+
+        Parameters
+        ----------
+        hook : str
+            Name of a method of GraphHooks that takes the property, shapes and dtypes.
+        step : Step
+            A forward step.
+        *more
+            Further arguments of the hook.
+        """
+        prop = step.prop
+        shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
+        key = hook, prop, *shapes, *types, *more
+        found = self.asked.get(key, self)
+        if found is self:
+            found = self.asked[key] = getattr(prop.graph, hook)(prop, shapes, types, *more)
+        return found
 
     def neighbours(self):
         """(readers, writer): value to the list of steps that read it, once a position, and value

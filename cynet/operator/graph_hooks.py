@@ -143,7 +143,7 @@ class GraphHooks:
         """Return whether each element of output 0 is the maximum of some elements of input 0."""
         return False
 
-    def epilogue(self, prop, kind, in_shapes, in_types, act_type=None):
+    def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):
         """The property that also computes an epilogue of `kind` (see the list above), or None where
         it cannot, or would take a pass over memory of its own.
 

@@ -7,9 +7,10 @@ import pytest
 from cynet.base.errors import ArgumentError
 from cynet.graph.from_symbol import build
 from cynet.graph.gradient import gradient
+from cynet.graph.infer import Structure
 from cynet.graph.ir import ADD, BACKWARD, INPLACE, TEMP
 from cynet.graph.memory_plan import plan_memory, views
-from cynet.symbol.node import Node, topological_order
+from cynet.symbol.node import Node
 from tests.graph.interpreter import CPU, Add, Constant, Fold, Multiply, Tanh, run
 
 SHAPES = ((2, 8), (8, 2))
@@ -60,9 +61,10 @@ def _random_graph(rng, n_nodes):
 
 
 def _graph(heads, given, grad_req):
-    order = topological_order(heads)
-    shapes = _shapes(order, given)
-    graph = build(heads, order, shapes, dict.fromkeys(shapes, "float64"), dict.fromkeys(order, CPU))
+    structure = Structure(heads)
+    shapes = _shapes(structure.order, given)
+    contexts = dict.fromkeys(structure.order, CPU)
+    graph = build(structure, shapes, dict.fromkeys(shapes, "float64"), contexts)
     return gradient(graph, {k: v for k, v in grad_req.items() if k in graph.args})
 
 

@@ -45,7 +45,7 @@ def test_hooks_answer_for_an_operator_that_says_nothing():
     hooks = prop.graph
     assert hooks.flops(prop, shapes, shapes) == 0 and not hooks.one_pass(prop, shapes)
     assert hooks.activation(prop) is None and not hooks.takes_maxima(prop)
-    assert hooks.epilogue(prop, "activation", shapes, types, "relu") is None
+    assert hooks.epilogue(prop, shapes, types, "activation", "relu") is None
     assert hooks.channels_last(prop, shapes, types) is None
     assert hooks.columns_as_channels(prop, shapes) is None
     assert hooks.prepack(prop, shapes, types, False) is None

@@ -56,7 +56,7 @@ def mask(graph):
                 before, behind = touching[value]
                 for rule in rules:
                     if behind is step and rule.producer(before.prop) and rule.consumer(step.prop):
-                        rule.join(before, step)
+                        rule.join(graph, before, step)
     return graph
 
 
@@ -85,7 +85,7 @@ class _Fusion:
     def take_activation(self, before, step):
         """A layer or a norm, and an activation."""
         if self._is_pair(before, step):
-            joined = _epilogue(before, ACTIVATION, step.prop)
+            joined = _epilogue(self.graph, before, ACTIVATION, step.prop)
             if joined is not None:
                 self._join(before, joined, step)
 
@@ -101,7 +101,7 @@ class _Fusion:
             if norm.out_data[0] is value and norm.ctx == add.ctx:
                 norms.append((self.position[norm], norm, other))
         for _, norm, other in sorted(norms, key=lambda each: -each[0]):
-            joined = _epilogue(norm, RESIDUAL, step.prop)
+            joined = _epilogue(self.graph, norm, RESIDUAL, step.prop)
             if joined is None or norm.out_data[0].channels_last != other.channels_last:
                 continue
             norm.in_data.append(other)
@@ -148,7 +148,7 @@ class _Fusion:
         """Return whether `layer`, which computes `value`, may run where `add` does and write
         `other`."""
         out, at = add.out_data[0], self.position[layer]
-        if _epilogue(layer, SUM) is None:
+        if _epilogue(self.graph, layer, SUM) is None:
             return False
         if layer.req[0] != WRITE or value.kind != TEMP or self.readers[value] != [add]:
             return False
@@ -173,9 +173,9 @@ class _Fusion:
         out, joined = add.out_data[0], None
         behind = self.readers.get(out, ())
         if len(behind) == 1 and self._may_follow(behind[0], add):
-            joined = _epilogue(layer, SUM, behind[0].prop)
+            joined = _epilogue(self.graph, layer, SUM, behind[0].prop)
         if joined is None:
-            joined = _epilogue(layer, SUM)
+            joined = _epilogue(self.graph, layer, SUM)
         else:
             out = behind[0].out_data[0]
             self.gone.add(behind[0])
@@ -197,7 +197,7 @@ class _Fusion:
         )
 
 
-def _mask(before, step):
+def _mask(graph, before, step):
     """Let `before` give the gradient that `step` reads behind the relu of `step`."""
     if before.direction != BACKWARD or before.in_grad[0] is not step.out_grad[0]:
         return
@@ -205,7 +205,8 @@ def _mask(before, step):
         return
     if before.ctx != step.ctx:
         return
-    masks, masked = _epilogue(before.origin, MASK), _epilogue(step.origin, MASKED)
+    masks = _epilogue(graph, before.origin, MASK)
+    masked = _epilogue(graph, step.origin, MASKED)
     if masks is None or masked is None:
         return
     before.prop = before.origin.prop = masks
@@ -213,11 +214,10 @@ def _mask(before, step):
     step.out_data[0] = None
 
 
-def _epilogue(step, kind, activation=None):
+def _epilogue(graph, step, kind, activation=None):
     """The answers of a forward step's hooks; `activation`: the property that follows it."""
-    shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
     act_type = None if activation is None else activation.graph.activation(activation)
-    return step.prop.graph.epilogue(step.prop, kind, shapes, types, act_type)
+    return graph.ask("epilogue", step, kind, act_type)
 
 
 def _any(prop):

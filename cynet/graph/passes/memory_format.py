@@ -108,8 +108,7 @@ class _Layout:
     def _turn_weight(self, step):
         """Data of a layout with channels last are in that order as they are; the weight of such a
         convolution is turned by a step of its own, so that later passes may keep it."""
-        shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
-        prop = step.prop.graph.weight_first(step.prop, shapes, types)
+        prop = self.graph.ask("weight_first", step)
         if prop is None:
             return
         weight = self._in_order(step.in_data[1], False)
@@ -137,9 +136,7 @@ class _Layout:
             return None
         if any(v.dtype not in LAID_OUT for v in step.in_data):
             return None
-        form = step.prop.graph.channels_last(
-            step.prop, [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
-        )
+        form = self.graph.ask("channels_last", step)
         if form is None or form[0].graph.traits.prefers_channels_last:
             return form
         return form if any(self._flows(step.in_data[i]) for i in form[1]) else None

@@ -46,7 +46,7 @@ def pack(graph):
     first = []  # what is kept: other runs, of this plan and of others, need not wait for the rest
     for step in graph.steps:
         weight = step.in_data[1] if len(step.in_data) > 1 else None
-        packing = _packing(step, readers, writer, moved)
+        packing = _packing(graph, step, readers, writer, moved)
         if packing is not None and weight.kind == TEMP:
             packed[writer[weight]] = packing  # it lives no longer than it takes to pack it
         elif packing is not None:
@@ -84,7 +84,7 @@ def _keep_made(weight, readers, writer, moved):
             made.kept = kept
 
 
-def _packing(step, readers, writer, moved):
+def _packing(graph, step, readers, writer, moved):
     """The step that packs `step`'s weight, which `step` then reads; or None."""
     if len(step.in_data) < 2:
         return None
@@ -92,8 +92,7 @@ def _packing(step, readers, writer, moved):
     replaces = weight.kind == KEPT and len(readers[weight]) == 1
     if not replaces and (weight.kind not in ARRAYS or weight in moved):
         return None
-    shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
-    form = step.prop.graph.prepack(step.prop, shapes, types, replaces)
+    form = graph.ask("prepack", step, replaces)
     if form is None:
         return None
     packer, step.prop, size = form

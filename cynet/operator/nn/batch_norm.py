@@ -174,9 +174,9 @@ class BatchNormProperty(KernelProperty):
 class ChannelsLastBatchNormHooks(TakesReluHooks, BatchNormHooks):
     """relu, or a sum and relu."""
 
-    def epilogue(self, prop, kind, in_shapes, in_types, act_type=None):
+    def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):
         if kind != RESIDUAL:
-            return super().epilogue(prop, kind, in_shapes, in_types, act_type)
+            return super().epilogue(prop, in_shapes, in_types, kind, act_type)
         if act_type != "relu" or prop.relu or prop.num_visible_outputs() > 1:
             return None
         return prop.changed(relu=True, residual=True)

@@ -23,7 +23,7 @@ class TakesReluHooks(GraphHooks):
     """Hooks of a property whose operator applies relu to output 0 where its attribute `relu` is
     set."""
 
-    def epilogue(self, prop, kind, in_shapes, in_types, act_type=None):
+    def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):
         takes = kind == ACTIVATION and act_type == "relu" and not prop.relu
         return prop.changed(relu=True) if takes else None
 
@@ -50,7 +50,7 @@ class FoldsActivation:
 class FoldsActivationHooks(LayerHooks):
     """Hooks of such a property; subclasses say which activations and which masks."""
 
-    def epilogue(self, prop, kind, in_shapes, in_types, act_type=None):
+    def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):
         if kind == ACTIVATION:
             applies = prop.activation is None and self.applies(
                 prop, act_type, in_shapes, in_types)

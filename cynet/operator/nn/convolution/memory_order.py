@@ -10,15 +10,18 @@ from . import select
 # oneDNN makes its primitives, and brings the weight into an order of its own, in every call: below
 # so many outputs of a filter, or products in all, copies of data to row-major order take less.
 FEW_PIXELS, FEW_PRODUCTS = 128, 1 << 24
+MOST_DESCRIBED = 16  # that a property remembers
 
 
 def _desc(prop, in_shapes, in_types):
-    """``prop.desc``, which several passes ask in turn; the last one is remembered."""
-    asked = tuple(in_shapes), tuple(in_types)
-    known, desc = prop.__dict__.get("_desc", (None, None))
-    if known != asked:
-        desc = prop.desc(in_shapes, in_types)
-        prop.__dict__["_desc"] = asked, desc
+    """``prop.desc``, which several passes ask in turn of the steps that have the property."""
+    known = prop.__dict__.setdefault("_desc", {})
+    asked = *in_shapes, *in_types
+    desc = known.get(asked)
+    if desc is None:
+        if len(known) >= MOST_DESCRIBED:
+            known.clear()
+        desc = known[asked] = prop.desc(in_shapes, in_types)
     return desc
 
 
