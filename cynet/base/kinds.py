@@ -11,6 +11,7 @@ import itertools
 import json
 import math
 import operator
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -204,6 +205,9 @@ def read_json(text, **settings):
     except RecursionError:
         raise FormatError("it is nested too deep") from None
     except ValueError as error:
+        most = getattr(sys, "get_int_max_str_digits", int)()
+        if f"({most} digits)" in str(error):  # what Python says is for who may raise the limit
+            raise FormatError(f"it has an integer of more than {most} digits") from None
         raise FormatError(str(error)) from None
 
 

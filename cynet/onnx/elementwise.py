@@ -19,8 +19,13 @@ def _number(g, c, value):
     return g.constant(np.array(value, c.dtypes[0]))
 
 
-def write_row(g, row, inputs, dtype):
-    """The node, or nodes, of a function; numbers are of that dtype."""
+def write_row(g, row, inputs, dtype, number=None):
+    """The node, or nodes, of a function; numbers are of that dtype. `number` is the second operand
+    where that is one."""
+    if "float" not in dtype and row.onnx == "Div":
+        return _quotient(g, *inputs, dtype)
+    if "float" not in dtype and row.onnx == "Pow":
+        return _power(g, *inputs, dtype, number)
 
     def emit(word, *given):
         return g.emit(
@@ -52,8 +57,9 @@ def unary(g, c):
 
 @exports(*operators(*(f.name for row in BINARY if row.onnx for f in row.forms().values())))
 def binary(g, c):
-    row, inputs, dtype = c.prop.function, list(c.inputs), c.dtypes[0]
+    row, inputs, dtype, number = c.prop.function, list(c.inputs), c.dtypes[0], None
     if len(inputs) == 1:
+        number = None if c.prop.reverse else c.prop.scalar
         dtype = _dtype_beside(dtype, c.prop.scalar)
         if dtype != c.dtypes[0]:
             inputs = [g.cast(inputs[0], dtype)]
@@ -61,9 +67,31 @@ def binary(g, c):
         inputs = inputs[::-1] if c.prop.reverse else inputs
     if row.result == BOOL and not row.sign:
         inputs = [g.cast(each, "bool") for each in inputs]
-    made = write_row(g, row, inputs, dtype)
+    made = write_row(g, row, inputs, dtype, number)
     is_other = row.result == BOOL or dtype != c.dtypes[0]
     return g.cast(made, c.out_dtypes[0]) if is_other else made
+
+
+def _quotient(g, a, b, dtype):
+    """Integers divided, 0 where the divisor is 0: there ONNX says nothing, and runtimes die."""
+    zero, one = (g.constant(np.array(number, dtype)) for number in (0, 1))
+    none = g.emit("Equal", [b, zero])
+    return g.emit("Where", [none, zero, g.emit("Div", [a, g.emit("Where", [none, one, b])])])
+
+
+def _power(g, a, b, dtype, number):
+    """Integers to the power of integers: products where it is a number, since runtimes go through
+    double; 0 to a negative power where that is a fraction, and for 0."""
+    if number is not None and number >= 0:
+        made = g.constant(np.array(1, dtype))
+        for bit in f"{int(number):b}":
+            made = g.emit("Mul", [made, made])
+            made = g.emit("Mul", [a, made]) if bit == "1" else made
+        return made if number else g.emit("Add", [g.emit("Sub", [a, a]), made])
+    zero, one = (g.constant(np.array(value, dtype)) for value in (0, 1))
+    apart = g.emit("Not", [g.emit("Equal", [g.emit("Abs", [a]), one])])
+    fraction = g.emit("And", [g.emit("Less", [b, zero]), apart])
+    return g.emit("Where", [fraction, zero, g.emit("Pow", [a, g.emit("Abs", [b])])])
 
 
 @exports(*operators("logical_not"))
@@ -85,7 +113,9 @@ def mod(g, c):
     """The remainder with the sign of the divisor, 0 where that is 0."""
     inputs, dtype = list(c.inputs), c.out_dtypes[0]
     if c.op.endswith("_scalar"):
-        inputs.append(_number(g, c, c.prop.scalar))
+        dtype = _dtype_beside(dtype, c.prop.scalar)
+        inputs = [g.cast(inputs[0], dtype)] if dtype != c.dtypes[0] else inputs
+        inputs.append(g.constant(np.array(c.prop.scalar, dtype)))
         inputs = inputs[::-1] if c.op == "_rmod_scalar" else inputs
     a, b = inputs
     zero = g.constant(np.array(0, dtype))
@@ -97,7 +127,8 @@ def mod(g, c):
         made = g.emit("Mod", [a, divisor], fmod=1)
         other = g.emit("Less", [g.emit("Mul", [made, g.emit("Sign", [b])]), zero])
         made = g.emit("Where", [other, g.emit("Add", [made, b]), made])
-    return g.emit("Where", [none, zero, made])
+    made = g.emit("Where", [none, zero, made])
+    return made if dtype == c.out_dtypes[0] else g.cast(made, c.out_dtypes[0])
 
 
 @exports(

@@ -124,19 +124,14 @@ def slice_(reader, node):
                 node.refuse(f"nothing of axis {axis} is left, from {b} to {e} by {s}")
             first, last = at[0], at[-1] + (1 if s > 0 else -1)
             told[axis] = (first, None if last < 0 else last, s)
-        elif s > 0:
-            last = None if e >= _END else e
-            told[axis] = (0 if b <= -_END else b, last, s)
-        elif s == -1 and (b == -1 or b >= _END) and e <= -_END:
-            told[axis] = (None, None, -1)
         else:
-            node.refuse("steps below 0 along an axis whose length the file does not tell")
+            told[axis] = (None if abs(b) >= _END else b, None if abs(e) >= _END else e, s)
         found.append(axis)
     if len(set(found)) != len(found):
         node.refuse(f"an axis twice in {axes}")
     made = node.symbol(0)
     told = {a: v for a, v in told.items() if v[2] != 1 or v[0] != 0 or v[1] != lengths[a]}
-    if all(step == 1 for _, _, step in told.values()):
+    if all(step == 1 and lengths[axis] is not None for axis, (_, _, step) in told.items()):
         for axis, (b, e, _) in sorted(told.items()):
             made = sym.slice_axis(made, axis=axis, begin=b, end=e)
         return made if told else sym.identity(made)
@@ -284,14 +279,41 @@ def matmul(reader, node):
             return sym.FullyConnected(
                 left, weight, num_hidden=made.shape[1], no_bias=True, flatten=False
             )
-    if a <= 2 and b <= 2:
+    if b == 2 or (a <= 2 and b <= 2):
         return sym.dot(left, right)
     shapes = node.shape(0), node.shape(1)
     if None in shapes:
-        if a != b or a != 3 or 1 in (node.lengths(0)[0], node.lengths(1)[0]):
-            node.refuse("batches that are not the same, or of shapes that the file does not tell")
-        return sym.batch_dot(left, right)
+        return _open_batches(left, right, a, b, a == b and node.alike(0, 1, 2))
     return _batched(left, right, *shapes)
+
+
+def _open_batches(left, right, a, b, alike):
+    """NumPy's matmul of arrays with `a` and `b` axes, whose lengths the data tell; `alike` says
+    that those of the batches are the same."""
+    values = [
+        sym.expand_dims(left, axis=0) if a == 1 else left,
+        sym.expand_dims(right, axis=1) if b == 1 else right,
+    ]
+    ranks = max(a, 2), max(b, 2)
+    lead = max(ranks) - 2
+    for i, rank in enumerate(ranks):
+        for _ in range(lead + 2 - rank):
+            values[i] = sym.expand_dims(values[i], axis=0)
+    whole, last = values[0], (lead, lead + 1)
+    if not alike:  # one element of each matrix, broadcast
+        ones = [
+            sym.slice(v, begin=(None,) * lead + (0, 0), end=(None,) * lead + (1, 1)) for v in values
+        ]
+        whole = sym.broadcast_add(*map(sym.zeros_like, ones))
+        axes = tuple(range(lead))
+        values = [sym.broadcast_like(v, whole, lhs_axes=axes, rhs_axes=axes) for v in values]
+    for _ in range(lead - 1):
+        values = [sym.reshape(v, shape=(-3, -2)) for v in values]
+    made = sym.batch_dot(*values)
+    if lead > 1:
+        made = sym.reshape_like(made, whole, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=lead)
+    gone = tuple(axis for axis, rank in zip(last, (a, b)) if rank == 1)
+    return sym.squeeze(made, axis=gone) if gone else made
 
 
 def _batched(left, right, a, b):

@@ -203,6 +203,11 @@ class Node:
             self.refuse(f"the file does not tell the axes of its input {self.inputs[i]}")
         return found
 
+    def alike(self, i, j, skip):
+        """Return whether the file says that inputs i and j have the same lengths before the last
+        `skip` axes."""
+        return self._reader.alike(self.inputs[i], self.inputs[j], skip)
+
     def shape(self, i):
         """The shape of input i where the file tells it whole, or None."""
         return self._reader.shape(self.inputs[i])
@@ -280,6 +285,10 @@ class Reader:
         if name in self._constants:
             return self._constants[name].shape
         return self._shapes.of(name)
+
+    def alike(self, name, other, skip):
+        """As `Shapes.alike`."""
+        return self._shapes.alike(name, other, skip)
 
     def shape(self, name):
         """The whole shape of a value, or None."""

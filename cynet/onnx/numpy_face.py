@@ -35,10 +35,10 @@ def _in(g, c, i, dtype):
     return c.inputs[i] if c.dtypes[i] == dtype else g.cast(c.inputs[i], dtype)
 
 
-def _written(g, c, row, inputs, dtype):
+def _written(g, c, row, inputs, dtype, number=None):
     if row.result == BOOL and not row.sign:
         inputs, dtype = [g.cast(each, "bool") for each in inputs], "bool"
-    return g.cast(write_row(g, row, inputs, dtype), c.out_dtypes[0])
+    return g.cast(write_row(g, row, inputs, dtype, number), c.out_dtypes[0])
 
 
 @exports(*_PAIRS)
@@ -58,7 +58,9 @@ def number(g, c):
         whole = float(value).is_integer()
         dtype = c.dtypes[0] if c.dtypes[0].startswith("float") else "int64" if whole else "float64"
     inputs = [_in(g, c, 0, dtype), g.constant(np.array(value, dtype))]
-    return _written(g, c, row, inputs[::-1] if c.prop.reverse else inputs, dtype)
+    if c.prop.reverse:
+        return _written(g, c, row, inputs[::-1], dtype)
+    return _written(g, c, row, inputs, dtype, value)
 
 
 @exports(*_ONES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..base.errors import FormatError, shown
 
+_POOLS = ("MaxPool", "AveragePool", "LpPool")
 _MOST = 1 << 12  # elements of a constant whose values tell a shape
 
 
@@ -21,6 +22,12 @@ class Shapes:
         for each in (*graph.input, *graph.value_info, *graph.output):
             if each.type.HasField("tensor_type"):
                 self._types[each.name] = each.type
+
+    def alike(self, name, other, skip):
+        """Return whether the file says of two values that all their lengths but the last `skip`
+        are the same, open ones by their names."""
+        found = [_told(self._types.get(each), skip) for each in (name, other)]
+        return None not in found[0] and found[0] == found[1]
 
     def of(self, name):
         """Tuple of a value's lengths, None for one that is open; None where nothing is known."""
@@ -73,7 +80,9 @@ class Shapes:
         outputs = [helper.make_empty_tensor_value_info(each) for each in node.outputs if each]
         graph = helper.make_graph([node.proto], "node", inputs, outputs, known)
         imports = [each for each in self._imports if each.domain not in ("", "ai.onnx")]
-        imports.append(helper.make_opsetid("", node.opset))
+        # before 22 the package counts windows that begin behind the data, which no runtime makes
+        rounds_up = node.kind in _POOLS and node.attributes.get("ceil_mode")
+        imports.append(helper.make_opsetid("", max(node.opset, 22 if rounds_up else 0)))
         model = helper.make_model(graph, opset_imports=imports, ir_version=self._ir_version)
         try:
             model = self._library.shape_inference.infer_shapes(model)
@@ -95,6 +104,17 @@ def _lengths(kind):
     if not tensor.HasField("shape"):
         return None
     return tuple(d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim)
+
+
+def _told(kind, skip):
+    """Lengths but for the last ones, or their names; None for one that has neither."""
+    if kind is None or not kind.tensor_type.HasField("shape"):
+        return (None,)
+    dims = list(kind.tensor_type.shape.dim)
+    return [
+        d.dim_value if d.HasField("dim_value") else d.dim_param or None
+        for d in dims[: max(len(dims) - skip, 0)]
+    ]
 
 
 def _known(lengths):

@@ -133,6 +133,13 @@ def array_of(name: str, rows: Any) -> NumpyArray:
         array = np.asarray(rows)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ArgumentError(f"input '{name}' is not an array of numbers: {error}") from None
+    if array.dtype == object and {*map(type, array.flat)} <= {int, float}:
+        try:
+            array = array.astype("float64")  # integers that 64 bits do not hold
+        except OverflowError:
+            raise ArgumentError(
+                f"input '{name}' has a number that no float64 holds, such as 1e999"
+            ) from None
     if array.dtype.kind not in "biuf":
         raise ArgumentTypeError(f"input '{name}' has elements of {array.dtype}, not numbers")
     return array

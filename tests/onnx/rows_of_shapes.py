@@ -132,8 +132,7 @@ def parts():
         ((0,), (4,), ((0,), (2,))),
         ((3,), (-3,), ((1,), (-2,))),
     ):
-        beyond = not more[1:] and max(end) in (100, 2**31 - 1)
-        yield Row("Slice", x, *(ints(*v) for v in (begin, end, *more)), lengths=beyond)
+        yield Row("Slice", x, *(ints(*v) for v in (begin, end, *more)))
     yield Row("Slice", x, opset=9, starts=[1, 0], ends=[3, 2], want=[x[1:3, :2]])
     yield Row("Slice", x, opset=9, starts=[1, 0], ends=[3, 2], axes=[2, 0], want=[x[:2, :, 1:3]])
     for rank in (1, 3, 4, 5):
