@@ -14,6 +14,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, SizeError, shown
 from ..base.guard import guarded
 from ..context import read_context
 from ..operator.checks.shapes import check_elements, check_one_shape
+from ..operator.signature import with_paragraphs
 from ._call import is_array
 from ._fill import diagonal, filled, filled_like, progression
 from ._indexing import from_host
@@ -24,6 +25,26 @@ if TYPE_CHECKING:
     from ..typing import ArrayLike, ContextLike, DTypeLike, NDArray, Number, ShapeLike
 
 EXACT = 1 << 53  # up to here an int is a float64
+
+
+_shared = with_paragraphs(
+    placed="""ctx : Context, optional
+    Device of the array; the current context by default.
+dtype : str or numpy.dtype, optional
+    Element type; float32 by default.""",
+    stype="""stype : str, optional
+    ``'csr'`` or ``'row_sparse'`` for a sparse array.""",
+    out="""out : NDArray, optional
+    Array that is filled instead of a new one.""",
+    like="""data : NDArray
+    Array whose shape, dtype and device are taken.
+out : NDArray, optional
+    Array that is filled instead of a new one.
+name : str, optional
+    Not used; only symbols have names.
+**kwargs
+    Ignored with a warning: the operator has no parameters.""",
+)
 
 
 def is_sparse_like(source):
@@ -76,6 +97,7 @@ def array(
     return from_host(source_array, dtype_flag(dtype), *place, default=dtype is None)
 
 
+@_shared
 def empty(
     shape: ShapeLike,
     ctx: ContextLike | None = None,
@@ -88,12 +110,8 @@ def empty(
     ----------
     shape : int or tuple of int
         Shape of the array.
-    ctx : Context, optional
-        Device of the array; the current context by default.
-    dtype : str or numpy.dtype, optional
-        Element type; float32 by default.
-    stype : str, optional
-        ``'csr'`` or ``'row_sparse'`` for a sparse array.
+    {placed}
+    {stype}
 
     Examples
     --------
@@ -110,6 +128,7 @@ def empty(
     return empty_array(shape, dtype_flag(dtype), context.device_typeid, context.device_id)
 
 
+@_shared
 def full(
     shape: ShapeLike,
     val: Number,
@@ -125,12 +144,8 @@ def full(
         Shape of the array.
     val : number
         Value of all elements.
-    ctx : Context, optional
-        Device of the array; the current context by default.
-    dtype : str or numpy.dtype, optional
-        Element type; float32 by default.
-    out : NDArray, optional
-        Array that is filled instead of a new one.
+    {placed}
+    {out}
 
     Raises
     ------
@@ -154,6 +169,7 @@ def full(
     return out
 
 
+@_shared
 def zeros(
     shape: ShapeLike,
     ctx: ContextLike | None = None,
@@ -167,14 +183,9 @@ def zeros(
     ----------
     shape : int or tuple of int
         Shape of the array.
-    ctx : Context, optional
-        Device of the array; the current context by default.
-    dtype : str or numpy.dtype, optional
-        Element type; float32 by default.
-    stype : str, optional
-        ``'csr'`` or ``'row_sparse'`` for a sparse array.
-    out : NDArray, optional
-        Array that is filled instead of a new one.
+    {placed}
+    {stype}
+    {out}
 
     Examples
     --------
@@ -193,6 +204,7 @@ def zeros(
     return filled(shape, 0.0, ctx, dtype) if out is None else full(shape, 0, out=out)
 
 
+@_shared
 def ones(
     shape: ShapeLike,
     ctx: ContextLike | None = None,
@@ -205,12 +217,8 @@ def ones(
     ----------
     shape : int or tuple of int
         Shape of the array.
-    ctx : Context, optional
-        Device of the array; the current context by default.
-    dtype : str or numpy.dtype, optional
-        Element type; float32 by default.
-    out : NDArray, optional
-        Array that is filled instead of a new one.
+    {placed}
+    {out}
 
     Examples
     --------
@@ -363,6 +371,7 @@ def linspace(
 
 
 @guarded
+@_shared
 def eye(
     N: int, M: int = 0, k: int = 0, ctx: ContextLike | None = None, dtype: DTypeLike | None = None
 ) -> NDArray:
@@ -374,10 +383,7 @@ def eye(
         Number of rows and of columns.
     k : int
         Number of the diagonal: 0 is the main one, positive ones are above it.
-    ctx : Context, optional
-        Device of the array; the current context by default.
-    dtype : str or numpy.dtype, optional
-        Element type; float32 by default.
+    {placed}
 
     Returns
     -------
@@ -400,6 +406,7 @@ def dtype_name(dtype):
     return NUMPY[dtype_flag(dtype)]
 
 
+@_shared
 def zeros_like(
     data: NDArray, out: NDArray | None = None, name: str | None = None, **kwargs: Any
 ) -> NDArray:
@@ -407,14 +414,7 @@ def zeros_like(
 
     Parameters
     ----------
-    data : NDArray
-        Array whose shape, dtype and device are taken.
-    out : NDArray, optional
-        Array that is filled instead of a new one.
-    name : str, optional
-        Not used; only symbols have names.
-    **kwargs
-        Ignored with a warning: the operator has no parameters.
+    {like}
 
     Examples
     --------
@@ -429,6 +429,7 @@ def zeros_like(
     return filled if filled is not None else function_of("zeros_like")(data)
 
 
+@_shared
 def ones_like(
     data: NDArray, out: NDArray | None = None, name: str | None = None, **kwargs: Any
 ) -> NDArray:
@@ -436,14 +437,7 @@ def ones_like(
 
     Parameters
     ----------
-    data : NDArray
-        Array whose shape, dtype and device are taken.
-    out : NDArray, optional
-        Array that is filled instead of a new one.
-    name : str, optional
-        Not used; only symbols have names.
-    **kwargs
-        Ignored with a warning: the operator has no parameters.
+    {like}
 
     Examples
     --------

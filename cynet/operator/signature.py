@@ -5,13 +5,15 @@ Both faces (mx.nd, mx.sym) generate their functions from this, so that they agre
 
 import inspect
 import textwrap
+from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from .._ndarray import NDArrayBase
 from ..base.errors import ArgumentTypeError, shown
 from .parameters import REQUIRED
 
+_Target = TypeVar("_Target")
 _PARAMETER = inspect.Parameter
 _PYTHON_KINDS = {
     "Shape(tuple)": "tuple of int",
@@ -292,7 +294,7 @@ def _is_symbol(value):
     return hasattr(value, "list_arguments") and hasattr(value, "tojson")
 
 
-def with_paragraphs(**shared):
+def with_paragraphs(**shared: str) -> Callable[[_Target], _Target]:
     """Make a decorator that puts paragraphs into a docstring.
 
     Parameters

@@ -14,11 +14,33 @@ from ..base.kinds import is_one
 from ..operator._base import get_operator
 from ..operator.array_methods import BINARY
 from ..operator.checks.shapes import check_one_shape
+from ..operator.signature import with_paragraphs
 from .register import function_of
 from .symbol import Symbol
 
 if TYPE_CHECKING:
     from ..typing import DTypeLike, ShapeLike
+
+
+_shared = with_paragraphs(
+    node="""dtype : str or numpy.dtype, optional
+    Element type; float32 by default.
+name : str, optional
+    Name of the symbol.
+**kwargs
+    Name and attributes of the node: ``name``, ``attr``.""",
+    named="""name : str, optional
+    Name of the symbol.
+dtype : str or numpy.dtype, optional
+    Element type; float32 by default.""",
+    operands="""left, right : Symbol or number
+    The operands.
+
+Returns
+-------
+Symbol
+    A number when both are numbers.""",
+)
 
 
 def _call(operator, *args, **kwargs):
@@ -30,6 +52,7 @@ def _dtype(dtype):
 
 
 @guarded
+@_shared
 def zeros(
     shape: ShapeLike, dtype: DTypeLike | None = None, name: str | None = None, **kwargs: Any
 ) -> Symbol:
@@ -39,12 +62,7 @@ def zeros(
     ----------
     shape : int or tuple of int
         Shape; 0 is a dimension that inference finds.
-    dtype : str or numpy.dtype, optional
-        Element type; float32 by default.
-    name : str, optional
-        Name of the symbol.
-    **kwargs
-        Name and attributes of the node: ``name``, ``attr``.
+    {node}
 
     Examples
     --------
@@ -56,6 +74,7 @@ def zeros(
 
 
 @guarded
+@_shared
 def ones(
     shape: ShapeLike, dtype: DTypeLike | None = None, name: str | None = None, **kwargs: Any
 ) -> Symbol:
@@ -65,12 +84,7 @@ def ones(
     ----------
     shape : int or tuple of int
         Shape; 0 is a dimension that inference finds.
-    dtype : str or numpy.dtype, optional
-        Element type; float32 by default.
-    name : str, optional
-        Name of the symbol.
-    **kwargs
-        Name and attributes of the node: ``name``, ``attr``.
+    {node}
 
     Examples
     --------
@@ -82,6 +96,7 @@ def ones(
 
 
 @guarded
+@_shared
 def full(
     shape: ShapeLike,
     val: float,
@@ -97,12 +112,7 @@ def full(
         Shape; 0 is a dimension that inference finds.
     val : number
         Value of all elements.
-    dtype : str or numpy.dtype, optional
-        Element type; float32 by default.
-    name : str, optional
-        Name of the symbol.
-    **kwargs
-        Name and attributes of the node: ``name``, ``attr``.
+    {node}
 
     Examples
     --------
@@ -117,6 +127,7 @@ def full(
 
 
 @guarded
+@_shared
 def arange(
     start: float,
     stop: float | None = None,
@@ -137,10 +148,7 @@ def arange(
         How often each number is repeated.
     infer_range : bool
         Let inference find `stop` from the shape that is needed.
-    name : str, optional
-        Name of the symbol.
-    dtype : str or numpy.dtype, optional
-        Element type; float32 by default.
+    {named}
 
     Examples
     --------
@@ -148,19 +156,13 @@ def arange(
     [1. 3. 5.]
     <NDArray 3 @cpu(0)>
     """
-    return _call(
-        "_arange",
-        start=start,
-        stop=stop,
-        step=step,
-        repeat=repeat,
-        infer_range=infer_range,
-        dtype=_dtype(dtype),
-        name=name,
-    )
+    numbers = {"start": start, "stop": stop, "step": step, "repeat": repeat}
+    node = {"dtype": _dtype(dtype), "name": name}
+    return _call("_arange", **numbers, infer_range=infer_range, **node)
 
 
 @guarded
+@_shared
 def linspace(
     start: float,
     stop: float,
@@ -180,10 +182,7 @@ def linspace(
         Number of values.
     endpoint : bool
         Whether `stop` is the last value; if False, it is left out.
-    name : str, optional
-        Name of the symbol.
-    dtype : str or numpy.dtype, optional
-        Element type; float32 by default.
+    {named}
 
     Examples
     --------
@@ -191,18 +190,12 @@ def linspace(
     [0.   0.25 0.5  0.75 1.  ]
     <NDArray 5 @cpu(0)>
     """
-    return _call(
-        "_linspace",
-        start=start,
-        stop=stop,
-        num=num,
-        endpoint=endpoint,
-        dtype=_dtype(dtype),
-        name=name,
-    )
+    node = {"dtype": _dtype(dtype), "name": name}
+    return _call("_linspace", start=start, stop=stop, num=num, endpoint=endpoint, **node)
 
 
 @guarded
+@_shared
 def eye(
     N: int,
     M: int = 0,
@@ -219,12 +212,7 @@ def eye(
         Number of rows and of columns; 0 columns means as many as rows.
     k : int
         Number of the diagonal: 0 is the main one, positive ones are above it.
-    dtype : str or numpy.dtype, optional
-        Element type; float32 by default.
-    name : str, optional
-        Name of the symbol.
-    **kwargs
-        Name and attributes of the node: ``name``, ``attr``.
+    {node}
 
     Examples
     --------
@@ -284,18 +272,13 @@ pow = power
 
 
 @guarded
+@_shared
 def maximum(left: Symbol | float, right: Symbol | float) -> Any:
     """The larger of two, element by element; each may be a Symbol or a number.
 
     Parameters
     ----------
-    left, right : Symbol or number
-        The operands.
-
-    Returns
-    -------
-    Symbol
-        A number when both are numbers.
+    {operands}
 
     Examples
     --------
@@ -307,18 +290,13 @@ def maximum(left: Symbol | float, right: Symbol | float) -> Any:
 
 
 @guarded
+@_shared
 def minimum(left: Symbol | float, right: Symbol | float) -> Any:
     """The smaller of two, element by element; each may be a Symbol or a number.
 
     Parameters
     ----------
-    left, right : Symbol or number
-        The operands.
-
-    Returns
-    -------
-    Symbol
-        A number when both are numbers.
+    {operands}
 
     Examples
     --------
@@ -330,18 +308,13 @@ def minimum(left: Symbol | float, right: Symbol | float) -> Any:
 
 
 @guarded
+@_shared
 def hypot(left: Symbol | float, right: Symbol | float) -> Any:
     """``sqrt(left**2 + right**2)``; each may be a Symbol or a number.
 
     Parameters
     ----------
-    left, right : Symbol or number
-        The operands.
-
-    Returns
-    -------
-    Symbol
-        A number when both are numbers.
+    {operands}
 
     Examples
     --------

@@ -12,11 +12,26 @@ import numpy as np
 
 from ...base.errors import ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown
 from ...base.guard import guarded
+from ...operator.signature import with_paragraphs
 from ...operator.tensor.axes import axes_of
 from ..functions import function_of
 
 if TYPE_CHECKING:
     from ..ndarray import NDArray
+
+
+_shared = with_paragraphs(
+    axes="""axis : int or tuple of int, optional
+    Axes to reduce; all by default.
+keepdims : bool
+    Keep the axes, with length 1.""",
+    result="""dtype : str or numpy.dtype, optional
+    Type to compute in, and of the result.
+out : NDArray, optional
+    Array that the result is written to.""",
+    out="""out : NDArray, optional
+    Array that the result is written to.""",
+)
 
 
 def _call(name, *arrays, **params):
@@ -84,21 +99,16 @@ class NumpyMethods:
 
     # --- reductions -------------------------------------------------------------------------------
     @guarded
+    @_shared
     def mean(self, axis=None, keepdims=False, exclude=False, dtype=None, out=None):
         """Mean of the elements along axes: ``mx.nd.mean`` of this array, or NumPy's.
 
         Parameters
         ----------
-        axis : int or tuple of int, optional
-            Axes to reduce; all by default.
-        keepdims : bool
-            Keep the axes, with length 1.
+        {axes}
         exclude : bool
             Reduce the axes that are not in `axis`.
-        dtype : str or numpy.dtype, optional
-            Type to compute in, and of the result.
-        out : NDArray, optional
-            Array that the result is written to.
+        {result}
 
         Examples
         --------
@@ -111,21 +121,16 @@ class NumpyMethods:
         return _call("mean", x, axis=axis, keepdims=keepdims, exclude=exclude, **given)
 
     @guarded
+    @_shared
     def var(self, axis=None, keepdims=False, ddof=0, dtype=None, out=None):
         """Mean squared distance from the mean.
 
         Parameters
         ----------
-        axis : int or tuple of int, optional
-            Axes to reduce; all by default.
-        keepdims : bool
-            Keep the axes, with length 1.
+        {axes}
         ddof : float
             Subtracted from the number of elements that the sum of squares is divided by.
-        dtype : str or numpy.dtype, optional
-            Type to compute in, and of the result.
-        out : NDArray, optional
-            Array that the result is written to.
+        {result}
 
         Returns
         -------
@@ -148,21 +153,16 @@ class NumpyMethods:
         return _put(found, out)
 
     @guarded
+    @_shared
     def std(self, axis=None, keepdims=False, ddof=0, dtype=None, out=None):
         """The square root of `var`, which see.
 
         Parameters
         ----------
-        axis : int or tuple of int, optional
-            Axes to reduce; all by default.
-        keepdims : bool
-            Keep the axes, with length 1.
+        {axes}
         ddof : int
             Subtracted from the number of elements that the sum of squares is divided by.
-        dtype : str or numpy.dtype, optional
-            Type to compute in, and of the result.
-        out : NDArray, optional
-            Array that the result is written to.
+        {result}
 
         Examples
         --------
@@ -172,17 +172,14 @@ class NumpyMethods:
         return _put(_call("sqrt", self.var(axis, keepdims, ddof, dtype)), out)
 
     @guarded
+    @_shared
     def any(self, axis=None, keepdims=False, out=None):
         """1 where an element along the axes is not zero, else 0, in the array's dtype.
 
         Parameters
         ----------
-        axis : int or tuple of int, optional
-            Axes to reduce; all by default.
-        keepdims : bool
-            Keep the axes, with length 1.
-        out : NDArray, optional
-            Array that the result is written to.
+        {axes}
+        {out}
 
         Examples
         --------
@@ -192,17 +189,14 @@ class NumpyMethods:
         return _put(self._truth("max", axis, keepdims), out)
 
     @guarded
+    @_shared
     def all(self, axis=None, keepdims=False, out=None):
         """1 where no element along the axes is zero, else 0, in the array's dtype.
 
         Parameters
         ----------
-        axis : int or tuple of int, optional
-            Axes to reduce; all by default.
-        keepdims : bool
-            Keep the axes, with length 1.
-        out : NDArray, optional
-            Array that the result is written to.
+        {axes}
+        {out}
 
         Examples
         --------

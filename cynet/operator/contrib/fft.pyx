@@ -34,6 +34,7 @@ class FftProperty(OperatorProperty):
     inputs_doc = {"data": "Real lines in the last axis."}
     compute_size = Int(128, doc="Part of MXNet's signature; not used.", low=1)
     back = False
+    backward_reads = ("out_grad",)
     second_order = Linear()
     amp = Precision(FLOAT32)
     example = """
@@ -52,9 +53,6 @@ class FftProperty(OperatorProperty):
                                  f"not {out}")
             shape = merge_shapes((*out[:len(out) - 1], out[len(out) - 1] // 2), shape)
         return [shape], [out], []
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return out_grad
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]

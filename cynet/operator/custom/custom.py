@@ -167,7 +167,41 @@ class CustomOp:
             )
 
 
-class CustomOpProp:
+class OneInputOneOutput:
+    """Names of inputs and outputs, as long as a subclass says no others."""
+
+    def list_arguments(self) -> list[str]:
+        """List the inputs, in the order in which the operator takes them.
+
+        Returns
+        -------
+        list of str
+            ``['data']`` unless a subclass says otherwise.
+
+        Examples
+        --------
+        >>> mx.operator.CustomOpProp().list_arguments()
+        ['data']
+        """
+        return ["data"]
+
+    def list_outputs(self) -> list[str]:
+        """List the outputs.
+
+        Returns
+        -------
+        list of str
+            ``['output']`` unless a subclass says otherwise.
+
+        Examples
+        --------
+        >>> mx.operator.CustomOpProp().list_outputs()
+        ['output']
+        """
+        return ["output"]
+
+
+class CustomOpProp(OneInputOneOutput):
     """The declaration of a CustomOp: names, shapes, types. Register a subclass with `register`.
 
     Parameters
@@ -306,36 +340,6 @@ class CustomOpProp:
         """
         given = ograd_stype, in_stype, out_stype, igrad_stype, aux_stype
         return tuple(["default"] * len(each) for each in given)
-
-    def list_arguments(self) -> list[str]:
-        """List the inputs, in the order in which ``Custom`` takes them.
-
-        Returns
-        -------
-        list of str
-            ``['data']`` unless a subclass says otherwise.
-
-        Examples
-        --------
-        >>> mx.operator.CustomOpProp().list_arguments()
-        ['data']
-        """
-        return ["data"]
-
-    def list_outputs(self) -> list[str]:
-        """List the outputs.
-
-        Returns
-        -------
-        list of str
-            ``['output']`` unless a subclass says otherwise.
-
-        Examples
-        --------
-        >>> mx.operator.CustomOpProp().list_outputs()
-        ['output']
-        """
-        return ["output"]
 
     def list_auxiliary_states(self) -> list[str]:
         """List the auxiliary states: arrays that live from call to call and get no gradient.

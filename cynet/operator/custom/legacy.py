@@ -22,6 +22,7 @@ from ..property import OperatorProperty, is_known
 from ..second_order import Refused
 from ._borrow import lend, reclaim
 from .callback_checks import Checker, callback
+from .custom import OneInputOneOutput
 from .node import OutputsOf
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _instances = weakref.WeakValueDictionary()
 _numbers = itertools.count(1)
 
 
-class PythonOp:
+class PythonOp(OneInputOneOutput):
     """Base of `NumpyOp` and `NDArrayOp`: an operator that is an instance, called on symbols.
 
     A node of such an operator cannot be saved or loaded: it is this process's object. `CustomOp` is
@@ -160,36 +161,6 @@ class PythonOp:
         ([[2, 3]], [[2, 3]])
         """
         return in_shape, [in_shape[0]]
-
-    def list_outputs(self) -> list[str]:
-        """List the outputs.
-
-        Returns
-        -------
-        list of str
-            ``['output']`` unless a subclass says otherwise.
-
-        Examples
-        --------
-        >>> mx.operator.NumpyOp().list_outputs()
-        ['output']
-        """
-        return ["output"]
-
-    def list_arguments(self) -> list[str]:
-        """List the inputs.
-
-        Returns
-        -------
-        list of str
-            ``['data']`` unless a subclass says otherwise.
-
-        Examples
-        --------
-        >>> mx.operator.NumpyOp().list_arguments()
-        ['data']
-        """
-        return ["data"]
 
     def need_top_grad(self) -> bool:
         """Say whether backward needs the gradients of the outputs.

@@ -7,7 +7,7 @@ from . import binary, reductions, unary
 from .derivatives import of_broadcast, of_number, of_one, of_reduction, of_two, rule
 from .examples import of_form, of_unary
 from .examples import of_reduction as example_of_reduction
-from .row import USUAL
+from .row import READS, USUAL
 
 _WIDEST = Precision(WIDEST, WIDEST)
 
@@ -29,6 +29,7 @@ def register_unary(base):
             functor=row.functor or row.name,
             gradient=row.gradient,
             reads=row.reads,
+            backward_reads=READS[row.reads],
             differentiable=row.gradient is not None,
             second_order=rule(of_one, row.derivative),
             sparse=on_values() if row.zero_stays else row.sparse,
@@ -64,6 +65,7 @@ def register_binary(base, kind, **said):
             form,
             functor=row.functor,
             gradients=row.gradient,
+            backward_reads=row.gradient.backward_reads,
             differentiable=row.gradient.exists,
             second_order=_second_order(row, kind, form),
             sparse=form.sparse or _stays_zero(form.at_zero),
@@ -86,6 +88,7 @@ def register_reductions(base):
             reduction=row.reduction,
             gradient=row.gradient,
             reads=row.reads,
+            backward_reads=("out_grad", "in_data", "out_data") if row.reads else READS[""],
             mean=row.mean,
             second_order=rule(of_reduction, row.derivative),
             sparse=row.sparse,

@@ -34,6 +34,15 @@ class Gradient(NamedTuple):
     reads: bool = True
     exists: bool = True
 
+    @property
+    def backward_reads(self):
+        """What backward reads."""
+        return READS["x" if self.reads else ""]
+
+
+# What backward of a function of one element reads, as a row's `reads` says.
+READS = {"": ("out_grad",), "x": ("out_grad", "in_data"), "y": ("out_grad", "out_data")}
+
 
 class Row:
     """Base of rows: attributes by position, in the order of their declaration, or by name."""

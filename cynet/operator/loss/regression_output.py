@@ -35,6 +35,8 @@ class RegressionOutputProperty(KernelProperty):
     absolute = False
     second_order = Refused("What goes back is the loss's gradient, not that of the output.")
     sparse = NEEDS_DENSE
+    amp = Precision(FLOAT32, loss=True)
+    drawn_as = "loss"
 
     def infer_shape(self, in_shapes, out_shapes):
         data, label = merge_shapes(in_shapes[0], out_shapes[0]), in_shapes[1]
@@ -61,9 +63,7 @@ class LinearRegressionOutputProperty(RegressionOutputProperty):
     the gradient of out is not looked at.
     """
 
-    amp = Precision(FLOAT32, loss=True)
     in_sparse = ("LinearRegressionOutput",)
-    drawn_as = "loss"
     example = """
     >>> x, label = mx.nd.array([[1], [2]]), mx.nd.array([[0], [4]])
     >>> x.attach_grad()
@@ -90,9 +90,7 @@ class LogisticRegressionOutputProperty(RegressionOutputProperty):
     """
 
     forward = Kernel("sigmoid", in_place=(("data", "output"),))
-    amp = Precision(FLOAT32, loss=True)
     in_sparse = ("LogisticRegressionOutput",)
-    drawn_as = "loss"
     example = """
     >>> x, label = mx.nd.array([[0], [2]]), mx.nd.array([[0], [1]])
     >>> x.attach_grad()
@@ -122,9 +120,7 @@ class MAERegressionOutputProperty(RegressionOutputProperty):
     """
 
     absolute = True
-    amp = Precision(FLOAT32, loss=True)
     in_sparse = ("MAERegressionOutput",)
-    drawn_as = "loss"
     example = """
     >>> x, label = mx.nd.array([[1], [2]]), mx.nd.array([[0], [4]])
     >>> x.attach_grad()

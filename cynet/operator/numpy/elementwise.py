@@ -6,7 +6,7 @@ any dtypes that broadcast, and results of the dtypes that `promotion` says.
 
 from ...base.errors import ArgumentError, ArgumentTypeError
 from ..functions.numpy_rows import BITS
-from ..functions.row import BOOL, SAME, Gradient
+from ..functions.row import BOOL, READS, SAME, Gradient
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Number
 from ..property import OperatorProperty
@@ -54,6 +54,7 @@ class NumpyUnary(_Elementwise):
     inputs_doc = {"data": "The input, any shape."}
     gradient = None
     reads = ""  # what the gradient functor is a function of: 'x' data, 'y' output, '' nothing
+    backward_reads = READS[reads]
 
     def infer_type(self, in_types, out_types):
         data = in_types[0]
@@ -65,9 +66,6 @@ class NumpyUnary(_Elementwise):
         if self.result == BITS:
             refuse_floats(self.op_name, [data])
         return [data], [result_of(self.result, data)], []
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return {"": out_grad, "x": [*out_grad, *in_data], "y": [*out_grad, *out_data]}[self.reads]
 
     def create_operator(self, ctx, in_shapes, in_types):
         from ._loops import UnaryOperator
@@ -99,9 +97,6 @@ class _Binary(_Elementwise):
             common = "int8"
         out = result_of(self.result, common)
         return out, compared if self.result == BOOL else out
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *in_data] if self.gradients.reads else out_grad
 
     def gradient_in(self, types, out):
         """The dtype in which gradients are computed."""

@@ -8,6 +8,7 @@ from ...base.dtype import name_of
 from .._base import register_operator
 from ..functions.derivatives import of_one, rule
 from ..functions.numpy_rows import BINARIES, EXTENSIONS, TRUTHS, UNARIES, operators_of
+from ..functions.row import READS
 from ..second_order import Rewritten
 from .elementwise import NumpyBinary, NumpyScalar, NumpyUnary
 from .examples import example_of
@@ -69,7 +70,7 @@ def _scalar_rule(row, rule, reverse):
 
 for _name, _functor, _gradient, _result, _rule, _row in BINARIES:
     _said = {"functor": _functor, "gradients": _gradient, "result": _result}
-    _said["differentiable"] = _gradient.exists
+    _said |= {"differentiable": _gradient.exists, "backward_reads": _gradient.backward_reads}
     _names = operators_of(_name)
     _doc = f"``{_name}`` of the elements of two arrays, broadcast."
     _exists = _gradient.exists
@@ -92,6 +93,7 @@ for _operator, _row in (*UNARIES.values(), *EXTENSIONS.values()):
             functor=_row.functor or _row.name,
             gradient=_row.gradient,
             reads=_row.reads,
+            backward_reads=READS[_row.reads],
             differentiable=_row.gradient is not None,
             result=_row.result,
         )

@@ -73,6 +73,7 @@ class _Int8Layer:
     """
 
     differentiable = False
+    backward_reads = ()
     second_order, amp, sparse = None, Precision(), None
     activation = None
     packed_shape = None
@@ -135,9 +136,6 @@ class _Int8Layer:
         return [ResourceRequest.temp_space]
 
     def backward_resource(self, in_shapes):
-        return []
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
         return []
 
     def create_operator(self, ctx, in_shapes, in_types):

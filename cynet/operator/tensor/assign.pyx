@@ -23,13 +23,11 @@ class AssignProperty(OperatorProperty):
     begin = Shape(doc="First index of each axis; None for the outermost.", allow_none=True)
     end = Shape(doc="Index after the last of each axis; None for the end.", allow_none=True)
     step = Shape((), doc="Step of each axis, also negative; () for 1.", allow_none=True)
+    backward_reads = ("out_grad",)
 
     def ranges(self, shape):
         """(first indices, steps, counts)."""
         return slice_ranges(shape, self.begin, self.end, self.step, self.op_name)
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return out_grad
 
     def forward_inplace_option(self, in_data, out_data):
         return [(in_data[0], out_data[0])]

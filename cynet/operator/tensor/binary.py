@@ -49,9 +49,6 @@ class BinaryProperty(OperatorProperty):
             )
         }
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *in_data] if self.gradients.reads else out_grad
-
     def forward_inplace_option(self, in_data, out_data):
         return [(in_data[0], out_data[0]), (in_data[1], out_data[0])]
 
@@ -67,6 +64,7 @@ class GradAddProperty(BinaryProperty):
     """Sum of two gradients of one array."""
 
     functor, gradients = "plus", Gradient("grad_one", "grad_one", False)
+    backward_reads = gradients.backward_reads
     graph = BinaryHooks(elementwise=True, passes_gradient=True)
     second_order = Linear()
     example = """

@@ -90,9 +90,6 @@ class BroadcastProperty(OperatorProperty):
             shape = tuple(a or b for a, b in zip(shape, known))
         return [lhs, rhs], [shape], []
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *in_data] if self.gradients.reads else out_grad
-
     def backward_resource(self, in_shapes):
         lhs, rhs = in_shapes
         same = is_known(lhs) and lhs == rhs

@@ -32,14 +32,12 @@ class ChannelsLastProperty(OperatorProperty):
     to_last = Bool(True, doc="Whether the output, not the input, is in channels-last order.")
 
     inputs_doc = {"data": "Input (N, C, ...)."}
+    backward_reads = ("out_grad",)
     second_order = Linear()
     example = """
     >>> mx.nd.op._channels_last(mx.nd.zeros((1, 3, 4, 5)), to_last=True).shape
     (1, 3, 4, 5)
     """
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return out_grad
 
     def create_operator(self, ctx, in_shapes, in_types):
         if len(in_shapes[0]) < 2 or in_types[0] not in LAID_OUT:

@@ -71,9 +71,6 @@ class ReduceProperty(OperatorProperty):
             out = tuple(n for i, n in enumerate(shape) if i not in gone) or self.no_axes
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *in_data, *out_data] if self.reads else out_grad
-
     def create_operator(self, ctx, in_shapes, in_types):
         return ReduceOperator(self, in_shapes[0], in_types[0], self.reduction)
 

@@ -6,6 +6,7 @@
 from .._elementwise import LoopsOperator
 from ..elementwise_loop import SIMPLE, Loop
 from ..functions.classes import register_unary
+from ..functions.row import READS
 from ..graph_hooks import GraphHooks, Traits
 from ..property import OperatorProperty
 
@@ -35,15 +36,13 @@ class UnaryProperty(OperatorProperty):
     functor = None  # names in functors.h
     gradient = None
     reads = ""  # what the gradient functor is a function of: 'x' data, 'y' output, '' nothing
+    backward_reads = READS[reads]
     computes_in_place = True
 
     @staticmethod
     def of_row(row):
         view = row.functor == "identity"
         return {"graph": UnaryHooks(elementwise=True, view=view, takes_bool=row.takes_bool)}
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return {"": out_grad, "x": [*out_grad, *in_data], "y": [*out_grad, *out_data]}[self.reads]
 
     def create_operator(self, ctx, in_shapes, in_types):
         return LoopsOperator(self, in_types[0])

@@ -9,6 +9,7 @@ an array, so that it may come from a computation; where it is 0, infinite or NaN
 from .._base import register_operator
 from ..parameters import MOST_ARRAYS, Float, FloatTuple, Int
 from .multi_update import ManyWeights, with_masters
+from .update import CLIP
 
 
 class AdamWBase(ManyWeights):
@@ -18,9 +19,7 @@ class AdamWBase(ManyWeights):
     beta1 = Float(0.9, doc="Decay of the mean.")
     beta2 = Float(0.999, doc="Decay of the variance.")
     epsilon = Float(1e-8, doc="Added to the denominator.")
-    clip_gradient = Float(
-        -1.0, doc="Bound to which the rescaled gradient is clipped; negative means none."
-    )
+    clip_gradient = Float(-1.0, doc=CLIP)
     rule = "adamw"
     states = ("mean", "var")
 

@@ -29,6 +29,7 @@ from ..graph_hooks import GraphHooks
 from ..parameters import MOST_ARRAYS, Bool, Float, FloatTuple, Int, Shape
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 from .multi_update import ManyWeights, with_masters
+from .update import CLIP
 
 
 cdef double element(const TBlob* x) noexcept nogil:
@@ -64,9 +65,7 @@ class Moments(OperatorProperty):
         True, doc="Whether to correct the means of the first steps for their start at 0."
     )
     rescale_grad = Float(1.0, doc="Factor of the gradient.")
-    clip_gradient = Float(
-        -1.0, doc="Bound to which the rescaled gradient is clipped; negative means none."
-    )
+    clip_gradient = Float(-1.0, doc=CLIP)
 
     def step_numbers(self, wd, t):
         """What the rule lamb_step takes, for the t-th update of a weight."""

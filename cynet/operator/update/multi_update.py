@@ -13,6 +13,8 @@ from ..parameters import MOST_ARRAYS, Float, FloatTuple, Int
 from ..property import OperatorProperty, merge_shapes
 from .update import UpdateOperator
 
+_CLIP = "Bound to which the rescaled gradients are clipped; negative means none."
+
 
 class ManyWeights(OperatorProperty):
     """Base of operators that update several weights.
@@ -34,6 +36,7 @@ class ManyWeights(OperatorProperty):
     differentiable = False
     graph = GraphHooks(bfloat16_loops=True)
     rule = None
+    own_numbers = ()
     states = ()
     master = False
     shared = ()
@@ -109,7 +112,7 @@ class ManyWeights(OperatorProperty):
 
     def numbers(self):
         """The rule's own numbers a to e, as update.h names them."""
-        return ()
+        return tuple([getattr(self, name) for name in self.own_numbers])
 
     def all_numbers(self):
         """For each weight learning rate, decay, factor and bound of the gradient, and the rule's
@@ -128,9 +131,7 @@ class MultiSGDProperty(ManyWeights):
     lrs = FloatTuple(doc="Learning rates.")
     wds = FloatTuple(doc="Weight decays.")
     rescale_grad = Float(1.0, doc="Factor of the gradients.")
-    clip_gradient = Float(
-        -1.0, doc="Bound to which the rescaled gradients are clipped; negative means none."
-    )
+    clip_gradient = Float(-1.0, doc=_CLIP)
     num_weights = Int(1, doc="Number of weights.", low=1, high=MOST_ARRAYS)
     rule = "sgd"
     example = """
@@ -151,6 +152,7 @@ class MultiSGDMomentumProperty(MultiSGDProperty):
     parameter_order = ("lrs", "wds", "momentum")
     momentum = Float(0.0, doc="Decay of the momentum.")
     rule = "sgd_mom"
+    own_numbers = ("momentum",)
     states = ("mom",)
     example = """
     >>> w, v = mx.nd.array([1, 2]), mx.nd.array([3])
@@ -163,18 +165,13 @@ class MultiSGDMomentumProperty(MultiSGDProperty):
     <NDArray 1 @cpu(0)>
     """
 
-    def numbers(self):
-        return (self.momentum,)
-
 
 class PreloadedSGDProperty(ManyWeights):
     """`multi_sgd_update` with learning rates and decays from the last two inputs."""
 
     shared = ("lrs", "wds")
     rescale_grad = Float(1.0, doc="Factor of the gradients.")
-    clip_gradient = Float(
-        -1.0, doc="Bound to which the rescaled gradients are clipped; negative means none."
-    )
+    clip_gradient = Float(-1.0, doc=_CLIP)
     num_weights = Int(1, doc="Number of weights.", low=1, high=MOST_ARRAYS)
     rule = "sgd"
     example = """
@@ -203,6 +200,7 @@ class PreloadedSGDMomentumProperty(PreloadedSGDProperty):
     parameter_order = ("momentum",)
     momentum = Float(0.0, doc="Decay of the momentum.")
     rule = "sgd_mom"
+    own_numbers = ("momentum",)
     states = ("mom",)
     example = """
     >>> w, v = mx.nd.array([1, 2]), mx.nd.array([3])
@@ -215,9 +213,6 @@ class PreloadedSGDMomentumProperty(PreloadedSGDProperty):
     [2.8]
     <NDArray 1 @cpu(0)>
     """
-
-    def numbers(self):
-        return (self.momentum,)
 
 
 def with_masters(prop, name, example):

@@ -25,6 +25,10 @@ from ..parameters import Bool, Double, Float, Int
 from ..property import OperatorProperty, merge_shapes
 
 
+_LAZY = "For sparse gradients: update only the rows that the gradient has."
+CLIP = "Bound to which the rescaled gradient is clipped; negative means none."
+
+
 class UpdateHooks(GraphHooks):
     """One pass over the weight."""
 
@@ -41,12 +45,11 @@ class UpdateProperty(OperatorProperty):
     lr = Float(doc="Learning rate.")
     wd = Float(0.0, doc="Weight decay.")
     rescale_grad = Float(1.0, doc="Factor of the gradient.")
-    clip_gradient = Float(
-        -1.0, doc="Bound to which the rescaled gradient is clipped; negative means none."
-    )
+    clip_gradient = Float(-1.0, doc=CLIP)
     graph = UpdateHooks()
     differentiable = False
     rule = None
+    own_numbers = ()  # parameters that are the rule's own numbers
     states = ()
     master = False   # the last state is the weight in float32
     rates_at = rescale_at = -1
@@ -72,7 +75,7 @@ class UpdateProperty(OperatorProperty):
 
     def numbers(self):
         """The rule's own numbers a, b, c, d, e, as update.h names them."""
-        return ()
+        return tuple([getattr(self, name) for name in self.own_numbers])
 
     def all_numbers(self):
         """Learning rate, decay, factor and bound of the gradient, then the rule's own numbers."""
@@ -148,9 +151,7 @@ cdef class UpdateOperator(Operator):
 class SGDProperty(UpdateProperty):
     """Gradient descent: ``output = weight - lr * (grad + wd * weight)``."""
 
-    lazy_update = Bool(
-        True, doc="For sparse gradients: update only the rows that the gradient has."
-    )
+    lazy_update = Bool(True, doc=_LAZY)
     rule = "sgd"
     in_sparse = ("sgd_update",)
     example = """
@@ -167,10 +168,9 @@ class SGDMomentumProperty(UpdateProperty):
 
     parameter_order = ("lr", "momentum")
     momentum = Float(0.0, doc="Decay of the momentum.")
-    lazy_update = Bool(
-        True, doc="For sparse gradients: update only the rows that the gradient has."
-    )
+    lazy_update = Bool(True, doc=_LAZY)
     rule = "sgd_mom"
+    own_numbers = ("momentum",)
     states = ("mom",)
     in_sparse = ("sgd_mom_update",)
     example = """
@@ -181,9 +181,6 @@ class SGDMomentumProperty(UpdateProperty):
     <NDArray 2 @cpu(0)>
     """
 
-    def numbers(self):
-        return (self.momentum,)
-
 
 class NAGProperty(UpdateProperty):
     """Nesterov's accelerated gradient: ``mom = momentum * mom - lr * (grad + wd * weight)``,
@@ -192,6 +189,7 @@ class NAGProperty(UpdateProperty):
     parameter_order = ("lr", "momentum")
     momentum = Float(0.0, doc="Decay of the momentum.")
     rule = "nag_mom"
+    own_numbers = ("momentum",)
     states = ("mom",)
     example = """
     >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
@@ -200,9 +198,6 @@ class NAGProperty(UpdateProperty):
     [0.905 2.095]
     <NDArray 2 @cpu(0)>
     """
-
-    def numbers(self):
-        return (self.momentum,)
 
 
 class SignSGDProperty(UpdateProperty):
@@ -225,6 +220,7 @@ class SignumProperty(UpdateProperty):
     momentum = Float(0.0, doc="Decay of the momentum.")
     wd_lh = Float(0.0, doc="Weight decay outside the momentum, after Loshchilov and Hutter.")
     rule = "signum"
+    own_numbers = ("momentum", "wd_lh")
     states = ("mom",)
     example = """
     >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
@@ -233,9 +229,6 @@ class SignumProperty(UpdateProperty):
     [0.9 2.1]
     <NDArray 2 @cpu(0)>
     """
-
-    def numbers(self):
-        return self.momentum, self.wd_lh
 
 
 class AdamProperty(UpdateProperty):
@@ -250,10 +243,9 @@ class AdamProperty(UpdateProperty):
     beta1 = Float(0.9, doc="Decay of the mean.")
     beta2 = Float(0.999, doc="Decay of the variance.")
     epsilon = Float(1e-8, doc="Added to the denominator.")
-    lazy_update = Bool(
-        True, doc="For sparse gradients: update only the rows that the gradient has."
-    )
+    lazy_update = Bool(True, doc=_LAZY)
     rule = "adam"
+    own_numbers = ("beta1", "beta2", "epsilon")
     states = ("mean", "var")
     in_sparse = ("adam_update",)
     example = """
@@ -264,9 +256,6 @@ class AdamProperty(UpdateProperty):
     <NDArray 2 @cpu(0)>
     """
 
-    def numbers(self):
-        return self.beta1, self.beta2, self.epsilon
-
 
 class AdaGradProperty(UpdateProperty):
     """AdaGrad: ``history += g ** 2``, ``output = weight - lr * (g / sqrt(history + epsilon) + wd *
@@ -275,6 +264,7 @@ class AdaGradProperty(UpdateProperty):
     parameter_order = ("lr", "epsilon")
     epsilon = Float(1e-7, doc="Added under the root.")
     rule = "adagrad"
+    own_numbers = ("epsilon",)
     states = ("history",)
     lazy_update = True
     in_sparse = ("adagrad_update",)
@@ -284,9 +274,6 @@ class AdaGradProperty(UpdateProperty):
     [0.90000004 1.1       ]
     <NDArray 2 @cpu(0)>
     """
-
-    def numbers(self):
-        return (self.epsilon,)
 
 
 class RMSPropProperty(UpdateProperty):
@@ -298,6 +285,7 @@ class RMSPropProperty(UpdateProperty):
     epsilon = Float(1e-8, doc="Added under the root.")
     clip_weights = Float(-1.0, doc="Bound to which the new weight is clipped; negative means none.")
     rule = "rmsprop"
+    own_numbers = ("gamma1", "epsilon", "clip_weights")
     states = ("n",)
     example = """
     >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
@@ -306,9 +294,6 @@ class RMSPropProperty(UpdateProperty):
     [0.5527866 2.4472134]
     <NDArray 2 @cpu(0)>
     """
-
-    def numbers(self):
-        return self.gamma1, self.epsilon, self.clip_weights
 
 
 class RMSPropAlexProperty(UpdateProperty):
@@ -325,6 +310,7 @@ class RMSPropAlexProperty(UpdateProperty):
     epsilon = Float(1e-8, doc="Added under the root.")
     clip_weights = Float(-1.0, doc="Bound to which the new weight is clipped; negative means none.")
     rule = "rmspropalex"
+    own_numbers = ("gamma1", "epsilon", "clip_weights", "gamma2")
     states = ("n", "g", "delta")
     example = """
     >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
@@ -333,9 +319,6 @@ class RMSPropAlexProperty(UpdateProperty):
     [0.5411688 2.4588313]
     <NDArray 2 @cpu(0)>
     """
-
-    def numbers(self):
-        return self.gamma1, self.epsilon, self.clip_weights, self.gamma2
 
 
 class FTRLProperty(UpdateProperty):
@@ -347,6 +330,7 @@ class FTRLProperty(UpdateProperty):
     lamda1 = Float(0.01, doc="Strength of the L1 penalty.")
     beta = Float(1.0, doc="Smoothing of the per-coordinate learning rate.")
     rule = "ftrl"
+    own_numbers = ("lamda1", "beta")
     states = ("z", "n")
     lazy_update = True
     in_sparse = ("ftrl_update",)
@@ -357,9 +341,6 @@ class FTRLProperty(UpdateProperty):
     [0.2993333 0.6993333]
     <NDArray 2 @cpu(0)>
     """
-
-    def numbers(self):
-        return self.lamda1, self.beta
 
 
 class FTMLProperty(UpdateProperty):
@@ -375,9 +356,7 @@ class FTMLProperty(UpdateProperty):
     beta2 = Float(0.999, doc="Decay of the variance.")
     epsilon = Double(1e-8, doc="Added to the denominator.")
     t = Int(doc="Number of this update, from 1.", low=1)
-    clip_grad = Float(
-        -1.0, doc="Bound to which the rescaled gradient is clipped; negative means none."
-    )
+    clip_grad = Float(-1.0, doc=CLIP)
     rule = "ftml"
     states = ("d", "v", "z")
     example = """
