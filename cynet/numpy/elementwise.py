@@ -4,7 +4,7 @@ import numpy as onp
 
 from ..base.errors import NotFoundError, shown
 from ..ndarray._arithmetic import UNARY, Slot, set_operators
-from ..operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, operators_of
+from ..operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, WORDS, operators_of
 from ._call import NP, NUMBERS, also_named, array_of, call, finished, is_traced, one_of, ops
 
 _SIGNS = {
@@ -28,14 +28,8 @@ _SIGNS = {
     "bitwise_right_shift": ">>",
 }
 # How mx.nd calls what Python's operators call, where NumPy has another word.
-_SLOT_NAMES = {
-    "true_divide": "divide",
-    "mod": "modulo",
-    "less": "lesser",
-    "less_equal": "lesser_equal",
-    "bitwise_left_shift": "left_shift",
-    "bitwise_right_shift": "right_shift",
-}
+_SLOT_NAMES = {numpys: own for own, numpys in WORDS.items()}
+_SLOT_NAMES |= {f"bitwise_{name}": name for name in ("left_shift", "right_shift")}
 
 SLOTS = {n: Slot(NP, _SIGNS.get(n, n), *operators_of(n)) for n, *_ in BINARIES}
 set_operators(

@@ -3,6 +3,7 @@
 import ctypes
 from math import prod
 
+from ...base.errors import ArgumentError
 from ...cuda.families import REAL
 from ...kernels.table import kernels
 from ..kernel_property import Elements, Lines
@@ -16,7 +17,17 @@ from ..nn.lrn import LRNProperty
 from ..nn.upsampling import UpSamplingProperty
 from ..tensor.axes import split_at
 from .kernel_args import BYTES, C_TYPES, INT, LONG, axis_list, collapse, layout, strides_of, walk_of
-from .launch_program import Steps, constant, converted, fold, identity, launched, operator, rising
+from .launch_program import (
+    Steps,
+    constant,
+    converted,
+    fold,
+    identity,
+    launched,
+    operator,
+    rising,
+    zeros,
+)
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, RANDOM, each, lines
 from .random import draw, kUniform
 from .registry import build, form
@@ -121,26 +132,32 @@ def _each_normalized(prop, batch, channels, size, types, device):
     return operator(device, forward, backward)
 
 
-@form(Lines, Elements)
-def declared_kernels(prop, shapes, types, device):
-    """Both kernels of a declaration: tensors, lines or how many elements, the other parameters, and
-    whether to add."""
-    params, kind, found = prop.kernel_params(shapes), C_TYPES[types[0]], []
+@launched(Lines, Elements)
+def declared_kernels(prop, shapes, types, forward, backward):
+    """The kernels of a declaration: tensors, lines or how many elements, the other parameters, and
+    whether to add to the one that is written."""
+    params, kind = prop.kernel_params(shapes), C_TYPES[types[0]]
     if isinstance(prop.gpu, Lines):
         walk = Line(*(params.pop(name) for name in ("outer", "n", "inner")), 0)
     places = prop.named(IN, OUT, OUT_GRAD, IN_GRAD)
-    for kernel in (prop.forward, prop.backward):
-        steps, name = Steps(), f"{kernel.name}<{kind}>"
-        tensors = [places[tensor] for tensor in (*kernel.reads, *kernel.writes)]
-        if isinstance(prop.gpu, Lines):
-            count, given = walk.outer * walk.inner, (*tensors, walk, *params.values(), ADD)
-            steps += lines(count, walk.n, prop.gpu.source, name, *given)
-        else:
-            n, names = prod(shapes[0]), kernels()[kernel.name][0]
-            given = [params[key] if key in params else getattr(prop, key) for key in names]
-            steps += each(n, prop.gpu.source, name, *tensors, n, *given, ADD)
-        found.append(steps)
-    return operator(device, *found)
+    for steps, direction in ((forward, "forward"), (backward, "backward")):
+        for kernel in prop.kernels_of(direction):
+            if len(kernel.writes) > 1:
+                raise ArgumentError(
+                    f"operator {prop.op_name}: kernel {kernel.name} writes "
+                    f"{', '.join(kernel.writes)}; on a GPU a declared kernel writes one of them"
+                )
+            name = f"{kernel.name}<{kind}>"
+            tensors = [places[tensor] for tensor in (*kernel.reads, *kernel.writes)]
+            if isinstance(prop.gpu, Lines):
+                count, given = walk.outer * walk.inner, (*tensors, walk, *params.values(), ADD)
+                steps += lines(count, walk.n, prop.gpu.source, name, *given)
+            else:
+                n, names = prod(shapes[0]), kernels()[kernel.name][0]
+                given = [params[key] if key in params else getattr(prop, key) for key in names]
+                steps += each(n, prop.gpu.source, name, *tensors, n, *given, ADD)
+    for array in map(places.get, prop.zeros):
+        backward += zeros(shapes[array.index], types[array.index], array)
 
 
 class Neighbours(ctypes.Structure):

@@ -13,7 +13,8 @@ from .unary import UNARY
 
 BITS = "bits"  # a result of integers and bools alone
 
-_WORDS = {
+# mx.nd's word of a function: NumPy's, where it is another.
+WORDS = {
     "divide": "true_divide",
     "modulo": "mod",
     "lesser": "less",
@@ -61,7 +62,7 @@ _MORE = (
 # (name, functor, gradient, kind of result, rule or function, row of mx.nd) of each
 BINARIES = tuple(
     (
-        _WORDS.get(row.function, row.function),
+        WORDS.get(row.function, row.function),
         _FUNCTORS.get(row.functor, row.functor),
         row.gradient,
         row.result,
@@ -74,7 +75,7 @@ BINARIES = tuple(
 # name -> (operator's name, row of mx.nd) of functions of one element
 UNARIES, EXTENSIONS = {}, {}
 for _row in UNARY:
-    _name = _WORDS.get(_row.name, _row.name)
+    _name = WORDS.get(_row.name, _row.name)
     if _name.startswith("_") or _name.endswith("_like"):
         continue
     _extends = not hasattr(numpy, _name)

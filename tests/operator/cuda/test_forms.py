@@ -12,9 +12,9 @@ from cynet.operator._testing import prepare
 from cynet.base.dtype import name_of
 from cynet.base.errors import CynetError
 from cynet.cuda import families
-from cynet.operator import OPERATORS, get_operator
-from cynet.operator.cuda import has_form
-from tests.operator.cuda.running import CASES, DeviceRun, device, same
+from cynet.operator import OPERATORS, get_operator, register_operator
+from cynet.operator.cuda import build, has_form
+from tests.operator.cuda.running import CASES, DeviceRun, both, device, same
 from tests.operator.cuda.without import WITHOUT
 from tests.operator.runner import ADD, INPLACE, NULL, WRITE
 
@@ -144,6 +144,35 @@ def check_backward(run, outputs, aux, heads, every):
         got = run.backward(heads, kept, req, [a.copy() for a in start], aux=aux)
         for i in range(n):
             same(got[i], want[i], f"gradient {i}, requests {req}")
+
+
+def test_a_declaration_of_several_kernels():
+    """Each writes an array, and serves its request; what is declared as zeros is zeros."""
+
+    class Parts(get_operator("L2Normalization").prop):
+        """Two inputs, the second of which is not looked at."""
+
+        op_name = "parts"
+        inputs_doc = {"data": "Lines.", "other": "Not read."}
+        backward = (get_operator("L2Normalization").prop.backward,)
+        zeros = ("d_other",)
+
+        def infer_shape(self, in_shapes, out_shapes):
+            return [in_shapes[0]] * 2, [in_shapes[0]], []
+
+    x, dy = np.array([[3.0, 4.0], [0.0, 2.0]], "float32"), np.ones((2, 2), "float32")
+    register_operator("parts", Parts)
+    try:
+        found, wanted = both("parts", x, x, heads=[dy])
+    finally:
+        OPERATORS.remove("parts")
+    assert len(found) == 3 and found[1].any() and not found[2].any()
+    for mine, theirs in zip(found, wanted):
+        same(mine, theirs, "declared")
+    Parts.backward = (Parts.backward[0]._replace(writes=("d_data", "d_other")),)
+    Parts.zeros = ()
+    with pytest.raises(CynetError, match="parts: kernel l2_norm_grad writes d_data, d_other; on a"):
+        build(Parts(), [(2, 3)] * 2, ["float32"] * 2, device())
 
 
 def check_backward_in_place(run, outputs, aux, heads):
