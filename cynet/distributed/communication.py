@@ -27,6 +27,7 @@ _LISTEN = 0.02  # between two looks for notices, at most
 _FLYING = 2  # operations that move data at once
 _AT_ONCE = 4 << 20  # bytes that one round begins to move
 _ANSWERS = 2.0  # seconds for ranks to say that they are there
+_MEETING = 1.0  # seconds that a group waits before its ranks look for those that have left
 _FAREWELL = 5.0  # seconds for ranks to come to their end after a failure
 _TEXT = 2048  # bytes of a description that ranks exchange
 _ALONG, _TRACED = trace.kinds["along"], "communication"  # records of requests in traces
@@ -39,7 +40,14 @@ class Communication(threading.Thread):
     ----------
     stall : float
         Seconds without any progress, while this rank waits, after which it gives up.
+
+    Attributes
+    ----------
+    parts : list of Communication
+        Those of groups of ranks that this one is in (groups.py): they talk in this one's thread.
     """
+
+    _begins = 0  # number of the first request
 
     def __init__(self, stall):
         super().__init__(name="cynet communication", daemon=True)
@@ -48,10 +56,11 @@ class Communication(threading.Thread):
         os.set_blocking(self._in, False)
         self._lock = threading.Lock()
         self._new = deque()  # requests whose numbers the thread does not know yet
-        self._next, self._next_free = 0, _FREE  # numbers of the next requests
+        self._next, self._next_free = self._begins, _FREE  # numbers of the next requests
+        self.parts, self.groups = [], 0  # how many groups there are, with those of other ranks
         self._requests = {}  # number -> a request that is not complete
         self._ready = {}  # number -> a request whose arrays are free, not begun
-        self._base, self._chosen = 0, set()  # numbers from `_base` on that have begun
+        self._base, self._chosen = self._begins, set()  # numbers from `_base` on that have begun
         self._queue = deque()  # (what begins an operation, Request), in one order on all ranks
         self._flying = []  # [(the library's request, Request)]
         self._abandoned = []  # what operations that never end may write into
@@ -199,21 +208,26 @@ class Communication(threading.Thread):
                 self._is_stuck = True
                 self._fail(PeerError(f"MPI has not returned for {still} s (CYNET_DIST_STALL)"))
         while self._is_stuck:  # what is still to come fails, too
-            self._take()
-            select.select([self._in], [], [], _IDLE)
+            for each in self._all():
+                each._take()
+            self._sleep_for(_IDLE)
 
     def _turn(self):
         """Look at everything once; whether anything has moved."""
         now = time.monotonic()
         self._turns += 1
         passed, self._looked = now - self._looked, now
-        if self._flying:
+        every = self._all()
+        if any(each._flying for each in every):
             self.moving += passed
         elif self._waits:
             self.waiting += passed
-        moved = self._take()
-        if self.failure is None:
-            moved |= self._advance(now)
+        moved = False
+        for each in every:
+            moved |= each._take()
+        for each in every:
+            if self.failure is None:
+                moved |= each._advance(now)
         if now - self._listened >= _LISTEN:
             self._listened = now
             self._listen()
@@ -226,7 +240,15 @@ class Communication(threading.Thread):
     @property
     def _waits(self):
         """True if this rank waits for others."""
-        return bool(self._flying or self._queue or self._negotiation.is_open or self._ready)
+        flies = self._flying or self._queue or self._negotiation.is_open or self._ready
+        return bool(flies) or any(each._waits for each in self.parts)
+
+    def _all(self):
+        return [self, *self.parts]
+
+    def _sleep_for(self, seconds):
+        """Sleep, but not past what is said on a pipe."""
+        select.select([each._in for each in self._all()], [], [], seconds)
 
     def _pause(self, moved):
         now = time.monotonic()
@@ -242,7 +264,7 @@ class Communication(threading.Thread):
         else:
             seconds = self._sleep
             self._sleep = min(1.5 * self._sleep, _LONGEST)
-        select.select([self._in], [], [], seconds)
+        self._sleep_for(seconds)
 
     def _take(self):
         """Read what has become ready."""
@@ -296,10 +318,12 @@ class Communication(threading.Thread):
         """Join a round, if there is a reason."""
         if self._negotiation.is_open or self._queue or len(self._flying) >= _FLYING:
             return False
-        leaving = self._leaving and not self._requests and not self._new
+        leaving = self._leaving and not any(each._requests or each._new for each in self._all())
+        # a group that waits for one that has left: the ranks of all find it out
+        stuck = now - self._moved > _MEETING and any(each._is_stranded for each in self.parts)
         ready = [each for number, each in self._ready.items() if number < self._base + WINDOW]
         free = [each.mark for each in self._free()]
-        if not (ready or free or leaving):
+        if not (ready or free or leaving or stuck):
             return False
         if len(self._ready) == self._tried and now < self._again:
             return False
@@ -374,7 +398,8 @@ class Communication(threading.Thread):
 
     def _waiting(self):
         """The operation of this rank, for messages."""
-        first = min(self._requests.values(), key=lambda each: each.number, default=None)
+        requests = next((each._requests for each in self._all() if each._requests), {})
+        first = min(requests.values(), key=lambda each: each.number, default=None)
         doing = (
             "it waited for nothing" if first is None else f"it waited for the {brief(first.what)}"
         )
@@ -400,6 +425,13 @@ class Communication(threading.Thread):
             content = {"failed": told, "text": str(error), "dead": sorted(self._dead)}
             self._messages.tell(self._others(), FAILED, content)
         report(self.rank, self.hosts[self.rank], str(error), self._dead, told is not None)
+        for each in self._all():
+            each._end_all(error)
+        self.over.set()
+
+    def _end_all(self, error):
+        """Every request that waits fails."""
+        self.failure = error
         self._abandoned += [*self._flying, self._negotiation]
         begun = [each for _, each in [*self._flying, *self._queue]]
         waiting = {id(each): each for each in [*self._ready.values(), *begun]}
@@ -412,7 +444,6 @@ class Communication(threading.Thread):
         }
         for each in waiting.values():
             self._finish(each, again(error))
-        self.over.set()
 
     def _lost(self, error):
         """MPI says that something is wrong: most often, that a rank has died."""
@@ -432,7 +463,7 @@ class Communication(threading.Thread):
             failure = PeerError(f"the communication failed: {error}")
         if self.failure is None:
             self._fail(failure, tell=True)
-            for each in self._comms[:2]:
+            for each in [comm for part in self._all() for comm in part._comms[:2]]:
                 with contextlib.suppress(Exception):
                     each.Revoke()
 
@@ -523,8 +554,8 @@ class Communication(threading.Thread):
         first, second = differing(asked[0], asked[other])
         self._fail(
             MismatchError(
-                f"call {number}: {self.called(0)} asks for the {first}, {self.called(other)} for"
-                f" the {second}; {remedy(first, second)}"
+                f"call {number - self._begins}: {self.called(0)} asks for the {first},"
+                f" {self.called(other)} for the {second}; {remedy(first, second)}"
             )
         )
 
@@ -541,7 +572,7 @@ class Communication(threading.Thread):
 
     def _close(self):
         if self.failure is None and self._own:
-            for each in self._comms:
+            for each in [comm for part in self._all() for comm in part._comms]:
                 each.Free()
             self._mpi.Finalize()
         self.over.set()

@@ -64,8 +64,15 @@ class World:
         if communication is not None:
             self.rank, self.size = communication.rank, communication.size
             self.hosts = communication.hosts
+        self._find_place()
+
+    def _find_place(self):
         here = [rank for rank, host in enumerate(self.hosts) if host == self.hosts[self.rank]]
         self.local_rank, self.local_size = here.index(self.rank), len(here)
+
+    @property
+    def _is_alone(self):
+        return self.size == 1
 
     def __repr__(self) -> str:
         return f"<rank {self.rank} of {self.size} on {self.hosts[self.rank]}>"
@@ -150,7 +157,7 @@ class World:
         --------
         >>> mx.distributed.world().barrier()  # at once in a process that is alone
         """
-        if self.size > 1:
+        if not self._is_alone:
             self._talk().hand_in(Request("barrier").awaited()).wait()
 
     def allreduce(
@@ -188,7 +195,7 @@ class World:
         values = np.ascontiguousarray(values)
         if values.dtype.name not in SUMMED:
             raise ArgumentError(f"allreduce: a dtype of {sorted(SUMMED)}, got {values.dtype}")
-        if self.size == 1:
+        if self._is_alone:
             return values.copy()
         out = np.empty_like(values)
         text = f"sum of {what} {values.shape} {values.dtype}"
@@ -217,7 +224,7 @@ class World:
         >>> answer()
         True
         """
-        if self.size == 1:
+        if self._is_alone:
             return lambda: yes
         mine, found = np.array([not yes], np.int64), np.empty(1, np.int64)
         request = Request(
@@ -227,7 +234,7 @@ class World:
 
         def answer():
             request.wait()
-            return found[0] == 0
+            return bool(found[0] == 0)
 
         return answer
 
@@ -246,7 +253,7 @@ class World:
         >>> mx.distributed.world().gather(b"mine")
         [b'mine']
         """
-        if self.size == 1:
+        if self._is_alone:
             return [bytes(content)]
         sizes = np.zeros(self.size, np.int64)
         sizes[self.rank] = len(content)

@@ -6,7 +6,6 @@ import numpy as np
 
 from .. import kvstore as kvs
 from .. import ndarray as nd
-from ..distributed import world
 from .errors import StaleGradientError
 
 _STALE = (
@@ -89,7 +88,8 @@ class TrainerGradients:
         fresh = [[array._fresh_grad for array in each._all_data()] for _, _, each in rows]
         are_some = np.array([any(each) for each in fresh], np.int64)
         if isinstance(self._kvstore, kvs.DistKVStore) and self._kvstore.num_workers > 1:
-            are_some = world().allreduce(are_some, "which gradients are of this step")
+            all_ranks = self._kvstore._world
+            are_some = all_ranks.allreduce(are_some, "which gradients are of this step")
         joined, chosen = set(), []
         for row, own, is_some in zip(rows, fresh, are_some):
             if is_some:

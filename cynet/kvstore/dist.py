@@ -23,6 +23,7 @@ from .rows_of_ranks import are_rows, sum_of_rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ..distributed import World
     from ..ndarray import NDArray
     from ..typing import FileName, Keys, Optimizer, Values
 
@@ -44,6 +45,8 @@ class DistKVStore(KVStore):
     ----------
     kind : str
         Name of the kind, ``'local'``, ``'device'``, ``'dist_sync'``, ...; use `create`.
+    group : Group, optional
+        Of ranks that share it; by default all.
 
     Examples
     --------
@@ -52,9 +55,10 @@ class DistKVStore(KVStore):
     (0, 1, 0)
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, group: World | None = None) -> None:
         super().__init__(kind)
-        self._world = world()
+        self._world = world() if group is None else group
+        self._world.check()
         self._calls = OrderedDict()  # (verb, rows) -> buckets
         self._first = None  # the key that was pushed first
         self._terms = ""  # what the next request has ranks compare

@@ -18,6 +18,7 @@ from .rows import ids_for, pull_rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ..distributed import Group
     from ..typing import FileName, Keys, Values
 
 # Where gradients are summed: on the CPU, or on the device of the first of them.
@@ -442,7 +443,7 @@ class KVStore(KVStoreBase):
 
 
 @guarded
-def create(name: str = "local") -> KVStore | Any:
+def create(name: str = "local", group: Group | None = None) -> KVStore | Any:
     """A KVStore of a kind, or a store that ``KVStoreBase.register`` knows by this name.
 
     Parameters
@@ -452,6 +453,9 @@ def create(name: str = "local") -> KVStore | Any:
         MXNet's older ``'local_update_cpu'``, ``'local_allreduce_cpu'`` and
         ``'local_allreduce_device'``. ``'dist_sync'`` (``'dist'``, ``'dist_device_sync'``,
         ``'dist_sync_device'``) sums over several processes, too: see `DistKVStore`.
+    group : Group, optional
+        For ``'dist_sync'``: the ranks that share the store, as ``mx.distributed.group`` gives them;
+        by default all.
 
     Returns
     -------
@@ -460,7 +464,7 @@ def create(name: str = "local") -> KVStore | Any:
     Raises
     ------
     ArgumentTypeError, ArgumentError
-        When the name is not a str, or no kind there is.
+        When the name is not a str, or no kind there is, or `group` goes with another kind.
 
     Examples
     --------
@@ -470,6 +474,8 @@ def create(name: str = "local") -> KVStore | Any:
     if not isinstance(name, str):
         raise ArgumentTypeError(f"kvstore create: the type must be a str, got {shown(name)}")
     kind = name.lower()
+    if group is not None and kind not in _DIST:
+        raise ArgumentError(f"kvstore create: a group goes with 'dist_sync', got {shown(name)}")
     if kind in KVStoreBase.kv_registry:
         return KVStoreBase.kv_registry[kind]()
     if kind in (*_ON_CPU, *_ON_DEVICE):
@@ -478,7 +484,7 @@ def create(name: str = "local") -> KVStore | Any:
     if kind in _DIST:
         from .dist import DistKVStore
 
-        return DistKVStore(kind)
+        return DistKVStore(kind, group)
     instead = next((text for name, text in _INSTEAD.items() if name in kind), None)
     if instead is not None:
         raise ArgumentError(f"kvstore {shown(name)} is not there: {instead}; kinds: {known}")

@@ -10,7 +10,6 @@ import numpy as np
 from .. import kvstore as kvs
 from ..base.dtype import name_of
 from ..base.files import read_file
-from ..distributed import world
 
 
 class Alone:
@@ -60,7 +59,7 @@ class Ranks(Alone):
 
     def __init__(self, store):
         self._store = store
-        self._world = world()
+        self._world = store._world
         self.size, self.rank = self._world.size, self._world.rank
         self.is_first = self.rank == 0
         self._began = self._world.times

@@ -43,9 +43,15 @@ def test_objects_that_json_does_not_hold(value):
     "call, says",
     [
         (lambda: hvd.allreduce(nd.ones(1), True, op=hvd.Sum), "give op or average, not both"),
-        (lambda: hvd.allreduce(nd.ones(1), op="sum"), "op is Average or Sum, got 'sum'"),
-        (lambda: hvd.allreduce(nd.ones(1), process_set=[0]), "all processes are one; got .0."),
-        (lambda: hvd.init(process_sets=[1]), "init: sets of processes are not there"),
+        (
+            lambda: hvd.allreduce(nd.ones(1), op="sum"),
+            "op is Average, Sum, Min, Max or Product, got",
+        ),
+        (
+            lambda: hvd.allreduce(nd.ones(1), process_set=[0]),
+            "process_set is a ProcessSet, got .0.",
+        ),
+        (lambda: hvd.init(process_sets=[1]), "ProcessSet takes numbers of processes, got 1"),
         (lambda: hvd.reducescatter(nd.array(1.0)), "reducescatter takes an NDArray with an axis"),
         (
             lambda: hvd.alltoall(nd.ones(3), splits=[2]),
@@ -58,7 +64,7 @@ def test_objects_that_json_does_not_hold(value):
             lambda: trainer(gradient_predivide_factor=0),
             "gradient_predivide_factor is above 0, got 0",
         ),
-        (lambda: trainer(process_set=[0]), "DistributedTrainer: sets of processes"),
+        (lambda: trainer(process_set=[0]), "process_set is a ProcessSet, got .0."),
         (lambda: hvd.DistributedOptimizer(mx.optimizer.SGD(), -1.0), "is above 0, got -1.0"),
         (lambda: hvd.DistributedOptimizer(mx.optimizer.SGD(), "a"), "must be a number"),
     ],

@@ -1,7 +1,6 @@
 """mx.contrib.horovod of several ranks, threads over an MPI that is made up: each call with each of
 its settings, against NumPy over the arrays of all ranks."""
 
-import inspect
 import itertools
 
 import numpy as np
@@ -216,30 +215,6 @@ def test_ranks_and_machines(hosts, monkeypatch):
         assert row[6] == (len(hosts) % count == 0)
         if len({hosts.count(each) for each in hosts}) == 1:
             assert row[4:6] == (sorted(set(hosts)).index(hosts[rank]), len(set(hosts)))
-
-
-def test_sets_of_processes_are_refused_everywhere():
-    """By each function that has the parameter."""
-    array, own = nd.ones(2), mx.optimizer.SGD()
-    given = {"tensor": array, "tensors": [array], "optimizer": own, "params": {}, "comm": None}
-    found = []
-    for name in dir(hvd):
-        function = getattr(hvd, name)
-        if name[0] == "_" or not callable(function):
-            continue
-        try:
-            parameters = inspect.signature(function).parameters
-        except ValueError:
-            continue
-        for what in {"process_set", "process_sets"} & {*parameters}:
-            needed = [each for each, p in parameters.items() if p.default is p.empty]
-            needed = {each: given[each] for each in needed if each in given}
-            with pytest.raises(mx.MXNetError, match="sets of processes are not there, all process"):
-                function(**needed, **{what: [0]})
-            found.append(name)
-    names = {"allreduce", "allreduce_", "grouped_allreduce", "grouped_allreduce_", "alltoall"}
-    names |= {"init", "reducescatter", "DistributedOptimizer", "DistributedTrainer"}
-    assert names <= {*found}
 
 
 def test_requests(monkeypatch):

@@ -8,6 +8,7 @@ import contextlib
 import importlib
 import os
 import threading
+import time
 from collections import defaultdict, deque
 from types import SimpleNamespace
 
@@ -19,12 +20,10 @@ from cynet.distributed.world import World
 
 # Where `world` is called by its name in the module.
 USERS = [
+    "cynet.distributed.groups",
     "cynet.kvstore.dist",
-    "cynet.module.ranks",
-    "cynet.gluon.trainer_gradients",
-    "cynet.contrib.horovod.arrays",
     "cynet.contrib.horovod.processes",
-    "cynet.contrib.horovod.sharing",
+    "cynet.contrib.horovod.sets",
 ]
 IN_PLACE = object()
 
@@ -41,6 +40,7 @@ class Shared:
         self.calls = defaultdict(dict)  # number of the call -> {rank: (what, array)}
         self.mail = [deque() for _ in range(size)]
         self.copies = []
+        self.parts = {}  # (number of the call, color) -> Shared
 
     def copy(self, i):
         with self.lock:
@@ -76,6 +76,22 @@ class Comm:
     def Dup(self):
         self._copies += 1
         return Comm(self.rank, self._shared.copy(self._copies - 1), self._log)
+
+    def Split(self, color, key):
+        number = self._begun
+        begun = self._begin("split", (color, key), lambda rows: None)
+        while not begun.Test():
+            time.sleep(0.001)
+        if color is None:
+            return None
+        rows = [self._shared.calls[number][rank][1] for rank in range(self.size)]
+        order = sorted((k, rank) for rank, (c, k) in enumerate(rows) if c == color)
+        with self._shared.lock:
+            part = self._shared.parts.setdefault((number, color), Shared(len(order)))
+        return Comm(order.index((key, self.rank)), part, self._log)
+
+    def Ibarrier(self):
+        return self._begin("barrier", None, lambda rows: None)
 
     def Set_errhandler(self, handler):
         assert handler == "errors return"
@@ -168,6 +184,7 @@ def library(rank, shared, log):
     """mpi4py.MPI, as a rank has it."""
     return SimpleNamespace(
         MAX="max",
+        UNDEFINED=None,
         IN_PLACE=IN_PLACE,
         ANY_SOURCE="any",
         ANY_TAG="any",
@@ -201,7 +218,7 @@ class Own(threading.local):
     """Of Horovod's calls: each rank has its store."""
 
     def __init__(self):
-        self.rows = {"store": None}
+        self.rows = {"store": None, "sets": {}}
 
     def __getitem__(self, key):
         return self.rows[key]
@@ -226,7 +243,7 @@ def run(monkeypatch, size, do, hosts=None, stall=20.0, end=True):
     own = threading.local()
     for name in USERS:
         monkeypatch.setattr(f"{name}.world", lambda: own.world)
-    monkeypatch.setattr("cynet.contrib.horovod.processes._state", Own())
+    monkeypatch.setattr("cynet.contrib.horovod.sets._state", Own())
     monkeypatch.setattr(communication, "optional", lambda name, purpose: mine().library)
     host = SimpleNamespace(gethostname=lambda: getattr(mine(), "host", "main"))
     monkeypatch.setattr(communication, "socket", host)
@@ -263,7 +280,7 @@ def run(monkeypatch, size, do, hosts=None, stall=20.0, end=True):
         assert not each.is_alive(), "a rank hangs"
     for each in talks:
         each.join(30)
-        for number in each._in, each._out:
+        for number in [n for part in each._all() for n in (part._in, part._out)]:
             with contextlib.suppress(OSError):
                 os.close(number)
     if not end:
@@ -274,5 +291,7 @@ def run(monkeypatch, size, do, hosts=None, stall=20.0, end=True):
     told = [each for each in first if "failed: " not in str(each)]
     if first:
         raise (told or first)[0]
-    assert all(each.log == [2, "free", "free", "free", "finalize"] for each in talks)
+    for each in talks:
+        frees = ["free"] * (3 + 2 * len(each.parts))
+        assert each.log == [2, *frees, "finalize"]
     return found

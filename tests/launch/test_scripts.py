@@ -8,8 +8,10 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import cynet as mx
 from cynet.launch.command import find_mpiexec
 from cynet.launch.sweep import descendants
 from tests import scripts
@@ -59,6 +61,34 @@ def test_under_the_launcher(name, tmp_path):
             r"a step took ([\d.]+) ms on rank 0; for ([\d.]+) ms .* ([\d.]+) ms", err
         )
         assert len(found) == 1 and 0 < float(found[0][1]) < float(found[0][0])
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    """64 small pictures of four colors, as a file of records and its index."""
+    folder = tmp_path_factory.mktemp("records")
+    paths = [str(folder / "a.rec"), str(folder / "a.idx")]
+    rng = np.random.RandomState(0)
+    file = mx.recordio.MXIndexedRecordIO(paths[1], paths[0], "w")
+    for i in range(64):
+        color = [(200, 40, 40), (40, 200, 40), (40, 40, 200), (190, 190, 40)][i % 4]
+        picture = np.clip(np.array(color) + rng.randint(-30, 30, (36, 40, 3)), 0, 255)
+        header = mx.recordio.IRHeader(0, i % 4, i, 0)
+        file.write_idx(i, mx.recordio.pack_img(header, picture.astype("uint8"), quality=95))
+    file.close()
+    return ["--rec-train", paths[0], "--rec-train-idx", paths[1]]
+
+
+@pytest.mark.parametrize("mode", ["gluon", "module"])
+def test_horovods_example_of_imagenet(mode, pictures, tmp_path):
+    script = FOLDER / "horovod_imagenet_script.py"
+    more = ["--mode", mode, "--save-dir", tmp_path, *pictures]
+    code, out, err = finish(start(2, script, *more))
+    assert code == 0, out + err
+    found = accuracies(out)
+    assert [*sorted(found)] == [(0, 2), (1, 2)] and min(found.values()) > 0.9
+    assert found[0, 2] == found[1, 2]
+    assert len([*tmp_path.glob(f"{mode}-*.params")]) == 4  # rank 0 has written each epoch
 
 
 @pytest.mark.parametrize("name", ARGUMENTS if ALL else ["gluon"])

@@ -1,12 +1,12 @@
 """What fit and score of several processes print and agree on, by a world that is made up."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.module import ranks as file
 from cynet.module.ranks import Alone, Ranks, ranks_of
 
 
@@ -27,14 +27,16 @@ class World:
 
 
 @pytest.fixture
-def world(monkeypatch):
-    made = World()
-    monkeypatch.setattr(file, "world", lambda: made)
-    return made
+def world():
+    return World()
+
+
+def ranks_in(world):
+    return Ranks(SimpleNamespace(_world=world))
 
 
 def test_what_is_said_at_the_end(world):
-    ranks = Ranks(None)
+    ranks = ranks_in(world)
     world.times = (14, 1.5, 2.25)  # 10 steps: 0.5 s of moving, 0.25 s of waiting
     assert ranks.summed_up(2.0) == [
         "fit: a step took 200.00 ms on rank 0; for 50.00 ms of it data moved between ranks, beside"
@@ -49,12 +51,12 @@ def test_what_is_said_at_the_end(world):
 
 
 def test_no_steps_have_no_figures(world):
-    assert Ranks(None).summed_up(3.0) == []
+    assert ranks_in(world).summed_up(3.0) == []
     assert Alone().summed_up(3.0) == []
 
 
 def test_what_is_said_at_the_start(world):
-    assert Ranks(None).told(8) == [
+    assert ranks_in(world).told(8) == [
         "fit: 3 ranks with batches of 8: 24 examples a step; gradients are summed over the ranks"
         " and divided by 24, the learning rate is taken as it is given"
     ]
@@ -62,7 +64,7 @@ def test_what_is_said_at_the_start(world):
 
 
 def test_totals(world):
-    assert Ranks(None).total(7) == 21 and world.asked == [("examples of a step", "int64")]
+    assert ranks_in(world).total(7) == 21 and world.asked == [("examples of a step", "int64")]
     assert Alone().total(7) == 7
 
 
@@ -84,7 +86,7 @@ def test_figures_are_summed_and_the_metric_is_left_alone(world):
         return [content] if found is None else found
 
     world.gather = gather
-    found = dict(Ranks(None).figures(metric))
+    found = dict(ranks_in(world).figures(metric))
     assert found["accuracy"] == pytest.approx((1 + 2) / 5)
     assert found["mse"] == pytest.approx((2 + 25) / 2)  # a mean of batches, as everywhere
     assert str(metric.get_global_name_value()) == str(before)
@@ -94,7 +96,7 @@ def test_figures_are_summed_and_the_metric_is_left_alone(world):
 def test_a_file_of_rank_0(world, rank, tmp_path):
     world.rank = rank
     path, content = tmp_path / "a file", b"of rank 0"
-    ranks = Ranks(None)
+    ranks = ranks_in(world)
     assert ranks.is_first == (rank == 0)
     with ranks.file(str(path)) as found:  # it is on no rank
         assert found is None
@@ -114,6 +116,8 @@ def test_means_of_states(world):
     kept, summed = {}, []
 
     class Store:
+        _world = world
+
         def sum_up(self, names, arrays):
             summed.append(names)
             for each in arrays:
@@ -131,7 +135,7 @@ def test_means_of_states(world):
     assert kept["mean"].asnumpy().tolist() == [4, 8] and kept["count"].asnumpy().tolist() == [5]
     states.pop("mean")
     kept.clear()
-    Ranks(None).average(Module())
+    ranks_in(world).average(Module())
     assert not kept
 
 

@@ -6,6 +6,9 @@
 from .arrays import (
     Average,
     Compression,
+    Max,
+    Min,
+    Product,
     ReduceOp,
     Sum,
     allgather,
@@ -14,8 +17,10 @@ from .arrays import (
     alltoall,
     broadcast,
     broadcast_,
+    grouped_allgather,
     grouped_allreduce,
     grouped_allreduce_,
+    grouped_reducescatter,
     reducescatter,
 )
 from .processes import (
@@ -39,6 +44,9 @@ from .processes import (
     rocm_built,
     shutdown,
     size,
+    start_timeline,
+    stop_timeline,
 )
+from .sets import ProcessSet, add_process_set, barrier, global_process_set, remove_process_set
 from .sharing import allgather_object, broadcast_object, broadcast_parameters
 from .training import DistributedOptimizer, DistributedTrainer

@@ -13,8 +13,7 @@ from ...base.dtype import NAMES
 from ...base.errors import ArgumentError, shown
 from ...base.guard import guarded
 from ...base.kinds import read_json
-from ...distributed import world
-from .processes import rank, refuse_process_set, size, store
+from .sets import ProcessSet, members, store
 from .sharing import share
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ReduceOp(enum.Enum):
-    """How the arrays of all processes become one: `Average` or `Sum`.
+    """How the arrays of all processes become one.
 
     Examples
     --------
@@ -35,9 +34,14 @@ class ReduceOp(enum.Enum):
 
     Average = 0
     Sum = 1
+    Min = 2
+    Max = 3
+    Product = 4
 
 
 Average, Sum = ReduceOp.Average, ReduceOp.Sum
+Min, Max, Product = ReduceOp.Min, ReduceOp.Max, ReduceOp.Product
+_BY_NUMPY = {Min: np.minimum, Max: np.maximum, Product: np.multiply}
 
 
 class Compression:
@@ -67,19 +71,19 @@ def checked_compression(where, compression):
     return compression or Compression.none
 
 
-def sum_up(names, arrays, priority=0, **options):
+def sum_up(names, arrays, priority=0, process_set=None, **options):
     """Make each of the arrays its sum over the processes, in place."""
-    store().sum_up(names, arrays, priority, **options)
+    store(process_set).sum_up(names, arrays, priority, **options)
 
 
-def _averages(where, average, op):
+def _checked_op(where, average, op):
     if op is None:
-        return True if average is None else bool(average)
+        return Average if average in (None, True) else Sum
     if average is not None and op is not None:
         raise ArgumentError(f"{where}: give op or average, not both")
     if not isinstance(op, ReduceOp):
-        raise ArgumentError(f"{where}: op is Average or Sum, got {shown(op)}")
-    return op is Average
+        raise ArgumentError(f"{where}: op is Average, Sum, Min, Max or Product, got {shown(op)}")
+    return op
 
 
 @guarded
@@ -90,7 +94,7 @@ def allreduce(
     priority: int = 0,
     prescale_factor: float = 1.0,
     postscale_factor: float = 1.0,
-    process_set: None = None,
+    process_set: ProcessSet | None = None,
     op: ReduceOp | None = None,
 ) -> NDArray:
     """The mean of an array over all processes, or the sum.
@@ -107,10 +111,11 @@ def allreduce(
         Arrays of higher priority are summed first.
     prescale_factor, postscale_factor : float
         Factors of the array before it is summed, and of the result.
-    process_set : None
-        Sets of processes are not there.
+    process_set : ProcessSet, optional
+        The processes that take part; by default all.
     op : ReduceOp, optional
-        `Average` or `Sum`, in place of `average`.
+        `Average`, `Sum`, `Min`, `Max` or `Product`, in place of `average`. For the last three each
+        process is sent what all have, so they are for small arrays.
 
     Returns
     -------
@@ -120,7 +125,7 @@ def allreduce(
     Raises
     ------
     ArgumentError
-        `op` is given beside `average`, or is another one, or a `process_set` is given.
+        `op` is given beside `average`, or is another one.
 
     Examples
     --------
@@ -140,7 +145,7 @@ def allreduce_(
     priority: int = 0,
     prescale_factor: float = 1.0,
     postscale_factor: float = 1.0,
-    process_set: None = None,
+    process_set: ProcessSet | None = None,
     op: ReduceOp | None = None,
 ) -> NDArray:
     """`allreduce` in the array's own memory.
@@ -176,7 +181,7 @@ def grouped_allreduce(
     priority: int = 0,
     prescale_factor: float = 1.0,
     postscale_factor: float = 1.0,
-    process_set: None = None,
+    process_set: ProcessSet | None = None,
     op: ReduceOp | None = None,
 ) -> list[NDArray]:
     """`allreduce` of several arrays at once.
@@ -212,7 +217,7 @@ def grouped_allreduce_(
     priority: int = 0,
     prescale_factor: float = 1.0,
     postscale_factor: float = 1.0,
-    process_set: None = None,
+    process_set: ProcessSet | None = None,
     op: ReduceOp | None = None,
 ) -> list[NDArray]:
     """`grouped_allreduce` in the arrays' own memory.
@@ -236,8 +241,7 @@ def grouped_allreduce_(
     >>> hvd.grouped_allreduce_([array])[0] is array
     True
     """
-    refuse_process_set("allreduce", process_set)
-    averages = _averages("allreduce", average, op)
+    op = _checked_op("allreduce", average, op)
     tensors = list(tensors)
     names = [name or "tensor"]
     if len(tensors) > 1:
@@ -245,10 +249,15 @@ def grouped_allreduce_(
     for each in tensors:
         if prescale_factor != 1:
             each *= prescale_factor
-    sum_up(names, tensors, priority)
+    if op in _BY_NUMPY:
+        for each, what in zip(tensors, names):
+            each[:] = nd.array(_BY_NUMPY[op].reduce(_gathered(each, what, process_set)))
+    else:
+        sum_up(names, tensors, priority, process_set)
+    size = members(process_set).size
     for each in tensors:
-        if averages and size() > 1:
-            each /= size()
+        if op is Average and size > 1:
+            each /= size
         if postscale_factor != 1:
             each *= postscale_factor
     return tensors
@@ -260,7 +269,7 @@ def reducescatter(
     op: ReduceOp = Average,
     name: str | None = None,
     priority: int = 0,
-    process_set: None = None,
+    process_set: ProcessSet | None = None,
 ) -> NDArray:
     """This process's rows of `allreduce`: the first processes have one more where they do not
     share them evenly.
@@ -270,7 +279,7 @@ def reducescatter(
     tensor : NDArray
         An array of the same shape and dtype in all processes, with at least one axis.
     op : ReduceOp
-        `Average` or `Sum`.
+        See `allreduce`.
     name, priority, process_set : optional
         See `allreduce`.
 
@@ -287,9 +296,42 @@ def reducescatter(
     """
     _need_axis("reducescatter", tensor)
     total = allreduce(tensor, None, name, priority, process_set=process_set, op=op)
-    each, more = divmod(tensor.shape[0], size())
-    begin = rank() * each + min(rank(), more)
-    return total[begin : begin + each + (rank() < more)].copy()
+    some = members(process_set)
+    each, more = divmod(tensor.shape[0], some.size)
+    begin = some.rank * each + min(some.rank, more)
+    return total[begin : begin + each + (some.rank < more)].copy()
+
+
+@guarded
+def grouped_reducescatter(
+    tensors: Sequence[NDArray],
+    op: ReduceOp = Average,
+    name: str | None = None,
+    priority: int = 0,
+    process_set: ProcessSet | None = None,
+) -> list[NDArray]:
+    """`reducescatter` of several arrays at once.
+
+    Parameters
+    ----------
+    tensors : list of NDArray
+        Arrays of the same shapes and dtypes in all processes, each with at least one axis.
+    op, name, priority, process_set : optional
+        See `reducescatter`.
+
+    Returns
+    -------
+    list of NDArray
+        This process's rows of each.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> [each.shape for each in hvd.grouped_reducescatter([mx.nd.ones(1), mx.nd.ones(2)])]
+    [(1,), (2,)]
+    """
+    names = [f"{name or 'tensor'}.{i}" for i in range(len(tensors))]
+    return [reducescatter(t, op, n, priority, process_set) for t, n in zip(tensors, names)]
 
 
 @guarded
@@ -298,7 +340,7 @@ def alltoall(
     splits: Sequence[int] | NDArray | None = None,
     name: str | None = None,
     priority: int = 0,
-    process_set: None = None,
+    process_set: ProcessSet | None = None,
 ) -> Any:
     """What every process has for this one: rows of an array, by process; waits.
 
@@ -330,21 +372,21 @@ def alltoall(
     >>> rows.asnumpy().tolist(), counts.asnumpy().tolist()
     ([1.0, 3.0], [2])
     """
-    refuse_process_set("alltoall", process_set)
     _need_axis("alltoall", tensor)
+    some = members(process_set)
     rows = tensor.shape[0]
     if splits is None:
-        counts = [rows // size()] * size()
+        counts = [rows // some.size] * some.size
     else:
         given = splits.asnumpy() if isinstance(splits, nd.NDArray) else splits
         counts = [int(each) for each in given]
-    if len(counts) != size() or min(counts) < 0 or sum(counts) != rows:
+    if len(counts) != some.size or min(counts) < 0 or sum(counts) != rows:
         raise ArgumentError(
-            f"alltoall: {rows} rows are shared out among {size()} processes, got splits {counts}"
+            f"alltoall: {rows} rows are shared out among {some.size} processes, got splits {counts}"
         )
-    plans = [read_json(each) for each in world().gather(json.dumps(counts).encode(), "splits")]
-    arrays = _gathered(tensor, name)
-    parts, start = [], rank()
+    plans = [read_json(each) for each in some.gather(json.dumps(counts).encode(), "splits")]
+    arrays = _gathered(tensor, name, process_set)
+    parts, start = [], some.rank
     for plan, array in zip(plans, arrays):
         begin = sum(plan[:start])
         parts.append(array[begin : begin + plan[start]])
@@ -359,19 +401,24 @@ def _need_axis(where, tensor):
         raise ArgumentError(f"{where} takes an NDArray with an axis, got {shown(tensor)}")
 
 
-def _gathered(tensor, name):
+def _gathered(tensor, name, process_set):
     """The arrays of all processes, NumPy's, whose first axes may be of other lengths."""
     mine, rest = tensor.host_copy(), tensor.shape[1:]
     what = f"{name or 'tensor'} (n, {str(rest)[1:]} {NAMES[tensor.dtype_flag]}"
     if not np.prod(rest):  # no byte says how many rows there are
-        counts = world().gather(str(len(mine)).encode(), what)
+        counts = members(process_set).gather(str(len(mine)).encode(), what)
         return [np.zeros((int(each), *rest), mine.dtype) for each in counts]
-    parts = world().gather(mine.tobytes(), what)
+    parts = members(process_set).gather(mine.tobytes(), what)
     return [np.frombuffer(part, mine.dtype).reshape(-1, *rest) for part in parts]
 
 
 @guarded
-def allgather(tensor: NDArray, name: str | None = None, priority: int = 0) -> NDArray:
+def allgather(
+    tensor: NDArray,
+    name: str | None = None,
+    priority: int = 0,
+    process_set: ProcessSet | None = None,
+) -> NDArray:
     """The arrays of all processes one after another along the first axis; waits.
 
     Parameters
@@ -379,7 +426,7 @@ def allgather(tensor: NDArray, name: str | None = None, priority: int = 0) -> ND
     tensor : NDArray
         An array with at least one axis. The first may have another length in each process; other
         axes and the dtype are the same.
-    name, priority : optional
+    name, priority, process_set : optional
         See `allreduce`.
 
     Returns
@@ -400,13 +447,48 @@ def allgather(tensor: NDArray, name: str | None = None, priority: int = 0) -> ND
            [3., 4.]], dtype=float32)
     """
     _need_axis("allgather", tensor)
-    arrays = _gathered(tensor, name)
+    arrays = _gathered(tensor, name, process_set)
     return nd.array(np.concatenate(arrays), ctx=tensor.context, dtype=tensor.dtype)
 
 
 @guarded
+def grouped_allgather(
+    tensors: Sequence[NDArray],
+    name: str | None = None,
+    priority: int = 0,
+    process_set: ProcessSet | None = None,
+) -> list[NDArray]:
+    """`allgather` of several arrays, one after another.
+
+    Parameters
+    ----------
+    tensors : list of NDArray
+        Arrays as `allgather` takes them.
+    name, priority, process_set : optional
+        See `allreduce`.
+
+    Returns
+    -------
+    list of NDArray
+        New arrays.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> [each.shape for each in hvd.grouped_allgather([mx.nd.ones(1), mx.nd.ones((2, 3))])]
+    [(1,), (2, 3)]
+    """
+    names = [f"{name or 'tensor'}.{i}" for i in range(len(tensors))]
+    return [allgather(each, n, priority, process_set) for each, n in zip(tensors, names)]
+
+
+@guarded
 def broadcast(
-    tensor: NDArray, root_rank: int, name: str | None = None, priority: int = 0
+    tensor: NDArray,
+    root_rank: int,
+    name: str | None = None,
+    priority: int = 0,
+    process_set: ProcessSet | None = None,
 ) -> NDArray:
     """A new array with the values that `tensor` has in one process.
 
@@ -420,6 +502,8 @@ def broadcast(
         Name of the array in errors.
     priority : int
         Part of Horovod's signature; not used.
+    process_set : ProcessSet, optional
+        The processes that take part; by default all. `root_rank` is a number among all.
 
     Returns
     -------
@@ -437,12 +521,16 @@ def broadcast(
     >>> hvd.broadcast(mx.nd.array([1, 2]), root_rank=0).asnumpy()
     array([1., 2.], dtype=float32)
     """
-    return broadcast_(tensor.copy(), root_rank, name, priority)
+    return broadcast_(tensor.copy(), root_rank, name, priority, process_set)
 
 
 @guarded
 def broadcast_(
-    tensor: NDArray, root_rank: int, name: str | None = None, priority: int = 0
+    tensor: NDArray,
+    root_rank: int,
+    name: str | None = None,
+    priority: int = 0,
+    process_set: ProcessSet | None = None,
 ) -> NDArray:
     """Give `tensor` the values that it has in one process.
 
@@ -456,6 +544,8 @@ def broadcast_(
         Name of the array in errors.
     priority : int
         Part of Horovod's signature; not used.
+    process_set : ProcessSet, optional
+        The processes that take part; by default all. `root_rank` is a number among all.
 
     Returns
     -------
@@ -474,5 +564,5 @@ def broadcast_(
     >>> hvd.broadcast_(array, root_rank=0) is array
     True
     """
-    share({name or "tensor": [tensor]}, root_rank)
+    share({name or "tensor": [tensor]}, root_rank, process_set)
     return tensor

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import kvstore as kvs
 from ...base.compat import optional
-from ...base.errors import ArgumentError, shown
 from ...distributed import world
-
-_state = {"store": None}
+from ...profiler import dump, set_config, set_state
+from .sets import add_process_set, forget_sets, is_begun, store
 
 
 def init(comm: Any = None, process_sets: Any = None) -> None:
@@ -19,13 +17,8 @@ def init(comm: Any = None, process_sets: Any = None) -> None:
     ----------
     comm : object, optional
         Part of Horovod's signature; not used: the launcher knows the other processes.
-    process_sets : None
-        Sets of processes are not there: all processes are one.
-
-    Raises
-    ------
-    ArgumentError
-        `process_sets` are asked for.
+    process_sets : list of ProcessSet, optional
+        Given to `add_process_set`, one after another.
 
     Examples
     --------
@@ -34,8 +27,9 @@ def init(comm: Any = None, process_sets: Any = None) -> None:
     >>> hvd.rank(), hvd.size(), hvd.local_rank()
     (0, 1, 0)
     """
-    refuse_process_set("init", process_sets)
     store()
+    for each in process_sets or ():
+        add_process_set(each)
 
 
 def shutdown() -> None:
@@ -49,7 +43,7 @@ def shutdown() -> None:
     >>> hvd.is_initialized()
     False
     """
-    _state["store"] = None
+    forget_sets()
 
 
 def is_initialized() -> bool:
@@ -62,7 +56,7 @@ def is_initialized() -> bool:
     >>> hvd.is_initialized()
     True
     """
-    return _state["store"] is not None
+    return is_begun()
 
 
 def size() -> int:
@@ -224,16 +218,35 @@ cuda_built = _absent("cuda_built", "CUDA-aware MPI")
 rocm_built = _absent("rocm_built", "ROCm")
 
 
-def store():
-    """The KVStore of all processes, made at the first call."""
-    if _state["store"] is None:
-        _state["store"] = kvs.create("dist_sync")
-    return _state["store"]
+def start_timeline(file_path: str, mark_cycles: bool = False) -> None:
+    """Record what this process does, for `stop_timeline` to write: operators, and sums over
+    processes with how long they waited.
+
+    Parameters
+    ----------
+    file_path : str
+        A file that chrome://tracing and Perfetto show; each process takes another one.
+    mark_cycles : bool
+        Part of Horovod's signature; not used.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.start_timeline("timeline.json")
+    >>> hvd.stop_timeline()
+    """
+    set_config(filename=file_path, profile_all=True)
+    set_state("run")
 
 
-def refuse_process_set(where, given):
-    """Refuse a set of processes: all are one."""
-    if given is not None:
-        raise ArgumentError(
-            f"{where}: sets of processes are not there, all processes are one; got {shown(given)}"
-        )
+def stop_timeline() -> None:
+    """Write what has been recorded since `start_timeline`, and record no more.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.start_timeline("timeline.json")
+    >>> hvd.stop_timeline()
+    """
+    set_state("stop")
+    dump()

@@ -9,9 +9,8 @@ from ... import ndarray as nd
 from ...base.errors import ArgumentError, ArgumentTypeError, MismatchError, shown
 from ...base.guard import guarded
 from ...base.kinds import read_json
-from ...distributed import world
 from ...gluon.parameter import Parameter
-from .processes import rank, size, store
+from .sets import ProcessSet, members, store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +19,9 @@ if TYPE_CHECKING:
 
 
 @guarded
-def allgather_object(obj: Any, name: str | None = None) -> list[Any]:
+def allgather_object(
+    obj: Any, name: str | None = None, process_set: ProcessSet | None = None
+) -> list[Any]:
     """The objects of all processes, in their order; waits.
 
     Parameters
@@ -29,6 +30,8 @@ def allgather_object(obj: Any, name: str | None = None) -> list[Any]:
         None, a number, str, bool, or lists and dicts (of str) of such: what JSON holds.
     name : str, optional
         Name in errors.
+    process_set : ProcessSet, optional
+        The processes that take part; by default all.
 
     Returns
     -------
@@ -54,11 +57,15 @@ def allgather_object(obj: Any, name: str | None = None) -> list[Any]:
         raise ArgumentTypeError(
             f"objects of other processes travel as JSON, which does not hold {shown(obj)}: {why}"
         )
-    return [read_json(each) for each in world().gather(text.encode(), name or "object")]
+    return [
+        read_json(each) for each in members(process_set).gather(text.encode(), name or "object")
+    ]
 
 
 @guarded
-def broadcast_object(obj: Any, root_rank: int = 0, name: str | None = None) -> Any:
+def broadcast_object(
+    obj: Any, root_rank: int = 0, name: str | None = None, process_set: ProcessSet | None = None
+) -> Any:
     """The object of one process; waits.
 
     Parameters
@@ -69,6 +76,8 @@ def broadcast_object(obj: Any, root_rank: int = 0, name: str | None = None) -> A
         Number of the process whose object is taken.
     name : str, optional
         Name in errors.
+    process_set : ProcessSet, optional
+        The processes that take part; by default all.
 
     Returns
     -------
@@ -85,8 +94,8 @@ def broadcast_object(obj: Any, root_rank: int = 0, name: str | None = None) -> A
     >>> hvd.broadcast_object({"epoch": 3})
     {'epoch': 3}
     """
-    check_root(root_rank)
-    return allgather_object(obj if rank() == root_rank else None, name)[root_rank]
+    some, at = members(process_set), place_of(root_rank, process_set)
+    return allgather_object(obj if some.rank == at else None, name, process_set)[at]
 
 
 @guarded
@@ -145,13 +154,18 @@ def broadcast_parameters(
         share(arrays, root_rank)
 
 
-def share(arrays, root):
+def share(arrays, root, process_set=None):
     """Give arrays, lists by name, the values that they have in one process."""
-    check_root(root)
-    store().share(arrays, root)
+    store(process_set).share(arrays, place_of(root, process_set))
 
 
-def check_root(root):
-    """Refuse what is no number of a process."""
-    if not isinstance(root, int) or not 0 <= root < size():
-        raise ArgumentError(f"root_rank is from 0 to {size() - 1}, got {shown(root)}")
+def place_of(root, process_set=None):
+    """The place in the set of what is to be the number of one of its processes among all."""
+    if process_set is not None and process_set.ranks is not None:
+        if type(root) is int and root in process_set.ranks:
+            return process_set.ranks.index(root)
+        raise ArgumentError(f"root_rank is one of {process_set.ranks}, got {shown(root)}")
+    size = members(None).size
+    if not isinstance(root, int) or not 0 <= root < size:
+        raise ArgumentError(f"root_rank is from 0 to {size - 1}, got {shown(root)}")
+    return root

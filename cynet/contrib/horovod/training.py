@@ -12,7 +12,7 @@ from ...gluon.trainer import Trainer
 from ...optimizer import Optimizer, register
 from ...optimizer.settings import check_real
 from .arrays import Compression, checked_compression, sum_up
-from .processes import refuse_process_set, size
+from .sets import ProcessSet, group_of, members
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +24,7 @@ class _Summed:
     """Before an optimizer: gradients become their mean over the processes."""
 
     _predivide = 1.0  # by what gradients are divided before they are summed
+    _set = None  # of processes
 
     def update_all(self, indices, weights, grads, states):
         """Sum, then update."""
@@ -34,7 +35,7 @@ class _Summed:
             if factor != 1:
                 for each in arrays:
                     each /= factor
-            sum_up(names, arrays, optimizer=self)
+            sum_up(names, arrays, process_set=self._set, optimizer=self)
         super().update_all(indices, weights, grads, states)
 
     def joined_update(self, indices, weights, grads, states):
@@ -47,7 +48,7 @@ def DistributedOptimizer(
     optimizer: Optimizer,
     gradient_predivide_factor: float = 1.0,
     num_groups: int = 0,
-    process_set: None = None,
+    process_set: ProcessSet | None = None,
 ) -> Optimizer:
     """An optimizer that first takes the mean of gradients over all processes.
 
@@ -61,8 +62,8 @@ def DistributedOptimizer(
         What gradients are divided by before they are summed; their sum is multiplied by it.
     num_groups : int
         Part of Horovod's signature; not used: gradients are summed in buckets anyway.
-    process_set : None
-        Sets of processes are not there.
+    process_set : ProcessSet, optional
+        The processes that take part; by default all.
 
     Returns
     -------
@@ -74,7 +75,7 @@ def DistributedOptimizer(
     ArgumentTypeError
         `optimizer` is not an Optimizer.
     ArgumentError
-        `gradient_predivide_factor` is not above 0, or a `process_set` is given.
+        `gradient_predivide_factor` is not above 0.
 
     Examples
     --------
@@ -82,19 +83,19 @@ def DistributedOptimizer(
     >>> hvd.DistributedOptimizer(mx.optimizer.SGD(learning_rate=0.1)).rescale_grad
     1.0
     """
-    refuse_process_set("DistributedOptimizer", process_set)
     _check_factor("DistributedOptimizer", gradient_predivide_factor)
     if not isinstance(optimizer, Optimizer):
         raise ArgumentTypeError(f"DistributedOptimizer takes an Optimizer, got {shown(optimizer)}")
     kind = type(optimizer)
     if kind not in _classes:
-        members = {"__module__": __name__, "__doc__": kind.__doc__}
-        _classes[kind] = type(f"Distributed{kind.__name__}", (_Summed, kind), members)
+        body = {"__module__": __name__, "__doc__": kind.__doc__}
+        _classes[kind] = type(f"Distributed{kind.__name__}", (_Summed, kind), body)
         register(_classes[kind])  # states in files name it
     out = object.__new__(_classes[kind])  # a copy: settings are checked already
     vars(out).update(vars(optimizer))
-    out.rescale_grad = optimizer.rescale_grad / size() * gradient_predivide_factor
-    out._predivide = gradient_predivide_factor
+    size = members(process_set).size
+    out.rescale_grad = optimizer.rescale_grad / size * gradient_predivide_factor
+    out._predivide, out._set = gradient_predivide_factor, process_set
     return out
 
 
@@ -106,7 +107,7 @@ def _check_factor(where, factor):
 
 class DistributedTrainer(Trainer):
     """A Trainer that takes the mean of gradients over all processes; all begin with the values of
-    rank 0.
+    rank 0, or of the first of `process_set`.
 
     Parameters
     ----------
@@ -120,16 +121,15 @@ class DistributedTrainer(Trainer):
         Part of Horovod's signature; not used.
     num_groups : int
         Part of Horovod's signature; not used: gradients are summed in buckets anyway.
-    process_set : None
-        Sets of processes are not there.
+    process_set : ProcessSet, optional
+        The processes that take part; by default all.
     **options
         Further arguments of ``gluon.Trainer``: ``compression_params``, ...
 
     Raises
     ------
     ArgumentError
-        `compression` is another one, `gradient_predivide_factor` is not above 0, or a `process_set`
-        is given.
+        `compression` is another one, or `gradient_predivide_factor` is not above 0.
 
     Examples
     --------
@@ -150,15 +150,14 @@ class DistributedTrainer(Trainer):
         gradient_predivide_factor: float = 1.0,
         prefix: str | None = None,
         num_groups: int = 0,
-        process_set: None = None,
+        process_set: ProcessSet | None = None,
         **options: Any,
     ) -> None:
         where = "DistributedTrainer"
-        refuse_process_set(where, process_set)
         _check_factor(where, gradient_predivide_factor)
         self._travels_as = checked_compression(where, compression)
         self._predivide = gradient_predivide_factor
-        joined = kvs.create("dist_sync")
+        joined = kvs.create("dist_sync", group_of(process_set))
         options.setdefault("update_on_kvstore", False)
         super().__init__(params, optimizer, optimizer_params, kvstore=joined, **options)
         self._scale *= gradient_predivide_factor / joined.num_workers

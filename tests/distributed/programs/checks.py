@@ -537,6 +537,23 @@ def check_score_is_that_of_all_data():
     assert abs(found[1] - wanted[1]) < 1e-7
 
 
+def check_groups_of_ranks():
+    groups = [mx.distributed.group(range(k, SIZE, 2)) for k in range(2)]
+    groups.append(mx.distributed.group(reversed(range(SIZE))))
+    mine = [each for each in groups if each.is_member]
+    assert len(mine) == 2
+    for each in (mine, mine[::-1])[RANK % 2]:
+        found = each.allreduce(np.full(70_000, RANK + 1))
+        np.testing.assert_array_equal(found, sum(each.ranks) + each.size)
+        assert each.gather(bytes([RANK])) == [bytes([rank]) for rank in each.ranks]
+    kv = mx.kv.create("dist_sync", group=mine[0])
+    arrays = [mx.nd.full(n, RANK) for n in (5, 400_000)]
+    kv.sum_up(["a", "b"], arrays)
+    for each in arrays:
+        np.testing.assert_array_equal(each.asnumpy(), sum(mine[0].ranks))
+    WORLD.barrier()
+
+
 def check_times_tell_waiting_from_moving():
     waiting.times(WORLD)
 

@@ -1,0 +1,233 @@
+"""Sets of processes; names of ``horovod.mxnet``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ... import kvstore as kvs
+from ...base.errors import ArgumentError, ArgumentTypeError, StateError, shown
+from ...base.guard import guarded
+from ...distributed import Group, World, group, world
+
+_state = {"store": None, "sets": {}}  # of all processes; by number, those that are added
+
+
+@guarded
+class ProcessSet:
+    """Some of the processes, for calls in which they alone take part.
+
+    `add_process_set` or `init`, called by all processes, makes it usable.
+
+    Parameters
+    ----------
+    ranks_or_comm : sequence of int
+        Numbers of the processes.
+
+    Attributes
+    ----------
+    ranks : list of int or None
+        Those numbers; None for `global_process_set`, which is all processes.
+    process_set_id : int or None
+        Number of the set, 0 for all processes; None before it is added and after it is removed.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `ranks_or_comm` is no sequence.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> some = hvd.add_process_set(hvd.ProcessSet([0]))
+    >>> some.size(), some.rank(), some.included(), some.process_set_id > 0
+    (1, 0, True, True)
+    >>> hvd.remove_process_set(some)
+    True
+    """
+
+    def __init__(self, ranks_or_comm: Sequence[int]) -> None:
+        if not isinstance(ranks_or_comm, Sequence | range) or isinstance(ranks_or_comm, str):
+            raise ArgumentTypeError(
+                f"ProcessSet takes numbers of processes, got {shown(ranks_or_comm)}"
+            )
+        self.ranks = list(ranks_or_comm)
+        self.process_set_id = self._group = self._store = None
+
+    def __repr__(self) -> str:
+        return f"ProcessSet(process_set_id={self.process_set_id}, ranks={self.ranks})"
+
+    def size(self) -> int:
+        """Return how many processes are in the set.
+
+        Examples
+        --------
+        >>> import cynet.contrib.horovod as hvd
+        >>> hvd.global_process_set.size()  # of a process that was started by itself
+        1
+        """
+        return members(self).size
+
+    def rank(self) -> int:
+        """The number of this process in the set.
+
+        Raises
+        ------
+        StateError
+            It is not in the set.
+
+        Examples
+        --------
+        >>> import cynet.contrib.horovod as hvd
+        >>> hvd.global_process_set.rank()  # of a process that was started by itself
+        0
+        """
+        if not self.included():
+            raise StateError(f"process {world().rank} is not in the set of {self.ranks}")
+        return members(self).rank
+
+    def included(self) -> bool:
+        """Return whether this process is in the set.
+
+        Examples
+        --------
+        >>> import cynet.contrib.horovod as hvd
+        >>> hvd.global_process_set.included()
+        True
+        """
+        return members(self).rank >= 0
+
+
+def _all_processes():
+    found = object.__new__(ProcessSet)
+    found.ranks = found._group = found._store = None
+    found.process_set_id = 0
+    return found
+
+
+global_process_set = _all_processes()
+
+
+@guarded
+def add_process_set(process_set: ProcessSet | Sequence[int]) -> ProcessSet:
+    """Make a set usable. All processes call it, with the same numbers; waits.
+
+    Parameters
+    ----------
+    process_set : ProcessSet or sequence of int
+        The set, or numbers of its processes.
+
+    Returns
+    -------
+    ProcessSet
+        That set, with its number.
+
+    Raises
+    ------
+    ArgumentError
+        A set of these processes is there, or there are no such processes.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> some = hvd.add_process_set([0])
+    >>> hvd.allreduce(mx.nd.ones(2), process_set=some).asnumpy().tolist()
+    [1.0, 1.0]
+    >>> hvd.remove_process_set(some)
+    True
+    """
+    given = process_set if isinstance(process_set, ProcessSet) else ProcessSet(process_set)
+    if given.process_set_id is not None:
+        raise ArgumentError(f"add_process_set: {given!r} is there already")
+    sets = _state["sets"]
+    for each in sets.values():
+        if sorted(each.ranks) == sorted(given.ranks):
+            raise ArgumentError(f"add_process_set: {each!r} has these processes already")
+    given._group = group(given.ranks)
+    given.process_set_id = max(sets, default=0) + 1
+    sets[given.process_set_id] = given
+    return given
+
+
+@guarded
+def remove_process_set(process_set: ProcessSet) -> bool:
+    """Forget a set; all processes call it.
+
+    Parameters
+    ----------
+    process_set : ProcessSet
+        One that was added.
+
+    Returns
+    -------
+    bool
+        Whether it was there; `global_process_set` stays.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.remove_process_set(hvd.global_process_set)
+    False
+    """
+    if _state["sets"].pop(process_set.process_set_id, None) is None:
+        return False
+    process_set.process_set_id = process_set._group = process_set._store = None
+    return True
+
+
+@guarded
+def barrier(process_set: ProcessSet | None = None) -> None:
+    """Wait until all processes have come here.
+
+    Parameters
+    ----------
+    process_set : ProcessSet, optional
+        The processes that take part; by default all.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.barrier()
+    """
+    members(process_set).barrier()
+
+
+def group_of(process_set: ProcessSet | None) -> Group | None:
+    """The ranks of a set as a Group; None: all."""
+    if process_set is None:
+        return None
+    if not isinstance(process_set, ProcessSet):
+        raise ArgumentTypeError(f"process_set is a ProcessSet, got {shown(process_set)}")
+    if process_set.process_set_id is None:
+        raise StateError(
+            f"{process_set!r} is not there: all processes give it to add_process_set() or init()"
+        )
+    return process_set._group
+
+
+def members(process_set: ProcessSet | None) -> World:
+    """The ranks of a set: what they compute together."""
+    return group_of(process_set) or world()
+
+
+def store(process_set: ProcessSet | None = None) -> kvs.KVStore:
+    """The KVStore of a set, made at the first call; by default that of all processes."""
+    some = group_of(process_set)
+    if some is None:
+        if _state["store"] is None:
+            _state["store"] = kvs.create("dist_sync")
+        return _state["store"]
+    if process_set._store is None:
+        process_set._store = kvs.create("dist_sync", some)
+    return process_set._store
+
+
+def is_begun() -> bool:
+    """Return whether the store of all processes is there."""
+    return _state["store"] is not None
+
+
+def forget_sets() -> None:
+    """Forget all sets and stores."""
+    for each in [*_state["sets"].values()]:
+        remove_process_set(each)
+    _state["store"] = None

@@ -1,0 +1,215 @@
+"""Groups: some of the ranks, that compute together what the others have no part in."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..base.errors import ArgumentError, StateError, shown
+from ..base.guard import guarded
+from .communication import Communication
+from .negotiation import Negotiation
+from .requests import Request
+from .world import World, world
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_NUMBERS = 1 << 32  # of requests of one group; those of the next one begin there
+
+
+class GroupCommunication(Communication):
+    """What the ranks of one group ask of each other, in the thread that all ranks talk in.
+
+    Parameters
+    ----------
+    whole : Communication
+        That of all ranks.
+    ranks : list of int
+        Of the group, in its order; this one is among them.
+    number : int
+        Of the group, from 1, the same on all ranks.
+    comm : Comm
+        The library's, of these ranks.
+    """
+
+    def __init__(self, whole, ranks, number, comm):
+        self._begins = number * _NUMBERS
+        super().__init__(whole._stall)
+        self._whole, self._ranks = whole, ranks
+        self._mpi, self._own = whole._mpi, whole._own
+        self.rank, self.size = comm.rank, comm.size
+        self.hosts = [whole.hosts[rank] for rank in ranks]
+        self._control, self._data = comm, comm.Dup()
+        self._comms = self._control, self._data
+        for each in self._comms:
+            each.Set_errhandler(self._mpi.ERRORS_RETURN)
+        self._negotiation = Negotiation(self._mpi, self._control)
+
+    def hand_in(self, request, reads=(), writes=(), in_order=True):
+        """See `Communication.hand_in`."""
+        if self._whole._leaving:
+            raise StateError("this process is at its end and no longer talks to other ranks")
+        return super().hand_in(request, reads, writes, in_order)
+
+    def called(self, rank):
+        """A rank, as messages say it: by its number among all."""
+        return self._whole.called(self._ranks[rank])
+
+    @property
+    def _is_stranded(self):
+        """True if this rank waits for others of the group to agree."""
+        return bool(self._negotiation.is_open or self._ready) and not (self._flying or self._queue)
+
+    def _fail(self, error, told=None, tell=False):
+        self._whole._fail(error, told, tell or told is None)  # others do not see it themselves
+
+
+@guarded
+class Group(World):
+    """Some of the ranks, as one of all ranks sees them; `group` makes it.
+
+    It has the calls of `World`, which its members make, all in the same order; the others make
+    other ones meanwhile. A member that fails ends all ranks, those of other groups as well.
+
+    Parameters
+    ----------
+    whole : World
+        All ranks.
+    ranks : list of int
+        Those of the group.
+    communication : GroupCommunication or None
+        None on other ranks, and in a process that trains alone.
+
+    Attributes
+    ----------
+    ranks : list of int
+        Numbers of the members among all ranks.
+    rank, size : int
+        Number of this process in the group, -1 where it is no member; how many members there are.
+
+    Examples
+    --------
+    >>> some = mx.distributed.group([0])
+    >>> some.rank, some.size, some.ranks
+    (0, 1, [0])
+    """
+
+    def __init__(
+        self, whole: World, ranks: Sequence[int], communication: Communication | None
+    ) -> None:
+        self._whole, self._communication = whole, communication
+        self.pid, self.ranks = os.getpid(), list(ranks)
+        self.size, self.hosts = len(self.ranks), [whole.hosts[rank] for rank in self.ranks]
+        self.rank = self.ranks.index(whole.rank) if whole.rank in self.ranks else -1
+        self.local_rank, self.local_size = -1, 0
+        if self.is_member:
+            self._find_place()
+
+    def __repr__(self) -> str:
+        return f"<group of ranks {self.ranks} as rank {self._whole.rank} sees it>"
+
+    @property
+    def is_member(self) -> bool:
+        """True if this process is of the group.
+
+        Examples
+        --------
+        >>> mx.distributed.group([0]).is_member
+        True
+        """
+        return self.rank >= 0
+
+    def _need_member(self):
+        if not self.is_member:
+            raise StateError(
+                f"rank {self._whole.rank} is not of the group of ranks {self.ranks}, whose members"
+                " alone call it"
+            )
+
+    def _talk(self):
+        self._need_member()
+        return super()._talk()
+
+    @property
+    def _is_alone(self):
+        self._need_member()
+        return self.size == 1
+
+    def check(self) -> None:
+        """Raise what the ranks have failed with, if they have, and where this one is no member."""
+        self._need_member()
+        self._whole.check()
+
+    @property
+    def has_failed(self) -> bool:
+        """True if a rank has failed, of the group or not."""
+        return self._whole.has_failed
+
+    def count_step(self) -> None:
+        """A step of training begins: messages name its number."""
+        self._whole.count_step()
+
+    @property
+    def times(self) -> tuple[int, float, float]:
+        """Of this process, in all groups: see `World.times`."""
+        return self._whole.times
+
+    def fail(self, text: str) -> None:
+        """Tell all other ranks that this one has failed."""
+        self._whole.fail(text)
+
+
+def group(ranks: Sequence[int]) -> Group:
+    """A group of some of the ranks. All ranks call it, with the same numbers; waits.
+
+    Parameters
+    ----------
+    ranks : sequence of int
+        Numbers of the members, each once; their order is that of the group.
+
+    Returns
+    -------
+    Group
+        On all ranks; those that are no members have it, too, and make none of its calls.
+
+    Raises
+    ------
+    ArgumentError
+        Where that are no numbers of ranks, or one of them twice.
+
+    Examples
+    --------
+    >>> evens = mx.distributed.group(range(0, mx.distributed.world().size, 2))
+    >>> if evens.is_member:
+    ...     print(evens.allreduce(np.ones(2)))
+    [1. 1.]
+    """
+    whole = world()
+    given = list(ranks)
+    are_numbers = all(type(each) is int and 0 <= each < whole.size for each in given)
+    if not given or not are_numbers or len(set(given)) < len(given):
+        raise ArgumentError(
+            f"group: ranks are numbers from 0 to {whole.size - 1}, each once, got {shown(given)}"
+        )
+    if whole.size == 1:
+        return Group(whole, given, None)
+    return Group(whole, given, _communication(whole._talk(), given))
+
+
+def _communication(talk, ranks):
+    """That of a group, made when all ranks have come here; None where this one is no member."""
+    made = []
+
+    def start(comm):
+        talk.groups += 1
+        mine = ranks.index(talk.rank) if talk.rank in ranks else None
+        color = talk._mpi.UNDEFINED if mine is None else 0
+        part = comm.Split(color, mine or 0)
+        if mine is not None:
+            made.append(GroupCommunication(talk, ranks, talk.groups, part))
+            talk.parts.append(made[0])
+        return comm.Ibarrier()
+
+    talk.hand_in(Request(f"group of ranks {ranks}", 0, 8, start).awaited()).wait()
+    return made[0] if made else None
