@@ -1,6 +1,6 @@
 """mx.np: arrays and functions with NumPy's semantics."""
 
-from . import fallback, fallback_linalg, linalg, random
+from . import fallback, fallback_linalg, fft, linalg, random
 from .host import *  # noqa: F403
 from .elementwise import *  # noqa: F403
 from .creation import *  # noqa: F403
@@ -25,5 +25,5 @@ __all__ = [
     name
     for name, value in globals().items()
     if not name.startswith("_")
-    and (name in ("linalg", "random") or type(value) is not type(linalg))
+    and (name in ("fft", "linalg", "random") or type(value) is not type(linalg))
 ]

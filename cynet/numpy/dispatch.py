@@ -73,10 +73,8 @@ def _taken(value):
 def function_of(function, args, kwargs):
     """The result of ``numpy.function(*args)``."""
     module = function.__module__.removeprefix("numpy").lstrip(".")
-    own = _named(
-        f"{module}.{function.__name__}" if module in ("linalg", "fft") else function.__name__
-    )
-    if callable(own) and module in ("", "linalg", "fft"):
+    own = _named(f"{module}.{function.__name__}" if module == "linalg" else function.__name__)
+    if callable(own) and module in ("", "linalg"):  # fft of NumPy gives complex arrays
         return own(*args, **kwargs)
     return on_host(function, args, kwargs)
 

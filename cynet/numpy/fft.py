@@ -1,0 +1,198 @@
+"""mx.np.fft: Fourier transforms of any axes, with gradients.
+
+There is no complex dtype: what NumPy has as a complex array has one axis more at its end here, of
+the real and the imaginary parts. `n`, `s`, `axis` and `axes` count the other axes alone.
+"""
+
+from ..base.errors import ArgumentTypeError, ShapeError, shown
+from ..base.kinds import to_count, to_index
+from . import shapes
+from ._call import ops
+from .least_squares import floats
+from .padding import pad
+
+__all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "irfft2", "irfftn", "rfft"]
+__all__ += ["rfft2", "rfftn"]
+
+
+def _scale(norm, n, back, who):
+    """The factor of a transform of n numbers."""
+    powers = {None: back, "backward": back, "ortho": 0.5, "forward": not back}
+    if norm not in powers:
+        raise ArgumentTypeError(
+            f"mx.np.fft.{who}: norm is 'backward', 'ortho' or 'forward', got {shown(norm)}"
+        )
+    return float(n) ** -float(powers[norm])
+
+
+def _parts(z, who):
+    """Real and imaginary parts."""
+    z = floats(z, f"fft.{who}")
+    if z.ndim < 2 or z.shape[-1] != 2:
+        raise ShapeError(
+            f"mx.np.fft.{who} takes real and imaginary parts in the last axis, of length 2, got"
+            f" the shape {z.shape}"
+        )
+    return z[..., 0], z[..., 1]
+
+
+def _real(x, who):
+    x = floats(x, f"fft.{who}")
+    if not x.ndim:
+        raise ShapeError(f"mx.np.fft.{who} takes an array of one axis at least, got shape ()")
+    return x
+
+
+def _axes(x, s, axes, who):
+    """[(axis from the front, length)] of a transform."""
+    if axes is None:
+        axes = range(x.ndim) if s is None else range(-len(s), 0)
+    found = []
+    for axis in axes:
+        at = to_index(f"mx.np.fft.{who}: an axis", axis)
+        if not -x.ndim <= at < x.ndim:
+            raise ShapeError(f"mx.np.fft.{who}: axis {at} is not one of {x.ndim}")
+        found.append(at % x.ndim)
+    if s is not None and len(s) != len(found):
+        raise ShapeError(
+            f"mx.np.fft.{who}: s has {len(s)} lengths for {len(found)} axes, got {shown(s)}"
+        )
+    lengths = [None] * len(found) if s is None else s
+    for n in lengths:
+        if n is not None:
+            to_count(f"mx.np.fft.{who}: a length", n)
+    if not found:
+        raise ShapeError(f"mx.np.fft.{who} takes one axis at least")
+    return list(zip(found, lengths))
+
+
+def _lines(x, axis, n):
+    """An axis as the last one, of a length: cut, or zeros behind it."""
+    x = shapes.swapaxes(x, axis, -1)
+    have = x.shape[-1]
+    if n is None or n == have:
+        return x
+    if n < have:
+        return x[..., :n]
+    return pad(x, [(0, 0)] * (x.ndim - 1) + [(0, n - have)])
+
+
+def _of_lines(x):
+    """The spectrum of real lines, its real and imaginary part."""
+    n = x.shape[-1]
+    if not n:
+        raise ShapeError(f"mx.np.fft: a transform of no numbers, the shape is {x.shape}")
+    pairs = ops._contrib_fft(x).reshape((*x.shape[:-1], n, 2))
+    return pairs[..., 0], pairs[..., 1]
+
+
+def _turned(re, im, axis, n, norm, back, who):
+    """The transform along an axis; the inverse is the conjugate of that of the conjugate."""
+    re, im = _lines(re, axis, n), _lines(im, axis, n)
+    factor = _scale(norm, re.shape[-1], back, who)
+    (a, b), (c, d) = _of_lines(re), _of_lines(im)
+    re, im = (a + d, c - b) if back else (a - d, b + c)
+    return [shapes.swapaxes(each * factor, axis, -1) for each in (re, im)]
+
+
+def _all(z, s, axes, norm, back, who):
+    re, im = _parts(z, who)
+    for axis, n in reversed(_axes(re, s, axes, who)):
+        re, im = _turned(re, im, axis, n, norm, back, who)
+    return shapes.stack([re, im], -1)
+
+
+def _half(x, s, axes, norm, who):
+    x = _real(x, who)
+    *others, (axis, n) = _axes(x, s, axes, who)
+    lines = _lines(x, axis, n)
+    n = lines.shape[-1]
+    factor = _scale(norm, n, False, who)
+    parts = [each[..., : n // 2 + 1] * factor for each in _of_lines(lines)]
+    re, im = (shapes.swapaxes(each, axis, -1) for each in parts)
+    for axis, n in reversed(others):
+        re, im = _turned(re, im, axis, n, norm, False, who)
+    return shapes.stack([re, im], -1)
+
+
+def _whole(z, s, axes, norm, who):
+    re, im = _parts(z, who)
+    *others, (axis, n) = _axes(re, s, axes, who)
+    for each, length in others:
+        re, im = _turned(re, im, each, length, norm, True, who)
+    n = 2 * (re.shape[axis] - 1) if n is None else n
+    if n < 1:
+        raise ShapeError(f"mx.np.fft.{who}: give the length n of the result: half of it is one")
+    kept = n // 2 + 1
+    pairs = shapes.stack([_lines(re, axis, kept), _lines(im, axis, kept)], -1)
+    # the other half are conjugates: they double all but the first and, of an even length, the last
+    bounds = [0, 1, max(1, (n + 1) // 2), kept]
+    parts = [
+        pairs[..., begin:end, :] * factor
+        for begin, end, factor in zip(bounds, bounds[1:], (1, 2, 1))
+        if begin < end
+    ]
+    pairs = shapes.concatenate(parts, -2)
+    pairs = pad(pairs, [(0, 0)] * (pairs.ndim - 2) + [(0, n - kept), (0, 0)])
+    lines = ops._contrib_ifft(pairs.reshape((*pairs.shape[:-2], 2 * n)))
+    return shapes.swapaxes(lines * _scale(norm, n, True, who), axis, -1)
+
+
+def fft(a, n=None, axis=-1, norm=None):
+    """The transform of complex numbers (..., 2) along an axis; see :func:`rfft` for real ones."""
+    return _all(a, (n,), (axis,), norm, False, "fft")
+
+
+def ifft(a, n=None, axis=-1, norm=None):
+    """The inverse of :func:`fft`."""
+    return _all(a, (n,), (axis,), norm, True, "ifft")
+
+
+def rfft(a, n=None, axis=-1, norm=None):
+    """The first ``n // 2 + 1`` numbers (..., 2) of the transform of real numbers along an axis."""
+    return _half(a, (n,), (axis,), norm, "rfft")
+
+
+def irfft(a, n=None, axis=-1, norm=None):
+    """Real numbers of half a spectrum, the inverse of :func:`rfft`; give `n` if it is odd."""
+    return _whole(a, (n,), (axis,), norm, "irfft")
+
+
+def fft2(a, s=None, axes=(-2, -1), norm=None):
+    """:func:`fftn` of two axes."""
+    return _all(a, s, axes, norm, False, "fft2")
+
+
+def ifft2(a, s=None, axes=(-2, -1), norm=None):
+    """:func:`ifftn` of two axes."""
+    return _all(a, s, axes, norm, True, "ifft2")
+
+
+def rfft2(a, s=None, axes=(-2, -1), norm=None):
+    """:func:`rfftn` of two axes."""
+    return _half(a, s, axes, norm, "rfft2")
+
+
+def irfft2(a, s=None, axes=(-2, -1), norm=None):
+    """:func:`irfftn` of two axes."""
+    return _whole(a, s, axes, norm, "irfft2")
+
+
+def fftn(a, s=None, axes=None, norm=None):
+    """The transform of complex numbers (..., 2) along several axes."""
+    return _all(a, s, axes, norm, False, "fftn")
+
+
+def ifftn(a, s=None, axes=None, norm=None):
+    """The inverse of :func:`fftn`."""
+    return _all(a, s, axes, norm, True, "ifftn")
+
+
+def rfftn(a, s=None, axes=None, norm=None):
+    """:func:`rfft` along the last of several axes, then :func:`fft` along the others."""
+    return _half(a, s, axes, norm, "rfftn")
+
+
+def irfftn(a, s=None, axes=None, norm=None):
+    """The inverse of :func:`rfftn`; give `s` if the length of the last axis is odd."""
+    return _whole(a, s, axes, norm, "irfftn")
