@@ -5,6 +5,7 @@ from .adaptive import FTML, AdaDelta, AdaGrad, Adam, Adamax, AdamW, Ftrl, Nadam,
 from . import contrib
 from .base import Optimizer, create, register
 from .large_batch import LAMB, LARS, LBSGD
+from .muon import Muon
 from .sgd import DCASGD, NAG, SGD, SGLD, Lion, Signum, ccSGD
 from .testing import Test
 from .updater import Updater, get_updater
@@ -26,6 +27,7 @@ __all__ = [
     "Adamax",
     "Ftrl",
     "Lion",
+    "Muon",
     "Nadam",
     "Optimizer",
     "RMSProp",
