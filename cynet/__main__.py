@@ -4,6 +4,7 @@
 NumPy has the names of MXNet's time (``np.int``); see base/as_mxnet.py.
 """
 
+import importlib
 import os
 import runpy
 import sys
@@ -25,6 +26,39 @@ Without arguments: describes this build and machine. With a script or a module: 
   --help          print this text
 
 Tools: python -m cynet.tools"""
+
+
+_COMMANDS = {  # word of the command ``cynet``: module, what it does
+    "run": ("", "a script written for MXNet: run script.py, run -m module"),
+    "check": ("", "what scripts use that cynet does not have, without running them"),
+    "info": ("", "this build and machine"),
+    "serve": ("tools.serve", "a network over HTTP"),
+    "launch": ("launch.__main__", "a script in several processes or on several machines"),
+    "convert": ("tools.convert", "files of weights and of optimizer states"),
+    "im2rec": ("tools.im2rec", "a folder of images to record files"),
+    "rec": ("tools.rec", "look into record files"),
+}
+
+
+def command(arguments=None):
+    """The program ``cynet``: a word for what to do, and its arguments; the exit status."""
+    word, *others = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if word in ("-h", "--help"):
+        print("usage: cynet COMMAND [arguments]; cynet COMMAND --help\n")
+        for name, (_, what) in _COMMANDS.items():
+            print(f"  {name:10}{what}")
+        return 0
+    if word in ("-V", "--version"):
+        return main([word])
+    if word not in _COMMANDS:
+        print(f"cynet: there is no command {word}, only {', '.join(_COMMANDS)}", file=sys.stderr)
+        return 2
+    module, _ = _COMMANDS[word]
+    if module:
+        return importlib.import_module(f"{__package__}.{module}").main(others)
+    if word == "run":
+        return main(others or ["--help"])
+    return main(["--check", *others] if word == "check" else [])
 
 
 def _missing():

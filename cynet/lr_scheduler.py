@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .base.errors import ArgumentError, ArgumentTypeError, FormatError, UndefinedError, shown
 from .base.guard import guarded
 from .base.kinds import RISING, Kind, count, number, word
+from .base.reprs import SettingsRepr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ _MAX_FACTORS = 1000  # that are multiplied one by one; more at once are a power
 
 
 @guarded
-class LRScheduler:
+class LRScheduler(SettingsRepr):
     """A learning rate that depends on the number of updates, with an optional warm-up.
 
     One thread at a time uses it (docs/guide/threads.md).

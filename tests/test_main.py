@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import cynet as mx
 
@@ -29,6 +30,7 @@ def test_alone():
 
 SCRIPT = """
 import sys
+from pathlib import Path
 import numpy as np
 import mxnet as mx
 from mxnet import gluon, nd
@@ -100,3 +102,33 @@ def test_options():
     assert status == 0 and "mx.library: operators in Cython" in out
     status, _, errors = run("--nothing")
     assert status == 2 and "unknown option --nothing" in errors and "usage" in errors
+
+
+def words(*arguments):
+    """What the program ``cynet`` prints, as its entry point calls it."""
+    code = f"import sys; from cynet.__main__ import command; sys.exit(command({[*arguments]!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_command(tmp_path):
+    """Each word does what ``python -m`` does; the entry point is in pyproject.toml."""
+    status, out, _ = words("--help")
+    assert status == 0 and words() == (0, out, "")
+    listed = [line.split()[0] for line in out.splitlines()[2:]]
+    assert listed == ["run", "check", "info", "serve", "launch", "convert", "im2rec", "rec"]
+    for word in listed[3:]:
+        status, out, _ = words(word, "--help")
+        assert status == 0 and out.startswith(
+            f"usage: python -m cynet.{'' if word == 'launch' else 'tools.'}{word}"
+        )
+    assert words("info")[1].splitlines()[0] == run()[1].splitlines()[0]
+    assert words("--version")[1] == f"cynet {mx.__version__}\n"
+    script = tmp_path / "s.py"
+    script.write_text("import sys, mxnet; print(sys.argv[1:], mxnet.__version__)")
+    assert words("run", str(script), "a") == (0, "['a'] 1.9.1\n", "")
+    assert words("check", str(script))[0] == 0
+    status, _, said = words("serv")
+    assert status == 2 and said.startswith("cynet: there is no command serv, only run, check")
+    text = (Path(mx.__file__).parents[1] / "pyproject.toml").read_text()
+    assert 'cynet = "cynet.__main__:command"' in text

@@ -1,5 +1,7 @@
 """Objects that say what they are: class and settings, as text and as a table in notebooks."""
 
+import inspect
+
 from .dtype import name_of
 from .errors import shown
 
@@ -37,6 +39,34 @@ class ReprMixin:
             return preformatted(repr(self))
         rows = [(f"<b>{escaped(name)}</b>", escaped(value)) for name, value in settings]
         return table(type(self).__name__, rows)
+
+
+class SettingsRepr(ReprMixin):
+    """Base of classes whose objects are shown with arguments of ``__init__``: those numbers, flags
+    and texts that are kept under their names, and are other than by default."""
+
+    __slots__ = ()
+
+    def _repr_settings(self):
+        found = {}
+        for owner in type(self).__mro__:
+            if "__init__" not in vars(owner):
+                continue
+            for each in inspect.signature(owner.__init__).parameters.values():
+                kept = vars(self)
+                value = kept.get(each.name, kept.get(f"_{each.name}", each.default))
+                if isinstance(value, (int, float, str)) and value != each.default:
+                    found.setdefault(each.name, value)
+        return found
+
+
+class LengthRepr(ReprMixin):
+    """Base of classes whose objects are shown with their length, if they have one."""
+
+    __slots__ = ()
+
+    def _repr_settings(self):
+        return {"length": len(self) if hasattr(self, "__len__") else None}
 
 
 def escaped(text):

@@ -15,6 +15,7 @@ from ..base.errors import ArgumentError, CynetError, shown
 from ..base.files import file_name, write_atomically
 from ..base.guard import guarded
 from ..base.kinds import to_index
+from ..base.reprs import SettingsRepr
 from ..distributed import is_first
 from ..metric.base import METRICS
 from .messages import say
@@ -179,7 +180,7 @@ def end_epoch(callbacks, state):
     return stop
 
 
-class FitCallback:
+class FitCallback(SettingsRepr):
     """Base of what ``fit(callbacks=[...])`` calls, each method with a `FitState`.
 
     Examples

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.files import file_name
 from ..base.guard import guarded
+from ..base.reprs import SettingsRepr
 from ..distributed import is_first, is_joined, world
 from ..io.checkpoint import check_prefix, save_checkpoint
 from .messages import say
@@ -185,7 +186,7 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
 
 
 @guarded
-class Speedometer:
+class Speedometer(SettingsRepr):
     """A batch-end callback that logs speed and metric.
 
     Parameters
@@ -268,7 +269,7 @@ class Speedometer:
 
 
 @guarded
-class ProgressBar:
+class ProgressBar(SettingsRepr):
     """A batch-end callback that draws a progress bar on stderr, a new one each epoch.
 
     Parameters
@@ -317,7 +318,7 @@ class ProgressBar:
 
 
 @guarded
-class LogValidationMetricsCallback:
+class LogValidationMetricsCallback(SettingsRepr):
     """An evaluation-end callback that logs the metric as ``Epoch[0] Validation-accuracy=...``.
 
     Examples

@@ -22,6 +22,7 @@ from ..base.errors import (
 )
 from ..base.guard import guarded
 from ..base.kinds import call_with, read_json
+from ..base.reprs import SettingsRepr
 from ..registry import Registry
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ class InitDesc(str):
 
 
 @guarded
-class Initializer:
+class Initializer(SettingsRepr):
     """Base of initializers: ``initializer(InitDesc(name), array)`` fills the array.
 
     An attribute ``__init__`` of the parameter names the initializer to use instead. Else the end of
@@ -324,7 +325,7 @@ def _size_of_entries(arr):
 
 
 @guarded
-class Mixed:
+class Mixed(SettingsRepr):
     """Chooses among initializers by the first pattern that the name matches.
 
     Parameters

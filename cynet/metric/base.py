@@ -11,6 +11,7 @@ import numpy as np
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedError, shown
 from ..base.guard import guarded
 from ..base.kinds import call_with, read_json
+from ..base.reprs import SettingsRepr
 from ..operator.signature import with_paragraphs
 from ..registry import Registry
 
@@ -211,7 +212,7 @@ def to_numpy(array: Any) -> NumpyArray:
 
 
 @guarded(but=("update_dict",))
-class EvalMetric:
+class EvalMetric(SettingsRepr):
     """A running mean over labels and predictions.
 
     One thread at a time uses a metric (docs/guide/threads.md). Two means are kept: the *local* one

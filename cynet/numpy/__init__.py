@@ -1,7 +1,7 @@
 """mx.np: arrays and functions with NumPy's semantics."""
 
 from . import fallback, fallback_linalg, fft, linalg, random
-from .host import *  # noqa: F403
+from .dispatch import *  # noqa: F403
 from .elementwise import *  # noqa: F403
 from .creation import *  # noqa: F403
 from .reductions import *  # noqa: F403

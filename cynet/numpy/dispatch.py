@@ -139,3 +139,24 @@ def _back(value):
         found = map(_back, value)
         return type(value)(*found) if hasattr(value, "_fields") else type(value)(found)
     return value
+
+
+# Functions of mx.np that NumPy computes on the host, as MXNet has it.
+HOST_NAMES = ("array_repr", "fill_diagonal", "genfromtxt", "tril_indices", "triu_indices")
+
+
+def _of_host(name):
+    host = getattr(onp, name)
+
+    def function(*args, **kwargs):
+        return on_host(host, args, kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "cynet.numpy"
+    function.__doc__ = f"``numpy.{name}``, computed by NumPy on the host; no gradient flows."
+    return function
+
+
+HOST_FUNCTIONS = {name: _of_host(name) for name in HOST_NAMES if hasattr(onp, name)}
+globals().update(HOST_FUNCTIONS)
+__all__ = list(HOST_FUNCTIONS)

@@ -1,6 +1,6 @@
 """The functions that MXNet 1.9.1 lets NumPy compute, by their names; those of mx.np.
 
-Most are native here; ``host`` has the names of the rest.
+Most are native here; ``dispatch.HOST_NAMES`` are the rest.
 """
 
 import numpy as onp

@@ -204,3 +204,37 @@ def test_networks_are_shown_as_printed():
     net = gluon.nn.HybridSequential()
     net.add(gluon.nn.Dense(2, in_units=3), gluon.nn.Activation("relu"))
     assert Cells(net._repr_html_()).pre == repr(net)
+
+
+@pytest.mark.parametrize(
+    "made, text",
+    [
+        (lambda: mx.init.Xavier(magnitude=2), "Xavier(magnitude=2.0)"),
+        (lambda: mx.init.Uniform(0.5), "Uniform(scale=0.5)"),
+        (mx.metric.Accuracy, "Accuracy(name='accuracy')"),
+        (lambda: mx.lr_scheduler.FactorScheduler(10, 0.5), "FactorScheduler(step=10, factor=0.5)"),
+        (lambda: mx.callback.Speedometer(50, 5), "Speedometer(batch_size=50, frequent=5)"),
+        (lambda: mx.callback.EarlyStopping("acc", patience=3), "(monitor='acc', patience=3"),
+        (lambda: gluon.data.RandomSampler(3), "RandomSampler(length=3)"),
+        (lambda: gluon.data.ArrayDataset([1, 2]), "ArrayDataset(length=2)"),
+    ],
+)
+def test_settings_other_than_by_default(made, text):
+    found = repr(made())
+    assert text in found and " at 0x" not in found
+    assert type(made()).__name__ in made()._repr_html_()
+
+
+def test_nothing_public_shows_its_address():
+    """Whatever the reference lists and can be made without arguments."""
+    seen = 0
+    for space in (mx.init, mx.metric, mx.lr_scheduler, mx.callback, mx.optimizer, gluon.loss):
+        for name in dir(space):
+            made = getattr(space, name)
+            try:
+                shown = repr(made()) if isinstance(made, type) else ""
+            except (TypeError, mx.errors.CynetError):
+                continue
+            assert " object at 0x" not in shown, name
+            seen += bool(shown)
+    assert seen > 60

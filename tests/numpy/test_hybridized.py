@@ -5,7 +5,7 @@ import pytest
 
 import cynet as mx
 from cynet import autograd, gluon, npx
-from cynet.numpy import host
+from cynet.numpy import dispatch
 from tests.numpy.test_every_graph import REFUSED
 from tests.numpy.test_walk import BINARY, CALLS, KEYS, UNARY, given
 
@@ -70,7 +70,7 @@ def function(name):
 
 
 # What NumPy computes: it needs values, and no gradient flows.
-ON_HOST = [name for name, each in host.FUNCTIONS.items() if getattr(mx.np, name) is each]
+ON_HOST = [name for name, each in dispatch.HOST_FUNCTIONS.items() if getattr(mx.np, name) is each]
 
 
 @pytest.mark.filterwarnings("ignore:.*runs operator by operator")

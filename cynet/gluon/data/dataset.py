@@ -12,6 +12,7 @@ import numpy as np
 from ...base.errors import ArgumentError, ArgumentTypeError, BoundsError, UndefinedError, shown
 from ...base.files import file_name
 from ...base.guard import guarded
+from ...base.reprs import LengthRepr
 from ...ndarray import NDArray
 from ..errors import MismatchError
 from .sampler import Sampler
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @guarded(but=("__getitem__", "__len__", "__iter__"))
-class Dataset:
+class Dataset(LengthRepr):
     """Samples by index: a subclass defines ``__getitem__`` and ``__len__``.
 
     Examples

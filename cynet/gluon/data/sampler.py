@@ -8,6 +8,7 @@ import numpy as np
 
 from ...base.errors import ArgumentError, UndefinedError, shown
 from ...base.guard import guarded
+from ...base.reprs import LengthRepr
 from ...distributed import world
 from ...io.rows_iter import check_part
 from .seeding import drawing, permutation
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-class Sampler:
+class Sampler(LengthRepr):
     """Indices of samples: a subclass defines ``__iter__`` and ``__len__``.
 
     Examples

@@ -17,6 +17,7 @@ from ...base.errors import (
     shown,
 )
 from ...base.guard import guarded
+from ...base.reprs import LengthRepr
 from ..errors import MismatchError
 from .dataset import _First
 from .seeding import drawing
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @guarded(but=("__iter__",))
-class IterableDataset:
+class IterableDataset(LengthRepr):
     """Samples one after another, as from a log, a socket or files that do not fit into memory.
 
     Give it a source, or define ``__iter__`` in a subclass. Each epoch iterates anew.
