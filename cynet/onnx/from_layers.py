@@ -18,37 +18,33 @@ def _weight(node):
     return shape, kernel
 
 
+def _filters(node, kernel):
+    """The lengths that windows span, and the parameters that say how filters move."""
+    n = len(kernel)
+    stride, dilate = node.get("strides", [1] * n), node.get("dilations", [1] * n)
+    how = {"kernel": tuple(kernel), "stride": tuple(stride), "dilate": tuple(dilate)}
+    how |= {"num_group": node.get("group", 1), "no_bias": not node.has(2)}
+    return [(k - 1) * d + 1 for k, d in zip(kernel, dilate)], how
+
+
 @imports("Conv")
 def conv(reader, node):
     shape, kernel = _weight(node)
-    n = len(kernel)
-    stride = list(node.get("strides", [1] * n))
-    dilate = list(node.get("dilations", [1] * n))
-    before, after = pads(node, [(k - 1) * d + 1 for k, d in zip(kernel, dilate)], stride)
+    n, (spans, how) = len(kernel), _filters(node, kernel)
+    before, after = pads(node, spans, list(how["stride"]))
     data = node.symbol(0)
     if before != after:
         data, before = padded(data, before, after, 0.0, n), [0] * n
-    return sym.Convolution(
-        data,
-        *(node.symbol(i) for i in (1, 2) if node.has(i)),
-        kernel=tuple(kernel),
-        stride=tuple(stride),
-        dilate=tuple(dilate),
-        pad=tuple(before),
-        num_filter=shape[0],
-        num_group=node.get("group", 1),
-        no_bias=not node.has(2),
-    )
+    inputs = data, *(node.symbol(i) for i in (1, 2) if node.has(i))
+    return sym.Convolution(*inputs, pad=tuple(before), num_filter=shape[0], **how)
 
 
 @imports("ConvTranspose")
 def conv_transpose(reader, node):
     """Pads of both sides alike are the operator's own, others are cut off its output."""
     shape, kernel = _weight(node)
-    n, group = len(kernel), node.get("group", 1)
-    stride = list(node.get("strides", [1] * n))
-    dilate = list(node.get("dilations", [1] * n))
-    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilate)]
+    n, (spans, how) = len(kernel), _filters(node, kernel)
+    stride = list(how["stride"])
     adj = list(node.get("output_padding", [0] * n))
     before, after = _transposed_pads(node, spans, stride, adj)
     same = before == after and min(before) >= 0
@@ -56,18 +52,9 @@ def conv_transpose(reader, node):
     own = [a + m for a, m in zip(adj, more)]
     if any(a >= s for a, s in zip(own, stride)) or min(before) < 0:  # as Deconvolution asks
         node.refuse(f"pads {before} and {after} with output_padding={adj}")
-    made = sym.Deconvolution(
-        node.symbol(0),
-        *(node.symbol(i) for i in (1, 2) if node.has(i)),
-        kernel=tuple(kernel),
-        stride=tuple(stride),
-        dilate=tuple(dilate),
-        pad=tuple(before if same else [0] * n),
-        adj=tuple(own),
-        num_filter=shape[1] * group,
-        num_group=group,
-        no_bias=not node.has(2),
-    )
+    how |= {"pad": tuple(before if same else [0] * n), "adj": tuple(own)}
+    how["num_filter"] = shape[1] * how["num_group"]
+    made = sym.Deconvolution(*(node.symbol(i) for i in range(3) if node.has(i)), **how)
     if not same:
         for axis, (b, a) in enumerate(zip(before, after)):
             if b or a > 0:
@@ -162,13 +149,8 @@ def lrn(reader, node):
         node.refuse(f"of {node.axes(0)} axes")
     if node.get("size") % 2 == 0:
         node.refuse(f"an even size={node.get('size')}")
-    return sym.LRN(
-        node.symbol(0),
-        alpha=node.get("alpha", 1e-4),
-        beta=node.get("beta", 0.75),
-        knorm=node.get("bias", 1.0),
-        nsize=node.get("size"),
-    )
+    how = {"alpha": node.get("alpha", 1e-4), "beta": node.get("beta", 0.75)}
+    return sym.LRN(node.symbol(0), knorm=node.get("bias", 1.0), nsize=node.get("size"), **how)
 
 
 @imports("Gemm")

@@ -44,6 +44,13 @@ def _pair(values, n, default):
     return list(values) or [default] * n
 
 
+def _filters(p, n):
+    """The attributes that say how filters of `n` axes move."""
+    strides, dilations = _pair(p.stride, n, 1), _pair(p.dilate, n, 1)
+    how = {"kernel_shape": list(p.kernel), "strides": strides, "dilations": dilations}
+    return {**how, "group": p.num_group}
+
+
 @exports(ConvolutionProperty)
 def convolution(g, c):
     p, n = c.prop, len(c.shapes[0]) - 2
@@ -51,16 +58,7 @@ def convolution(g, c):
     inputs = [data, *c.inputs[1:]]
     if is_last(p.weight_layout):
         inputs[1] = g.transpose(c.inputs[1], [0, n + 1, *range(1, n + 1)])
-    made = g.emit(
-        "Conv",
-        inputs,
-        kernel_shape=list(p.kernel),
-        strides=_pair(p.stride, n, 1),
-        dilations=_pair(p.dilate, n, 1),
-        pads=_pair(p.pad, n, 0) * 2,
-        group=p.num_group,
-    )
-    return back(made)
+    return back(g.emit("Conv", inputs, pads=_pair(p.pad, n, 0) * 2, **_filters(p, n)))
 
 
 @exports(DeconvolutionProperty)
@@ -71,23 +69,15 @@ def deconvolution(g, c):
     size, out = (channels_first(each[0], p.layout)[2:] for each in (c.shapes, c.out_shapes))
     if data != c.inputs[0]:
         weight = g.transpose(weight, [0, n + 1, *range(1, n + 1)])
-    kernel, stride, dilate = list(p.kernel), _pair(p.stride, n, 1), _pair(p.dilate, n, 1)
-    whole = [(x - 1) * s + (k - 1) * d + 1 for x, s, k, d in zip(size, stride, kernel, dilate)]
+    how = _filters(p, n)
+    each = zip(size, how["strides"], p.kernel, how["dilations"])
+    whole = [(x - 1) * s + (k - 1) * d + 1 for x, s, k, d in each]
     over = [a - b for a, b in zip(whole, out)]  # what padding takes away
     adj = [max(-o, 0) for o in over] if p.target_shape else _pair(p.adj, n, 0)
     total = [o + a for o, a in zip(over, adj)]
     before = [(t + 1) // 2 if p.target_shape else q for t, q in zip(total, _pair(p.pad, n, 0))]
-    made = g.emit(
-        "ConvTranspose",
-        [data, weight, *bias],
-        kernel_shape=kernel,
-        strides=stride,
-        dilations=dilate,
-        pads=before + [t - b for t, b in zip(total, before)],
-        output_padding=adj,
-        group=p.num_group,
-    )
-    return back(made)
+    how["pads"] = before + [t - b for t, b in zip(total, before)]
+    return back(g.emit("ConvTranspose", [data, weight, *bias], output_padding=adj, **how))
 
 
 @exports(FullyConnectedProperty)
@@ -173,14 +163,8 @@ def lrn(g, c):
 
 @exports(ActivationProperty)
 def activation(g, c):
-    kinds = {
-        "relu": "Relu",
-        "sigmoid": "Sigmoid",
-        "tanh": "Tanh",
-        "softrelu": "Softplus",
-        "softsign": "Softsign",
-    }
-    return g.emit(kinds[c.prop.act_type], c.inputs)
+    kind = c.prop.act_type
+    return g.emit("Softplus" if kind == "softrelu" else kind.capitalize(), c.inputs)
 
 
 @exports(LeakyReLUProperty)

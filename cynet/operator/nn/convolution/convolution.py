@@ -54,7 +54,36 @@ class ConvolutionHooks(ConvHooks, LayerHooks):
         )
 
 
-class ConvolutionProperty(FoldsActivation, OperatorProperty):
+class FiltersProperty(OperatorProperty):
+    """What convolutions and transposed ones have in common."""
+
+    second_order = Linear({0: (1,), 1: (0,), 2: ()})
+    drawn_as = "weighted"
+
+    def list_arguments(self):
+        return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
+
+    @property
+    def weight_layout(self):
+        """The layout of the weight."""
+        return self.layout
+
+    def check_groups(self):
+        """Refuse filters that the groups do not share."""
+        if self.num_filter % self.num_group:
+            raise ArgumentError(
+                f"operator {self.op_name}: num_filter {self.num_filter} is not "
+                f"a multiple of num_group {self.num_group}"
+            )
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space] * (3 if is_last(self.weight_layout) else 2)
+
+    def backward_resource(self, in_shapes):
+        return self.forward_resource(in_shapes)
+
+
+class ConvolutionProperty(FoldsActivation, FiltersProperty):
     """Convolution (as a cross-correlation) over one, two or three spatial axes.
 
     Each filter f of group g gives ``out[n, f] = bias[f] + sum_c weight[f, c] * data[n, c]`` with c
@@ -85,9 +114,7 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
         "weight": "Filters (num_filter, C / num_group, *kernel).",
         "bias": "Vector (num_filter,).",
     }
-    second_order = Linear({0: (1,), 1: (0,), 2: ()})
     amp = Precision(LOW, LOW)
-    drawn_as = "weighted"
     example = """
     >>> x = mx.nd.arange(16).reshape((1, 1, 4, 4))
     >>> weight = mx.nd.ones((1, 1, 3, 3))
@@ -110,19 +137,7 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
             dilate=(self.dilate, 1, 1),
             pad=(self.pad, 0, 0),
         )
-        if self.num_filter % self.num_group:
-            raise ArgumentError(
-                f"operator {self.op_name}: num_filter {self.num_filter} is not "
-                f"a multiple of num_group {self.num_group}"
-            )
-
-    def list_arguments(self):
-        return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
-
-    @property
-    def weight_layout(self):
-        """The layout of the weight."""
-        return self.layout
+        self.check_groups()
 
     def infer_shape(self, in_shapes, out_shapes):
         kernel, groups, filters, layout = self.kernel, self.num_group, self.num_filter, self.layout
@@ -169,12 +184,6 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
         return (
             max(size + dilate * (self.kernel[axis] - 1) - 2 * pad, 0) if size and stride == 1 else 0
         )
-
-    def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space] * (3 if is_last(self.weight_layout) else 2)
-
-    def backward_resource(self, in_shapes):
-        return self.forward_resource(in_shapes)
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types, (*FLOATS, "bfloat16"))

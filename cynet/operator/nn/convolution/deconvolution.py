@@ -14,10 +14,9 @@ from ...checks.shapes import agree
 from ...graph_hooks import LayerHooks
 from ...parameters import Bool, Enum, Int, Shape
 from ...precision import LOW, Precision
-from ...property import OperatorProperty, ResourceRequest
-from ...second_order import Linear
-from ..spatial_window import LAYOUTS, channels_first, check_rank, check_window, is_last, laid_out
+from ..spatial_window import LAYOUTS, channels_first, check_rank, check_window, laid_out
 from . import select
+from .convolution import FiltersProperty
 from .memory_order import (
     ChannelsLast,
     ChannelsLastHooks,
@@ -42,7 +41,7 @@ class DeconvolutionHooks(ConvHooks, LayerHooks):
         return weight_first(ChannelsLastDeconvolution, prop, in_shapes, in_types)
 
 
-class DeconvolutionProperty(OperatorProperty):
+class DeconvolutionProperty(FiltersProperty):
     """Transposed convolution over one, two or three spatial axes.
 
     It computes what a convolution's gradient by its data is.
@@ -77,9 +76,7 @@ class DeconvolutionProperty(OperatorProperty):
         "weight": "Filters (C, num_filter / num_group, *kernel).",
         "bias": "Vector (num_filter,).",
     }
-    second_order = Linear({0: (1,), 1: (0,), 2: ()})
     amp = Precision(LOW)
-    drawn_as = "weighted"
     example = """
     >>> x = mx.nd.array([[[[1, 2], [3, 4]]]])
     >>> weight = mx.nd.ones((1, 1, 2, 2))
@@ -107,19 +104,7 @@ class DeconvolutionProperty(OperatorProperty):
         stride, _, _, adj, target = self.window
         if any(a >= s for a, s in zip(adj, stride)) and not any(target):
             raise ArgumentError(f"{where}: adj {adj} must be smaller than stride {stride}")
-        if self.num_filter % self.num_group:
-            raise ArgumentError(
-                f"{where}: num_filter {self.num_filter} is not a multiple of "
-                f"num_group {self.num_group}"
-            )
-
-    def list_arguments(self):
-        return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
-
-    @property
-    def weight_layout(self):
-        """The layout of the weight."""
-        return self.layout
+        self.check_groups()
 
     def infer_shape(self, in_shapes, out_shapes):
         kernel, filters, layout = self.kernel, self.num_filter, self.layout
@@ -167,12 +152,6 @@ class DeconvolutionProperty(OperatorProperty):
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [out_grad[0], in_data[0], in_data[1]]
-
-    def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space] * (3 if is_last(self.weight_layout) else 2)
-
-    def backward_resource(self, in_shapes):
-        return self.forward_resource(in_shapes)
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
