@@ -5,7 +5,7 @@ import numpy as onp
 from ..base.errors import ArgumentTypeError
 from ..ndarray._tape import follows
 from ..ndarray.ndarray import NDArray
-from ._call import array_of, finished, made, one_of, refuse_traced
+from ._call import array_of, made, one_of, refuse_traced
 
 _UFUNC_NAMES = {"divide": "true_divide", "remainder": "mod", "invert": "bitwise_not"}
 _REDUCED = {
@@ -36,7 +36,11 @@ def ufunc_of(ufunc, method, inputs, out, kwargs):
         if function is not None and ufunc.nout == 1:
             return function(*map(_taken, inputs), **kwargs)
         return on_host(ufunc, inputs, kwargs)
-    if method == "reduce" and name in _REDUCED:
+    if (
+        method == "reduce"
+        and name in _REDUCED
+        and not (name.startswith("logical") and kwargs.get("initial") is not None)
+    ):
         kwargs.setdefault("axis", 0)
         return _named(_REDUCED[name])(*inputs, **kwargs)
     if method == "accumulate" and name in ("add", "multiply"):
@@ -100,10 +104,12 @@ def on_host(function, args, kwargs):
     """
     if function.__name__ in _WRITING and args and isinstance(args[0], NDArray):
         return _written_on_host(function, args[0], args[1:], kwargs)
-    out = kwargs.get("out")
-    if isinstance(one_of(out), NDArray):
-        rest = {name: each for name, each in kwargs.items() if name != "out"}
-        return finished(on_host(function, args, rest), out)
+    out = one_of(kwargs.get("out"))
+    if isinstance(out, NDArray):
+        host = out.asnumpy()  # what `where` leaves out stays as it is
+        on_host(function, args, kwargs | {"out": host})
+        out[...] = array_of(host, function.__name__)
+        return out
 
     follow = False
 

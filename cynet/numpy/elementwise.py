@@ -1,10 +1,21 @@
 """Elementwise functions of mx.np: one row each of operator/numpy/rows.py."""
 
+import functools
+import inspect
+
 import numpy as onp
 
 from ..base.errors import NotFoundError, shown
 from ..ndarray._arithmetic import UNARY, Slot, set_operators
-from ..operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, WORDS, operators_of
+from ..operator.functions.numpy_rows import (
+    BINARIES,
+    EXTENSIONS,
+    TRUTHS,
+    UNARIES,
+    WORDS,
+    operators_of,
+)
+from ..operator.functions.row import BOOL
 from ._call import NP, NUMBERS, also_named, array_of, call, finished, is_traced, one_of, ops
 
 _SIGNS = {
@@ -51,8 +62,35 @@ def _chosen(function, inputs, out, where, dtype):
     return finished(choose(where, value, rest), out)
 
 
+_TRUTHS = {name for name, _, _, result, *_ in BINARIES if result == BOOL}
+_TRUTHS |= {name for name, result in TRUTHS if result == BOOL} | {"logical_not"}
+
+
+def _floats_into(out, *operands):
+    """Whether arrays are of the float dtype of `out`, so that the result is, too; others may become
+    that dtype when they are written."""
+    return onp.dtype(out.dtype).kind == "f" and not any(
+        each.dtype != out.dtype for each in operands if not isinstance(each, NUMBERS)
+    )
+
+
+def as_ufunc(function):
+    """A composed function of one or two arrays and `out` that takes ``where=`` and ``dtype=``."""
+
+    @functools.wraps(function)
+    def run(*args, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True):
+        *inputs, out = args if len(args) == count + 1 else (*args, out)
+        if where is not True or dtype is not None:
+            return _chosen(function, inputs, out, where, dtype)
+        return function(*inputs, out)
+
+    count = len(inspect.signature(function).parameters) - 1
+    return run
+
+
 def _binary(name):
     slot, operators, host = SLOTS[name], operators_of(name), getattr(onp, name)
+    truth = name in _TRUTHS
 
     def function(
         x1, x2, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True
@@ -74,6 +112,8 @@ def _binary(name):
         out = one_of(out)
         if isinstance(x1, NUMBERS):
             x1 = array_of(x1, name, x2.dtype)
+        if truth or not _floats_into(out, x1, x2):
+            return finished(slot.call(x1, x2), out)
         return slot.call(x1, x2, out)
 
     return _named(function, name, host)
@@ -97,6 +137,7 @@ _BOOLS_STAY = ("absolute", "square", "floor", "ceil", "trunc", "fix")
 
 def _unary(name, operator):
     host, run, stays = getattr(onp, name, None), getattr(ops, operator), name in _BOOLS_STAY
+    truth = name in _TRUTHS
     if name == "sign":
         run = _with_nans(run)
 
@@ -110,6 +151,8 @@ def _unary(name, operator):
             return run(x)
         if stays and onp.dtype(x.dtype).kind == "b":
             return finished(x.copy(), out)
+        if out is not None and (truth or not _floats_into(one_of(out), x)):
+            return finished(run(x), out)
         return run(x, out=out)
 
     return _named(function, name, host)

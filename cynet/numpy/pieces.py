@@ -9,7 +9,7 @@ from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
 from ._call import NUMBERS, array_of, finished, is_traced, ops
 from .dispatch import on_host
-from .elementwise import FUNCTIONS
+from .elementwise import FUNCTIONS, as_ufunc
 from .selection import host_values
 from .selection import where as choose
 
@@ -175,6 +175,7 @@ def sinc(x):
     return choose(x == 0, 1.0, FUNCTIONS["sin"](wide) / wide)
 
 
+@as_ufunc
 def heaviside(x1, x2, out=None):
     """0 below 0, 1 above, `x2` at 0."""
     if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
@@ -229,7 +230,8 @@ def frexp(x):
     return ldexp(x, -power).astype(given.dtype), power.astype("int32")
 
 
-def spacing(x):
+@as_ufunc
+def spacing(x, out=None):
     """The distances to the next number of the dtype, away from 0."""
     x = array_of(x, "spacing")
     x = ops.BlockGrad(x if onp.dtype(x.dtype).kind == "f" else x.astype("float32"))
@@ -240,7 +242,7 @@ def spacing(x):
     gap = FUNCTIONS["ldexp"](power * 0 + 1.0, power - (limits.nmant + 1.0)).astype(x.dtype)
     gap = choose(FUNCTIONS["absolute"](x) == float(limits.max), float("inf"), gap)
     gap = choose(FUNCTIONS["isfinite"](x), gap, float("nan"))
-    return choose(x < 0, -gap, gap)
+    return finished(choose(x < 0, -gap, gap), out)
 
 
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):

@@ -135,12 +135,13 @@ def cross(a, b, axis=-1):
     return moveaxis(stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], -1), -1, axis)
 
 
-def vecdot(x1, x2, axis=-1):
+def vecdot(x1, x2, out=None, axis=-1):
     """The sum of products along an axis."""
+    out, axis = (None, out) if isinstance(out, int) else (out, axis)
     found = array_of(x1, "vecdot") * x2
     if onp.dtype(found.dtype).kind == "b":
-        return any_of(found, axis)
-    return sum_of(found, axis, found.dtype)
+        return finished(any_of(found, axis), out)
+    return finished(sum_of(found, axis, found.dtype), out)
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1):

@@ -8,7 +8,7 @@ from ..base.errors import ArgumentTypeError, ShapeError, shown
 from ..ndarray._fill import filled
 from ..ndarray.ndarray import NDArray
 from ._call import NP, NUMBERS, also_named, array_of, finished, is_traced, made, ops, refuse_traced
-from .elementwise import FUNCTIONS
+from .elementwise import FUNCTIONS, as_ufunc
 from .reductions import axes_of
 from .shapes import broadcast_to, common_dtype, ravel, reshaped, transpose
 
@@ -88,6 +88,7 @@ def round(a, decimals=0, out=None):
 around = round_ = round
 
 
+@as_ufunc
 def rint(x, out=None):
     """The nearest whole numbers, a tie to the even one."""
     x = array_of(x, "rint")
@@ -357,6 +358,7 @@ def array_equiv(a1, a2):
 
 
 @also_named(val="x")
+@as_ufunc
 def positive(x, out=None):
     """The elements themselves."""
     return finished(array_of(x, "positive").copy(), out)
@@ -365,6 +367,7 @@ def positive(x, out=None):
 real = positive
 
 
+@as_ufunc
 def float_power(x1, x2, out=None):
     """Powers in floats, of integers too."""
     x1 = array_of(x1, "float_power")
@@ -394,6 +397,7 @@ def ix_(*args):
     return tuple(found)
 
 
+@as_ufunc
 def fabs(x, out=None):
     """The absolute values, in floats."""
     x = array_of(x, "fabs")
