@@ -63,7 +63,8 @@ def _chosen(function, inputs, out, where, dtype):
 
 
 _TRUTHS = {name for name, _, _, result, *_ in BINARIES if result == BOOL}
-_TRUTHS |= {name for name, result in TRUTHS if result == BOOL} | {"logical_not"}
+_TRUTHS |= {name for name, result in TRUTHS if result == BOOL}
+_TRUTHS |= {name for name, (_, row) in UNARIES.items() if row is not None and row.result == BOOL}
 
 
 def _floats_into(out, *operands):
