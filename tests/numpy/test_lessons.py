@@ -9,7 +9,13 @@ import pytest
 import cynet as mx
 from cynet.gluon import nn
 
-from .lessons import NAMES, VALUES, Lessons, leaves
+from . import lessons, networks
+from .lessons import leaves
+
+PROGRAMS = {
+    **dict.fromkeys(lessons.NAMES, (lessons.Lessons, lessons.VALUES)),
+    **dict.fromkeys(networks.NAMES, (networks.Networks, networks.VALUES)),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -21,8 +27,8 @@ def semantics():
 
 @pytest.fixture(scope="module")
 def expected():
-    with np.load(VALUES) as found:
-        return dict(found)
+    with np.load(lessons.VALUES) as found, np.load(networks.VALUES) as more:
+        return {**found, **more}
 
 
 def _hybridizing(kind):
@@ -50,13 +56,13 @@ def _hybrid_layers():
 
 
 @pytest.mark.parametrize("hybrid", [False, True], ids=["eager", "hybrid"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_lesson_gives_what_mxnet_gives(name, hybrid, expected):
-    lessons = Lessons(mx, _hybrid_layers() if hybrid else None)
+    programs = PROGRAMS[name][0](mx, _hybrid_layers() if hybrid else None)
     with warnings.catch_warnings():
         if hybrid:  # some run operator by operator, and say so
             warnings.simplefilter("ignore", UserWarning)
-        found = leaves(getattr(lessons, name)())
+        found = leaves(getattr(programs, name)())
     count = sum(key.startswith(f"{name}.") for key in expected)
     assert len(found) == count > 0
     for i, leaf in enumerate(found):
