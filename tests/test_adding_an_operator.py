@@ -170,7 +170,7 @@ def test_a_row_is_an_operator_everywhere(tmp_path):
     for path in (*ROOT.glob("tests/[!t]*.py"), ROOT / "pyproject.toml"):
         (tmp_path / path.relative_to(ROOT)).symlink_to(path)
     page = (ROOT / "docs/architecture/how/operator.md").read_text()
-    row, case = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    row, case = (f"{text},\n" for text in re.findall(r"^```python\n(.*?)\n```", page, re.M | re.S))
     there = 'functor="softrelu", gradient="softrelu_grad_y"'
     assert 'gradient="log1p_exp_grad_y"' in row
     row = row.replace('gradient="log1p_exp_grad_y"', there)
