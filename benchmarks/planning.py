@@ -164,12 +164,12 @@ def plans(mx, name, mode):
     return count, new * 1e3, statistics.median(later[4:]) * 1e3
 
 
-def in_turn(mx, name, mode, most=COUNTS[-1]):
+def in_turn(mx, name, mode, maximum=COUNTS[-1]):
     """For each count: ms a step over so many shapes in turn, that of the same shapes one by one
     (each many times), and MiB of memory."""
     step, _ = worker(mx, name, mode)
     rows = []
-    for count in (each for each in COUNTS if each <= most):
+    for count in (each for each in COUNTS if each <= maximum):
         shapes = shapes_of(name, count)
         for shape in shapes:
             step(shape)

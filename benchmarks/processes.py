@@ -45,14 +45,14 @@ def main():
     with busy(args.busy):
         for name in args.workloads or DEFAULT:
             for setting, steps in measure(name, ["", *args.set], args.processes).items():
-                least, most = min(steps), max(steps)
+                least, maximum = min(steps), max(steps)
                 cells = [
                     name,
                     setting or "-",
-                    *(f"{s:.2f}" for s in (least, statistics.median(steps), most)),
+                    *(f"{s:.2f}" for s in (least, statistics.median(steps), maximum)),
                 ]
-                print(f"| {' | '.join(cells)} | {most / least:.2f} |", flush=True)
-                holds = holds and most <= args.limit * least
+                print(f"| {' | '.join(cells)} | {maximum / least:.2f} |", flush=True)
+                holds = holds and maximum <= args.limit * least
     sys.exit(not holds)
 
 

@@ -21,14 +21,14 @@ cdef class Plan:
     cdef bint draws_in_prediction  # whether a run that is no training takes random streams
     cdef int dev_type, dev_id
     cdef readonly list labels   # "operator Convolution (node 'conv0')", one a step
-    cdef readonly list kept     # the Kept of each group of kept steps, as given last
+    cdef readonly list cached     # the CachedResult of each group of cached steps, as given last
     cdef list _origins
     cdef dict _origin_index
     cdef list _texts  # bytes, which the steps point to
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0
     cdef const char* _text(self, str text) except NULL
-    cdef CachedGroup* _kept_of(self, group, dict known) except? NULL
+    cdef CachedGroup* _cached_of(self, group, dict known) except? NULL
     cdef int _add_resources(self, step, NativeStep* native) except -1
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1
     cdef bint _recordable(self, dict operators, list steps, Segment* segment) except -1

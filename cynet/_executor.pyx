@@ -13,7 +13,7 @@ from .engine.inline cimport INLINE_SEGMENT_US
 from .engine.live_objects cimport count_live, live_counter
 from ._core.copy import copy_into
 from ._ndarray cimport NDArrayBase, new_view, same_shape
-from .executor.kept cimport Kept, complete, drop, hold, is_current, is_fresh
+from .executor.cached_results cimport CachedResult, complete, drop, hold, is_current, is_fresh
 from .executor.tables cimport HERE, call_step, is_timed, note_written, recording_of, runs_at_once
 from ._resource cimport Resource, draw_many, kRandom
 from ._core.touched_rows cimport rows_end, rows_hold, watch_rows
@@ -113,23 +113,23 @@ cdef int run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ct
 cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef PlanRun* run = <PlanRun*>arg
     cdef size_t index = run.segment.first
-    cdef CachedGroup* kept
+    cdef CachedGroup* cached
     if run.tables.stale.load():
         with gil:
             raise OperatorError("this run did not get its arrays: a run before it failed")
     while index < run.segment.last:
         run.current = index
         index += 1
-        kept = run.tables.steps[run.current].kept
-        if kept != NULL:
-            if kept.first == run.current:
-                kept.fresh = kept.state.valid = is_fresh(kept.state)
-            if kept.fresh:
+        cached = run.tables.steps[run.current].cached
+        if cached != NULL:
+            if cached.first == run.current:
+                cached.fresh = cached.state.valid = is_fresh(cached.state)
+            if cached.fresh:
                 continue
         if run_step(run.tables, run.current, run, run_ctx) == -1:
             _give_up(run)
-        if kept != NULL and kept.last == run.current:
-            complete(kept.state)
+        if cached != NULL and cached.last == run.current:
+            complete(cached.state)
     note_written(run.segment)
     return 0
 
@@ -202,10 +202,10 @@ cdef void release_tables(Tables* tables) noexcept nogil:
             release(&tables.segments[i].recordings[k], tables.segments[i].dev_id)
             release_all(&tables.segments[i].by_address[k], tables.segments[i].dev_id)
         del tables.segments[i]
-    for i in range(tables.kept.size()):
-        if tables.kept[i].state != NULL:
-            drop(tables.kept[i].state)
-        del tables.kept[i]
+    for i in range(tables.cached.size()):
+        if tables.cached[i].state != NULL:
+            drop(tables.cached[i].state)
+        del tables.cached[i]
     with gil:
         Py_DECREF(<object>tables.keep)
     del tables
@@ -229,9 +229,8 @@ cdef class Plan:
     guard_arena : bool
         Every segment writes the arena's own variable: needed when others read it or share it, and
         only then given, since it keeps independent segments apart.
-    kept : list of Kept, optional
-        What its groups of kept steps make (executor/kept.pyx), in their order; None for what
-        `ArgumentSlots.bind_kept` gives.
+    cached : list of CachedResult, optional
+        Results of its groups of cached steps, in order; None: `ArgumentSlots.bind_cached` gives it.
     """
 
     def __cinit__(self):
@@ -242,9 +241,9 @@ cdef class Plan:
         self.tables.stale.store(False)
 
     def __init__(self, graph, dict operators, dict arrays, NDArrayBase arena,
-                 bint guard_arena=True, list kept=None):
+                 bint guard_arena=True, list cached=None):
         self.labels = []
-        self.kept = [] if kept is None else kept
+        self.cached = [] if cached is None else cached
         self._origins, self._origin_index, self._texts = [], {}, []
         keep = [self.labels, self._origins, operators, arrays, arena, self._texts]
         Py_INCREF(keep)
@@ -264,7 +263,7 @@ cdef class Plan:
     # --- building ---------------------------------------------------------------------------------
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1:
         cdef NativeStep native
-        kept = {}
+        cached = {}
         by_rows = gradients_by_rows(graph, operators)
         shared = _shared_chunks(arrays) if by_rows else ()
         for step in graph.steps:
@@ -290,9 +289,9 @@ cdef class Plan:
             if step in by_rows:
                 _watch_rows(arrays[by_rows[step]], shared, &native)
             self._add_resources(step, &native)
-            if step.kept is not None:
-                native.kept = self._kept_of(step.kept, kept)
-                native.kept.last = self.tables.steps.size()
+            if step.cached is not None:
+                native.cached = self._cached_of(step.cached, cached)
+                native.cached.last = self.tables.steps.size()
             self.tables.steps.push_back(native)
         return 0
 
@@ -302,21 +301,21 @@ cdef class Plan:
         self._texts.append(encoded)
         return PyBytes_AS_STRING(encoded)
 
-    cdef CachedGroup* _kept_of(self, group, dict known) except? NULL:
+    cdef CachedGroup* _cached_of(self, group, dict known) except? NULL:
         """The record of a group of steps; `known` has those made before."""
-        cdef CachedGroup* kept
+        cdef CachedGroup* cached
         index = known.get(group)
         if index is not None:
-            return self.tables.kept[<size_t>index]
-        known[group] = index = self.tables.kept.size()
-        kept = new CachedGroup()
-        kept.first = self.tables.steps.size()
-        kept.state = NULL
-        self.tables.kept.push_back(kept)
-        if self.kept[index] is not None:
-            kept.state = (<Kept>self.kept[index]).state
-            hold(kept.state)
-        return kept
+            return self.tables.cached[<size_t>index]
+        known[group] = index = self.tables.cached.size()
+        cached = new CachedGroup()
+        cached.first = self.tables.steps.size()
+        cached.state = NULL
+        self.tables.cached.push_back(cached)
+        if self.cached[index] is not None:
+            cached.state = (<CachedResult>self.cached[index]).state
+            hold(cached.state)
+        return cached
 
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0:
         cdef size_t first = self.tables.blobs.size()
@@ -360,28 +359,28 @@ cdef class Plan:
 
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1:
         """Cut the steps where Python runs or the host waits for a GPU, where the device changes,
-        behind kept steps, between forward and backward, and where several processes are to have
+        behind cached steps, between forward and backward, and where several processes are to have
         the first gradients early."""
         cdef Segment* segment
-        cdef size_t n = len(graph.steps), first = 0, last, i, kept = 0
+        cdef size_t n = len(graph.steps), first = 0, last, i, cached = 0
         spans, cuts = [], gradient_cuts(graph)
         python = [operators[step.origin or step].runs_python for step in graph.steps]
         alone = [each or _waits(operators, step) for each, step in zip(python, graph.steps)]
         while first < n:
-            last = first + 1
+            last, is_plain = first + 1, graph.steps[first].cached is None
             if not alone[first]:
                 while (last < n and last != <size_t>graph.n_forward and not alone[last]
                        and last - 1 not in cuts
                        and graph.steps[last].ctx == graph.steps[first].ctx
-                       and (graph.steps[last].kept is None) == (graph.steps[first].kept is None)):
+                       and (graph.steps[last].cached is None) == is_plain):
                     last += 1
             if first == <size_t>graph.n_forward:
                 self.n_forward_segments = self.tables.segments.size()
             segment = new Segment()
-            segment.first, segment.last, segment.kept_first = first, last, kept
-            while kept < self.tables.kept.size() and self.tables.kept[kept].first < last:
-                kept += 1
-            segment.kept_last = kept
+            segment.first, segment.last, segment.cached_first = first, last, cached
+            while cached < self.tables.cached.size() and self.tables.cached[cached].first < last:
+                cached += 1
+            segment.cached_last = cached
             segment.var, segment.rebinds = NULL, False
             for i in range(2):
                 prepare(&segment.recordings[i], True)
@@ -410,7 +409,7 @@ cdef class Plan:
         return 0
 
     cdef bint _recordable(self, dict operators, list steps, Segment* segment) except -1:
-        """Whether a graph of these steps does the same in each run: none is left out when it is
+        """True if a graph of these steps does the same in each run: none is left out when it is
         fresh, and those that take random numbers find them where each replay puts them."""
         cdef size_t i
         cdef int k
@@ -418,7 +417,7 @@ cdef class Plan:
         segment.is_random = False
         for i in range(segment.first, segment.last):
             native = &self.tables.steps[i]
-            if native.kept != NULL:
+            if native.cached != NULL:
                 return False
             for k in range(native.context.n_requested):
                 if self.tables.resources[native.requested + k].type == kRandom:
@@ -430,8 +429,7 @@ cdef class Plan:
 
     cdef int _add_variables(self, Segment* segment, tuple reached, list earlier,
                             dict arrays) except -1:
-        """What the segment reads and writes: arrays, and the variables of earlier segments it
-        meets."""
+        """The arrays of the segment, and the variables of earlier segments that it meets."""
         cdef NDArrayBase array
         segment.mutable_vars.push_back(segment.var)
         seen = set()
@@ -509,12 +507,12 @@ cdef class Plan:
         return 0
 
     cdef bint _is_left_out(self, const Segment* segment) noexcept:
-        """Whether all that a segment of kept steps makes is there."""
+        """True if all that a segment of cached steps makes is there."""
         cdef size_t i
-        for i in range(segment.kept_first, segment.kept_last):
-            if not is_current((<Kept>self.kept[i]).state):
+        for i in range(segment.cached_first, segment.cached_last):
+            if not is_current((<CachedResult>self.cached[i]).state):
                 return False
-        return segment.kept_first < segment.kept_last
+        return segment.cached_first < segment.cached_last
 
     cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
                           size_t origin) except -1 nogil:
@@ -585,7 +583,7 @@ cdef int _watch_rows(NDArrayBase array, shared, NativeStep* native) except -1:
 
 
 cdef bint _waits(dict operators, step) except -1:
-    """Whether the host waits for a GPU while it puts the step on its stream."""
+    """True if the host waits for a GPU while it puts the step on its stream."""
     return operators[step.origin or step].waits(step.direction != FORWARD)
 
 

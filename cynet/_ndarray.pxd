@@ -24,7 +24,7 @@ cdef cppclass RowSet:
     unsigned writes        # of the variable when the set was made
     bint known             # it has been
     vector[uint64_t] bits  # one for each row, the lowest first
-    atomic[int64_t] most   # at least as many as are in it: an estimate that anybody may read
+    atomic[int64_t] maximum   # at least as many as are in it: an estimate that anybody may read
 
 ctypedef RowSet* RowSetPointer
 

@@ -27,8 +27,8 @@ from .base.errors import (
     ArgumentError, ArgumentTypeError, HostMemoryError, OperatorError, OutOfMemoryError, ShapeError,
     SizeError, shown)
 # No array has more elements: that many doubles are counted in 63 bits with some to spare.
-MOST_ELEMENTS = 1 << 56
-cdef double _MOST = MOST_ELEMENTS
+MAX_ELEMENTS = 1 << 56
+cdef double _MOST = MAX_ELEMENTS
 live_chunks = live_counter()
 
 cnp.import_array()
@@ -207,7 +207,7 @@ cdef int read_shape(object shape, int64_t* out) except -1:
     for each in sizes:
         if each < 0:
             raise ShapeError(f"expected sizes of at least 0 in a shape, got {shown(tuple(sizes))}")
-        if each and size > MOST_ELEMENTS // each:
+        if each and size > MAX_ELEMENTS // each:
             raise SizeError(f"shape {shown(tuple(sizes))} is more than any memory holds")
         out[n] = each
         size *= each if each else 1
@@ -431,7 +431,7 @@ cdef class NDArrayBase:
     def data_ptr(self):
         """Address of the first element, an int. What is written there without the engine's
         knowledge is seen from the next run on."""
-        from ._core.kept_values import expose
+        from ._core.saved_values import expose
         expose(self)
         return <size_t>self.blob.data
 
@@ -500,7 +500,7 @@ cdef class NDArrayBase:
             raise HostMemoryError("bfloat16 has no form in the buffer protocol; use asnumpy()")
         own_memory(self)
         if flags & PyBUF_WRITABLE:
-            from ._core.kept_values import expose
+            from ._core.saved_values import expose
             expose(self)
             self.wait_write()
         self.wait_read()
@@ -567,7 +567,7 @@ cdef class NDArrayBase:
         return new_view(self, sizes, ndim, 0) if size == self.blob.size else None
 
     def shares_memory(self, other):
-        """Whether both are views of one piece of memory and have a byte in common.
+        """True if both are views of one piece of memory and have a byte in common.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What operators request beyond their arrays: temporary space and random streams.
+"""Resources that operators request beyond their arrays: temporary space and random streams.
 
 Temporary space belongs to the thread that runs the operator and is reused by the next one there:
 valid until the operator returns. A random stream is a pair of numbers, drawn when the operator is

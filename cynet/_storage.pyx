@@ -41,7 +41,7 @@ cdef size_t _host_limit
 
 
 cdef class Backend:
-    """What a kind of device supplies so that its memory can be pooled: four methods to define,
+    """Base of the allocators of a kind of device, whose memory is pooled: four methods to define,
     which are called with the GIL and without a lock.
 
     Examples
@@ -220,10 +220,8 @@ cdef void _tend(Pool* pool) noexcept nogil:
 cdef size_t _trim(Pool* pool) noexcept nogil:
     """Give back everything cached; returns its bytes."""
     cdef Node* lists[CLASSES]
-    cdef Node* node
-    cdef Node* after
-    cdef void* blocks
-    cdef void* ptr
+    cdef Node *node, *after
+    cdef void *blocks, *ptr
     cdef size_t given, capacity
     cdef int i
     pool.lock.lock()
@@ -442,7 +440,7 @@ cdef size_t in_use(int dev_type, int dev_id) noexcept nogil:
     return _pools[dev_type][dev_id].used if _made[dev_type][dev_id].load() else 0
 
 
-# --- the Python face (storage.py re-exports it) --------------------------------------------------
+# --- for Python (exported by storage/__init__.py) ------------------------------------------------
 cdef Pool* _pool_of(ctx) except NULL:
     ctx = Context(ctx)
     return _pool(ctx.device_typeid, ctx.device_id)

@@ -38,7 +38,7 @@ greater greater_equal
 
 
 def _of_numpy(names):
-    """Those that the NumPy that is installed has."""
+    """The functions that the installed NumPy has."""
 
     def there(name):
         return hasattr(functools.reduce(getattr, name.split(".")[:-1], onp), name.split(".")[-1])

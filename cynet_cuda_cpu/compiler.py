@@ -66,7 +66,7 @@ def host_compiler():
 
 
 def _said(command):
-    """What a command prints, or an empty string."""
+    """The output of a command, or an empty string."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except OSError:
@@ -76,7 +76,7 @@ def _said(command):
 
 @functools.cache
 def _identity():
-    """What compiled objects depend on beside source and options, as a str."""
+    """The environment that compiled objects depend on beside source and options, as a str."""
     command = host_compiler()
     version = _said([*command, "--version"])
     headers, seen = hashlib.sha256(), set()  # what sources include beside is in their own keys
@@ -159,7 +159,7 @@ def _passing_folder():
 
 
 def _is_told(texts, options):
-    """Whether all that a source includes is among the texts: else its object may be of another."""
+    """True if all that a source includes is among the texts: else its object may be of another."""
     return (
         not any(map(_UNTOLD.search, texts))
         and not any(each.startswith(("-include", "-imacros")) for each in options)

@@ -97,7 +97,7 @@ cdef class LoadedKernel:
         return <size_t>self.loaded
 
     def error(self):
-        """What the last launch that failed did wrong."""
+        """The error of the last launch that failed."""
         return self.kernel.error(Failure.from_buffer_copy(self.loaded.failure[:FAILURE_BYTES]))
 
 

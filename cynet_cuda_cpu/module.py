@@ -35,7 +35,7 @@ _NAMES = {
 
 
 class Parameter(NamedTuple):
-    """What a kernel takes in one place."""
+    """One argument of a kernel."""
 
     is_pointer: bool
     code: str  # of the element or value: NumPy's character, or 'v' for another type
@@ -60,7 +60,7 @@ class _Entry(ctypes.Structure):
 
 
 class Failure(ctypes.Structure):
-    """What went wrong in a launch (cynet_threads.h)."""
+    """The error of a launch (cynet_threads.h)."""
 
     _fields_ = [
         ("kind", ctypes.c_int32),
@@ -78,7 +78,7 @@ class Failure(ctypes.Structure):
 
 
 class Launch(ctypes.Structure):
-    """What cynet_launch is asked for (cynet_launch.h)."""
+    """The request to cynet_launch (cynet_launch.h)."""
 
     _fields_ = [
         ("values", ctypes.c_void_p),
@@ -269,7 +269,7 @@ class EmulatedKernel:
 
 
 def _whole(text, title, ways):
-    """What is compiled: the user's text, and a row for each kernel under its name."""
+    """The text that is compiled: the user's, and a row for each kernel under its name."""
     rows = [
         f'#line 1 "kernel {name}"\nstatic constexpr auto cynet_row_{i} = '
         f'CYNET_KERNEL({way}, "{name}", {name});\n'

@@ -76,7 +76,7 @@ class Source:
         self._marked = self._synchronising([self.blank, *blank])
 
     def synchronises(self, name):
-        """Whether kernel `name` or a function it may call waits for other threads."""
+        """True if kernel `name` or a function it may call waits for other threads."""
         words = {_last(name.partition("<")[0])}
         if name in self.exports:
             words.update(_IDENTIFIER.findall(name))
@@ -195,7 +195,7 @@ def _functions(text):
 
 
 def _closing(text, at):
-    """Where the brace that was opened before `at` closes."""
+    """The index at which the brace opened before `at` closes."""
     depth = 1
     for match in re.finditer(r"[{}]", text[at:]):
         depth += 1 if match[0] == "{" else -1

@@ -34,7 +34,7 @@ FLOORS = {
     "launch serving __main__ numpy_dispatch_protocol numpy_op_signature _numpy_op_doc",
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
-MOST_LONG_FILES = {"the package": 5, "tests": 7}  # of more than 600 lines
+MAX_LONG_FILES = {"the package": 5, "tests": 7}  # of more than 600 lines
 FUNCTION = re.compile(r"^( *)(?:async def|def|cdef|cpdef)\b(?! class).*?(\w+)\(")
 # Functions of more than 80 lines, and why they stay whole.
 LONG_FUNCTIONS = {
@@ -200,7 +200,7 @@ def test_files_are_short():
     long = {path: lines for path, lines in lengths.items() if lines > 600}
     tests = [path for path in long if path.startswith("tests")]
     counts = {"the package": len(long) - len(tests), "tests": len(tests)}
-    assert all(counts[part] <= most for part, most in MOST_LONG_FILES.items()), long
+    assert all(counts[part] <= most for part, most in MAX_LONG_FILES.items()), long
     assert (ROOT / "setup.py").read_text().count("\n") <= 180
 
 
@@ -570,3 +570,25 @@ def test_every_seed_is_that_of_the_run():
         if re.search(own, line)
     ]
     assert not found, "\n".join(found)
+
+
+# Modules that mypy does not hold to strict types yet; none may come in, each may go.
+UNTYPED = {
+    "base": "as_mxnet config guard kinds legacy mxnet_globals numpy_state __init__",
+    "_core": "",
+    "engine": "",
+    "storage": "",
+}
+
+
+@pytest.mark.parametrize("package", UNTYPED)
+def test_types_are_strict_but_in_the_listed(package):
+    """Every file of these packages is in mypy's list (`make lint`) but those named above."""
+    listed = re.findall(r'^    "(cynet/[^"]+)",$', (ROOT / "pyproject.toml").read_text(), re.M)
+    rest = [
+        path.stem
+        for path in sorted((ROOT / "cynet" / package).glob("*.py"))
+        if f"cynet/{package}" not in listed and f"cynet/{package}/{path.name}" not in listed
+    ]
+    assert sorted(rest) == sorted(UNTYPED[package].split())
+    assert len([path for path in listed if path.endswith(".py")]) >= 17

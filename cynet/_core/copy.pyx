@@ -31,7 +31,7 @@ cdef dict _kernels = {}  # (GPU, instance) -> what Device.kernel gave
 
 cdef enum:
     BLOCK = 256      # threads
-    MOST_BLOCKS = 1 << 16
+    MAX_BLOCKS = 1 << 16
 
 
 cdef struct CopyTask:
@@ -225,7 +225,7 @@ cdef int _launch_kernel(CopyTask* task, const void* second, void* stream) except
     cdef unsigned block[3]
     cdef void* params[3]
     cdef int64_t blocks = (task.strides.n + BLOCK - 1) // BLOCK
-    grid[0] = <unsigned>min(blocks, <int64_t>MOST_BLOCKS)
+    grid[0] = <unsigned>min(blocks, <int64_t>MAX_BLOCKS)
     block[0] = BLOCK
     grid[1] = grid[2] = block[1] = block[2] = 1
     params[0], params[1], params[2] = &task.what.dst, <void*>second, &task.strides
@@ -524,7 +524,7 @@ cdef int _run_rows_kernel(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef unsigned block[3]
     cdef void* params[5]
     cdef int64_t blocks = (task.n * task.nbytes + BLOCK - 1) // BLOCK
-    grid[0] = <unsigned>min(blocks, <int64_t>MOST_BLOCKS)
+    grid[0] = <unsigned>min(blocks, <int64_t>MAX_BLOCKS)
     block[0] = BLOCK
     grid[1] = grid[2] = block[1] = block[2] = 1
     params[0], params[1], params[2] = &task.rows_of, &task.array, &task.numbers

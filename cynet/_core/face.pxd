@@ -1,4 +1,4 @@
-"""What one face of the arrays has of its own: ``mx.nd`` is one, ``mx.np`` another.
+"""A face is a family of array functions with rules of its own: ``mx.nd`` is one, ``mx.np`` another.
 
 A face stands between the calls that users write and the operators of the registry. Each array
 knows its face; what is computed from the array belongs to the same one.

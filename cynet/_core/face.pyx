@@ -5,7 +5,7 @@ from ..base.np_shape import is_np_shape
 
 
 cdef class Face:
-    """What a family of array functions, as ``mx.nd``, has of its own.
+    """The rules of a family of array functions, as ``mx.nd``.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Which arrays are sparse: their own blob has no elements and is on a device that is none; what
-they are made of is in ndarray/sparse/arrays.py."""
+"""Sparse arrays are told from dense ones: their own blob has no elements and is on a device that is
+none; what they are made of is in ndarray/sparse/arrays.py."""
 
 from .._ndarray cimport NDArrayBase
 from .._typedefs cimport TBlob

@@ -18,7 +18,7 @@ cdef int refuse_sparse(NDArrayBase array, str what) except -1:
 
 
 def is_dense(NDArrayBase array not None):
-    """Whether the array has memory of its own."""
+    """True if the array has memory of its own."""
     return not is_sparse(&array.blob)
 
 

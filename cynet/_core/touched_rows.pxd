@@ -25,4 +25,4 @@ cdef inline void rows_end(Chunk* chunk, bint done) noexcept nogil:
     cdef RowSet* rows = chunk.rows.load()
     rows.known, rows.writes = done, writes_of(chunk.var) + 1
     if not done:
-        rows.most.store(rows.n)
+        rows.maximum.store(rows.n)

@@ -15,7 +15,7 @@ cdef RowSet* watch_rows(NDArrayBase array) except? NULL:
         rows = new RowSet()
         rows.data, rows.n, rows.length, rows.known = <char*>array.blob.data, n, length, False
         rows.bits.resize((n + 63) // 64)
-        rows.most.store(n)
+        rows.maximum.store(n)
         array.chunk.rows.store(rows)
     if rows.data != array.blob.data or rows.n != n or rows.length != length:
         return NULL

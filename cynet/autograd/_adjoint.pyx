@@ -1,4 +1,4 @@
-"""What an operator takes back, as a recorded step: the transpose of a linear operator.
+"""The transpose of a linear operator, as a recorded step.
 
 ``in_grad = B(out_grad)`` is linear in out_grad. Where the operator is linear in its inputs, what
 goes back through B is the operator itself; where B multiplies by a constant, B. An input that a
@@ -85,10 +85,10 @@ cdef class Adjoint(StepNode):
         return out
 
 
-cdef void _divide(Gradients* arrays, vector[PyObject*]& room, vector[int]& requests, int n_in,
+cdef void _divide(Gradients* arrays, vector[PyObject*]& pointers, vector[int]& requests, int n_in,
                   int n_out) noexcept:
     # Where each list begins in the room for all of them.
-    arrays.out_grad = room.data()
+    arrays.out_grad = pointers.data()
     arrays.in_data = arrays.out_grad + n_out
     arrays.out_data = arrays.in_data + n_in
     arrays.in_grad = arrays.out_data + n_out
@@ -102,7 +102,8 @@ cdef object _sum_of(a, b):
 
 def record_adjoint(Call call, Backward info, bint is_train, list inputs, list outputs, list grads,
                    list wanted, rule, list entries):
-    """What backward gives to the inputs `wanted` (numbers), recorded where the thread records.
+    """The gradients that backward gives to the inputs `wanted` (numbers), recorded where the thread
+    records.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
         One for each input.
     """
     cdef Gradients arrays
-    cdef vector[PyObject*] room
+    cdef vector[PyObject*] pointers
     cdef vector[int] requests
     cdef int n_in = call.n_in, n_out = call.n_out, i
     cdef NDArrayBase array
@@ -129,9 +130,9 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
     if call.state == NULL:
         raise GradientError(f"operator {call.entry.name} keeps a state: create_graph=True does not "
                             "go through it")
-    room.assign(2 * (n_in + n_out) + call.n_aux, NULL)
+    pointers.assign(2 * (n_in + n_out) + call.n_aux, NULL)
     requests.assign(n_in, kNullOp)
-    _divide(&arrays, room, requests, n_in, n_out)
+    _divide(&arrays, pointers, requests, n_in, n_out)
     for i in wanted:
         array = blank(&call.arrays[i], call.face)
         out[i] = array
@@ -180,7 +181,7 @@ def as_backward(CallNode node, list grads, list wanted, parts):
     cdef Backward info = node.info
     cdef State* state = node.state if node.state != NULL else call.state
     cdef Gradients arrays
-    cdef vector[PyObject*] room
+    cdef vector[PyObject*] pointers
     cdef vector[int] requests
     cdef int n_in = call.n_in, n_out = call.n_out, i
     cdef NDArrayBase array, part
@@ -189,9 +190,9 @@ def as_backward(CallNode node, list grads, list wanted, parts):
         found[i] = parts[i]() if callable(parts[i]) else parts[i]
     if state == NULL:
         return found
-    room.assign(2 * (n_in + n_out) + call.n_aux, NULL)
+    pointers.assign(2 * (n_in + n_out) + call.n_aux, NULL)
     requests.assign(n_in, kNullOp)
-    _divide(&arrays, room, requests, n_in, n_out)
+    _divide(&arrays, pointers, requests, n_in, n_out)
     out = [None] * n_in
     for i in range(n_in):
         if found[i] is not None or not info.honours_req:

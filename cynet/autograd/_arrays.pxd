@@ -1,4 +1,4 @@
-"""What gradients are made of: new arrays, filled, copied and added."""
+"""Arrays that gradients are made of: new ones, filled, copied and added."""
 
 from .._core.face cimport Face
 from .._ndarray cimport NDArrayBase

@@ -6,7 +6,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
-from .._core.kept_values cimport forget_older
+from .._core.saved_values cimport forget_older
 from .._core.sparse_kind cimport dense_of, is_sparse
 from .._ndarray cimport NDArrayBase, blob_shape
 from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
@@ -49,7 +49,7 @@ cdef class Walk:
     cdef set begun        # leaves that something was written to
     cdef list order       # nodes, each behind its inputs
     cdef list late        # (entry, gradient) of steps, to be delivered behind them
-    cdef vector[PyObject*] room
+    cdef vector[PyObject*] pointers
     cdef vector[int] requests
 
     def __cinit__(self):
@@ -349,9 +349,9 @@ cdef class Walk:
             flows = flows or (info.reads[i] and node.grads[i] is not None)
         if not flows and not info.moves_states:
             return 0
-        self.room.assign(2 * (n_in + n_out) + n_aux, NULL)
+        self.pointers.assign(2 * (n_in + n_out) + n_aux, NULL)
         self.requests.assign(n_in, kNullOp)
-        arrays.out_grad = self.room.data()
+        arrays.out_grad = self.pointers.data()
         arrays.in_data = arrays.out_grad + n_out
         arrays.out_data = arrays.in_data + n_in
         arrays.in_grad = arrays.out_data + n_out
@@ -429,7 +429,7 @@ cdef class Walk:
         return 0
 
     cdef bint _passes_to(self, object entry) except -1:
-        # A gradient may be handed on to it: no leaf, whose array is somebody's.
+        # The entry is no leaf, so a gradient may be moved there: the array of a leaf is somebody's.
         cdef Node node
         if not self.wants(entry):
             return False

@@ -20,7 +20,7 @@ from ..symbol import Symbol
 
 
 class _CalledTwiceError(CynetError, AssertionError):
-    """What MXNet asserts."""
+    """An error for calls that MXNet refuses by an assertion."""
 
 
 class FunctionOfSymbolError(ArgumentTypeError):

@@ -20,7 +20,7 @@ def require_callable(hook):
 
 
 class HookHandle:
-    """What registering a hook gives: ``detach`` takes the hook away; as a context manager it does
+    """Handle of a registered hook: ``detach`` takes the hook away; as a context manager it does
     so at the end of the block.
 
     Examples
@@ -101,7 +101,7 @@ def hooked(hooks, grad, node):
 
 
 def replaced(grad, given, told):
-    """What a hook gave in place of a gradient: checked, with its dtype on its device."""
+    """The gradient that a hook gave instead: checked, with its dtype on its device."""
     if given is None:
         return grad
     if not isinstance(given, NDArray):

@@ -1,4 +1,4 @@
-"""Whether this thread records, and whether operators behave as in training."""
+"""Scopes that set whether a thread records, and whether operators behave as in training."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _MARK = b"CYNETSUM"
 _TAIL = len(_MARK) + hashlib.sha256().digest_size
 
 
-def folder(kind):
+def folder(kind: str) -> Path:
     """The folder of compiled code of a kind, ``kernels`` or ``pyx``; this user alone can write it.
 
     It is under CYNET_HOME. Where others may write there, that right is taken away; where it belongs
@@ -49,7 +49,7 @@ def folder(kind):
 
 
 @functools.cache
-def _private(place, fault):
+def _private(place: str, fault: str) -> Path:
     """A folder of this process alone, with a warning that it is used in place of `place`."""
     warnings.warn(
         f"compiled code is not cached in {place}, because {fault}; each process compiles it "
@@ -60,7 +60,7 @@ def _private(place, fault):
     for kind in _KINDS:
         (made / kind).mkdir()
 
-    def remove():
+    def remove() -> None:
         if os.getpid() == owner:  # not at the end of a fork
             shutil.rmtree(made, ignore_errors=True)
 
@@ -71,7 +71,7 @@ def _private(place, fault):
 _FOREIGN, _WRITABLE = "it belongs to another user", "others can write there"
 
 
-def _fault(found):
+def _fault(found: os.stat_result) -> str | None:
     """Why what os.stat says of a file or folder makes it nothing to trust, or None."""
     if not hasattr(os, "geteuid"):
         return None
@@ -80,7 +80,7 @@ def _fault(found):
     return _WRITABLE if stat.S_IMODE(found.st_mode) & 0o022 else None
 
 
-def content(path):
+def content(path: str | Path) -> bytes | None:
     """The object that `keep` was given, or None: there is none, it is another's, or damaged."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
@@ -95,12 +95,12 @@ def content(path):
     return body if whole[-_TAIL:] == _tail(path, body) else None
 
 
-def keep(path, data):
+def keep(path: str | Path, data: bytes) -> None:
     """Write an object, whole or not at all, so that `content` finds it."""
     write_atomically(path, [data, _tail(path, data)], private=True)
 
 
-def _tail(path, data):
+def _tail(path: str | Path, data: bytes) -> bytes:
     digest = hashlib.sha256(os.path.basename(path).encode() + b"\0")
     digest.update(data)
     return _MARK + digest.digest()

@@ -1,6 +1,7 @@
 """Optional packages, imported when first needed; nothing else in cynet imports them."""
 
 import importlib
+from typing import Any
 
 from .errors import CynetError
 
@@ -26,12 +27,12 @@ _EXTRA = {
 _CALLED = {"cv2": "opencv-python-headless", "mlflow": "mlflow-skinny"}
 
 
-def packages():
+def packages() -> list[str]:
     """The optional packages, as pip calls them, in order."""
     return sorted((_CALLED.get(name, name) for name in _EXTRA), key=str.lower)
 
 
-def optional(name, purpose):
+def optional(name: str, purpose: str) -> Any:
     """The optional module `name`, or an error that says what `purpose` needs.
 
     Parameters

@@ -22,11 +22,11 @@ class Setting(NamedTuple):
 _MAX_COUNT = (1 << 43) - 1  # so many MiB are a number of bytes in 64 bits
 
 
-def _up_to(most):
+def _up_to(maximum):
     def parse(text):
         digits = text.strip()
-        if not digits.isdecimal() or len(digits) > 20 or int(digits) > most:
-            raise ValueError(f"expected a whole number, 0 to {most}")
+        if not digits.isdecimal() or len(digits) > 20 or int(digits) > maximum:
+            raise ValueError(f"expected a whole number, 0 to {maximum}")
         return int(digits)
 
     return parse
@@ -117,7 +117,7 @@ _SETTINGS = {
             str,
             "",
             "The algorithm of FullyConnected, dot, batch_dot and RNN's products on the CPU, "
-            "wherever it supports them: panels, skinny, amx, blas or onednn; empty: the one with "
+            "wherever it supports them: panels, narrow, amx, blas or onednn; empty: the one with "
             "the lowest estimate.",
         ),
         Setting(
@@ -356,7 +356,7 @@ def get(name):
     return setting.default
 
 
-def cache_folder():
+def cache_folder() -> Path:
     """Give the folder where downloads and compiled kernels are kept: CYNET_HOME, or ~/.cache/cynet.
 
     Returns

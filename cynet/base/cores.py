@@ -1,4 +1,4 @@
-"""How many cores this process may use: those of its affinity, less what a container's quota takes.
+"""The number of cores this process may use: those of its affinity within a container's quota.
 
 Control groups limit a process to some microseconds of all cores in each period (Linux, versions 1
 and 2). Each group above the process's own counts as well.
@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 _ROOT = Path("/")
 
 
-def usable_cores():
+def usable_cores() -> int:
     """The number of threads that can run at once, at least 1.
 
     Of a quota that is no whole number the rest is left out: a thread more would use up the quota
@@ -26,7 +26,7 @@ def usable_cores():
     return max(1, int(min(cores, quota_of(_ROOT))))
 
 
-def quota_of(root):
+def quota_of(root: Path) -> float:
     """The cores that control groups leave to this process; infinity where they set no limit.
 
     Parameters
@@ -52,25 +52,25 @@ def quota_of(root):
     return least
 
 
-def _text(path):
+def _text(path: Path) -> str:
     try:
         return path.read_text()
     except (OSError, UnicodeDecodeError):
         return ""
 
 
-def _ratio(quota, period):
+def _ratio(quota_text: str, period_text: str) -> float:
     try:
-        quota, period = int(quota), int(period)
+        quota, period = int(quota_text), int(period_text)
     except ValueError:  # "max", or no file
         return float("inf")
     return quota / period if quota > 0 and period > 0 else float("inf")
 
 
-def _quota_2(folder):
+def _quota_2(folder: Path) -> float:
     words = _text(folder / "cpu.max").split()
     return _ratio(*words) if len(words) == 2 else float("inf")
 
 
-def _quota_1(folder):
+def _quota_1(folder: Path) -> float:
     return _ratio(_text(folder / "cpu.cfs_quota_us"), _text(folder / "cpu.cfs_period_us"))

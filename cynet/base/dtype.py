@@ -1,5 +1,7 @@
 """Element types: the one table of MXNet type flags, names and NumPy dtypes."""
 
+from typing import Any
+
 import numpy as np
 
 from .errors import ArgumentTypeError, shown
@@ -19,17 +21,22 @@ NAMES = {
     12: "bfloat16",
 }
 FLAGS = {name: flag for flag, name in NAMES.items()}
-NUMPY = {flag: BFLOAT16 if name == "bfloat16" else np.dtype(name) for flag, name in NAMES.items()}
+NUMPY: dict[int, Any] = {
+    flag: BFLOAT16 if name == "bfloat16" else np.dtype(name) for flag, name in NAMES.items()
+}
 ITEMSIZES = {name: NUMPY[flag].itemsize for flag, name in NAMES.items()}
 # what `NDArray.dtype` is: NumPy's scalar type, where it has one
-SCALAR_TYPES = {flag: d if d is BFLOAT16 else d.type for flag, d in NUMPY.items()}
+SCALAR_TYPES: dict[int, Any] = {flag: d if d is BFLOAT16 else d.type for flag, d in NUMPY.items()}
 _FLAG = {dtype: flag for flag, dtype in NUMPY.items()}
 # what needs no np.dtype: names and scalar types
-_DIRECT = {**FLAGS, **{d.type: flag for flag, d in NUMPY.items() if d is not BFLOAT16}}
+_DIRECT: dict[Any, int] = {
+    **FLAGS,
+    **{d.type: flag for flag, d in NUMPY.items() if d is not BFLOAT16},
+}
 _OTHERS = {"bfloat16": BFLOAT16}  # by the name of a dtype that ml_dtypes adds to NumPy's
 
 
-def dtype_flag(dtype):
+def dtype_flag(dtype: Any) -> int:
     """The type flag of anything NumPy takes as a dtype (None means float32).
 
     ``bfloat16`` is a name, MXNet's ``np.dtype([('bfloat16', np.uint16)])``, or what the package
@@ -54,7 +61,7 @@ def dtype_flag(dtype):
         raise ArgumentTypeError(f"dtype {shown(dtype)} is not one of {', '.join(FLAGS)}") from None
 
 
-def name_of(dtype):
+def name_of(dtype: Any) -> str:
     """The name of anything `dtype_flag` takes.
 
     >>> name_of(np.float16), name_of(BFLOAT16)
@@ -63,7 +70,7 @@ def name_of(dtype):
     return NAMES[dtype_flag(dtype)]
 
 
-def scalar_type(dtype):
+def scalar_type(dtype: Any) -> Any:
     """The ``dtype`` of an array of this dtype: a NumPy scalar type, or `BFLOAT16`.
 
     >>> scalar_type("float32")
@@ -72,7 +79,7 @@ def scalar_type(dtype):
     return SCALAR_TYPES[dtype_flag(dtype)]
 
 
-def numpy_dtype(flag):
+def numpy_dtype(flag: int) -> Any:
     """The NumPy dtype of a type flag.
 
     >>> numpy_dtype(2)
@@ -81,16 +88,16 @@ def numpy_dtype(flag):
     return NUMPY[flag]
 
 
-def is_bfloat16(dtype):
+def is_bfloat16(dtype: Any) -> bool:
     """Return whether a NumPy dtype is `BFLOAT16` or that of ml_dtypes.
 
     >>> is_bfloat16(BFLOAT16), is_bfloat16(np.dtype("V2"))
     (True, False)
     """
-    return dtype == BFLOAT16 or dtype.name == "bfloat16"
+    return bool(dtype == BFLOAT16 or dtype.name == "bfloat16")
 
 
-def is_narrow(dtype):
+def is_narrow(dtype: Any) -> bool:
     """Return whether a dtype is float16 or bfloat16.
 
     >>> is_narrow("bfloat16"), is_narrow(np.float32)
@@ -99,7 +106,7 @@ def is_narrow(dtype):
     return dtype_flag(dtype) in (2, 12)
 
 
-def is_floating(dtype):
+def is_floating(dtype: Any) -> bool:
     """Return whether elements of a dtype are real numbers.
 
     >>> is_floating("bfloat16"), is_floating("int32")

@@ -9,6 +9,9 @@ import sys
 import types
 import warnings
 import weakref
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 MAX_SHOWN = 200  # characters of a value in a message
@@ -19,7 +22,7 @@ _DEEPEST = 4  # times that an error is annotated with its traceback kept
 _NOT_USERS = (PACKAGE, contextlib.__file__)  # scopes around functions of cynet run there
 
 
-def user_frame():
+def user_frame() -> tuple[str, int]:
     """(file name, line) of the innermost running Python code that is not cynet's own.
 
     What asynchronous functions remember, to say in an error who pushed them.
@@ -33,20 +36,20 @@ def user_frame():
 class _Short(reprlib.Repr):
     """`repr` in bounded time: of long and deep values only the beginning is read."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.maxlevel = 5
         self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdict = 60
         self.maxdeque = self.maxarray = 60
         self.maxstring = self.maxlong = self.maxother = MAX_SHOWN
 
-    def repr_NDArray(self, x, level):  # its values may have to be waited for
+    def repr_NDArray(self, x: Any, level: int) -> str:  # its values may have to be waited for
         return f"<NDArray {'x'.join(map(str, x.shape))} @{x.context}>"
 
-    def repr_ndarray(self, x, level):
+    def repr_ndarray(self, x: Any, level: int) -> str:
         return " ".join(repr(x).split()) if x.size <= 8 else f"<ndarray {x.shape} {x.dtype}>"
 
-    def repr_int(self, x, level):
+    def repr_int(self, x: int, level: int) -> str:
         if x.bit_length() > 4 * MAX_SHOWN:  # Python refuses to write the longest ones
             return f"<an int of {x.bit_length()} bits>"
         return super().repr_int(x, level)
@@ -55,7 +58,7 @@ class _Short(reprlib.Repr):
 _short = _Short()
 
 
-def shown(value):
+def shown(value: object) -> str:
     """`repr` of a value for a message: at most 200 characters, and it never fails.
 
     >>> shown("net"), len(shown("x" * 10**6)), shown(10**400)
@@ -68,7 +71,7 @@ def shown(value):
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
 
 
-def counted(number, noun):
+def counted(number: int, noun: str) -> str:
     """A number and what it counts, for a message.
 
     >>> counted(1, "epoch"), counted(2, "epoch")
@@ -77,13 +80,13 @@ def counted(number, noun):
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def listed(names):
+def listed(values: Iterable[object]) -> str:
     """Names for a message, at most 200 characters of them.
 
     >>> listed(["a", "b"])
     "'a', 'b'"
     """
-    names = [shown(name) for name in names]
+    names = [shown(value) for value in values]
     count, length = 0, 0
     while count < len(names) and length + len(names[count]) + 2 <= MAX_SHOWN:
         length += len(names[count]) + 2
@@ -93,7 +96,7 @@ def listed(names):
     return f"{', '.join(names[:count] or [names[0]])} and {len(names) - max(count, 1)} more"
 
 
-def warn_user(message, category=UserWarning):
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the innermost line of Python code that is not cynet's own."""
     warnings.warn_explicit(message, category, *user_frame())
 
@@ -145,7 +148,7 @@ class BoundsError(CynetError, IndexError):
 class NotFoundError(CynetError, AttributeError, KeyError):
     """A name is not registered; the message offers near ones."""
 
-    def __str__(self):
+    def __str__(self) -> str:
         return Exception.__str__(self)
 
 
@@ -164,7 +167,7 @@ class FormatError(CynetError, ValueError):
 class FileError(OSError, CynetError):
     """A file cannot be read or written; the message names it. Also the OSError of its kind."""
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self.strerror) if self.strerror else OSError.__str__(self)
 
 
@@ -191,8 +194,8 @@ class HostMemoryError(CynetError, BufferError):
 class OutOfMemoryError(CynetError, MemoryError):
     """There is not as much memory as an array or a function needs."""
 
-    def __new__(cls, *args):
-        return Exception.__new__(cls, *args)  # MemoryError's own takes no subclass of two bases
+    def __new__(cls, *args: Any) -> Any:
+        return Exception.__new__(cls, *args)  # MemoryError.__new__ refuses two bases
 
 
 class SizeError(ShapeError, OutOfMemoryError):
@@ -205,7 +208,7 @@ class StateError(CynetError):
 
 
 class GradientError(CynetError):
-    """What autograd recorded does not lead to the gradient that was asked for, or must not be
+    """The recorded graph does not lead to the gradient that was asked for, or must not be
     changed; the message names the step and the line that recorded it."""
 
 
@@ -227,7 +230,7 @@ class OperatorError(CynetError):
     with an error that Python has a class of its own for."""
 
 
-def file_error(error, verb, path):
+def file_error(error: OSError, verb: str, path: object) -> FileError:
     """The FileError of an OSError that happened to `path`: "cannot VERB 'PATH': reason"."""
     kinds = (MissingFileError, FileAccessError, FolderError, NoFolderError)
     kind = next((k for k in kinds if isinstance(error, k.__bases__[1])), FileError)
@@ -237,28 +240,30 @@ def file_error(error, verb, path):
 
 
 class _Annotated:
-    """What `wrap_error` adds to a class: a text of its own, and how many such errors it holds."""
+    """Base that `wrap_error` adds to a class: a text of its own, and the number of errors it
+    holds."""
 
     _text, _depth = "", 0
+    __cause__: BaseException | None
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         """Not the original's: a class that counts its subclasses, or refuses any, is not asked."""
 
-    def __new__(cls, error, text, depth):
+    def __new__(cls, error: Any, text: str, depth: int) -> Any:
         if _Group is not None and isinstance(error, _Group):
             return _Group.__new__(cls, text, error.exceptions)
         for base in cls.__mro__:  # the constructor that Python's own base class insists on
             if isinstance(vars(base).get("__new__"), types.BuiltinFunctionType):
                 try:
-                    return base.__new__(cls, text)
+                    return base.__new__(cls, text)  # type: ignore[arg-type]
                 except TypeError:
                     continue
         raise TypeError(f"{cls.__name__} cannot be made")
 
-    def __init__(self, error, text, depth):
+    def __init__(self, error: BaseException, text: str, depth: int) -> None:
         set_ = object.__setattr__  # a frozen class refuses its own
         set_(self, "__cause__", error)
-        BaseException.args.__set__(self, (text,))
+        vars(BaseException)["args"].__set__(self, (text,))
         for name, value in _state(error).items():
             try:
                 set_(self, name, value)
@@ -267,21 +272,22 @@ class _Annotated:
         set_(self, "_text", text)
         set_(self, "_depth", depth)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self._text
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.__cause__, self._text)
 
 
 _Group = getattr(builtins, "BaseExceptionGroup", None)  # Python 3.10 has none
 _MEMBERS = (types.MemberDescriptorType, types.GetSetDescriptorType)
-_annotated = weakref.WeakValueDictionary()  # class of an error -> its annotated class
+# class of an error -> its annotated class
+_annotated: weakref.WeakValueDictionary[type, Any] = weakref.WeakValueDictionary()
 
 
-def _state(error):
+def _state(error: BaseException) -> dict[str, Any]:
     """The state of an error beside its text: errno, filename, ..., and its own attributes."""
-    found = {}
+    found: dict[str, Any] = {}
     for base in type(error).__mro__:
         for name, member in vars(base).items():
             if isinstance(member, _MEMBERS) and name != "args" and not name.startswith("__"):
@@ -293,11 +299,11 @@ def _state(error):
     return found
 
 
-def _fill(names, space):
+def _fill(names: dict[str, Any], space: dict[str, Any]) -> None:
     space.update(names)
 
 
-def _annotated_class(kind):
+def _annotated_class(kind: type) -> Any:
     """The class of errors that are of `kind` and an OperatorError.
 
     Where the two cannot be joined (a base of `kind` is written in C and has no Python layout), the
@@ -328,19 +334,19 @@ def _annotated_class(kind):
 _READY = [_annotated_class(kind) for kind in (Exception, MemoryError, RecursionError)]
 
 
-def shorten(text, most=_LONGEST):
-    """`text` with at most `most` characters: its begin and its end.
+def shorten(text: str, maximum: int = _LONGEST) -> str:
+    """`text` with at most `maximum` characters: its begin and its end.
 
     >>> shorten("a" * 30 + "b" * 30, 40)
     'aaaaaaaaaaaaaaaaaaaaaaa [...] bbbbbbbbbb'
     """
-    if len(text) <= most:
+    if len(text) <= maximum:
         return text
-    tail = most // 4
-    return f"{text[: most - tail - 7]} [...] {text[-tail:]}"
+    tail = maximum // 4
+    return f"{text[: maximum - tail - 7]} [...] {text[-tail:]}"
 
 
-def describe_error(error):
+def describe_error(error: BaseException) -> str:
     """The class and the text of an exception, for messages about it.
 
     >>> describe_error(KeyError("a"))
@@ -353,7 +359,7 @@ def describe_error(error):
     return f"{type(error).__name__}: {shorten(text)}"
 
 
-def _from_user(trace):
+def _from_user(trace: TracebackType | None) -> TracebackType | None:
     """The part of a traceback that begins in a function which is not cynet's; None without one."""
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
@@ -363,7 +369,7 @@ def _from_user(trace):
     return None
 
 
-def wrap_error(error, message):
+def wrap_error(error: Any, message: str) -> Any:
     """An exception that says `message`: an `OperatorError` of `error`'s own type, caused by it.
 
     So ``except mx.base.MXNetError`` and ``except ZeroDivisionError`` both catch a division by zero
@@ -379,9 +385,10 @@ def wrap_error(error, message):
     if not isinstance(error, Exception):
         return error
     annotated = isinstance(error, _Annotated)
-    depth = error._depth if annotated else 0
+    depth: int = getattr(error, "_depth", 0) if annotated else 0
     kind = _annotated_class(type(error))
-    cause, trace = error, error.__traceback__
+    cause: BaseException = error
+    trace = error.__traceback__
     if annotated and error.__cause__ is not None:
         cause = error.__cause__
     elif (of_user := _from_user(trace)) is not None:
@@ -395,7 +402,7 @@ def wrap_error(error, message):
     return BaseException.with_traceback(out, trace)
 
 
-def in_loop(error, message):
+def in_loop(error: Any, message: str) -> Any:
     """`wrap_error` for code of a user's that runs inside of a loop or an iterator, which a
     StopIteration would end without a word: in its place stands an OperatorError.
 
@@ -409,7 +416,7 @@ def in_loop(error, message):
     return out
 
 
-def with_message(error, message):
+def with_message(error: Any, message: str) -> Any:
     """An error of the class of `error`, a CynetError, with `message` for its text.
 
     >>> with_message(ShapeError("(2, 3)"), "node 'a': (2, 3)")
@@ -423,6 +430,6 @@ def with_message(error, message):
         return wrap_error(error, message)
 
 
-def _restored(cause, text):
+def _restored(cause: BaseException | None, text: str) -> Any:
     """A pickled error again; its class is made anew where it is loaded."""
     return OperatorError(text) if cause is None else wrap_error(cause, text)

@@ -10,7 +10,9 @@ import io
 import os
 import re
 import stat
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from .errors import (
     ArgumentError,
@@ -27,7 +29,7 @@ from .errors import (
 try:
     import fcntl
 except ImportError:  # Windows, which lets nobody remove a file that is open
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 _PART = re.compile(r"\.cynet-[0-9a-f]{16}\.part")
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -36,7 +38,7 @@ _MARK, _DIGEST, _PIECE = b"CYNSUM1\n", 20, 1 << 20
 SEAL = len(_MARK) + _DIGEST
 
 
-def file_name(given, purpose="a file name"):
+def file_name(given: Any, purpose: str = "a file name") -> str:
     """The name of a file that a user gave, as a str.
 
     Raises
@@ -57,7 +59,7 @@ def file_name(given, purpose="a file name"):
 
 
 @contextmanager
-def naming(verb, name):
+def naming(verb: str, name: object) -> Iterator[None]:
     """Make an OSError inside the block a FileError, "cannot VERB 'NAME': ..."."""
     try:
         yield
@@ -68,7 +70,7 @@ def naming(verb, name):
 
 
 @contextmanager
-def opened(path):
+def opened(path: Any) -> Iterator[Any]:
     """A file, open for reading bytes while the block runs; pipes are read, devices refused.
 
     Raises
@@ -84,13 +86,13 @@ def opened(path):
         yield file
 
 
-def read_file(path):
+def read_file(path: Any) -> bytes:
     """The bytes of a file."""
     with opened(path) as file:
-        return file.read()
+        return bytes(file.read())
 
 
-def write_atomically(path, data, private=False):
+def write_atomically(path: Any, data: Iterable[Any], private: bool = False) -> None:
     """Write `data` (bytes, or an iterable of bytes-like chunks) to `path`, as `replacing` does it.
 
     Examples
@@ -108,7 +110,7 @@ def write_atomically(path, data, private=False):
 
 
 @contextmanager
-def replacing(path, private=False):
+def replacing(path: Any, private: bool = False) -> Iterator[Any]:
     """A file open for writing whose content takes the place of `path` when the block ends.
 
     When the block raises, `path` stays as it was. A link stays one: what it points to is replaced.
@@ -138,7 +140,7 @@ def replacing(path, private=False):
 
 
 class NewFile:
-    """What `replacing` does, step by step: for a file that is written in many calls, and for
+    """The steps of `replacing`, one at a time: for a file that is written in many calls, and for
     several files that belong together, of which none is put in its place before all are whole.
 
     Parameters
@@ -167,9 +169,9 @@ class NewFile:
     3
     """
 
-    def __init__(self, path, private=False, buffering=-1):
+    def __init__(self, path: Any, private: bool = False, buffering: int = -1) -> None:
         self.name = name = file_name(path)
-        self._part = None
+        self._part: str | None = None
         with naming("write", name):
             try:
                 old = os.stat(name)
@@ -186,18 +188,18 @@ class NewFile:
             self.file = os.fdopen(number, "wb", buffering)
 
     @property
-    def regular(self):
+    def regular(self) -> bool:
         """True if it is a file that takes another one's place, neither a pipe nor a device."""
         return self._part is not None
 
-    def finish(self):
+    def finish(self) -> None:
         """Have the disk take all that was written; what may fail has happened then."""
         with naming("write", self.name):
             self.file.flush()
             if self._part is not None:
                 os.fsync(self.file.fileno())
 
-    def put(self):
+    def put(self) -> None:
         """Put the file in the place of the old one."""
         with naming("write", self.name):
             if self._part is None or fcntl is None:
@@ -208,7 +210,7 @@ class NewFile:
                 self.file.close()
                 _sync_folder(self._folder)
 
-    def discard(self):
+    def discard(self) -> None:
         """Leave the old file as it is."""
         part, self._part = self._part, None
         with suppress(OSError):
@@ -218,12 +220,12 @@ class NewFile:
                 os.unlink(part)
 
 
-def _why(number, reason, name):
+def _why(number: int, reason: str, name: str) -> tuple[int, str, str]:
     """The arguments of a FileError that is no error of the system's."""
     return number, f"cannot write {shown(name)}: {reason}", name
 
 
-def _check_place(name, old, target, folder):
+def _check_place(name: str, old: os.stat_result | None, target: str, folder: str) -> None:
     """Refuse what open() would refuse, too."""
     if name.endswith(os.sep):
         raise FolderError(*_why(errno.EISDIR, "it ends like a folder's name", name))
@@ -235,7 +237,7 @@ def _check_place(name, old, target, folder):
         raise FileAccessError(*_why(errno.EACCES, "it may not be written", name))
 
 
-def _special(name, mode):
+def _special(name: str, mode: int) -> int:
     """A descriptor of what is no file: a pipe, a character device."""
     if stat.S_ISDIR(mode):
         raise FolderError(*_why(errno.EISDIR, "it is a folder", name))
@@ -254,13 +256,13 @@ def _special(name, mode):
 
 
 # --- checksums ------------------------------------------------------------------------------------
-def _new_digest():
+def _new_digest() -> Any:
     from hashlib import blake2b  # here: it loads OpenSSL
 
     return blake2b(digest_size=_DIGEST)
 
 
-def sealed(chunks):
+def sealed(chunks: Iterable[Any]) -> Iterator[Any]:
     """Chunks of bytes, and behind them their checksum.
 
     Examples
@@ -276,7 +278,7 @@ def sealed(chunks):
     yield _MARK + digest.digest()
 
 
-def content_size(file, size, name):
+def content_size(file: Any, size: int, name: object) -> int:
     """Return how many of the `size` bytes of an open file are its content; it is read to the end.
 
     Raises
@@ -304,7 +306,7 @@ def content_size(file, size, name):
 
 
 @contextmanager
-def opened_sealed(path):
+def opened_sealed(path: Any) -> Iterator[tuple[Any, int, bool]]:
     """(file, size of its content, whether it has a checksum) of a file; that one is right."""
     with opened(path) as file:
         if file.seekable():
@@ -318,17 +320,18 @@ def opened_sealed(path):
 
 
 # --- temporary files -----------------------------------------------------------------------------
-def _new_part(folder, old, private):
+def _new_part(folder: str, old: os.stat_result | None, private: bool) -> tuple[str, int]:
     """Path and descriptor of a new, locked temporary file with the permissions of `old`."""
-    keeps = old is not None and not private
-    mode = 0o600 if keeps or private else 0o666  # of which the system takes the umask away
+    kept = None if private else old
+    # of which the system takes the umask away
+    mode = 0o600 if kept is not None or private else 0o666
     while True:
         part = os.path.join(folder, f".cynet-{os.urandom(8).hex()}.part")
         number = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, mode)
         try:
             if _locked(number) is not False and os.fstat(number).st_nlink:
-                if keeps:
-                    _take_over(number, old)
+                if kept is not None:
+                    _take_over(number, kept)
                 return part, number
         except BaseException:
             os.close(number)
@@ -338,7 +341,7 @@ def _new_part(folder, old, private):
         os.close(number)  # another save took it for a dead one's in between
 
 
-def _take_over(number, old):
+def _take_over(number: int, old: os.stat_result) -> None:
     """Owner and permissions of the file that is replaced."""
     if not hasattr(os, "fchmod"):
         return
@@ -351,7 +354,7 @@ def _take_over(number, old):
     os.fchmod(number, stat.S_IMODE(old.st_mode) & 0o777)
 
 
-def _locked(number):
+def _locked(number: int) -> bool | None:
     """Take the lock of a temporary file: True, False if its process lives, None: no locks here."""
     if fcntl is None:
         return None
@@ -364,7 +367,7 @@ def _locked(number):
     return True
 
 
-def _remove_dead_parts(folder):
+def _remove_dead_parts(folder: str) -> None:
     """Remove the temporary files that no living process writes."""
     try:
         parts = [each for each in os.listdir(folder) if _PART.fullmatch(each)]
@@ -384,7 +387,7 @@ def _remove_dead_parts(folder):
                 os.close(number)
 
 
-def _sync_folder(folder):
+def _sync_folder(folder: str) -> None:
     """Make a renaming last beyond a failure of the machine."""
     try:
         number = os.open(folder, os.O_RDONLY)

@@ -235,7 +235,7 @@ def _is_of_user(trace):
 
 
 def _is_users(module):
-    """Whether a module of this name belongs neither to cynet nor to Python or NumPy."""
+    """True if a module of this name belongs neither to cynet nor to Python or NumPy."""
     return not isinstance(module, str) or module.partition(".")[0] not in _OWN
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 
 @contextlib.contextmanager
-def interrupts_later():
+def interrupts_later() -> Iterator[None]:
     """SIGINT is handled when the block has ended: what a handler raises while Python runs the hooks
     around a fork, those of logging for one, is ignored; a file that was just received would stay
     open."""
@@ -18,7 +19,7 @@ def interrupts_later():
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
         return
-    waiting = []
+    waiting: list[Any] = []
     signal.signal(signal.SIGINT, lambda *given: waiting.append(given))
     try:
         yield

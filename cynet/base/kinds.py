@@ -205,9 +205,9 @@ def read_json(text, **settings):
     except RecursionError:
         raise FormatError("it is nested too deep") from None
     except ValueError as error:
-        most = getattr(sys, "get_int_max_str_digits", int)()
-        if f"({most} digits)" in str(error):  # what Python says is for who may raise the limit
-            raise FormatError(f"it has an integer of more than {most} digits") from None
+        maximum = getattr(sys, "get_int_max_str_digits", int)()
+        if f"({maximum} digits)" in str(error):  # what Python says is for who may raise the limit
+            raise FormatError(f"it has an integer of more than {maximum} digits") from None
         raise FormatError(str(error)) from None
 
 

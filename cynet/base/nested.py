@@ -1,9 +1,14 @@
 """Nested lists of arrays or symbols: taken apart, and put together again."""
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 from .errors import MismatchError, shown
 
 
-def flatten(value, kind, what, parts=None):
+def flatten(
+    value: Any, kind: type, what: str, parts: Callable[[Any], Any] | None = None
+) -> tuple[list[Any], Any]:
     """(list of `kind`, format) of nested lists and tuples.
 
     A format is 0 for one of `kind`, None for None, a list (or tuple) of formats.
@@ -25,9 +30,9 @@ def flatten(value, kind, what, parts=None):
     >>> flatten([1, (2, None)], int, "numbers")
     ([1, 2], [0, (0, None)])
     """
-    flat = []
+    flat: list[Any] = []
 
-    def take_apart(value):
+    def take_apart(value: Any) -> Any:
         if isinstance(value, kind):
             several = parts and parts(value)
             if several:
@@ -47,7 +52,7 @@ def flatten(value, kind, what, parts=None):
     return flat, form
 
 
-def regroup(flat, form):
+def regroup(flat: Iterable[Any], form: Any) -> Any:
     """The value of format `form`.
 
     >>> regroup([1, 2], [0, (0, None)])
@@ -55,7 +60,7 @@ def regroup(flat, form):
     """
     rest = iter(flat)
 
-    def put_together(form):
+    def put_together(form: Any) -> Any:
         if form is None:
             return None
         if form == 0:

@@ -28,7 +28,7 @@ def is_np_shape() -> bool:
     return _state.on or _everywhere
 
 
-def switch(on, everywhere=False):
+def switch(on: bool, everywhere: bool = False) -> bool:
     """Set the switch of this thread, and of all; what it was. Off is for all threads but those that
     have switched it on themselves."""
     global _everywhere
@@ -38,12 +38,12 @@ def switch(on, everywhere=False):
     return before
 
 
-def np_arrays():
+def np_arrays() -> bool:
     """Return whether parameters, batches and losses of this thread are arrays of mx.np."""
     return _state.arrays
 
 
-def switch_arrays(on):
+def switch_arrays(on: bool) -> bool:
     """Set that switch of this thread; what it was."""
     before, _state.arrays = _state.arrays, on
     return before

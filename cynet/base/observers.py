@@ -1,13 +1,20 @@
-"""Who is told of every value that is computed: while nobody is, each place costs a look at a list.
+"""Observers of every value that is computed; while there are none, a computation costs one look.
 
 Each list holds one function, or none.
 """
 
-executor_steps: list = []  # of each step behind a forward or backward of every executor
-backward_steps: list = []  # of each step that the walk back over recorded calls takes
+from collections.abc import Callable
+from typing import Any
+
+executor_steps: list[
+    Callable[..., Any]
+] = []  # of each step behind a forward or backward of every executor
+backward_steps: list[
+    Callable[..., Any]
+] = []  # of each step that the walk back over recorded calls takes
 
 
-def observe(place, function):
+def observe(place: list[Callable[..., Any]], function: Callable[..., Any] | None) -> None:
     """Have `function` called at a place; None: no longer.
 
     `executor_steps` calls ``function(step, inputs, values, is_gradient)``: `inputs` are pairs

@@ -1,6 +1,7 @@
 """OpenCV, if it is installed: images in another size."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ INTERPOLATIONS = 5  # 0 nearest, 1 bilinear, 2 bicubic, 3 by area, 4 Lanczos; Op
 
 
 @cache
-def cv():
+def cv() -> Any:
     """The module cv2, which decodes and resizes as MXNet does: both are OpenCV."""
     module = optional("cv2", "reading, writing and resizing images")
     # Threads share out images here, not parts of one; and its own threads would not outlive fork.
@@ -20,12 +21,12 @@ def cv():
     return module
 
 
-def reason(error):
+def reason(error: BaseException) -> str:
     """The reason that an error of OpenCV gives."""
     return str(error).partition("error: ")[2].strip()[:200] or type(error).__name__
 
 
-def short_size(height, width, size):
+def short_size(height: int, width: int, size: int) -> tuple[int, int]:
     """(height, width) of which the shorter one is `size`, with the ratio of sides.
 
     >>> short_size(480, 640, 240)
@@ -34,7 +35,7 @@ def short_size(height, width, size):
     return (size * height // width, size) if height > width else (size, size * width // height)
 
 
-def resized(image, width, height, interpolation):
+def resized(image: Any, width: int, height: int, interpolation: int) -> Any:
     """Pixels (H, W, C) in another size.
 
     Parameters

@@ -1,6 +1,9 @@
 """Names and keywords that PyTorch, Keras and NumPy have for what is called otherwise here; errors
 say them. Code in the right column of a name may use `x` for the array, `net` for the Block."""
 
+from collections.abc import Iterable
+from typing import NoReturn
+
 from .errors import ArgumentTypeError, shown
 
 _NDARRAY = {
@@ -247,7 +250,7 @@ OTHER_NAMES = {
 
 # keyword there -> of each way to say it here the parameter that a call must have for it, and what
 # is said: by default the parameter
-_OTHERS = {
+_OTHERS: dict[str, list[str | tuple[str, str]]] = {
     "affine": ["scale"],
     "axis": ["dim"],
     "batch_first": [("layout", "layout='NTC'")],
@@ -342,7 +345,7 @@ OTHER_KEYWORDS = {
 }
 
 
-def refuse_keywords(where, given, known):
+def refuse_keywords(where: str, given: Iterable[str], known: Iterable[str]) -> NoReturn:
     """Raise ArgumentTypeError for the first of the keywords that a call does not take."""
     name = next(iter(given))
     raise ArgumentTypeError(
@@ -350,7 +353,7 @@ def refuse_keywords(where, given, known):
     )
 
 
-def keyword_hint(name, known):
+def keyword_hint(name: str, known: Iterable[str]) -> str:
     """A hint for a keyword that a call does not take: the end of a sentence.
 
     Parameters

@@ -1,11 +1,13 @@
 """Objects that say what they are: class and settings, as text and as a table in notebooks."""
 
 import inspect
+from collections.abc import Iterable
+from typing import Any
 
 from .dtype import name_of
 from .errors import shown
 
-_MOST_ROWS, _MOST_COLUMNS = 20, 12  # of an array
+_MAX_ROWS, _MAX_COLUMNS = 20, 12  # of an array
 
 
 class ReprMixin:
@@ -17,23 +19,23 @@ class ReprMixin:
 
     __slots__ = ()
 
-    def _repr_settings(self):
+    def _repr_settings(self) -> dict[str, Any]:
         return {}
 
-    def _repr_pairs(self):
+    def _repr_pairs(self) -> list[tuple[str, str]] | None:
         """Pairs of a name and its text, or None where the object cannot say them."""
         try:
             return [(k, shown(v)) for k, v in self._repr_settings().items() if v is not None]
         except Exception:  # its __init__ has not run, or a method of the user's failed
             return None
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         settings = self._repr_pairs()
         if settings is None:
             return object.__repr__(self)
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in settings)})"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         settings = self._repr_pairs()
         if settings is None or type(self).__repr__ is not ReprMixin.__repr__:
             return preformatted(repr(self))
@@ -47,8 +49,8 @@ class SettingsRepr(ReprMixin):
 
     __slots__ = ()
 
-    def _repr_settings(self):
-        found = {}
+    def _repr_settings(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
         for owner in type(self).__mro__:
             if "__init__" not in vars(owner):
                 continue
@@ -65,11 +67,11 @@ class LengthRepr(ReprMixin):
 
     __slots__ = ()
 
-    def _repr_settings(self):
+    def _repr_settings(self) -> dict[str, Any]:
         return {"length": len(self) if hasattr(self, "__len__") else None}
 
 
-def escaped(text):
+def escaped(text: object) -> str:
     """A text as HTML.
 
     >>> escaped("a < b")
@@ -80,7 +82,7 @@ def escaped(text):
     return escape(str(text))
 
 
-def preformatted(text):
+def preformatted(text: object) -> str:
     """A text of several lines as HTML, as it is.
 
     >>> preformatted("a < b")
@@ -89,7 +91,7 @@ def preformatted(text):
     return f"<pre>{escaped(text)}</pre>"
 
 
-def table(caption, rows):
+def table(caption: object, rows: Iterable[Iterable[str]]) -> str:
     """An HTML table of rows of cells, which are HTML.
 
     >>> table("of one", [["1"]])
@@ -100,7 +102,7 @@ def table(caption, rows):
     return f"<table><caption>{escaped(caption)}</caption>{lines}</table>"
 
 
-def html_of_array(array):
+def html_of_array(array: Any) -> str:
     """An array as HTML: one of one or two axes as a table, of a large one the edges; others as
     NumPy prints them."""
     if array.stype != "default" or not 1 <= array.ndim <= 2 or 0 in array.shape:
@@ -108,17 +110,17 @@ def html_of_array(array):
     values = array.asnumpy()
     values = values.reshape(1, -1) if array.ndim == 1 else values
     rows = []
-    for i in _places(values.shape[0], _MOST_ROWS):
-        columns = _places(values.shape[1], _MOST_COLUMNS)
+    for i in _places(values.shape[0], _MAX_ROWS):
+        columns = _places(values.shape[1], _MAX_COLUMNS)
         line = [None if None in (i, j) else values[i, j] for j in columns]
         rows.append(["&#8230;" if each is None else escaped(f"{each:.6g}") for each in line])
     shape = " x ".join(map(str, array.shape))
     return table(f"NDArray {shape}, {name_of(array.dtype)}, {array.context}", rows)
 
 
-def _places(count, most):
+def _places(count: int, maximum: int) -> list[int | None]:
     """The indices that are shown; None stands for those that are left out."""
-    if count <= most:
+    if count <= maximum:
         return list(range(count))
-    half = most // 2
+    half = maximum // 2
     return [*range(half), None, *range(count - half, count)]

@@ -32,7 +32,7 @@ class _Averaging(FitCallback):
 
     @property
     def count(self) -> int:
-        """How many times weights were averaged."""
+        """The number of times weights were averaged."""
         return self._averages.count
 
     def epoch_trained(self, state: FitState) -> None:

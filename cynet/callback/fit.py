@@ -34,7 +34,7 @@ class StopTraining(Exception):
 
 
 class FitState:
-    """Where ``fit`` is, as callbacks see it.
+    """The state of ``fit`` as callbacks see it.
 
     Attributes
     ----------

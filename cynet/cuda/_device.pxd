@@ -1,5 +1,5 @@
-"""What native code calls on a device that kernels run on: C functions whose addresses a device
-object has (device.py).
+"""The interface between native code and a device that runs kernels: C functions whose addresses a
+device object has (device.py).
 
 All are called on the thread that runs the operator, without the GIL. `stream` is
 RunContext.stream: work put on it runs in order, and none of these waits for it but ReadFn.

@@ -1,4 +1,4 @@
-"""How a compiled object of the emulator is called (cynet_cuda_cpu/include/cynet_launch.h)."""
+"""Calling convention of the emulator's compiled objects (cynet_cuda_cpu/include/cynet_launch.h)."""
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 

@@ -191,7 +191,7 @@ class Kernel:
         self.sizes = driver.parameter_sizes(address)
         self.threads_limit = driver.function_attribute(address, _MAX_THREADS)
         static = driver.function_attribute(address, _STATIC_SHARED)
-        self.limits = gpu.limits._replace(shared=gpu.most_shared - static)
+        self.limits = gpu.limits._replace(shared=gpu.max_shared - static)
         self._allowed = gpu.limits.shared - static
 
     def check_launch(self, grid, block, shared, name=None):
@@ -227,7 +227,7 @@ class GPU(device.Device):
 
         self.device_id, self.name = device_id, f"gpu({device_id})"
         opened = open_device(device_id)
-        self.limits, self.most_shared = _limits(opened.device)
+        self.limits, self.max_shared = _limits(opened.device)
         self.multiprocessors = opened.device.get_attribute(
             cuda.device_attribute.MULTIPROCESSOR_COUNT
         )

@@ -5,7 +5,7 @@ from ..context import load_gpu_backend
 
 
 class Device:
-    """What the GPU forms of operators are built for; a backend subclasses it.
+    """A device that GPU forms of operators are built for; a backend subclasses it.
 
     Attributes
     ----------

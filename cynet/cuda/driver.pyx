@@ -131,7 +131,7 @@ def launch_address():
 
 
 def explain(int code):
-    """What the driver says a code means, as ``NAME: sentence``."""
+    """The driver's text for an error code, as ``NAME: sentence``."""
     cdef const char* name = NULL
     cdef const char* text = NULL
     if driver.error_name == NULL or driver.error_name(code, &name) != 0 or name == NULL:

@@ -30,7 +30,7 @@ TEMPLATES = {
     ],
     "fill": [("progression eye", ANY)],
     "index": [
-        ("copy take_back gather retain scatter_add scatter pick pick_grad one_hot", ALL),
+        ("copy take_grad gather retain scatter_add scatter pick pick_grad one_hot", ALL),
         ("borders borders_grad sequence_mask", ALL),
     ],
     "normalization": [

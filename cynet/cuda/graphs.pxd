@@ -36,7 +36,7 @@ cdef cppclass Addressed:
     long used  # in which run, the last time
 
 cdef cppclass Recordings:
-    # Those of one function, MOST_ADDRESSES of graphs.pyx at most; all have one holder. All of a GPU
+    # Those of one function, MAX_ADDRESSES of graphs.pyx at most; all have one holder. All of a GPU
     # use the same temporary memory, since they run one after the other.
     vector[Addressed*] known
     long runs

@@ -33,7 +33,7 @@ cdef enum How:
 
 cdef enum:
     PLAIN_RUNS = 1
-    MOST_ADDRESSES = 64  # of one function
+    MAX_ADDRESSES = 64  # of one function
     STAYS = 256          # runs in which addresses need not come back to be remembered
     RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED: memory may be allocated meanwhile
 
@@ -75,7 +75,7 @@ cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
             return &each.recording
         if each.used < recordings.known[oldest].used:
             oldest = i
-    if recordings.known.size() < MOST_ADDRESSES:
+    if recordings.known.size() < MAX_ADDRESSES:
         oldest = recordings.known.size()
         recordings.known.push_back(new Addressed())
     else:
@@ -135,7 +135,7 @@ cdef int run(Recording* recording, RunContext* run_ctx, Put put, void* arg, cons
 
 
 cdef int _begin(Recording* recording, int dev_id, void** stream) noexcept nogil:
-    """What is to be done with the function this time, and the stream to run it on. kWarm and
+    """The action for the function this time, and the stream to run it on. kWarm and
     kRecord hold the GPU's side stream until they are finished."""
     cdef Machine* machine = &machines[dev_id]
     cdef int how
@@ -165,7 +165,7 @@ cdef int _begin(Recording* recording, int dev_id, void** stream) noexcept nogil:
 
 
 cdef bint _follow(int dev_id, void* first, void* second) noexcept nogil:
-    """What is put on `second` from now on waits for what is on `first`."""
+    """Work put on `second` from now on waits for the work on `first`."""
     cdef void* event = NULL
     cdef bint good
     if driver.event_create(&event, 2) != 0:

@@ -41,11 +41,11 @@ def check_limits(name, grid, block, shared, threads_limit=None, limits=None):
     """
     limits = limits or _LIMITS
     grid, block = three(name, "grid_dims", grid), three(name, "block_dims", block)
-    for what, sizes, most in (("grid", grid, limits.grid), ("block", block, limits.block)):
+    for what, sizes, maximum in (("grid", grid, limits.grid), ("block", block, limits.block)):
         x, y, z = sizes
-        if min(sizes) < 1 or x > most[0] or y > most[1] or z > most[2]:
+        if min(sizes) < 1 or x > maximum[0] or y > maximum[1] or z > maximum[2]:
             raise ArgumentError(
-                f"kernel {name}: a {what} of {sizes} is not within (1, 1, 1) and {most}"
+                f"kernel {name}: a {what} of {sizes} is not within (1, 1, 1) and {maximum}"
             )
     count = block[0] * block[1] * block[2]
     if count > limits.threads:

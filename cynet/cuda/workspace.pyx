@@ -1,5 +1,6 @@
 # distutils: extra_compile_args = -Os
-"""What operators ask of a GPU while they run: temporary memory, small results on the host."""
+"""Resources that operators take from a GPU while they run: temporary memory, small results on the
+host."""
 
 from .._resource cimport get_device_space
 from ._device cimport ReadFn, SpaceFn

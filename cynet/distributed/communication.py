@@ -66,7 +66,7 @@ class Communication(threading.Thread):
         self._abandoned = []  # what operations that never end may write into
         self._tried, self._again, self._delay = -1, 0.0, _SHORTEST
         self._moved = time.monotonic()
-        self._listened, self._turns, self._is_stuck = 0.0, 0, False
+        self._listened, self._iterations, self._is_stuck = 0.0, 0, False
         self._asked, self._answers = 0.0, {}
         self._dead, self._silent, self._byes = set(), set(), set()
         self._leaving = self._parting = self._has_said_bye = self._is_over = False
@@ -155,7 +155,7 @@ class Communication(threading.Thread):
         threading.Thread(target=self._watch, name="cynet watch", daemon=True).start()
         while not (self._is_over or self._is_stuck):
             try:
-                moved = self._turn()
+                moved = self._iterate()
             except self._mpi.Exception as error:
                 self._lost(error)
             except BaseException as error:
@@ -203,7 +203,7 @@ class Communication(threading.Thread):
         seen, still = -1, 0  # `still` counts seconds in which this process ran
         while not self._is_over and self.failure is None:
             time.sleep(1)
-            seen, still = self._turns, still + 1 if seen == self._turns else 0
+            seen, still = self._iterations, still + 1 if seen == self._iterations else 0
             if still > self._stall + _ANSWERS:
                 self._is_stuck = True
                 self._fail(PeerError(f"MPI has not returned for {still} s (CYNET_DIST_STALL)"))
@@ -212,10 +212,10 @@ class Communication(threading.Thread):
                 each._take()
             self._sleep_for(_IDLE)
 
-    def _turn(self):
+    def _iterate(self):
         """Look at everything once; whether anything has moved."""
         now = time.monotonic()
-        self._turns += 1
+        self._iterations += 1
         passed, self._looked = now - self._looked, now
         every = self._all()
         if any(each._flying for each in every):

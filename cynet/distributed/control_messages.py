@@ -57,5 +57,5 @@ class ControlMessages:
 
     @property
     def pending(self):
-        """How many are not sent yet."""
+        """The number of messages that are not sent yet."""
         return len(self._sent)

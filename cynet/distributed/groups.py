@@ -19,7 +19,7 @@ _NUMBERS = 1 << 32  # of requests of one group; those of the next one begin ther
 
 
 class GroupCommunication(Communication):
-    """What the ranks of one group ask of each other, in the thread that all ranks talk in.
+    """The communication between the ranks of one group, in the thread that all ranks talk in.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whether this process is one of several that a launcher has started, as its environment says."""
+"""Finds out from the environment whether a launcher has started this process as one of several."""
 
 import contextlib
 import json

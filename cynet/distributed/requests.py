@@ -51,7 +51,7 @@ class Request:
 
     @property
     def told(self):
-        """What ranks tell each other where they differ."""
+        """The text that ranks send each other where they differ."""
         return f"{self.terms}\n{self.what}" if self.terms else self.what
 
     def awaited(self):
@@ -85,20 +85,20 @@ def mark_of(what):
     return int.from_bytes(digest, "little") >> 2
 
 
-def brief(what, most=100):
+def brief(what, maximum=100):
     """The beginning of a text of a request.
 
     >>> brief("sum of 'a' (1,) float32, 'b' (2,) float32, 'c' (3,) float32", 30)
     "sum of 'a' (1,) float32 and 2 more"
     """
     parts = what.split(", '")
-    if len(what) <= most or len(parts) == 1:
-        return what if len(what) <= 2 * most else f"{what[:most]}..."
+    if len(what) <= maximum or len(parts) == 1:
+        return what if len(what) <= 2 * maximum else f"{what[:maximum]}..."
     return f"{parts[0]} and {len(parts) - 1} more"
 
 
 def remedy(one, other):
-    """What is to be done about two texts that `differing` gives.
+    """Advice about two texts that `differing` gives.
 
     >>> remedy("barrier", "vote")
     'all ranks must make the same calls, of the same shapes and dtypes'

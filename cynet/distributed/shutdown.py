@@ -1,4 +1,4 @@
-"""How a rank ends: in step with the others, or, after a failure, once all have told of it."""
+"""The end of a rank: in step with the others, or, after a failure, once all have reported it."""
 
 import atexit
 import logging

@@ -17,14 +17,14 @@ from ..base.errors import (
 cdef extern from "Python.h":
     void PyErr_WriteUnraisable(object source) noexcept
 
-cdef int MOST_REPORTED = 10  # errors that are written at exit, one a line
+cdef int MAX_REPORTED = 10  # errors that are written at exit, one a line
 cdef int LINE_CHARS = 500    # of each
 
 
 cdef class PyRunContext:
-    """Where a function runs: ``ctx`` (a Context; ``dev_type`` and ``dev_id`` are its numbers),
-    ``stream`` (address of a device's stream, 0 on the CPU) and ``worker`` (index of the worker; 0
-    is the thread that pushed).
+    """The place where a function runs: ``ctx`` (a Context; ``dev_type`` and ``dev_id`` are its
+    numbers), ``stream`` (address of a device's stream, 0 on the CPU) and ``worker`` (index of the
+    worker; 0 is the thread that pushed).
     """
 
     def __init__(self):
@@ -185,11 +185,11 @@ def stop_at_exit():
         error = <object>failure
         Py_DECREF(error)
         count += 1
-        if count <= MOST_REPORTED:
+        if count <= MAX_REPORTED:
             line = shorten(" ".join(describe_error(error).split()), LINE_CHARS)
             _write(f"cynet: nobody waited for this error: {line}")
-    if count > MOST_REPORTED:
-        _write(f"cynet: nor for {count - MOST_REPORTED} more")
+    if count > MAX_REPORTED:
+        _write(f"cynet: nor for {count - MAX_REPORTED} more")
 
 
 cdef int _write(str line) except -1:

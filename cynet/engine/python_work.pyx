@@ -1,4 +1,4 @@
-"""The engine for Python: Variable, operators, ThreadedEngine, NaiveEngine (face: engine.py)."""
+"""The engine for Python: Variable, operators, ThreadedEngine, NaiveEngine (exported by api.py)."""
 
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, malloc
@@ -9,9 +9,7 @@ from .._engine cimport (
     new_variable_on, push, push_async_on, push_sync_on, set_bulk_size as _set_bulk_size,
     wait_for_all_on, wait_for_var, kPython
 )
-from .python_tasks cimport (
-    PythonTask, call_and_drop, drop_task, run_async_task, run_task, task_of,
-)
+from .python_tasks cimport PythonTask, call_and_drop, drop_task, run_async_task, run_task, task_of
 
 from ..context import Context, cpu
 from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, shown

@@ -1,4 +1,5 @@
-"""Who may run: the dependency rules. Every function here wants the engine's lock held."""
+"""The dependency rules: which functions may run. Every function here wants the engine's lock
+held."""
 
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t

@@ -1,4 +1,4 @@
-"""Who may run: variables, their queues, failures that spread (contract in queue.pxd)."""
+"""The dependency rules: variables, their queues, failures that spread (contract in queue.pxd)."""
 
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
@@ -9,7 +9,7 @@ from libcpp.atomic cimport atomic, memory_order_relaxed, memory_order_release
 from .._engine cimport kCopy, kPython
 from .records cimport (
     After, Burial, Callback, Engine, Failure, Link, Operator, Pool, Run, Var, Waiter, kDelete,
-    kDone, kSpinning, links_of, LINE, MOST_GPUS, N_BINS
+    kDone, kSpinning, links_of, LINE, MAX_GPUS, N_BINS
 )
 from .native cimport aligned_block, free_aligned_block
 from .._typedefs cimport kGPU
@@ -338,7 +338,7 @@ cdef inline Pool* pool_of(Engine* e, Run* run) noexcept nogil:
         return &e.native
     if run.flags & kPython:
         return &e.python
-    if run.dev_type == kGPU and 0 <= run.dev_id < MOST_GPUS:
+    if run.dev_type == kGPU and 0 <= run.dev_id < MAX_GPUS:
         return gpu_pool(e, 2 * run.dev_id + (1 if run.flags & kCopy else 0))
     return &e.native
 

@@ -29,8 +29,8 @@ cdef enum RunKind:
 cdef enum:
     N_BINS = 30  # free lists of run blocks: bin i holds blocks of 1 << i links
     LINE = 64    # bytes of a cache line
-    MOST_GPUS = 64
-    MOST_WAITING = 1000  # maximum number of functions of a pool that block, each with a thread
+    MAX_GPUS = 64
+    MAX_WAITING = 1000  # maximum number of functions of a pool that block, each with a thread
 
 ctypedef Failure* FailurePointer
 
@@ -197,13 +197,13 @@ cdef inline void unlock(Engine* e) noexcept nogil:
     e.locked.store(0, memory_order_release)
 
 cdef inline unsigned writes_of(void* var) noexcept nogil:
-    """How many functions have written the variable (or failed to): a change, not the number,
-    says something. Stands still while a function that reads or writes the variable runs, which
-    alone may ask."""
+    """The number of functions that have written the variable (or failed to): a change, not the
+    number, says something. Stands still while a function that reads or writes the variable runs,
+    which alone may ask."""
     return (<Var*>var).writes
 
 cdef inline unsigned pushed_writes(void* handle) noexcept nogil:
-    """How many functions that write a variable have been pushed: a change, not the number, says
+    """The number of pushed functions that write the variable: a change, not the number, says
     something."""
     cdef Var* var = <Var*>handle
     cdef unsigned count

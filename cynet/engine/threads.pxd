@@ -1,4 +1,4 @@
-"""Who runs it: worker threads, waits, and what is due once the lock is free."""
+"""The worker threads: they run functions, wait, and do what is due once the lock is free."""
 
 from libc.stdint cimport int64_t
 from cpython.object cimport PyObject

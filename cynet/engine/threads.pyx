@@ -1,4 +1,4 @@
-"""Who runs it: worker threads that sleep, spin, grow and end (contract in threads.pxd).
+"""The worker threads that sleep, spin, grow and end (contract in threads.pxd).
 
 A worker that waits for a variable inside its function leaves its place to another thread, so the
 number of threads that compute stays the same and a wait never starves the pool.
@@ -13,7 +13,7 @@ from libcpp.vector cimport vector
 
 from .records cimport (
     After, Burial, Engine, Failure, Link, Pool, Run, RunAsyncFn, Var, Worker, kAsync, clear,
-    links_of, lock, unlock, MOST_WAITING
+    links_of, lock, unlock, MAX_WAITING
 )
 from .native cimport (
     PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Ensure, PyGILState_Release,
@@ -382,7 +382,7 @@ cdef bint _serve(Engine* e, Pool* pool, Worker* worker) noexcept nogil:
 cdef bint _look(Engine* e, Pool* pool, After* after) noexcept nogil:
     """Spin for a run; true when one came. The lock is held at the start and at the end."""
     cdef Spin spin
-    cdef int turns = 0
+    cdef int spins = 0
     cdef bint found = True
     spin.until = 0
     pool.coming += 1
@@ -391,8 +391,8 @@ cdef bint _look(Engine* e, Pool* pool, After* after) noexcept nogil:
     settle_after(e, after)
     while not pool.published.load(memory_order_relaxed):
         cpu_relax()
-        turns += 1
-        if turns % 32 == 0 and not spin_on(&spin, pool.spin_ns):
+        spins += 1
+        if spins % 32 == 0 and not spin_on(&spin, pool.spin_ns):
             found = False
             break
     lock(e)
@@ -467,7 +467,7 @@ cdef bint on_worker() noexcept nogil:
 
 cdef bint nests_too_deep() noexcept nogil:
     cdef Worker* worker = <Worker*>this_worker
-    return worker != NULL and worker.pool.waiting.load() >= MOST_WAITING
+    return worker != NULL and worker.pool.waiting.load() >= MAX_WAITING
 
 
 cdef void leave_place(bint leave) noexcept nogil:

@@ -34,11 +34,11 @@ struct Record {
 };
 
 struct Total {
-  int64_t count = 0, sum = 0, least = 0, most = 0;
+  int64_t count = 0, sum = 0, least = 0, maximum = 0;
 
   void add(int64_t value) {
     least = count ? std::min(least, value) : value;
-    most = count ? std::max(most, value) : value;
+    maximum = count ? std::max(maximum, value) : value;
     sum += value;
     count += 1;
   }
@@ -226,7 +226,7 @@ inline void read_totals(std::map<Key, Total>* out, int counter) {
       Total& total = (*out)[each.first];
       const Total& more = each.second;
       total.least = total.count ? std::min(total.least, more.least) : more.least;
-      total.most = total.count ? std::max(total.most, more.most) : more.most;
+      total.maximum = total.count ? std::max(total.maximum, more.maximum) : more.maximum;
       total.sum += more.sum;
       total.count += more.count;
     }

@@ -1,4 +1,4 @@
-"""What ran when: records of each thread, for the profiler.
+"""Records of each thread for the profiler: which function ran when.
 
 Promises:
 - Where nothing is traced, `begun` is one look at a number.

@@ -24,7 +24,7 @@ cdef extern from "trace.h" namespace "cynet_trace" nogil:
         uint64_t lost
         vector[Record] records
     cppclass Total:
-        int64_t count, sum, least, most
+        int64_t count, sum, least, maximum
     cppclass Key:
         pass
     void write(const Record& record, int counter)
@@ -166,7 +166,7 @@ cdef const char* _text(str text) except NULL:
 
 
 cdef class Span:
-    """What a part of a program is called in traces: ``with span:``.
+    """A named part of a program in traces: ``with span:``.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def now():
 
 
 def choose(bint symbolic, bint imperative, bint memory, bint spans):
-    """What `run` traces."""
+    """The function that `run` traces."""
     global _wanted
     _wanted = (SYMBOLIC * symbolic | IMPERATIVE * imperative | MEMORY * memory | SPANS * spans
                | OBJECTS)
@@ -211,7 +211,7 @@ def run(bint on):
 
 
 def is_running():
-    """Whether anything is traced now."""
+    """True if anything is traced now."""
     return trace_load(&tracing) != 0
 
 
@@ -245,7 +245,7 @@ cdef str _str(const char* text):
 
 
 def records():
-    """What each thread has recorded.
+    """The records of each thread.
 
     Returns
     -------
@@ -285,7 +285,7 @@ def totals():
         read_totals(&sums, COUNTER)
     return [(kind_of(pair.first), _str(name_of(pair.first)), _str(node_of(pair.first)),
              _str(category_of(pair.first)), bool(backward_of(pair.first)), pair.second.count,
-             pair.second.sum, pair.second.least, pair.second.most) for pair in sums]
+             pair.second.sum, pair.second.least, pair.second.maximum) for pair in sums]
 
 
 cdef void _after_fork_child() noexcept nogil:

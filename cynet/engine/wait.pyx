@@ -12,7 +12,7 @@ from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 from libcpp.vector cimport vector
 
 from .records cimport (
-    After, Engine, Var, Waiter, clear, kDone, kSleeping, kSpinning, lock, unlock, MOST_WAITING
+    After, Engine, Var, Waiter, clear, kDone, kSleeping, kSpinning, lock, unlock, MAX_WAITING
 )
 from .native cimport (
     PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Ensure, PyGILState_Release,
@@ -31,7 +31,7 @@ cdef extern from "Python.h" nogil:
 
 cdef int64_t SLICE_NS = 50 * 1000 * 1000  # so often a waiting thread looks for Ctrl-C
 cdef int64_t SPIN_NS = 30 * 1000
-cdef int SOON_TURNS = 256  # of a look without the lock
+cdef int SOON_SPINS = 256  # of a look without the lock
 
 
 cdef int wait_var(Var* var, bint reads) except -1 nogil:
@@ -63,14 +63,14 @@ cdef int wait_var(Var* var, bint reads) except -1 nogil:
 
 cdef bint _soon(Engine* e, Var* var) noexcept nogil:
     """Look without the lock: the writers are done, now or in a moment, and nothing failed."""
-    cdef int turns = 0
+    cdef int spins = 0
     if var.epoch != e.epoch:
         return False
     while var.pending_writes.load(memory_order_acquire):
-        if turns == SOON_TURNS or holds_gil():
+        if spins == SOON_SPINS or holds_gil():
             return False
         cpu_relax()
-        turns += 1
+        spins += 1
     return var.failure.load(memory_order_acquire) == NULL
 
 
@@ -151,7 +151,7 @@ cdef int _refuse_stopped() except -1 nogil:
 cdef int _refuse_depth() except -1 nogil:
     with gil:
         raise NestingError(
-            f"{MOST_WAITING} functions of the engine wait for others: does an operator use itself?")
+            f"{MAX_WAITING} functions of the engine wait for others: does an operator use itself?")
 
 
 # ---- sleeping
@@ -179,12 +179,12 @@ cdef int _await(Waiter* waiter) noexcept nogil:
 
 cdef bint _spin_on(Waiter* waiter) noexcept nogil:
     cdef Spin spin
-    cdef int turns = 0
+    cdef int spins = 0
     spin.until = 0
     while waiter.state.load(memory_order_acquire) != kDone:
         cpu_relax()
-        turns += 1
-        if turns % 32 == 0 and not spin_on(&spin, SPIN_NS):
+        spins += 1
+        if spins % 32 == 0 and not spin_on(&spin, SPIN_NS):
             return False
     return True
 

@@ -270,7 +270,7 @@ def _sparse_zeros(stype, shape, ctx, dtype):
 
 
 def _unknown_arguments(given, names):
-    """What is to be said of `given` that are not among `names`: an inner layer may be bound with
+    """The warning about `given` names that are not among `names`: an inner layer may be bound with
     the shapes and dtypes of the whole network."""
     said = []
     for name in dict.fromkeys(given):

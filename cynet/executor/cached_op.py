@@ -2,7 +2,7 @@
 
 import time
 
-from .._core.kept_values import total_writes
+from .._core.saved_values import total_writes
 from .._executor import Plan
 from ..base import config
 from ..base.dtype import name_of
@@ -26,10 +26,10 @@ from ..ndarray._tape import StepNode, get_state, set_state
 from ..operator.checks.shapes import known
 from ..symbol.node import fixed_arguments
 from .arena_pool import made, take
+from .cached_results import cached_groups
 from .call_by_call import due, resolved
-from .kept import kept_groups
+from .constant_inputs import ConstantInputs
 from .operators import constants, create_operators
-from .pins import ConstantInputs
 from .plan_cache import PlanCache, bytes_of_graph
 from .rebind import ArgumentSlots, Lease, examine, fresh_arrays, placeholder
 from .replay import gradients
@@ -62,7 +62,7 @@ class CachedOp:
         Signatures it has met, of which it keeps what runs them (CYNET_PLAN_CACHE_MB).
     nbytes : int
         What its plans take that they share with no other ones.
-    kept : list of Kept
+    kept : list of CachedResult
         Weights in other forms, which plans share.
 
     Examples
@@ -93,14 +93,14 @@ class CachedOp:
         self._modes = set()  # (with gradients, training) of plans that were made
         fixed = fixed_arguments(self._structure.order)
         self._pinned = [(self.inputs.index(name), number) for name, number in fixed.items()]
-        self._pins = {}  # place among the inputs -> (array, ConstantInputs)
+        self._constant_inputs = {}  # place among the inputs -> (array, ConstantInputs)
 
     def __reduce__(self):
         return type(self), (self.symbol,)  # plans hold arrays at addresses that no process has
 
     @property
     def n_programs(self):
-        """How many signatures it has met of which it keeps what runs them (CYNET_PLAN_CACHE_MB).
+        """The number of signatures whose plans it keeps (CYNET_PLAN_CACHE_MB).
 
         Examples
         --------
@@ -125,7 +125,7 @@ class CachedOp:
 
     @property
     def kept(self):
-        """Weights in other forms, which plans share: a list of Kept.
+        """Weights in other forms, which plans share: a list of CachedResult.
 
         Examples
         --------
@@ -185,7 +185,7 @@ class CachedOp:
         return outputs
 
     def _calls_of(self, key, arrays):
-        """What runs a signature that has no plan call by call; None where it is to have one."""
+        """The CallByCall for a signature that has no plan; None where it is to have one."""
         calls = self._called.get(key)
         if not due(0 if calls is None else calls.runs):
             if calls is not None:
@@ -285,10 +285,10 @@ class CachedOp:
         """Inputs that hold one number whatever is written to them (gamma of a BatchNorm that has
         none)."""
         for i, number in self._pinned:
-            known_array, pins = self._pins.get(i, (None, None))
+            known_array, pins = self._constant_inputs.get(i, (None, None))
             if known_array is not arrays[i]:
                 pins = ConstantInputs([(arrays[i], number)])
-                self._pins[i] = arrays[i], pins
+                self._constant_inputs[i] = arrays[i], pins
             pins.restore()
 
 
@@ -320,7 +320,7 @@ class _Program:
         self.values += graph.outputs
         self.heads = [i for i, value in enumerate(graph.heads) if value is not None]
         self.values += [graph.heads[i] for i in self.heads]
-        self.n_kept = len(self.values)
+        self.n_saved = len(self.values)
         self.wanted = [i for i, req in enumerate(wants) if req != _NULL]
         self.planned = [req for req in wants if req != _NULL]
         self.adds = _ADD in self.planned
@@ -336,13 +336,13 @@ class _Program:
         self.moves = not python  # arrays that Python was given keep their addresses
         if self.moves:
             self.values.insert(self.n_inputs + len(graph.outputs), self.arena)
-            self.n_kept += 1
-        self.groups = kept_groups(graph)
-        self.first_kept = len(self.values)
+            self.n_saved += 1
+        self.groups = cached_groups(graph)
+        self.first_cached = len(self.values)
         self.values += [group.value for group in self.groups]
         # the inputs that each group reads
-        self.read_kept = [[places[value] for value in group.sources] for group in self.groups]
-        self.sources = {i for each in self.read_kept for i in each}
+        self.read_cached = [[places[value] for value in group.sources] for group in self.groups]
+        self.sources = {i for each in self.read_cached for i in each}
         self.kept = []  # what the groups have made of the arrays of the last call
         self.fakes = dict(zip(self.values, map(placeholder, range(len(self.values)), self.values)))
         self.idle_arenas = op._arenas.setdefault(ctx, []) if self.moves else None
@@ -381,22 +381,22 @@ class _Instance:
             program.nbytes += arena.size
         arrays = {**program.fakes, **program.constants}
         kept = [None] * len(program.groups)
-        self.plan = Plan(graph, operators, arrays, arena, kept=kept)
+        self.plan = Plan(graph, operators, arrays, arena, cached=kept)
         self.python = [op for op in set(operators.values()) if op.runs_python]
         n = program.n_inputs
         self.slots = ArgumentSlots(
             self.plan,
             [program.fakes[v] for v in program.values],
-            {*range(n, n + len(graph.outputs)), *range(program.n_kept, program.first_kept)},
+            {*range(n, n + len(graph.outputs)), *range(program.n_saved, program.first_cached)},
             program.sources,
         )
-        self.knows_kept = not kept  # that of the arrays which the plan has
+        self.knows_cached = not kept  # that of the arrays which the plan has
         self.scratch = {}
-        self.kept = None  # the arena as forward left it, where backward is to run again
+        self.saved_arena = None  # the arena as forward left it, where backward is to run again
 
     def forward(self, arrays, training):
         """Push a run on these inputs; the outputs."""
-        self.kept = None
+        self.saved_arena = None
         values = self.program.graph.outputs
         try:
             outputs = fresh_arrays(values, self.program.fakes, arrays)
@@ -406,37 +406,37 @@ class _Instance:
         exchanged = self.slots.bind(
             0, [*arrays, *outputs, self.arena] if self.program.moves else arrays + outputs
         )
-        if exchanged or not self.knows_kept:
-            self._find_kept(arrays)
+        if exchanged or not self.knows_cached:
+            self._find_cached(arrays)
         for operator in self.python:
             operator.memory_owner = (self.arena, arrays, [each.detach() for each in outputs])
         self.plan.run_forward(training)
         return outputs
 
-    def _find_kept(self, arrays):
-        """Give the plan what kept steps have made, or are to make, of these inputs."""
-        self.knows_kept = False
+    def _find_cached(self, arrays):
+        """Give the plan what cached steps have made, or are to make, of these inputs."""
+        self.knows_cached = False
         program = self.program
         program.kept = [
-            group.kept([arrays[i] for i in read])
-            for group, read in zip(program.groups, program.read_kept)
+            group.result([arrays[i] for i in read])
+            for group, read in zip(program.groups, program.read_cached)
         ]
-        self.slots.bind_kept(program.first_kept, program.kept)
-        self.knows_kept = True
+        self.slots.bind_cached(program.first_cached, program.kept)
+        self.knows_cached = True
 
     def rest(self):
         """Hold no memory that another plan can use; the arena that it had."""
-        arena, self.arena, self.kept = self.arena, None, None
+        arena, self.arena, self.saved_arena = self.arena, None, None
         self.scratch.clear()
         return arena
 
     def backward(self, heads, targets, training, again):
         """Push a run back; `again`: there will be another one, which finds what forward left."""
         program = self.program
-        if self.kept is not None:
-            self.arena[:] = self.kept
+        if self.saved_arena is not None:
+            self.arena[:] = self.saved_arena
         elif again:
-            self.kept = self.arena.copy()
+            self.saved_arena = self.arena.copy()
         first = program.n_inputs + len(program.graph.outputs) + program.moves
         self.slots.bind(first, heads + targets)
         for operator in self.python:
@@ -447,7 +447,7 @@ class _Instance:
         """An array for the gradient of wanted input `k`, which nobody reads but a sum."""
         if k not in self.scratch:
             program = self.program
-            value = program.values[program.first_kept - len(program.wanted) + k]
+            value = program.values[program.first_cached - len(program.wanted) + k]
             self.scratch[k] = empty(value.shape, ctx=value.ctx, dtype=value.dtype)
         return self.scratch[k]
 

@@ -26,14 +26,14 @@ _WITH_GRADIENTS = 3  # times as much work as a prediction, about
 
 
 def due(runs):
-    """Whether the next run is to be one call by call, where there were so many."""
+    """True if the next run is to be one call by call, where there were so many."""
     # who looks on sees plans
     return runs < config.get("CYNET_RUNS_BEFORE_PLAN") and not (tracing or watched())
 
 
 def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, context,
              bint gradients=False):
-    """What runs a graph call by call.
+    """Runs a graph call by call, without a plan.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, cont
 
 
 cdef class Calls:
-    """What is the same for all shapes: which operator reads and makes what.
+    """The part that is the same for all shapes: which operator reads and makes which values.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ cdef class Calls:
         self._find_dead()
 
     def takes_gradients(self, wanted):
-        """Whether each output needs a gradient from outside: it leads to a variable of those
+        """True if each output needs a gradient from outside: it leads to a variable of those
         `wanted`, and is no loss. As the gradient pass says."""
         found = self.leading.get(wanted)
         if found is None:
@@ -226,7 +226,7 @@ cdef class CallByCall:
 
     @property
     def kept(self):
-        """What it shares with others (`PlanCache`): nothing."""
+        """The cached results it shares with others (`PlanCache`): none."""
         return ()
 
     def rest(self):

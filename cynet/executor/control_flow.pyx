@@ -35,7 +35,7 @@ cdef inline int64_t row_of(const TBlob* blob) noexcept nogil:
 
 
 cdef bint holds(const void* at, int dtype) noexcept nogil:
-    """Whether a number of some dtype is not 0."""
+    """True if a number of some dtype is not 0."""
     if dtype == kFloat32:
         return (<const float*>at)[0] != 0
     if dtype == kFloat64:
@@ -160,7 +160,7 @@ cdef class LoopOperator(RunsBodies):
 
     cdef char* state_at(self, const TBlob* in_data, char* kept, char* space, size_t i,
                         int64_t t) noexcept nogil:
-        """Where the state lies that run t gives; the one that is given for t = -1."""
+        """Address of the state that run t gives; of the initial state for t = -1."""
         if t < 0:
             return <char*>in_data[self.state_inputs[i]].data
         if self.back:
@@ -284,7 +284,7 @@ cdef class LoopOperator(RunsBodies):
         return 0
 
     cdef char* state_grad(self, char* space, size_t i, int64_t t) noexcept nogil:
-        """Where the gradient lies of the state that run t was given."""
+        """Address of the gradient of the state that run t was given."""
         return space + (self.other_grad[i] if t & 1 else self.grad[i])
 
     cdef void put_grads(self, char* space, TBlob* in_grad, int64_t t) noexcept nogil:

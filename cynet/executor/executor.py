@@ -23,12 +23,12 @@ from ..ndarray import NDArray, array, empty
 from ..operator.checks.shapes import known
 from ..symbol.node import fixed_arguments
 from .arena_pool import ArenaLease, ArenaPool, arena_size, blanks, made
+from .cached_results import cached_groups
+from .constant_inputs import ConstantInputs
 from .gpu_step import GpuStep, joins_steps
-from .kept import kept_groups
 from .monitoring import Monitoring
 from .notify_observers import notify_backward, notify_forward
 from .operators import constants, create_operators
-from .pins import ConstantInputs
 from .plan_cache import bytes_of_graph
 from .postponed import Postponed, head_gradients
 from .rebind import ArgumentSlots, placeholder
@@ -71,7 +71,7 @@ class Executor(Postponed, Monitoring):
         Whether there was a `forward`; who passes the executor on may set it back.
     nbytes : int
         Memory that it takes and shares with no other executor: outputs, tables.
-    kept : list of Kept
+    kept : list of CachedResult
         Weights in other forms, which executors share.
     joins_steps : bool
         Whether `step` does more than call `forward`, `backward` and an update one after the other.
@@ -144,8 +144,8 @@ class Executor(Postponed, Monitoring):
         self._structure = structure or Structure(symbol.entries)
         fixed = fixed_arguments(self._structure.order)
         pins = [(self.arg_dict[n], number) for n, number in fixed.items() if n in self.arg_dict]
-        shared = shared_exec._pins if shared_exec is not None else None
-        self._pins = ConstantInputs(pins, shared) if pins else None
+        shared = shared_exec._constant_inputs if shared_exec is not None else None
+        self._constant_inputs = ConstantInputs(pins, shared) if pins else None
         if not self._postpone(inferred):
             self._build(inferred)
 
@@ -194,8 +194,8 @@ class Executor(Postponed, Monitoring):
         self._waits = bool(graph.grads)
         fixed, self.kept = constants(graph), []
         self._arrays = {**self._arrays_of(graph), **fixed}
-        for group in kept_groups(graph):
-            self.kept.append(group.kept([self._arrays[source] for source in group.sources]))
+        for group in cached_groups(graph):
+            self.kept.append(group.result([self._arrays[source] for source in group.sources]))
             self._arrays[group.value] = self.kept[-1].array
         self.nbytes = bytes_of_graph(graph, [*fixed.values(), *self.outputs])
         self._arena = self._lease = self._slots = None
@@ -203,7 +203,7 @@ class Executor(Postponed, Monitoring):
         if size and not python and not watched and self._ctx.device_type == "cpu":
             value = Value("arena", (size,), "uint8", self._ctx)
             arena = placeholder(0, value)
-            self._plan = Plan(graph, operators, self._arrays, arena, kept=self.kept)
+            self._plan = Plan(graph, operators, self._arrays, arena, cached=self.kept)
             self._slots = ArgumentSlots(self._plan, [arena], set())
             self._arena_size = size
             self._take_arena()
@@ -339,8 +339,8 @@ class Executor(Postponed, Monitoring):
         if self._recorded is not None:
             self._let_go()
             self._recorded = None
-        if self._pins is not None:
-            self._pins.restore()
+        if self._constant_inputs is not None:
+            self._constant_inputs.restore()
         lease = self._lease
         if lease is not None:
             if lease.holder is not self._me or self._slots.stale:
@@ -476,8 +476,8 @@ class Executor(Postponed, Monitoring):
                         f"copy_params_from: '{name}' of {kind} is not among the bound names "
                         f"{', '.join(bound) or '(none)'}"
                     )
-        if self._pins is not None:
-            self._pins.restore()
+        if self._constant_inputs is not None:
+            self._constant_inputs.restore()
 
     def reshape(
         self, /, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Shape

@@ -146,7 +146,7 @@ cdef class GpuStep:
                 _release(self.parts[i])
 
     cdef int _add_variables(self, Part* part) except -1:
-        """What its function reads and writes: each variable once."""
+        """The variables its function reads and writes, each once."""
         cdef cpp_set[VarHandle] read
         cdef cpp_set[VarHandle] written
         cdef Segment* segment
@@ -263,7 +263,7 @@ cdef bint _follows(Segment* first, Segment* second) noexcept nogil:
 
 
 def joins_steps(Plan plan):
-    """Whether there is anything to put together."""
+    """True if there is anything to put together."""
     cdef Segment* segment
     for segment in plan.tables.segments:
         if _recordable(segment):

@@ -11,7 +11,7 @@ import numpy as np
 from .._storage import memory_info
 from ..base import config
 from ..context import cpu
-from .kept import kept_bytes
+from .cached_results import cached_bytes
 
 _STEP_BYTES = 4096  # that a step of a plan takes in Python objects and tables
 _PRIMITIVE_BYTES = 8192  # that oneDNN takes for a computation
@@ -56,10 +56,10 @@ class _Entry:
 class PlanCache:
     """Plans by key, of which the process keeps as many as CYNET_PLAN_CACHE_MB allows.
 
-    A plan says by `nbytes` what it takes, and by `kept` which Kept it shares with others; those
-    count once, and go with the last plan that has them. Where they take too much in all, the one
-    that was not used for longest goes, weighed by what it costs to plan it again. The plan that a
-    cache gave last stays whatever it takes. Threads may use a cache at the same time.
+    A plan says by `nbytes` what it takes, and by `kept` which CachedResults it shares with
+    others; those count once, and go with the last plan that has them. Where they take too much in
+    all, the one that was not used for longest goes, weighed by what it costs to plan it again. The
+    plan that a cache gave last stays whatever it takes. Threads may use a cache at the same time.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class PlanCache:
     @property
     def kept(self):
         """The arrays that plans share with others."""
-        return [each for plan in self.values() for each in _kept_of(plan)]
+        return [each for plan in self.values() for each in _cached_of(plan)]
 
     def get(self, key):
         """The plan of `key`, which is now the one used last; None where there is none."""
@@ -134,7 +134,7 @@ class PlanCache:
         del dropped
 
 
-def _kept_of(plan):
+def _cached_of(plan):
     return set(plan.kept)
 
 
@@ -142,10 +142,12 @@ def _evict():
     """Drop plans until the rest is within the limit; what was dropped."""
     global _age
     caches = list(_caches)
-    total, most = sum(cache.nbytes for cache in caches), limit()
-    if total + kept_bytes() <= most:
+    total, maximum = sum(cache.nbytes for cache in caches), limit()
+    if total + cached_bytes() <= maximum:
         return ()
-    users = Counter(each for cache in caches for plan in cache.values() for each in _kept_of(plan))
+    users = Counter(
+        each for cache in caches for plan in cache.values() for each in _cached_of(plan)
+    )
     total += sum(each.nbytes for each in users)
     ranked = [
         (entry.rank, number, key, cache)
@@ -158,12 +160,12 @@ def _evict():
     ]
     heapq.heapify(ranked)
     dropped = []
-    while total > most and ranked:
+    while total > maximum and ranked:
         rank, _, key, cache = heapq.heappop(ranked)
         entry = cache._entries.pop(key)
         total -= entry.plan.nbytes
-        users.subtract(_kept_of(entry.plan))
-        total -= sum(each.nbytes for each in _kept_of(entry.plan) if not users[each])
+        users.subtract(_cached_of(entry.plan))
+        total -= sum(each.nbytes for each in _cached_of(entry.plan) if not users[each])
         _age = max(_age, rank)
         dropped.append(entry)
     return dropped

@@ -12,7 +12,7 @@ from ..ndarray._tape import entry_of, get_state, mark, set_state
 from .arena_pool import made
 from .call_by_call import due, resolved
 
-_MOST_MET = 1000  # signatures of a graph
+_MAX_MET = 1000  # signatures of a graph
 _OF_PLAN = (
     "_arena",
     "_arena_size",
@@ -58,11 +58,11 @@ class Postponed:
         """Note how often the signature was run call by call; None: it has a plan."""
         met = self._structure.met[self._trains()]
         met[self._signature()] = runs
-        if len(met) > _MOST_MET:
+        if len(met) > _MAX_MET:
             met.pop(next(iter(met)))
 
     def _postpone(self, inferred):
-        """Whether this executor has no plan to begin with; `inferred` as Executor takes it."""
+        """True if this executor has no plan to begin with; `inferred` as Executor takes it."""
         structure, shapes, trains = self._structure, inferred[0], self._trains()
         met = structure.met[trains]
         if not met or self._group2ctx or executor_steps:
@@ -100,7 +100,7 @@ class Postponed:
         return views
 
     def _run_calls(self, sources, targets, is_train):
-        """What `Executor.forward_on` does, before there is a plan."""
+        """`Executor.forward_on` before there is a plan."""
         trains, flags = self._trains(), get_state()
         runs = self._structure.met[trains].get(self._signature(), 0)
         if flags or self._monitor is not None or runs is None or not due(runs):
@@ -109,8 +109,8 @@ class Postponed:
         pairs = list(zip(sources, targets))
         if any(not isinstance(s, NDArray) or s.shape != t.shape for s, t in pairs):
             return False
-        if self._pins is not None:
-            self._pins.restore()
+        if self._constant_inputs is not None:
+            self._constant_inputs.restore()
         for source, target in pairs:
             source.copyto(target)
         self._let_go()
@@ -134,7 +134,7 @@ class Postponed:
             self._recorded.array, self._recorded.pending = None, False
 
     def _run_back(self, out_grads):
-        """What `Executor.backward` does behind a forward without a plan."""
+        """`Executor.backward` after a forward without a plan."""
         place, names = self._recorded, self._symbol.list_outputs()
         if place.array is None:
             raise CynetError(

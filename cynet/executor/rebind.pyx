@@ -19,9 +19,9 @@ from .._ndarray cimport Chunk, NDArrayBase, RowSet, new_array, on_host, wrap_for
 from .._typedefs cimport RunContext, kCPU, kGPU
 from ..ndarray._resolve cimport pack
 from ..ndarray._tape cimport flagged, records, wanted_request
-from .kept cimport Kept, drop, hold
+from .cached_results cimport CachedResult, drop, hold
 from .placeholders cimport address_of, number_of
-from .tables cimport KeptState, Segment, Tables
+from .tables cimport CachedState, Segment, Tables
 
 from ..base.dtype import dtype_flag
 from ..base.errors import ArgumentError, OutOfMemoryError
@@ -108,9 +108,9 @@ cdef int _apply(void* arg, RunContext* run_ctx) except -1 nogil:
             tables.blobs[k].data = <char*>change.value + change.place.offset
             tables.bound[change.place.slot] = change.value
         elif change.place.kind == STATE:
-            if tables.kept[k].state != NULL:
-                drop(tables.kept[k].state)
-            tables.kept[k].state = <KeptState*>change.value
+            if tables.cached[k].state != NULL:
+                drop(tables.cached[k].state)
+            tables.cached[k].state = <CachedState*>change.value
         elif change.place.kind == PROMISED:
             tables.segments[k].promised[change.place.position] = <Chunk*>change.value
         else:
@@ -136,7 +136,7 @@ cdef void _end(void* arg) noexcept nogil:
         patch.tables.stale.store(True)
         for _ in range(patch.n):
             if change.place.kind == STATE:
-                drop(<KeptState*>change.value)
+                drop(<CachedState*>change.value)
             change += 1
     release_tables(patch.tables)
     free(arg)
@@ -153,7 +153,7 @@ cdef class ArgumentSlots:
     new : set of int
         Which of them may be without values until a run has written them.
     sources : collection of int
-        Which of them the plan's groups of kept steps read.
+        Which of them the plan's groups of cached steps read.
     """
 
     cdef Plan plan
@@ -166,7 +166,7 @@ cdef class ArgumentSlots:
 
     @property
     def stale(self):
-        """Whether the arrays of the last `put` have not come to the plan: a run before failed."""
+        """True if the arrays of the last `put` have not come to the plan: a run before failed."""
         return self.plan.tables.stale.load()
 
     def __init__(self, Plan plan not None, list arrays, set new, sources=()):
@@ -267,18 +267,18 @@ cdef class ArgumentSlots:
         Returns
         -------
         bool
-            Whether a source of what the plan keeps is another one than before: then `bind_kept`
+            Whether a source of what the plan keeps is another one than before: then `bind_cached`
             comes next.
         """
         cdef vector[Change] changes
         return self._bind(first, arrays, &changes)
 
-    def bind_kept(self, size_t first, list kept):
-        """Give the slots from `first` on, and the plan's groups of kept steps, a Kept each."""
+    def bind_cached(self, size_t first, list cached):
+        """Give a CachedResult to each slot from `first` on, and to each group of cached steps."""
         cdef vector[Change] changes
-        self.plan.kept[:] = kept  # the functions pushed before hold what they need
+        self.plan.cached[:] = cached  # the functions pushed before hold what they need
         self._states(&changes)
-        self._bind(first, [(<Kept>each).array for each in kept], &changes)
+        self._bind(first, [(<CachedResult>each).array for each in cached], &changes)
 
     cdef int _states(self, vector[Change]* changes) except -1:
         """Changes to the states of what the plan keeps."""
@@ -286,10 +286,10 @@ cdef class ArgumentSlots:
         cdef size_t i
         change.rows = NULL
         change.place.kind, change.place.position, change.place.offset = STATE, 0, 0
-        for i, each in enumerate(self.plan.kept):
+        for i, each in enumerate(self.plan.cached):
             if each is not None:
-                change.place.index, change.value = i, (<Kept>each).state
-                hold((<Kept>each).state)
+                change.place.index, change.value = i, (<CachedResult>each).state
+                hold((<CachedResult>each).state)
                 changes.push_back(change)
         return 0
 
@@ -381,7 +381,7 @@ cdef class Lease:
 
 # --- which program a call needs -------------------------------------------------------------------
 def examine(list arrays, Py_ssize_t n_args):
-    """What a call's program depends on.
+    """The facts that a call's program depends on.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a plan is made of natively, fixed once it is built, and one run of it."""
+"""The native tables of a plan, fixed once it is built, and the state of one run."""
 
 from libc.stdint cimport int64_t, uint64_t
 from libcpp.atomic cimport atomic
@@ -22,10 +22,10 @@ cdef struct NativeStep:
     const char* node
     uint64_t random    # random streams drawn by the steps before this one
     Chunk* watched     # of a gradient of which backward keeps the rows, or NULL
-    CachedGroup* kept  # its group of steps that run when something changed, or NULL
+    CachedGroup* cached  # its group of steps that run when something changed, or NULL
 
-cdef cppclass KeptState:
-    # Whether memory that steps have made of arrays still is what they would make (kept.pxd).
+cdef cppclass CachedState:
+    # Whether cached results are still what their steps would make now (cached_results.pxd).
     # `valid` and `seen` are guarded by the memory's variable.
     atomic[long] references
     bint valid               # they were run to the end, and nothing failed on the way
@@ -36,14 +36,15 @@ cdef cppclass KeptState:
 cdef cppclass CachedGroup:
     # Steps whose results stay until one of the arrays they are made from is written. Guarded by
     # the variable of their segment, in which they all lie.
-    size_t first, last       # of its steps: where is decided, and where is completed
+    # Its first step, which decides whether to run, and its last, which completes it.
+    size_t first, last
     bint fresh               # what was decided: this run leaves them out
-    KeptState* state         # a reference is held; NULL until there are arrays (rebind.pyx)
+    CachedState* state         # a reference is held; NULL until there are arrays (rebind.pyx)
 
 cdef cppclass Segment:
     size_t first, last  # steps [first, last)
-    # of kept steps: their groups [kept_first, kept_last); it is pushed where one is not fresh
-    size_t kept_first, kept_last
+    # of cached steps: their groups [cached_first, cached_last); it is pushed where one is not fresh
+    size_t cached_first, cached_last
     int flags           # of the engine
     int dev_type, dev_id
     bint is_random      # a step takes random numbers
@@ -57,7 +58,7 @@ cdef cppclass Segment:
     vector[size_t] slots     # of these arrays
 
 cdef inline bint runs_at_once(Segment* segment) noexcept:
-    """Whether a segment, if pushed now, has run when push_sync returns."""
+    """True if a segment, if pushed now, has run when push_sync returns."""
     cdef VarHandle var
     if segment.flags != kInline:
         return False
@@ -78,7 +79,7 @@ cdef cppclass Tables:
     vector[int] reqs
     vector[Resource] resources
     vector[Segment*] segments
-    vector[CachedGroup*] kept
+    vector[CachedGroup*] cached
     vector[void*] bound     # of each slot the address now (rebind.pyx)
     atomic[bint] stale      # the addresses are not those of the arrays given last (rebind.pyx)
     atomic[bint] profiled
@@ -87,7 +88,7 @@ cdef cppclass Tables:
     void* keep          # a Python list, owned: the operators, arrays, labels and origins
 
 cdef inline bint is_timed(Tables* tables) noexcept nogil:
-    """Whether each step is to be measured, so that nothing is replayed as a whole."""
+    """True if each step is to be measured, so that nothing is replayed as a whole."""
     return tables.profiled.load() or begun(SYMBOLIC)
 
 ctypedef int (*Uncaught)(NativeStep*, OpContext*, const TBlob*, TBlob*,

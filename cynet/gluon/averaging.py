@@ -32,7 +32,7 @@ class _Averaging:
 
     @property
     def count(self) -> int:
-        """How many times parameters were averaged."""
+        """The number of times parameters were averaged."""
         return self._averages.count
 
     @property

@@ -84,9 +84,9 @@ class LBFGS:
         self._params = [each for each in params if _checked(each).grad_req != "null"]
         if not self._params:
             raise ArgumentError("LBFGS: there is no parameter that has a gradient")
-        self._most = to_count("LBFGS: max_iter", max_iter)
-        calls = self._most * 5 // 4 if max_eval is None else max_eval
-        self._most_calls = to_count("LBFGS: max_eval", calls)
+        self._limit = to_count("LBFGS: max_iter", max_iter)
+        calls = self._limit * 5 // 4 if max_eval is None else max_eval
+        self._max_calls = to_count("LBFGS: max_eval", calls)
         self._history = to_count("LBFGS: history_size", history_size)
         for name, value in (("grad", tolerance_grad), ("change", tolerance_change)):
             check_real(f"LBFGS: tolerance_{name}", value)
@@ -133,8 +133,8 @@ class LBFGS:
             jac=True,
             method="L-BFGS-B",
             options={
-                "maxiter": self._most,
-                "maxfun": self._most_calls,
+                "maxiter": self._limit,
+                "maxfun": self._max_calls,
                 "maxcor": self._history,
                 "gtol": of_gradient,
                 "ftol": of_change,

@@ -114,7 +114,7 @@ class _Keeper:
         self._calls, self._count, self._inner = calls, count, None
 
     def note(self, act, inputs):
-        """What the layer's activation is called with."""
+        """The array that the layer's activation is called with."""
         self._inner = inputs[0]
 
     def keep(self, layer, inputs, output):
@@ -179,7 +179,7 @@ def _dense(grad):
 
 
 def _accumulated(net):
-    """What gradients of grad_req 'add' are before, by id."""
+    """The values of gradients of grad_req 'add' before the call, by id."""
     params = net.collect_params().values()
     return {id(p): _dense(p.grad()).copy() for p in params if p.grad_req == "add" and p._data}
 
@@ -208,7 +208,7 @@ def _gathered(net, calls, data, before):
 def _check_sums(net, found, context, before):
     """Refuse what does not add up to the gradient of the batch: a parameter's other uses."""
     params = [each for each in net.collect_params().values() if id(each) in found]
-    gaps, most = [], None
+    gaps, limit = [], None
     for each in params:
         own, whole = (
             found[id(each)].astype("float32", copy=False),
@@ -220,9 +220,9 @@ def _check_sums(net, found, context, before):
         gap = nd.norm((own.sum(axis=0) - whole).reshape((-1,)))
         narrow = 30 if own.dtype != found[id(each)].dtype else 1
         gaps.append((gap - _NEAR * narrow * (sizes + nd.norm(whole.reshape((-1,))))) / narrow)
-        most = sizes if most is None else nd.maximum(most, sizes)
+        limit = sizes if limit is None else nd.maximum(limit, sizes)
     # what is 0 but for rounding, as of a bias in front of a softmax, is small beside the others
-    gaps = (nd.concat(*gaps, dim=0) - most * _NOTHING).asnumpy() if gaps else ()
+    gaps = (nd.concat(*gaps, dim=0) - limit * _NOTHING).asnumpy() if gaps else ()
     for each, gap in zip(params, gaps):
         if gap > 0:
             raise GradientError(

@@ -1,6 +1,6 @@
-"""Whether this thread traces a Block: hooks rest, and hybridized Blocks inside run as they are
-written. A count of changes of Blocks and parameters, after which graphs are looked at again. And
-whether every operator is watched."""
+"""The state of a thread that traces a Block: hooks rest, and hybridized Blocks inside run as they
+are written. A count of changes of Blocks and parameters, after which graphs are looked at again.
+And whether every operator is watched."""
 
 from contextlib import contextmanager
 

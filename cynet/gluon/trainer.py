@@ -531,8 +531,8 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             else:
                 grads = [each.list_grad()[k] for each in params]
             if self._clip is not None and grads:
-                most = self._clip / self._optimizer.rescale_grad
-                clip_global_norm(grads, most, check_isfinite=False)
+                maximum = self._clip / self._optimizer.rescale_grad
+                clip_global_norm(grads, maximum, check_isfinite=False)
             if shared_out:
                 updater(*self._own_part(names, grads, weights))
             else:

@@ -8,10 +8,24 @@ from typing import TYPE_CHECKING
 from .. import optimizer as opt
 from ..base.errors import ArgumentError, StateError
 from ..kvstore import DistKVStore
-from ..kvstore.state_shards import check_shareable, merged_states, own_rows, shared_out
+from ..optimizer.state_file import unpack
 
 if TYPE_CHECKING:
     from ..optimizer import Updater
+
+
+def shared_out(sizes: dict[str, int], ranks: int) -> dict[str, int]:
+    """The rank of each name, so that sums of sizes are about equal.
+
+    >>> shared_out({"a": 5, "b": 3, "c": 3, "d": 1}, 2)
+    {'a': 0, 'b': 1, 'c': 1, 'd': 0}
+    """
+    loads, owners = [0] * ranks, dict.fromkeys(sizes, 0)
+    for name in sorted(sizes, key=lambda each: -sizes[each]):  # the order of names breaks ties
+        rank = loads.index(min(loads))
+        owners[name] = rank
+        loads[rank] += sizes[name]
+    return owners
 
 
 class TrainerShards:
@@ -27,7 +41,13 @@ class TrainerShards:
             return
         if self._update_on_kvstore:
             raise ArgumentError("Trainer: shard_states needs update_on_kvstore=False")
-        check_shareable("Trainer", self._optimizer)
+        if self._optimizer._draws or self._optimizer._couples_weights:
+            kind = type(self._optimizer).__name__
+            why = "draws random numbers for" if self._optimizer._draws else "has a schedule of"
+            raise ArgumentError(
+                f"Trainer: shard_states does not go with {kind}, which {why} all weights in their"
+                " order: ranks would take other steps than one process"
+            )
 
     def _is_shared_out(self):
         store = self._kvstore
@@ -43,7 +63,13 @@ class TrainerShards:
         """Of what is to be updated, this rank's; the steps of the others are counted."""
         owners, rank = self._find_owners(), self._kvstore.rank
         self._gathered = None
-        own = own_rows(self._optimizer, owners, rank, names)
+        own = [i for i, name in enumerate(names) if owners[name] == rank]
+        optimizer = self._optimizer
+        for name in names:  # in the order in which one process counts
+            optimizer._index_update_count.setdefault(name, optimizer.begin_num_update)
+        for name in names:
+            if owners[name] != rank:
+                optimizer._update_count(name)
         return [[each[i] for i in own] for each in (names, grads, weights)]
 
     def _give_weights(self):
@@ -79,7 +105,11 @@ class TrainerShards:
         if not self._is_shared_out():
             return
         found = opt.get_updater(self._optimizer)
-        found.states = merged_states(self._kvstore, self._updaters[0], self._names)
+        content = b"".join(self._updaters[0].chunks())
+        states = {}
+        for part in self._kvstore._world.gather(content, "states of the optimizer"):
+            states.update(unpack(part)[0])
+        found.states = {name: states[name] for name in self._names if name in states}
         found.states_synced = dict.fromkeys(found.states, True)
         self._gathered = found
 

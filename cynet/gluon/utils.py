@@ -13,7 +13,7 @@ from ..base.files import file_name, opened, write_atomically
 from ..base.guard import guarded
 from ..base.np_shape import np_arrays
 from ..io.fetch import fetched
-from ..operator.parameters import MOST_ARRAYS
+from ..operator.parameters import MAX_ARRAYS
 from ..optimizer.clipping import clip_global_norm
 from .parameter.contexts import context_list
 from .parameter.shapes import shape_is_known
@@ -66,9 +66,9 @@ def split_data(
     [(3, 2), (2, 2), (2, 2)]
     """
     size = data.shape[batch_axis]
-    if not 1 <= num_slice <= MOST_ARRAYS:
+    if not 1 <= num_slice <= MAX_ARRAYS:
         raise ArgumentError(
-            f"split_data: num_slice must be 1 to {MOST_ARRAYS}, got {shown(num_slice)}"
+            f"split_data: num_slice must be 1 to {MAX_ARRAYS}, got {shown(num_slice)}"
         )
     if even_split and size % num_slice != 0:
         raise ArgumentError(

@@ -164,8 +164,8 @@ cdef int _join(Places* places, int64_t begin, int64_t end) except -1 nogil:
     return 0
 
 
-cdef int64_t _lowest(const vector[Places*]* near, int64_t size, size_t most) noexcept nogil:
-    """The lowest place of that size which is free in all sets, or TOO_LONG after about `most`
+cdef int64_t _lowest(const vector[Places*]* near, int64_t size, size_t maximum) noexcept nogil:
+    """The lowest place of that size which is free in all sets, or TOO_LONG after about `maximum`
     looks."""
     cdef int64_t begin = 0, free
     cdef size_t i = 0, agreed = 0, looks = 0, n = near.size()
@@ -175,7 +175,7 @@ cdef int64_t _lowest(const vector[Places*]* near, int64_t size, size_t most) noe
         begin = free
         i = i + 1 if i + 1 < n else 0
         looks += 1
-        if looks > most + 8 * n:
+        if looks > maximum + 8 * n:
             return TOO_LONG
     return begin
 

@@ -1,4 +1,5 @@
-"""Where backward is cut: what waits for the first gradients need not wait for all."""
+"""The points where backward is cut, so that readers of the first gradients need not wait for
+all."""
 
 _SMALLEST = 1 << 14  # bytes of gradients that a cut is worth
 _parts = 1

@@ -87,7 +87,7 @@ def structure_of(symbol):
 
 
 def _kind(node):
-    """What tells a node from those that compute something else."""
+    """A key that nodes share exactly if they compute the same."""
     if node.op is None or node.prop.users:
         return id(node)
     attributes = sorted(vars(node.prop).items())  # what begins with _ follows from the others
@@ -267,7 +267,7 @@ class _Inference:
             self.stale.discard(position)
 
     def answer(self, position, prop, ins, outs):
-        """What the operator says, or has said of another node of its kind."""
+        """The operator's answer, or its answer for another node of the kind."""
         kinds = self.structure.kinds
         if kinds is None:
             return self.infer(prop, ins, outs)

@@ -13,7 +13,7 @@ NULL, WRITE, INPLACE, ADD = 0, 1, 2, 3  # OpReq, as _typedefs.pxd has it
 
 # Kinds of values: who owns the memory and how long it must last.
 ARG, AUX, GRAD, HEAD, OUTPUT, TEMP = "arg", "aux", "grad", "head", "output", "temp"
-CONST, KEPT, SAVED = "const", "kept", "saved"
+CONST, CACHED, SAVED = "const", "cached", "saved"
 
 
 class CachedGroup:
@@ -118,8 +118,8 @@ class Graph:
         """The set of auxiliary states that running forward may write."""
         return {v for step in self.steps if step.prop.graph.traits.moves_states for v in step.aux}
 
-    def kept_values(self):
+    def saved_values(self):
         """Values that have memory of their own and stay from run to run, in the order of the steps
         that make them."""
-        made = [v for step in self.steps if step.kept is not None for v in step.out_data]
-        return [v for v in made if v.kind == KEPT]
+        made = [v for step in self.steps if step.cached is not None for v in step.out_data]
+        return [v for v in made if v.kind == CACHED]

@@ -99,9 +99,9 @@ def plan_memory(graph, inplace=True, share=True, keep=(), saved=False):
     spans = _spans(graph, {v.root for v in kept} if share else None)
     if saved:
         graph.saved = _save(graph, spans)
-    kept_bytes = sum(aligned(nbytes(v)) for v in graph.kept_values())
-    live = _most_live(spans)[0]
-    graph.memory = MemoryReport(_assign_offsets(spans), unplanned, live, kept_bytes)
+    cached_bytes = sum(aligned(nbytes(v)) for v in graph.saved_values())
+    live = _max_live(spans)[0]
+    graph.memory = MemoryReport(_assign_offsets(spans), unplanned, live, cached_bytes)
     return graph
 
 
@@ -122,11 +122,11 @@ def find_peak(graph):
     before = {v: root for root, values in lives.members.items() for v in values}
     _make_views(trial, lives, ())
     _place_in_place(trial, lives, ())
-    most, index = _most_live(_spans(trial, ()))
+    maximum, index = _max_live(_spans(trial, ()))
     roots = {value: root for root, values in lives.members.items() for value in values}
     for value in roots:
         value.root = before.get(value, value)
-    return most, original[trial.steps[index]], roots
+    return maximum, original[trial.steps[index]], roots
 
 
 def aligned(size):
@@ -244,8 +244,8 @@ def _make_views(graph, lives, kept):
                 continue
         steps.append(step)
     if len(steps) < len(graph.steps):
-        kept_steps = set(steps)
-        graph.n_forward = sum(step in kept_steps for step in graph.steps[: graph.n_forward])
+        cached_steps = set(steps)
+        graph.n_forward = sum(step in cached_steps for step in graph.steps[: graph.n_forward])
         graph.steps = steps
         lives.index(steps)
 
@@ -354,7 +354,7 @@ def _save(graph, spans):
     return size
 
 
-def _most_live(spans):
+def _max_live(spans):
     """The most bytes that live at one step, and which step that is."""
     change = Counter()
     for root, (first, last) in spans.items():
@@ -380,7 +380,7 @@ def _assign_offsets(spans):
 
     The search ends when it comes within 1 % of what lives at one step.
     """
-    enough = 1.01 * _most_live(spans)[0]
+    enough = 1.01 * _max_live(spans)[0]
     lives = [(nbytes(root), *span) for root, span in spans.items()]
     best, found = None, ()
     for order in _ORDERS:

@@ -62,13 +62,13 @@ cdef class Step:
     The lists hold a Value or None (not given). Forward reads `in_data` and writes `out_data`;
     backward reads what it declared of `out_grad`, `in_data` and `out_data`, and writes `in_grad`.
     `req` says how each written one is written. `origin` of a backward step is the forward step
-    whose Operator it shares. `attrs` are the node's. `kept` is the group of a step that need not
+    whose Operator it shares. `attrs` are the node's. `cached` is the group of a step that need not
     run every time, else None. `members` are the steps that the chain pass has put into one.
     `algorithms` of a forward step on a CPU are those that its operator has chosen, once it is made
     (`GraphHooks.algorithms`).
     """
 
-    cdef public object name, prop, ctx, attrs, kept, members, algorithms
+    cdef public object name, prop, ctx, attrs, cached, members, algorithms
     cdef public str direction
     cdef public list in_data, out_data, aux, req, out_grad, in_grad
     cdef public Step origin
@@ -87,7 +87,7 @@ cdef class Step:
         self.in_grad = list(in_grad)
         self.origin = origin
         self.attrs = {} if attrs is None else attrs
-        self.kept = None
+        self.cached = None
         self.members = ()
         self.algorithms = {}
 
@@ -97,7 +97,7 @@ cdef class Step:
         made.direction, made.origin, made.attrs = self.direction, self.origin, self.attrs
         made.in_data, made.out_data, made.aux = self.in_data, self.out_data, self.aux
         made.req, made.out_grad, made.in_grad = self.req, self.out_grad, self.in_grad
-        made.kept, made.members, made.algorithms = self.kept, self.members, self.algorithms
+        made.cached, made.members, made.algorithms = self.cached, self.members, self.algorithms
         return made
 
     cpdef list written(self):
@@ -126,7 +126,7 @@ cdef class Step:
         return found
 
     def touched(self):
-        """What the step reads and writes; what it adds to stands twice."""
+        """The values the step reads and writes; a value that it adds to is in both."""
         cdef list found = self.read()
         for _, value in self.written():
             found.append(value)

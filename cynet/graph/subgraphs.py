@@ -83,7 +83,7 @@ def _draws(step):
     return ResourceRequest.random in ask(shapes)
 
 
-class _Room:
+class _Memory:
     """Offsets in a piece of memory, one behind the other."""
 
     def __init__(self, size=0):
@@ -163,13 +163,13 @@ class RunsGraphs(OperatorProperty):
         self.requests = list(back.req) if back else [NULL] * len(step.in_data)
         # nothing comes to it from behind, but states inside move in backward
         self.blocked = self.back and all(req == NULL for req in self.requests)
-        self.space, self.kept = _Room(), _Room(HEADER)
+        self.space, self.kept = _Memory(), _Memory(HEADER)
         if self.definition.n_subgraphs < 3:
             needed = self._settle_loop(step, values)
         else:
             needed = self._settle_branches(step, values)
-        for value, room in zip(step.out_data[-2:], (self.kept, self.space)):
-            value.shape = (max(room.size, 1),)
+        for value, memory in zip(step.out_data[-2:], (self.kept, self.space)):
+            value.shape = (max(memory.size, 1),)
             check_elements(value.shape, f"'{value.name}'")
         if back:
             read, visible = needed
@@ -225,17 +225,17 @@ class RunsGraphs(OperatorProperty):
             self.arenas.append(self.space.take(self.condition.graph.memory.planned))
             self.said = self.space.take(8)
         sizes = [nbytes(values[i]) for i in states]
-        room = self.kept if self.back else self.space
-        first = room.size
-        self.saved = room.take(body.graph.saved) if self.back else 0
+        memory = self.kept if self.back else self.space
+        first = memory.size
+        self.saved = memory.take(body.graph.saved) if self.back else 0
         # a state lies behind what its run saves, or in one of two places that take turns
         self.state_places = [
-            (room.take(size), 0) if self.back else (room.take(size), room.take(size))
+            (memory.take(size), 0) if self.back else (memory.take(size), memory.take(size))
             for size in sizes
         ]
-        self.stride = room.size - first
+        self.stride = memory.size - first
         if self.back:
-            room.size = first + self.runs * self.stride
+            memory.size = first + self.runs * self.stride
             self._take_gradients(body, sizes)
         read = {
             index
@@ -268,8 +268,8 @@ class RunsGraphs(OperatorProperty):
         self.arenas = [self.space.take(self.condition.graph.memory.planned)]
         self.said = self.space.take(8)
         self.bodies = tuple(self._body(n, values, (), (), requests) for n in (1, 2))
-        most = max(body.graph.memory.planned for body in self.bodies)
-        self.arenas += [self.space.take(most)] * 2
+        maximum = max(body.graph.memory.planned for body in self.bodies)
+        self.arenas += [self.space.take(maximum)] * 2
         self.saved = self.kept.take(max(body.graph.saved for body in self.bodies))
         read, visible = set(), set()
         self.dumps = []

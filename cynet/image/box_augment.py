@@ -1,4 +1,4 @@
-"""What ImageDetRecordIter does to an image and its boxes between decoding and the batch."""
+"""The augmentation of an image and its boxes in ImageDetRecordIter."""
 
 import math
 
@@ -127,14 +127,14 @@ class BoxAugmenter:
     def _colored(self, image, rng):
         o, shift = self.o, [0, 0, 0]
         for i, name in enumerate(("hue", "illumination", "saturation")):  # as OpenCV orders them
-            most = o[f"max_random_{name}"]
-            if most > 0 and self._happens(f"random_{name}_prob", rng):
-                shift[i] = int(rng.integers(-most, most + 1))
+            maximum = o[f"max_random_{name}"]
+            if maximum > 0 and self._happens(f"random_{name}_prob", rng):
+                shift[i] = int(rng.integers(-maximum, maximum + 1))
         if any(shift):
             image = with_turned_colors(image, shift)
-        most = o["max_random_contrast"]
-        if most > 0 and self._happens("random_contrast_prob", rng):
-            factor = np.float32(1 + rng.uniform(-most, most))
+        maximum = o["max_random_contrast"]
+        if maximum > 0 and self._happens("random_contrast_prob", rng):
+            factor = np.float32(1 + rng.uniform(-maximum, maximum))
             image = (image * factor).clip(0, 255).astype(np.uint8)
         return image
 

@@ -300,7 +300,7 @@ def _numbers(what, given, default):
 
 
 def color_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std):
-    """Those of the colors, for images and for detection."""
+    """The augmenters of colors, for images and for detection."""
     ts: list[Augmenter] = []
     if brightness or contrast or saturation:
         ts.append(ColorJitterAug(brightness, contrast, saturation))

@@ -104,7 +104,7 @@ class DetAugmenter:
 
 
 def applied_with_boxes(augmenter, array, label):
-    """What a detection augmenter makes of pixels, also one of the user's for NDArrays."""
+    """The pixels that a detection augmenter makes, also one of the user's for NDArrays."""
     if isinstance(augmenter, DetAugmenter) and type(augmenter).__call__ is DetAugmenter.__call__:
         return augmenter.apply(array, label)
     out, label = augmenter(made(array), label)
@@ -292,24 +292,24 @@ class DetRandomCropAug(DetAugmenter):
 
     def _drawn(self, label, height, width):
         """((x, y, width, height), boxes) of a crop, or None."""
-        least, most = (part * height * width for part in self.area_range)
+        least, maximum = (part * height * width for part in self.area_range)
         for _ in range(self.max_attempts):
             ratio = random.uniform(*self.aspect_ratio_range)
-            h, most_h = round((least / ratio) ** 0.5), round((most / ratio) ** 0.5)
-            if round(most_h * ratio) > width:
-                most_h = int((width + 0.4999999) / ratio)
-            most_h = min(most_h, height)
-            h = min(h, most_h)
-            if h < most_h:
-                h = random.randint(h, most_h)
+            h, max_h = round((least / ratio) ** 0.5), round((maximum / ratio) ** 0.5)
+            if round(max_h * ratio) > width:
+                max_h = int((width + 0.4999999) / ratio)
+            max_h = min(max_h, height)
+            h = min(h, max_h)
+            if h < max_h:
+                h = random.randint(h, max_h)
             w = round(h * ratio)
             if w * h < least:  # lost by rounding
                 h += 1
                 w = round(h * ratio)
-            if w * h > most:
+            if w * h > maximum:
                 h -= 1
                 w = round(h * ratio)
-            if not (least <= w * h <= most and 0 < w <= width and 0 < h <= height):
+            if not (least <= w * h <= maximum and 0 < w <= width and 0 < h <= height):
                 continue
             y, x = random.randint(0, height - h), random.randint(0, width - w)
             if self._covers(label, (x, y, x + w, y + h), height, width):
@@ -409,15 +409,15 @@ class DetRandomPadAug(DetAugmenter):
 
     def _drawn(self, height, width):
         """(x, y, width, height): the result's size, and where the image is in it; or None."""
-        least, most = (part * height * width for part in self.area_range)
+        least, maximum = (part * height * width for part in self.area_range)
         for _ in range(self.max_attempts):
             ratio = random.uniform(*self.aspect_ratio_range)
-            h, most_h = round((least / ratio) ** 0.5), round((most / ratio) ** 0.5)
+            h, max_h = round((least / ratio) ** 0.5), round((maximum / ratio) ** 0.5)
             if round(h * ratio) < width:
                 h = int((width + 0.499999) / ratio)
-            h = min(max(h, height), most_h)
-            if h < most_h:
-                h = random.randint(h, most_h)
+            h = min(max(h, height), max_h)
+            if h < max_h:
+                h = random.randint(h, max_h)
             w = round(h * ratio)
             if h - height < _LEAST or w - width < _LEAST:
                 continue

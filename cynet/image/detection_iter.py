@@ -143,7 +143,7 @@ class ImageDetIter(ImageIter):
 
     def _estimate_label_shape(self):
         """(most boxes, numbers of a box) of all samples."""
-        most, width = 0, LEAST_WIDTH
+        maximum, width = 0, LEAST_WIDTH
         for number in self.seq:
             try:
                 boxes = self._parse_label(self._source.label(number))
@@ -151,8 +151,8 @@ class ImageDetIter(ImageIter):
                 if not self.skip_damaged:
                     raise FormatError(f"{self._source.name(number)}: {error}") from None
                 continue
-            most, width = max(most, len(boxes)), max(width, boxes.shape[1])
-        return most, width
+            maximum, width = max(maximum, len(boxes)), max(width, boxes.shape[1])
+        return maximum, width
 
     def _parse_label(self, label):
         """Boxes (N, numbers of a box) of a record's label; those without area are left out."""
@@ -176,9 +176,9 @@ class ImageDetIter(ImageIter):
         else:
             array, boxes = self._augmented(decoded_rgb(content), label)
         self._check_valid_label(boxes)
-        most, width = self.label_shape
+        maximum, width = self.label_shape
         labels[place] = -1
-        if len(boxes) > most or boxes.shape[1] > width:
+        if len(boxes) > maximum or boxes.shape[1] > width:
             raise ShapeError(f"{boxes.shape} boxes do not fit into label_shape {self.label_shape}")
         labels[place, : len(boxes), : boxes.shape[1]] = boxes
         self._place(data, place, array)
@@ -243,8 +243,8 @@ class ImageDetIter(ImageIter):
         """
         if len(label_shape) != 2:
             raise ArgumentError(f"label_shape is (most boxes, numbers), got {shown(label_shape)}")
-        most, width = self.label_shape
-        if label_shape[0] < most or label_shape[1] != width:
+        maximum, width = self.label_shape
+        if label_shape[0] < maximum or label_shape[1] != width:
             raise ArgumentError(
                 f"label_shape {tuple(label_shape)} holds less than {self.label_shape}, or boxes of"
                 " another width"
@@ -292,9 +292,9 @@ class ImageDetIter(ImageIter):
         """
         if self.label_shape[1] != it.label_shape[1]:
             raise ArgumentError(f"boxes of widths {self.label_shape[1]} and {it.label_shape[1]}")
-        most = max(self.label_shape[0], it.label_shape[0])
+        maximum = max(self.label_shape[0], it.label_shape[0])
         for each in (self, it):
-            each.reshape(label_shape=(most, self.label_shape[1]))
+            each.reshape(label_shape=(maximum, self.label_shape[1]))
         if verbose:
             import logging
 

@@ -306,11 +306,11 @@ def scale_down(src_size: Sequence[int], size: Sequence[int]) -> tuple[int, int]:
     >>> scale_down((640, 480), (720, 120))
     (640, 106)
     """
-    (most_w, most_h), (width, height) = src_size, size
-    if height > most_h:
-        width, height = width * most_h / height, most_h
-    if width > most_w:
-        width, height = most_w, height * most_w / width
+    (max_w, max_h), (width, height) = src_size, size
+    if height > max_h:
+        width, height = width * max_h / height, max_h
+    if width > max_w:
+        width, height = max_w, height * max_w / width
     return int(width), int(height)
 
 

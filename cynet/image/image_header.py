@@ -1,4 +1,4 @@
-"""What the head of a compressed image says of it: looked at before memory is taken for pixels."""
+"""The header of a compressed image, checked before memory is taken for its pixels."""
 
 import struct
 

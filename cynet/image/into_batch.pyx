@@ -13,7 +13,7 @@ cdef extern from "image/into_batch.h" namespace "cynet" nogil:
                          int64_t width, int channels, bint mirrored, const float* mean,
                          const float* factor, float* out) noexcept
     void plain_into(int level, const uint8_t* source, int64_t stride, int64_t height,
-                    int64_t width, int channels, bint mirrored, uint8_t most,
+                    int64_t width, int channels, bint mirrored, uint8_t maximum,
                     uint8_t* out) noexcept
 
 
@@ -88,7 +88,7 @@ def put_normalized(const uint8_t[:, :, :] image, bint mirrored, const float[::1]
                         &out[0, 0, 0])
 
 
-def put_plain(const uint8_t[:, :, :] image, bint mirrored, uint8_t most, uint8_t[:, :, ::1] out):
+def put_plain(const uint8_t[:, :, :] image, bint mirrored, uint8_t maximum, uint8_t[:, :, ::1] out):
     """``out = minimum(image, most)`` without the GIL; parameters as of `put_normalized`."""
     cdef bint turned = mirrored
     cdef const uint8_t* first
@@ -98,4 +98,4 @@ def put_plain(const uint8_t[:, :, :] image, bint mirrored, uint8_t most, uint8_t
     first = leftmost(image, &turned)
     with nogil:
         plain_into(cpu_level(), first, image.strides[0], out.shape[1],
-                   out.shape[2], <int>out.shape[0], turned, most, &out[0, 0, 0])
+                   out.shape[2], <int>out.shape[0], turned, maximum, &out[0, 0, 0])

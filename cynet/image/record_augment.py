@@ -1,4 +1,4 @@
-"""What ImageRecordIter does to an image between decoding and the batch; MXNet's order of it."""
+"""The augmentation of an image in ImageRecordIter, in MXNet's order."""
 
 import math
 
@@ -162,12 +162,13 @@ class RecordAugmenter:
         if box is not None:
             x, y, w, h = box
         elif o["max_crop_size"] != -1 or o["min_crop_size"] != -1:
-            least, most = o["min_crop_size"], o["max_crop_size"]
-            if not 0 < least <= most <= min(image.shape[:2]):
+            least, maximum = o["min_crop_size"], o["max_crop_size"]
+            if not 0 < least <= maximum <= min(image.shape[:2]):
                 raise ArgumentError(
-                    f"a crop from {least} to {most} does not fit into an image of {image.shape[:2]}"
+                    f"a crop from {least} to {maximum} does not fit into an image of "
+                    f"{image.shape[:2]}"
                 )
-            w = h = int(rng.integers(least, most + 1))
+            w = h = int(rng.integers(least, maximum + 1))
             x, y = self._place(image, w, h, rng)
         else:
             image = self._covering(image, rng)
@@ -289,8 +290,8 @@ class Normalizer:
             out[...] = less.clip(-128, 127, out=less)
             return
         if out.dtype != np.float32:
-            most = 127 if out.dtype == np.int8 else 255
-            put_plain(image, mirrored, most, out.view(np.uint8))
+            maximum = 127 if out.dtype == np.int8 else 255
+            put_plain(image, mirrored, maximum, out.view(np.uint8))
             return
         factor, more = self.factor, None
         if o["max_random_contrast"] > 0 or o["max_random_illumination"] > 0:

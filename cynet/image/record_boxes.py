@@ -31,12 +31,12 @@ class BoxBatches(RecordBatches):
 
     def _width_of_labels(self, options):
         """Numbers of a row."""
-        width, room = options["label_width"], options["label_pad_width"]
-        if width <= 0 and room <= 0:
+        width, capacity = options["label_width"], options["label_pad_width"]
+        if width <= 0 and capacity <= 0:
             width = max(map(self._size, self._numbers.tolist()))
-        if 0 < room < width:
-            raise ArgumentError(f"label_pad_width={room} is less than label_width={width}")
-        return _BEFORE + max(width, room)
+        if 0 < capacity < width:
+            raise ArgumentError(f"label_pad_width={capacity} is less than label_width={width}")
+        return _BEFORE + max(width, capacity)
 
     def _size(self, number):
         try:
@@ -50,9 +50,9 @@ class BoxBatches(RecordBatches):
             ) from error
 
     def _put(self, batch, place, image, label, rng):
-        room = batch.labels.shape[1] - _BEFORE
-        if len(label) > room or 0 < self._o["label_width"] != len(label):
-            says = f"label_width is {self._o['label_width']}, label_pad_width {room}"
+        capacity = batch.labels.shape[1] - _BEFORE
+        if len(label) > capacity or 0 < self._o["label_width"] != len(label):
+            says = f"label_width is {self._o['label_width']}, label_pad_width {capacity}"
             raise FormatError(f"its label has {len(label)} numbers; {says}")
         head, boxes = split_label(label)
         image, boxes = self._augment(image, with_area(boxes), rng)

@@ -100,12 +100,12 @@ class ImageRecordIter(MXDataIter):
 
     @property
     def num_data(self) -> int:
-        """How many images an epoch has."""
+        """The number of images of an epoch."""
         return self._length
 
     @property
     def skipped(self) -> int:
-        """How many damaged images were left out."""
+        """The number of damaged images that were left out."""
         return self._work.skipped
 
     # --- the iterator -----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What ImageRecordIter and its kin can be told: MXNet 1.9.1's parameters, defaults and ranges."""
+"""The parameters of ImageRecordIter and its kin: MXNet 1.9.1's names, defaults and ranges."""
 
 import ast
 from typing import NamedTuple

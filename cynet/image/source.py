@@ -1,4 +1,4 @@
-"""Where images come from: files of records, list files, lists; each sample by its number."""
+"""Sources of images: files of records, list files, lists; each sample by its number."""
 
 import os
 

@@ -348,7 +348,7 @@ def load_params(prefix: FileName, epoch: int) -> tuple[NamedArrays, NamedArrays]
 
 
 def load_checkpoint(prefix: FileName, epoch: int) -> tuple[Symbol, NamedArrays, NamedArrays]:
-    """What :func:`save_checkpoint` wrote: (symbol, arg_params, aux_params).
+    """Load what :func:`save_checkpoint` wrote: (symbol, arg_params, aux_params).
 
     Parameters
     ----------

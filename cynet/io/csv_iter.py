@@ -171,13 +171,13 @@ def _blocks(text, name, shape, columns):
 
 def _check_unpacked(file, name):
     """Refuse what is much more than the compressed file, before time is spent on its numbers."""
-    most, total = max(_MAX_FREE, _MAX_TIMES * os.path.getsize(name)), 0
+    maximum, total = max(_MAX_FREE, _MAX_TIMES * os.path.getsize(name)), 0
     while block := file.read(_BLOCK):
         total += len(block)
-        if total > most:
+        if total > maximum:
             raise FormatError(
-                f"CSVIter: '{name}' holds more than {most >> 20} MB, more than {_MAX_TIMES} times"
-                " the size of the compressed file; if that is meant, unpack it first"
+                f"CSVIter: '{name}' holds more than {maximum >> 20} MB, more than {_MAX_TIMES}"
+                " times the size of the compressed file; if that is meant, unpack it first"
             )
     file.seek(0)
 

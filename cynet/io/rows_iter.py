@@ -49,7 +49,7 @@ class RowsIter(MXDataIter):
 
     @property
     def num_data(self) -> int:
-        r"""How many examples there are, an int.
+        r"""The number of examples, an int.
 
         Examples
         --------

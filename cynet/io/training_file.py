@@ -40,7 +40,7 @@ def write_training(path, form, meta, arrays, who):
 
 
 def training_bytes(meta, arrays, who):
-    """What `write_training` would write, without a form and a checksum: a part of another file."""
+    """The content of a training file without form and checksum, as a part of another file."""
     return b"".join(_chunks(meta, arrays, who))
 
 

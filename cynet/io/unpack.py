@@ -51,7 +51,7 @@ def unpacked(name):
 
 
 def expected_packer(name):
-    """What the ending of a name says that its contents are compressed by, or None."""
+    """The compression that the ending of a name stands for, or None."""
     ending = os.path.splitext(name)[1].lower()
     return next((kind for kind, _, each in _PACKERS.values() if each == ending), None)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.kept_values import total_writes
+from .._core.saved_values import total_writes
 from ..base.errors import (
     ArgumentError,
     FormatError,

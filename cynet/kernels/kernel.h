@@ -100,8 +100,8 @@ struct Args {
   // As many of the threads as so many simple operations are worth (GRAIN of parallel.pxd): a kernel
   // that works on little of a large tensor asks.
   int threads_of(int64_t work) const {
-    const int64_t most = work < 65536 ? 1 : work / 32768;
-    return threads < most ? threads : static_cast<int>(most);
+    const int64_t maximum = work < 65536 ? 1 : work / 32768;
+    return threads < maximum ? threads : static_cast<int>(maximum);
   }
   // The declaration's `failure` says what is wrong there; forward or backward then raises.
   void fail(int64_t place) const { failure->tell(place); }

@@ -23,11 +23,11 @@ cdef int threads_awake(int64_t work) noexcept nogil
 # CynetError when the library needs functions of OpenMP that the team does not have.
 cdef int lend_team_to(void* library, str name) except -1
 # Whether a region of such a library can have so many threads.
-cdef bint gang_can_run(int threads) noexcept nogil
+cdef bint openmp_can_run(int threads) noexcept nogil
 # How many its regions may have now.
-cdef int gang_size() noexcept nogil
+cdef int openmp_threads() noexcept nogil
 # Whether regions that the calling thread begins stay on it, until it says otherwise.
-cdef void run_gang_alone(bint alone) noexcept nogil
+cdef void openmp_single_threaded(bint alone) noexcept nogil
 
 cdef extern from "parallel.h" namespace "cynet" nogil:
     ctypedef void (*RangeFunction)(void* arg, int64_t begin, int64_t end) noexcept

@@ -16,9 +16,9 @@ cdef extern from "threading/openmp_runtime.h" namespace "cynet" nogil:
     void set_limit(int threads) noexcept
     void watch_forks() noexcept
     const char* lend_team(void* library) noexcept
-    bint can_run "cynet::gang_can_run"(int parts) noexcept
-    int size_now "cynet::gang_size"() noexcept
-    void keep_gang_alone(bint alone) noexcept
+    bint can_run "cynet::openmp_can_run"(int parts) noexcept
+    int size_now "cynet::openmp_threads"() noexcept
+    void run_single_threaded(bint alone) noexcept
 
 cdef int _threads = 1
 
@@ -29,8 +29,8 @@ cdef int threads_for(int64_t work) noexcept nogil:
     return _at_most(work // (GRAIN // 2))
 
 
-cdef inline int _at_most(int64_t most) noexcept nogil:
-    return _threads if _threads < most else <int>most
+cdef inline int _at_most(int64_t maximum) noexcept nogil:
+    return _threads if _threads < maximum else <int>maximum
 
 
 cdef int threads_awake(int64_t work) noexcept nogil:
@@ -54,20 +54,20 @@ cdef int lend_team_to(void* library, str name) except -1:
                      "CYNET_ONEDNN_THREADS=openmp, which lets it have threads of its own")
 
 
-cdef bint gang_can_run(int threads) noexcept nogil:
+cdef bint openmp_can_run(int threads) noexcept nogil:
     return can_run(threads)
 
 
-cdef int gang_size() noexcept nogil:
+cdef int openmp_threads() noexcept nogil:
     return size_now()
 
 
-cdef void run_gang_alone(bint alone) noexcept nogil:
-    keep_gang_alone(alone)
+cdef void openmp_single_threaded(bint alone) noexcept nogil:
+    run_single_threaded(alone)
 
 
 def get_num_threads():
-    """How many threads one CPU kernel may use, an int."""
+    """The number of threads one CPU kernel may use, an int."""
     return _threads
 
 

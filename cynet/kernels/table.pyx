@@ -161,7 +161,7 @@ cdef void _run_cast(const Args& args) noexcept nogil:
 
 
 cdef Kernel _cast_kernel():
-    """What turns numbers of any dtype to any other."""
+    """The loop that converts numbers of any dtype to any other."""
     cdef Kernel found = Kernel.__new__(Kernel)
     cdef Functor adding[9]
     for dtype in NAMES:
@@ -185,7 +185,7 @@ cdef class Kernel:
 
 
 def kernels():
-    """What is in the table.
+    """The names in the table.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def kernels():
 
 
 def has_space(str name):
-    """Whether a kernel gets workspace.
+    """True if a kernel gets workspace.
 
     >>> has_space("l2_norm")
     False

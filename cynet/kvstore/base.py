@@ -204,7 +204,7 @@ class KVStoreBase(ReprMixin):
 
     @property
     def type(self) -> Any:
-        """What `create` makes it by."""
+        """The name by which `create` makes the store."""
         raise self._undefined("type")
 
     @property
@@ -220,7 +220,7 @@ class KVStoreBase(ReprMixin):
 
     @property
     def num_workers(self) -> Any:
-        """How many workers there are.
+        """The number of workers.
 
         Examples
         --------

@@ -90,8 +90,8 @@ def bucketed(verb, rows, priority, parts=_PARTS):
     sizes = [
         int(np.prod(shape)) * np.dtype(travels_as(verb, dtype)).itemsize for _, shape, dtype in rows
     ]
-    most = config.get("CYNET_DIST_BUCKET_KB") << 10
-    goal = max(min(most, sum(sizes) // parts), 1 << 14)
+    maximum = config.get("CYNET_DIST_BUCKET_KB") << 10
+    goal = max(min(maximum, sum(sizes) // parts), 1 << 14)
     out, group, nbytes = [], [], 0
 
     def close():
@@ -133,7 +133,7 @@ def sums_in_place(bucket, array):
 
 
 def _summing(given, target):
-    """What begins the sums of an array's pieces, by itself or to another one's place."""
+    """Starts the sums of an array's pieces, in place or into another array."""
 
     def start(part):
         source = _in_place() if given is None else given[part]

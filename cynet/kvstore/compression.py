@@ -34,7 +34,7 @@ class TwoBit:
 
 
 def compression(params, kind):
-    """What ``set_gradient_compression(params)`` asks of a store of this kind."""
+    """The settings that ``set_gradient_compression(params)`` gives a store of this kind."""
     if kind.startswith("local"):
         raise ArgumentError(
             f"kvstore '{kind}' does not compress gradients, got {shown(params)}; 'device' does"

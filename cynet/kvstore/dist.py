@@ -70,7 +70,7 @@ class DistKVStore(KVStore):
 
     @property
     def num_workers(self) -> int:
-        """How many processes share the store."""
+        """The number of processes that share the store."""
         return self._world.size
 
     @property
@@ -156,7 +156,7 @@ class DistKVStore(KVStore):
         given = {each: _dense(arrays) for each, arrays in handed.items() if each not in by_rows}
         with self._lock:
             self._world.check()
-            if optimizer is not None:  # else they are sums of something else, as of states
+            if optimizer is not None:  # without one the sums are of states
                 self._world.count_step()
             self._on_terms_of(optimizer)
             for each, arrays in by_rows.items():

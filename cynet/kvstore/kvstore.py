@@ -89,7 +89,7 @@ class KVStore(KVStoreBase):
 
     @property
     def num_workers(self) -> int:
-        """How many workers share the store: 1."""
+        """The number of workers that share the store: 1."""
         return 1
 
     @staticmethod
@@ -278,7 +278,8 @@ class KVStore(KVStoreBase):
 
     @property
     def updater(self) -> Any:
-        """What changes stored values at each push, or None: they are replaced by the sum.
+        """The updater that changes stored values at each push, or None: they are replaced by the
+        sum.
 
         Examples
         --------

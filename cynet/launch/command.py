@@ -22,7 +22,7 @@ _PASSED = ("CYNET_", "MXNET_", "OMP_", "PYTHON")  # what other machines are to g
 
 
 class Job(NamedTuple):
-    """What is to be started.
+    """The job to be started.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ def hosts_of(hostfile: str) -> list[str]:
 
 
 def program(command: Sequence[str]) -> list[str]:
-    """What each process runs: a script of Python under `_rank`, or the program as it is."""
+    """The command of each process: a script of Python under `_rank`, or the program as it is."""
     first, *others = command
     is_python = os.path.basename(first).startswith("python") and shutil.which(first) is not None
     if is_python:

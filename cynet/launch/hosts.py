@@ -82,7 +82,7 @@ def _is_here(name):
 
 
 class Look(NamedTuple):
-    """What a machine is asked: a line of a shell, the words that it answers in turn, and the
+    """The questions to a machine: a line of a shell, the words that it answers in turn, and the
     command of the job."""
 
     text: str
@@ -107,7 +107,7 @@ def _look(job):
 
 
 def _problem(agent, name, look):
-    """What keeps a machine from running ranks, or None."""
+    """The reason why a machine cannot run ranks, or None."""
     more = _SSH if os.path.basename(agent[0]) == "ssh" else ()
     line = [*agent, *more, name, look.text]
     try:
@@ -142,7 +142,7 @@ def _problem(agent, name, look):
 
 
 def _differs(answer):
-    """What is of another version there; a micro version of Python does not matter."""
+    """The packages of another version there; a micro version of Python does not matter."""
     _, python, cynet = answer
     here = platform.python_version()
     if python.split(".")[:2] != here.split(".")[:2]:

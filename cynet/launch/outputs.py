@@ -1,4 +1,4 @@
-"""What the processes of a job print: with the number of the rank before each line, and in files."""
+"""The output of a job's processes: with the number of the rank before each line, and in files."""
 
 import os
 import re

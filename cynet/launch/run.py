@@ -152,7 +152,8 @@ def _begun(options, job, outputs, signals, guard):
 
 
 def _why(told):
-    """What the ranks tell of a failure: the first one that has failed itself, else the first."""
+    """The ranks' report of a failure: that of the first one that has failed itself, else the
+    first."""
     row = next((row for row in told if row["is_own"]), told[0] if told else None)
     if row is None:
         return "a process has died, was killed, or ended before it joined the others"

@@ -1,4 +1,4 @@
-"""What killed processes leave behind: shared memory and folders of MPI's sessions."""
+"""Removes what killed processes leave behind: shared memory and folders of MPI's sessions."""
 
 import contextlib
 import os

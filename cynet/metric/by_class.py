@@ -86,7 +86,7 @@ class _Counted(EvalMetric):
 @alias("confusion_matrix")
 @guarded
 class ConfusionMatrix(_Counted):
-    """How often each class was taken for each; the figure is the share of right predictions.
+    """Counts how often each class was taken for each; the figure is the share of right predictions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whether large values of a metric are good, by its name."""
+"""The direction of a metric by its name: whether large values are good."""
 
 _LARGE_IS_GOOD = (
     "acc",

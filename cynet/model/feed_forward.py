@@ -156,7 +156,8 @@ class FeedForward:
         _check_arguments(self.symbol)
 
     def _bucket(self, key, data_names=None, label_names=None):
-        """What BucketingModule asks of a bucket; the function may say which inputs are data."""
+        """The symbol and names that BucketingModule asks of a bucket; the function may say which
+        inputs are data."""
         if key not in self._generated:
             self._generated[key] = self.sym_gen(key)
         made = self._generated[key]

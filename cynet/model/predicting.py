@@ -1,7 +1,7 @@
 """Predicting: a Module that FeedForward keeps between predictions."""
 
 from .. import ndarray as nd
-from .._core.kept_values import write_stamp
+from .._core.saved_values import write_stamp
 from ..module.module import Module
 
 
@@ -38,7 +38,7 @@ class Predicting:
 
 
 def _plain(form):
-    """What describes data, with dtypes and layouts, which descriptions do not compare."""
+    """Descriptions of data with dtypes and layouts, which DataDesc does not compare."""
     devices, data_names, labels, *shapes = form
     rows = [
         [(*desc, str(getattr(desc, "dtype", "")), getattr(desc, "layout", "")) for desc in each]

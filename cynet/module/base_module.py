@@ -234,7 +234,6 @@ class BaseModule(ReprMixin, Interface):
         clip_global_norm: float | None = None,
         resume: FileName | None = None,
         batch_size: int | None = None,
-        shard_states: bool = False,
     ) -> History:
         """Train: bind, initialize, then epochs of forward, backward, update, metric.
 
@@ -297,9 +296,6 @@ class BaseModule(ReprMixin, Interface):
         batch_size : int, optional
             Rows of a batch of pairs of arrays; by default as many as the module is bound to, else
             32.
-        shard_states : bool
-            With a KVStore of several ranks, each keeps a part of the optimizer's states; see
-            ``Module.init_optimizer``.
 
         Returns
         -------
@@ -363,11 +359,7 @@ class BaseModule(ReprMixin, Interface):
         resumed = None if resume is None else Resume(resume, ranks)
         if resumed is not None:
             resumed.load_params(self)
-        settings = {"optimizer": optimizer, "optimizer_params": optimizer_params}
-        if shard_states:
-            self._check_shards()
-            settings["shard_states"] = shard_states
-        self.init_optimizer(kvstore=kvstore, **settings)
+        self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
         options.update(
             train_data=train_data,
             eval_data=eval_data,
@@ -395,12 +387,6 @@ class BaseModule(ReprMixin, Interface):
 
     def _begin_epoch(self, epoch, train_data):
         """``fit`` begins an epoch: for modules that look at all data first."""
-
-    def _check_shards(self):
-        raise UndefinedError(f"fit: {type(self).__name__} does not share out optimizer states")
-
-    def _gather_shards(self):
-        """An epoch of ``fit`` has ended: states that are shared out come together."""
 
     def _updater_of_states(self, purpose):
         """The updater that holds the optimizer and its states."""
@@ -776,7 +762,6 @@ class _Training:
         self._ranks.average(module)
         arg_params, aux_params = module.get_params()
         module.set_params(arg_params, aux_params)  # devices' auxiliary states may differ
-        module._gather_shards()
         for callback in as_list(self._options["epoch_end_callback"]):
             callback(epoch, module.symbol, arg_params, aux_params)
         for each in self._callbacks:

@@ -1,4 +1,4 @@
-"""Where the examples of a batch stand in arrays, and how those that only fill it up are cut off."""
+"""The axis of the examples in each array of a batch; examples that only fill it up are cut off."""
 
 import operator
 

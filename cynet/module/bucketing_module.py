@@ -626,7 +626,7 @@ class BucketingModule(BaseModule):
         self._need("symbol", "binded")
         return self._curr_module.symbol
 
-    def _take_turn(self, batch):
+    def _switch_to(self, batch):
         """Use the bucket of a batch that is to be run; the lock is held."""
         if self._thread_guard.last != get_ident():
             self._thread_guard.take(lambda: None)  # each module leaves its outputs to other threads
@@ -636,7 +636,7 @@ class BucketingModule(BaseModule):
         """Run the module of the batch's bucket."""
         self._need("forward", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._take_turn(data_batch)
+            self._switch_to(data_batch)
             self._curr_module.forward(data_batch, is_train=is_train)
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
@@ -646,7 +646,7 @@ class BucketingModule(BaseModule):
             return
         self._need("forward_backward", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._take_turn(data_batch)
+            self._switch_to(data_batch)
             self._curr_module.forward_backward(data_batch)
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
@@ -657,7 +657,7 @@ class BucketingModule(BaseModule):
             return
         self._need("train_step", "binded", "params_initialized", "optimizer_initialized")
         with self._thread_guard.lock:
-            self._take_turn(data_batch)
+            self._switch_to(data_batch)
             self._curr_module.train_step(data_batch)
 
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:

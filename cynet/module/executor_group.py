@@ -449,7 +449,7 @@ class DataParallelExecutorGroup:
 
     @property
     def output_axes(self):
-        """Where the examples of each output are; see `batch_axes.output_axes`."""
+        """The axis of the examples in each output; see `batch_axes.output_axes`."""
         if self._output_axes is None:
             bound = {*self.arg_names}
             inputs = [d for d in [*self.data_shapes, *(self.label_shapes or ())] if d.name in bound]

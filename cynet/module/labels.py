@@ -34,7 +34,7 @@ def label_inputs(symbol):
 
 
 class ClassLimit(NamedTuple):
-    """How many classes a label may name.
+    """The number of classes that a label may name.
 
     Attributes
     ----------
@@ -60,17 +60,18 @@ class ClassLimit(NamedTuple):
         """
         if values.size == 0 or values.shape[1:] == self.shape[1:]:
             return
-        most = values.max()
-        if not most >= self.classes:
+        maximum = values.max()
+        if not maximum >= self.classes:
             return
         if self.ignored is not None:
-            most = np.max(values, initial=-1, where=values != self.ignored)
-            if not most >= self.classes:
+            maximum = np.max(values, initial=-1, where=values != self.ignored)
+            if not maximum >= self.classes:
                 return
         raise ArgumentError(
-            f"label '{self.label}' has values up to {most:g}, but output '{self.output}' of shape"
-            f" {self.shape} has {self.classes} classes, 0 to {self.classes - 1}; does the layer in"
-            f" front of the loss need {most + 1:g} outputs (num_hidden), or are labels wrong?"
+            f"label '{self.label}' has values up to {maximum:g}, but output '{self.output}' of"
+            f" shape {self.shape} has {self.classes} classes, 0 to {self.classes - 1}; does the"
+            f" layer in front of the loss need {maximum + 1:g} outputs (num_hidden), or are labels"
+            " wrong?"
         )
 
 

@@ -390,10 +390,10 @@ class Module(Optimization, BaseModule):
             As the module was bound, by default.
         """
         self._need("forward", "binded", "params_initialized")
-        turns = self._thread_guard
-        with turns.lock:
-            if turns.last != get_ident():
-                turns.take(self._detach)
+        thread_guard = self._thread_guard
+        with thread_guard.lock:
+            if thread_guard.last != get_ident():
+                thread_guard.take(self._detach)
             self._fit_shapes(data_batch)
             self._exec_group.forward(data_batch, is_train)
 
@@ -408,10 +408,10 @@ class Module(Optimization, BaseModule):
             super().forward_backward(data_batch)
             return
         self._need("forward_backward", "binded", "params_initialized")
-        turns = self._thread_guard
-        with turns.lock:
-            if turns.last != get_ident():
-                turns.take(self._detach)
+        thread_guard = self._thread_guard
+        with thread_guard.lock:
+            if thread_guard.last != get_ident():
+                thread_guard.take(self._detach)
             self._fit_shapes(data_batch)
             self._exec_group.load(data_batch)
             self._is_summed = False
@@ -425,10 +425,10 @@ class Module(Optimization, BaseModule):
             super().train_step(data_batch)
             return
         self._need("train_step", "binded", "params_initialized")
-        turns = self._thread_guard
-        with turns.lock:
-            if turns.last != get_ident():
-                turns.take(self._detach)
+        thread_guard = self._thread_guard
+        with thread_guard.lock:
+            if thread_guard.last != get_ident():
+                thread_guard.take(self._detach)
             self._fit_shapes(data_batch)
             self._exec_group.load(data_batch)
             update = self._updater.joined(*self._updates)

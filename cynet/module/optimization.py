@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from .. import ndarray as nd
@@ -10,10 +9,8 @@ from .. import optimizer as opt
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown, warn_user
 from ..base.files import write_atomically
 from ..base.guard import guarded
-from ..base.kinds import check_flag
 from ..io.checkpoint import save_checkpoint
 from ..kvstore import DistKVStore
-from ..kvstore.state_shards import ShardedUpdater, check_shareable
 from ..optimizer.clipping import clip_global_norm
 from ..optimizer.settings import check_real
 from .parameter_update import _create_kvstore, _initialize_kvstore, _update_params
@@ -33,7 +30,6 @@ class Optimization:
         optimizer: Optimizer | str = "sgd",
         optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
-        shard_states: bool = False,
     ) -> None:
         """Choose how ``update`` changes parameters.
 
@@ -47,10 +43,6 @@ class Optimization:
             For an optimizer given by name.
         force_init : bool
             Do it even if it has been done.
-        shard_states : bool
-            With a KVStore of several ranks, each keeps the states of a part of the parameters,
-            updates these and gives them to the others. All call `gather_states` before one saves
-            states; ``fit`` does at the end of an epoch.
 
         Raises
         ------
@@ -58,10 +50,7 @@ class Optimization:
             The module is not bound, or its parameters have no values yet.
         ArgumentTypeError
             `optimizer` is neither a name nor an Optimizer, or `optimizer_params` is not a dict.
-        ArgumentError
-            `shard_states` does not go with the optimizer.
         """
-        check_flag("init_optimizer", "shard_states", shard_states)
         self._need("init_optimizer", "binded", "params_initialized")
         if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
@@ -114,12 +103,7 @@ class Optimization:
                 group = self._exec_group
                 pairs = zip(self._aux_names, group.aux_arrays)
                 kvstore.share({n: [self._aux_params[n], *arrays] for n, arrays in pairs})
-        if shard_states and isinstance(kvstore, DistKVStore) and kvstore.num_workers > 1:
-            check_shareable("init_optimizer", optimizer)
-            shapes = [math.prod(self._arg_params[name].shape) for name in self._param_names]
-            sizes = {i * count + k: n for i, n in enumerate(shapes) for k in range(count)}
-            self._updater = ShardedUpdater(optimizer, kvstore, sizes)
-        elif not update_on_kvstore:
+        if not update_on_kvstore:
             self._updater = opt.get_updater(optimizer)
         self.optimizer_initialized = True
         if self._preload_opt_states is not None:
@@ -179,8 +163,8 @@ class Optimization:
         self._optimizer = optimizer
 
     def _collect_updates(self):
-        """What ``update`` works on: all gradients, None where there is nothing to update; and what
-        it hands to the updater on one device: indices, gradients, weights."""
+        """The arrays that ``update`` works on: all gradients, None where there is nothing to
+        update; and what it hands to the updater on one device: indices, gradients, weights."""
         group = self._exec_group
         self._grad_arrays = [
             [None] * len(grads) if name in self._fixed_values else grads
@@ -267,28 +251,6 @@ class Optimization:
         """
         write_atomically(fname, self._updater_of_states("save_optimizer_states").chunks())
 
-    def gather_states(self) -> None:
-        """Have this rank's `save_optimizer_states` know the states of all ranks, until the next
-        step.
-
-        With ``shard_states`` all ranks call it together before one of them writes; ``fit`` does at
-        the end of an epoch, before its callbacks. Without, it does nothing.
-
-        Examples
-        --------
-        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
-        >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
-        >>> module.bind([("data", (4, 3))], [("softmax_label", (4,))])
-        >>> module.init_params()
-        >>> module.init_optimizer("dist_sync", "adam", shard_states=True)
-        >>> module.gather_states()
-        >>> if mx.distributed.is_first():
-        ...     module.save_optimizer_states("net-0001.states")
-        """
-        self._need("gather_states", "optimizer_initialized")
-        if isinstance(self._updater, ShardedUpdater):
-            self._updater.gather()
-
     def load_optimizer_states(self, fname: FileName) -> None:
         """Read what ``save_optimizer_states`` wrote; the module needs an optimizer of the same
         kind.
@@ -349,11 +311,6 @@ class Optimization:
         scale = self._optimizer.rescale_grad
         others = [grads[0] for grads in self._of_other_buckets[1]]
         return clip_global_norm([*self._updates[1], *others], max_norm / scale, False) * scale
-
-    def _check_shards(self):
-        """Nothing to refuse: states of a Module can be shared out."""
-
-    _gather_shards = gather_states
 
     def _lends(self):
         """The module whose parameters are those of all that share its optimizer."""

@@ -1,4 +1,4 @@
-"""How gradients become new weights: through a KVStore, or by an updater alone."""
+"""The update of weights by gradients: through a KVStore, or by an updater alone."""
 
 import math
 from collections import defaultdict

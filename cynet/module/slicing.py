@@ -1,4 +1,4 @@
-"""How a batch is cut up for several devices; scripts import these from mx.executor_manager."""
+"""Cuts a batch for several devices; scripts import these from mx.executor_manager."""
 
 from collections import Counter
 

@@ -86,7 +86,7 @@ cdef inline bint _is_truth(NDArrayBase array, object other):
 
 
 cdef enum:
-    MOST_RECENT = 12
+    MAX_RECENT = 12
 
 
 cdef inline bint _same_number(object a, object b) noexcept:
@@ -121,12 +121,12 @@ cdef class Recent:
         return None
 
     cdef int keep(self, object value, Call call) except -1:
-        if len(self.calls) < MOST_RECENT:
+        if len(self.calls) < MAX_RECENT:
             self.values.append(value)
             self.calls.append(call)
             return 0
         self.values[self.oldest], self.calls[self.oldest] = value, call
-        self.oldest = (self.oldest + 1) % MOST_RECENT
+        self.oldest = (self.oldest + 1) % MAX_RECENT
         return 0
 
 

@@ -1,4 +1,4 @@
-"""Where calls of mx.nd enter: arguments are sorted into inputs, parameters and outputs."""
+"""The entry of calls of mx.nd: arguments are sorted into inputs, parameters and outputs."""
 
 from cpython.dict cimport PyDict_GetItem, PyDict_Next
 from cpython.object cimport PyObject
@@ -9,7 +9,7 @@ from .._core.face cimport ND, Face
 from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase
 from ..operator._base cimport OpEntry
-from ._dispatch cimport MOST_KNOWN, run, run_known
+from ._dispatch cimport MAX_KNOWN, run, run_known
 from ._resolve cimport Call, any_sparse, fits, resolve, sparse_call
 
 from ..context import current_context, read_context
@@ -38,7 +38,8 @@ cdef class CachedCall:
 
 
 cdef class CallSite:
-    """What an operator was last called with: the same again is neither sorted nor looked up."""
+    """The arguments an operator was last called with: the same ones are not sorted or looked up
+    again."""
 
     cdef list calls
     cdef int oldest
@@ -94,7 +95,7 @@ cdef CachedCall _cached_call(CallSite site, tuple args, dict kwargs, PyObject** 
     cdef Py_ssize_t n_args = len(args), at
     cdef int n = 0, i
     cdef bint fit
-    while n < n_args and n < MOST_KNOWN and isinstance(args[n], NDArrayBase):
+    while n < n_args and n < MAX_KNOWN and isinstance(args[n], NDArrayBase):
         arrays[n] = <PyObject*>PyTuple_GET_ITEM(args, n)
         n += 1
     for cached in site.calls:
@@ -130,7 +131,7 @@ cdef int _remember(CallSite site, Call call, tuple args, dict kwargs) except -1:
     cdef int n = 0
     while n < len(args) and isinstance(args[n], NDArrayBase):
         n += 1
-    if n > MOST_KNOWN or n != call.n_in + call.n_aux or call.order is not None:
+    if n > MAX_KNOWN or n != call.n_in + call.n_aux or call.order is not None:
         return 0
     if call.python or call.prop.reads_out:  # users may define it anew; `out` is to be there
         return 0
@@ -167,7 +168,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
     """
     cdef list given, names = None, results
     cdef dict params = {}
-    cdef PyObject* arrays[MOST_KNOWN]
+    cdef PyObject* arrays[MAX_KNOWN]
     cdef PyObject* wished
     cdef CachedCall cached
     cdef Call call

@@ -15,7 +15,7 @@ from ._resolve cimport Call, State
 from ._tape cimport Node
 
 cdef enum:
-    MOST_KNOWN = 16  # arrays, outputs
+    MAX_KNOWN = 16  # arrays, outputs
 
 # Whether somebody is told of each call.
 cdef bint watched() noexcept
@@ -23,7 +23,7 @@ cdef bint watched() noexcept
 cdef list run(Call call, list given, list out)
 # The same for one or two inputs and one output, with no list made.
 cdef NDArrayBase run_small(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)
-# The same for `n` arrays by place, no more than MOST_KNOWN: the array, or the list of visible
+# The same for `n` arrays by place, no more than MAX_KNOWN: the array, or the list of visible
 # outputs. `out` is None or the only visible output.
 cdef object run_known(Call call, PyObject** arrays, int n, NDArrayBase out)
 

@@ -445,8 +445,8 @@ cdef NDArrayBase run_small(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayB
 
 
 cdef object run_known(Call call, PyObject** arrays, int n, NDArrayBase out):
-    cdef PyObject* targets[MOST_KNOWN]
-    cdef int requests[MOST_KNOWN]
+    cdef PyObject* targets[MAX_KNOWN]
+    cdef int requests[MAX_KNOWN]
     cdef int i, n_out = call.n_out
     cdef list outs = []
     requests[0] = kWriteTo
@@ -455,7 +455,7 @@ cdef object run_known(Call call, PyObject** arrays, int n, NDArrayBase out):
             refuse_write(out)
         _check_out(call, 0, out)
         requests[0] = _request(call, arrays, 0, out)
-    if n_out > MOST_KNOWN or call.order is not None or requests[0] == kNullOp or (
+    if n_out > MAX_KNOWN or call.order is not None or requests[0] == kNullOp or (
             out is not None and n_out > 1):
         given = [<object>arrays[i] for i in range(n)]
         outs = run(call, given, None if out is None else [out])

@@ -12,7 +12,7 @@ from .._core.face cimport ND, Face
 from .._ndarray cimport NDArrayBase, wrap_foreign
 from .._typedefs cimport MAX_NDIM, dtype_size, kCPU, kGPU
 
-from .._core.kept_values import expose
+from .._core.saved_values import expose
 from ..base.dtype import FLAGS, NAMES
 from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError, shown
 
@@ -66,7 +66,7 @@ cdef void _capsule_gone(object capsule) noexcept:
 
 
 def device_of(NDArrayBase array):
-    """What ``__dlpack_device__`` gives: (DLPack device code, index)."""
+    """The value of ``__dlpack_device__``: (DLPack device code, index)."""
     return (DL_CUDA if array.blob.dev_type == kGPU else DL_CPU,
             array.blob.dev_id if array.blob.dev_type == kGPU else 0)
 

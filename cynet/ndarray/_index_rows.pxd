@@ -1,5 +1,5 @@
-"""Which rows index arrays and masks pick, as numbers: rows are the axes after the last one that an
-array indexes."""
+"""The rows that index arrays and masks pick, as numbers: rows are the axes after the last one that
+an array indexes."""
 
 cimport numpy as cnp
 

@@ -1,4 +1,4 @@
-"""Which rows index arrays and masks pick, as numbers (contract in the .pxd)."""
+"""The rows that index arrays and masks pick, as numbers (contract in the .pxd)."""
 
 cimport numpy as cnp
 from cpython.slice cimport PySlice_Check

@@ -1,4 +1,4 @@
-"""Which operator an imperative call runs, resolved once for one signature of inputs.
+"""The operator of an imperative call, resolved once for one signature of inputs.
 
 What is wrong with the arguments raises here, at once, and names operator and argument.
 """

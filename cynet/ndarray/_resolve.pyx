@@ -1,4 +1,4 @@
-"""Which operator an imperative call runs, resolved once per signature (contract in the .pxd)."""
+"""The operator of an imperative call, resolved once per signature (contract in the .pxd)."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.ref cimport Py_DECREF, Py_INCREF
@@ -195,20 +195,20 @@ cdef Call resolve(Face face, OpEntry entry, list given, tuple names, dict params
         call.used = True
         return call
     call = _prepare(face, entry, given, names, params, context or device_context(dev_type, dev_id))
-    most = config.get("CYNET_CALL_CACHE")
-    if key is not None and most:
-        _make_room(most - 1)
+    maximum = config.get("CYNET_CALL_CACHE")
+    if key is not None and maximum:
+        _evict(maximum - 1)
         call.key = key
         entry.cache[key] = call
         _kept.append(call)
     return call
 
 
-cdef int _make_room(size_t most) except -1:
-    # Drop Calls until `most` are kept, by second chance (the clock algorithm): who was used since
-    # it was looked at last stays.
+cdef int _evict(size_t maximum) except -1:
+    # Drop Calls until `maximum` are kept, by second chance (the clock algorithm): a Call that was
+    # used since it was looked at last stays.
     cdef Call call
-    while <size_t>len(_kept) > most:
+    while <size_t>len(_kept) > maximum:
         call = _kept.popleft()
         if call.used:
             call.used = False
@@ -380,7 +380,7 @@ cdef Call _copy(Call call):
 
 
 def infer(prop, list wanted, list shapes, list types):
-    """What a call of an operator gives.
+    """The outputs of a call of an operator.
 
     Parameters
     ----------

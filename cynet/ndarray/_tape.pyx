@@ -5,7 +5,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
-from .._core.kept_values cimport changed_outside, count_reader, marked, older_values
+from .._core.saved_values cimport changed_outside, count_reader, marked, older_values
 from ..engine.live_objects cimport count_live, live_counter
 from ..engine.records cimport pushed_writes
 from .._core.sparse_kind cimport is_sparse
@@ -83,7 +83,7 @@ def resume_scope(uint64_t number):
 # --- nodes ----------------------------------------------------------------------------------------
 @cython.trashcan(True)
 cdef class Node:
-    """What a recorded step left behind."""
+    """A recorded step."""
 
     def __cinit__(self):
         self.inputs = []
@@ -119,7 +119,7 @@ cdef class Node:
 
     @property
     def name(self):
-        """What an error calls it."""
+        """The name by which errors call it."""
         return type(self).__name__
 
     @property
@@ -220,7 +220,7 @@ cdef class Saved(Node):
             "gradient would be wrong; change it after backward, or use a copy of it")
 
     def array_name(self, i):
-        """What an error calls the array."""
+        """The name by which errors call the array."""
         return f"array {i}"
 
 
@@ -358,7 +358,7 @@ def record_empty(NDArrayBase source, NDArrayBase part):
 
 
 def wants_gradient(list arrays):
-    """Whether this thread records and a gradient may be wanted through one of the arrays."""
+    """True if this thread records and a gradient may be wanted through one of the arrays."""
     return bool(flagged and records() and any([wanted_request(each) for each in arrays]))
 
 
@@ -525,7 +525,7 @@ cdef int refuse_part(NDArrayBase value) except -1:
 
 
 def follows(NDArrayBase array):
-    """Whether what is made of `array` now belongs to a graph."""
+    """True if what is made of `array` now belongs to a graph."""
     return flagged and records() and live_entry(array) is not None
 
 

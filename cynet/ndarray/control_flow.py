@@ -122,7 +122,7 @@ def while_loop(
     if made is not None:
         return made
     try:
-        most = int(max_iterations)
+        maximum = int(max_iterations)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentError(
             f"while_loop: max_iterations must be an int, got {shown(max_iterations)}"
@@ -131,7 +131,7 @@ def while_loop(
     if not flat:
         raise ArgumentError("while_loop: loop_vars has no element; it needs at least one")
     states, stack, runs = loop_vars, _Stack("while_loop"), 0
-    while runs < most and _holds(_call(cond, states), "while_loop: cond"):
+    while runs < maximum and _holds(_call(cond, states), "while_loop: cond"):
         outs, new = _pair(_call(func, states), "while_loop: func")
         found = flatten([] if new is None else new, NDArray, "while_loop: new_loop_vars")[0]
         if len(found) != len(flat):
@@ -141,7 +141,7 @@ def while_loop(
         states = regroup(found, form)
         stack.add([] if outs is None else outs)
         runs += 1
-    return stack.stacked(most), states
+    return stack.stacked(maximum), states
 
 
 @guarded

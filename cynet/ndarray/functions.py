@@ -10,7 +10,7 @@ from ._call import invoke, is_array
 from ._tape import set_state
 
 _made = {}  # (OpEntry, name) -> function
-MOST_KNOWN = 64  # combinations of arguments, of an operator that holds numbers
+MAX_KNOWN = 64  # combinations of arguments, of an operator that holds numbers
 
 
 def function_of(name):
@@ -117,7 +117,7 @@ def _holding(entry, function):
             key, fixed = None, None
         if fixed is None:
             fixed = fixed_of(args, kwargs)
-            if key is not None and len(known) < MOST_KNOWN:
+            if key is not None and len(known) < MAX_KNOWN:
                 known[key] = fixed
         if fixed:
             flags = set_state(0)  # of a number that is not read, autograd need not know

@@ -142,7 +142,7 @@ class _Reader:
 
 
 class _Record(NamedTuple):
-    """Where the data of an array are, and what they are."""
+    """The position, dtype and shape of an array's data in a file."""
 
     offset: int
     nbytes: int

@@ -93,7 +93,7 @@ def _weights(weights, count, name):
 
 
 def histogram(a, bins=10, range=None, density=None, weights=None):
-    """How many elements lie in each interval, or the sums of their weights; and the edges.
+    """The number of elements in each interval, or the sums of their weights; and the edges.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
 
 
 def histogramdd(sample, bins=10, range=None, density=None, weights=None):
-    """How many rows of a sample lie in each box of a grid; and the edges along each axis."""
+    """The number of rows of a sample in each box of a grid; and the edges along each axis."""
     listed = isinstance(sample, (list, tuple))
     if not _by_operators(*(sample if listed else [sample]), weights):
         return on_host(onp.histogramdd, (sample, bins, range, density, weights), {})
@@ -140,7 +140,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
 
 
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
-    """How many points lie in each box of a grid; and the edges along both axes."""
+    """The number of points in each box of a grid; and the edges along both axes."""
     if not _by_operators(x, y, weights):
         return on_host(onp.histogram2d, (x, y, bins, range, density, weights), {})
     several = not hasattr(bins, "__index__") and len(bins) != 2

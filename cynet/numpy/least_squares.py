@@ -185,8 +185,8 @@ def cond(x, p=None):
     x = matrices(x, "linalg.cond")
     if p in (None, 2, -2):
         values = svdvals(x)
-        most, least = values[..., 0], values[..., -1]
-        return least / most if p == -2 else most / least
+        maximum, least = values[..., 0], values[..., -1]
+        return least / maximum if p == -2 else maximum / least
     axes = (-2, -1)
     return linalg.norm(x, p, axes) * linalg.norm(linalg.inv(x), p, axes)
 

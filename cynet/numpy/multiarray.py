@@ -479,7 +479,7 @@ class ndarray(Members, NDArray):
 
 
 def _picks_elements(array, key):
-    """Whether a key is a mask of the array's own shape, and no gradient is to flow."""
+    """True if a key is a mask of the array's own shape, and no gradient is to flow."""
     return (
         key.dtype_flag == _BOOL
         and key.ndim > 0

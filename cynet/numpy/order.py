@@ -104,7 +104,8 @@ nanargmin = _best("nanargmin", reductions.argmin, float("inf"))
 
 
 def ranks(a, v, right):
-    """How many elements of `a`, in any order, are below each of `v`; with `right` not above it."""
+    """The number of elements of `a`, in any order, that are below each of `v`; with `right` not
+    above it."""
     shape, v = v.shape, shapes.ravel(v)
     a, v = shapes.common_dtype([a, v], "searchsorted")
     count = v.shape[0]

@@ -147,7 +147,7 @@ def _weighted(array, axis, padded, ends=(0, 0)):
 
 
 def _count(weights):
-    """How many rows stand in front of the first element's own."""
+    """The number of rows in front of the first element's own."""
     return int((weights[:, 0] == 1).argmax())
 
 

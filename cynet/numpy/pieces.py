@@ -268,7 +268,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
 
 
 def _given(value):
-    """What a function gave, as an array; an int and a bool keep their kind."""
+    """The result of a function, as an array; an int and a bool keep their kind."""
     kind = {int: "int64", bool: "bool"}.get(type(value))
     return array_of(value, "apply_along_axis", kind)
 

@@ -199,15 +199,15 @@ def _terms(subscripts, counts):
             f"mx.np.einsum: {len(terms)} terms in {subscripts!r} for {len(counts)} arrays"
         )
     spare = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in subscripts]
-    most = 0
+    maximum = 0
     for i, (term, count) in enumerate(zip(terms, counts)):
         dots = count - len(term.replace("...", ""))
         if "..." in term:
             terms[i] = term.replace("...", "".join(spare[len(spare) - dots :]) if dots else "")
-            most = dots if dots > most else most
+            maximum = dots if dots > maximum else maximum
         if len(terms[i]) != count:
             raise ShapeError(f"mx.np.einsum: {term!r} is not of {count} axes")
-    extra = "".join(spare[len(spare) - most :]) if most else ""
+    extra = "".join(spare[len(spare) - maximum :]) if maximum else ""
     if arrow:
         return terms, result.replace("...", extra)
     letters = "".join(terms)

@@ -71,7 +71,7 @@ def unique_all(x):
 
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
-    """Whether each element is one of other elements; bools."""
+    """True for each element that is one of other elements; bools."""
     if not is_traced(element) and not is_traced(test_elements):
         more = {"assume_unique": assume_unique, "invert": invert, "kind": kind}
         return on_host(onp.isin, (element, test_elements), more)
@@ -81,7 +81,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
 
 
 def in1d(ar1, ar2, assume_unique=False, invert=False):
-    """Whether elements of one array are in another, in one axis."""
+    """True for each element of one array that is in another, in one axis."""
     return shapes.ravel(isin(ar1, ar2, assume_unique, invert))
 
 

@@ -41,7 +41,7 @@ def _is_zip(file):
         with open(file, "rb") as opened:
             return opened.read(2) == b"PK"
     except (OSError, TypeError):
-        return False  # what `serialization` says of it is better
+        return False  # the error of `serialization` is better
 
 
 def savez(file, *args, **kwargs):

@@ -313,7 +313,7 @@ def multibox_prior(
 
 @_layer()
 def multibox_target(anchor, label, cls_pred, **kwargs):
-    """What a detector of anchor boxes is to predict."""
+    """The targets of a detector of anchor boxes."""
     return ops._contrib_MultiBoxTarget(*_arrays(anchor, label, cls_pred), **kwargs)
 
 

@@ -36,7 +36,7 @@ def write_row(g, row, inputs, dtype, number=None):
 
 
 def _dtype_beside(dtype, *numbers):
-    """What integers are computed in beside numbers that their dtype does not hold."""
+    """The dtype for integers beside numbers that their own does not hold."""
     if dtype.startswith("float") or not numbers:
         return dtype
     if not all(float(each).is_integer() for each in numbers):

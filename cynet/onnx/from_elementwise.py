@@ -254,9 +254,9 @@ def clip(reader, node):
     known = [node.known(i) if node.has(i) else bounds[i - 1] for i in (1, 2)]
     numbers = [None if v is None else np.ravel(v)[0].item() for v in known]
     if dtype in FLOATS:
-        most = float(np.finfo(dtype).max) if dtype != "bfloat16" else _MAX_BFLOAT16
+        maximum = float(np.finfo(dtype).max) if dtype != "bfloat16" else _MAX_BFLOAT16
         numbers = [
-            sign * most if n is None and not node.has(i) else n
+            sign * maximum if n is None and not node.has(i) else n
             for i, sign, n in zip((1, 2), (-1, 1), numbers)
         ]
     exact = dtype in FLOATS or all(v is None or abs(v) < 1 << 24 for v in numbers)

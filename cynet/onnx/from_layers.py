@@ -64,7 +64,8 @@ def conv_transpose(reader, node):
 
 
 def _transposed_pads(node, spans, stride, adj):
-    """What is cut off before and behind each axis; below 0 where the output is longer."""
+    """The length that is cut off before and behind each axis; below 0 where the output is
+    longer."""
     n, auto = len(spans), node.choice("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
     asked = node.get("output_shape")
     if auto == "VALID" or (asked is None and auto == "NOTSET"):
@@ -239,7 +240,7 @@ def softmax(reader, node):
 
 @imports("Dropout")
 def dropout(reader, node):
-    """What it does when a network predicts; training drops out with the same ratio."""
+    """Dropout as it is when a network predicts; training drops out with the same ratio."""
     node.ignore("seed", "consumed_inputs")
     if node.opset < 7:
         node.get("is_test", 0)

@@ -71,7 +71,7 @@ def pool(reader, node):
 
 
 def _behind(node, spans, stride, before, after, ceil):
-    """What must follow each axis for its windows to be whole."""
+    """The padding behind each axis that makes its windows whole."""
     found = []
     for x, b, a, s, t in zip(lengths_of(node, 0), before, after, spans, stride):
         over = x + b + a - s

@@ -15,7 +15,7 @@ _PLAIN = {
 
 @imports(*_PLAIN)
 def reduce(reader, node):
-    """What is done to each element, the reduction, what is done to its results."""
+    """The function of each element, the reduction, the function of its results."""
     kind, data = node.kind, node.symbol(0)
     axes, nothing = node.list(1, "axes"), node.get("noop_with_empty_axes", 0)
     keep = bool(node.get("keepdims", 1))

@@ -10,7 +10,7 @@ from .importers import opset_of
 
 
 def body(reader, node):
-    """What a node stands for.
+    """The nodes that a node stands for.
 
     Returns
     -------
@@ -79,8 +79,8 @@ def _is_whole(reader, node, version):
     return True
 
 
-def _newest(versions, most):
-    return max((v for v in versions if v <= most), default=min(versions))
+def _newest(versions, maximum):
+    return max((v for v in versions if v <= maximum), default=min(versions))
 
 
 def _filled(library, node, function):

@@ -76,7 +76,7 @@ class Graph:
         self._known, self._taken, self._where = {}, set(), ""
 
     def begin(self, name):
-        """What is written next belongs to the node of this name."""
+        """Nodes written next belong to the node of this name."""
         self._where = name
         return len(self.nodes)
 

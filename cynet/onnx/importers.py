@@ -1,4 +1,4 @@
-"""What reads the nodes of an ONNX graph: the table of importers, and the state of one reading."""
+"""Importers of the nodes of an ONNX graph: the table of importers, and the state of one reading."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOT_FOLDED = (
 
 
 class Integers(NamedTuple):
-    """What a weight in floats is made of: its name and values in the file, and for each index of
+    """The parts of a weight in floats: its name and values in the file, and for each index of
     `axis`, or one for all, a step and the integer that stands for 0."""
 
     name: str
@@ -42,7 +42,7 @@ class Integers(NamedTuple):
     axis: int
 
     def transposed(self):
-        """Those of the other matrix."""
+        """The indices of the other matrix."""
         return self._replace(values=np.ascontiguousarray(self.values.T), axis=1 - self.axis)
 
 

@@ -9,7 +9,7 @@ _MOST = 1 << 12  # elements of a constant whose values tell a shape
 
 
 class Shapes:
-    """What the file tells of the shapes, and what follows from it.
+    """The shapes that the file gives, and those that follow from them.
 
     The onnx package infers one node at a time, and none that gets a negative length: over those it
     ends the process.

@@ -14,7 +14,7 @@ def lengths_of(node, i):
 
 
 def pads(node, spans, stride):
-    """What lies before and behind each spatial axis.
+    """The padding before and behind each spatial axis.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What runs: Operator, the context it runs in, and the table of registered operators.
+"""Operators that run: Operator, the context it runs in, and the table of registered operators.
 
 An Operator is made by its OperatorProperty for fixed shapes and types. Written in Cython it
 overrides the two cdef methods below, which cost one virtual call and run without the GIL. Written

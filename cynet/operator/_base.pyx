@@ -1,4 +1,5 @@
-"""What runs: Operator, Blob and OpEntry (contract in _base.pxd), and the table of operators."""
+"""Operators that run: Operator, Blob and OpEntry (contract in _base.pxd), and the table of
+operators."""
 
 from cpython.buffer cimport PyBUF_FORMAT
 

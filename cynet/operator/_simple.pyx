@@ -24,7 +24,7 @@ cdef class CFunction:
         return f"<C function ({', '.join(self.parameters)})>"
 
     def shape(self, tuple shapes, Env env):
-        """What a shape function says of these input shapes: a tuple."""
+        """The answer of a shape function to these input shapes: a tuple."""
         cdef TBlob blobs[2]
         cdef int64_t out[8]
         cdef int ndim, k

@@ -91,9 +91,9 @@ class Algorithms:
     def __iter__(self):
         return iter(self.algorithms)
 
-    def remember(self, most: int) -> None:
-        """Forget all choices, and keep no more than the `most` used last from now on."""
-        self._choose = lru_cache(most)(self._chosen)
+    def remember(self, maximum: int) -> None:
+        """Forget all choices, and keep no more than the `maximum` used last from now on."""
+        self._choose = lru_cache(maximum)(self._chosen)
 
     def forced(self, desc: Any) -> bool:
         """Return whether the setting decides about this call."""

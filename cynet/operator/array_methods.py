@@ -1,4 +1,4 @@
-"""What arrays, symbols and traced arrays offer alike: the operators that are methods, and those
+"""Methods common to arrays, symbols and traced arrays: the operators that are methods, and those
 behind Python's operators and the functions of two operands."""
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ class GraphHooks:
         return 0
 
     def algorithms(self, prop, in_shapes, in_types):
-        """What computes it on a CPU, of several algorithms: the `Choice` (``algorithms.py``) of
+        """The algorithm that computes it on a CPU: the `Choice` (``algorithms.py``) of
         "forward", and those of gradients that are chosen apart. Empty: there is one way only."""
         return {}
 
@@ -206,7 +206,7 @@ class GraphHooks:
         return None
 
     def pieces(self, prop, in_shapes):
-        """What forward moves where, and backward moves back: a list of `StridedPart`
+        """The parts that forward moves, and backward moves back: a list of `StridedPart`
         (tensor/pieces.pyx) of which each element of the outputs is in one, or None where the
         operator does anything else."""
         return None

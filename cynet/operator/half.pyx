@@ -63,7 +63,7 @@ def between_conversions(Operator operator not None, sources, str dtype):
 
 
 def _agrees(prop, in_types, wide, wide_types, narrow):
-    """Whether `wide` has float32 where `prop` has narrow floats, and all else alike."""
+    """True if `wide` has float32 where `prop` has narrow floats, and all else alike."""
     unknown = [None] * len(prop.list_outputs())
     _, outs, states = prop.infer_type(list(in_types), unknown)
     _, wide_outs, wide_states = wide.infer_type(list(wide_types), unknown)

@@ -111,7 +111,7 @@ cdef class KernelCall:
         args.failure = &failure
         if ctx.rows != NULL:
             args.rows, args.rows_known = ctx.rows.bits.data(), ctx.rows.known
-            ctx.rows.most.store(min(args.in_[0].size, <int64_t>ctx.rows.n))
+            ctx.rows.maximum.store(min(args.in_[0].size, <int64_t>ctx.rows.n))
         if self.kernel.space != NULL:
             own = aligned(self.kernel.space(args))
         nbytes = self._put_beside(&args, tensors, req, beside, own) if self.whole else own
@@ -152,7 +152,7 @@ cdef class KernelCall:
 
 
 cdef Tensor _place(str name, dict places):
-    """Where a tensor is found; one with a question mark may be absent."""
+    """The position of a tensor; one with a question mark may be absent."""
     cdef Tensor found
     if name.endswith("?"):
         found.source, found.index = places.get(name[:-1], (<int>ABSENT, 0))

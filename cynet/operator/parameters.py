@@ -12,7 +12,7 @@ from .checks.values import items_of, read_shape, real_number, whole_number
 
 REQUIRED = object()  # the default of a field that must be given
 INT64 = -(1 << 63), (1 << 63) - 1  # the least and the largest int that a parameter holds
-MOST_ARRAYS = 1 << 16  # inputs or outputs of one operator: they are counted before they are listed
+MAX_ARRAYS = 1 << 16  # inputs or outputs of one operator: they are counted before they are listed
 
 
 class MissingParameter(CynetError, AttributeError):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from math import ceil
 from typing import NamedTuple
 
-from ..kernels.gemm.small import WAYS, is_skinny
+from ..kernels.gemm.small import KERNELS, is_narrow
 from ..kernels.isa.dispatch import cpu_capability
 from .algorithms import NEVER, Algorithm, Algorithms, Choice
 
@@ -53,11 +53,11 @@ def panels_cycles(desc):
     return _loops(desc) + PACKING * desc.n * desc.k if _pays(desc) else NEVER
 
 
-def skinny_cycles(desc):
+def narrow_cycles(desc):
     """Cycles with b read in place."""
-    skinny = is_skinny(desc.level, desc.m, desc.n, desc.k, desc.b_transposed)
+    narrow = is_narrow(desc.level, desc.m, desc.n, desc.k, desc.b_transposed)
     tiled = _amx_share(desc) < 1
-    return _loops(desc) if skinny and not tiled and _pays(desc) else NEVER
+    return _loops(desc) if narrow and not tiled and _pays(desc) else NEVER
 
 
 def amx_cycles(desc):
@@ -109,7 +109,7 @@ OWN_ALGORITHMS = (
     # b copied to panels that the loops read in order
     Algorithm("panels", is_single, panels_cycles),
     # few rows or columns: b read in place
-    Algorithm("skinny", lambda desc: is_single(desc) and not desc.a_transposed, skinny_cycles),
+    Algorithm("narrow", lambda desc: is_single(desc) and not desc.a_transposed, narrow_cycles),
     # bfloat16 tiles, three for a number
     Algorithm("amx", lambda desc: desc.dtype == "float32" and desc.level == "amx", amx_cycles),
 )
@@ -121,7 +121,7 @@ PRODUCTS = Algorithms(
 
 def is_own(choice: Choice) -> bool:
     """Return whether that is an algorithm of OWN_ALGORITHMS."""
-    return choice.name in WAYS
+    return choice.name in KERNELS
 
 
 def own_choice(desc: ProductDesc) -> Choice:
@@ -130,5 +130,5 @@ def own_choice(desc: ProductDesc) -> Choice:
 
 
 def kernel_number(choice: Choice) -> int:
-    """The number of `ProductWay` (kernels/gemm/small.pxd), or -1 for a library."""
-    return WAYS.index(choice.name) if is_own(choice) else -1
+    """The number of `ProductKernel` (kernels/gemm/small.pxd), or -1 for a library."""
+    return KERNELS.index(choice.name) if is_own(choice) else -1

@@ -20,7 +20,7 @@ MADE_OF = ("_in_order", "_desc")
 
 
 class Registered:
-    """What the framework keeps of an operator definition: its name, who registered it, and its
+    """The record of an operator definition: its name, who registered it, and its
     parameters, which are class attributes of a `Field` type; ``__init__`` parses keyword arguments
     into them.
 

@@ -1,4 +1,4 @@
-"""How an operator's gradient is written as operators, for gradients of gradients.
+"""Rules that write an operator's gradient as operators, for gradients of gradients.
 
 A class says it in `OperatorProperty.second_order`: a rule of this module, or a Python property
 where it depends on parameters. ``create_graph=True`` follows it (autograd/_walk.pyx).

@@ -246,9 +246,9 @@ def bind_positional(entry, args, is_array, wanted, name=None, tail=("out", "name
             raise wrong_input(name, f"argument '{given}'", value, wanted)
     rest, places = args[first:], (*what.positional, *tail)
     if len(rest) > len(places):
-        most = len(names) + len(places)
+        maximum = len(names) + len(places)
         raise ArgumentTypeError(
-            f"operator {name} takes at most {most} positional arguments, got {len(args)}"
+            f"operator {name} takes at most {maximum} positional arguments, got {len(args)}"
         )
     return inputs, dict(zip(places, rest))
 

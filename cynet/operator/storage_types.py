@@ -1,4 +1,4 @@
-"""What operators do with sparse arrays, and the storage types that they give for those of their
+"""Rules of operators for sparse arrays: the storage types of results for those of their
 inputs.
 
 A class says it in `OperatorProperty.sparse`. Operators that say nothing take dense copies and give

@@ -38,7 +38,7 @@ cdef dict _TYPES = {kFloat32: "float", kFloat64: "double", kFloat16: "cynet::hal
 
 cdef enum:
     BLOCK = 256  # threads on a GPU
-    MOST_BLOCKS = 1 << 16
+    MAX_BLOCKS = 1 << 16
     NORM_GROUP = 1 << 16  # elements whose norms are taken before they are updated
 
 
@@ -159,7 +159,7 @@ cdef void _sum_blocks(void* arg, int64_t begin, int64_t end) noexcept nogil:
 
 
 cdef int64_t _changed(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
-    """How many weights the step changes, about: those of rows without gradients stay as they
+    """The number of weights the step changes, about: those of rows without gradients stay as they
     are."""
     cdef const Item* item
     cdef const RowSet* rows
@@ -168,7 +168,7 @@ cdef int64_t _changed(const UpdateTask* task, size_t first, size_t last) noexcep
     for i in range(first, last):
         item = &task.joined.items[i]
         rows = _rows_of(task, i)
-        changed += item.size if rows == NULL else rows.most.load() * rows.length // item.width
+        changed += item.size if rows == NULL else rows.maximum.load() * rows.length // item.width
     return changed
 
 
@@ -277,7 +277,7 @@ cdef inline UpdateArrays _part_of(const Item* item, int64_t first) noexcept nogi
 
 
 cdef inline int64_t _edge(int64_t at, int64_t size) noexcept nogil:
-    """Where a share ends within a weight: at whole blocks of the loops, whatever the threads."""
+    """The end of a share within a weight: at whole blocks of the loops, whatever the threads."""
     if at <= 0:
         return 0
     return size if at >= size else at - at % UPDATE_BLOCK
@@ -309,7 +309,7 @@ cdef int put_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nog
         given.now = NULL
         if numbers != NULL:
             given.now = <const UpdateParams*>numbers + i
-        grid[0] = <unsigned>min((item.size + BLOCK - 1) // BLOCK, <int64_t>MOST_BLOCKS)
+        grid[0] = <unsigned>min((item.size + BLOCK - 1) // BLOCK, <int64_t>MAX_BLOCKS)
         params[0], params[1], params[2] = (
             &item.arrays.weight, &item.arrays.grad, &item.arrays.out)
         params[3], params[4], params[5] = (
@@ -461,7 +461,7 @@ cdef class JoinedUpdate(UpdateStep):
         return kInline if changed <= INLINE_UPDATE_ELEMENTS else kNormal
 
     def fits(self, list weights, list grads, list states):
-        """Whether these are the arrays that the update was made for."""
+        """True if these are the arrays that the update was made for."""
         cdef Py_ssize_t i, n = len(self.weights)
         if len(weights) != n or len(grads) != n or len(states) != n:
             return False

@@ -392,12 +392,12 @@ class Optimizer(ShownOptimizer):
         update = self.update_multi_precision
         if self.has_own("_set_current_context") and weights:
             self._set_current_context(weights[0].context.device_id)
-        most = self.aggregate_num
-        if most <= 0:
+        maximum = self.aggregate_num
+        if maximum <= 0:
             for index, weight, grad, state in zip(indices, weights, grads, states):
                 update(index, weight, grad, state)
             return
-        for places in groups_by_dtype(weights, most):
+        for places in groups_by_dtype(weights, maximum):
             update(
                 *(tuple([each[i] for i in places]) for each in (indices, weights, grads)),
                 [states[i] for i in places],
@@ -540,12 +540,12 @@ class Optimizer(ShownOptimizer):
         self._index_update_count = counts
 
     def _update_count(self, index):
-        counts, begin, most = self._index_update_count, self.begin_num_update, self.num_update
+        counts, begin, maximum = self._index_update_count, self.begin_num_update, self.num_update
         for each in index if isinstance(index, (list, tuple)) else (index,):
             count = counts[each] = counts.get(each, begin) + 1
-            if count > most:
-                most = count
-        self.num_update = most
+            if count > maximum:
+                maximum = count
+        self.num_update = maximum
 
     def _mult(self, index, table, attribute):
         if index in self.param_dict:

@@ -30,7 +30,7 @@ _KEPT_APART = {"LBSGD": "lbmult", "DCASGD": "weight_previous"}  # values beside 
 
 
 class _Record:
-    """What a pickle says of an object."""
+    """The description of an object in a pickle."""
 
     def __init__(self, *args):
         self.args = args

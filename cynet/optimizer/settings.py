@@ -127,14 +127,14 @@ def _accepted(klass):
     return list(known), numbers, order or []
 
 
-def groups_by_dtype(weights, most):
-    """Places of weights of one dtype, `most` of them in a group at the most."""
+def groups_by_dtype(weights, maximum):
+    """Places of weights of one dtype, `maximum` of them in a group at the most."""
     of_dtype = {}
     for i, weight in enumerate(weights):
         of_dtype.setdefault(weight.dtype, []).append(i)
     for places in of_dtype.values():
-        for start in range(0, len(places), most):
-            yield places[start : start + most]
+        for start in range(0, len(places), maximum):
+            yield places[start : start + maximum]
 
 
 def factors(kind, given):

@@ -70,8 +70,8 @@ def _memory():
 
 def _scaled(figures, unit):
     """Average behind, in the table's unit: sum, least, most, average."""
-    count, total, least, most = figures
-    return [each / unit for each in (total, least, most, total / count)]
+    count, total, least, maximum = figures
+    return [each / unit for each in (total, least, maximum, total / count)]
 
 
 def as_table(times, values, memory):

@@ -20,12 +20,12 @@ from .errors import BusyError, WaitedError
 class Job:
     """A request: rows for the network, and what became of them."""
 
-    __slots__ = ("arrays", "done", "error", "key", "result", "rows", "turn", "wake")
+    __slots__ = ("arrays", "done", "error", "key", "leads", "result", "rows", "wake")
 
     def __init__(self, arrays: list[Any], rows: int, key: Any) -> None:
         self.arrays, self.rows, self.key = arrays, rows, key
         self.wake: Any = None  # of one that waits: a lock, released once
-        self.turn = self.done = False
+        self.leads = self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -37,7 +37,7 @@ class Batches:
     ----------
     run : callable
         Takes a list of jobs of one key and gives a list of results.
-    most : int
+    maximum : int
         Rows of a batch.
     delay : float
         Seconds that a batch may wait for more rows.
@@ -51,13 +51,13 @@ class Batches:
     def __init__(
         self,
         run: Callable[[list[Job]], list[Any]],
-        most: int,
+        maximum: int,
         delay: float,
         waiting: int,
         workers: int,
         counters: Counters,
     ) -> None:
-        self._run, self._most, self._delay = run, most, delay
+        self._run, self._limit, self._delay = run, maximum, delay
         self._waiting, self._workers, self._counters = waiting, workers, counters
         self.closed = False
         self._reset()
@@ -67,7 +67,7 @@ class Batches:
         self._lock = threading.Lock()
         self._more = threading.Condition(self._lock)  # rows came, or a batch has ended
         self._queue: list[Job] = []
-        self._rows = self._turns = 0
+        self._rows = self._running = 0
         self._gathers = False
 
     @property
@@ -95,16 +95,16 @@ class Batches:
             if self._queue and self._rows + job.rows > self._waiting:
                 raise BusyError(f"{self._rows} rows wait, and at most {self._waiting} may")
             idle = not (self._queue or self._gathers or self._delay)
-            alone = idle and self._turns < self._workers
+            alone = idle and self._running < self._workers
             if alone:
-                self._turns += 1
+                self._running += 1
             else:
                 job.wake = threading.Lock()
                 job.wake.acquire()
                 self._queue.append(job)
                 self._rows += job.rows
                 self._more.notify_all()
-                self._give_turn()
+                self._wake_leader()
         if alone:
             self._run_alone(job)
         else:
@@ -117,21 +117,21 @@ class Batches:
         """Take no more jobs, and wait for those that are there; whether they are done."""
         with self._lock:
             self.closed = True
-            return self._more.wait_for(lambda: not (self._queue or self._turns), timeout)
+            return self._more.wait_for(lambda: not (self._queue or self._running), timeout)
 
-    def _give_turn(self) -> None:
+    def _wake_leader(self) -> None:
         """Under the lock: let the first of those who wait run the next batch, if one may run."""
-        if self._queue and not self._gathers and self._turns < self._workers:
-            self._turns += 1
+        if self._queue and not self._gathers and self._running < self._workers:
+            self._running += 1
             self._gathers = True
-            self._queue[0].turn = True
+            self._queue[0].leads = True
             self._queue[0].wake.release()
 
     def _wait(self, job: Job, timeout: float | None) -> None:
         """Until another has run the job, or it has its turn and runs a batch itself."""
         end = None if timeout is None else time.monotonic() + timeout
         try:
-            while not (job.turn or job.done):
+            while not (job.leads or job.done):
                 left = -1 if end is None else end - time.monotonic()
                 if end is not None and left <= 0:
                     if self._leave(job):
@@ -139,22 +139,22 @@ class Batches:
                     left = 0.001  # a batch has it
                 job.wake.acquire(timeout=left)
         except BaseException:  # Ctrl-C, for one: the turn goes to the next
-            self._leave(job, although_its_turn=True)
+            self._leave(job, as_leader=True)
             raise
         if not job.done:
-            self._take_turn(job)
+            self._lead(job)
 
-    def _leave(self, job: Job, although_its_turn: bool = False) -> bool:
+    def _leave(self, job: Job, as_leader: bool = False) -> bool:
         """Take a job out; False if it is too late for that."""
         with self._lock:
-            if job not in self._queue or (job.turn and not although_its_turn):
+            if job not in self._queue or (job.leads and not as_leader):
                 return False
             self._queue.remove(job)
             self._rows -= job.rows
-            if job.turn:
-                self._turns -= 1
+            if job.leads:
+                self._running -= 1
                 self._gathers = False
-                self._give_turn()
+                self._wake_leader()
             self._more.notify_all()
             return True
 
@@ -165,11 +165,11 @@ class Batches:
             job.done = True
         finally:
             with self._lock:
-                self._turns -= 1
-                self._give_turn()
+                self._running -= 1
+                self._wake_leader()
                 self._more.notify_all()
 
-    def _take_turn(self, job: Job) -> None:
+    def _lead(self, job: Job) -> None:
         jobs = [job]
         try:
             jobs = self._gather(job)
@@ -186,8 +186,8 @@ class Batches:
                     self._queue.remove(job)
                     self._rows -= job.rows
                     self._gathers = False
-                self._turns -= 1
-                self._give_turn()
+                self._running -= 1
+                self._wake_leader()
                 self._more.notify_all()
 
     def _gather(self, job: Job) -> list[Job]:
@@ -196,21 +196,21 @@ class Batches:
             if self._delay > 0:
                 end = time.monotonic() + self._delay
                 while not self.closed and (left := end - time.monotonic()) > 0:
-                    if sum(each.rows for each in self._queue if each.key == job.key) >= self._most:
+                    if sum(each.rows for each in self._queue if each.key == job.key) >= self._limit:
                         break
                     self._more.wait(left)
             jobs, rows = [], 0
             for each in self._queue:
-                if each.key == job.key and rows + each.rows <= self._most:
+                if each.key == job.key and rows + each.rows <= self._limit:
                     jobs.append(each)
                     rows += each.rows
-                    if rows == self._most:
+                    if rows == self._limit:
                         break
             taken = set(map(id, jobs))
             self._queue = [each for each in self._queue if id(each) not in taken]
             self._rows -= rows
             self._gathers = False
-            self._give_turn()
+            self._wake_leader()
             return jobs
 
     def _compute(self, jobs: list[Job]) -> None:

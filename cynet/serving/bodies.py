@@ -32,7 +32,7 @@ _FORMS = {2: b"descr", 3: b"fortran_order", 4: b"shape"}  # by the group of its 
 
 
 class Images(NamedTuple):
-    """How an image becomes a row of the network's input.
+    """The conversion of an image to a row of the network's input.
 
     size : (height, width)
         To which the shorter side is scaled and the middle cut out.
@@ -42,7 +42,7 @@ class Images(NamedTuple):
         Three channels, RGB; else one.
     scale, mean, std : float or array
         What is done to each channel: ``(pixel * scale - mean) / std``.
-    most : int
+    maximum : int
         Pixels of an image, at most: a larger one is refused before it is decoded.
     """
 
@@ -52,7 +52,7 @@ class Images(NamedTuple):
     scale: float = 1 / 255
     mean: Any = 0.0
     std: Any = 1.0
-    most: int = 1 << 25
+    maximum: int = 1 << 25
 
     @classmethod
     def of(cls, shape: tuple[int, ...], **settings: Any) -> Images:
@@ -68,8 +68,8 @@ class Images(NamedTuple):
         from .. import image
 
         height, width = size_of(body)
-        if not 0 < height * width <= self.most:
-            raise FormatError(f"{width} x {height} pixels, expected 1 to {self.most}")
+        if not 0 < height * width <= self.maximum:
+            raise FormatError(f"{width} x {height} pixels, expected 1 to {self.maximum}")
         pixels = image.imdecode(body, flag=int(self.color))
         height, width = self.size
         pixels = image.resize_short(pixels, max(self.size))

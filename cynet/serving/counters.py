@@ -1,4 +1,4 @@
-"""What a Predictor counts: requests, rows, batches, refusals, seconds."""
+"""Counters of a Predictor: requests, rows, batches, refusals, seconds."""
 
 from __future__ import annotations
 

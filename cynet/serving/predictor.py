@@ -226,7 +226,7 @@ class Predictor:
         return outputs[0] if len(outputs) == 1 else outputs
 
     def stats(self) -> dict[str, Any]:
-        """What it did until now.
+        """The counts of requests, rows and batches until now.
 
         Returns
         -------
@@ -373,12 +373,12 @@ class Predictor:
         if dtype.kind in "iu" and array.dtype.kind == "f" and (array != np.floor(array)).any():
             raise ArgumentError(f"input '{name}' takes {dtype}, got a fraction or NaN")
         if dtype.kind in "iu":
-            least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+            least, maximum = np.iinfo(dtype).min, np.iinfo(dtype).max
             if array.dtype.kind == "f":  # 127 is in any float, 2 ** 63 - 1 in none, 2 ** 63 in most
                 wide = array.astype("float64")
-                outside = array[(wide < least) | (wide >= float(most + 1))]
+                outside = array[(wide < least) | (wide >= float(maximum + 1))]
             else:
-                outside = array[(array < least) | (array > most)]
+                outside = array[(array < least) | (array > maximum)]
             if outside.size:
                 raise ArgumentError(f"input '{name}' takes {dtype}, got {outside[0]}")
         given = array

@@ -11,8 +11,8 @@ from .errors import Refused
 _VALUES = 1 << 17  # of a small JSON body: Python needs some 40 bytes for each
 
 
-def body_of(environ: dict[str, Any], most: int) -> bytes:
-    """The body of a request, of `most` bytes at most."""
+def body_of(environ: dict[str, Any], maximum: int) -> bytes:
+    """The body of a request, of `maximum` bytes at most."""
     coding = environ.get("HTTP_CONTENT_ENCODING", "").strip().lower()
     if coding not in ("", "identity"):
         raise Refused(415, f"a body in the encoding {shown(coding)}; send it as it is")
@@ -20,8 +20,8 @@ def body_of(environ: dict[str, Any], most: int) -> bytes:
     if not (text.isascii() and text.isdecimal()):
         raise Refused(411, "say Content-Length")
     length = int(text[:20])  # longer ones are too long, too
-    if length > most:
-        raise Refused(413, f"a body of {length} bytes, at most {most} are taken")
+    if length > maximum:
+        raise Refused(413, f"a body of {length} bytes, at most {maximum} are taken")
     body = environ["wsgi.input"].read(length)
     if len(body) < length:
         raise Refused(400, f"the body has {len(body)} bytes, Content-Length said {length}")
@@ -35,11 +35,11 @@ def type_of(environ: dict[str, Any]) -> str:
 
 def with_few_values(text: bytes, max_body: int, instead: str) -> bytes:
     """A JSON text that does not have too many values; `instead` of it more may be sent."""
-    count, most = values_in(text), most_values(max_body)
-    if count > most:
+    count, maximum = values_in(text), max_values(max_body)
+    if count > maximum:
         raise Refused(
             413,
-            f"a JSON body of some {count} values, at most {most} are taken; {instead} may have"
+            f"a JSON body of some {count} values, at most {maximum} are taken; {instead} may have"
             " more",
         )
     return text
@@ -50,6 +50,6 @@ def values_in(body: bytes) -> int:
     return body.count(b",") + 2 * (body.count(b"[") + body.count(b"{")) + body.count(b'"')
 
 
-def most_values(max_body: int) -> int:
+def max_values(max_body: int) -> int:
     """The most values that a JSON body may have: what takes some 5 times the limit of a body."""
     return max(_VALUES, max_body // 8)

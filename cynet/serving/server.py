@@ -161,7 +161,7 @@ class Server:
                 return super().build_response_header()
 
         class ErrorTask(base.error_task_class):
-            """What waitress itself refuses, said as the application says it."""
+            """Refusals of waitress itself, in the application's words."""
 
             def execute(self):
                 error = self.request.error

@@ -39,7 +39,7 @@ class Request(NamedTuple):
     """Arrays by name, and the outputs that a client wants, in which form."""
 
     inputs: dict[str, NumpyArray]
-    outputs: dict[str, bool]  # name to whether it is sent as bytes; none are all
+    outputs: dict[str, bool]  # wanted outputs; True: sent as bytes. Empty: all outputs
     binary: bool  # where an output says nothing of it
     id: str | None
     timeout: float | None  # seconds
@@ -210,9 +210,9 @@ def _of_json(what, data, kind, shape):
         bad = next(each for each in flat if type(each) not in takes)
         raise ArgumentTypeError(f"{what} of datatype {kind} has the value {shown(bad)}")
     if dtype.kind in "iu":
-        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        least, maximum = np.iinfo(dtype).min, np.iinfo(dtype).max
         for each in (min(flat), max(flat)):
-            if not least <= each <= most:
+            if not least <= each <= maximum:
                 raise ArgumentError(f"{what} of datatype {kind} has the value {shown(each)}")
     try:
         return finite(what, np.array(flat, dtype)).reshape(shape)

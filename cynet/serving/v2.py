@@ -115,7 +115,7 @@ class Protocol:
         return 200, _BYTES, body, {_LENGTH: str(length)}
 
     def _plan(self, head, predictor):
-        """What a JSON text asks for; clients send the same one again and again."""
+        """The request in a JSON text; clients send the same one again and again."""
         plan = self._plans.get((predictor, head))
         if plan is None:
             plan = read_plan(head, predictor)

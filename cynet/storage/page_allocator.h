@@ -56,10 +56,10 @@ struct CynetArena {
     };
     struct Ends {
         Block** list = nullptr;
-        size_t n = 0, room = 0;
+        size_t n = 0, capacity = 0;
     };
     // A process may have 65,530 mappings; beyond so many holes an arena makes none.
-    static const size_t MOST_PIECES = 1024;
+    static const size_t MAX_PIECES = 1024;
     static const int STEPS = 32, LOWEST = 12, POWERS = 36;  // classes: 32 to each doubling
 
     Block* lists[POWERS * STEPS] = {};
@@ -215,7 +215,7 @@ struct CynetArena {
             const int p = 63 - __builtin_clzll(powers);
             Block* b = lists[p * STEPS + 31 - __builtin_clz(steps[p])];
             const bool hole = b->after && (b->before || b->size > bytes);
-            const bool stays = hole && ends[0].n >= MOST_PIECES;
+            const bool stays = hole && ends[0].n >= MAX_PIECES;
             if (stays && !all) break;
             unlink(b);
             if (b->size > bytes) {  // the upper end goes
@@ -260,12 +260,12 @@ struct CynetArena {
     bool reserve() {
         if (2 * (n_taken + 2) > n_slots && !rehash()) return false;
         for (Ends& side : ends) {
-            if (side.n < side.room) continue;
-            const size_t room = side.room ? 2 * side.room : 64;
-            void* p = std::realloc(side.list, room * sizeof(Block*));
+            if (side.n < side.capacity) continue;
+            const size_t capacity = side.capacity ? 2 * side.capacity : 64;
+            void* p = std::realloc(side.list, capacity * sizeof(Block*));
             if (!p) return false;
             side.list = (Block**)p;
-            side.room = room;
+            side.capacity = capacity;
         }
         Block* b = spare;
         for (int i = 0; i < 4; ++i, b = b->next) {

@@ -1,4 +1,4 @@
-"""What pools are made of: memory of the host, arenas of pages, limits."""
+"""Parts of pools: memory of the host, arenas of pages, limits."""
 
 from libc.stdint cimport uint64_t
 

@@ -1,4 +1,4 @@
-"""How a notebook shows a Symbol: a table of its nodes."""
+"""The display of a Symbol in notebooks: a table of its nodes."""
 
 from .node import topological_order
 

@@ -49,17 +49,17 @@ class Node:
 
     @property
     def num_outputs(self):
-        """How many outputs there are, hidden ones included."""
+        """The number of outputs, hidden ones included."""
         return 1 if self.op is None else len(self.list_outputs())
 
     @property
     def num_visible_outputs(self):
-        """How many outputs a user sees."""
+        """The number of outputs a user sees."""
         return 1 if self.op is None else self.prop.num_visible_outputs()
 
     @property
     def num_args(self):
-        """How many of `inputs` are arguments; the rest are auxiliary states."""
+        """The number of `inputs` that are arguments; the rest are auxiliary states."""
         return 0 if self.op is None else len(self.inputs) - len(self.prop.list_auxiliary_states())
 
     def input_names(self):

@@ -84,7 +84,7 @@ def mutable_inputs(node):
 
 @contextmanager
 def subgraph_scope(name):
-    """What is made inside belongs to a subgraph, whose name the block gets."""
+    """Nodes made inside belong to a subgraph, whose name the block gets."""
     outer = AttrScope.current.get(None).get(NAME)
     name = f"{outer}${name}" if outer else name
     with _lock:

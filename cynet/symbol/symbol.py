@@ -205,7 +205,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
 
     @property
     def num_outputs(self) -> int:
-        """How many outputs there are."""
+        """The number of outputs."""
         return len(self.entries)
 
     @property

@@ -70,7 +70,7 @@ class _Uses(ast.NodeVisitor):
         self.bound.update({name: getattr(module, name) for name in public})
 
     def visit_Try(self, node):
-        """What stands under ``try`` may be missing where an error of it is caught."""
+        """Names used under ``try`` may be missing where the error is caught."""
         before = list(self.findings)
         for each in node.body:
             self.visit(each)

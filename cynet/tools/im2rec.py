@@ -140,7 +140,7 @@ def _leave_interrupts():
 
 
 def _told(made, name, count):
-    """What is made, with a bar on a terminal and now and then a line elsewhere."""
+    """Progress of the records made: a bar on a terminal, a line now and then elsewhere."""
     if sys.stderr.isatty():
         yield from tqdm(made, name, count, unit=" images")
         return

@@ -61,9 +61,9 @@ def _summary(file, damaged, out):
         print(f"labels: {len(labels)}, from {min(labels):g} to {max(labels):g}", file=out)
 
 
-def _list(file, most, damaged, out):
+def _list(file, maximum, damaged, out):
     found = _images(file, damaged)
-    for offset, header, content in itertools.islice(found, most or None):
+    for offset, header, content in itertools.islice(found, maximum or None):
         text = f"{offset}\t{header.id}\t{_numbers(header.label)}\t{_kind(content)}\t{len(content)}"
         print(text, file=out)
 

@@ -55,8 +55,10 @@ def _count(low, high=1 << 40):
         except ValueError:
             number = low - 1
         if not low <= number <= high:
-            most = f" to {high}" if high < 1 << 40 else " on"
-            raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number from {low}{most}")
+            maximum = f" to {high}" if high < 1 << 40 else " on"
+            raise argparse.ArgumentTypeError(
+                f"{text!r}: expected a whole number from {low}{maximum}"
+            )
         return number
 
     return read
@@ -184,7 +186,7 @@ def application(args: argparse.Namespace) -> Application:
     first = list(shapes[args.name].values())
     if len(first) == 1 and len(shape := first[0]) == 3 and -1 not in shape:
         images = Images.of(
-            shape, scale=args.scale, mean=args.mean, std=args.std, most=args.max_pixels
+            shape, scale=args.scale, mean=args.mean, std=args.std, maximum=args.max_pixels
         )
     if args.classes is not None:
         classes = args.classes.read_text("utf-8").splitlines()

@@ -24,8 +24,8 @@ struct Globals {
   Global* list;
   size_t count;
 };
-enum { kMostGlobals = 64 };
-static Globals globals[kMostGlobals];
+enum { kMaxGlobals = 64 };
+static Globals globals[kMaxGlobals];
 static int global_lists = 0;
 
 // An array argument: [begin, end) in the copy that the kernel gets.
@@ -155,7 +155,7 @@ CYNET_HIDDEN void __asan_storeN_noabort(void* at, long size) {
 CYNET_HIDDEN void __asan_handle_no_return() {}
 CYNET_HIDDEN void __asan_register_globals(void* list, long count) {
   using namespace cynet_emulator;
-  if (global_lists < kMostGlobals) globals[global_lists++] = {static_cast<Global*>(list),
+  if (global_lists < kMaxGlobals) globals[global_lists++] = {static_cast<Global*>(list),
                                                               static_cast<size_t>(count)};
 }
 CYNET_HIDDEN void __asan_unregister_globals(void*, long) {}

@@ -41,7 +41,7 @@ struct Failure {
 };
 
 enum State { kNotBegun, kRuns, kAtBarrier, kInWarp, kLeft };
-enum WarpKind { kSyncWarp, kShuffle, kVote, kMatch, kSum, kLeast, kMost, kAnd, kOr, kXor };
+enum WarpKind { kSyncWarp, kShuffle, kVote, kMatch, kSum, kLeast, kMax, kAnd, kOr, kXor };
 
 struct Thread {
   Fibre* fibre;
@@ -198,7 +198,7 @@ static uint64_t combined(const Thread& a, uint64_t x, uint64_t y) {
   switch (a.kind) {
     case kSum: return static_cast<uint32_t>(x + y);
     case kLeast: return less ? x : y;
-    case kMost: return less ? y : x;
+    case kMax: return less ? y : x;
     case kAnd: return x & y;
     case kOr: return x | y;
     default: return x ^ y;
@@ -529,7 +529,7 @@ static inline unsigned active_mask(int line) {
 #define CYNET_REDUCE(kind, ...) ::cynet_emulator::reduce(__LINE__, kind, __VA_ARGS__)
 #define __reduce_add_sync(...) CYNET_REDUCE(::cynet_emulator::kSum, __VA_ARGS__)
 #define __reduce_min_sync(...) CYNET_REDUCE(::cynet_emulator::kLeast, __VA_ARGS__)
-#define __reduce_max_sync(...) CYNET_REDUCE(::cynet_emulator::kMost, __VA_ARGS__)
+#define __reduce_max_sync(...) CYNET_REDUCE(::cynet_emulator::kMax, __VA_ARGS__)
 #define __reduce_and_sync(...) CYNET_REDUCE(::cynet_emulator::kAnd, __VA_ARGS__)
 #define __reduce_or_sync(...) CYNET_REDUCE(::cynet_emulator::kOr, __VA_ARGS__)
 #define __reduce_xor_sync(...) CYNET_REDUCE(::cynet_emulator::kXor, __VA_ARGS__)

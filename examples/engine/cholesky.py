@@ -112,13 +112,13 @@ def longest_chain(blocks):
 
 def at_once(ran):
     """The most tasks that ran at the same time."""
-    running, most = [], 0
+    running, maximum = [], 0
     for *_, begin, end in sorted(ran, key=lambda each: each[3]):
         while running and running[0] <= begin:
             heapq.heappop(running)
         heapq.heappush(running, end)
-        most = max(most, len(running))
-    return most
+        maximum = max(maximum, len(running))
+    return maximum
 
 
 def draw(path, ran):

@@ -33,14 +33,14 @@ class Reader(gluon.HybridBlock):
         return self.out(self.lstm(x))
 
 
-def lines(images, labels, count, most, rng):
-    """Pictures (count, 1, 8, width) of 3 to `most` digits with gaps between them, and the digits
+def lines(images, labels, count, maximum, rng):
+    """Pictures (count, 1, 8, width) of 3 to `maximum` digits with gaps between them, and the digits
     (count, most), -1 behind the last."""
-    width = 12 * most
+    width = 12 * maximum
     pictures = np.zeros((count, 1, 8, width), np.float32)
-    texts = np.full((count, most), -1, np.float32)
+    texts = np.full((count, maximum), -1, np.float32)
     for picture, text in zip(pictures[:, 0], texts):
-        n, at = rng.randint(3, most + 1), rng.randint(0, 4)
+        n, at = rng.randint(3, maximum + 1), rng.randint(0, 4)
         for i, which in enumerate(rng.randint(0, len(images), n)):
             picture[:, at : at + 8] = images[which, :, :, 0] / 255.0
             text[i] = labels[which]

@@ -41,7 +41,7 @@ def score(args):
         label_name=label or "softmax_label",
     )
     module = mx.mod.Module(symbol, (data,), (label,) if label else None, context=fit.devices(args))
-    most = left = min(args.max_num_examples or images.num_data, images.num_data)
+    maximum = left = min(args.max_num_examples or images.num_data, images.num_data)
     try:
         module.bind(images.provide_data, images.provide_label if label else None, False)
         module.set_params(arg_params, aux_params)
@@ -63,7 +63,7 @@ def score(args):
         raise SystemExit(f"--model {args.model}: {error}") from None
     finally:
         images.close()
-    return metric, most - left
+    return metric, maximum - left
 
 
 def main(argv=None):

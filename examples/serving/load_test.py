@@ -121,13 +121,13 @@ def main():
             lenet(model, shape)
         print(f"{args.requests} requests from {args.clients} clients")
         print("max batch  requests/s   p50 ms   p99 ms  rows/batch")
-        for most in (1, 32):
-            with Server(model, shape, "--max-batch", str(most)) as server:
+        for maximum in (1, 32):
+            with Server(model, shape, "--max-batch", str(maximum)) as server:
                 ask(server.port, shape, args.clients, args.clients)  # connections, threads
                 seconds, total = ask(server.port, shape, args.requests, args.clients)
                 p50, p99 = np.percentile(seconds, [50, 99]) * 1000
                 rows = server.rows_per_batch()
-            print(f"{most:9}{len(seconds) / total:12.0f}{p50:9.1f}{p99:9.1f}{rows:12.1f}")
+            print(f"{maximum:9}{len(seconds) / total:12.0f}{p50:9.1f}{p99:9.1f}{rows:12.1f}")
 
 
 if __name__ == "__main__":

@@ -89,14 +89,14 @@ def draw(image, rows, names):
     return pixels
 
 
-def pictures(paths, most):
+def pictures(paths, maximum):
     """(name, image) of files, and of the first pictures in files of records."""
     for path in map(Path, paths):
         if path.suffix != ".rec":
             yield path.stem, mx.image.imread(str(path))
             continue
         record = mx.recordio.MXRecordIO(str(path), "r")
-        for number in range(most):
+        for number in range(maximum):
             content = record.read()
             if content is None:
                 break
@@ -114,7 +114,7 @@ def main(argv=None):
     try:
         detector = Detector(args, len(names))
         logging.info("classes: %s", ", ".join(names))
-        for name, image in pictures(args.images, args.most):
+        for name, image in pictures(args.images, args.maximum):
             rows = detector(image, args.threshold)
             target = Path(args.out) / f"{name}-found.png"
             cv2.imwrite(str(target), draw(image, rows, names)[:, :, ::-1])

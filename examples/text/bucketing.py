@@ -50,11 +50,11 @@ def unigram_perplexity(train, val, words):
     return math.exp(-np.log(chances[np.concatenate([each[1:] for each in val])]).mean())
 
 
-def complete(module, numbers, begin, most=20):
+def complete(module, numbers, begin, maximum=20):
     """Words after `begin`, each the one that the network finds most likely."""
     words = {number: word for word, number in numbers.items()}
     text = [numbers[word] for word in begin.split()]
-    while len(text) < most and words[text[-1]] != END:
+    while len(text) < maximum and words[text[-1]] != END:
         row = mx.nd.array([text])
         batch = mx.io.DataBatch(
             [row],

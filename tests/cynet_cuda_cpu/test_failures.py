@@ -576,6 +576,7 @@ def test_processes_compile_the_same_source_at_once(fresh_compiler):
 
 
 def test_after_a_fork(fast):
+    """The child of a fork launches kernels on threads of its own."""
     module = EmulatedModule("__global__ void f(float *x) { x[blockIdx.x] = 5; }")
     x = np.zeros(64, "f")
     module.get("f").launch([x], 64, 1, threads=1)

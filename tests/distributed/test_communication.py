@@ -456,7 +456,7 @@ def test_what_ends_a_turn(error, thread, monkeypatch):
             raise each
         return each
 
-    thread._turn = turn
+    thread._iterate = turn
     if isinstance(error, KeyboardInterrupt):
         with pytest.raises(KeyboardInterrupt, match="ctrl-c"):
             thread.run()
@@ -561,7 +561,7 @@ def test_a_thread_that_mpi_does_not_give_back(thread, monkeypatch):
     def sleep(seconds):
         times.append(seconds)
         if len(times) in (3, 4):
-            thread._turns += 1
+            thread._iterations += 1
 
     monkeypatch.setattr(file.time, "sleep", sleep)
     thread._take = lambda: setattr(thread, "_is_stuck", False)

@@ -42,7 +42,7 @@ def test_seconds_of_moving_and_waiting(thread):
         thread._flying, thread._ready = list(flying), dict(ready)
         thread._queue, thread._negotiation.is_open = list(queue), is_open
         thread.clock[0] += seconds
-        thread._turn()
+        thread._iterate()
         return thread.moving, thread.waiting
 
     assert turn(1) == (0, 0)  # nothing was asked for
@@ -69,7 +69,7 @@ def test_listening_now_and_then(thread):
     thread._listen = lambda: heard.append(thread.clock[0])
     for _ in range(10):
         thread.clock[0] += file._LISTEN / 2
-        thread._turn()
+        thread._iterate()
     assert 4 <= len(heard) <= 5
 
 

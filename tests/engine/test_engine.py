@@ -595,6 +595,3 @@ def test_functions_of_a_gpu_without_threads():
     assert cells.values() == [1, 2]
     assert e.census()["gpu_threads"] == 0
     cells.close()
-
-
-# ---- threads and processes

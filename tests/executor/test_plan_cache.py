@@ -113,7 +113,7 @@ def test_parts_of_a_plan_count_with_it(alone):
 def test_what_plans_share_counts_once_and_goes_with_the_last(alone, monkeypatch):
     first, second = PlanCache(), PlanCache()
     weights, others = Shared(0.5), Shared(0.4)
-    monkeypatch.setattr(plan_cache, "kept_bytes", lambda: weights.nbytes + others.nbytes)
+    monkeypatch.setattr(plan_cache, "cached_bytes", lambda: weights.nbytes + others.nbytes)
     for i in range(4):
         first.add(i, plan(0.1, [weights]), 1.0)
     second.add("a", plan(0.05, [weights, weights]), 1.0)

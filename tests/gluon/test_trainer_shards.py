@@ -8,7 +8,7 @@ import pytest
 
 import cynet as mx
 from cynet import gluon
-from cynet.kvstore.state_shards import shared_out
+from cynet.gluon.trainer_shards import shared_out
 from tests.distributed.together import run
 
 SHAPES = [(5, 4), (5,), (3, 5), (3,), (2, 2, 2), (40,)]

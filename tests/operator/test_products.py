@@ -19,18 +19,18 @@ def chosen(m, n, k, level="avx2", **flags):
 def test_few_rows_are_not_packed_for(level):
     """By rows, contiguous columns, and the size of b."""
 
-    def skinny(m, n, k, b=False, a=False):
-        return chosen(m, n, k, level, a_transposed=a, b_transposed=b) == "skinny"
+    def narrow(m, n, k, b=False, a=False):
+        return chosen(m, n, k, level, a_transposed=a, b_transposed=b) == "narrow"
 
     most = 16 if level == "avx2" else 128
-    assert skinny(1, 50, 30) and skinny(most, 50, 30) and not skinny(most + 1, 50, 30)
+    assert narrow(1, 50, 30) and narrow(most, 50, 30) and not narrow(most + 1, 50, 30)
     turned = 16 if level != "avx2" else 8
-    assert skinny(turned - 1, 50, 30, True) and not skinny(turned, 50, 30, True)
-    narrow = 8 if level != "avx2" else 5
-    assert skinny(50, narrow, 64, True) and not skinny(50, narrow + 1, 64, True)
-    assert skinny(50, 2, 30, True) and not skinny(50, 3, 30, True)
-    assert not skinny(3, 50, 30, a=True)
-    assert skinny(3, 1024, 1024) == (level != "avx2") and skinny(3, 1024, 1023)
+    assert narrow(turned - 1, 50, 30, True) and not narrow(turned, 50, 30, True)
+    columns = 8 if level != "avx2" else 5
+    assert narrow(50, columns, 64, True) and not narrow(50, columns + 1, 64, True)
+    assert narrow(50, 2, 30, True) and not narrow(50, 3, 30, True)
+    assert not narrow(3, 50, 30, a=True)
+    assert narrow(3, 1024, 1024) == (level != "avx2") and narrow(3, 1024, 1023)
 
 
 def test_amx_where_it_pays():
@@ -63,14 +63,14 @@ def test_a_library_for_large_products_and_outer_ones():
 
 SIZES = [(20, 40, 33), (3, 300, 50), (65, 70, 129), (1, 1, 1), (33, 20, 1)]  # m, n, k
 FLAGS = [(False, False), (False, True), (True, False), (True, True)]
-ALGORITHMS = ["panels", "skinny", "blas"] + ["amx"] * (cpu_capability() == "amx")
+ALGORITHMS = ["panels", "narrow", "blas"] + ["amx"] * (cpu_capability() == "amx")
 
 
 @pytest.mark.parametrize("flags", FLAGS)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_dot(algorithm, size, flags, monkeypatch):
-    """Also a stack of products; the skinny way where the left operand is not transposed."""
+    """Also a stack of products; the narrow way where the left operand is not transposed."""
     monkeypatch.setenv("CYNET_GEMM_ALGORITHM", algorithm)
     m, n, k = size
     rng = np.random.RandomState(4)
@@ -86,7 +86,7 @@ def test_dot(algorithm, size, flags, monkeypatch):
         executor.arg_dict["a"][:], executor.arg_dict["b"][:] = given
         (step,) = [each for each in executor._graph.steps if each.name == "c"][:1]
         names = {what: choice.name for what, choice in step.algorithms.items()}
-        assert (names["forward"] == algorithm) == (algorithm != "skinny" or not flags[0])
+        assert (names["forward"] == algorithm) == (algorithm != "narrow" or not flags[0])
         head = rng.standard_normal((*batch, m, n))
         out = executor.forward(True)[0].asnumpy()
         executor.backward(mx.nd.array(head))
@@ -109,7 +109,7 @@ def near(got, want, size, length):
 
 def test_unknown_name(monkeypatch):
     monkeypatch.setenv("CYNET_GEMM_ALGORITHM", "strassen")
-    with pytest.raises(mx.errors.ArgumentError, match="expected one of panels, skinny, amx, blas"):
+    with pytest.raises(mx.errors.ArgumentError, match="expected one of panels, narrow, amx, blas"):
         mx.sym.dot(mx.sym.var("a"), mx.sym.var("b")).simple_bind(mx.cpu(), a=(3, 4), b=(4, 5))
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import cynet as mx
-from cynet.operator.parameters import MOST_ARRAYS
+from cynet.operator.parameters import MAX_ARRAYS
 from tests.operator.sweeps import check_sweep
 
 PARTS = 2
@@ -64,7 +64,7 @@ def test_memory_that_is_not_there_is_missed_at_once():
 
 WRONG = [
     ("SliceChannel", {"num_outputs": 10**12}, 1),
-    ("SliceChannel", {"num_outputs": MOST_ARRAYS + 1}, 1),
+    ("SliceChannel", {"num_outputs": MAX_ARRAYS + 1}, 1),
     ("_split_v2", {"sections": 10**12}, 1),
     ("Concat", {"num_args": 10**12}, 1),
     ("add_n", {"num_args": 10**12}, 1),
@@ -105,19 +105,19 @@ def test_inputs_are_counted_before_they_are_named():
             {
                 "op": "Concat",
                 "name": "y",
-                "attrs": {"num_args": str(MOST_ARRAYS)},
+                "attrs": {"num_args": str(MAX_ARRAYS)},
                 "inputs": [[0, 0, 0]],
             },
         ],
         "heads": [[1, 0, 0]],
         "attrs": {"mxnet_version": ["int", 10901]},
     }
-    with pytest.raises(mx.base.MXNetError, match=f"{MOST_ARRAYS} inputs") as caught:
+    with pytest.raises(mx.base.MXNetError, match=f"{MAX_ARRAYS} inputs") as caught:
         mx.sym.load_json(json.dumps(graph))
     assert len(str(caught.value)) < 1000
     graph["attrs"]["mxnet_version"][1] = 800  # files that do not list all inputs
     listed = mx.sym.load_json(json.dumps(graph)).list_arguments()
-    assert listed == ["x", *(f"y_arg{i}" for i in range(1, MOST_ARRAYS))]
+    assert listed == ["x", *(f"y_arg{i}" for i in range(1, MAX_ARRAYS))]
 
 
 def test_an_executor_refuses_sizes_by_name():

@@ -16,7 +16,7 @@ import cynet as mx
 from cynet.serving import Application
 from cynet.serving.bodies import Images, read_json, read_npy, write_npy
 from cynet.serving.image_size import size_of
-from cynet.serving.requests import most_values, values_in
+from cynet.serving.requests import max_values, values_in
 from tests.serving.asking import ask, npy
 
 LIMIT = 1 << 20
@@ -33,7 +33,7 @@ def app():
 def image_app():
     pytest.importorskip("cv2")
     predictor = mx.Predictor(mx.gluon.nn.Flatten(), shapes=(3, 4, 6), max_batch=2)
-    return Application(predictor, images=Images.of((3, 4, 6), most=10_000), max_body=LIMIT)
+    return Application(predictor, images=Images.of((3, 4, 6), maximum=10_000), max_body=LIMIT)
 
 
 def with_header(text, data=b"", version=1):
@@ -212,8 +212,8 @@ def test_the_longest_body(app):
 
 
 def test_the_most_values(app):
-    most = most_values(LIMIT)
-    assert most == most_values(0) == 1 << 17 and most_values(16 << 20) == 2 << 20
+    most = max_values(LIMIT)
+    assert most == max_values(0) == 1 << 17 and max_values(16 << 20) == 2 << 20
     body = b"[[1,2,3]" + b",[1,2,3]" * (most // 5 - 1) + b"]"
     assert most - 5 <= values_in(body) <= most and len(body) < LIMIT
     assert ask(app, "POST", "/predict", body)[0] == 200

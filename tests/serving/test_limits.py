@@ -75,10 +75,10 @@ def test_rows_up_to_a_batch_and_one_more(max_batch):
 def test_rows_that_may_wait():
     """Exactly as many as are allowed, and, where none wait, any number."""
     batches = Batches(lambda jobs: [None] * len(jobs), 4, 0.0, 6, 1, Counters())
-    batches._turns = 1  # a batch runs
+    batches._running = 1  # a batch runs
     for rows in (9, 1):
         batches._reset()
-        batches._turns = 1
+        batches._running = 1
         with pytest.raises(WaitedError, match=f"no turn within 0.01 s, {rows - rows} rows wait"):
             batches.do(Job([], rows, ()), 0.01)
     batches._queue, batches._rows = [Job([], 2, ())], 2

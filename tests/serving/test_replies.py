@@ -10,7 +10,7 @@ import pytest
 import cynet as mx
 from cynet.serving import Application
 from cynet.serving.bodies import Images, array_of, only, read_json, read_npy, write_json, write_npy
-from cynet.serving.requests import most_values, values_in
+from cynet.serving.requests import max_values, values_in
 from tests.serving.asking import ask, npy
 
 ROW = b"[[1, 2, 3]]"
@@ -186,8 +186,8 @@ def test_values_that_a_body_has(body, count):
 
 def test_the_most_values_of_a_body():
     for size in (0, 1, 1 << 20, (1 << 20) + 7):
-        assert most_values(size) == 1 << 17
-    assert most_values((1 << 20) + 8) == (1 << 17) + 1
+        assert max_values(size) == 1 << 17
+    assert max_values((1 << 20) + 8) == (1 << 17) + 1
     app = Application(mx.Predictor(mx.gluon.nn.Flatten(), shapes=(-1,), warm_up=False), 1 << 20)
     most = b"[[" + b"1," * ((1 << 17) - 4) + b"1]]"
     assert values_in(most) == 1 << 17 and reply(app, body=most)[0] == 200
@@ -339,7 +339,7 @@ def pixels_of(rng, height, width, channels):
     ],
 )
 def test_rows_that_are_images(shape, size, first, color):
-    made = Images.of(shape, scale=2.0, mean=1, std=3, most=7)
+    made = Images.of(shape, scale=2.0, mean=1, std=3, maximum=7)
     assert made == Images(size, first, color, 2.0, 1, 3, 7)
     assert Images.of(shape) == Images(size, first, color, 1 / 255, 0.0, 1.0, 1 << 25)
 
@@ -383,9 +383,9 @@ def test_images_of_another_size_are_scaled(rng):
 def test_the_most_pixels():
     cv2 = pytest.importorskip("cv2")
     body = cv2.imencode(".png", np.zeros((4, 6, 3), "uint8"))[1].tobytes()
-    assert Images.of((3, 2, 2), most=24).read(body).shape == (1, 3, 2, 2)
+    assert Images.of((3, 2, 2), maximum=24).read(body).shape == (1, 3, 2, 2)
     with pytest.raises(mx.errors.FormatError, match="6 x 4 pixels, expected 1 to 23"):
-        Images.of((3, 2, 2), most=23).read(body)
+        Images.of((3, 2, 2), maximum=23).read(body)
 
 
 def test_images_over_http(rng):

@@ -287,7 +287,7 @@ def test_closing():
 
 # --- batches --------------------------------------------------------------------------------------
 def made_batches(run=lambda jobs: [each.rows for each in jobs], **settings):
-    given = {"most": 4, "delay": 0.0, "waiting": 8, "workers": 1, **settings}
+    given = {"maximum": 4, "delay": 0.0, "waiting": 8, "workers": 1, **settings}
     return Batches(run, *given.values(), Counters())
 
 
@@ -295,15 +295,15 @@ def test_one_that_is_alone_runs_at_once():
     batches = made_batches()
     job = Job([], 3, "k")
     assert batches.do(job, None) == 3
-    assert job.done and not job.turn and job.wake is None
-    assert (batches.rows, batches._turns, batches._queue) == (0, 0, [])
+    assert job.done and not job.leads and job.wake is None
+    assert (batches.rows, batches._running, batches._queue) == (0, 0, [])
     read = batches._counters.read()
     assert (read["batches"], read["rows_per_batch"]) == (1, 3.0)
 
 
 def test_which_jobs_make_a_batch():
     """Those of the first one's kind that fit, in their order; larger ones are passed over."""
-    batches = made_batches(most=5)
+    batches = made_batches(maximum=5)
     jobs = [
         Job([i], rows, key)
         for i, (rows, key) in enumerate(
@@ -311,13 +311,13 @@ def test_which_jobs_make_a_batch():
         )
     ]
     batches._queue, batches._rows = list(jobs), 11
-    batches._gathers, batches._turns = True, 1
+    batches._gathers, batches._running = True, 1
     jobs[1].wake = threading.Lock()
     jobs[1].wake.acquire()
     taken = batches._gather(jobs[0])
     assert [each.arrays[0] for each in taken] == [0, 3, 4]  # 5 rows: it is full
     assert [each.arrays[0] for each in batches._queue] == [1, 2, 5] and batches._rows == 6
-    assert batches._gathers is False and not jobs[1].turn  # one worker
+    assert batches._gathers is False and not jobs[1].leads  # one worker
 
 
 def test_the_next_one_has_its_turn_beside_the_batch():
@@ -326,15 +326,15 @@ def test_the_next_one_has_its_turn_beside_the_batch():
     for each in jobs:
         each.wake = threading.Lock()
         each.wake.acquire()
-    batches._queue, batches._rows, batches._turns = list(jobs), 3, 1
-    batches._give_turn()
-    assert jobs[0].turn and batches._turns == 2 and batches._gathers
-    batches._give_turn()  # one gathers: nobody else does
-    assert batches._turns == 2 and not jobs[1].turn
-    batches._turns = 1
+    batches._queue, batches._rows, batches._running = list(jobs), 3, 1
+    batches._wake_leader()
+    assert jobs[0].leads and batches._running == 2 and batches._gathers
+    batches._wake_leader()  # one gathers: nobody else does
+    assert batches._running == 2 and not jobs[1].leads
+    batches._running = 1
     batches._gathers = True
     taken = batches._gather(jobs[0])
-    assert len(taken) == 2 and jobs[1].turn and batches._turns == 2
+    assert len(taken) == 2 and jobs[1].leads and batches._running == 2
     assert jobs[1].wake.acquire(blocking=False)
 
 
@@ -380,18 +380,18 @@ def test_one_that_is_interrupted_as_it_runs_a_batch():
     mine, other = Job([], 1, "a"), Job([], 1, "a")
     other.wake = threading.Lock()
     other.wake.acquire()
-    batches._queue, batches._rows, batches._turns, batches._gathers = [mine, other], 2, 1, True
+    batches._queue, batches._rows, batches._running, batches._gathers = [mine, other], 2, 1, True
     with pytest.raises(KeyboardInterrupt):
-        batches._take_turn(mine)
+        batches._lead(mine)
         pytest.fail("it was not")
     assert other.wake.acquire(blocking=False) and other.done and mine.done
     for each in (mine, other):
         assert str(each.error) == "the thread that ran the batch was interrupted"
-    assert (batches._turns, batches._rows, batches._queue) == (0, 0, [])
+    assert (batches._running, batches._rows, batches._queue) == (0, 0, [])
     with pytest.raises(KeyboardInterrupt):
         batches.do(Job([], 1, "a"), None)
         pytest.fail("it was not")
-    assert batches._turns == 0 and batches.close(0.1)
+    assert batches._running == 0 and batches.close(0.1)
 
 
 def test_one_that_is_interrupted_as_it_gathers():
@@ -399,17 +399,17 @@ def test_one_that_is_interrupted_as_it_gathers():
     mine, other = Job([], 2, "a"), Job([], 1, "b")
     other.wake = threading.Lock()
     other.wake.acquire()
-    batches._queue, batches._rows, batches._turns, batches._gathers = [mine, other], 3, 1, True
+    batches._queue, batches._rows, batches._running, batches._gathers = [mine, other], 3, 1, True
 
     def gather(job):
         raise KeyboardInterrupt
 
     batches._gather = gather
     with pytest.raises(KeyboardInterrupt):
-        batches._take_turn(mine)
+        batches._lead(mine)
         pytest.fail("it was not")
     assert batches._queue == [other] and batches._rows == 1
-    assert other.turn and batches._turns == 1 and batches._gathers
+    assert other.leads and batches._running == 1 and batches._gathers
 
 
 @pytest.mark.parametrize("turn", [False, True])
@@ -420,12 +420,12 @@ def test_leaving(turn):
     other.wake.acquire()
     assert batches._leave(mine) is False  # it is not there
     batches._queue, batches._rows = [mine, other], 3
-    batches._turns, batches._gathers, mine.turn = int(turn), turn, turn
+    batches._running, batches._gathers, mine.leads = int(turn), turn, turn
     if turn:
         assert batches._leave(mine) is False and batches._queue == [mine, other]
-    assert batches._leave(mine, although_its_turn=turn) is True
+    assert batches._leave(mine, as_leader=turn) is True
     assert batches._queue == [other] and batches._rows == 1
-    assert other.turn is turn and batches._turns == int(turn)
+    assert other.leads is turn and batches._running == int(turn)
 
 
 def test_those_that_wait(monkeypatch):
@@ -452,7 +452,7 @@ def test_those_that_wait(monkeypatch):
 @pytest.mark.parametrize("waits, rows, refused", [(6, 2, False), (6, 3, True), (0, 9, False)])
 def test_the_most_that_may_wait(waits, rows, refused):
     batches = made_batches()
-    batches._turns = 1
+    batches._running = 1
     if waits:
         batches._queue, batches._rows = [Job([], waits, "b")], waits
         batches._gathers = True
@@ -469,9 +469,9 @@ def test_the_most_that_may_wait(waits, rows, refused):
 def test_closing_waits_for_all():
     batches = made_batches()
     assert batches.close(0.0) is True
-    batches._turns = 1
+    batches._running = 1
     assert batches.close(0.01) is False
-    batches._turns, batches._queue = 0, [Job([], 1, "a")]
+    batches._running, batches._queue = 0, [Job([], 1, "a")]
     assert batches.close(0.01) is False
     with pytest.raises(StateError, match="closed"):
         batches.do(Job([], 1, "a"), None)
@@ -479,10 +479,10 @@ def test_closing_waits_for_all():
 
 def test_another_process_begins_anew(monkeypatch):
     batches = made_batches()
-    batches._queue, batches._rows, batches._turns = [Job([], 1, "a")], 1, 1
+    batches._queue, batches._rows, batches._running = [Job([], 1, "a")], 1, 1
     monkeypatch.setattr(file.os, "getpid", lambda: -1)
     assert batches.do(Job([], 2, "a"), 0.01) == 2
-    assert (batches.rows, batches._turns, batches._pid) == (0, 0, -1)
+    assert (batches.rows, batches._running, batches._pid) == (0, 0, -1)
 
 
 # --- counters -------------------------------------------------------------------------------------

@@ -50,42 +50,42 @@ struct Work {
 
 static void region(void* arg) {  // what a library does in one: a loop, a barrier, a sum
   Work& r = *static_cast<Work*>(arg);
-  const int part = gang_part_now(), parts = gang_parts_now();
+  const int part = openmp_part_now(), parts = openmp_parts_now();
   for (long chunk : {0L, 3L}) {
     long begin, end, sum = 0;
-    if (gang_loop_start(2, 2 + 5 * r.n, 5, chunk, &begin, &end)) do {
+    if (openmp_loop_start(2, 2 + 5 * r.n, 5, chunk, &begin, &end)) do {
         for (long i = begin; i < end; i += 5) sum += i;
-      } while (gang_loop_next(&begin, &end));
-    gang_loop_end();
+      } while (openmp_loop_next(&begin, &end));
+    openmp_loop_end();
     r.of_part[part] = sum;
-    gang_barrier();
+    openmp_barrier();
     if (part == parts - 1) {
       r.total = 0;
       for (int p = 0; p < parts; ++p) r.total += r.of_part[p];
     }
-    gang_barrier();
+    openmp_barrier();
     CHECK(r.total == 2 * r.n + 5 * r.n * (r.n - 1) / 2);
   }
 }
 
 static void plain(void* arg) {  // a region without a barrier
-  ++static_cast<Work*>(arg)->of_part[gang_part_now()];
+  ++static_cast<Work*>(arg)->of_part[openmp_part_now()];
 }
 
 static void regions(int threads, int times) {
   for (int i = 0; i < times; ++i) {
     if (i % 5 == 0) team.sharing.until = now_ns() + 200000;  // the team rests for a while
     Work counts = {0, 0, std::vector<long>(threads)};
-    gang_start(plain, &counts, threads);
+    openmp_start(plain, &counts, threads);
     plain(&counts);
-    gang_end();
+    openmp_end();
     for (long count : counts.of_part) CHECK(count == 1);
     Work r = {100 + i % 7, 0, std::vector<long>(threads)};
-    gang_start(region, &r, threads);
+    openmp_start(region, &r, threads);
     region(&r);
-    gang_end();
-    gang_parallel(region, &r, 1, 0);
-    CHECK(gang_parts_now() == 1 && !gang_inside());
+    openmp_end();
+    openmp_parallel(region, &r, 1, 0);
+    CHECK(openmp_parts_now() == 1 && !openmp_inside());
   }
 }
 

@@ -1,4 +1,4 @@
-"""Whether automatic mixed precision is on, as packages ask before they compute; `init`."""
+"""The switch of automatic mixed precision, which packages ask before they compute; `init`."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ReduceOp(enum.Enum):
-    """How the arrays of all processes become one.
+    """The operation by which the arrays of all processes become one.
 
     Examples
     --------
@@ -45,7 +45,7 @@ _BY_NUMPY = {Min: np.minimum, Max: np.maximum, Product: np.multiply}
 
 
 class Compression:
-    """How numbers travel: as they are (`none`), or floats as float16 (`fp16`).
+    """Compression of numbers on their way: as they are (`none`), or floats as float16 (`fp16`).
 
     Sums of float16 are computed in float32 on the way.
 
@@ -342,7 +342,7 @@ def alltoall(
     priority: int = 0,
     process_set: ProcessSet | None = None,
 ) -> Any:
-    """What every process has for this one: rows of an array, by process; waits.
+    """Receive the rows that every process has for this one: rows of an array, by process; waits.
 
     Each process is sent what all have, so it is for small arrays.
 

@@ -116,7 +116,8 @@ class Rounder(Quantizer):
 
 
 class RoundedBlock(gluon.SymbolBlock):
-    """What `prepare_qat` gives: a network to be trained, and what `convert` is to know of it."""
+    """Result of `prepare_qat`: a network to be trained, and the facts of it that `convert`
+    needs."""
 
     def __init__(self, outputs, inputs, params, plan):
         super().__init__(outputs, inputs, params)

@@ -168,17 +168,17 @@ class LayerHistogramCollector(CalibrationCollector):
         if values is None:
             return
         low, high = float(values.min()), float(values.max())
-        most = max(abs(low), abs(high)) or 1.0
+        maximum = max(abs(low), abs(high)) or 1.0
         if name in self.hist_dict:
-            found = combine_histogram(self.hist_dict[name], values, low, high, most)
+            found = combine_histogram(self.hist_dict[name], values, low, high, maximum)
         else:
-            found = (*np.histogram(values, self.num_bins, (-most, most)), low, high, most)
+            found = (*np.histogram(values, self.num_bins, (-maximum, maximum)), low, high, maximum)
         self.hist_dict[name] = found
 
     def post_collect(self) -> dict[str, tuple[float, float]]:
         return {name: self._limits(*found) for name, found in self.hist_dict.items()}
 
-    def _limits(self, hist, edges, low, high, most):
+    def _limits(self, hist, edges, low, high, maximum):
         unsigned = low >= 0 and self.quantized_dtype in ("auto", "uint8")
         # one side alone has all 255 steps: as many bins as there are steps on both
         kept = min(2 * 255 + 1 if unsigned else 255, len(hist))
@@ -215,10 +215,10 @@ def combine_histogram(
     >>> counts
     array([0, 0, 0, 1, 1])
     """
-    counts, edges, low, high, most = old_hist
-    step = 2 * most / len(counts)
-    more = int(np.ceil(max(new_th - most, 0) / step))
-    wide = most + more * step
+    counts, edges, low, high, maximum = old_hist
+    step = 2 * maximum / len(counts)
+    more = int(np.ceil(max(new_th - maximum, 0) / step))
+    wide = maximum + more * step
     added, edges = np.histogram(arr, len(counts) + 2 * more, (-wide, wide))
     added[more : len(added) - more] += counts
     return added, edges, min(low, new_min), max(high, new_max), wide

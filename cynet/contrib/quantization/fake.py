@@ -46,8 +46,8 @@ def grid(low, high, bits, dtype):
     return reach / (2 ** (bits - 1) - 0.5), -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
 
 
-def _rounded(data, step, least, most):
-    return nd.clip(nd.rint(data / step), least, most) * step
+def _rounded(data, step, least, maximum):
+    return nd.clip(nd.rint(data / step), least, maximum) * step
 
 
 class _FakeQuantize(CustomOp):
@@ -67,14 +67,14 @@ class _FakeQuantize(CustomOp):
             if is_train:
                 for each, value in zip(aux, (low, high, 1.0)):
                     each[:] = value
-        step, least, most = grid(low, high, self._bits, self._dtype)
-        self.assign(out_data[0], req[0], _rounded(data, step, least, most))
-        self.assign(out_data[1], req[1], np.array([step, least, most], np.float32))
+        step, least, maximum = grid(low, high, self._bits, self._dtype)
+        self.assign(out_data[0], req[0], _rounded(data, step, least, maximum))
+        self.assign(out_data[1], req[1], np.array([step, least, maximum], np.float32))
 
     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
-        step, least, most = out_data[1].asnumpy().tolist()
+        step, least, maximum = out_data[1].asnumpy().tolist()
         steps = in_data[0] / step  # the end of a range is half a step behind the last one
-        inside = (steps >= least - _HALF) * (steps <= most + _HALF)
+        inside = (steps >= least - _HALF) * (steps <= maximum + _HALF)
         self.assign(in_grad[0], req[0], out_grad[0] * inside)
 
 
@@ -120,10 +120,10 @@ class _FakeQuantizeWeight(CustomOp):
     def forward(self, is_train, req, in_data, out_data, aux):
         (weight,) = in_data
         form = (weight.shape[0], *(1,) * (weight.ndim - 1))
-        most = nd.abs(weight).reshape((weight.shape[0], -1)).max(axis=1)
+        maximum = nd.abs(weight).reshape((weight.shape[0], -1)).max(axis=1)
         if self._tensor_wise:
-            most = nd.broadcast_axis(most.max(), axis=0, size=weight.shape[0])
-        step = nd.where(most > 0, most / self._levels, nd.ones_like(most))
+            maximum = nd.broadcast_axis(maximum.max(), axis=0, size=weight.shape[0])
+        step = nd.where(maximum > 0, maximum / self._levels, nd.ones_like(maximum))
         rounded = nd.rint(nd.broadcast_div(weight, step.reshape(form)))
         self.assign(out_data[0], req[0], nd.broadcast_mul(rounded, step.reshape(form)))
         self.assign(out_data[1], req[1], step)

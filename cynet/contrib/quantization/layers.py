@@ -1,5 +1,5 @@
-"""Which steps of a graph are one int8 layer: a convolution or FullyConnected, the BatchNorm behind
-it, a term that is added, bounds."""
+"""Finds the steps of a graph that make one int8 layer: a convolution or FullyConnected, the
+BatchNorm behind it, a term that is added, bounds."""
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Layer:
         self.bounds = None, None
 
     def made_of(self):
-        """What the quantized weight and bias depend on, beside the values of parameters: layers
+        """Key of the quantized weight and bias, beside the values of parameters: layers
         for which it is the same share these."""
         layout = is_last(getattr(self.node.prop, "layout", None))
         names = [entry[0].name for entry in self.node.inputs[1:]]
@@ -75,16 +75,16 @@ class Layer:
                 f"{', '.join(dict.fromkeys(given))}, has values that are NaN or infinite, of which "
                 "integers of 8 bits have none"
             )
-        most = np.abs(weight).reshape(len(weight), -1).max(1)
+        maximum = np.abs(weight).reshape(len(weight), -1).max(1)
         if tensor_wise:
-            most[:] = most.max()
-        step = np.where(most > 0, most / levels_of(bits), 1.0)
+            maximum[:] = maximum.max()
+        step = np.where(maximum > 0, maximum / levels_of(bits), 1.0)
         quantized = np.rint(weight / step.reshape(-1, *(1,) * (weight.ndim - 1)))
         return quantized.astype("int8"), step.astype("float32"), bias.astype("float32")
 
 
 class Uses:
-    """Who reads each entry of a graph."""
+    """The readers of each entry of a graph."""
 
     def __init__(self, nodes, heads):
         self.readers = {}

@@ -234,9 +234,9 @@ def collect_statistics(sym, params, batches, collector, ctx):
         raise ArgumentError("calib_data has no batch")
 
 
-def batches_of(calib_data, data_names, most):
+def batches_of(calib_data, data_names, maximum):
     """Dicts of name to NDArray, of an iterator of batches (DataIter) or an iterable of arrays;
-    at most so many batches that there are `most` examples."""
+    at most so many batches that there are `maximum` examples."""
     if hasattr(calib_data, "reset"):
         calib_data.reset()
     seen = 0
@@ -245,7 +245,7 @@ def batches_of(calib_data, data_names, most):
         arrays = [arrays] if isinstance(arrays, nd.NDArray) else list(arrays)
         yield dict(zip(data_names, arrays))
         seen += arrays[0].shape[0]
-        if most is not None and seen >= most:
+        if maximum is not None and seen >= maximum:
             return
 
 

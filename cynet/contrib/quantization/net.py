@@ -105,7 +105,7 @@ class _Net:
         )
 
     def outputs(self, made, args, aux, batches):
-        """What a symbol gives on batches, NumPy arrays of float64."""
+        """The outputs of a symbol on batches, NumPy arrays of float64."""
         found = []
         for batch in batches:
             known = {name: batch[name] for name in self.names}
@@ -286,7 +286,7 @@ def inputs_of(network, calib_data):
     In lists of the user's own and the data of a DataIter all arrays are inputs, as many as it
     takes; data sets have labels behind those that it needs.
     """
-    least, most = _arrays_taken(network)
+    least, maximum = _arrays_taken(network)
     if calib_data is None:
         return max(least, 1)
     there = len(_first(calib_data))
@@ -296,7 +296,7 @@ def inputs_of(network, calib_data):
             f"calib_data has {counted(there, 'array')}"
         )
     all_are_inputs = isinstance(calib_data, (list, tuple)) or hasattr(calib_data, "reset")
-    return min(there, most) if all_are_inputs else max(least, 1)
+    return min(there, maximum) if all_are_inputs else max(least, 1)
 
 
 def _can_be_read_twice(calib_data):
@@ -316,13 +316,13 @@ def _arrays_taken(network):
         if name not in network._reg_params
     ]
     if any(each.kind is each.VAR_POSITIONAL for each in taken):
-        most = math.inf
+        maximum = math.inf
     else:
-        most = sum(each.kind is each.POSITIONAL_OR_KEYWORD for each in taken)
+        maximum = sum(each.kind is each.POSITIONAL_OR_KEYWORD for each in taken)
     least = sum(
         each.kind is each.POSITIONAL_OR_KEYWORD and each.default is each.empty for each in taken
     )
-    return least, most
+    return least, maximum
 
 
 def _leaves(form):

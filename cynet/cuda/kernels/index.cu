@@ -31,7 +31,7 @@ __global__ void copy(const T* src, T* dst, const Layout s, int add) {
 
 // dst -= src
 template <typename T>
-__global__ void take_back(const T* src, T* dst, const Layout s) {
+__global__ void take_grad(const T* src, T* dst, const Layout s) {
   CYNET_EACH(i, s.n) {
     Index to, from;
     walk(s, i, &to, &from);

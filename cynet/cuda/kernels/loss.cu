@@ -56,9 +56,9 @@ __global__ void hinge_grad(const T* y, const T* label, T* dx, Index rows, Index 
   typedef computed<T> C;
   CYNET_EACH(i, rows * classes) {
     const C t = load(label, i / classes) == static_cast<C>(i % classes) ? C(1) : C(-1);
-    const C room = static_cast<C>(margin) - t * load(y, i);
-    const C slope = linear ? C(1) : 2 * room;
-    put(dx, i, room > 0 ? -t * static_cast<C>(scale) * slope : C(0), add);
+    const C slack = static_cast<C>(margin) - t * load(y, i);
+    const C slope = linear ? C(1) : 2 * slack;
+    put(dx, i, slack > 0 ? -t * static_cast<C>(scale) * slope : C(0), add);
   }
 }
 

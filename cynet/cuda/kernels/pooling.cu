@@ -22,10 +22,10 @@ __device__ inline Span span(const Window& s, const int* at) {
   r.counted = 1;
   for (int k = 0; k < 3; ++k) {
     const int begin = at[k] * s.stride[k] - s.pad[k], end = begin + s.kernel[k];
-    const int most = s.size[k] + s.pad_after[k];
+    const int maximum = s.size[k] + s.pad_after[k];
     r.from[k] = begin > 0 ? begin : 0;
     r.to[k] = end < s.size[k] ? end : s.size[k];
-    const int counted = s.count_pad ? (end < most ? end : most) - begin : r.to[k] - r.from[k];
+    const int counted = s.count_pad ? (end < maximum ? end : maximum) - begin : r.to[k] - r.from[k];
     r.counted *= counted > 0 ? counted : 0;
   }
   return r;

@@ -19,8 +19,8 @@ __global__ void pool_v1(const T* x, T* y, const PaddedWindow s, int add) {
     Index from[2], to[2];
     bool zeros = false, nothing = false;
     for (int k = 0; k < 2; ++k) {
-      const Index begin = at[k] * s.stride[k] - s.pad[k], most = Index(s.size[k]) + s.pad[k];
-      const Index end = begin + s.kernel[k] < most ? begin + s.kernel[k] : most;
+      const Index begin = at[k] * s.stride[k] - s.pad[k], maximum = Index(s.size[k]) + s.pad[k];
+      const Index end = begin + s.kernel[k] < maximum ? begin + s.kernel[k] : maximum;
       from[k] = begin > 0 ? begin : 0;
       to[k] = end < s.size[k] ? end : s.size[k];
       zeros = zeros || begin < from[k] || end > to[k];

@@ -17,10 +17,10 @@ __global__ void where(const bool* condition, const T* a, const T* b, T* out, Ind
 template <typename T>
 __global__ void clip(const T* x, T* out, Index n, double low, double high, int add) {
   typedef computed<T> V;
-  const V least = cynet::lower_limit<V>(low), most = cynet::upper_limit<V>(high);
+  const V least = cynet::lower_limit<V>(low), maximum = cynet::upper_limit<V>(high);
   CYNET_EACH(i, n) {
     const V v = load(x, i);
-    put(out, i, v < least ? least : (v > most ? most : v), add);
+    put(out, i, v < least ? least : (v > maximum ? maximum : v), add);
   }
 }
 
@@ -29,10 +29,10 @@ template <typename T>
 __global__ void clip_grad(const T* dy, const T* x, T* dx, Index n, double low, double high,
                           int add) {
   typedef computed<T> V;
-  const V least = cynet::lower_limit<V>(low), most = cynet::upper_limit<V>(high);
+  const V least = cynet::lower_limit<V>(low), maximum = cynet::upper_limit<V>(high);
   CYNET_EACH(i, n) {
     const V v = load(x, i);
-    put(dx, i, v < least || v > most ? V(0) : load(dy, i), add);
+    put(dx, i, v < least || v > maximum ? V(0) : load(dy, i), add);
   }
 }
 

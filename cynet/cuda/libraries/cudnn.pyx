@@ -98,7 +98,7 @@ cdef void* handle_of(const RunContext* run) except NULL nogil:
 
 
 def countable(shape):
-    """Whether cuDNN can count the elements of `shape`: each axis 1 at least, 2^31 - 1 in all."""
+    """True if cuDNN can count the elements of `shape`: each axis 1 at least, 2^31 - 1 in all."""
     return min(shape) >= 1 and prod(shape) <= LARGEST
 
 

@@ -19,7 +19,7 @@ cdef enum:
     FMA_MATH = 3
     BATCHNORM_SPATIAL = 1
     BATCHNORM_SPATIAL_PERSISTENT = 2  # in training: each element is read once
-    MOST_ALGORITHMS = 16
+    MAX_ALGORITHMS = 16
 
 cdef tuple _CALLS = ("Forward", "BackwardData", "BackwardFilter")
 
@@ -126,7 +126,7 @@ cdef inline void _descriptors(Convolution self, int direction, void** out) noexc
 
 cdef int _choose(Convolution self, const RunContext* run, int direction) except -1:
     """Take the fastest algorithm that the workspace's limit and CYNET_CUDA_TF32 allow."""
-    cdef AlgorithmPerf results[MOST_ALGORITHMS]
+    cdef AlgorithmPerf results[MAX_ALGORITHMS]
     cdef void* tensors[3]
     cdef void* handle = handle_of(run)
     cdef Library* dnn = library()
@@ -141,11 +141,11 @@ cdef int _choose(Convolution self, const RunContext* run, int direction) except 
     _descriptors(self, direction, tensors)
     if self.tune:
         check(dnn.time[direction](handle, tensors[0], tensors[1], self.desc[direction], tensors[2],
-                                  MOST_ALGORITHMS, &found, results),
+                                  MAX_ALGORITHMS, &found, results),
               f"FindConvolution{name}Algorithm", self.what)
     else:
         check(dnn.guess[direction](handle, tensors[0], tensors[1], self.desc[direction],
-                                   tensors[2], MOST_ALGORITHMS, &found, results),
+                                   tensors[2], MAX_ALGORITHMS, &found, results),
               f"GetConvolution{name}Algorithm_v7", self.what)
     least = None
     for i in range(found):

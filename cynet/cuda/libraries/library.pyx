@@ -1,5 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""Where NVIDIA's libraries are, and what to install where one is missing (contract in the .pxd)."""
+"""Paths of NVIDIA's libraries, and what to install where one is missing (contract in the .pxd)."""
 
 import ctypes
 from importlib import metadata

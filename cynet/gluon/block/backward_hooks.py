@@ -40,7 +40,7 @@ class HookedCall:
         self.args, _ = regroup(arrays, form)
 
     def outputs(self, out):
-        """What the Block gave, with arrays whose gradients are kept for the hooks."""
+        """The Block's outputs, with arrays whose gradients are kept for the hooks."""
         arrays, form = flatten([out])
         chosen = [i for i, each in enumerate(arrays) if wants_gradient([each])]
         if not chosen:

@@ -80,7 +80,7 @@ _NOT_SEEN = {
 
 
 def remember(block):
-    """What attributes of a Block and of those inside hold, and what lists and dicts in them do:
+    """The values of the attributes of a Block and of Blocks inside, lists and dicts in them opened:
     pairs of a container and its copy."""
     found, seen = [], set()
 

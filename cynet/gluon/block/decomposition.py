@@ -12,8 +12,8 @@ from .traced_numpy import TracedNumpy
 
 
 class Written(NamedTuple):
-    """What a call is made of: entries of its outputs, shapes and dtypes of them, the variables that
-    stand for its inputs, and arrays by name."""
+    """The graph that a call is made of: entries of its outputs, shapes and dtypes of them, the
+    variables that stand for its inputs, and arrays by name."""
 
     entries: list
     shapes: list

@@ -432,7 +432,7 @@ add_symbol_class(Traced)
 
 
 def call_on_symbols(entry, name, args, kwargs):
-    """What ``mx.nd.X`` does with symbols, or where it draws, while this thread traces."""
+    """``mx.nd.X`` for symbols and for random draws, while this thread traces."""
     values = [*args, *kwargs.values()]
     drawn = name.startswith("_random_")
     if not drawn and not any(isinstance(each, Symbol) for each in values):
@@ -446,7 +446,7 @@ def call_on_symbols(entry, name, args, kwargs):
 
 
 def control_flow(name, *args):
-    """What ``mx.nd.contrib.foreach`` and its like give while this thread traces; arrays that they
+    """``mx.nd.contrib.foreach`` and its like while this thread traces; arrays that they
     are given become constants."""
 
     def traced(value):

@@ -1,5 +1,5 @@
-"""How samples become a batch: Stack, Pad, Group and the default, for numbers, arrays, tuples and
-dicts."""
+"""Functions that make a batch of samples: Stack, Pad, Group and the default, for numbers, arrays,
+tuples and dicts."""
 
 from __future__ import annotations
 

@@ -346,9 +346,9 @@ class DataLoader(ReprMixin):
     def _check_place(self, batch):
         """Refuse a number of batches that the epoch whose random state was put back has not."""
         if type(self._batch_sampler) is BatchSampler:  # a user's may not know its length
-            most = _length(self._batch_sampler)
-            if most is not None and batch > most:
-                raise FormatError(f"batch {batch} of {most}")
+            maximum = _length(self._batch_sampler)
+            if maximum is not None and batch > maximum:
+                raise FormatError(f"batch {batch} of {maximum}")
 
 
 class _Epoch:

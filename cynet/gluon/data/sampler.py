@@ -132,8 +132,8 @@ class WeightedSampler(Sampler):
         if not weights.size or not np.isfinite(weights).all() or (weights < 0).any():
             raise ArgumentError("WeightedSampler: weights are finite numbers of 0 or more")
         num_samples = weights.size if num_samples is None else num_samples
-        most = None if replacement else int(np.count_nonzero(weights))
-        if not weights.any() or num_samples < 1 or (most is not None and num_samples > most):
+        maximum = None if replacement else int(np.count_nonzero(weights))
+        if not weights.any() or num_samples < 1 or (maximum is not None and num_samples > maximum):
             raise ArgumentError(
                 f"WeightedSampler: num_samples {num_samples}, of which"
                 f" {np.count_nonzero(weights)} weights are not 0"

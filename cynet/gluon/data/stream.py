@@ -298,7 +298,7 @@ class Sample:
 
 
 class Made:
-    """What becomes of a Sample: in place of a dataset, so that workers do it."""
+    """Stands for the dataset in workers, so that they finish each Sample."""
 
     def __init__(self, functions):
         self._functions = functions
@@ -338,7 +338,7 @@ class Source:
         self._first = number
 
     def place(self):
-        """Where a source that can go on from there is."""
+        """The position of a source that can go on from there."""
         return copy.deepcopy(self._seeks.state_dict()) if self.can_seek else None
 
     def __iter__(self):

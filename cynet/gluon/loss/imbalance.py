@@ -9,9 +9,9 @@ from ...base.guard import guarded
 from .base import Loss, _apply_weighting, _reshape_like
 
 
-def _check_number(of, name, value, most=float("inf")):
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most:
-        limits = "of 0 or more" if most == float("inf") else f"from 0 to {most:g}"
+def _check_number(of, name, value, maximum=float("inf")):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= maximum:
+        limits = "of 0 or more" if maximum == float("inf") else f"from 0 to {maximum:g}"
         raise ArgumentError(
             f"{type(of).__name__}: {name} must be a number {limits}, got {shown(value)}"
         )

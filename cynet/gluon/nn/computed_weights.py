@@ -52,7 +52,7 @@ class Beside(Parameter):
 
 
 class Rule:
-    """What a layer computes with in place of some of its parameters.
+    """Base of weights that are computed from some of a layer's parameters.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class ComputedWeights(HybridBlock):
         self._rule = rule
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the layer gives, with the weights that are computed."""
+        """The layer's output with the computed weights."""
         return self.layer(*args, **kwargs)
 
     def remove(self) -> HybridBlock:

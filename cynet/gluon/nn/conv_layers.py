@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 from ...base.errors import shown
 from ...base.guard import guarded
 from ...base.kinds import to_count
-from ...operator.nn.spatial_window import CHANNELS_FIRST, CHANNELS_LAST, channels_first, laid_out
+from ...operator.nn.spatial_window import (
+    CHANNELS_FIRST,
+    CHANNELS_LAST,
+    channels_first,
+    shape_in_layout,
+)
 from ...operator.signature import with_paragraphs
 from ..block import HybridBlock
 from ..errors import MismatchError
@@ -93,7 +98,7 @@ class _Conv(HybridBlock):
         with self.name_scope():
             self.weight = self.params.get(
                 "weight",
-                shape=laid_out((outer, inner, *kernel_size), layout),
+                shape=shape_in_layout((outer, inner, *kernel_size), layout),
                 init=weight_initializer,
                 allow_deferred_init=True,
             )
@@ -175,7 +180,7 @@ LAYOUTS = {  # in the words of docstrings
 
 
 class _Described(_Conv):
-    """What docstring and signature of a class tell of its axes."""
+    """The words for a class's axes in its docstring and signature."""
 
     _sizes = ""  # of the docstring
 

@@ -11,7 +11,7 @@ import numpy as np
 from ... import autograd, initializer
 from ... import ndarray as nd
 from ... import symbol as sym
-from ..._core.kept_values import write_apart
+from ..._core.saved_values import write_apart
 from ..._core.sparse_kind import dense_of
 from ...base.dtype import dtype_flag, name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, shown, warn_user

@@ -529,7 +529,7 @@ def named_arrays(filename):
     return arrays
 
 
-def brief_list(names, most=7):
+def brief_list(names, maximum=7):
     """Names for a message, in quotes; of many the first and the last.
 
     >>> brief_list(["a", "b"])
@@ -538,7 +538,7 @@ def brief_list(names, most=7):
     200
     """
     names = list(names)
-    if len(names) > most:
-        half = most // 2
-        return f"{brief_list(names[:half], most)}, ..., {brief_list(names[-half:], most)}"
+    if len(names) > maximum:
+        half = maximum // 2
+        return f"{brief_list(names[:half], maximum)}, ..., {brief_list(names[-half:], maximum)}"
     return ", ".join(shown(str(each)) for each in names)

@@ -57,7 +57,7 @@ def chain(graph):
     ]
     if all(len(group) == 1 for groups in sections for group in groups):
         return graph
-    most, dropped, apart = None, 1, set()
+    maximum, dropped, apart = None, 1, set()
     while True:
         forward, backward = (
             [step for group in groups for step in _joined(group, touching, apart)]
@@ -68,10 +68,10 @@ def chain(graph):
         chains = [(i, step) for i, step in enumerate(trial.steps) if step.members]
         if not chains:
             return graph
-        if most is None:
-            most = find_peak(graph)[0] + SPARE
+        if maximum is None:
+            maximum = find_peak(graph)[0] + SPARE
         peak, step, _ = find_peak(trial)
-        if peak <= most:
+        if peak <= maximum:
             graph.steps, graph.n_forward = trial.steps, trial.n_forward
             return graph
         at = trial.steps.index(step)

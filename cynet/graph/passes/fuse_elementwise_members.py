@@ -13,7 +13,7 @@ LEAST_COLUMNS = 16  # shorter rows take longer apart than the memory that a chai
 
 
 class Rows(NamedTuple):
-    """How an operand lies in its array where it is not the array itself: element (i, j) of the
+    """The layout of an operand that is part of an array: element (i, j) of the
     chain's rows and columns is element ``offset + i * row + j * column``.
 
     `columns` is the length of a row; None: any, and the rows follow one another unless the element
@@ -195,7 +195,7 @@ def computed_by_readers(graph):
 def member_of(step):
     """The Member of a step."""
     member = Member(step)
-    if step.aux or step.kept:
+    if step.aux or step.cached:
         return member
     hooks = step.prop.graph
     if step.direction == FORWARD:

@@ -193,7 +193,7 @@ class _Program:
 
     def _registers(self):
         """Root to register number for what is private, or None where there are too few."""
-        found, free, most = {}, [], 0
+        found, free, maximum = {}, [], 0
         for i, line in enumerate(self.lines):
             root = line.target.value.root
             read = dict.fromkeys(e.value.root for e in line.reads if isinstance(e, _Operand))
@@ -206,13 +206,13 @@ class _Program:
                 if line.add:  # to what somebody else would have to have written
                     return None
                 if not free:
-                    free.append(most)
-                    most += 1
+                    free.append(maximum)
+                    maximum += 1
                 found[root] = free.pop()
             free += done
             if line.target.private and self.last[root] == i:
                 free.append(found[root])
-        return found if most <= REGISTERS else None
+        return found if maximum <= REGISTERS else None
 
     def _inplace(self):
         """Pairs of positions of inputs and outputs that may share memory: no line reads the one

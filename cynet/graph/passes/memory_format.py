@@ -9,7 +9,7 @@ gradient pass, so a gradient has the order of its value.
 
 from ...operator import get_operator
 from ...operator.graph_hooks import GraphHooks
-from ...operator.tensor.memory_format import LAID_OUT
+from ...operator.tensor.memory_format import PERMUTED
 from ..ir import ARG, FORWARD, OUTPUT, TEMP, WRITE, Step, Value
 
 VIEW = GraphHooks(view=True)  # of a reorder that leaves the bytes where they are
@@ -134,7 +134,7 @@ class _Layout:
         """The channels-last form of a step that is to have one, or None."""
         if not step.in_data or len(step.in_data[0].shape) < 2:
             return None
-        if any(v.dtype not in LAID_OUT for v in step.in_data):
+        if any(v.dtype not in PERMUTED for v in step.in_data):
             return None
         form = self.graph.ask("channels_last", step)
         if form is None or form[0].graph.traits.prefers_channels_last:

@@ -10,9 +10,9 @@ step.
 from ..ir import (
     ARG,
     AUX,
+    CACHED,
     CONST,
     FORWARD,
-    KEPT,
     TEMP,
     WRITE,
     CachedGroup,
@@ -52,9 +52,9 @@ def pack(graph):
         elif packing is not None:
             first.append(packing)
     for step in graph.steps:
-        if step.kept is not None:
+        if step.cached is not None:
             first += [step, packed[step]] if step in packed else [step]
-    graph.set_forward([*first, *(step for step in graph.steps if step.kept is None)])
+    graph.set_forward([*first, *(step for step in graph.steps if step.cached is None)])
     return graph
 
 
@@ -70,7 +70,7 @@ def _keep_made(weight, readers, writer, moved):
         made = writer.get(value)
         if value.kind != TEMP or made is None:
             return
-        if made.kept or len(made.out_data) > 1 or not depends_on_inputs_only(made):
+        if made.cached or len(made.out_data) > 1 or not depends_on_inputs_only(made):
             return
         if made not in steps:
             steps[made] = None
@@ -79,9 +79,9 @@ def _keep_made(weight, readers, writer, moved):
     if any(reader not in steps for value in between for reader in readers[value]):
         return
     if any(not made.prop.graph.traits.view for made in steps):  # else it is a view
-        kept, weight.kind = CachedGroup(sources), KEPT
+        cached, weight.kind = CachedGroup(sources), CACHED
         for made in steps:
-            made.kept = kept
+            made.cached = cached
 
 
 def _packing(graph, step, readers, writer, moved):
@@ -89,18 +89,18 @@ def _packing(graph, step, readers, writer, moved):
     if len(step.in_data) < 2:
         return None
     weight = step.in_data[1]
-    replaces = weight.kind == KEPT and len(readers[weight]) == 1
+    replaces = weight.kind == CACHED and len(readers[weight]) == 1
     if not replaces and (weight.kind not in ARRAYS or weight in moved):
         return None
     form = graph.ask("prepack", step, replaces)
     if form is None:
         return None
     packer, step.prop, size = form
-    packed = Value(f"{weight.name}_packed", (size,), weight.dtype, weight.ctx, KEPT)
+    packed = Value(f"{weight.name}_packed", (size,), weight.dtype, weight.ctx, CACHED)
     made = Step(f"{step.name}_pack", packer, step.ctx, FORWARD, [weight], [packed], [], [WRITE])
     step.in_data[1] = packed
     if replaces:
-        made.kept, weight.kind = writer[weight].kept, TEMP
+        made.cached, weight.kind = writer[weight].cached, TEMP
     else:
-        made.kept = CachedGroup([weight])
+        made.cached = CachedGroup([weight])
     return made

@@ -144,17 +144,17 @@ class _Mirror:
     def reduce(self):
         """Repeat until TARGET or BUDGET is reached, or nothing more can be gained."""
         budget = BUDGET * sum(map(seconds, self.graph.steps))
-        most, step, roots = find_peak(self.graph)
-        at_first, best, kept, failures = most, most, self._snapshot(), 0
-        while most > TARGET * at_first and failures < PATIENCE:
+        maximum, step, roots = find_peak(self.graph)
+        at_first, best, kept, failures = maximum, maximum, self._snapshot(), 0
+        while maximum > TARGET * at_first and failures < PATIENCE:
             spent = self._relieve(step, roots, budget, ROUND * at_first)
             if spent is None:
                 break
             budget -= spent
-            most, step, roots = find_peak(self.graph)
+            maximum, step, roots = find_peak(self.graph)
             failures += 1
-            if most < best:
-                best, kept, failures = most, self._snapshot(), 0
+            if maximum < best:
+                best, kept, failures = maximum, self._snapshot(), 0
         self._restore(kept)
 
     def _relieve(self, peak, roots, budget, enough):

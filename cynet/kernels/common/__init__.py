@@ -1,1 +1,1 @@
-"""What all loops are made of: scalar functions, float16, conversions."""
+"""Parts of all loops: scalar functions, float16, conversions."""

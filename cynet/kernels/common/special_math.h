@@ -198,15 +198,15 @@ CYNET_XFUNCTION double digamma(double x) {
   return result + ::log(x) - 0.5 / x - series;
 }
 
-enum { MOST_POLYGAMMA = 100 };  // the highest order
+enum { MAX_POLYGAMMA = 100 };  // the highest order
 
 // The derivative of order n of cot(pi x) / pi^n is a polynomial of cot(pi x): c' = -(1 + c^2).
 CYNET_XFUNCTION double cotangent_derivative(int n, double x) {
   const double pi = 3.14159265358979323846;
   const double c = 1 / ::tan(pi * (x - ::floor(x + 0.5)));
-  double p[MOST_POLYGAMMA + 2] = {0, 1};
+  double p[MAX_POLYGAMMA + 2] = {0, 1};
   for (int k = 0; k < n; ++k) {  // p becomes -(1 + c^2) p'
-    double next[MOST_POLYGAMMA + 2] = {0};
+    double next[MAX_POLYGAMMA + 2] = {0};
     for (int i = 1; i <= k + 1; ++i) {
       next[i - 1] -= i * p[i];
       next[i + 1] -= i * p[i];

@@ -3,14 +3,14 @@
 
 namespace cynet {
 namespace {
-enum { MOST_FACTORS = 64 };
+enum { MAX_FACTORS = 64 };
 
 // in[first] and those behind it: matrices (rows[i], columns)
 template <typename T>
 struct Factors {
   int count = 0;
-  int64_t rows[MOST_FACTORS], columns, product = 1;  // rows of each factor and of the product
-  const T* at[MOST_FACTORS];
+  int64_t rows[MAX_FACTORS], columns, product = 1;  // rows of each factor and of the product
+  const T* at[MAX_FACTORS];
 
   Factors(const Args& args, int first) : columns(args.in[first]->shape[1]) {
     for (; args.in[first + count]; ++count) {
@@ -36,7 +36,7 @@ void khatri_rao(const Args& args) {
   const bool add = args.add[0];
   parallel_for(args.threads, k.product, [=, &k](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      const T* lines[MOST_FACTORS];
+      const T* lines[MAX_FACTORS];
       k.find(row, lines);
       T* to = out + row * k.columns;
       for (int64_t c = 0; c < k.columns; ++c) {
@@ -61,7 +61,7 @@ void one_factor(const Factors<T>& k, int threads, int which, const T* grad, T* d
         for (int64_t c = 0; c < k.columns; ++c) to[c] = 0;
       for (int64_t other = 0; other < others; ++other) {
         const int64_t row = (other / inner * own + r) * inner + other % inner;
-        const T *lines[MOST_FACTORS], *g = grad + row * k.columns;
+        const T *lines[MAX_FACTORS], *g = grad + row * k.columns;
         k.find(row, lines);
         for (int64_t c = 0; c < k.columns; ++c) {
           T value = g[c];

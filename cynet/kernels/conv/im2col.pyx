@@ -34,8 +34,8 @@ cdef enum:
     TILE_ELEMENTS = 1 << 17  # of one unrolled tile: half a megabyte of floats
     LEAST_TILE = 48          # output positions; narrower products waste gemm
     FEW_TASKS = 8            # tiles of all images that may be too few for the threads
-    MOST_SUMS = 8            # gradients of a weight, each of some tiles, that are added in the end
-    MOST_SUMMED = 1 << 21    # elements of these, but for two of them
+    MAX_SUMS = 8            # gradients of a weight, each of some tiles, that are added in the end
+    MAX_SUMMED = 1 << 21    # elements of these, but for two of them
     FEW_PIXELS = 512         # of one of these, whose sum would take longer than threads gain
 
 
@@ -96,10 +96,11 @@ cdef int64_t conv_space(const ConvShape* shape, int threads, bint weight_gradien
 
 
 cdef int64_t _sums(const ConvShape* shape) noexcept nogil:
-    """How many gradients of the weight are added: by shape, so that threads change none of them."""
-    cdef int64_t fitting = MOST_SUMMED // (shape.filters * shape.unrolled)
+    """The number of partial gradients of the weight that are added: by shape, so that threads
+    change none of them."""
+    cdef int64_t fitting = MAX_SUMMED // (shape.filters * shape.unrolled)
     return max(1, min(min(shape.batch * shape.tiles, shape.batch * shape.out_space // FEW_PIXELS),
-                      max(2, min(MOST_SUMS, fitting))))
+                      max(2, min(MAX_SUMS, fitting))))
 
 
 cdef void _im2col(const ConvShape* shape, const floating* x, int64_t first, int64_t last,
@@ -343,12 +344,12 @@ def _image_arrays(x, w, y, stride, dilate, pad, bias=None, bint add=False, int t
         s.pad[i] = pad[i]
         s.size[i], s.out[i] = x.shape[2 + i] + 2 * pad[i], y.shape[2 + i]
     cdef int64_t size = image_space(s, threads)
-    room = np.full(4 * size + 128, 255, np.uint8)
-    start = -room.ctypes.data % 64
-    cdef size_t space = room.ctypes.data + start
+    buffer = np.full(4 * size + 128, 255, np.uint8)
+    start = -buffer.ctypes.data % 64
+    cdef size_t space = buffer.ctypes.data + start
     cdef size_t px = x.ctypes.data, pw = w.ctypes.data, py = y.ctypes.data
     cdef size_t pb = 0 if bias is None else bias.ctypes.data
     with nogil:
         image_forward(at, s, <float*>px, <float*>pw, <float*>pb, <float*>py, add, threads,
                       <float*>space)
-    return room[start + 4 * size:]
+    return buffer[start + 4 * size:]

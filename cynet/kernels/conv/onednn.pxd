@@ -86,7 +86,7 @@ cdef struct Library:
 
 
 cdef enum:
-    MOST_THREADS = 16  # of parts: as many as onednn_parts.py makes at most
+    MAX_THREADS = 16  # of parts: as many as onednn_parts.py makes at most
 
 
 cdef struct Argument:
@@ -128,8 +128,9 @@ cdef class ReorderedPrimitive:
     cdef int dtype              # of that tensor: a DType
     cdef Kernel add
     cdef int run(self, void** data, void* scratch) except -1 nogil
-    # The same, its result of `size` elements added to what there is if `add`; `space` has `room`.
-    cdef size_t room(self, int64_t size, bint add) noexcept nogil
+    # The same, its result of `size` elements added to what there is if `add`; `space` holds
+    # `workspace` bytes.
+    cdef size_t workspace(self, int64_t size, bint add) noexcept nogil
     cdef int run_to(self, void** data, int64_t size, bint add, void* space) except -1 nogil
     cdef int _reorder(self, int i, void** pair, char* base) except -1 nogil
 

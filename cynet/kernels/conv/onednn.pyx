@@ -8,7 +8,9 @@ from libc.stdint cimport int64_t
 
 from ..._typedefs cimport aligned, kBfloat16, kFloat32, kInt8, kUint8
 from ..elementwise.elementwise cimport run_unary
-from ..parallel cimport gang_can_run, gang_size, lend_team_to, run_gang_alone, threads_for
+from ..parallel cimport (
+    lend_team_to, openmp_can_run, openmp_single_threaded, openmp_threads, threads_for
+)
 from ..table cimport find_unary
 
 import ctypes
@@ -87,7 +89,7 @@ def available():
 
 
 def _open():
-    """Whether the library is open; it is tried once, and what keeps it from loading is said."""
+    """True if the library is open; it is tried once, and what keeps it from loading is said."""
     global _opened, _why_not
     if _opened is None:
         try:
@@ -215,13 +217,13 @@ cdef class Primitive:
         for i in range(n):
             _dnnl.set_handle(self.arguments[i].memory, data[i])
         _dnnl.set_handle(self.arguments[n].memory, scratch)
-        if self.threads > 1 and not gang_can_run(self.threads):
+        if self.threads > 1 and not openmp_can_run(self.threads):
             with gil:
                 raise CynetError(f"oneDNN: {self.implementation} was made for {self.threads} "
                                  "threads, and no more threads can be made now")
-        run_gang_alone(self.threads == 1)
+        openmp_single_threaded(self.threads == 1)
         status = _dnnl.execute(self.handle, _dnnl.stream, self.count, self.arguments)
-        run_gang_alone(False)
+        openmp_single_threaded(False)
         if status != 0:
             with gil:
                 check(status, "execution")
@@ -285,7 +287,7 @@ cdef Primitive primitive_of(void* pd, list tensors):
                                       _dnnl.engine, NULL), "memory")
             self.count += 1
         self.implementation = _implementation(pd).decode()
-        self.threads = gang_size() if _on_team else 1
+        self.threads = openmp_threads() if _on_team else 1
         check(_dnnl.primitive_create(&self.handle, pd), f"primitive {self.implementation}")
     finally:
         _dnnl.pd_destroy(pd)
@@ -375,7 +377,7 @@ cdef class ReorderedPrimitive:
             self._reorder(self.output, pair, base)
         return 0
 
-    cdef size_t room(self, int64_t size, bint add) noexcept nogil:
+    cdef size_t workspace(self, int64_t size, bint add) noexcept nogil:
         return self.scratch_bytes + (aligned(size * sizeof(float)) if add else 0)
 
     cdef int run_to(self, void** data, int64_t size, bint add, void* space) except -1 nogil:
@@ -513,7 +515,7 @@ cdef class Convolution:
         self._need_hint()
         try:
             for alone in (False, True):
-                run_gang_alone(alone)
+                openmp_single_threaded(alone)
                 check(_dnnl.convolution_data(
                     &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
                     self.out.desc, w.stride, w.dilate, w.pad, w.pad, self.hint, attributes.attr),
@@ -525,7 +527,7 @@ cdef class Convolution:
                                (ARG_WEIGHTS, QUERY_WEIGHTS, 0, self.plain_weight),
                                (ARG_DIFF_SRC, QUERY_DIFF_SRC, 0, self.row_data)], self.dtype)
         finally:
-            run_gang_alone(False)
+            openmp_single_threaded(False)
 
     def backward_weight(self, grad=None, ordered=True):
         """A ReorderedPrimitive (out_grad, data[, bias_grad], weight_grad), of one thread: those of
@@ -549,7 +551,7 @@ cdef class Convolution:
             tensors.append((ARG_DIFF_BIAS, QUERY_DIFF_WEIGHTS, 1, None))
         tensors.append((ARG_DIFF_WEIGHTS, QUERY_DIFF_WEIGHTS, 0,
                         self.plain_weight if ordered else None))
-        run_gang_alone(True)
+        openmp_single_threaded(True)
         try:
             check(_dnnl.convolution_weights(
                 &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, weight.desc,
@@ -559,7 +561,7 @@ cdef class Convolution:
                 _leave(pd, b"jit_1x1")  # 2023.2's add what was in the workspace below 7 channels
             return _chain(pd, tensors, dtype)
         finally:
-            run_gang_alone(False)
+            openmp_single_threaded(False)
 
 
 def matmul(Layout a, Layout b, Layout c, Layout bias=None, activation=None, add=False):
@@ -574,11 +576,11 @@ def matmul(Layout a, Layout b, Layout c, Layout bias=None, activation=None, add=
     if bias is not None:
         tensors.append((ARG_BIAS, QUERY_WEIGHTS, 1))
     tensors.append((ARG_DST, QUERY_DST, 0))
-    run_gang_alone(True)
+    openmp_single_threaded(True)
     try:
         check(_dnnl.matmul(&pd, _dnnl.engine, a.desc, b.desc,
                            bias.desc if bias is not None else NULL, c.desc, attributes.attr),
               "matrix product")
         return primitive_of(pd, tensors)
     finally:
-        run_gang_alone(False)
+        openmp_single_threaded(False)

@@ -28,7 +28,7 @@ cdef enum:
 
 
 def int8_by_onednn():
-    """Whether layers of 8 bits are oneDNN's: where it adds products of 8 bits in 32 bits, or where
+    """True if layers of 8 bits are oneDNN's: where it adds products of 8 bits in 32 bits, or where
     CYNET_INT8 asks for it."""
     setting = config.get("CYNET_INT8")
     if setting == "auto":

@@ -1,4 +1,4 @@
-"""Where oneDNN's shared library lies."""
+"""The path of oneDNN's shared library."""
 
 import sys
 from pathlib import Path

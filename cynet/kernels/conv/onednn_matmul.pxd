@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from .onednn cimport MOST_THREADS
+from .onednn cimport MAX_THREADS
 
 
 cdef class Matmul:
@@ -10,7 +10,7 @@ cdef class Matmul:
     cdef readonly int stacks, cuts, strips  # parts of the stack, of rows and of columns
     cdef int threads, n_tensors
     cdef list _kept
-    cdef void* chains[MOST_THREADS]  # of each thread: a Primitive that `_kept` holds
+    cdef void* chains[MAX_THREADS]  # of each thread: a Primitive that `_kept` holds
     cdef int64_t products, space_bytes
     cdef int64_t steps[4][3]  # of each tensor: bytes to the next part of the stack, rows, columns
     cdef readonly int64_t scratch_bytes

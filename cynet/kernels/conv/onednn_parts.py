@@ -1,18 +1,18 @@
-"""How work of oneDNN is cut into parts that are one thread's each: by shapes alone, so that results
+"""Cuts oneDNN's work into parts for single threads: by shapes alone, so that results
 do not depend on the number of threads."""
 
 from itertools import product
 from math import prod
 
-MOST_PARTS = 16
+MAX_PARTS = 16
 THREADS = (2, 4, 8, 16)  # among which parts are to be shared out evenly
 REGISTER = 16  # filters, or columns, that oneDNN computes at once
 # Products of two numbers, of which fewer are one part: 100 us of work.
 SHARED_CONVOLUTION, SHARED_MATMUL = 1 << 23, 1 << 22
 
 CUTS = (1, 2, 4, 8, 16)
-MOST_SUMMED = 1 << 20  # elements of the gradients of all slices
-MOST_COPIED = 1 << 20  # elements of a part's out_grad that has some of the filters
+MAX_SUMMED = 1 << 20  # elements of the gradients of all slices
+MAX_COPIED = 1 << 20  # elements of a part's out_grad that has some of the filters
 NEAR = 1.08  # times as slow as the fastest way with two threads, and still taken
 # Measured on Zen 4 with AVX-512; what counts is how they compare.
 PART_NS, PRODUCT_NS, SUM_NS, COPY_NS = 5000, 0.021, 0.8, 0.2
@@ -32,14 +32,14 @@ def slice_of(batch, slices):
 
 def _ways(data, weight, out):
     """(slices, cuts) that are possible."""
-    for slices, cuts in product(range(1, MOST_PARTS + 1), CUTS):
+    for slices, cuts in product(range(1, MAX_PARTS + 1), CUTS):
         each, filters = slice_of(data[0], slices), out[1] // cuts
-        if slices * cuts > MOST_PARTS or (slices - 1) * each >= data[0] or out[1] % cuts:
+        if slices * cuts > MAX_PARTS or (slices - 1) * each >= data[0] or out[1] % cuts:
             continue
-        if slices > 1 and slices * prod(weight) > MOST_SUMMED:
+        if slices > 1 and slices * prod(weight) > MAX_SUMMED:
             continue
         is_grouped = len(weight) > len(out)
-        if cuts > 1 and (is_grouped or each * filters * prod(out[2:]) > MOST_COPIED):
+        if cuts > 1 and (is_grouped or each * filters * prod(out[2:]) > MAX_COPIED):
             continue
         yield slices, cuts
 
@@ -78,20 +78,20 @@ def slices_and_cuts(data, weight, out):
         cost = _cost(data, weight, out, slices, cuts)
         cost *= slices * slice_of(data[0], slices) / data[0]  # as if the last slice were whole
         costs[slices, cuts] = [cost * _waste(slices * cuts, threads) for threads in THREADS]
-    most = NEAR * min(each[0] for each in costs.values())
-    return min((way for way in costs if costs[way][0] <= most), key=lambda way: sum(costs[way]))
+    maximum = NEAR * min(each[0] for each in costs.values())
+    return min((way for way in costs if costs[way][0] <= maximum), key=lambda way: sum(costs[way]))
 
 
 def rows_as_images(data, out):
     """Shapes of data and out of a single image in channels-last order, whose windows are its
     pixels, as several images of fewer rows each."""
-    rows = max(n for n in range(1, MOST_PARTS + 1) if data[2] % n == 0)
+    rows = max(n for n in range(1, MAX_PARTS + 1) if data[2] % n == 0)
     return [(rows, shape[1], shape[2] // rows, *shape[3:]) for shape in (data, out)]
 
 
-def _divisors(n, least, most, multiple=1):
+def _divisors(n, least, maximum, multiple=1):
     """1, and the divisors of n that leave parts of `least` and a multiple of `multiple`."""
-    found = [d for d in range(2, most + 1) if n % d == 0]
+    found = [d for d in range(2, maximum + 1) if n % d == 0]
     return [1, *(d for d in found if n // d >= least and n // d % multiple == 0)]
 
 
@@ -104,13 +104,13 @@ def stacks_rows_and_columns(stack, m, n, k):
     """
     if stack * m * n * k < SHARED_MATMUL:
         return 1, 1, 1
-    stacks = _divisors(stack, 1, MOST_PARTS)[-1]
-    most = MOST_PARTS // stacks
+    stacks = _divisors(stack, 1, MAX_PARTS)[-1]
+    maximum = MAX_PARTS // stacks
     ways = [
         (sum(_waste(stacks * r * c, threads) for threads in THREADS), m // r + n // c, r, c)
-        for r in _divisors(m, FEW_ROWS, most)
-        for c in _divisors(n, FEW_COLUMNS, most, REGISTER)
-        if r * c <= most
+        for r in _divisors(m, FEW_ROWS, maximum)
+        for c in _divisors(n, FEW_COLUMNS, maximum, REGISTER)
+        if r * c <= maximum
     ]
     # those that can be shared out best; of these the one whose parts are squarest
     return stacks, *min(ways)[2:]

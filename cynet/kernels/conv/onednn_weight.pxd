@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from ..elementwise.elementwise cimport Kernel
-from .onednn cimport MOST_THREADS, Primitive
+from .onednn cimport MAX_THREADS, Primitive
 
 
 cdef class WeightGradient:
@@ -13,7 +13,7 @@ cdef class WeightGradient:
     cdef list _kept
     # Of each thread ReorderedPrimitives that `_kept` holds: of the last slice, and of those before
     # it if these are longer.
-    cdef void* chains[2][MOST_THREADS]
+    cdef void* chains[2][MAX_THREADS]
     cdef bint of_slices             # whether they are
     cdef int threads                # how many these are
     cdef Primitive finish           # brings a sum of slices into row-major order, or None

@@ -71,7 +71,7 @@ cdef WinogradShape _shape(x, filters, kernel, pad, stride):
 
 
 def winograd_is_by_row(level, channels, filters, stride):
-    """Whether the loops at that capability level are those by rows of positions."""
+    """True if the loops at that capability level are those by rows of positions."""
     cdef WinogradShape shape
     shape.channels, shape.filters, shape.stride = channels, filters, stride
     cdef int at = ("baseline", "avx2", "avx512", "amx").index(level)
@@ -100,11 +100,11 @@ def _winograd_arrays(what, x, w, y, pad, bias=None, bint relu=False, bint add=Fa
     cdef int which = ("forward", "backward_data", "backward_weight", "packed").index(what)
     cdef size_t size = cpp_space(at, shape, threads, (FORWARD, BACKWARD, BACKWARD, PACKED)[which])
     cdef size_t start = 0, packed_start = 0
-    room = _room(size, fill, &start)
-    cdef size_t space = room.ctypes.data + start
+    buffer = _buffer(size, fill, &start)
+    cdef size_t space = buffer.ctypes.data + start
     cdef size_t px = x.ctypes.data, pw = w.ctypes.data, py = y.ctypes.data
     cdef size_t pb = 0 if bias is None else bias.ctypes.data
-    packed = _room(cpp_packed_size(at, shape) * sizeof(float), fill, &packed_start)
+    packed = _buffer(cpp_packed_size(at, shape) * sizeof(float), fill, &packed_start)
     cdef size_t pu = packed.ctypes.data + packed_start
     with nogil:
         if which == 3:
@@ -119,11 +119,11 @@ def _winograd_arrays(what, x, w, y, pad, bias=None, bint relu=False, bint add=Fa
         else:
             cpp_forward(at, shape, <float*>px, <float*>pw, which == 3, <float*>pb, relu,
                         <float*>py, add, threads, <char*>space)
-    return room[start + size:]
+    return buffer[start + size:]
 
 
-cdef object _room(size_t size, int fill, size_t* start):
+cdef object _buffer(size_t size, int fill, size_t* start):
     """Bytes of `fill`; from `start` on they are aligned to 64 and at least `size`."""
-    room = np.full(size + 128, fill, np.uint8)
-    start[0] = (room.ctypes.data + 63) // 64 * 64 - <size_t>room.ctypes.data
-    return room
+    buffer = np.full(size + 128, fill, np.uint8)
+    start[0] = (buffer.ctypes.data + 63) // 64 * 64 - <size_t>buffer.ctypes.data
+    return buffer

@@ -7,7 +7,7 @@
 
 // ----- weights
 
-constexpr int64_t MOST_TAPS = MOST_KERNEL * MOST_KERNEL;  // taps of a window
+constexpr int64_t MAX_TAPS = MAX_KERNEL * MAX_KERNEL;  // taps of a window
 
 // The places of a phase's KxK taps in the window, -1 where it has none; with `turn`, of the window
 // rotated by 180 degrees.
@@ -106,7 +106,7 @@ struct Parts {
     units = (tiles + unit - 1) / unit;
     by_filters = !spread && depth(from) >= 64 && units < 8 * threads;
   }
-  int64_t most_tiles() const { return by_filters ? tiles : (units + threads - 1) / threads * unit; }
+  int64_t max_tiles() const { return by_filters ? tiles : (units + threads - 1) / threads * unit; }
   Part operator()(int64_t i, int64_t blocks) const {
     const auto cut = [&](int64_t n, int64_t part) { return n * part / threads; };
     const int64_t pairs = (blocks + FILTERS - 1) / FILTERS;
@@ -172,7 +172,7 @@ inline void weights_all(const Image& from, const Image& to, const Weights& w, in
   const int64_t phases = from.phases() * to.phases();
   const int64_t channels = depth(from) / from.phases(), blocks = blocks_of(to.channels);
   parallel_for(threads, blocks * channels, [=, &plan](int64_t begin, int64_t end) {
-    alignas(64) float window[MOST_TAPS][LANES];
+    alignas(64) float window[MAX_TAPS][LANES];
     for (int64_t i = begin; i < end; ++i) {
       // Blocks that are interleaved channel by channel, so that whole cache lines are written.
       const int64_t group = i / (channels * FILTERS) * FILTERS, rest = i - group * channels;
@@ -197,7 +197,7 @@ inline void convolve_all(const Problem& p, const float* u, const Weights& w, int
                          float* space) {
   const int64_t channels = depth(p.from);
   const Parts shares(p.from, p.to, M, N == P, threads);
-  const ForwardPlan plan(P, channels, depth(p.to), N, shares.most_tiles());
+  const ForwardPlan plan(P, channels, depth(p.to), N, shares.max_tiles());
   float* zeros = space;
   float* parts = zeros + apart(plan.zeros);
   std::memset(zeros, 0, plan.zeros * sizeof(float));
@@ -270,7 +270,7 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
       }
     });
     parallel_for(threads, (last - first) * channels, [=, &plan](int64_t begin, int64_t end) {
-      alignas(64) float window[MOST_TAPS][LANES];
+      alignas(64) float window[MAX_TAPS][LANES];
       for (int64_t i = begin; i < end; ++i) {
         const int64_t b = i / channels, c = i % channels, filter = (first + b) * LANES;
         for (int64_t phase = 0; phase < phases; ++phase) {
@@ -298,12 +298,12 @@ inline int64_t scratch(const WinogradShape& s, int threads, Stage stage) {
   const int64_t channels = depth(input_of(s)), tiles = Tiles(output_of(s), side).count;
   if (stage != BACKWARD) {
     const Parts shares(input_of(s), output_of(s), side, false, threads);
-    return ForwardPlan(positions, channels, s.filters, side, shares.most_tiles())
+    return ForwardPlan(positions, channels, s.filters, side, shares.max_tiles())
         .size(threads, stage == PACKED);
   }
   const Parts shares(output_of(s), input_of(s), side, spreads(s), threads);
   return std::max(ForwardPlan(positions, s.filters, channels, spreads(s) ? positions : side,
-                              shares.most_tiles())
+                              shares.max_tiles())
                       .size(threads),
                   GradientPlan(positions, channels, s.filters, tiles).size(threads));
 }

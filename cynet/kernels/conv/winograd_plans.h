@@ -73,10 +73,10 @@ struct ForwardPlan {
     } else {
       // With few tiles the weights are read once.
       const int64_t groups = (tiles + ROWS - 1) / ROWS;
-      const int64_t most = LANES == 16                      ? (channels < 128 ? 2 : 8)
+      const int64_t maximum = LANES == 16                      ? (channels < 128 ? 2 : 8)
                            : groups > 8 && channels <= 256 ? 4
                                                            : 8;
-      tile_block = ROWS * std::min(groups, most);
+      tile_block = ROWS * std::min(groups, maximum);
       chunk = std::min<int64_t>(LANES == 16 ? 8 : 16, filter_blocks);
       v_block = ROWS * LANES;
       v_group = channel_blocks * v_block;
@@ -130,9 +130,9 @@ struct GradientPlan {
     // Adding more cuts, or cuts of fewer tiles, takes longer than threads gain; two are always two
     // threads', which then share no transform.
     const bool in_cache = u <= 1 << 16;
-    const int64_t most = in_cache ? 8 : u <= 1 << 18 ? 4 : 2;
+    const int64_t maximum = in_cache ? 8 : u <= 1 << 18 ? 4 : 2;
     const int64_t least = std::min<int64_t>(tiles / 32 + 1, 2);
-    cuts = std::clamp<int64_t>(tiles / (in_cache ? 32 : 1024), least, most);
+    cuts = std::clamp<int64_t>(tiles / (in_cache ? 32 : 1024), least, maximum);
     const int64_t own = (tiles + cuts - 1) / cuts;
     tile_block = LANES == 16 || BY_ROW ? 16 : std::clamp<int64_t>(own, 8, 48);
     v_block = tile_block * LANES;

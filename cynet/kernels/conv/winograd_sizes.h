@@ -19,7 +19,7 @@ struct WinogradShape {
 
 namespace winograd {
 
-constexpr int64_t MOST_KERNEL = 8;  // rows of the largest window
+constexpr int64_t MAX_KERNEL = 8;  // rows of the largest window
 
 // Taps per direction in a phase of the image; outputs per direction of a tile.
 inline int64_t taps_of(int64_t kernel, int64_t stride) { return (kernel + stride - 1) / stride; }
@@ -28,7 +28,7 @@ inline int64_t side_of(int64_t taps) { return taps == 2 ? 4 : 7 - taps; }
 inline bool knows(int64_t kernel, int64_t stride) {
   const int64_t taps = taps_of(kernel, stride);
   return (stride == 1 || (stride == 2 && kernel > 2)) && taps > 1 && taps < 6 &&
-         kernel <= MOST_KERNEL;
+         kernel <= MAX_KERNEL;
 }
 
 inline int64_t taps_of(const WinogradShape& s) { return taps_of(s.kernel, s.stride); }

@@ -99,8 +99,8 @@ inline void suppress_boxes(const Nms& o, const T* data, int64_t n, int64_t width
       [=](int64_t i) { return corners_of(data + order[i] * width + o.coord_start, o.center_in); },
       [=](int64_t i) { return data[order[i] * width + o.id_index]; });
   int32_t* kept = rows;
-  const T most = static_cast<T>(o.overlap_thresh);
-  const int64_t found = suppress(candidates, some, some, most, false, kept);
+  const T maximum = static_cast<T>(o.overlap_thresh);
+  const int64_t found = suppress(candidates, some, some, maximum, false, kept);
   for (int64_t i = 0; i < found; ++i) {
     record[i] = order[kept[i]];
     std::memcpy(out + i * width, data + record[i] * width, width * sizeof(T));

@@ -29,14 +29,14 @@ inline int64_t piece_bytes(int64_t n) {
   return (n * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
 }
 
-// body(i, space) for `batch` images shared among threads, each of which has `room` bytes of the
-// workspace.
+// body(i, space) for `batch` images shared among threads, each of which has
+// `bytes_each` bytes of the workspace.
 template <class Body>
-void for_images(const Args& args, int64_t batch, int64_t room, Body body) {
+void for_images(const Args& args, int64_t batch, int64_t bytes_each, Body body) {
   const int64_t parts = args.threads < batch ? args.threads : batch;
   for_parts(parts, [&](int64_t part) {
     for (int64_t i = part; i < batch; i += parts)
-      body(i, static_cast<char*>(args.space) + part * room);
+      body(i, static_cast<char*>(args.space) + part * bytes_each);
   });
 }
 
@@ -84,10 +84,10 @@ inline void encode_box(const Corners<T>& anchor, const Corners<T>& box, T* code)
   code[3] = std::log(h / ah);
 }
 
-// Numbers 0 .. n - 1, of which the first `most` are in the order of their scores: the highest
-// first, of equal ones the one with the lower number. NaN comes last. (`most` >= n: all.)
+// Numbers 0 .. n - 1, of which the first `maximum` are in the order of their scores: the highest
+// first, of equal ones the one with the lower number. NaN comes last. (`maximum` >= n: all.)
 template <typename T, typename I>
-inline void order_by_score(const T* scores, I* order, int64_t n, int64_t most, bool ascending) {
+inline void order_by_score(const T* scores, I* order, int64_t n, int64_t maximum, bool ascending) {
   for (int64_t i = 0; i < n; ++i) order[i] = static_cast<I>(i);
   const auto before = [=](I i, I j) {
     const T a = scores[i], b = scores[j];
@@ -97,9 +97,9 @@ inline void order_by_score(const T* scores, I* order, int64_t n, int64_t most, b
     }
     return i < j;
   };
-  if (most < n) {
-    std::nth_element(order, order + most, order + n, before);
-    n = most;
+  if (maximum < n) {
+    std::nth_element(order, order + maximum, order + n, before);
+    n = maximum;
   }
   std::sort(order, order + n, before);
 }
@@ -147,18 +147,18 @@ struct Candidates {
 };
 
 // Drops every candidate that overlaps a better one, of its kind, which is kept: by more than
-// `threshold`, or (`reached`) as much. The first `most` are kept at most. Their places, in order,
-// go to `kept`; the result is how many.
+// `threshold`, or (`reached`) as much. At most `maximum` are kept. Their places, in order, go to
+// `kept`; the result is how many.
 template <typename T, typename I>
-inline int64_t suppress(const Candidates<T>& c, int64_t n, int64_t most, T threshold, bool reached,
-                        I* kept) {
+inline int64_t suppress(const Candidates<T>& c, int64_t n, int64_t maximum, T threshold,
+                        bool reached, I* kept) {
   int64_t found = 0;
   for (int64_t begin = 0, end; begin < n; begin = end) {
     end = c.end_of_kind(begin, n);
     for (int64_t i = begin; i < end; ++i) {
       if (c.dropped[i] != 0) continue;
       if (!c.kind) {
-        if (found == most) break;
+        if (found == maximum) break;
         kept[found++] = static_cast<I>(i);
       }
       const T l = c.left[i], t = c.top[i], r = c.right[i], b = c.bottom[i], area = c.area[i];
@@ -174,7 +174,7 @@ inline int64_t suppress(const Candidates<T>& c, int64_t n, int64_t most, T thres
   }
   if (!c.kind) return found;
   for (int64_t i = 0; i < n; ++i) c.gone[c.places[i]] = c.dropped[i];
-  for (int64_t i = 0; i < n && found < most; ++i)
+  for (int64_t i = 0; i < n && found < maximum; ++i)
     if (c.gone[i] == 0) kept[found++] = static_cast<I>(i);
   return found;
 }

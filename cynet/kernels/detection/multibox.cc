@@ -73,10 +73,10 @@ inline BestAnchor best_anchor(const float* shares, const signed char* taken, int
 
 // How likely an anchor is background: softmax over the classes, entry 0.
 inline float background_share(const float* scores, int64_t classes, int64_t stride) {
-  float most = scores[0], sum = 0;
-  for (int64_t k = 1; k < classes; ++k) most = std::max(most, scores[k * stride]);
-  for (int64_t k = 0; k < classes; ++k) sum += std::exp(scores[k * stride] - most);
-  return std::exp(scores[0] - most) / sum;
+  float maximum = scores[0], sum = 0;
+  for (int64_t k = 1; k < classes; ++k) maximum = std::max(maximum, scores[k * stride]);
+  for (int64_t k = 0; k < classes; ++k) sum += std::exp(scores[k * stride] - maximum);
+  return std::exp(scores[0] - maximum) / sum;
 }
 
 // Rows (class, left, top, right, bottom, ...) of labels before the first of class -1.
@@ -91,7 +91,7 @@ void match_anchors(const TargetParams& o, const float* anchors, int64_t n, const
                    int64_t boxes, int64_t width, const float* scores, int64_t classes,
                    float* codes, float* mask, float* kinds, char* space) {
   const float enough = float(o.overlap_threshold), ratio = float(o.negative_mining_ratio);
-  const float most = float(o.negative_mining_thresh);
+  const float maximum = float(o.negative_mining_thresh);
   std::memset(codes, 0, 4 * n * sizeof(float));
   std::memset(mask, 0, 4 * n * sizeof(float));
   std::fill(kinds, kinds + n, static_cast<float>(o.ignore_label));
@@ -156,7 +156,7 @@ void match_anchors(const TargetParams& o, const float* anchors, int64_t n, const
     int64_t found = 0;
     int32_t* which = order;
     for (int64_t j = 0; j < n && negatives > 0; ++j)
-      if (state[j] != 1 && best_share[j] < most) {
+      if (state[j] != 1 && best_share[j] < maximum) {
         likely[found] = background_share(scores + j, classes, n);
         which[found++] = static_cast<int32_t>(j);
       }
@@ -222,7 +222,7 @@ inline int64_t detection_bytes(int64_t n) {
 void detect(const DetectionParams& o, const float* scores, int64_t classes,
                                const float* codes, const float* anchors, int64_t n, float* out,
                                void* space) {
-  const float threshold = float(o.threshold), most = float(o.nms_threshold);
+  const float threshold = float(o.threshold), maximum = float(o.nms_threshold);
   Pieces pieces(space);
   float* best = pieces.take<float>(n);
   int32_t* best_kind = pieces.take<int32_t>(n);
@@ -254,7 +254,7 @@ void detect(const DetectionParams& o, const float* scores, int64_t classes,
       row[2 + k] = o.clip ? std::max(0.0f, std::min(1.0f, box[k])) : box[k];
   }
   std::fill(out + 6 * valid, out + 6 * n, -1.0f);
-  if (valid == 0 || !(most > 0 && most <= 1)) return;
+  if (valid == 0 || !(maximum > 0 && maximum <= 1)) return;
 
   float* rows = pieces.take<float>(6 * valid);
   float* score = best;  // no longer needed, as best_kind
@@ -270,7 +270,7 @@ void detect(const DetectionParams& o, const float* scores, int64_t classes,
   candidates.fill(
       some, [=](int64_t i) { return corners_of(out + 6 * i + 2, false); },
       [=](int64_t i) { return out[6 * i]; });
-  suppress(candidates, some, some, most, true, kept);
+  suppress(candidates, some, some, maximum, true, kept);
   for (int64_t i = 0; i < valid; ++i)  // what is dropped keeps score and box, as in MXNet
     if (i >= some || candidates.gone[i] != 0) out[6 * i] = -1;
 }

@@ -16,8 +16,8 @@ inline int64_t proposal_bytes(int64_t n) {
          Candidates<float>::bytes(n);
 }
 
-inline float within(float value, float most) {
-  return std::max(std::min(value, most), 0.0f);
+inline float within(float value, float maximum) {
+  return std::max(std::min(value, maximum), 0.0f);
 }
 
 // The box that the deltas of an anchor say, inside the image.
@@ -75,9 +75,9 @@ void propose(const ProposalParams& o, int64_t height, int64_t width, const float
   order_by_score(score, order, n, some, false);
   Candidates<float> candidates(&pieces, some, false, 1.0f);
   candidates.fill(some, [=](int64_t i) { return boxes[order[i]]; }, [](int64_t) { return 0.0f; });
-  const int64_t after = o.rpn_post_nms_top_n, most = std::min(after, some);
+  const int64_t after = o.rpn_post_nms_top_n, maximum = std::min(after, some);
   const int64_t found =
-      suppress(candidates, some, most, static_cast<float>(o.threshold), false, kept);
+      suppress(candidates, some, maximum, static_cast<float>(o.threshold), false, kept);
   for (int64_t i = 0; i < after; ++i) {
     const int64_t from = order[kept[i % found]];
     const float row[5] = {batch_index, boxes[from].left, boxes[from].top, boxes[from].right,

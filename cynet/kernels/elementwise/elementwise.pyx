@@ -8,7 +8,7 @@ from ..parallel cimport GRAIN, threads_awake, threads_for
 
 
 cdef extern from "elementwise/broadcast.h" namespace "cynet" nogil:
-    bint asked_lately() noexcept
+    bint was_called_lately() noexcept
     void convert_at(int level) noexcept
     void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) noexcept
     void binary_all(int threads, const Kernel& k, const void* a, int sa, const void* b, int sb,
@@ -37,7 +37,7 @@ cdef int _threads(int64_t n) noexcept nogil:
     if n < GRAIN or n >= WAKING:
         return threads_for(n)
     threads = threads_awake(n)
-    return threads_for(n) if threads == 1 and asked_lately() else threads
+    return threads_for(n) if threads == 1 and was_called_lately() else threads
 
 
 cdef void run_unary(const Kernel* kernel, const void* x, void* out, int64_t n) noexcept nogil:

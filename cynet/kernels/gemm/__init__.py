@@ -1,1 +1,1 @@
-"""Matrix products: small and skinny ones, those of AMX, BLAS."""
+"""Matrix products: small and narrow ones, those of AMX, BLAS."""

@@ -1,15 +1,15 @@
 // Matrices that are split in three parts once and multiplied often. Included by amx.h
 // within its namespace.
 
-// How a matrix b (k, n) lies then: for each part of its depth, of at most MOST numbers, blocks of
+// How a matrix b (k, n) lies then: for each part of its depth, of at most LIMIT numbers, blocks of
 // 32 columns; before all of them what their numbers range over. A block whose numbers cannot be
 // split is a panel as small_loops.h reads it.
-template <int64_t MOST>
+template <int64_t LIMIT>
 struct Packing {
   int64_t k, n;
 
   int64_t chunks() const { return (k + CHUNK - 1) / CHUNK; }
-  int64_t parts() const { return (k + MOST - 1) / MOST; }
+  int64_t parts() const { return (k + LIMIT - 1) / LIMIT; }
   int64_t blocks() const { return (n + BLOCK - 1) / BLOCK; }
   int64_t begin(int64_t part) const { return cut(chunks(), part, parts()); }  // in chunks
   int64_t depth(int64_t part) const {
@@ -29,9 +29,9 @@ struct Packing {
   }
 };
 
-template <int64_t MOST>
+template <int64_t LIMIT>
 inline int64_t packed_size(int64_t k, int64_t n) {
-  return Packing<MOST>{k, n}.size();
+  return Packing<LIMIT>{k, n}.size();
 }
 
 // Columns of lines of b that lie b_row floats apart, or of a b that is transposed, as a panel.
@@ -41,10 +41,10 @@ inline void pack_panel(const float* b, int64_t b_row, bool transposed, int64_t k
   else pack_lines(b + k * b_row + column, b_row, depth, columns, panel);
 }
 
-template <int64_t MOST>
+template <int64_t LIMIT>
 inline void pack_by(int threads, const float* b, int64_t b_row, bool transposed, int64_t k,
                     int64_t n, float* to) {
-  const Packing<MOST> packing = {k, n};
+  const Packing<LIMIT> packing = {k, n};
   parallel_for(threads, packing.parts() * packing.blocks(), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t part = i / packing.blocks(), block = i % packing.blocks();
@@ -61,9 +61,9 @@ inline void pack_by(int threads, const float* b, int64_t b_row, bool transposed,
 }
 
 // By this thread alone.
-template <int64_t MOST>
+template <int64_t LIMIT>
 inline void pack(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t n, float* to) {
-  pack_by<MOST>(1, b, b_row, transposed, k, n, to);
+  pack_by<LIMIT>(1, b, b_row, transposed, k, n, to);
 }
 
 // A packed block as a panel: itself, or what its parts add up to, exactly, in `panel`.

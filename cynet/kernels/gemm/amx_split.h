@@ -6,20 +6,23 @@
 // if a high part became one. All bits of low parts together: the last 16 are 0 but of numbers that
 // are too small for a high part.
 struct Extent {
-  __m512i most, least, low, bits;
+  __m512i maximum, least, low, bits;
   Extent()
-      : most(_mm512_setzero_si512()), least(_mm512_set1_epi16(-1)), low(most), bits(most) {}
+      : maximum(_mm512_setzero_si512()),
+        least(_mm512_set1_epi16(-1)),
+        low(maximum),
+        bits(maximum) {}
 };
 struct Range {
   int greatest, least;  // exponents, as in a float32's bits
 
   static Range of(const Extent& e) {
-    alignas(64) uint16_t most[2 * LANES], least[2 * LANES];
-    _mm512_store_si512(most, _mm512_max_epu16(e.most, e.low));
+    alignas(64) uint16_t maximum[2 * LANES], least[2 * LANES];
+    _mm512_store_si512(maximum, _mm512_max_epu16(e.maximum, e.low));
     _mm512_store_si512(least, e.least);
     const bool lost = _mm512_test_epi32_mask(e.bits, _mm512_set1_epi32(0xffff)) != 0;
     const uint16_t low = *std::min_element(least, least + 2 * LANES) + 1;  // 0: all are 0
-    return {*std::max_element(most, most + 2 * LANES) >> 7, lost ? 0 : low ? low >> 7 : 255};
+    return {*std::max_element(maximum, maximum + 2 * LANES) >> 7, lost ? 0 : low ? low >> 7 : 255};
   }
   bool splits() const { return greatest < 255 && least >= 25; }
   // Whether no part of these and of others, no product of parts that is added, and no sum of DEPTH
@@ -57,7 +60,7 @@ CYNET_XINLINE void split(__m512 x, __m512 y, float* to, Extent* extent) {
   _mm512_store_si512(to + 2 * TILE, low);
   const __m512i signs = _mm512_set1_epi16(0x7fff);
   const __m512i magnitude = _mm512_and_si512(high, signs);
-  extent->most = _mm512_max_epu16(extent->most, magnitude);
+  extent->maximum = _mm512_max_epu16(extent->maximum, magnitude);
   extent->least =
       _mm512_min_epu16(extent->least, _mm512_sub_epi16(magnitude, _mm512_set1_epi16(1)));
   extent->low = _mm512_max_epu16(extent->low, _mm512_and_si512(low, signs));

@@ -22,8 +22,8 @@ cdef enum:
     DOT_PARTS = 64     # of two long vectors, each summed by itself
     DOT_LEAST = 1 << 14  # elements of a part
     # blocks of a product at most, and multiplications of one that are worth packing its operands
-    MOST_BLOCKS = 64, BLOCK_WORK = 1 << 20
-    MOST_WIDE = 8, WIDE_WORK = 1 << 21  # of doubles
+    MAX_BLOCKS = 64, BLOCK_WORK = 1 << 20
+    MAX_WIDE = 8, WIDE_WORK = 1 << 21  # of doubles
 
 ctypedef void (*sgemm_t)(int, int, int, int, int, int, float, const float*, int, const float*, int,
                          float, float*, int) noexcept nogil
@@ -36,7 +36,7 @@ _library = None  # keeps the library open
 
 
 def _library_path():
-    """Where the scipy_openblas32 wheel has its shared library."""
+    """The path of the shared library in the scipy_openblas32 wheel."""
     spec = find_spec("scipy_openblas32")
     if spec is None or not spec.submodule_search_locations:
         raise ImportError("cynet needs the wheel scipy-openblas32 for matrix products: "
@@ -63,7 +63,7 @@ def _open():
 
 
 def address_of(name):
-    """Where the library has the function ``scipy_NAME`` (a routine of LAPACK ends with "_")."""
+    """Address of the library's function ``scipy_NAME`` (a routine of LAPACK ends with "_")."""
     function = getattr(_library, f"scipy_{name}")
     return ctypes.cast(function, ctypes.c_void_p).value
 
@@ -144,7 +144,7 @@ cdef void _few_rows(bint b_transposed, int64_t m, int64_t n, int64_t k, const fl
 cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
                floating alpha, const floating* a, int64_t lda, const floating* b, int64_t ldb,
                floating beta, floating* c, int64_t ldc) noexcept nogil:
-    cdef int rows = 1, threads, cols, tm, i, parts = 1, most = MOST_BLOCKS, work = BLOCK_WORK
+    cdef int rows = 1, threads, cols, tm, i, parts = 1, maximum = MAX_BLOCKS, work = BLOCK_WORK
     cdef int64_t m0, m1, n0, n1, cost, best = -1
     cdef bint straight
     if m <= 0 or n <= 0:
@@ -172,9 +172,9 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
             _few_rows(trans_b, m, n, k, a, lda, b, ldb, beta == 1, c, ldc, threads)
             return
     if floating is double:
-        most, work = MOST_WIDE, WIDE_WORK
+        maximum, work = MAX_WIDE, WIDE_WORK
     # where blocks end changes sums of this BLAS: the grid is by sizes alone
-    while parts < most and m * n * k >= parts * work * 2:
+    while parts < maximum and m * n * k >= parts * work * 2:
         parts *= 2
     if parts == 1:
         _block(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)

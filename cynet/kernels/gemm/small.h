@@ -83,7 +83,7 @@ struct Job {
 inline int64_t pixels_in(const ConvWindow& s) { return s.height * s.width; }
 inline int64_t pixels_out(const ConvWindow& s) { return s.out_height * s.out_width; }
 inline int64_t taps_of(const ConvWindow& s) { return s.kernel_h * s.kernel_w; }
-constexpr int64_t MOST_TAPS = 49;  // largest window that the functions below accept
+constexpr int64_t MAX_TAPS = 49;  // largest window that the functions below accept
 
 // Rows of a panel per tap, for n channels. The taps of a channel are written together; if they were
 // whole pages apart, they would share a few sets of the first-level cache, hence the 8.
@@ -165,7 +165,7 @@ struct Grid {
   int64_t parts() const { return rows * columns; }
 };
 
-// In which place a skinny product (b read in place) is considered. AMONG: as one of `product`'s
+// In which place a narrow product (b read in place) is considered. AMONG: as one of `product`'s
 // algorithms, which all add in the same order. ALONE: by itself.
 enum FewOf { AMONG, ALONE };
 
@@ -183,7 +183,7 @@ inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 #include "isa/for_each_isa.h"
 #define CYNET_LOOPS "gemm/small_loops.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "gemm/skinny_loops.h"
+#define CYNET_LOOPS "gemm/narrow_loops.h"
 #include "isa/for_each_isa.h"
 #define CYNET_LOOPS "conv/scatter_loops.h"
 #include "isa/for_each_isa.h"
@@ -218,12 +218,12 @@ inline void product_pack(const float* b, int64_t b_row, bool transposed, int64_t
 #endif
 }
 
-// The algorithms of a product: b in packed panels; by tiles of AMX; skinny, with b read in place,
+// The algorithms of a product: b in packed panels; by tiles of AMX; narrow, with b read in place,
 // for which a is not transposed.
-enum ProductWay { PANELS, TILES, SKINNY };
+enum ProductKernel { PANELS, TILES, NARROW };
 
 // Whether every thread reads the whole of a.
-inline bool product_shares_a(int level, ProductWay way, int64_t m, int64_t n, int threads) {
+inline bool product_shares_a(int level, ProductKernel way, int64_t m, int64_t n, int threads) {
 #ifdef CYNET_AMX
   if (way == TILES) return amx::grid_of(m, n, threads, false).rows == 1;
 #endif
@@ -231,24 +231,24 @@ inline bool product_shares_a(int level, ProductWay way, int64_t m, int64_t n, in
   return table[level](m, n, threads);
 }
 
-// Whether the product is skinny enough to read b in place, which needs no scratch. a is not
+// Whether the product is narrow enough to read b in place, which needs no scratch. a is not
 // transposed.
 inline bool product_is_few(int level, int64_t m, int64_t n, int64_t k, bool b_transposed,
                            products::FewOf of) {
-  static constexpr decltype(&baseline::skinny_is_profitable) table[] =
-      CYNET_AT_LEVELS(skinny_is_profitable);
+  static constexpr decltype(&baseline::narrow_is_profitable) table[] =
+      CYNET_AT_LEVELS(narrow_is_profitable);
   return table[level](m, n, k, b_transposed, of);
 }
 
-inline void product(int level, ProductWay way, const Product& p, int threads, char* space) {
+inline void product(int level, ProductKernel way, const Product& p, int threads, char* space) {
   static constexpr decltype(&baseline::multiply) plain[] = CYNET_AT_LEVELS(multiply);
   static constexpr decltype(&baseline::multiply_few) few[] = CYNET_AT_LEVELS(multiply_few);
-  float* room = reinterpret_cast<float*>(space);
-  if (way == SKINNY) return few[level](p, threads);
+  float* scratch = reinterpret_cast<float*>(space);
+  if (way == NARROW) return few[level](p, threads);
 #ifdef CYNET_AMX
-  if (way == TILES) return amx::multiply(p, threads, room);
+  if (way == TILES) return amx::multiply(p, threads, scratch);
 #endif
-  plain[level](p, threads, room);
+  plain[level](p, threads, scratch);
 }
 
 // Bytes of scratch for forward, or for both gradients; it must be aligned to 64.
@@ -306,7 +306,7 @@ inline void window_backward_weight(int level, const ConvWindow& shape, const flo
 }
 
 // dw (channels, 1, kernel_h, kernel_w) of a depthwise convolution: of at most 64 pixels and
-// MOST_TAPS taps.
+// MAX_TAPS taps.
 inline void window_channel_weight(int level, const ConvWindow& s, const float* x, const float* dy,
                                   float* dw, bool add, int threads) {
   static constexpr decltype(&baseline::channel_weight) table[] = CYNET_AT_LEVELS(channel_weight);

@@ -34,10 +34,10 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
         const float* packed
 
     # b in packed panels; by AMX, where the level has it; b in place, a not transposed.
-    enum ProductWay:
+    enum ProductKernel:
         PANELS
         TILES
-        SKINNY
+        NARROW
 
     # x (batch, height, width, channels), y (batch, out_height, out_width, filters) and w (filters,
     # channels, kernel_h, kernel_w), each C-contiguous.
@@ -46,14 +46,14 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
         int64_t kernel_h, kernel_w, stride_h, stride_w, dilate_h, dilate_w, pad_h, pad_w
 
 # Whether every thread of the product reads the whole of a.
-cdef bint product_shares_a(ProductWay way, int64_t m, int64_t n, int threads) noexcept nogil
+cdef bint product_shares_a(ProductKernel way, int64_t m, int64_t n, int threads) noexcept nogil
 # The floats of b packed for TILES; packing it. It must be aligned to 64 bytes.
 cdef int64_t product_packed_size(int64_t n, int64_t k) noexcept nogil
 cdef void product_pack(const float* b, int64_t b_row, bint transposed, int64_t k, int64_t n,
                        float* to, int threads) noexcept nogil
 cdef size_t product_space(int threads) noexcept nogil
-cdef void product(const Product* p, ProductWay way, int threads, char* space) noexcept nogil
-# Skinny products, which read b in place and need no scratch; a is not transposed. Whether that is
+cdef void product(const Product* p, ProductKernel way, int threads, char* space) noexcept nogil
+# Narrow products, which read b in place and need no scratch; a is not transposed. Whether that is
 # faster than a library's product; the product.
 cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_transposed) noexcept nogil
 cdef void product_few(const Product* p, int threads) noexcept nogil

@@ -8,12 +8,12 @@ import numpy as np
 
 cdef extern from "gemm/small.h" namespace "cynet" nogil:
     size_t cpp_product_space "cynet::product_space"(int level, int threads) noexcept
-    bint cpp_shares_a "cynet::product_shares_a"(int level, ProductWay way, int64_t m, int64_t n,
+    bint cpp_shares_a "cynet::product_shares_a"(int level, ProductKernel way, int64_t m, int64_t n,
                                                 int threads) noexcept
     int64_t cpp_packed_size "cynet::product_packed_size"(int64_t n, int64_t k) noexcept
     void cpp_pack "cynet::product_pack"(const float* b, int64_t b_row, bint transposed, int64_t k,
                                         int64_t n, float* to, int threads) noexcept
-    void cpp_product "cynet::product"(int level, ProductWay way, const Product& p, int threads,
+    void cpp_product "cynet::product"(int level, ProductKernel way, const Product& p, int threads,
                                       char* space) noexcept
     ctypedef enum FewOf "cynet::products::FewOf":
         AMONG "cynet::products::AMONG"
@@ -45,7 +45,7 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
         bint add, int threads) noexcept
 
 
-cdef bint product_shares_a(ProductWay way, int64_t m, int64_t n, int threads) noexcept nogil:
+cdef bint product_shares_a(ProductKernel way, int64_t m, int64_t n, int threads) noexcept nogil:
     return cpp_shares_a(cpu_level(), way, m, n, threads)
 
 
@@ -62,7 +62,7 @@ cdef size_t product_space(int threads) noexcept nogil:
     return cpp_product_space(cpu_level(), threads)
 
 
-cdef void product(const Product* p, ProductWay way, int threads, char* space) noexcept nogil:
+cdef void product(const Product* p, ProductKernel way, int threads, char* space) noexcept nogil:
     cpp_product(cpu_level(), way, p[0], threads, space)
 
 
@@ -71,7 +71,7 @@ cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_transposed) noe
 
 
 cdef void product_few(const Product* p, int threads) noexcept nogil:
-    cpp_product(cpu_level(), SKINNY, p[0], threads, NULL)
+    cpp_product(cpu_level(), NARROW, p[0], threads, NULL)
 
 
 cdef size_t window_space(const ConvWindow* shape, int threads, bint backward) noexcept nogil:
@@ -117,8 +117,8 @@ cdef void window_channel_weight(const ConvWindow* shape, const float* x, const f
     cpp_channel_weight(cpu_level(), shape[0], x, dy, dw, add, threads)
 
 
-def is_skinny(level, m, n, k, b_transposed):
-    """Whether a product of m x k by k x n (transposed with `b_transposed`) is skinny enough that
+def is_narrow(level, m, n, k, b_transposed):
+    """True if a product of m x k by k x n (transposed with `b_transposed`) is narrow enough that
     reading b in place is faster than packing it, at a capability level."""
     cdef int at = ("baseline", "avx2", "avx512", "amx").index(level)
     return cpp_is_few(at, m, n, k, b_transposed, AMONG)
@@ -126,15 +126,15 @@ def is_skinny(level, m, n, k, b_transposed):
 
 def _scratch(size_t size):
     """(array, where `size` aligned bytes begin in it): all bytes are 255, so floats are NaN."""
-    room = np.full(size + 128, 255, np.uint8)
-    return room, -room.ctypes.data % 64
+    buffer = np.full(size + 128, 255, np.uint8)
+    return buffer, -buffer.ctypes.data % 64
 
 
 def _level(name):
     return cpu_level() if name is None else cpu_capabilities().index(name)
 
 
-WAYS = ("panels", "amx", "skinny")  # as enum ProductWay of small.h
+KERNELS = ("panels", "amx", "narrow")  # as enum ProductKernel of small.h
 
 
 def _product_arrays(a, b, c, bint a_transposed=False, bint b_transposed=False, bias=None,
@@ -143,13 +143,13 @@ def _product_arrays(a, b, c, bint a_transposed=False, bint b_transposed=False, b
                     bint add_sums=False, bint packed=False):
     """`product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
 
-    `way` is ``'panels'``, ``'amx'`` (at level ``'amx'`` alone, k > 0) or ``'skinny'`` (a is not
+    `way` is ``'panels'``, ``'amx'`` (at level ``'amx'`` alone, k > 0) or ``'narrow'`` (a is not
     transposed). With `packed`, which only AMX takes, b is packed before, and then not read.
     Returned is what lies behind the scratch: bytes of 255.
     """
     cdef Product p
     cdef int at = _level(level)
-    cdef ProductWay taken = <ProductWay><int>WAYS.index(way)
+    cdef ProductKernel taken = <ProductKernel><int>KERNELS.index(way)
     cdef size_t size = cpp_product_space(at, threads)
     cdef size_t pa = a.ctypes.data, pb = b.ctypes.data, pc = c.ctypes.data
     cdef size_t pbias = 0 if bias is None else bias.ctypes.data
@@ -161,8 +161,8 @@ def _product_arrays(a, b, c, bint a_transposed=False, bint b_transposed=False, b
     p.b_shared = b_shared
     cdef size_t psums = 0 if sums is None else sums.ctypes.data
     p.mask, p.sums, p.add_sums = <float*>pmask, <float*>psums, add_sums
-    room, start = _scratch(size)
-    cdef size_t space = room.ctypes.data + start, pkept
+    buffer, start = _scratch(size)
+    cdef size_t space = buffer.ctypes.data + start, pkept
     if packed:
         kept, first = _scratch(4 * cpp_packed_size(p.n, p.k))
         pkept = kept.ctypes.data + first
@@ -171,7 +171,7 @@ def _product_arrays(a, b, c, bint a_transposed=False, bint b_transposed=False, b
         p.b = NULL
     with nogil:
         cpp_product(at, taken, p, threads, <char*>space)
-    return room[start + size:]
+    return buffer[start + size:]
 
 
 cdef ConvWindow _shape(x, w, y, stride, dilate, pad):
@@ -200,9 +200,9 @@ def _window_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=Fals
     cdef size_t size = (cpp_spread_space(at, shape, threads, which == 4) if which > 2
                         else cpp_space(at, shape, threads, which > 0))
     cdef size_t packed_size = 4 * cpp_spread_packed_size(at, shape) if which == 4 else 0
-    room, start = _scratch(size)
+    buffer, start = _scratch(size)
     packed, first = _scratch(packed_size)
-    cdef size_t space = room.ctypes.data + start, ppacked = packed.ctypes.data + first
+    cdef size_t space = buffer.ctypes.data + start, ppacked = packed.ctypes.data + first
     cdef size_t px = x.ctypes.data, pw = w.ctypes.data, py = y.ctypes.data
     cdef size_t pb = 0 if bias is None else bias.ctypes.data
     with nogil:
@@ -221,4 +221,4 @@ def _window_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=Fals
                 pw = ppacked
             cpp_spread(at, shape, <float*>pw, which == 4, <float*>py, <float*>px, add, threads,
                        <char*>space)
-    return np.concatenate([room[start + size:], packed[first + packed_size:]])
+    return np.concatenate([buffer[start + size:], packed[first + packed_size:]])

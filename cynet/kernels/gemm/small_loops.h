@@ -426,7 +426,7 @@ inline void window_weight(const ConvWindow& s, const float* x, const float* dy, 
 }
 
 // The same for a depthwise convolution: dw (channels, 1, kernel_h, kernel_w), with at most
-// MOST_TAPS taps.
+// MAX_TAPS taps.
 inline void channel_weight(const ConvWindow& s, const float* x, const float* dy, float* dw,
                            bool add, int threads) {
   const int64_t taps = taps_of(s), channels = s.channels;
@@ -436,7 +436,7 @@ inline void channel_weight(const ConvWindow& s, const float* x, const float* dy,
       const auto part = [&](const float* from) CYNET_XLAMBDA {
         return lanes == LANES ? load(from + c) : load_part(from + c, lanes);
       };
-      Vec sums[MOST_TAPS] = {};
+      Vec sums[MAX_TAPS] = {};
       each_tap(s, [&](int64_t p, int64_t q, int64_t tap) {
         Vec sum = sums[tap];
         for (int64_t b = 0; b < s.batch; ++b)

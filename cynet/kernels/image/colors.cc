@@ -192,7 +192,8 @@ void color_jitter(const Args& args) {
     for (int i = count - 1; i > 0; --i)
       std::swap(kinds[i], kinds[below(0, order.at[i], static_cast<uint64_t>(i) + 1)]);
     for (int i = 0; i < count; ++i) {
-      const float most = strengths[kinds[i]], drawn = between(-most, most, words.at[kinds[i]]);
+      const float maximum = strengths[kinds[i]];
+      const float drawn = between(-maximum, maximum, words.at[kinds[i]]);
       changes[i].kind = kinds[i];
       changes[i].factor = kinds[i] == kHue ? drawn : 1.0f + drawn;
     }

@@ -44,14 +44,14 @@ inline void normalized_into(int level, const uint8_t* in, int64_t stride, int64_
     row(in + y * stride, width, mean, factor, out + y * width, height * width);
 }
 
-// out (channels, height, width) = the bytes, at most `most`
+// out (channels, height, width) = the bytes, at most `maximum`
 inline void plain_into(int level, const uint8_t* in, int64_t stride, int64_t height, int64_t width,
-                       int channels, bool mirrored, uint8_t most, uint8_t* out) {
+                       int channels, bool mirrored, uint8_t maximum, uint8_t* out) {
   const PlainRow row = channels == 1   ? plain_row_at<1>(level, mirrored)
                        : channels == 3 ? plain_row_at<3>(level, mirrored)
                                        : plain_row_at<4>(level, mirrored);
   for (int64_t y = 0; y < height; ++y)
-    row(in + y * stride, width, most, out + y * width, height * width);
+    row(in + y * stride, width, maximum, out + y * width, height * width);
 }
 
 }  // namespace cynet

@@ -19,15 +19,16 @@ static void normalized_row(const uint8_t* in, int64_t n, const float* mean, cons
   }
 }
 
-// The same with bytes that are at most `most`.
+// The same with bytes that are at most `maximum`.
 template <int C, bool MIRRORED>
-static void plain_row(const uint8_t* in, int64_t n, uint8_t most, uint8_t* out, int64_t plane) {
+static void plain_row(const uint8_t* in, int64_t n, uint8_t maximum, uint8_t* out, int64_t plane) {
   for (int64_t at = 0; at < n; at += PIXELS) {
     const int count = static_cast<int>(n - at < PIXELS ? n - at : PIXELS);
     uint8_t part[C][PIXELS];
     const uint8_t* from = in + C * (MIRRORED ? n - at - count : at);
     for (int x = 0; x < count; ++x)
-      for (int c = 0; c < C; ++c) part[c][x] = from[C * x + c] < most ? from[C * x + c] : most;
+      for (int c = 0; c < C; ++c)
+        part[c][x] = from[C * x + c] < maximum ? from[C * x + c] : maximum;
     for (int c = 0; c < C; ++c) {
       uint8_t* to = out + c * plane + at;
       for (int x = 0; x < count; ++x) to[x] = part[c][MIRRORED ? count - 1 - x : x];

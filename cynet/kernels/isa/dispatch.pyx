@@ -1,4 +1,5 @@
-"""Which instructions the CPU kernels use in this process (contract in dispatch.pxd)."""
+"""The CPU level of this process, which says what instructions kernels use (contract in
+dispatch.pxd)."""
 
 from ...base import config
 from ...base.dtype import NAMES

@@ -29,7 +29,7 @@ inline void solve_factorized(bool transposed, int64_t size, int64_t columns, con
 
 // A X = B, A (m, m) and B (m, n)
 struct Solve {
-  static int64_t work(const Stack& s) { return s.m * s.m + int_room(s.m) + 2 * s.m * s.n; }
+  static int64_t work(const Stack& s) { return s.m * s.m + int_space(s.m) + 2 * s.m * s.n; }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T* work) {
     int* pivots = reinterpret_cast<int*>(work + s.m * s.m);
@@ -37,7 +37,7 @@ struct Solve {
     copy(s.m * s.n, in[1], out[0]);
     const int info = factorize(s.m, work, pivots);
     if (!info)
-      solve_factorized(false, s.m, s.n, work, pivots, out[0], work + s.m * s.m + int_room(s.m));
+      solve_factorized(false, s.m, s.n, work, pivots, out[0], work + s.m * s.m + int_space(s.m));
     return info;
   }
   // dB = A'^-1 dX, dA = -dB X'
@@ -45,7 +45,7 @@ struct Solve {
   static int64_t backward(const Stack& s, const T* const* grad, const T* const* in,
                           const T* const* out, T* const* in_grad, T* work) {
     int* pivots = reinterpret_cast<int*>(work + s.m * s.m);
-    T* db = work + s.m * s.m + int_room(s.m);
+    T* db = work + s.m * s.m + int_space(s.m);
     copy(s.m * s.m, in[0], work);
     copy(s.m * s.n, grad[0], db);
     const int info = factorize(s.m, work, pivots);
@@ -61,12 +61,12 @@ struct Solve {
 // columns' signs are made unique by it, as those of syevd are.
 template <typename T>
 inline T sign_of_column(int64_t rows, int64_t columns, const T* a, int64_t column) {
-  T most = 0;
+  T maximum = 0;
   for (int64_t i = 0; i < rows; ++i) {
     const T each = a[i * columns + column];
-    if (std::fabs(each) > std::fabs(most)) most = each;
+    if (std::fabs(each) > std::fabs(maximum)) maximum = each;
   }
-  return most < 0 ? T(-1) : T(1);
+  return maximum < 0 ? T(-1) : T(1);
 }
 
 // A (m, n) = U diag(l) V: outputs U (m, k), l (k), descending, and V (k, n); k is the lesser of m
@@ -78,9 +78,9 @@ struct Svd {
     return 4 * k * k + 7 * k + (s.m + s.n) * BLOCK;
   }
   static int64_t work(const Stack& s) {
-    const int64_t k = lesser(s), most = std::max(s.m, s.n);
-    const int64_t forward = s.m * s.n + (s.m + s.n + 1) * k + lapack_numbers(s) + int_room(8 * k);
-    return std::max(forward, 3 * k * k + most * k);
+    const int64_t k = lesser(s), maximum = std::max(s.m, s.n);
+    const int64_t forward = s.m * s.n + (s.m + s.n + 1) * k + lapack_numbers(s) + int_space(8 * k);
+    return std::max(forward, 3 * k * k + maximum * k);
   }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T* work) {
@@ -147,7 +147,7 @@ struct Eig {
   static int64_t lapack_numbers(const Stack& s) { return s.n * (4 + BLOCK); }
   static int64_t work(const Stack& s) {
     return std::max(2 * s.n * s.n + 2 * s.n + lapack_numbers(s),
-                    4 * s.n * s.n + int_room(s.n));
+                    4 * s.n * s.n + int_space(s.n));
   }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T* work) {

@@ -143,10 +143,10 @@ struct Syevd {
                           reinterpret_cast<int*>(space + lwork), &liwork, &info);
     for (int64_t i = 0; i < s.n; ++i) {
       T* row = vectors + i * s.n;
-      int64_t most = 0;
+      int64_t maximum = 0;
       for (int64_t j = 1; j < s.n; ++j)
-        if (std::fabs(row[j]) > std::fabs(row[most])) most = j;
-      if (row[most] < 0)
+        if (std::fabs(row[j]) > std::fabs(row[maximum])) maximum = j;
+      if (row[maximum] < 0)
         for (int64_t j = 0; j < s.n; ++j) row[j] = -row[j];
     }
     return info;

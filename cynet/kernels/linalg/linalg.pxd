@@ -8,7 +8,7 @@ through `gemm`, so no number of threads changes a result.
 from libc.stdint cimport int64_t
 
 cdef extern from "linalg/stack.h" namespace "cynet::linalg" nogil:
-    enum: MOST_PARTS
+    enum: MAX_PARTS
     cdef enum Operation:
         TRMM, TRSM, SYRK, EXTRACT_TRIAN, MAKE_TRIAN, POTRF, POTRI, GELQF, SYEVD, INVERSE, DET
         SLOGDET, SUM_LOG_DIAG, SOLVE, SVD, EIG
@@ -34,9 +34,9 @@ cdef extern from "linalg/stack.h" namespace "cynet::linalg" nogil:
         int n_targets
 
 # Numbers of working memory that one part needs.
-cdef int64_t part_room_float(const Stack* s, const Arrays[float]* a) noexcept nogil
-cdef int64_t part_room_double(const Stack* s, const Arrays[double]* a) noexcept nogil
-# Computes `batch` matrices in `parts` (<= MOST_PARTS) parts, `space` has room for each. Returns -1,
+cdef int64_t part_space_float(const Stack* s, const Arrays[float]* a) noexcept nogil
+cdef int64_t part_space_double(const Stack* s, const Arrays[double]* a) noexcept nogil
+# Computes `batch` matrices in `parts` (<= MAX_PARTS) parts, `space` has room for each. Returns -1,
 # or the first matrix that LAPACK cannot use, of which it says `info`.
 cdef int64_t run_float(const Stack* s, const Arrays[float]* a, bint back, int64_t batch, int parts,
                        float* space, int64_t* info) noexcept nogil

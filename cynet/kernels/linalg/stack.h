@@ -9,7 +9,7 @@
 namespace cynet {
 namespace linalg {
 
-enum { MOST_PARTS = 64, ALIGNED = 16 };  // numbers that a part's room is a multiple of
+enum { MAX_PARTS = 64, ALIGNED = 16 };  // numbers that a part's room is a multiple of
 
 // The arrays of a run: `sizes` are numbers of one matrix (or vector) in each. NULL: not given.
 template <typename T>
@@ -27,7 +27,7 @@ struct Arrays {
 
 // Room of one part: `work` of the operator and a copy of each target that is added to.
 template <typename T, typename Op>
-int64_t room(const Stack& s, const Arrays<T>& a) {
+int64_t workspace(const Stack& s, const Arrays<T>& a) {
   int64_t size = Op::work(s);
   for (int k = 0; k < a.n_targets; ++k)
     if (a.target[k] && a.add[k]) size += a.target_sizes()[k];
@@ -69,8 +69,8 @@ int64_t some(const Stack& s, const Arrays<T>& a, bool back, int64_t begin, int64
 template <typename T, typename Op>
 int64_t all(const Stack& s, const Arrays<T>& a, bool back, int64_t batch, int parts, T* space,
             int64_t* info) {
-  int64_t bad[MOST_PARTS], infos[MOST_PARTS];
-  const int64_t each = room<T, Op>(s, a);
+  int64_t bad[MAX_PARTS], infos[MAX_PARTS];
+  const int64_t each = workspace<T, Op>(s, a);
   parallel_for(parts, parts, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part)
       bad[part] = some<T, Op>(s, a, back, batch * part / parts, batch * (part + 1) / parts,
@@ -91,13 +91,13 @@ enum Operation {
 
 template <typename T>
 struct Functions {
-  int64_t (*room)(const Stack&, const Arrays<T>&);
+  int64_t (*workspace)(const Stack&, const Arrays<T>&);
   int64_t (*all)(const Stack&, const Arrays<T>&, bool, int64_t, int, T*, int64_t*);
 };
 
 template <typename T, typename Op>
 Functions<T> functions() {
-  return {room<T, Op>, all<T, Op>};
+  return {workspace<T, Op>, all<T, Op>};
 }
 
 template <typename T>
@@ -123,8 +123,8 @@ Functions<T> find(int op) {
 }
 
 template <typename T>
-int64_t room_of(const Stack& s, const Arrays<T>& a) {
-  return find<T>(s.op).room(s, a);
+int64_t part_space(const Stack& s, const Arrays<T>& a) {
+  return find<T>(s.op).workspace(s, a);
 }
 
 template <typename T>

@@ -166,8 +166,8 @@ void embedding_grad(const Args& args) {
   T* dweight = args.output<T>(0);
   if (!args.add[0])
     clear_rows_of(args, n, reinterpret_cast<char*>(dweight), rows, dim * sizeof(T));
-  const int64_t most = dim >= 32 ? dim / 32 : 1;
-  const int64_t parts = std::min<int64_t>(args.threads_of(n * dim), most);
+  const int64_t maximum = dim >= 32 ? dim / 32 : 1;
+  const int64_t parts = std::min<int64_t>(args.threads_of(n * dim), maximum);
   uint64_t* bits = args.rows;
   for_parts(parts, [=, &index](int64_t part) {
     int64_t row[ROWS_AT_A_TIME];

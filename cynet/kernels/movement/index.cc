@@ -167,7 +167,8 @@ void gather_nd(const Args& args) {
            args.input<T>(0), args.output<T>(0));
 }
 
-// out at the tuples in[1] += blocks in[0], or = on zeros, of equal tuples the last
+// Blocks in[0] are added to out at the index tuples in[1], or written to it after zeros; of equal
+// tuples the last counts.
 template <typename T, bool sum>
 void put_nd(const Args& args) {
   const IndexTuples& p = args.as<IndexTuples>();

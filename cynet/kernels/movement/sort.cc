@@ -147,7 +147,7 @@ CYNET_SPACE_KERNEL(order, Order, 1, order_space, CYNET_NUMBERS, bool)
 CYNET_SPACE_KERNEL(order_grad, Order, 1, order_space, CYNET_NUMBERS, bool)
 #else
 namespace {
-enum { ORDER_PART = 64, MOST_FEW = 32 };
+enum { ORDER_PART = 64, MAX_FEW = 32 };
 
 // Keys of m <= ORDER_PART elements from position i on.
 template <typename T>
@@ -178,7 +178,7 @@ CYNET_NOINLINE void order_row(const T* row, int64_t step, int64_t n, int64_t k, 
   for (int64_t i = 0; i < k; ++i) order[i * step] = static_cast<int64_t>(pairs[i] & 0xffffffffu);
 }
 
-// The first k <= MOST_FEW of many elements. They are kept sorted; parts without a key smaller than
+// The first k <= MAX_FEW of many elements. They are kept sorted; parts without a key smaller than
 // the last of them are skipped.
 template <typename T>
 CYNET_NOINLINE void order_few(const T* row, int64_t step, int64_t n, int64_t k, bool ascending,
@@ -224,7 +224,7 @@ const int64_t* ordered(const Args& args) {
       if constexpr (sizeof(T) <= 4) {
         if (p.n <= 0xffffffffLL) {
           uint64_t* pairs = reinterpret_cast<uint64_t*>(own);
-          if (p.k <= MOST_FEW && p.k * 8 < p.n)
+          if (p.k <= MAX_FEW && p.k * 8 < p.n)
             order_few(row, p.inner, p.n, p.k, p.ascending, pairs, to);
           else order_row(row, p.inner, p.n, p.k, p.ascending, pairs, to);
           continue;

@@ -168,7 +168,7 @@ enum { FEW_LINES = 64, GRADIENT_COLUMNS = 4 * LANES };
 
 // Adds up to FEW_LINES rows of `width` columns.
 template <typename T, bool WHOLE>
-CYNET_XINLINE void skinny_gradients(const T* dy, const T* x, const T* mean, const T* std,
+CYNET_XINLINE void narrow_gradients(const T* dy, const T* x, const T* mean, const T* std,
                                  int64_t lines, int64_t n, int width, double* products,
                                  double* totals) {
   const int columns = WHOLE ? static_cast<int>(GRADIENT_COLUMNS) : width;
@@ -194,10 +194,10 @@ void normalized_gradient_columns(const T* dy, const T* x, const T* mean, const T
     for (int64_t at = 0; at < columns; at += GRADIENT_COLUMNS) {
       const int64_t from = first * n + at, width = columns - at;
       if (width >= GRADIENT_COLUMNS)
-        skinny_gradients<T, true>(dy + from, x + from, mean + first, std + first, few, n, 0,
+        narrow_gradients<T, true>(dy + from, x + from, mean + first, std + first, few, n, 0,
                                products + at, totals + at);
       else
-        skinny_gradients<T, false>(dy + from, x + from, mean + first, std + first, few, n,
+        narrow_gradients<T, false>(dy + from, x + from, mean + first, std + first, few, n,
                                 static_cast<int>(width), products + at, totals + at);
     }
   }

@@ -40,12 +40,12 @@ static int64_t response_lines(const LocalResponse& s) {
 }
 
 // Elements of workspace that each thread of the gradient needs.
-static int64_t response_room(const LocalResponse& s) {
+static int64_t response_space(const LocalResponse& s) {
   return 2 * (response_by_lines(s) ? response_lines(s) * s.channels
                                    : response_rows(s) * RESPONSE_WIDTH);
 }
 static int64_t response_space(const Args& args) {
-  return response_room(args.as<LocalResponse>()) * args.threads * element_size(args.in[0]->dtype);
+  return response_space(args.as<LocalResponse>()) * args.threads * element_size(args.in[0]->dtype);
 }
 
 // Pieces of work; the same for any number of threads.
@@ -310,12 +310,12 @@ void local_response_grad(const Args& args) {
   const T *dy = args.input<T>(0), *x = args.input<T>(1);
   T* dx = args.output<T>(0);
   const auto part = response_by_lines(s) ? respond_lines_backward<T> : respond_columns_backward<T>;
-  const int64_t parts = response_parts(s), room = response_room(s);
+  const int64_t parts = response_parts(s), space_each = response_space(s);
   const int threads = args.threads;
   parallel_for(threads, threads, [&](int64_t first, int64_t last) {
-    T* const own = static_cast<T*>(args.space) + first * room;
+    T* const own = static_cast<T*>(args.space) + first * space_each;
     for_responses(s, parts * first / threads, parts * last / threads, [&](int64_t at, int64_t n) {
-      part(s, dy + at, x + at, dx + at, n, args.add[0], own, own + room / 2);
+      part(s, dy + at, x + at, dx + at, n, args.add[0], own, own + space_each / 2);
     });
   });
 }

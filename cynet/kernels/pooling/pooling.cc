@@ -31,8 +31,8 @@ enum { POOL_HALF = POOL_LINE / 2 + 64 };
 CYNET_XINLINE int64_t pool_window(const PoolShape& s, int axis, int64_t at, int64_t* begin,
                                   int64_t* end) {
   int64_t from = at * s.stride[axis] - s.pad[axis], to = from + s.kernel[axis];
-  const int64_t most = s.in_size[axis] + s.pad_after[axis];
-  int64_t counted = (to < most ? to : most) - from;
+  const int64_t limit = s.in_size[axis] + s.pad_after[axis];
+  int64_t counted = (to < limit ? to : limit) - from;
   from = from < 0 ? 0 : from;
   to = to > s.in_size[axis] ? s.in_size[axis] : to;
   *begin = from;

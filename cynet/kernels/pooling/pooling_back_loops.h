@@ -122,9 +122,9 @@ template <typename T>
 static void pool_rows_spread(const PoolShape& s, const T* dy, T* dx, bool fresh) {
   const int64_t stride = s.stride[2], kernel = s.kernel[2], out = s.out_size[2];
   const int64_t part = pool_part(s), around = (kernel - 1) / stride;
-  T room[POOL_OUT + 2 * POOL_KERNEL], line[POOL_LINE + POOL_KERNEL];
+  T buffer[POOL_OUT + 2 * POOL_KERNEL], line[POOL_LINE + POOL_KERNEL];
   int64_t begin[3], end[3];
-  T* const g = room + around;
+  T* const g = buffer + around;
   for (int64_t d = 0; d < s.out_size[0]; ++d) {
     const int64_t deep = pool_window(s, 0, d, begin, end);
     for (int64_t h = 0; h < s.out_size[1]; ++h, dy += out) {

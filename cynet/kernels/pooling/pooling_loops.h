@@ -200,8 +200,8 @@ void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
     return;
   }
   const int64_t stride = s.stride[2], kernel = s.kernel[2], out = s.out_size[2];
-  const int64_t part = pool_part(s), most = out < part ? out : part;
-  const int64_t each = most - 1 + (kernel + stride - 1) / stride;  // outputs from row to row
+  const int64_t part = pool_part(s), limit = out < part ? out : part;
+  const int64_t each = limit - 1 + (kernel + stride - 1) / stride;  // outputs from row to row
   const int64_t pitch = each * stride;
   const int64_t together = out > part || pitch > POOL_LINE ? 1 : POOL_LINE / pitch;
   T line[POOL_LINE + POOL_KERNEL + 64], values[POOL_LINE + 64];

@@ -14,12 +14,13 @@ template <typename T>
 int bytes_of_floats(const float* x, float step, float zero, void* y_, int64_t n) {
   T* y = static_cast<T*>(y_);
   const float least = std::numeric_limits<T>::min() - zero;
-  const float most = std::numeric_limits<T>::max() - zero;
+  const float maximum = std::numeric_limits<T>::max() - zero;
   const float shift = 12582912.0f;  // 1.5 * 2^23: sums with it are whole
   int wrong = 0;
   CYNET_IVDEP
   for (int64_t i = 0; i < n; ++i) {
-    const float v = x[i] / step, low = v > least ? v : least, within = low < most ? low : most;
+    const float v = x[i] / step, low = v > least ? v : least;
+    const float within = low < maximum ? low : maximum;
     wrong |= v != v;
     y[i] = static_cast<T>(static_cast<int32_t>(within + shift - shift + zero));
   }

@@ -17,8 +17,8 @@ CYNET_PARAMS(Combined, COMBINED)
 template <typename O>
 struct Rounded {
   static O of(double v) {
-    const double least = std::numeric_limits<O>::min(), most = std::numeric_limits<O>::max();
-    return static_cast<O>(std::nearbyint(v > least ? (v < most ? v : most) : least));
+    const double least = std::numeric_limits<O>::min(), maximum = std::numeric_limits<O>::max();
+    return static_cast<O>(std::nearbyint(v > least ? (v < maximum ? v : maximum) : least));
   }
 };
 template <>
@@ -63,7 +63,7 @@ void quantized_combine(const Args& args) {
   const bool finer = type == F32 || (type == I32 && !p.product);
   double l = a / (finer ? steps_of_floats(left) : steps_between_integers(left));
   double r = b / (finer ? steps_of_floats(right) : steps_between_integers(right));
-  const double most = std::numeric_limits<int32_t>::max();
+  const double maximum = std::numeric_limits<int32_t>::max();
   float low = static_cast<float>(p.low), high = static_cast<float>(p.high);
   if (type == F32) {
     low = high = 0;
@@ -75,11 +75,11 @@ void quantized_combine(const Args& args) {
     else
       l *= scale, r *= scale;
   } else if (p.product) {
-    high = static_cast<float>(l * r * most), low = -high;
+    high = static_cast<float>(l * r * maximum), low = -high;
     l = 1;
   } else {
     high = static_cast<float>(a + b), low = -high;
-    const double scale = a + b > 0 ? most / (a + b) : 0;
+    const double scale = a + b > 0 ? maximum / (a + b) : 0;
     l *= scale, r *= scale;
   }
   if (p.product && type == F32) l *= r;

@@ -66,8 +66,8 @@ void calibrate_entropy(const Args& args) {
     if (i < p.bins && std::isnan(hist[i])) return fail_at(args, 0, i, hist[i]);
     if (std::isnan(edges[i])) return fail_at(args, 1, i, edges[i]);
   }
-  const int64_t least = p.kept / 2, most = p.bins / 2;
-  std::vector<double> found(most - least + 1);
+  const int64_t least = p.kept / 2, maximum = p.bins / 2;
+  std::vector<double> found(maximum - least + 1);
   parallel_for(args.threads, found.size(), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) found[i] = cut_off(hist, p.bins, p.kept, least + i);
   });

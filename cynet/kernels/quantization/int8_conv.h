@@ -31,8 +31,8 @@ struct Int8Conv {
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t in_group() const { return channels / groups; }
   int64_t out_group() const { return filters / groups; }
-  enum { MOST_TAPS = 64 };
-  bool depthwise() const { return groups == channels && groups == filters && taps() <= MOST_TAPS; }
+  enum { MAX_TAPS = 64 };
+  bool depthwise() const { return groups == channels && groups == filters && taps() <= MAX_TAPS; }
 };
 
 // out = min(max(sum * scale[f] + bias[f] + residual * residual_unit, low), high), rounded to even

@@ -321,7 +321,7 @@ static void run_depthwise(const Int8Conv& c, const T* data, const int16_t* packe
                           const Int8Epilogue& e, void* out, int threads) {
   const int64_t taps = c.taps(), pairs = (taps + 1) / 2;
   parallel_for(threads, c.pixels(), [&](int64_t begin, int64_t end) {
-    const T* at[Int8Conv::MOST_TAPS + 1] = {};
+    const T* at[Int8Conv::MAX_TAPS + 1] = {};
     int32_t sums[SHORTS];
     for (int64_t pixel = begin; pixel < end; ++pixel) {
       const WindowAt w(c, pixel);

@@ -94,8 +94,9 @@ void arg_extreme(const Args& args) {
     return;
   }
   // strips of columns, as many for each of the outer indices
-  const int64_t most = ARG_COLUMNS, share = (p.inner * p.outer + args.threads - 1) / args.threads;
-  const int64_t width = share < 64 ? 64 : (share < most ? share : most);
+  const int64_t maximum = ARG_COLUMNS;
+  const int64_t share = (p.inner * p.outer + args.threads - 1) / args.threads;
+  const int64_t width = share < 64 ? 64 : (share < maximum ? share : maximum);
   const int64_t strips = (p.inner + width - 1) / width;
   parallel_for(args.threads, p.outer * strips, [=](int64_t begin, int64_t end) {
     int64_t place[ARG_COLUMNS];

@@ -18,7 +18,7 @@ CTCShape ctc_shape(const Args& args, int first) {
           nullptr};
 }
 
-int64_t ctc_whole_numbers(const CTCShape& s) { return s.batch * (s.most + 2); }
+int64_t ctc_whole_numbers(const CTCShape& s) { return s.batch * (s.maximum + 2); }
 
 template <int first>
 int64_t ctc_space(const Args& args) {
@@ -33,33 +33,33 @@ void read_whole(const Blob* from, int64_t* to) {
 
 bool ctc_wrong(const Args& args, const CTCShape& s, int what, int64_t b, int64_t i,
                int64_t value) {
-  const int64_t most = what == DATA_LENGTHS ? s.steps : s.most;
-  args.fail(b, {double(what), double(i), double(value), double(most), double(s.classes)});
+  const int64_t maximum = what == DATA_LENGTHS ? s.steps : s.maximum;
+  args.fail(b, {double(what), double(i), double(value), double(maximum), double(s.classes)});
   return false;
 }
 
 // Reads labels and lengths into the workspace; whether they are valid.
 bool ctc_read(const Args& args, int first, CTCShape* s) {
   int64_t* labels = static_cast<int64_t*>(args.space);
-  int64_t *times = labels + s->batch * s->most, *lengths = times + s->batch;
+  int64_t *times = labels + s->batch * s->maximum, *lengths = times + s->batch;
   const Blob *has_times = args.in[first + 2], *has_lengths = args.in[first + 3];
   s->labels = labels, s->times = times, s->lengths = lengths;
   read_whole(args.in[first + 1], labels);
   read_whole(has_times, times);
   read_whole(has_lengths, lengths);
-  const int64_t most = s->most, padding = args.as<CTCParams>().padding;
+  const int64_t maximum = s->maximum, padding = args.as<CTCParams>().padding;
   for (int64_t b = 0; b < s->batch; ++b) {
     if (!has_times) times[b] = s->steps;
     else if (times[b] < 0 || times[b] > s->steps)
       return ctc_wrong(args, *s, DATA_LENGTHS, b, 0, times[b]);
     if (!has_lengths) {
       lengths[b] = 0;
-      while (lengths[b] < most && labels[b * most + lengths[b]] != padding) ++lengths[b];
-    } else if (lengths[b] < 0 || lengths[b] > most) {
+      while (lengths[b] < maximum && labels[b * maximum + lengths[b]] != padding) ++lengths[b];
+    } else if (lengths[b] < 0 || lengths[b] > maximum) {
       return ctc_wrong(args, *s, LABEL_LENGTHS, b, 0, lengths[b]);
     }
     for (int64_t i = 0; i < lengths[b]; ++i) {
-      const int64_t label = labels[b * most + i];
+      const int64_t label = labels[b * maximum + i];
       if (label < 0 || label >= s->classes || label == s->blank)
         return ctc_wrong(args, *s, LABELS, b, i, label);
     }

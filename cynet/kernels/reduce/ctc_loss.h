@@ -12,9 +12,9 @@ namespace cynet {
 // Scores are (steps, batch, classes), labels (batch, most). States of a label sequence of length n
 // are its n labels and the n + 1 blanks around them.
 struct CTCShape {
-  int64_t steps, batch, classes, most, blank;
+  int64_t steps, batch, classes, maximum, blank;
   const int64_t* labels;
-  const int64_t* lengths;  // of the labels, at most `most`
+  const int64_t* lengths;  // of the labels, at most `maximum`
   const int64_t* times;    // of the scores, at most `steps`
 };
 
@@ -25,7 +25,7 @@ constexpr T ctc_nothing() {
 }
 
 // Memory of one state each for blanks and labels: one number before and one behind.
-CYNET_XINLINE int64_t ctc_row(const CTCShape& s) { return s.most + 2; }
+CYNET_XINLINE int64_t ctc_row(const CTCShape& s) { return s.maximum + 2; }
 
 }  // namespace cynet
 
@@ -36,7 +36,7 @@ namespace cynet {
 
 // Whether steps suffice for the labels, and a blank between equal ones.
 inline bool ctc_feasible(const CTCShape& s, int64_t b) {
-  const int64_t* label = s.labels + b * s.most;
+  const int64_t* label = s.labels + b * s.maximum;
   int64_t needed = s.lengths[b];
   for (int64_t i = 1; i < s.lengths[b]; ++i) needed += label[i] == label[i - 1];
   return needed <= s.times[b];
@@ -72,16 +72,17 @@ void ctc_shifts(int level, const CTCShape& s, const T* x, T* shift, const T* dy,
 // y[b] (+)= - log probability; 0 for a sample without alignment.
 template <typename T>
 void ctc_forward(int level, const CTCShape& s, const T* x, T* y, bool add, T* space, int threads) {
-  typedef double (*Sample)(const CTCShape& s, int64_t b, const T* x, const T* shift, T* room);
+  typedef double (*Sample)(const CTCShape& s, int64_t b, const T* x, const T* shift, T* scratch);
   static const Sample samples[] = CYNET_AT_LEVELS(ctc_likelihood<T>);
   const Sample sample = samples[sizeof(T) == sizeof(float) ? level : BASELINE];
-  T* const rooms = space + ctc_shared_space(s);
+  T* const scratches = space + ctc_shared_space(s);
   ctc_shifts<T>(level, s, x, space, nullptr, nullptr, false, threads);
   const int parts = threads < s.batch ? threads : static_cast<int>(s.batch);
   for_parts(parts, [&](int64_t part) {
     for (int64_t b = s.batch * part / parts; b < s.batch * (part + 1) / parts; ++b) {
-      T* const room = rooms + part * ctc_thread_space(s, false);
-      const T loss = ctc_feasible(s, b) ? static_cast<T>(0 - sample(s, b, x, space, room)) : T(0);
+      T* const scratch = scratches + part * ctc_thread_space(s, false);
+      const T loss =
+          ctc_feasible(s, b) ? static_cast<T>(0 - sample(s, b, x, space, scratch)) : T(0);
       y[b] = add ? y[b] + loss : loss;
     }
   });
@@ -92,16 +93,16 @@ template <typename T>
 void ctc_backward(int level, const CTCShape& s, const T* dy, const T* x, T* dx, bool add, T* space,
                   int threads) {
   typedef void (*Sample)(const CTCShape& s, int64_t b, T dy, const T* x, const T* shift, T* dx,
-                         T* room);
+                         T* scratch);
   static const Sample samples[] = CYNET_AT_LEVELS(ctc_gradient<T>);
   const Sample sample = samples[sizeof(T) == sizeof(float) ? level : BASELINE];
-  T* const rooms = space + ctc_shared_space(s);
+  T* const scratches = space + ctc_shared_space(s);
   ctc_shifts(level, s, x, space, dy, dx, add, threads);
   const int parts = threads < s.batch ? threads : static_cast<int>(s.batch);
   for_parts(parts, [&](int64_t part) {
     for (int64_t b = s.batch * part / parts; b < s.batch * (part + 1) / parts; ++b)
       if (ctc_feasible(s, b))
-        sample(s, b, dy[b], x, space, dx, rooms + part * ctc_thread_space(s, true));
+        sample(s, b, dy[b], x, space, dx, scratches + part * ctc_thread_space(s, true));
   });
 }
 

@@ -16,14 +16,14 @@ void ctc_shift(const T* x, int64_t n, T* shift, T dy, T* dx, bool add) {
 // log(e^a + e^b)
 template <typename T>
 CYNET_XINLINE T ctc_sum(T a, T b) {
-  const T most = a < b ? b : a, least = a < b ? a : b;
-  return most + math::log(T(1) + math::exp_below(least - most));
+  const T maximum = a < b ? b : a, least = a < b ? a : b;
+  return maximum + math::log(T(1) + math::exp_below(least - maximum));
 }
 template <typename T>
 CYNET_XINLINE T ctc_sum(T a, T b, T c) {
-  const T ab = a < b ? b : a, most = ab < c ? c : ab;
-  return most + math::log(math::exp_below(a - most) + math::exp_below(b - most) +
-                          math::exp_below(c - most));
+  const T ab = a < b ? b : a, maximum = ab < c ? c : ab;
+  return maximum + math::log(math::exp_below(a - maximum) + math::exp_below(b - maximum) +
+                          math::exp_below(c - maximum));
 }
 
 // One sample: what its steps read, and where.
@@ -36,16 +36,16 @@ struct CTCSample {
   T* chance;  // log probability of each label at a step
   T* skip;    // 0 where a label may follow the one before it without a blank, else nothing
 
-  CYNET_XINLINE CTCSample(const CTCShape& s, int64_t b, const T* data, const T* shifts, T* room)
-      : label(s.labels + b * s.most),
+  CYNET_XINLINE CTCSample(const CTCShape& s, int64_t b, const T* data, const T* shifts, T* scratch)
+      : label(s.labels + b * s.maximum),
         n(s.lengths[b]),
         step(s.batch),
         classes(s.classes),
         blank(s.blank),
         x(data + b * s.classes),
         shift(shifts + b),
-        chance(room),
-        skip(room + s.most + 2) {
+        chance(scratch),
+        skip(scratch + s.maximum + 2) {
     for (int64_t i = 0; i <= n; ++i)
       skip[i] = i == 0 || i == n || label[i] == label[i - 1] ? ctc_nothing<T>() : T(0);
   }
@@ -66,12 +66,12 @@ struct CTCSample {
 // Takes the largest of the n + 1 blanks and the n labels away from all, and returns it.
 template <typename T>
 CYNET_XINLINE T ctc_normalize(T* blanks, T* labels, int64_t n) {
-  T most = blanks[0];
-  for (int64_t i = 1; i <= n; ++i) most = greater_of(most, blanks[i]);
-  for (int64_t i = 0; i < n; ++i) most = greater_of(most, labels[i]);
-  for (int64_t i = 0; i <= n; ++i) blanks[i] -= most;
-  for (int64_t i = 0; i < n; ++i) labels[i] -= most;
-  return most;
+  T maximum = blanks[0];
+  for (int64_t i = 1; i <= n; ++i) maximum = greater_of(maximum, blanks[i]);
+  for (int64_t i = 0; i < n; ++i) maximum = greater_of(maximum, labels[i]);
+  for (int64_t i = 0; i <= n; ++i) blanks[i] -= maximum;
+  for (int64_t i = 0; i < n; ++i) labels[i] -= maximum;
+  return maximum;
 }
 
 // The first step.
@@ -113,13 +113,13 @@ CYNET_XINLINE double ctc_total(double total) {
 
 // Log probability of sample b; room: 8 rows.
 template <typename T>
-double ctc_likelihood(const CTCShape& shape, int64_t b, const T* x, const T* shift, T* room) {
-  const int64_t row = shape.most + 2;
-  const CTCSample<T> s(shape, b, x, shift, room);
-  T* blanks = room + 2 * row;
-  T* labels = room + 3 * row + 1;
-  T* next_blanks = room + 4 * row;
-  T* next_labels = room + 5 * row + 1;
+double ctc_likelihood(const CTCShape& shape, int64_t b, const T* x, const T* shift, T* scratch) {
+  const int64_t row = shape.maximum + 2;
+  const CTCSample<T> s(shape, b, x, shift, scratch);
+  T* blanks = scratch + 2 * row;
+  T* labels = scratch + 3 * row + 1;
+  T* next_blanks = scratch + 4 * row;
+  T* next_labels = scratch + 5 * row + 1;
   if (shape.times[b] == 0) return 0;  // of no labels: nothing has to happen
   ctc_begin(s, blanks, labels);
   double total = ctc_normalize(blanks, labels, s.n);
@@ -137,15 +137,15 @@ double ctc_likelihood(const CTCShape& shape, int64_t b, const T* x, const T* shi
 // dx[t, b, k] -= dy times the share of class k; room: 2 rows a step and 8.
 template <typename T>
 void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* shift, T* dx,
-                  T* room) {
-  const int64_t row = shape.most + 2, times = shape.times[b];
-  const CTCSample<T> s(shape, b, x, shift, room);
-  T* blanks = room + 2 * row;  // of what follows a state, the state's own step left out
-  T* labels = room + 3 * row;
-  T* after_blanks = room + 4 * row;  // with the step
-  T* after_labels = room + 5 * row;
-  T* share = room + 6 * row;  // of blanks, then of labels
-  T* const from = room + 8 * row;
+                  T* scratch) {
+  const int64_t row = shape.maximum + 2, times = shape.times[b];
+  const CTCSample<T> s(shape, b, x, shift, scratch);
+  T* blanks = scratch + 2 * row;  // of what follows a state, the state's own step left out
+  T* labels = scratch + 3 * row;
+  T* after_blanks = scratch + 4 * row;  // with the step
+  T* after_labels = scratch + 5 * row;
+  T* share = scratch + 6 * row;  // of blanks, then of labels
+  T* const from = scratch + 8 * row;
   double total = 0;
   for (int64_t t = 0; t < times; ++t) {
     T* const here = from + 2 * row * t;
@@ -163,14 +163,14 @@ void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* s
   for (int64_t t = times - 1; t >= 0; --t) {
     const T* const here = from + 2 * row * t;
     T* const to = dx + (t * shape.batch + b) * s.classes;
-    T most = ctc_nothing<T>() * 4, of_blank = 0, of_labels = 0;
+    T maximum = ctc_nothing<T>() * 4, of_blank = 0, of_labels = 0;
     for (int64_t i = 0; i <= s.n; ++i) {
       share[i] = here[i] + blanks[i];
       share[row + i] = here[row + 1 + i] + labels[i];
-      most = greater_of(most, greater_of(share[i], share[row + i]));
+      maximum = greater_of(maximum, greater_of(share[i], share[row + i]));
     }
-    for (int64_t i = 0; i <= s.n; ++i) share[i] = math::exp_below(share[i] - most);
-    for (int64_t i = 0; i < s.n; ++i) share[row + i] = math::exp_below(share[row + i] - most);
+    for (int64_t i = 0; i <= s.n; ++i) share[i] = math::exp_below(share[i] - maximum);
+    for (int64_t i = 0; i < s.n; ++i) share[row + i] = math::exp_below(share[row + i] - maximum);
     for (int64_t i = 0; i <= s.n; ++i) of_blank += share[i];
     for (int64_t i = 0; i < s.n; ++i) of_labels += share[row + i];
     const T factor = dy / (of_blank + of_labels);

@@ -202,8 +202,8 @@ typename R::acc reduce_rows(int level, const ReduceSpace& s, const T* x, int64_t
 // are depends on the shape alone: where a part ends changes a sum.
 inline int64_t parts_of(int64_t results, int64_t rows, int64_t row) {
   if (results >= MAX_PARTS) return 1;
-  const int64_t most = std::min<int64_t>(MAX_PARTS, row > 1 ? rows / FEW_ROWS : rows);
-  return std::max<int64_t>(std::min(rows * row / PART_SIZE, most), 1);
+  const int64_t maximum = std::min<int64_t>(MAX_PARTS, row > 1 ? rows / FEW_ROWS : rows);
+  return std::max<int64_t>(std::min(rows * row / PART_SIZE, maximum), 1);
 }
 
 template <typename T, class R, typename O>

@@ -28,16 +28,18 @@ CYNET_XINLINE void take_largest(const T* x, T scale, T* lanes) {
 #if defined(__GNUC__)
 // Of n >= LANES floats; the last vector may overlap the one before.
 CYNET_XINLINE float largest_vectors(const float* x, int64_t n, float scale) {
-  Vec most[4];
-  for (int k = 0; k < 4; ++k) most[k] = load(x) * scale;
+  Vec maximum[4];
+  for (int k = 0; k < 4; ++k) maximum[k] = load(x) * scale;
   int64_t i = 0;
   for (; i + 4 * LANES <= n; i += 4 * LANES) {
 #pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) most[k] = Greater::of(load(x + i + k * LANES) * scale, most[k]);
+    for (int k = 0; k < 4; ++k)
+      maximum[k] = Greater::of(load(x + i + k * LANES) * scale, maximum[k]);
   }
-  for (; i + LANES <= n; i += LANES) most[0] = Greater::of(load(x + i) * scale, most[0]);
-  if (i < n) most[1] = Greater::of(load(x + n - LANES) * scale, most[1]);
-  return fold<Greater>(Greater::of(Greater::of(most[0], most[1]), Greater::of(most[2], most[3])));
+  for (; i + LANES <= n; i += LANES) maximum[0] = Greater::of(load(x + i) * scale, maximum[0]);
+  if (i < n) maximum[1] = Greater::of(load(x + n - LANES) * scale, maximum[1]);
+  return fold<Greater>(
+      Greater::of(Greater::of(maximum[0], maximum[1]), Greater::of(maximum[2], maximum[3])));
 }
 #endif
 
@@ -157,10 +159,10 @@ CYNET_XINLINE void softmax_vectors(const float* x, float* y, int64_t n, float sc
   }
 #pragma GCC unroll 4
   for (int i = 0; i < lines; ++i) {
-    Vec most = v[i][LAST];
+    Vec maximum = v[i][LAST];
 #pragma GCC unroll 8
-    for (int k = 0; k < LAST; ++k) most = Greater::of(v[i][k], most);
-    const Vec top = Vec{} + fold<Greater>(most);
+    for (int k = 0; k < LAST; ++k) maximum = Greater::of(v[i][k], maximum);
+    const Vec top = Vec{} + fold<Greater>(maximum);
     Vec total = {};
 #pragma GCC unroll 8
     for (int k = 0; k < count; ++k) {

@@ -1,4 +1,4 @@
-"""What is asked of all elements of an array of float32, float64 or float16."""
+"""Questions about all elements of an array of float32, float64 or float16."""
 
 from libc.stdint cimport int64_t
 

@@ -1,4 +1,4 @@
-"""What is asked of all elements of an array (contract in whole.pxd)."""
+"""Questions about all elements of an array (contract in whole.pxd)."""
 
 from libc.stdint cimport int64_t
 

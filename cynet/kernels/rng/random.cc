@@ -96,7 +96,8 @@ void multinomial(const Args& args) {
     }
 }
 
-// out (+)= the gradient of in[0], the logarithms of what was drawn by in[1]: in[2], of any dtype
+// out (+)= the gradient of the weights in[1]. in[0] is the gradient of the drawn log-probabilities,
+// in[2] has the draws, of any dtype.
 template <typename T>
 void multinomial_grad(const Args& args) {
   const Blob &data = *args.in[1], &drawn = *args.in[2];

@@ -43,7 +43,7 @@ struct ElementStream {
   }
 };
 
-static const int MOST_ATTEMPTS = 10000;  // a sane distribution accepts within a few
+static const int MAX_ATTEMPTS = 10000;  // a sane distribution accepts within a few
 
 // What Marsaglia and Tsang's method ("A simple method for generating gamma variables", 2000) makes
 // of a shape of at least 1: it proposes d v^3 with v = 1 + c x, x normal.
@@ -79,7 +79,7 @@ CYNET_XFUNCTION double draw_gamma(ElementStream& s, double alpha) {
     alpha += 1;
   }
   const GammaForm form(alpha);
-  for (int i = 0; i < MOST_ATTEMPTS; ++i) {
+  for (int i = 0; i < MAX_ATTEMPTS; ++i) {
     const double x = s.normal(), v = form.side(x);
     if (v <= 0) continue;
     const double cube = cube_of(v);
@@ -125,7 +125,7 @@ CYNET_XFUNCTION double draw_poisson(ElementStream& s, double lambda) {
   if (!(lambda >= 0) || std::isinf(lambda)) return std::numeric_limits<double>::quiet_NaN();
   if (lambda < POISSON_FORM_FROM)
     return count_products(s, s.uniform(), exp_not_positive(-lambda), 0);
-  for (int i = 0; i < MOST_ATTEMPTS; ++i) {
+  for (int i = 0; i < MAX_ATTEMPTS; ++i) {
     const PoissonForm form(lambda, s.uniform() - 0.5);
     const double v = s.uniform();
     if (form.takes(v)) return form.k;

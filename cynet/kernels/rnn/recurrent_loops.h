@@ -94,9 +94,9 @@ inline int64_t magnitude(double x) { return bit_cast<int64_t>(x) & 0x7ffffffffff
 // NaN.
 template <typename T>
 inline auto greatest_bits(const T* x, int64_t n) {
-  auto most = magnitude(T(0));
-  for (int64_t i = 0; i < n; ++i) most = std::max(most, magnitude(x[i]));
-  return most;
+  auto maximum = magnitude(T(0));
+  for (int64_t i = 0; i < n; ++i) maximum = std::max(maximum, magnitude(x[i]));
+  return maximum;
 }
 
 // Whether all products of the initial state by n numbers y are zero.

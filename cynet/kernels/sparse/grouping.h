@@ -14,13 +14,13 @@ struct Numbered {
   int64_t number, place;
 };
 
-// Numbers from 0 to `most` with their places, sorted; equal ones stay in order. A radix sort.
-inline std::vector<Numbered> sorted_numbers(const int64_t* numbers, int64_t n, int64_t most) {
+// Numbers from 0 to `maximum` with their places, sorted; equal ones stay in order. A radix sort.
+inline std::vector<Numbered> sorted_numbers(const int64_t* numbers, int64_t n, int64_t maximum) {
   std::vector<Numbered> from(n), to(n);
   for (int64_t k = 0; k < n; ++k) from[k] = {numbers[k], k};
   const int64_t digits = int64_t(1) << DIGIT_BITS;
   std::vector<int64_t> starts(digits);
-  for (int shift = 0; shift < 63 && most >> shift; shift += DIGIT_BITS) {
+  for (int shift = 0; shift < 63 && maximum >> shift; shift += DIGIT_BITS) {
     starts.assign(digits, 0);
     for (const Numbered& each : from) ++starts[each.number >> shift & (digits - 1)];
     int64_t before = 0;
@@ -40,9 +40,9 @@ inline std::vector<Numbered> sorted_numbers(const int64_t* numbers, int64_t n, i
 // `order`. All have room for n. Returns how many different ones there are.
 inline int64_t group_numbers(const int64_t* numbers, int64_t n, int64_t* order, int64_t* groups,
                              int64_t* rows, int64_t* starts) {
-  int64_t most = 0, count = 0;
-  for (int64_t k = 0; k < n; ++k) most = numbers[k] > most ? numbers[k] : most;
-  const std::vector<Numbered> sorted = sorted_numbers(numbers, n, most);
+  int64_t maximum = 0, count = 0;
+  for (int64_t k = 0; k < n; ++k) maximum = numbers[k] > maximum ? numbers[k] : maximum;
+  const std::vector<Numbered> sorted = sorted_numbers(numbers, n, maximum);
   for (int64_t k = 0; k < n; ++k) {
     if (!k || sorted[k].number != sorted[k - 1].number) {
       rows[count] = sorted[k].number;

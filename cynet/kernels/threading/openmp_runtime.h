@@ -4,8 +4,8 @@
 // many helpers as parts, one region runs at a time, and the caller takes a part that nobody has
 // begun only when its own is over. Helpers are called even while the team rests: oneDNN's own
 // barriers spin on memory and cannot be seen from here. Included by parallel.pyx only.
-#ifndef CYNET_GANG_H
-#define CYNET_GANG_H
+#ifndef CYNET_OPENMP_RUNTIME_H
+#define CYNET_OPENMP_RUNTIME_H
 
 #include "threading/import_table.h"
 #include "threading/team.h"
@@ -14,9 +14,9 @@ namespace cynet {
 
 enum { DEEPEST = 16 };  // regions within regions, of which the first alone has threads
 
-struct GangRegion {
+struct ParallelRegion {
   int part, parts;
-  bool gang;    // it has the team
+  bool openmp_team;    // it has the team
   int64_t turn;  // chunks of the loop that this thread has had
   int64_t first, count, step, chunk;
 };
@@ -26,34 +26,34 @@ static struct {
   std::atomic<uint32_t> arrived, round;  // at the barrier
   void (*body)(void*);
   void* data;
-} gang;
+} openmp_team;
 
-static thread_local GangRegion regions_within[DEEPEST] = {{0, 1, false, 0, 0, 0, 0, 0}};
+static thread_local ParallelRegion regions_within[DEEPEST] = {{0, 1, false, 0, 0, 0, 0, 0}};
 static thread_local int depth = 0;
-static thread_local int gang_most = SHARES;  // threads that this thread's regions may have
+static thread_local int max_threads = SHARES;  // threads that this thread's regions may have
 
 static void lock_team() {
   uint32_t free = 0;
-  if (gang.held.compare_exchange_strong(free, 1)) return;
-  while (gang.held.exchange(2)) sleep_while(&gang.held, 2);
+  if (openmp_team.held.compare_exchange_strong(free, 1)) return;
+  while (openmp_team.held.exchange(2)) sleep_while(&openmp_team.held, 2);
 }
 
-static void leave_gang() {
-  if (gang.held.exchange(0) == 2) wake_sleepers(&gang.held, 1);
+static void leave_openmp_team() {
+  if (openmp_team.held.exchange(0) == 2) wake_sleepers(&openmp_team.held, 1);
 }
 
 static void enter_region(int part, int parts, bool has_team) {
   regions_within[++depth] = {part, parts, has_team, 0, 0, 0, 0, 0};
 }
 
-static void gang_part(void*, int part, int parts) {
+static void openmp_part(void*, int part, int parts) {
   enter_region(part, parts, true);
-  gang.body(gang.data);
+  openmp_team.body(openmp_team.data);
   --depth;
 }
 
 // Whether a region of so many parts can run: all helpers are there, or could be made now.
-static bool gang_can_run(int parts) {
+static bool openmp_can_run(int parts) {
   while (!inside) {
     have_helpers(parts - 1);
     if (team.helpers.load() >= parts - 1) return true;
@@ -66,61 +66,61 @@ static bool gang_can_run(int parts) {
 }
 
 // How many threads a region may have: those that could be made.
-static int gang_size() {
+static int openmp_threads() {
   const int limit = team.limit.load(std::memory_order_relaxed);
-  const int most = limit < gang_most ? limit : gang_most;
-  if (inside || most < 2) return 1;
-  if (gang_can_run(most)) return most;
+  const int maximum = limit < max_threads ? limit : max_threads;
+  if (inside || maximum < 2) return 1;
+  if (openmp_can_run(maximum)) return maximum;
   return team.helpers.load() + 1;
 }
 
 // Whether regions of the calling thread run on it alone, until it says otherwise.
-static inline void keep_gang_alone(bool alone) { gang_most = alone ? 1 : SHARES; }
+static inline void run_single_threaded(bool alone) { max_threads = alone ? 1 : SHARES; }
 
 extern "C" {
 
-static void gang_start(void (*body)(void*), void* data, unsigned parts) {
-  const bool alone = parts < 2 || inside || !gang_can_run(static_cast<int>(parts));
+static void openmp_start(void (*body)(void*), void* data, unsigned parts) {
+  const bool alone = parts < 2 || inside || !openmp_can_run(static_cast<int>(parts));
   if (!alone) {
     lock_team();
-    gang.body = body, gang.data = data;
-    gang.arrived.store(0);
+    openmp_team.body = body, openmp_team.data = data;
+    openmp_team.arrived.store(0);
     const int n = static_cast<int>(parts);
-    fill_slot(team.slots[0], n, n, gang_part, nullptr);
+    fill_slot(team.slots[0], n, n, openmp_part, nullptr);
     open_shares(team.slots[0]);
     inside = true;
   }
   enter_region(0, alone ? 1 : static_cast<int>(parts), !alone);
 }
 
-static void gang_end() {
-  const bool alone = !regions_within[depth--].gang;
+static void openmp_end() {
+  const bool alone = !regions_within[depth--].openmp_team;
   if (alone) return;
   close_shares(team.slots[0]);
   inside = false;
-  leave_gang();
+  leave_openmp_team();
 }
 
-static void gang_parallel(void (*body)(void*), void* data, unsigned parts, unsigned) {
-  gang_start(body, data, parts);
+static void openmp_parallel(void (*body)(void*), void* data, unsigned parts, unsigned) {
+  openmp_start(body, data, parts);
   body(data);
-  gang_end();
+  openmp_end();
 }
 
-static void gang_barrier() {
-  const GangRegion& region = regions_within[depth];
-  if (!region.gang) return;
-  const uint32_t round = gang.round.load();
-  if (gang.arrived.fetch_add(1) + 1 == static_cast<uint32_t>(region.parts)) {
-    gang.arrived.store(0);
-    gang.round.fetch_add(1);
-    wake_sleepers(&gang.round, region.parts);
+static void openmp_barrier() {
+  const ParallelRegion& region = regions_within[depth];
+  if (!region.openmp_team) return;
+  const uint32_t round = openmp_team.round.load();
+  if (openmp_team.arrived.fetch_add(1) + 1 == static_cast<uint32_t>(region.parts)) {
+    openmp_team.arrived.store(0);
+    openmp_team.round.fetch_add(1);
+    wake_sleepers(&openmp_team.round, region.parts);
     return;
   }
   const int64_t begin = now_ns(), until = begin + BRIEF_NS;
-  for (int turns = 1; gang.round.load() == round; ++turns) {
+  for (int spins = 1; openmp_team.round.load() == round; ++spins) {
     relax();
-    if (turns % 32 == 0 && now_ns() > until) sleep_while(&gang.round, round);
+    if (spins % 32 == 0 && now_ns() > until) sleep_while(&openmp_team.round, round);
   }
   const int64_t stood = now_ns() - begin;  // which is no work
   if (region.part == 0)
@@ -129,12 +129,12 @@ static void gang_barrier() {
     team.slots[0].helped.fetch_sub(stood, std::memory_order_relaxed);
 }
 
-static int gang_part_now() { return regions_within[depth].part; }
-static int gang_parts_now() { return regions_within[depth].parts; }
-static int gang_inside() { return inside || regions_within[depth].parts > 1; }
+static int openmp_part_now() { return regions_within[depth].part; }
+static int openmp_parts_now() { return regions_within[depth].parts; }
+static int openmp_inside() { return inside || regions_within[depth].parts > 1; }
 
-static bool gang_loop_next(long* begin, long* end) {
-  GangRegion& r = regions_within[depth];
+static bool openmp_loop_next(long* begin, long* end) {
+  ParallelRegion& r = regions_within[depth];
   int64_t from, to;
   if (r.chunk) {
     from = (r.turn * r.parts + r.part) * r.chunk;
@@ -153,44 +153,45 @@ static bool gang_loop_next(long* begin, long* end) {
   return true;
 }
 
-static bool gang_loop_start(long first, long last, long step, long chunk, long* begin, long* end) {
-  GangRegion& r = regions_within[depth];
+static bool openmp_loop_start(long first, long last, long step, long chunk, long* begin,
+                              long* end) {
+  ParallelRegion& r = regions_within[depth];
   r.turn = 0, r.first = first, r.step = step, r.chunk = chunk;
   r.count = step > 0 ? (last - first + step - 1) / step : (first - last - step - 1) / -step;
-  return gang_loop_next(begin, end);
+  return openmp_loop_next(begin, end);
 }
 
-static void gang_loop_end() {}
+static void openmp_loop_end() {}
 
 }  // extern "C"
 
 // What a library that GNU's compiler made for OpenMP may import.
-static const Import gang_functions[] = {
-    {"GOMP_parallel_start", reinterpret_cast<void*>(gang_start)},
-    {"GOMP_parallel_end", reinterpret_cast<void*>(gang_end)},
-    {"GOMP_parallel", reinterpret_cast<void*>(gang_parallel)},
-    {"GOMP_barrier", reinterpret_cast<void*>(gang_barrier)},
-    {"GOMP_loop_static_start", reinterpret_cast<void*>(gang_loop_start)},
-    {"GOMP_loop_static_next", reinterpret_cast<void*>(gang_loop_next)},
-    {"GOMP_loop_end_nowait", reinterpret_cast<void*>(gang_loop_end)},
-    {"omp_get_max_threads", reinterpret_cast<void*>(gang_size)},
-    {"omp_get_thread_num", reinterpret_cast<void*>(gang_part_now)},
-    {"omp_get_num_threads", reinterpret_cast<void*>(gang_parts_now)},
-    {"omp_in_parallel", reinterpret_cast<void*>(gang_inside)},
+static const Import openmp_functions[] = {
+    {"GOMP_parallel_start", reinterpret_cast<void*>(openmp_start)},
+    {"GOMP_parallel_end", reinterpret_cast<void*>(openmp_end)},
+    {"GOMP_parallel", reinterpret_cast<void*>(openmp_parallel)},
+    {"GOMP_barrier", reinterpret_cast<void*>(openmp_barrier)},
+    {"GOMP_loop_static_start", reinterpret_cast<void*>(openmp_loop_start)},
+    {"GOMP_loop_static_next", reinterpret_cast<void*>(openmp_loop_next)},
+    {"GOMP_loop_end_nowait", reinterpret_cast<void*>(openmp_loop_end)},
+    {"omp_get_max_threads", reinterpret_cast<void*>(openmp_threads)},
+    {"omp_get_thread_num", reinterpret_cast<void*>(openmp_part_now)},
+    {"omp_get_num_threads", reinterpret_cast<void*>(openmp_parts_now)},
+    {"omp_in_parallel", reinterpret_cast<void*>(openmp_inside)},
 };
 
 // Lets a library's regions run on the team. Returns what `rebind` does.
 static inline const char* lend_team(void* library) {
   static const char* const prefixes[] = {"GOMP_", "omp_"};
-  return rebind(library, prefixes, gang_functions,
-                sizeof(gang_functions) / sizeof(gang_functions[0]));
+  return rebind(library, prefixes, openmp_functions,
+                sizeof(openmp_functions) / sizeof(openmp_functions[0]));
 }
 
 // ---- forks
 
 static void forget_all() {
   forget_team();
-  gang.held.store(0);
+  openmp_team.held.store(0);
 }
 
 static inline void watch_forks() {

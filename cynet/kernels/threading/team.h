@@ -257,10 +257,10 @@ static void wait_for_shares(Slot& slot, int64_t start, int64_t own) {
   int64_t spin_ns = own < WAIT_NS ? own + BRIEF_NS : WAIT_NS;
   if (team.spinning.lasts(start)) spin_ns = BRIEF_NS;
   uint32_t left;
-  int turns = 0;
+  int spins = 0;
   while ((left = slot.left.load(std::memory_order_acquire)) != 0) {
     relax();
-    if (++turns % 32 == 0 && now_ns() - start > spin_ns) break;
+    if (++spins % 32 == 0 && now_ns() - start > spin_ns) break;
   }
   if (!left) return;
   slot.sleeps.store(1);

@@ -24,8 +24,8 @@ static inline void sleep_while(std::atomic<uint32_t>* word, uint32_t value) {
 }
 
 // Wakes at most so many of those that sleep on the word; it has changed before.
-static inline void wake_sleepers(std::atomic<uint32_t>* word, int most) {
-  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, most, nullptr, nullptr, 0);
+static inline void wake_sleepers(std::atomic<uint32_t>* word, int maximum) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, maximum, nullptr, nullptr, 0);
 }
 
 #else

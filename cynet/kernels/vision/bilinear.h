@@ -35,9 +35,9 @@ struct Points {
 template <typename T, int OUTSIDE>
 CYNET_XINLINE void place(T at, int32_t size, int32_t step, int32_t* i0, int32_t* i1, T* w0, T* w1,
                          T* d0, T* d1) {
-  const T most = static_cast<T>(size) + T(1);
+  const T maximum = static_cast<T>(size) + T(1);
   const bool none = at != at;
-  const T near = none || at < T(-2) ? T(-2) : (at > most ? most : at);
+  const T near = none || at < T(-2) ? T(-2) : (at > maximum ? maximum : at);
   int32_t low = static_cast<int32_t>(near);
   low -= static_cast<T>(low) > near;
   const T part = near - static_cast<T>(low);

@@ -187,12 +187,12 @@ CYNET_NOINLINE void correlate_back(const CorrelationShape& s, bool second, const
 template <typename T>
 void correlate(const Args& args) {
   const CorrelationShape s(args.as<CorrelationParams>(), args.in[0], args.out[0]);
-  const int64_t n = s.batch * args.out[0]->shape[1], room = s.height * s.width;
+  const int64_t n = s.batch * args.out[0]->shape[1], plane = s.height * s.width;
   const int64_t parts = args.threads < n ? args.threads : n;
   for_parts(parts, [&](int64_t part) {
     for (int64_t k = n * part / parts; k < n * (part + 1) / parts; ++k)
       correlate_shift(s, args.input<T>(0), args.input<T>(1), args.output<T>(0), args.add[0], k,
-                      static_cast<T*>(args.space) + part * room);
+                      static_cast<T*>(args.space) + part * plane);
   });
 }
 
@@ -200,7 +200,7 @@ void correlate(const Args& args) {
 template <typename T>
 void correlate_grad(const Args& args) {
   const CorrelationShape s(args.as<CorrelationParams>(), args.in[0], args.in[2]);
-  const int64_t n = s.batch * s.channels, room = s.height * s.width;
+  const int64_t n = s.batch * s.channels, plane = s.height * s.width;
   const int64_t parts = args.threads < n ? args.threads : n;
   for (int i = 0; i < 2; ++i)
     if (args.wanted[i])
@@ -209,7 +209,7 @@ void correlate_grad(const Args& args) {
                  [&](int64_t image, int64_t c0, int64_t c1) {
           correlate_back(s, i == 1, args.input<T>(i), args.input<T>(1 - i), args.input<T>(2),
                          args.output<T>(i), args.add[i], image, c0, c1,
-                         static_cast<T*>(args.space) + part * room);
+                         static_cast<T*>(args.space) + part * plane);
         });
       });
 }

@@ -154,8 +154,8 @@ CYNET_XINLINE void weighted_rows(const RoiAlignShape& s, const BinWeights<T>& y,
 
 template <typename T>
 void align_region(const RoiAlignShape& s, const T* data, const T* rois, T* out, bool add, int64_t r,
-                  int64_t c0, int64_t c1, char* room) {
-  RegionSpace<T> space(s, room);
+                  int64_t c0, int64_t c1, char* scratch) {
+  RegionSpace<T> space(s, scratch);
   const T* roi = rois + r * 5;
   const int64_t image = image_of(roi), bins = s.pooled[0] * s.pooled[1], plane = s.height * s.width;
   const int64_t each = s.position_sensitive ? s.channels / bins : s.channels;
@@ -203,8 +203,8 @@ CYNET_XINLINE void spread_rows(const RoiAlignShape& s, const BinWeights<T>& y, i
 
 template <typename T>
 void align_region_backward(const RoiAlignShape& s, const T* rois, const T* dy, T* dx, int64_t r,
-                           int64_t c0, int64_t c1, char* room) {
-  RegionSpace<T> space(s, room);
+                           int64_t c0, int64_t c1, char* scratch) {
+  RegionSpace<T> space(s, scratch);
   const T* roi = rois + r * 5;
   const int64_t image = image_of(roi), bins = s.pooled[0] * s.pooled[1], plane = s.height * s.width;
   const int64_t each = s.position_sensitive ? s.channels / bins : s.channels;
@@ -242,13 +242,13 @@ template <typename T>
 void roi_align(const Args& args) {
   const RoiAlignShape s(args, args.in[0], args.in[1], args.out[0]);
   if (!check_aligned_rois<T>(args, s, args.in[1])) return;
-  const int64_t each = args.out[0]->shape[1], n = s.rois * each, room = RegionSpace<T>::bytes(s);
+  const int64_t each = args.out[0]->shape[1], n = s.rois * each, scratch = RegionSpace<T>::bytes(s);
   const int64_t parts = args.threads < n ? args.threads : n;
   for_parts(parts, [&](int64_t part) {
     by_image(n * part / parts, n * (part + 1) / parts, each,
              [&](int64_t r, int64_t c0, int64_t c1) {
       align_region(s, args.input<T>(0), args.input<T>(1), args.output<T>(0), args.add[0], r, c0,
-                   c1, static_cast<char*>(args.space) + part * room);
+                   c1, static_cast<char*>(args.space) + part * scratch);
     });
   });
 }
@@ -261,14 +261,14 @@ void roi_align_grad(const Args& args) {
   const T* rois = args.input<T>(1);
   // `group` planes are read by one channel of the output
   const int64_t each = args.in[0]->shape[1], group = s.channels / each, n = s.batch * each;
-  const int64_t parts = args.threads < n ? args.threads : n, room = RegionSpace<T>::bytes(s);
+  const int64_t parts = args.threads < n ? args.threads : n, scratch = RegionSpace<T>::bytes(s);
   for_parts(parts, [&](int64_t part) {
     by_gradient_planes(n * part / parts, n * (part + 1) / parts, each, group * s.height * s.width,
                        args.output<T>(0), args.add[0], [&](int64_t image, int64_t c0, int64_t c1) {
       for (int64_t r = 0; r < s.rois; ++r)
         if (image_of(rois + r * 5) == image)
           align_region_backward(s, rois, args.input<T>(0), args.output<T>(0), r, c0, c1,
-                                static_cast<char*>(args.space) + part * room);
+                                static_cast<char*>(args.space) + part * scratch);
     });
   });
 }

@@ -44,17 +44,17 @@ void roi_pool(const Args& args) {
         for (int64_t c = c0; c < c1; ++c) {
           const T* x = data + (image * s.channels + c) * plane;
           int64_t best = -1;
-          T most = T(0);
+          T maximum = T(0);
           for (int64_t h = h0; h < h1; ++h)
             for (int64_t w = w0; w < w1; ++w) {
               const T value = x[h * s.width + w];
-              if (best < 0 || value > most || (value != value && most == most)) {
-                most = value;
+              if (best < 0 || value > maximum || (value != value && maximum == maximum)) {
+                maximum = value;
                 best = h * s.width + w;
               }
             }
           const int64_t k = (r * s.channels + c) * bins + bin;
-          if (out) put(out + k, most, args.add[0]);
+          if (out) put(out + k, maximum, args.add[0]);
           if (places) places[k] = static_cast<int32_t>(best) + (args.add[1] ? places[k] : 0);
         }
       }

@@ -1,4 +1,4 @@
-"""What ``mx.nd`` has of its own: results of the operands' dtype, NumPy arrays that are brought to
+"""The rules of ``mx.nd`` alone: results of the operands' dtype, NumPy arrays that are brought to
 it, and comparisons that give numbers, which are known for masks by where they come from."""
 
 from ..._core.face cimport ND
@@ -77,7 +77,7 @@ def with_masks(NDArrayBase array, object key):
 
 
 cdef object _mask_among(NDArrayBase item):
-    # One of several keys.
+    # `item` is one of several keys.
     if item.blob.dtype == kBool or not _is_truth(item):
         return item.asnumpy() if item.blob.dtype == kBool else item
     values = item.asnumpy()

@@ -355,7 +355,7 @@ def _parse(subscripts, operands):
             f"einsum: {shown(subscripts)} has {len(terms)} terms for {len(operands)} operands"
         )
     free = [c for c in _LETTERS if c not in text]
-    most, lengths = 0, []
+    maximum, lengths = 0, []
     for term, x in zip(terms, operands):
         named = len(term.replace("...", ""))
         more = x.ndim - named if "..." in term else 0
@@ -364,9 +364,9 @@ def _parse(subscripts, operands):
                 f"einsum: term {shown(term)} does not fit an operand of shape {x.shape}"
             )
         lengths.append(more)
-        most = max(most, more)
-    dots = "".join(free[:most])
-    terms = [t.replace("...", dots[most - n :]) for t, n in zip(terms, lengths)]
+        maximum = max(maximum, more)
+    dots = "".join(free[:maximum])
+    terms = [t.replace("...", dots[maximum - n :]) for t, n in zip(terms, lengths)]
     if not arrow:
         letters = "".join(terms)
         once = sorted(c for c in {*letters} if letters.count(c) == 1 and c not in dots)

@@ -63,7 +63,7 @@ class BaseSparseNDArray(NDArray):
     __slots__ = ("_held", "_indices", "_indptr", "_ready", "_shape", "_transposed")
 
     def _set(self, shape, values, indices, indptr, ready):
-        """What it is made of. `ready`: the structure is known to be canonical."""
+        """The arrays it is made of. `ready`: the structure is known to be canonical."""
         self._shape, self._held = shape, values
         self._indices, self._indptr, self._ready = indices, indptr, ready
         self._transposed = None

@@ -1,4 +1,4 @@
-"""How sparse arrays are made: csr_matrix, row_sparse_array, array, zeros, empty."""
+"""Functions that make sparse arrays: csr_matrix, row_sparse_array, array, zeros, empty."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ cdef extern from "sparse/grouping.h" namespace "cynet" nogil:
 
 
 def grouped(const int64_t[::1] numbers not None):
-    """What `numbers`, none of them negative, consist of.
+    """The distinct values of `numbers`, none of them negative.
 
     Returns
     -------

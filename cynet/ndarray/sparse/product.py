@@ -24,8 +24,8 @@ class Sides:
 
     def __init__(self, indices, indptr, columns):
         self.rows, self.columns = len(indptr) - 1, columns
-        most = max(self.rows, columns, len(indices))
-        dtype = np.int32 if most < 1 << 31 else np.int64  # half the traffic
+        maximum = max(self.rows, columns, len(indices))
+        dtype = np.int32 if maximum < 1 << 31 else np.int64  # half the traffic
         self.indices = from_numpy(indices.astype(dtype), zero_copy=True)
         self.indptr = from_numpy(indptr.astype(dtype), zero_copy=True)
         self._transposed = self._compact = None

@@ -40,7 +40,7 @@ _MOVES = {
 
 
 class Form(NamedTuple):
-    """What integers stand for: ``(q - zero) * scale``."""
+    """The floats that integers stand for: ``(q - zero) * scale``."""
 
     dtype: str
     scale: float
@@ -48,8 +48,8 @@ class Form(NamedTuple):
 
     def range(self):
         """The ends of the range that an int8 layer knows them by, as if 0 stood for 0."""
-        most = self.scale * FINE_STEPS[self.dtype]
-        return 0.0 if self.dtype == "uint8" else -most, most
+        maximum = self.scale * FINE_STEPS[self.dtype]
+        return 0.0 if self.dtype == "uint8" else -maximum, maximum
 
     def ends(self, name):
         """The entries of nodes that give the ends of the range."""
@@ -57,10 +57,10 @@ class Form(NamedTuple):
         return [(make(FullProperty, f"{name}_{n}", [], shape=(1,), value=v), 0) for n, v in pairs]
 
     def integer(self, value):
-        """What QuantizeLinear makes of a number."""
-        least, most = (end - self.zero for end in LIMITS[self.dtype])
+        """The integer that QuantizeLinear makes of a number."""
+        least, maximum = (end - self.zero for end in LIMITS[self.dtype])
         found = np.float32(value) / np.float32(self.scale)
-        return int(np.rint(np.clip(found, least, most))) + self.zero
+        return int(np.rint(np.clip(found, least, maximum))) + self.zero
 
     def raised(self):
         """Integers of int8 as uint8, 128 higher."""

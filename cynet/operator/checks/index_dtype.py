@@ -1,4 +1,4 @@
-"""Whether a dtype can name the places of an axis, or count its length."""
+"""Checks that a dtype can hold the indices of an axis, or its length."""
 
 from ...base.errors import ArgumentError
 

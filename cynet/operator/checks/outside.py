@@ -3,7 +3,7 @@
 from ...base import config
 from ...base.errors import BoundsError, warn_user
 
-_MOST_TOLD = 100  # lengths may be others at each call: each would be kept
+_MAX_TOLD = 100  # lengths may be others at each call: each would be kept
 _told = set()
 
 
@@ -38,7 +38,7 @@ def told_outside(prop, name, index, n, beside="", refuse=False):
     if how == "error":
         raise BoundsError(text)
     key = prop.op_name, node, n
-    if key in _told or len(_told) >= _MOST_TOLD:
+    if key in _told or len(_told) >= _MAX_TOLD:
         return
     _told.add(key)
     nearest = "first" if index < 0 or index != index else "last"

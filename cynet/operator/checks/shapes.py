@@ -1,6 +1,6 @@
 """Shapes: merged from two sides, read from real arrays, and limited in size."""
 
-from ..._ndarray import MOST_ELEMENTS
+from ..._ndarray import MAX_ELEMENTS
 from ...base.errors import ArgumentTypeError, ShapeError, SizeError, shown
 from ...base.np_shape import is_np_shape
 
@@ -133,7 +133,7 @@ def check_elements(shape, about):
     size = 1
     for n in shape:
         size *= max(n, 1)
-    if size > MOST_ELEMENTS:
+    if size > MAX_ELEMENTS:
         raise SizeError(f"{about} has shape {shown(plain(shape))}, more than any memory holds")
 
 

@@ -9,7 +9,7 @@ from ..property import merge_shapes
 
 
 class AllCloseProperty(KernelProperty):
-    """Whether ``|a - b| <= atol + rtol |b|`` for all elements: an array of one uint8, 1 or 0."""
+    """1 if ``|a - b| <= atol + rtol |b|`` for all elements, else 0: an array of one uint8."""
 
     differentiable = False
     graph = GraphHooks(of_nothing=1.0)

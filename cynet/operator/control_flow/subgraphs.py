@@ -1,7 +1,7 @@
 """Subgraphs of operators that hold graphs, and the inputs that feed them."""
 
 from ...base.errors import ArgumentError, FormatError, UndefinedError
-from ..parameters import MOST_ARRAYS, Int
+from ..parameters import MAX_ARRAYS, Int
 from ..property import OperatorProperty, merge_shapes
 
 
@@ -14,8 +14,8 @@ class ControlFlowProperty(OperatorProperty):
         What it runs (``cynet/symbol/subgraph.py``); `take` gives them, when the node is made.
     """
 
-    num_args = Int(low=1, high=MOST_ARRAYS, doc="How many inputs and subgraphs there are.")
-    num_outputs = Int(low=1, high=MOST_ARRAYS, doc="How many outputs there are.")
+    num_args = Int(low=1, high=MAX_ARRAYS, doc="How many inputs and subgraphs there are.")
+    num_outputs = Int(low=1, high=MAX_ARRAYS, doc="How many outputs there are.")
 
     n_subgraphs = 1
     subgraphs = ()
@@ -108,7 +108,7 @@ class ControlFlowProperty(OperatorProperty):
 
     @staticmethod
     def _until_settled(once, merge, ins, outs):
-        """What a body makes of a state is what it is given: until nothing changes."""
+        """Infer until a body gives each state as it was given: nothing changes any more."""
         ins, outs = list(ins), list(outs)
         while True:
             before = [*ins], [*outs]

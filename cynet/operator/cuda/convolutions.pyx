@@ -17,7 +17,7 @@ from ...cuda.libraries.cudnn import open_door
 from ..checks.dtypes import CPU_FLOATS, require_floats
 from ..nn.convolution.convolution import ConvolutionProperty
 from ..nn.convolution.deconvolution import DeconvolutionProperty
-from .laid_out import in_layout
+from .layout_adapter import in_layout
 from .registry import form
 from .launch_program import Steps, fold, operator
 from .launch_steps import ADD, IN, IN_GRAD, OUT_GRAD, each
@@ -116,8 +116,9 @@ def _layer(prop, dtype, data, weight, out, stride, dilate, pad, transposed):
 
 
 def _bias(prop, dtype, out, device):
-    """What sums a bias's gradient over all axes of the output but the channels; None without one.
-    cuDNN's takes a fifth of a training step of LeNet (0.086 ms on an H200, this sum 0.018)."""
+    """The kernel that sums a bias's gradient over all axes of the output but the channels; None
+    without one. cuDNN's takes a fifth of a training step of LeNet (0.086 ms on an H200, this sum
+    0.018)."""
     if prop.no_bias:
         return None
     backward = Steps()

@@ -87,11 +87,11 @@ def collapse(shape, *strides):
     return tuple(lengths), [tuple(s[k] for s in steps) for k in range(len(strides))]
 
 
-def axis_list(values, most=8):
+def axis_list(values, maximum=8):
     """Lengths or strides as a C array."""
-    if len(values) > most:
-        raise ArgumentError(f"more than {most} separate axes: {tuple(values)}")
-    return (LONG * most)(*values)
+    if len(values) > maximum:
+        raise ArgumentError(f"more than {maximum} separate axes: {tuple(values)}")
+    return (LONG * maximum)(*values)
 
 
 def stretched(shape, out):
@@ -113,7 +113,7 @@ def space(shape, a, b, g=None):
 
 
 def axes(shape, reduced):
-    """How `reduce` is to walk an array of `shape`."""
+    """The order in which `reduce` walks an array of `shape`."""
     own, lists = strides_of(shape), []
     for chosen in ([i for i in range(len(shape)) if i not in reduced], list(reduced)):
         lengths, (steps,) = collapse([shape[i] for i in chosen], [own[i] for i in chosen])

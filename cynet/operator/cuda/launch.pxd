@@ -1,4 +1,4 @@
-"""What runs on a GPU: a fixed list of launches, read by native code alone.
+"""A GPU program: a fixed list of launches, read by native code alone.
 
 Each step takes its arguments from the tensors of the call, from temporary space, from the run's
 random stream or from the operator itself, and says which requests it belongs to.

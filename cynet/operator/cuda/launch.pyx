@@ -57,7 +57,7 @@ cdef class DeviceOperator(Operator):
             free(self.programs[i].values)
 
     def waits(self, bint backward):
-        """Whether the host has to wait for a step of that direction, so that no graph can capture
+        """True if the host has to wait for a step of that direction, so that no graph can capture
         it."""
         cdef const Program* program = &self.programs[backward]
         cdef int i

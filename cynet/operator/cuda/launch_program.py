@@ -91,10 +91,10 @@ def fold(steps, reducer, kind, source, target, walk, divisor=1.0):
     threads = kept if columns else kept * 256
     parts = max(1, min(_ENOUGH // threads, reduced // (_PART // 64 if columns else _PART), 1024))
     name = f"<cynet::{reducer}, {kind}>"
-    to, room = (target.index, 1), NULL
+    to, space = (target.index, 1), NULL
     if parts > 1:
-        room = steps.space(kept * parts * 8)
-    arguments = source, target, room, walk, divisor, ADD
+        space = steps.space(kept * parts * 8)
+    arguments = source, target, space, walk, divisor, ADD
     if columns:
         launch = each(kept, "reduce", f"reduce_columns{name}", *arguments, to=to)
     else:
@@ -103,7 +103,17 @@ def fold(steps, reducer, kind, source, target, walk, divisor=1.0):
     steps += launch
     if parts > 1:
         steps += lines(
-            kept, 32, "reduce", f"merge_parts{name}", room, target, kept, parts, divisor, ADD, to=to
+            kept,
+            32,
+            "reduce",
+            f"merge_parts{name}",
+            space,
+            target,
+            kept,
+            parts,
+            divisor,
+            ADD,
+            to=to,
         )
 
 

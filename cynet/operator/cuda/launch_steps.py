@@ -1,4 +1,4 @@
-"""How a GPU form is written down: launches of kernels, and what each argument is.
+"""The notation of a GPU form: launches of kernels, and what each argument is.
 
 ``IN[0]``, ``OUT[0]``, ``OUT_GRAD[0]``, ``IN_GRAD[0]``, ``AUX[0]``, ``SPACE[0]`` are pointers, to
 the operator's tensors and its temporary memory; ``ADD`` is the int that says whether the request of
@@ -147,12 +147,12 @@ class Launch:
             for a in self.given
         ]
 
-    def check(self, kernel, most):
+    def check(self, kernel, maximum):
         """KernelError unless the kernel takes such arguments."""
         where = f"{self.source}.cu, {self.instance}"
         found = [_size(a) for a in self.arguments]
-        if len(found) > most:
-            raise KernelError(f"{where}: {len(found)} arguments, at most {most}")
+        if len(found) > maximum:
+            raise KernelError(f"{where}: {len(found)} arguments, at most {maximum}")
         if kernel.sizes is not None and tuple(found) != tuple(kernel.sizes):
             raise KernelError(
                 f"{where}: takes arguments of {list(kernel.sizes)} bytes, got {found}"

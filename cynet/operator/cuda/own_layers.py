@@ -284,9 +284,9 @@ def upsampling(prop, shapes, types, device):
         walk = layout(whole, large, small, begin)
         add = True if sums and i else ADD
         forward += each(walk.n, "index", f"copy<{kind}>", IN[i], OUT[0], walk, add)
-        kept, (kept_steps,) = collapse((batch, count, h, w), [large[k] for k in (0, 1, 2, 4)])
+        kept, (cached_steps,) = collapse((batch, count, h, w), [large[k] for k in (0, 1, 2, 4)])
         gone, (gone_steps,) = collapse((by, by), [large[k] for k in (3, 5)])
-        walk = walk_of((kept, kept_steps), (gone, gone_steps))
+        walk = walk_of((kept, cached_steps), (gone, gone_steps))
         fold(backward, "sum", kind, OUT_GRAD[0].at(begin * BYTES[kind]), IN_GRAD[i], walk)
         first += 0 if sums else count
     return operator(device, forward, backward)

@@ -15,9 +15,9 @@ from ..nn.pooling import PoolingProperty
 from ..nn.spatial_window import pad3
 from .cudnn_layer import LayerForm
 from .kernel_args import C_TYPES, INT, LONG
-from .laid_out import in_layout
 from .launch_program import Steps, operator
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, each
+from .layout_adapter import in_layout
 from .registry import form
 
 _MOST = 2**31 - 1  # elements of a plane: places in one are int

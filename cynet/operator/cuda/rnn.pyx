@@ -59,7 +59,7 @@ cdef class RNNForm(Operator):
     cdef ReadFn read
     cdef SpaceFn space
     cdef vector[int64_t] reserve_at
-    cdef int64_t x_bytes, y_bytes, factor, factors, room  # bytes
+    cdef int64_t x_bytes, y_bytes, factor, factors, workspace  # bytes
     cdef int64_t[2] rows         # bytes of a sequence's states, of its cells
     cdef int64_t passes          # layers * directions
     cdef vector[int] empty       # sequences of length 0 in this run
@@ -88,13 +88,13 @@ cdef class RNNForm(Operator):
         self.passes = prop.num_layers * prop.directions
         self.factor = self.y_size * item
         self.factors = aligned(len(droppers) * self.factor)
-        self.room, self.dtype = kept(prop, shape)[3] * max(item, 4), dtype_flag(dtype)
+        self.workspace, self.dtype = kept(prop, shape)[3] * max(item, 4), dtype_flag(dtype)
         self.has_lengths, self.state_outputs = prop.use_sequence_length, prop.state_outputs
         self.kinds = 2 if prop.mode == "lstm" else 1
         self.stateful = self.has_lengths  # which the descriptors have
 
     def waits(self, bint backward):
-        """Whether the host waits for the device: it reads the lengths."""
+        """True if the host waits for the device: it reads the lengths."""
         return self.has_lengths
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -184,7 +184,7 @@ cdef int _ask(RNNForm self, OpContext* ctx, const TBlob* in_data) except -1:
         self.reserves += aligned(stack.reserve)
     n = self.stacks.size()
     self.rest = self.reserves + (n + self.droppers.size()) * self.y_bytes
-    self.fits = self.factors + self.rest <= self.room
+    self.fits = self.factors + self.rest <= self.workspace
     words, steps = self.reserves // 8, Steps()
     steps += each(words, "cast", "cast<long long, long long>", IN[0], OUT[0], words, False)
     self.copy = operator(self.device, steps)
@@ -222,7 +222,7 @@ cdef int _read_lengths(RNNForm self, OpContext* ctx, const TBlob* given) except 
     return 0
 
 
-cdef Reserve _laid_out(RNNForm self, char* begin, char* factors) noexcept nogil:
+cdef Reserve _layout_of(RNNForm self, char* begin, char* factors) noexcept nogil:
     cdef Reserve where
     where.factors, where.reserves = factors, begin
     where.outputs = begin + self.reserves
@@ -232,34 +232,35 @@ cdef Reserve _laid_out(RNNForm self, char* begin, char* factors) noexcept nogil:
 
 cdef int _take(RNNForm self, OpContext* ctx, char* hidden, bint training,
                Reserve* where) except -1 nogil:
-    """Where forward puts what it keeps; `hidden` is NULL where that output is not asked for."""
+    """The address of the values that forward keeps; `hidden` is NULL where that output is not asked
+    for."""
     cdef char* own
     if hidden != NULL and self.fits and training:
-        where[0] = _laid_out(self, hidden + self.factors, hidden)
+        where[0] = _layout_of(self, hidden + self.factors, hidden)
         return 0
     own = <char*>self.space(ctx.run_ctx.dev_id, STANDIN, self.factors + self.rest,
                             ctx.run_ctx.stream)
-    where[0] = _laid_out(self, own + self.factors, hidden if hidden != NULL else own)
+    where[0] = _layout_of(self, own + self.factors, hidden if hidden != NULL else own)
     return 0
 
 
 cdef int _restore(RNNForm self, OpContext* ctx, const TBlob* in_data, char* hidden, char* work,
                   Reserve* where) except -1 nogil:
-    """What forward kept, with reserves that backward may change; computed again where it did not
-    fit."""
+    """The values that forward kept, with reserves that backward may change; computed again where it
+    did not fit."""
     cdef void* ends[2]
     cdef int req = kWriteTo
     cdef TBlob source, to
     cdef char* own = <char*>self.space(ctx.run_ctx.dev_id, STANDIN, self.factors + self.rest,
                                        ctx.run_ctx.stream) + self.factors
     if self.fits and ctx.is_train:
-        where[0] = _laid_out(self, hidden + self.factors, hidden)
+        where[0] = _layout_of(self, hidden + self.factors, hidden)
         source, to = _blob(where.reserves, self.reserves // 8), _blob(own, self.reserves // 8)
         source.dtype = to.dtype = kInt64
         self.copy.run(0, ctx, &source, &to, NULL, NULL, NULL, &req)
         where.reserves = own
     else:
-        where[0] = _laid_out(self, own, hidden)
+        where[0] = _layout_of(self, own, hidden)
         ends[0] = ends[1] = NULL
         _compute(self, ctx, in_data, False, True, where, ends, work)
     return 0
@@ -284,12 +285,12 @@ cdef inline int64_t _state_bytes(RNNForm self, int kind) noexcept nogil:
 
 
 cdef void* _stand_in(RNNForm self, char* work, int kind) noexcept nogil:
-    """Where states are put that are to be added."""
+    """The address of states that are to be added."""
     return work + self.work + 2 * self.weights + (_state_bytes(self, 0) if kind else 0)
 
 
 cdef char* _gradient(RNNForm self, char* work, int64_t s) noexcept nogil:
-    """Where the gradient of the input of stack `s` is put: stacks take turns."""
+    """The address of the gradient of stack `s`'s input: two buffers alternate."""
     return (work + self.work + 2 * self.weights + _state_bytes(self, 0) + _state_bytes(self, 1)
             + s % 2 * max(self.x_bytes, self.y_bytes))
 

@@ -125,7 +125,7 @@ def assign(prop, shapes, types, forward, backward):
     view = sliced(whole, *prop.ranges(shapes[0]))
     part = contiguous(view.shape)
     walk = layout(view.shape, view.strides, view.strides, view.offset, view.offset)
-    back = "index", f"take_back<{kind}>"
+    back = "index", f"take_grad<{kind}>"
     scalar = isinstance(prop, SliceAssignScalarProperty)
     forward += copy(kind, IN[0], OUT[0], whole, whole)
     # what a request to add has added in the part is taken back

@@ -482,7 +482,7 @@ def _register_custom(name, cls):
 
 @atexit.register
 def _let_users_go():
-    """What users registered ends with their modules: kept here, it and all that their modules
+    """Operators of users live as long as their modules: kept here, they and all that their modules
     hold (a sub-interpreter, a file) would outlive Python."""
     for name in [*CUSTOM]:
         CUSTOM.remove(name)

@@ -1,4 +1,4 @@
-"""How the functions of a simple operator are written: the names of their parameters say it."""
+"""The signatures of a simple operator's functions: told by the names of their parameters."""
 
 import inspect
 

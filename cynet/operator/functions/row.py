@@ -36,7 +36,7 @@ class Gradient(NamedTuple):
 
     @property
     def backward_reads(self):
-        """What backward reads."""
+        """The arrays that backward reads."""
         return READS["x" if self.reads else ""]
 
 

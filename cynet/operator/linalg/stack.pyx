@@ -5,9 +5,9 @@ from libc.stdint cimport int64_t
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.linalg.linalg cimport (
-    COMPLEX_VALUES, DET, EIG, EXTRACT_TRIAN, GELQF, INVERSE, MAKE_TRIAN, MOST_PARTS, POTRF, POTRI,
-    SLOGDET, SOLVE, SUM_LOG_DIAG, SVD, SYEVD, SYRK, TRMM, TRSM, Arrays, part_room_double,
-    part_room_float, run_double, run_float)
+    COMPLEX_VALUES, DET, EIG, EXTRACT_TRIAN, GELQF, INVERSE, MAKE_TRIAN, MAX_PARTS, POTRF, POTRI,
+    SLOGDET, SOLVE, SUM_LOG_DIAG, SVD, SYEVD, SYRK, TRMM, TRSM, Arrays, part_space_double,
+    part_space_float, run_double, run_float)
 from ...kernels.parallel cimport threads_for
 from .._base cimport Operator, OpContext
 
@@ -134,7 +134,7 @@ cdef int _run(StackOperator self, OpContext* ctx, const TBlob* out_grad, const T
               real kind) except -1 nogil:
     cdef Arrays[real] a
     cdef int i, parts
-    cdef int64_t info = 0, bad, room
+    cdef int64_t info = 0, bad, workspace
     cdef bint any_target = False
     cdef real* space
     a.n_targets = n_targets
@@ -164,12 +164,12 @@ cdef int _run(StackOperator self, OpContext* ctx, const TBlob* out_grad, const T
     if not any_target:
         return 0
     # one matrix uses the threads inside its products
-    parts = <int>min(<int64_t>min(threads_for(self.batch * self.work), MOST_PARTS), self.batch)
+    parts = <int>min(<int64_t>min(threads_for(self.batch * self.work), MAX_PARTS), self.batch)
     if real is float:
-        room = part_room_float(&self.stack, &a)
+        workspace = part_space_float(&self.stack, &a)
     else:
-        room = part_room_double(&self.stack, &a)
-    space = <real*>get_space(&ctx.requested[0], max(<size_t>1, parts * room * sizeof(real)))
+        workspace = part_space_double(&self.stack, &a)
+    space = <real*>get_space(&ctx.requested[0], max(<size_t>1, parts * workspace * sizeof(real)))
     if real is float:
         bad = run_float(&self.stack, &a, out_grad != NULL, self.batch, parts, space, &info)
     else:

@@ -93,13 +93,17 @@ class CTCLossProperty(KernelProperty):
 
     def named_places(self, in_shapes, in_types):
         steps, _, classes = in_shapes[0]
-        most = {"label": classes, "data_lengths": steps + 1, "label_lengths": in_shapes[1][1] + 1}
+        maximum = {
+            "label": classes,
+            "data_lengths": steps + 1,
+            "label_lengths": in_shapes[1][1] + 1,
+        }
         named = zip(self.list_arguments()[1:], in_types[1:])
-        return [Read((name, kind, most[name])) for name, kind in named]
+        return [Read((name, kind, maximum[name])) for name, kind in named]
 
     def work(self, in_shapes):
-        (steps, batch, classes), (_, most) = in_shapes[:2]
-        return steps * batch * (4 * classes + 32 * most)
+        (steps, batch, classes), (_, maximum) = in_shapes[:2]
+        return steps * batch * (4 * classes + 32 * maximum)
 
     def kernel_params(self, in_shapes):
         if self.blank_label == "first":
@@ -107,11 +111,11 @@ class CTCLossProperty(KernelProperty):
         return {"blank": in_shapes[0][2] - 1, "padding": -1}
 
     def failure(self, place, values):
-        what, i, value, most, classes = map(int, values)
+        what, i, value, maximum, classes = map(int, values)
         where = f"operator {self.op_name}:"
         if what < 2:
             name = ("data_lengths", "label_lengths")[what]
-            return ArgumentError(f"{where} {name}[{place}] is {value}, outside of 0 to {most}")
+            return ArgumentError(f"{where} {name}[{place}] is {value}, outside of 0 to {maximum}")
         low, blank = (1, 0) if self.blank_label == "first" else (0, classes - 1)
         return ArgumentError(
             f"{where} label[{place}, {i}] is {value}, expected {low} to {low + classes - 2} (class "

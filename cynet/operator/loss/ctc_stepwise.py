@@ -25,9 +25,9 @@ class _Labels:
         else:
             ended = np.cumsum(label == padding, axis=1) > 0
             self.lengths = (~ended).sum(1)
-        most = label.shape[1]
-        inside = np.arange(most) < self.lengths[:, None]
-        self.classes = np.full((batch, 2 * most + 1), blank)
+        limit = label.shape[1]
+        inside = np.arange(limit) < self.lengths[:, None]
+        self.classes = np.full((batch, 2 * limit + 1), blank)
         self.classes[:, 1::2] = np.where(inside, label, blank)
         # a label may follow the one before it without a blank if it is another one
         self.skips = np.zeros(self.classes.shape, bool)
@@ -39,9 +39,9 @@ class _Labels:
 def _log_sum(F, *parts):
     """log(sum(exp)) of arrays, element by element."""
     stacked = F.stack(*parts, axis=0)
-    most = F.max(stacked, axis=0, keepdims=True).detach()
-    total = F.log(F.sum(F.exp(F.broadcast_sub(stacked, most)), axis=0))
-    return total + most.reshape(total.shape)
+    limit = F.max(stacked, axis=0, keepdims=True).detach()
+    total = F.log(F.sum(F.exp(F.broadcast_sub(stacked, limit)), axis=0))
+    return total + limit.reshape(total.shape)
 
 
 def _ctc_loss(p, F, x, aux, training):

@@ -29,7 +29,7 @@ class TakesReluHooks(GraphHooks):
 
 
 class FoldsActivation:
-    """What a property has whose operator applies the act_type `activation` to output 0: a linear
+    """Mixin of a property whose operator applies the act_type `activation` to output 0: a linear
     map of data, weight and perhaps a bias.
 
     Where `gives_masked`, its gradient of the data has the gradient of the relu in it that gave the
@@ -69,16 +69,17 @@ class FoldsActivationHooks(LayerHooks):
         return None
 
     def applies(self, prop, act_type, in_shapes, in_types):
-        """Whether kernels for these shapes and types apply that activation."""
+        """True if kernels for these shapes and types apply that activation."""
         return False
 
     def masks(self, prop, in_shapes, in_types):
-        """Whether kernels for these shapes multiply the gradient of data by a mask."""
+        """True if kernels for these shapes multiply the gradient of data by a mask."""
         return False
 
 
 cdef class FoldedActivation:
-    """What `prop`, a FoldsActivation, has folded into an output of `size` elements."""
+    """The activation that `prop`, a FoldsActivation, has folded into an output of `size`
+    elements."""
 
     def __init__(self, prop, int64_t size, dtype="float32"):
         cdef bytes functor, gradient

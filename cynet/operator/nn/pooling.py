@@ -16,16 +16,16 @@ from ..precision import EITHER, Precision
 from ..property import ResourceRequest
 from ..second_order import Linear, Rewritten
 from . import pooling_rewritten
-from .laid_out import LayoutAdapter, reorder_operator
+from .layout_adapter import LayoutAdapter, reorder_operator
 from .spatial_window import (
     LAYOUTS,
     channels_first,
     check_rank,
     check_window,
     is_last,
-    laid_out,
     pad3,
-    window_room,
+    shape_in_layout,
+    window_span,
 )
 
 _TYPES = ("max", "avg", "sum", "lp")
@@ -142,9 +142,9 @@ class PoolingProperty(KernelProperty):
         if data is None:
             data = (0,) * len(known)
         ends = channels_first(data, self.layout)[:2]
-        out = agree("output", out, laid_out((*ends, *sizes), self.layout))
+        out = agree("output", out, shape_in_layout((*ends, *sizes), self.layout))
         ends = channels_first(out, self.layout)[:2]
-        data = agree("data", data, laid_out((*ends, *(0,) * len(sizes)), self.layout))
+        data = agree("data", data, shape_in_layout((*ends, *(0,) * len(sizes)), self.layout))
         return [data], [out], []
 
     def geometry(self, axis, size):
@@ -158,10 +158,10 @@ class PoolingProperty(KernelProperty):
             out = -(-size // stride)
             missing = max((out - 1) * stride + kernel - size, 0)
             return out, kernel, stride, missing // 2, missing - missing // 2
-        room = window_room(self.kernel, axis, size, pad)
+        span = window_span(self.kernel, axis, size, pad)
         if self.pooling_convention == "full":
-            return -(-room // stride) + 1, kernel, stride, pad, pad
-        return room // stride + 1, kernel, stride, pad, pad
+            return -(-span // stride) + 1, kernel, stride, pad, pad
+        return span // stride + 1, kernel, stride, pad, pad
 
     def kernel_params(self, in_shapes):
         data = channels_first(in_shapes[0], self.layout)

@@ -14,7 +14,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Shape
 from ..second_order import Linear, Rewritten
 from . import pooling_rewritten
-from .spatial_window import check_window, window_room
+from .spatial_window import check_window, window_span
 
 
 class PoolingV1Property(KernelProperty):
@@ -80,9 +80,9 @@ class PoolingV1Property(KernelProperty):
         kernel, stride, pad = self.kernel[axis], self.window[0][axis], self.window[1][axis]
         if size == 0:
             return 0, kernel, stride, pad
-        room = window_room(self.kernel, axis, size, pad)
+        span = window_span(self.kernel, axis, size, pad)
         full = self.pooling_convention == "full"
-        return (-(-room // stride) if full else room // stride) + 1, kernel, stride, pad
+        return (-(-span // stride) if full else span // stride) + 1, kernel, stride, pad
 
     def kernel_params(self, in_shapes):
         data = in_shapes[0]

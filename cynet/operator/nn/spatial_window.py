@@ -22,10 +22,10 @@ def channels_first(shape, layout):
     return (shape[0], shape[-1], *shape[1:-1]) if is_last(layout) else tuple(shape)
 
 
-def laid_out(shape, layout):
+def shape_in_layout(shape, layout):
     """The way back: the shape in that layout of what is (N, C, *size).
 
-    >>> laid_out((8, 3, 32, 24), "NHWC")
+    >>> shape_in_layout((8, 3, 32, 24), "NHWC")
     (8, 32, 24, 3)
     """
     return (shape[0], *shape[2:], shape[1]) if is_last(layout) else tuple(shape)
@@ -83,16 +83,16 @@ def check_rank(name, shape, kernel, layout=None):
         )
 
 
-def window_room(kernel, axis, size, pad):
+def window_span(kernel, axis, size, pad):
     """Return how far a window can slide along that spatial axis; a ShapeError where it is too
     large."""
-    room = size + 2 * pad - kernel[axis]
-    if room < 0:
+    span = size + 2 * pad - kernel[axis]
+    if span < 0:
         raise ShapeError(
             f"kernel {kernel} is larger than the input along spatial axis {axis}: "
             f"{size} + 2 * {pad} (pad) = {size + 2 * pad}"
         )
-    return room
+    return span
 
 
 def pad3(values, fill):

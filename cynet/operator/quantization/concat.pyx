@@ -19,7 +19,7 @@ from math import nan, prod
 from .._base import register_operator
 from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
-from ..parameters import MOST_ARRAYS, Int
+from ..parameters import MAX_ARRAYS, Int
 from ..precision import Precision
 from ..property import ResourceRequest
 from ..tensor.axes import axis_of
@@ -45,7 +45,7 @@ class QuantizedConcatProperty(ConcatProperty):
     all inputs are.
     """
 
-    num_args = Int(doc="Number of arrays, each with a range.", low=1, high=MOST_ARRAYS)
+    num_args = Int(doc="Number of arrays, each with a range.", low=1, high=MAX_ARRAYS)
     key_var_num_args, many_inputs = None, True
     differentiable = False
     graph = QuantizedConcatHooks()

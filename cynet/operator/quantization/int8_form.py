@@ -1,5 +1,5 @@
-"""Which operator of floats an operator of 8 bits stands for in a quantized graph: its class says it
-in `int8_form`, and contrib/quantization reads it."""
+"""The operator of floats that an operator of 8 bits stands for in a quantized graph: its class says
+it in `int8_form`, and contrib/quantization reads it."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -196,7 +196,7 @@ cdef class Int8Layer(Operator):
         of the output; gives what a step of the output counts for."""
         cdef int64_t f, filters = self.conv.filters
         cdef int dtype = out_data[0].dtype
-        cdef float unit, out_unit = 1, least, most
+        cdef float unit, out_unit = 1, least, maximum
         cdef const int8_t* quantized
         e.scale = e.bias = NULL
         e.whole = NULL
@@ -218,17 +218,17 @@ cdef class Int8Layer(Operator):
         e.low, e.high = self.low, self.high
         if dtype != kFloat32:
             out_unit = max(fabs(self.range_low), fabs(self.range_high)) / _finer(dtype)
-            least, most = (0, 255) if dtype == kUint8 else (-128, 127)
+            least, maximum = (0, 255) if dtype == kUint8 else (-128, 127)
             if out_unit == 0:  # all that it can stand for is 0
                 e.low = e.high = 0
                 out_unit = 1
-            e.low = min(max(e.low / out_unit, least), most)
-            e.high = min(max(e.high / out_unit, least), most)
+            e.low = min(max(e.low / out_unit, least), maximum)
+            e.high = min(max(e.high / out_unit, least), maximum)
             if dtype == kUint8:
                 _put_range(req, out_data, self.range_low, self.range_high)
             else:
-                most = max(fabs(self.range_low), fabs(self.range_high))
-                _put_range(req, out_data, -most, most)
+                maximum = max(fabs(self.range_low), fabs(self.range_high))
+                _put_range(req, out_data, -maximum, maximum)
         for f in range(filters):
             scale[f] = unit * (<const float*>in_data[self.scale].data)[f] / out_unit
             bias[f] = (<const float*>in_data[self.bias].data)[f] / out_unit

@@ -54,7 +54,7 @@ class Int8LayerHooks(LayerHooks):
     def channels_last(self, prop, in_shapes, in_types):
         if len(in_shapes[0]) < 3 or not prop.has_windows or is_last(prop.layout):
             return None
-        return prop.changed(last=True, graph=_LAST), prop.laid_out_inputs()
+        return prop.changed(last=True, graph=_LAST), prop.inputs_in_layout()
 
 
 class LastInt8LayerHooks(Int8LayerHooks):
@@ -67,7 +67,7 @@ _HOOKS, _LAST = Int8LayerHooks(), LastInt8LayerHooks()
 
 
 class _Int8Layer:
-    """What all four have in common, in front of the property whose parameters they have.
+    """Common base of all four, in front of the property whose parameters they have.
 
     `packed_shape` is the shape of a weight that the pack pass has packed.
     """
@@ -83,8 +83,8 @@ class _Int8Layer:
     graph = _HOOKS
     output_names = OUTPUTS
 
-    def laid_out_inputs(self):
-        """Which inputs are channels-last in that form."""
+    def inputs_in_layout(self):
+        """The inputs that are channels-last in that form."""
         return [0]
 
     def layer_shapes(self, in_shapes, out_shapes, n):
@@ -276,7 +276,7 @@ class _Fused(_Int8Layer):
     def list_outputs(self):
         return list(OUTPUTS[:1] if self.out_type == "float32" else OUTPUTS)
 
-    def laid_out_inputs(self):
+    def inputs_in_layout(self):
         return [0, 6] if self.with_residual else [0]
 
     def infer_shape(self, in_shapes, out_shapes):

@@ -1,4 +1,4 @@
-"""What operators on quantized arrays have in common: dtypes, and arrays of one float for ranges."""
+"""Common parts of operators on quantized arrays: dtypes, and arrays of one float for ranges."""
 
 from ...base.errors import ArgumentError, ArgumentTypeError
 from ..checks.shapes import agree
@@ -36,7 +36,8 @@ def not_a_number(where, name, place, value):
 
 
 class Refusing:
-    """What says which float a kernel could make no integer of; in front of a KernelProperty."""
+    """Mixin whose error names the float that a kernel could not quantize; in front of a
+    KernelProperty."""
 
     takes_float32 = True  # and no narrower float (contrib/amp)
 

@@ -34,7 +34,7 @@ class KeptRange(KernelProperty):
         return [data, "float32", "float32"], [data, "float32", "float32"], []
 
     def with_ranges(self, in_shapes, out_shapes, data, out):
-        """What `infer_shape` returns for these shapes of data and output 0."""
+        """The result of `infer_shape` for these shapes of data and output 0."""
         ends = [agree(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
         return [data, *one_each(self, in_shapes, 1)], [out, *ends], []
 

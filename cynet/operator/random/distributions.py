@@ -191,7 +191,7 @@ class Distribution(NamedTuple):
 
     @property
     def rejects(self):
-        """Whether draws may be repeated."""
+        """True if draws may be repeated."""
         return self.code > Law.Exponential
 
 

@@ -1,6 +1,6 @@
 # distutils: extra_compile_args = -Os
 # cython: wraparound=True
-"""What computes RNN on the CPU: the products over all steps, and the passes through them."""
+"""RNN on the CPU: the products over all steps, and the passes through them."""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
@@ -14,7 +14,7 @@ from ...kernels.gemm.blas cimport gemm
 from ...kernels.elementwise.dropout cimport dropout_factors
 from ...kernels.elementwise.elementwise cimport Kernel, run_binary, run_cast, run_unary
 from ...kernels.parallel cimport threads_for
-from ...kernels.gemm.small cimport Product, ProductWay, product, product_space
+from ...kernels.gemm.small cimport Product, ProductKernel, product, product_space
 from ...kernels.rnn.recurrent cimport (
     GRU, LSTM, RNN_RELU, RNN_TANH, Recurrence, first_gives_nothing, recurrent_backward,
     recurrent_forward, recurrent_pack, recurrent_packed
@@ -35,7 +35,7 @@ cdef struct Offsets:  # in bytes; a Pass of layout.py
     int64_t i2h_weight, h2h_weight, i2h_bias, h2h_bias, projection
     int64_t gates, h, c, n, full
     # How the products of all steps are computed, forward and the gradients of both weights,
-    # of the inputs and of the projection: a ProductWay, or -1 for BLAS.
+    # of the inputs and of the projection: a ProductKernel, or -1 for BLAS.
     int forward, i2h_gradient, h2h_gradient, inputs_gradient, projection_gradient
 
 cdef struct Matrix:
@@ -116,7 +116,7 @@ cdef class LayersOperator(Operator):
         self.multiply = find_binary(b"mul", self.dtype, False)
 
     def _ways(self, int64_t inputs, dtype):
-        """How the products of a pass over so many inputs are computed."""
+        """The algorithms of the products of a pass over so many inputs."""
         cdef int64_t rows = self.shape.steps * self.shape.batch, width = self.width
         products = [
             ProductDesc(rows, width, inputs, dtype, b_transposed=True, weight=True),
@@ -327,14 +327,14 @@ cdef class LayersOperator(Operator):
         return r
 
     cdef int64_t _first(self, int direction, int64_t each) noexcept nogil:
-        """Where the initial state lies among the states, or cells, of `each` bytes."""
+        """Address of the initial state among the states, or cells, of `each` bytes."""
         return self.shape.steps * each if direction else 0
 
     cdef int64_t _last(self, int direction, int64_t each) noexcept nogil:
         return 0 if direction else self.shape.steps * each
 
     cdef char* _layer_input(self, int64_t layer, char* kept) noexcept nogil:
-        """What layer 1 or a higher one reads, (steps, batch, directions * state)."""
+        """The input of layer 1 or a higher one, (steps, batch, directions * state)."""
         if self.inputs[layer] >= 0:
             return kept + self.inputs[layer]
         return kept + self.passes[layer - 1].h + self.state_size * self.item
@@ -402,7 +402,7 @@ cdef class LayersOperator(Operator):
             p.a, p.a_row, p.a_transposed = <const float*>a.data, a.row, a.transposed
             p.b, p.b_row, p.b_transposed = <const float*>b.data, b.row, b.transposed
             p.c, p.c_row, p.bias, p.sums = <float*>c, n, <const float*>bias, <float*>sums
-            product(&p, <ProductWay>way, threads_for(m * n * k // 8), scratch)
+            product(&p, <ProductKernel>way, threads_for(m * n * k // 8), scratch)
             return
         if sums != NULL:
             self._sum(a.data, k, sums)

@@ -1,4 +1,4 @@
-"""Where the parts of an RNN lie: in its flat vector of parameters, and in what forward keeps."""
+"""Offsets of the parts of an RNN: in its flat vector of parameters, and in what forward keeps."""
 
 from typing import NamedTuple
 

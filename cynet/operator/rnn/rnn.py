@@ -6,7 +6,7 @@ from .._base import register_operator
 from ..checks.dtypes import NARROW, require_float_cpu
 from ..checks.index_dtype import Read
 from ..graph_hooks import GraphHooks
-from ..parameters import MOST_ARRAYS, Bool, Double, Enum, Float, Int
+from ..parameters import MAX_ARRAYS, Bool, Double, Enum, Float, Int
 from ..precision import LOW, Precision
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
 from .layers import LayersOperator
@@ -40,7 +40,7 @@ class RNNProperty(OperatorProperty):
 
     state_size = Int(doc="Size of the state of each layer and direction.", low=1)
     num_layers = Int(
-        doc="Number of layers, each over the output of the one below.", low=1, high=MOST_ARRAYS
+        doc="Number of layers, each over the output of the one below.", low=1, high=MAX_ARRAYS
     )
     bidirectional = Bool(False, doc="Whether each layer runs over the sequences backwards, too.")
     mode = Enum(("rnn_relu", "rnn_tanh", "lstm", "gru"), doc="Kind of the cells.")

@@ -4,7 +4,7 @@ from .._base import register_operator
 from .._elementwise import LoopsOperator
 from ..elementwise_loop import Loop
 from ..graph_hooks import GraphHooks, Traits
-from ..parameters import MOST_ARRAYS, Int
+from ..parameters import MAX_ARRAYS, Int
 from ..precision import WIDEST, Precision
 from ..property import OperatorProperty
 from ..second_order import Linear
@@ -34,7 +34,7 @@ class AddNProperty(OperatorProperty):
 
     graph = AddNHooks(elementwise=True, passes_gradient=True)
     key_var_num_args = "num_args"
-    num_args = Int(doc="Number of inputs; filled in from the call.", low=1, high=MOST_ARRAYS)
+    num_args = Int(doc="Number of inputs; filled in from the call.", low=1, high=MAX_ARRAYS)
     second_order = Linear()
     sparse = SUM_OF_ALL
     amp = Precision(WIDEST, WIDEST)

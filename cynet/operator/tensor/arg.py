@@ -1,4 +1,4 @@
-"""Where the extremes are: argmax, argmin, argmax_channel.
+"""Positions of extremes: argmax, argmin, argmax_channel.
 
 The indices come in the input's dtype, as MXNet has it, but in float32 for dtypes that name few
 places; the first of equal elements wins, and NaN is the extreme of any row that has one.

@@ -6,7 +6,7 @@ Real to integer truncates; the gradient is cast back.
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
-from ..parameters import MOST_ARRAYS, Bool, DType, Int
+from ..parameters import MAX_ARRAYS, Bool, DType, Int
 from ..precision import EITHER, Precision
 from ..property import merge_shapes
 from ..second_order import Linear
@@ -62,7 +62,7 @@ class AmpMulticastProperty(KernelProperty):
     are. bfloat16 and float16 beside each other become float32."""
 
     key_var_num_args = "num_outputs"
-    num_outputs = Int(doc="Number of inputs; filled in from the call.", low=1, high=MOST_ARRAYS)
+    num_outputs = Int(doc="Number of inputs; filled in from the call.", low=1, high=MAX_ARRAYS)
     cast_narrow = Bool(False, doc="True: the narrower.")
     graph = GraphHooks(takes_empty=True, bfloat16_loops=True)
     floats = ()

@@ -5,7 +5,7 @@ import itertools
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks, Traits
-from ..parameters import MOST_ARRAYS, Bool, Int, Shape
+from ..parameters import MAX_ARRAYS, Bool, Int, Shape
 from ..precision import EITHER, WIDEST, Precision
 from ..property import OperatorProperty, merge_shapes
 from ..second_order import Linear
@@ -19,7 +19,7 @@ class JoinProperty(OperatorProperty):
     """Base of operators with any number of inputs."""
 
     key_var_num_args = "num_args"
-    num_args = Int(doc="Number of inputs; filled in from the call.", low=1, high=MOST_ARRAYS)
+    num_args = Int(doc="Number of inputs; filled in from the call.", low=1, high=MAX_ARRAYS)
     backward_reads = ("out_grad",)
 
     def list_arguments(self):
@@ -30,7 +30,7 @@ class JoinProperty(OperatorProperty):
 
 
 class ConcatHooks(GraphHooks):
-    """Where each input goes."""
+    """The position of each input in the output."""
 
     traits = Traits(bfloat16_loops=True)
 
@@ -105,7 +105,7 @@ class ConcatProperty(JoinProperty):
 
 
 class StackHooks(GraphHooks):
-    """Where each input goes."""
+    """The position of each input in the output."""
 
     traits = Traits(bfloat16_loops=True)
 
@@ -155,7 +155,7 @@ class StackProperty(JoinProperty):
 
 
 class SliceChannelHooks(GraphHooks):
-    """Where each output comes from."""
+    """The position of each output in the input."""
 
     traits = Traits(bfloat16_loops=True)
 
@@ -175,7 +175,7 @@ class SliceChannelProperty(MoveProperty):
     """The input parted into equal pieces along an axis, one output each."""
 
     graph = SliceChannelHooks()
-    num_outputs = Int(doc="Number of pieces; must divide the axis.", low=1, high=MOST_ARRAYS)
+    num_outputs = Int(doc="Number of pieces; must divide the axis.", low=1, high=MAX_ARRAYS)
     axis = Int(1, doc="The axis to split along.")
     squeeze_axis = Bool(False, doc="Drop the axis, which must then have length `num_outputs`.")
     second_order = Linear()
@@ -227,7 +227,7 @@ class SliceChannelProperty(MoveProperty):
 
 
 class SplitV2Hooks(GraphHooks):
-    """Where each output comes from."""
+    """The position of each output in the input."""
 
     traits = Traits(bfloat16_loops=True)
 
@@ -251,7 +251,7 @@ class SplitV2Property(MoveProperty):
     )
     axis = Int(1, doc="The axis to split along.")
     squeeze_axis = Bool(False, doc="Drop the axis, which each piece must then have with length 1.")
-    sections = Int(0, doc="Number of equal parts; 0: `indices` is used.", low=0, high=MOST_ARRAYS)
+    sections = Int(0, doc="Number of equal parts; 0: `indices` is used.", low=0, high=MAX_ARRAYS)
     second_order = Linear()
     example = """
     >>> x = mx.nd.arange(6).reshape((2, 3))

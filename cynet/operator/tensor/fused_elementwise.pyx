@@ -28,9 +28,9 @@ from ..property import OperatorProperty
 
 REGISTERS = FUSED_REGISTERS
 cdef enum:
-    MOST_ARRAYS = 64
+    MAX_ARRAYS = 64
     BLOCK = 1024  # elements of a block, at most
-ARRAYS = MOST_ARRAYS
+ARRAYS = MAX_ARRAYS
 
 cdef enum:
     COSTLY = 6  # the time of a functor that is not in SIMPLE, in additions
@@ -41,7 +41,8 @@ _KINDS = {
 
 
 class Memory(NamedTuple):
-    """Where an operand of a chain lies: array number `array` of the inputs and then the outputs.
+    """The location of an operand of a chain: array number `array` of the inputs and then the
+    outputs.
 
     Element (i, j) of the chain's rows and columns is element ``offset + i * row + j * column``;
     `column` is 1, or 0 where an element repeats along a row.
@@ -182,7 +183,7 @@ cdef class ChainOperator(Operator):
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        cdef void* arrays[MOST_ARRAYS]
+        cdef void* arrays[MAX_ARRAYS]
         cdef int i
         for i in range(ctx.n_in):
             arrays[i] = in_data[i].data

@@ -12,7 +12,7 @@ _INTEGERS = ("uint8", "int8", "int32", "int64")
 
 
 class HistogramProperty(KernelProperty):
-    """How many numbers of `data` lie in each interval; int64 counts, and the edges.
+    """The number of elements of `data` in each interval, int64 counts; and the edges.
 
     The intervals are `bin_cnt` ones of one width over `range`, or those between the numbers of
     `bins`, which must not fall. Each holds its lower edge, the last one its upper edge, too.

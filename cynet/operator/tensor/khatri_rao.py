@@ -16,14 +16,14 @@ from ..precision import FLOAT32, Precision
 from ..property import is_known, merge_shapes
 from ..second_order import Rewritten
 
-MOST_FACTORS = 64  # of kernels/contrib/khatri_rao.cc
+MAX_FACTORS = 64  # of kernels/contrib/khatri_rao.cc
 
 
 class KhatriRaoProperty(KernelProperty):
     """Khatri-Rao product: Kronecker products of the matrices' columns, one beside the other."""
 
     key_var_num_args = "num_args"
-    num_args = Int(doc="How many matrices.", low=1, high=MOST_FACTORS)
+    num_args = Int(doc="How many matrices.", low=1, high=MAX_FACTORS)
     graph = GraphHooks(float32_beside_half=())
     amp = Precision(FLOAT32)
     example = """

@@ -12,7 +12,7 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.gemm.blas cimport gemm
 from ...kernels.parallel cimport parallel_ranges, threads_for
-from ...kernels.gemm.small cimport Product, ProductWay, product, product_space
+from ...kernels.gemm.small cimport Product, ProductKernel, product, product_space
 from .._base cimport Operator, OpContext
 
 from ...base.dtype import dtype_flag
@@ -58,7 +58,7 @@ cdef class ProductOperator(Operator):
     cdef bint trans_a, trans_b
     cdef int dtype
     cdef int64_t batch, m, n, k
-    cdef int ways[3]  # of forward and the gradients: a ProductWay, or -1 for BLAS
+    cdef int ways[3]  # of forward and the gradients: a ProductKernel, or -1 for BLAS
 
     def __init__(self, prop, dtype, batch, m, n, k):
         if dtype not in ("float32", "float64"):
@@ -148,7 +148,7 @@ cdef void _own_range(const Stack* s, int64_t begin, int64_t end, int threads,
         p.a = <const float*>s.a + i * s.m * s.k
         p.b = <const float*>s.b + i * s.k * s.n
         p.c = <float*>s.c + i * s.m * s.n
-        product(&p, <ProductWay>s.way, threads, space)
+        product(&p, <ProductKernel>s.way, threads, space)
 
 
 cdef void _range(const Stack* s, int64_t begin, int64_t end) noexcept nogil:

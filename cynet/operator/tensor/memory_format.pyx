@@ -22,7 +22,7 @@ from ..property import OperatorProperty
 from ..second_order import Linear
 
 
-LAID_OUT = ("float32", "int8", "uint8", "int32")  # dtypes that arrays in that order may have
+PERMUTED = ("float32", "int8", "uint8", "int32")  # dtypes that arrays in that order may have
 
 
 class ChannelsLastProperty(OperatorProperty):
@@ -40,8 +40,8 @@ class ChannelsLastProperty(OperatorProperty):
     """
 
     def create_operator(self, ctx, in_shapes, in_types):
-        if len(in_shapes[0]) < 2 or in_types[0] not in LAID_OUT:
-            raise ArgumentError(f"operator {self.op_name} takes {', '.join(LAID_OUT)} data with at "
+        if len(in_shapes[0]) < 2 or in_types[0] not in PERMUTED:
+            raise ArgumentError(f"operator {self.op_name} takes {', '.join(PERMUTED)} data with at "
                                 f"least 2 axes, got {in_types[0]} of shape {in_shapes[0]}")
         return ChannelsLastOperator(self, in_shapes[0])
 

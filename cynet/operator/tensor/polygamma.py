@@ -11,7 +11,7 @@ from ..parameters import Int
 from ..property import OperatorProperty
 from ..second_order import Formula
 
-MOST = 100  # MOST_POLYGAMMA of kernels/common/special_math.h
+MOST = 100  # MAX_POLYGAMMA of kernels/common/special_math.h
 
 
 class PolygammaHooks(GraphHooks):

@@ -44,7 +44,7 @@ class RavelProperty(_IndexProperty):
     """
 
     inputs_doc = {"data": "Places along each axis of `shape` in its first axis."}
-    forward = Kernel("ravel_places")
+    forward = Kernel("ravel_index")
     example = """
     >>> mx.nd.ravel_multi_index(mx.nd.array([[0, 1], [2, 0]]), shape=(2, 3))
     [2. 3.]
@@ -76,7 +76,7 @@ class UnravelProperty(_IndexProperty):
     """
 
     inputs_doc = {"data": "Row-major places in an array of shape `shape`."}
-    forward = Kernel("unravel_places")
+    forward = Kernel("unravel_index")
     example = """
     >>> mx.nd.unravel_index(mx.nd.array([2, 3]), shape=(2, 3))
     [[0. 1.]

@@ -55,8 +55,8 @@ class SequenceProperty(KernelProperty):
         return ins, [merge_shapes(self.out_shape(shape), out_shapes[0])], []
 
     def named_places(self, in_shapes, in_types):
-        most = in_shapes[0][self.axis] + 1
-        return [Read(("sequence_length", kind, most)) for kind in in_types[1:]]
+        maximum = in_shapes[0][self.axis] + 1
+        return [Read(("sequence_length", kind, maximum)) for kind in in_types[1:]]
 
     infer_type = type_of_first
 

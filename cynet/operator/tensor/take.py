@@ -41,8 +41,8 @@ class IndexedProperty(KernelProperty):
 
     def named_places(self, in_shapes, in_types):
         params, name = self.kernel_params(in_shapes), self.list_arguments()[1]
-        most = max(params["lengths"]) if "lengths" in params else params["n"]
-        return [Read((name, in_types[1], most))]
+        maximum = max(params["lengths"]) if "lengths" in params else params["n"]
+        return [Read((name, in_types[1], maximum))]
 
     def failure(self, place, values):
         index, n = (min(int(value), 2**63 - 1) for value in values[:2])

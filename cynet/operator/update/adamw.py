@@ -7,7 +7,7 @@ an array, so that it may come from a computation; where it is 0, infinite or NaN
 """
 
 from .._base import register_operator
-from ..parameters import MOST_ARRAYS, Float, FloatTuple, Int
+from ..parameters import MAX_ARRAYS, Float, FloatTuple, Int
 from .multi_update import ManyWeights, with_masters
 from .update import CLIP
 
@@ -25,7 +25,7 @@ class AdamWBase(ManyWeights):
 
     @property
     def rescale_at(self):
-        """Where `rescale_grad` is among the arguments."""
+        """The position of `rescale_grad` among the arguments."""
         return 2 * self.count
 
     def steps(self):
@@ -86,7 +86,7 @@ class MultiAdamWProperty(AdamWBase):
     lrs = FloatTuple(doc="Learning rates of the adaptive steps.")
     wds = FloatTuple(doc="Weight decays.")
     etas = FloatTuple(doc="Learning rates of the whole steps.")
-    num_weights = Int(1, doc="Number of weights.", low=1, high=MOST_ARRAYS)
+    num_weights = Int(1, doc="Number of weights.", low=1, high=MAX_ARRAYS)
     example = """
     >>> w, v = mx.nd.array([1, 2]), mx.nd.array([3])
     >>> gw, gv = mx.nd.array([0.5, -0.5]), mx.nd.array([1])

@@ -26,7 +26,7 @@ from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..checks.dtypes import CPU_FLOATS, NARROW
 from ..graph_hooks import GraphHooks
-from ..parameters import MOST_ARRAYS, Bool, Float, FloatTuple, Int, Shape
+from ..parameters import MAX_ARRAYS, Bool, Float, FloatTuple, Int, Shape
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 from .multi_update import ManyWeights, with_masters
 from .update import CLIP
@@ -68,7 +68,7 @@ class Moments(OperatorProperty):
     clip_gradient = Float(-1.0, doc=CLIP)
 
     def step_numbers(self, wd, t):
-        """What the rule lamb_step takes, for the t-th update of a weight."""
+        """The numbers that the rule lamb_step takes, for the t-th update of a weight."""
         first, second = 1.0, 1.0
         if self.bias_correction:
             first, second = 1 - self.beta1**t, sqrt(1 - self.beta2**t)
@@ -285,7 +285,7 @@ class MultiLambProperty(Moments, ManyWeights):
     step_count = Shape(doc="Numbers of the updates, from 1.", low=1)
     lower_bound = Float(-1.0, doc="Lower bound of a weight's norm; negative means none.")
     upper_bound = Float(-1.0, doc="Upper bound of a weight's norm; negative means none.")
-    num_tensors = Int(1, doc="Number of weights.", low=1, high=MOST_ARRAYS)
+    num_tensors = Int(1, doc="Number of weights.", low=1, high=MAX_ARRAYS)
     states = ("mean", "var")
     example = """
     >>> w, v = mx.nd.array([1, 2]), mx.nd.array([3])

@@ -9,7 +9,7 @@ from inspect import cleandoc
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
-from ..parameters import MOST_ARRAYS, Float, FloatTuple, Int
+from ..parameters import MAX_ARRAYS, Float, FloatTuple, Int
 from ..property import OperatorProperty, merge_shapes
 from .update import UpdateOperator
 
@@ -47,7 +47,7 @@ class ManyWeights(OperatorProperty):
 
     @property
     def count(self):
-        """How many weights there are."""
+        """The number of weights."""
         return getattr(self, self.counter)
 
     def __init__(self, **kwargs):
@@ -132,7 +132,7 @@ class MultiSGDProperty(ManyWeights):
     wds = FloatTuple(doc="Weight decays.")
     rescale_grad = Float(1.0, doc="Factor of the gradients.")
     clip_gradient = Float(-1.0, doc=_CLIP)
-    num_weights = Int(1, doc="Number of weights.", low=1, high=MOST_ARRAYS)
+    num_weights = Int(1, doc="Number of weights.", low=1, high=MAX_ARRAYS)
     rule = "sgd"
     example = """
     >>> w, v = mx.nd.array([1, 2]), mx.nd.array([3])
@@ -172,7 +172,7 @@ class PreloadedSGDProperty(ManyWeights):
     shared = ("lrs", "wds")
     rescale_grad = Float(1.0, doc="Factor of the gradients.")
     clip_gradient = Float(-1.0, doc=_CLIP)
-    num_weights = Int(1, doc="Number of weights.", low=1, high=MOST_ARRAYS)
+    num_weights = Int(1, doc="Number of weights.", low=1, high=MAX_ARRAYS)
     rule = "sgd"
     example = """
     >>> w, v = mx.nd.array([1, 2]), mx.nd.array([3])
@@ -186,7 +186,7 @@ class PreloadedSGDProperty(ManyWeights):
 
     @property
     def rates_at(self):
-        """Where the learning rates are among the arguments."""
+        """The position of the learning rates among the arguments."""
         return 2 * self.num_weights
 
     def all_numbers(self):

@@ -80,7 +80,7 @@ cdef void _free(void* arg) noexcept nogil:
 
 
 def among_sparse(arrays):
-    """Whether one of the arrays is sparse."""
+    """True if one of the arrays is sparse."""
     for each in arrays:
         if isinstance(each, NDArrayBase) and is_sparse(&(<NDArrayBase>each).blob):
             return True

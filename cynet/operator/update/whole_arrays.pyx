@@ -17,7 +17,7 @@ from .._base cimport Operator, OpContext
 from .._base import register_operator
 from ..checks.dtypes import GPU_FLOATS, require_floats
 from ..graph_hooks import GraphHooks
-from ..parameters import MOST_ARRAYS, Bool, Float, Int
+from ..parameters import MAX_ARRAYS, Bool, Float, Int
 from ..property import OperatorProperty
 
 
@@ -25,7 +25,7 @@ class ArraysProperty(OperatorProperty):
     """Base: any number of arrays of one floating dtype, of any shapes."""
 
     key_var_num_args = "num_arrays"
-    num_arrays = Int(doc="Number of inputs; filled in from the call.", low=1, high=MOST_ARRAYS)
+    num_arrays = Int(doc="Number of inputs; filled in from the call.", low=1, high=MAX_ARRAYS)
     differentiable = False
 
     def list_arguments(self):
@@ -94,7 +94,7 @@ class MultiAllFiniteProperty(ArraysProperty):
         return (1,)
 
     def operator(self):
-        """What computes it."""
+        """The operator that computes it."""
         return FiniteOperator(self.init_output)
 
 
@@ -137,7 +137,7 @@ class MultiSumSquaresProperty(ArraysProperty):
         return (self.num_arrays,)
 
     def operator(self):
-        """What computes it."""
+        """The operator that computes it."""
         return SumSquaresOperator()
 
 
@@ -212,7 +212,7 @@ class ResetArraysProperty(OperatorProperty):
     """All arrays become zeros; nothing comes out."""
 
     key_var_num_args = "num_arrays"
-    num_arrays = Int(doc="Number of inputs; filled in from the call.", low=1, high=MOST_ARRAYS)
+    num_arrays = Int(doc="Number of inputs; filled in from the call.", low=1, high=MAX_ARRAYS)
     differentiable = False
     graph = GraphHooks(takes_empty=True)
     example = """

@@ -62,13 +62,13 @@ class CorrelationProperty(KernelProperty):
         if size == 0:
             return 0
         border = self.max_displacement + self.kernel_size // 2
-        room = size + 2 * self.pad_size - 2 * border
-        if room < 1:
+        span = size + 2 * self.pad_size - 2 * border
+        if span < 1:
             raise ShapeError(
                 f"no patch fits: an axis of {size} + 2 * {self.pad_size} (pad_size) has borders of "
                 f"{border} (max_displacement + kernel_size // 2) at both ends"
             )
-        return (room - 1) // self.stride1 + 1
+        return (span - 1) // self.stride1 + 1
 
     def infer_shape(self, in_shapes, out_shapes):
         data = merged("data1", in_shapes[0], (0, 0, 0, 0))

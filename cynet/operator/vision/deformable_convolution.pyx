@@ -44,7 +44,7 @@ _DOCS = {
 
 
 class OffsetWindows(OperatorProperty):
-    """What the two convolutions share."""
+    """Common base of the two convolutions."""
 
     modulated, holds = False, True
     kernel = Shape(doc="Size of the window: (h, w).")

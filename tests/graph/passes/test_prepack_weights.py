@@ -255,7 +255,7 @@ def runs(executor, n):
     mx.nd.waitall()
     calls = [count for _, count in executor._plan.profile()]
     executor._plan.set_profiled(False)
-    return [c for step, c in zip(executor._graph.steps, calls) if step.kept is not None]
+    return [c for step, c in zip(executor._graph.steps, calls) if step.cached is not None]
 
 
 @needs_onednn
@@ -264,7 +264,7 @@ def test_packs_only_what_changed(monkeypatch):
     time."""
     monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
     executor = bind(deep(mx.sym.var("x")))
-    assert sum(step.kept is not None for step in executor._graph.steps) == 2
+    assert sum(step.cached is not None for step in executor._graph.steps) == 2
     assert runs(executor, 3) == [1, 1]
     assert runs(executor, 3) == [0, 0]
     executor.arg_dict["x"][:] = 1
@@ -385,7 +385,7 @@ def test_keeps_weights_that_are_made_of_arrays(name, monkeypatch):
     net, count = MADE[name]
     shape = (3, 4, 9, 8) if name == "convolution" else (3, 16)
     got, want = pair(net(mx.sym.var("x")), "all", monkeypatch, shape=shape)
-    assert len(got._graph.kept_values()) == count
+    assert len(got._graph.saved_values()) == count
     for array in (None, *got.arg_dict):
         for executor in (got, want):
             if array is not None:
@@ -398,7 +398,7 @@ def test_keeps_weights_that_are_made_of_arrays(name, monkeypatch):
 def test_keeps_the_turned_weight_of_a_convolution_over_words(monkeypatch):
     net = convolution(mx.sym.var("x"), 6, (3, 40), name="c")
     got, want = pair(net, "all", monkeypatch, shape=(2, 1, 12, 40))
-    assert [v.name for v in got._graph.kept_values()] in (
+    assert [v.name for v in got._graph.saved_values()] in (
         ["c_weight_columns"],
         ["c_weight_columns_packed"],
     )
@@ -426,7 +426,7 @@ def test_packs_deconvolutions_of_few_pixels(shape, options, count, no_bias, monk
     net = mx.sym.Deconvolution(mx.sym.var("x"), name="d", no_bias=no_bias, **options)
     got, want = pair(relu(net), "all", monkeypatch, shape=shape)
     packs = cpu_capability() != "baseline"
-    assert len(got._graph.kept_values()) == count * packs
+    assert len(got._graph.saved_values()) == count * packs
     for value in (None, 0.5, -0.75):
         for executor in (got, want):
             if value is not None:
@@ -445,7 +445,7 @@ def test_packs_where_there_is_an_order_to_pack_for(monkeypatch):
     names = [step.prop.op_name for step in executor._graph.steps]
     packs = [i for i, name in enumerate(names) if name == "_pack_weight"]
     assert packs == [0, 1] and names.count("Convolution") == 2
-    kept = executor._graph.kept_values()
+    kept = executor._graph.saved_values()
     assert [v.name for v in kept] == ["direct_weight_packed", "winograd_weight_packed"]
     assert "MB kept between runs" in executor.debug_str()
 
@@ -457,4 +457,4 @@ def test_training_plans_keep_nothing(monkeypatch):
     shapes = {n: v.shape for n, v in bind(net).arg_dict.items()}
     aux = dict.fromkeys(net.list_auxiliary_states(), (32,))
     graph = lower(net.entries, mx.cpu(), {**shapes, **aux}, {}, {"dense_weight": "write"})
-    assert not graph.kept_values()
+    assert not graph.saved_values()

@@ -91,9 +91,9 @@ def test_few_rows(level):
     for m, n, k in itertools.product(range(1, 18), (1, 2, 4, 7), (1, 16, 37)):
         check_products((m, n, k), level=level)
     for m, n, k in itertools.product(range(1, 18), (16, 33, 47, 64, 97), (1, 6, 39)):
-        check_products((m, n, k), level=level, orders=[(False, False)], way="skinny", threads=2)
+        check_products((m, n, k), level=level, orders=[(False, False)], way="narrow", threads=2)
     for m, n, k in itertools.product((18, 19, 21, 67), range(1, 10), (1, 70)):
-        check_products((m, n, k), level=level, orders=[(False, True)], way="skinny", threads=3)
+        check_products((m, n, k), level=level, orders=[(False, True)], way="narrow", threads=3)
 
 
 FEW = [1, 2, 3, 7, 15, 16, 67]
@@ -103,7 +103,7 @@ FEW = [1, 2, 3, 7, 15, 16, 67]
 def test_threads_change_no_bit_of_few_rows(m, b_transposed, level):
     a, b, first, other = draw(9, (m, 130), (130, 201), (m, 201), (m, 201))
     b = np.ascontiguousarray(b.T) if b_transposed else b
-    options = {"b_transposed": b_transposed, "level": level, "way": "skinny"}
+    options = {"b_transposed": b_transposed, "level": level, "way": "narrow"}
     _product_arrays(a, b, first, threads=1, **options)
     for threads in (2, 3, 5):
         _product_arrays(a, b, other, threads=threads, **options)
@@ -124,7 +124,7 @@ def test_relu_comes_last(rows, b_transposed, level):
         "add": True,
         "level": level,
     }
-    options["way"] = "skinny" if rows == 5 else "panels"
+    options["way"] = "narrow" if rows == 5 else "panels"
     untouched(_product_arrays(a, b, c, **options))
     close(c, wanted)
     assert (c == 0).any() and (c > 0).any()
@@ -142,7 +142,7 @@ if "amx" in cpu_capabilities():
 
 ROWS = [(70, 0, 0), (70, 1, 1), (5, 0, 1), (33, 1, 0)]
 MASKED = [(level, way, *rows) for level, way in WAYS for rows in ROWS]
-MASKED += [(level, "skinny", 5, 0, turned) for level in cpu_capabilities() for turned in (0, 1)]
+MASKED += [(level, "narrow", 5, 0, turned) for level in cpu_capabilities() for turned in (0, 1)]
 
 
 @pytest.mark.parametrize("level, way, rows, a_transposed, b_transposed", MASKED)

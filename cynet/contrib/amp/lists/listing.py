@@ -1,5 +1,5 @@
-"""Which operators automatic mixed precision computes in float16 or bfloat16, in float32, or in the
-wider dtype."""
+"""Lists of the operators that automatic mixed precision computes in float16 or bfloat16, in
+float32, or in the wider dtype."""
 
 from ....base.dtype import name_of
 from ....base.errors import ArgumentError, ArgumentTypeError, shown

@@ -82,7 +82,7 @@ class _WikiText(SimpleDataset):
 
     @property
     def frequencies(self) -> collections.Counter[str]:
-        """How often each word comes."""
+        """The number of times each word occurs."""
         return self._counter
 
 

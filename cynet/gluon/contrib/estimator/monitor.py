@@ -1,4 +1,4 @@
-"""Whether a metric has become better, for checkpoints and early stopping."""
+"""Tells when a metric has become better, for checkpoints and early stopping."""
 
 from __future__ import annotations
 

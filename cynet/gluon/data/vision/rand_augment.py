@@ -162,8 +162,8 @@ class RandAugment(_OfPixels):
             )
         draws, names = sample_generator(), list(CHANGES)
         for _ in range(self._num_ops):
-            most, is_signed, change = CHANGES[names[draws.integers(len(names))]]
-            strength = most * self._magnitude / (_BINS - 1)
+            limit, is_signed, change = CHANGES[names[draws.integers(len(names))]]
+            strength = limit * self._magnitude / (_BINS - 1)
             if is_signed and draws.uniform() < 0.5:
                 strength = -strength
             array = np.ascontiguousarray(change(array, strength))

@@ -65,7 +65,7 @@ class _Layer(HybridBlock):
             self.dropout = nn.Dropout(dropout)
 
     def hybrid_forward(self, F: Any, x: Any, keys: Any = None, values: Any = None) -> Any:
-        """What :class:`_Attention` gives, of the whole layer."""
+        """The whole layer; gives what :class:`_Attention` gives."""
         past = () if keys is None else (keys, values)
         out, keys, values = self.attention(self.norm1(x), *past)
         x = x + out

@@ -48,7 +48,7 @@ def _rounded(channels):
 
 
 def _counts(depth):
-    """How many blocks each stage has."""
+    """The number of blocks of each stage."""
     return [math.ceil(stage[-1] * depth) for stage in _STAGES]
 
 

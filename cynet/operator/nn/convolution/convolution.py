@@ -16,7 +16,14 @@ from ...precision import LOW, Precision
 from ...property import OperatorProperty, ResourceRequest
 from ...second_order import Linear
 from ..fused_activation import FoldsActivation, FoldsActivationHooks
-from ..spatial_window import LAYOUTS, channels_first, check_rank, check_window, is_last, laid_out
+from ..spatial_window import (
+    LAYOUTS,
+    channels_first,
+    check_rank,
+    check_window,
+    is_last,
+    shape_in_layout,
+)
 from . import select
 from .memory_order import (
     ChannelsLast,
@@ -55,7 +62,7 @@ class ConvolutionHooks(ConvHooks, LayerHooks):
 
 
 class FiltersProperty(OperatorProperty):
-    """What convolutions and transposed ones have in common."""
+    """Common base of convolutions and transposed convolutions."""
 
     second_order = Linear({0: (1,), 1: (0,), 2: ()})
     drawn_as = "weighted"
@@ -150,15 +157,17 @@ class ConvolutionProperty(FoldsActivation, FiltersProperty):
         if channels % groups:
             raise ShapeError(f"data has {channels} channels, not a multiple of num_group {groups}")
         weight = agree(
-            "weight", weight, laid_out((filters, channels // groups, *kernel), self.weight_layout)
+            "weight",
+            weight,
+            shape_in_layout((filters, channels // groups, *kernel), self.weight_layout),
         )
         if data is not None:
             made = [self.output_size(axis, size) for axis, size in enumerate(sizes)]
-            out = agree("output", out, laid_out((batch, filters, *made), layout))
+            out = agree("output", out, shape_in_layout((batch, filters, *made), layout))
             batch, _, *made = channels_first(out, layout)
             sizes = [size or self.input_size(axis, made[axis]) for axis, size in enumerate(sizes)]
             channels = channels_first(weight, self.weight_layout)[1] * groups
-            data = agree("data", data, laid_out((batch, channels, *sizes), layout))
+            data = agree("data", data, shape_in_layout((batch, channels, *sizes), layout))
         shapes = [data, weight]
         if not self.no_bias:
             shapes.append(agree("bias", in_shapes[2], (filters,)))

@@ -12,7 +12,7 @@ from math import prod
 from ....kernels.conv.winograd import winograd_is_by_row
 from ...algorithms import NEVER
 
-MOST_TAPS = 49  # of the largest window that the loops over taps take
+MAX_TAPS = 49  # of the largest window that the loops over taps take
 MAX_WINOGRAD = 8  # rows of the largest window of Winograd's loops
 FEW_PIXELS = 64  # of an image that may be summed by taps; of data with a packed weight to scatter
 

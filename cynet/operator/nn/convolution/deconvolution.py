@@ -14,7 +14,7 @@ from ...checks.shapes import agree
 from ...graph_hooks import LayerHooks
 from ...parameters import Bool, Enum, Int, Shape
 from ...precision import LOW, Precision
-from ..spatial_window import LAYOUTS, channels_first, check_rank, check_window, laid_out
+from ..spatial_window import LAYOUTS, channels_first, check_rank, check_window, shape_in_layout
 from . import select
 from .convolution import FiltersProperty
 from .memory_order import (
@@ -112,7 +112,9 @@ class DeconvolutionProperty(FiltersProperty):
         check_rank("data", data, kernel, layout)
         check_rank("output", out, kernel, layout)
         weight = agree(
-            "weight", weight, laid_out((0, filters // self.num_group, *kernel), self.weight_layout)
+            "weight",
+            weight,
+            shape_in_layout((0, filters // self.num_group, *kernel), self.weight_layout),
         )
         if data is None and out is not None:
             data = (0,) * (len(kernel) + 2)
@@ -124,8 +126,8 @@ class DeconvolutionProperty(FiltersProperty):
                 )
             weight = agree("weight", weight, (channels, *weight[1:]))
             made = [self.geometry(axis, size)[0] for axis, size in enumerate(sizes)]
-            out = agree("output", out, laid_out((batch, filters, *made), layout))
-            data = laid_out((out[0], weight[0], *sizes), layout)
+            out = agree("output", out, shape_in_layout((batch, filters, *made), layout))
+            data = shape_in_layout((out[0], weight[0], *sizes), layout)
         shapes = [data, weight]
         if not self.no_bias:
             shapes.append(agree("bias", in_shapes[2], (filters,)))

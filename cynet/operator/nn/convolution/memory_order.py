@@ -3,14 +3,14 @@
 Data of a layout such as NHWC are the same bytes as (N, C, *size) in channels-last order.
 """
 
-from ..laid_out import LayoutAdapter, reorder_operator
+from ..layout_adapter import LayoutAdapter, reorder_operator
 from ..spatial_window import is_last
 from . import select
 
 # oneDNN makes its primitives, and brings the weight into an order of its own, in every call: below
 # so many outputs of a filter, or products in all, copies of data to row-major order take less.
 FEW_PIXELS, FEW_PRODUCTS = 128, 1 << 24
-MOST_DESCRIBED = 16  # that a property remembers
+MAX_DESCRIBED = 16  # that a property remembers
 
 
 def _desc(prop, in_shapes, in_types):
@@ -19,7 +19,7 @@ def _desc(prop, in_shapes, in_types):
     asked = *in_shapes, *in_types
     desc = known.get(asked)
     if desc is None:
-        if len(known) >= MOST_DESCRIBED:
+        if len(known) >= MAX_DESCRIBED:
             known.clear()
         desc = known[asked] = prop.desc(in_shapes, in_types)
     return desc

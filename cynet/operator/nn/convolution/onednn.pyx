@@ -27,7 +27,7 @@ from ....kernels.conv.onednn import Convolution
 
 
 def _arguments(desc):
-    """Those of Convolution and WeightGradient; of a deconvolution those of its convolution."""
+    """The sizes for Convolution and WeightGradient; of a deconvolution those of its convolution."""
     data, out, kernel = desc.data, desc.out, desc.kernel
     bias = desc.bias and not desc.transposed
     sizes = [data, (desc.filters, desc.channels // desc.groups, *kernel), out]
@@ -106,7 +106,7 @@ cdef class OnednnConvolution(Operator):
         cdef char* space
         if req[0] == kNullOp:
             return 0
-        space = <char*>get_space(&ctx.requested[0], self.out.room(self.out_size, add))
+        space = <char*>get_space(&ctx.requested[0], self.out.workspace(self.out_size, add))
         tensors[0], tensors[1] = in_data[0].data, in_data[1].data
         if self.has_bias:
             tensors[2] = in_data[2].data
@@ -128,7 +128,7 @@ cdef class OnednnConvolution(Operator):
                 self.prepare_backward()
         if req[0] != kNullOp:
             need = (scatter_space(&self.window, threads, False) if self.scatters
-                    else self.data_grad.room(self.data_size, req[0] == kAddTo))
+                    else self.data_grad.workspace(self.data_size, req[0] == kAddTo))
         if weights and not self.by_channel:
             need = max(need, self.weight_grad.scratch_bytes)
         space = <char*>get_space(&ctx.requested[0], masked + need)

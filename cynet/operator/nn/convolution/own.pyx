@@ -1,5 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""What convolutions by kernels of our own have in common (contract in own.pxd)."""
+"""Common parts of convolutions by kernels of our own (contract in own.pxd)."""
 
 from ...._resource cimport get_space
 from ...._typedefs cimport TBlob, kAddTo, kNullOp

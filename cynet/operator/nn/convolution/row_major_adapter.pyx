@@ -152,11 +152,11 @@ cdef class ReorderedWinograd(Reordered):
         self.work = (<WinogradConvolution>form).work
         self.height, self.width = out[2:]
         # no less than the weights, which every part reads
-        cdef size_t most = max(<size_t>PART_BYTES, self.packed_bytes())
+        cdef size_t maximum = max(<size_t>PART_BYTES, self.packed_bytes())
         cdef size_t image = sizeof(float) * (prod(data[1:]) + prod(out[1:]))
         cdef int64_t side = winograd_side(self.shape)
-        self.images = most // image
-        self.strip = max(1, <int64_t>(most * self.height // image) // side) * side
+        self.images = maximum // image
+        self.strip = max(1, <int64_t>(maximum * self.height // image) // side) * side
 
     cdef size_t packed_bytes(self) noexcept nogil:
         return aligned_floats(winograd_packed_size(&self.shape))
@@ -174,7 +174,7 @@ cdef class ReorderedWinograd(Reordered):
         work.each = self.shape.batch // work.threads
         work.images, work.strip = min(self.images, work.each), self.strip
         work.rows = ((self.height + side - 1) // side + work.threads - 1) // work.threads * side
-        work.nbytes = _most_bytes(&work)
+        work.nbytes = _max_bytes(&work)
         space = <char*>get_space(&ctx.requested[0], packed + work.threads * work.nbytes)
         winograd_pack(&self.shape, <const float*>in_data[1].data,
                       threads_for(in_data[1].size * 4), <float*>space)
@@ -277,15 +277,15 @@ cdef size_t _bytes_of_rows(const Work* work, int64_t rows) noexcept nogil:
                _bytes_of_strip(work, rows % work.strip))
 
 
-cdef size_t _most_bytes(const Work* work) noexcept nogil:
+cdef size_t _max_bytes(const Work* work) noexcept nogil:
     """Of space for any part of a thread; scratch is not always less for a smaller one."""
-    cdef size_t most = 0
+    cdef size_t maximum = 0
     if work.images:
-        most = max(_bytes_of_images(work, work.images),
-                   _bytes_of_images(work, work.each % work.images))
+        maximum = max(_bytes_of_images(work, work.images),
+                      _bytes_of_images(work, work.each % work.images))
     elif work.each:
-        most = _bytes_of_rows(work, work.height)
+        maximum = _bytes_of_rows(work, work.height)
     if work.threads * work.each < work.shape.batch:
-        most = max(most, _bytes_of_rows(work, min(work.rows, work.height)))
-        most = max(most, _bytes_of_rows(work, work.height % work.rows))
-    return most
+        maximum = max(maximum, _bytes_of_rows(work, min(work.rows, work.height)))
+        maximum = max(maximum, _bytes_of_rows(work, work.height % work.rows))
+    return maximum

@@ -198,7 +198,7 @@ def _is_by_channel(desc):
     depthwise = len(desc.kernel) == 2 and desc.groups == desc.channels == desc.filters
     size = desc.data[2:]
     small = any(n < kernel for n, kernel in zip(size, desc.kernel))
-    fits = prod(size) <= cost.FEW_PIXELS and desc.taps <= cost.MOST_TAPS
+    fits = prod(size) <= cost.FEW_PIXELS and desc.taps <= cost.MAX_TAPS
     return depthwise and small and fits and not desc.bias
 
 
@@ -328,7 +328,7 @@ ALGORITHMS = Algorithms(
     # a product for each tap of the window that lies inside the image
     Algorithm(
         "direct",
-        lambda desc: _is_plain_image(desc) and desc.taps <= cost.MOST_TAPS and not desc.packed,
+        lambda desc: _is_plain_image(desc) and desc.taps <= cost.MAX_TAPS and not desc.packed,
         cost.window_cycles,
         _own(WindowConvolution),
     ),

@@ -161,7 +161,7 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
             return 0
         tensors[0], tensors[1], tensors[2] = in_data[0].data, in_data[1].data, out
         return self.out.run_to(tensors, self.out_size, add,
-                               get_space(&ctx.requested[0], self.out.room(self.out_size, add)))
+                               get_space(&ctx.requested[0], self.out.workspace(self.out_size, add)))
 
     cdef int gradients(self, OpContext* ctx, void* grad, const TBlob* in_data, const int* req,
                        TBlob* in_grad) except -1 nogil:
@@ -171,7 +171,7 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
         if <void*>self.data_grad == <void*>None:  # the first time
             with gil:
                 self.prepare_backward()
-        need = max(self.data_grad.room(self.data_size, req[0] == kAddTo),
+        need = max(self.data_grad.workspace(self.data_size, req[0] == kAddTo),
                    self.weight_grad.scratch_bytes)
         space = <char*>get_space(&ctx.requested[0], need)
         if req[1] != kNullOp:

@@ -12,7 +12,8 @@ from ...._resource cimport get_space
 from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ....kernels.parallel cimport threads_for
 from ....kernels.gemm.small cimport (
-    Product, ProductWay, product, product_pack, product_packed_size, product_shares_a, product_space
+    Product, ProductKernel, product, product_pack, product_packed_size, product_shares_a,
+    product_space
 )
 from ....kernels.movement.strided cimport STRIDED_WRITE, StridedSpace, run_strided, strided_space
 from ..._base cimport Operator, OpContext
@@ -60,7 +61,7 @@ cdef class ProductFullyConnected(Operator):
     cdef StridedSpace picked
     cdef size_t picked_bytes
     cdef bint has_bias, gives_masked, packed
-    cdef ProductWay forward_way, data_way, weight_way
+    cdef ProductKernel forward_way, data_way, weight_way
     cdef FoldedActivation activation
 
     def __init__(self, prop, rows, units, hidden, packed=False, picked=None):
@@ -69,8 +70,8 @@ cdef class ProductFullyConnected(Operator):
         self.activation = FoldedActivation(prop, rows * hidden)
         products = layer_products(rows, units, hidden, packed=packed)
         cdef int[3] ways = [kernel_number(own_choice(desc)) for desc in products.values()]
-        self.forward_way = <ProductWay>ways[0]
-        self.data_way, self.weight_way = <ProductWay>ways[1], <ProductWay>ways[2]
+        self.forward_way = <ProductKernel>ways[0]
+        self.data_way, self.weight_way = <ProductKernel>ways[1], <ProductKernel>ways[2]
         self.picked_bytes = 0
         if picked is not None:
             strided_space(&self.picked, contiguous(picked.shape), picked)
@@ -141,7 +142,7 @@ cdef class ProductFullyConnected(Operator):
         """Asked once a call: whoever sets the number may do so at any time."""
         return threads_for(self.rows * self.units * self.hidden // 8)
 
-    cdef int _run(self, OpContext* ctx, const Product* p, ProductWay way, int threads,
+    cdef int _run(self, OpContext* ctx, const Product* p, ProductKernel way, int threads,
                   size_t kept) except -1 nogil:
         """Run a product; its scratch lies behind the first `kept` bytes of the temporary space."""
         product(p, way, threads, <char*>get_space(&ctx.requested[0],

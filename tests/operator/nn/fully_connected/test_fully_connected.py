@@ -16,7 +16,7 @@ FUNCTIONS = {  # act_type: the function, and its derivative by what it gives
     "softrelu": (lambda x: np.log1p(np.exp(x)), lambda y: 1 - np.exp(-y)),
     "tanh": (np.tanh, lambda y: 1 - y * y),
 }
-ALGORITHMS = ["panels", "skinny", "blas", "onednn"] + ["amx"] * (cpu_capability() == "amx")
+ALGORITHMS = ["panels", "narrow", "blas", "onednn"] + ["amx"] * (cpu_capability() == "amx")
 
 
 @pytest.mark.skipif(not onednn.available(), reason="then BLAS is all there is")
@@ -63,7 +63,7 @@ def test_all_algorithms(algorithm, rows, act_type, no_bias, req, monkeypatch):
     "sizes, level, wanted",
     [
         ((128, 784, 128), "avx2", "panels"),
-        ((4, 784, 128), "avx2", "skinny"),
+        ((4, 784, 128), "avx2", "narrow"),
         ((4096, 4096, 4096), "avx512", "onednn"),
         ((64, 784, 128), "baseline", "onednn"),
         ((4, 16, 64), "baseline", "blas"),  # as long as the call of a primitive

@@ -5,9 +5,9 @@
 namespace cynet {
 #define AXES(field) field(int, ndim) field(Int64s<8>, shape)
 CYNET_PARAMS(Axes, AXES)
-#define ASKED_AXES(field) \
+#define REQUESTED_AXES(field) \
   field(int, ndim) field(Int64s<8>, shape) field(int, n_asked) field(Int64s<64>, asked)
-CYNET_PARAMS(AskedAxes, ASKED_AXES)
+CYNET_PARAMS(RequestedAxes, REQUESTED_AXES)
 
 template <typename T>
 static void put_place(T* to, int64_t place, bool add) {
@@ -17,7 +17,7 @@ static void put_place(T* to, int64_t place, bool add) {
 
 // out[j] (+)= the row-major place of column j of index (ndim, n); the first length does not matter
 template <typename T>
-static void ravel_places(const Args& args) {
+static void ravel_index(const Args& args) {
   const Axes axes = args.as<Axes>();
   const int64_t n = args.out[0]->size;
   const T* index = args.input<T>(0);
@@ -50,7 +50,7 @@ static inline int64_t divide(int64_t& at, int64_t n) {
 // column j of out (ndim, n) (+)= the place of index[j] along each axis; what is beyond the shape is
 // left to the first axis
 template <typename T>
-static void unravel_places(const Args& args) {
+static void unravel_index(const Args& args) {
   const Axes axes = args.as<Axes>();
   const int64_t n = args.in[0]->size;
   const T* index = args.input<T>(0);
@@ -71,7 +71,7 @@ static void unravel_places(const Args& args) {
 // out (elements, n_asked) (+)= the place of each element along the axes that are asked for
 template <typename T>
 static void index_array(const Args& args) {
-  const AskedAxes& axes = args.as<AskedAxes>();
+  const RequestedAxes& axes = args.as<RequestedAxes>();
   T* out = args.output<T>(0);
   const bool add = args.add[0];
   const int n_asked = axes.n_asked, last = axes.ndim - 1;
@@ -87,6 +87,6 @@ static void index_array(const Args& args) {
 }
 }  // namespace cynet
 
-CYNET_PLAIN_KERNEL(ravel_places, Axes, 4, CYNET_NUMBERS)
-CYNET_PLAIN_KERNEL(unravel_places, Axes, 4, CYNET_NUMBERS)
-CYNET_PLAIN_KERNEL(index_array, AskedAxes, 1, int64_t)
+CYNET_PLAIN_KERNEL(ravel_index, Axes, 4, CYNET_NUMBERS)
+CYNET_PLAIN_KERNEL(unravel_index, Axes, 4, CYNET_NUMBERS)
+CYNET_PLAIN_KERNEL(index_array, RequestedAxes, 1, int64_t)

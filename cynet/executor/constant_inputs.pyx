@@ -10,7 +10,7 @@ from .._ndarray cimport NDArrayBase
 from ..ndarray._tape cimport set_flags
 
 
-cdef class Pin:
+cdef class ConstantInput:
     """An array and the number that it is to hold."""
 
     cdef NDArrayBase array
@@ -39,24 +39,26 @@ cdef class ConstantInputs:
         Of an executor that may share arrays: what it has put back need not be again.
     """
 
-    cdef list pins
+    cdef list inputs
 
     def __init__(self, list pairs, ConstantInputs other=None):
-        cdef Pin pin
-        known = {} if other is None else {id((<Pin>each).array): each for each in other.pins}
-        self.pins = []
+        cdef ConstantInput each
+        known = {}
+        if other is not None:
+            known = {id((<ConstantInput>each).array): each for each in other.inputs}
+        self.inputs = []
         for array, number in pairs:
-            pin = known.get(id(array))
-            if pin is None:
-                pin = Pin.__new__(Pin)
-                pin.array, pin.number, pin.held = array, number, False
-            self.pins.append(pin)
+            each = known.get(id(array))
+            if each is None:
+                each = ConstantInput.__new__(ConstantInput)
+                each.array, each.number, each.held = array, number, False
+            self.inputs.append(each)
 
     def restore(self):
         """Put the numbers back into the arrays that may have others; autograd need not know."""
         cdef int flags = set_flags(0)
         try:
-            for pin in self.pins:
-                (<Pin>pin).restore()
+            for each in self.inputs:
+                (<ConstantInput>each).restore()
         finally:
             set_flags(flags)

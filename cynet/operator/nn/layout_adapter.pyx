@@ -1,6 +1,6 @@
 # distutils: extra_compile_args = -Os
-"""LayoutAdapter (contract in laid_out.pxd): what an operator does not take as it is laid out is
-copied to temporary space, and what it computes there is copied back."""
+"""LayoutAdapter (contract in layout_adapter.pxd): arrays in another layout than an
+operator takes are copied to temporary space, and what it computes there is copied back."""
 
 from libc.string cimport memcpy
 
@@ -41,7 +41,7 @@ cdef class LayoutAdapter(Operator):
         self.inner, self.data, self.weight, self.out = inner, data, weight, out
         self.stateful = inner.stateful
 
-    cdef char* room(self, OpContext* ctx, size_t nbytes) except NULL nogil:
+    cdef char* workspace(self, OpContext* ctx, size_t nbytes) except NULL nogil:
         return <char*>get_space(&ctx.requested[ctx.n_requested - 1], nbytes)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -52,7 +52,7 @@ cdef class LayoutAdapter(Operator):
         cdef char* at
         if req[0] == kNullOp:
             return 0
-        at = self.room(ctx, _inputs(self, ctx, in_data) + _nbytes(self.out, out_data))
+        at = self.workspace(ctx, _inputs(self, ctx, in_data) + _nbytes(self.out, out_data))
         at = _take(self, ctx, in_data, given, at)
         if self.out is not None:
             made.data, asked = at, kWriteTo
@@ -69,8 +69,8 @@ cdef class LayoutAdapter(Operator):
         cdef TBlob head, made
         cdef int asked[INPUTS]
         cdef char* at
-        at = self.room(ctx, _nbytes(self.out, out_grad) + _nbytes(self.out, out_data)
-                       + _inputs(self, ctx, in_data) + _inputs(self, ctx, in_grad))
+        at = self.workspace(ctx, _nbytes(self.out, out_grad) + _nbytes(self.out, out_data)
+                            + _inputs(self, ctx, in_data) + _inputs(self, ctx, in_grad))
         at = _copied(self.out, ctx, out_grad, &head, at)
         at = _copied(self.out, ctx, out_data, &made, at)
         at = _take(self, ctx, in_data, given, at)

@@ -1,30 +1,30 @@
-"""Kept (contract in kept.pxd)."""
+"""CachedResult (contract in cached_results.pxd)."""
 
 from libcpp.atomic cimport memory_order_relaxed
 
 from ..engine.records cimport Var, lock, unlock, writes_of
 from .._ndarray cimport NDArrayBase
 from .._typedefs cimport dtype_size
-from .tables cimport KeptState
+from .tables cimport CachedState
 
 import itertools
 import weakref
 
-from ..graph.ir import KEPT
+from ..graph.ir import CACHED
 from ..ndarray import empty
 from .arena_pool import made
 
-cdef object _shared = weakref.WeakValueDictionary()  # (how, arrays) -> Kept
+cdef object _shared = weakref.WeakValueDictionary()  # (how, arrays) -> CachedResult
 cdef size_t _total = 0  # bytes of all of them
 
 
-def kept_bytes():
+def cached_bytes():
     """Bytes of all that plans keep from run to run."""
     return _total
 
 
-cdef class Kept:
-    """What steps make of arrays: memory, and whether it holds that.
+cdef class CachedResult:
+    """Arrays in another form: their memory, and whether it is up to date.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ cdef class Kept:
         what = f"{value.name!r} of shape {value.shape}"
         self.array = made(what, empty, value.shape, ctx=value.ctx, dtype=value.dtype)
         self.sources = sources
-        self.state = new KeptState()
+        self.state = new CachedState()
         self.state.references.store(1)
         self.state.valid = False
         self.state.var = self.array.chunk.var
@@ -60,7 +60,7 @@ cdef class Kept:
             drop(self.state)
 
 
-cdef bint is_fresh(const KeptState* state) noexcept nogil:
+cdef bint is_fresh(const CachedState* state) noexcept nogil:
     cdef size_t i
     if not state.valid:
         return False
@@ -70,14 +70,14 @@ cdef bint is_fresh(const KeptState* state) noexcept nogil:
     return True
 
 
-cdef void complete(KeptState* state) noexcept nogil:
+cdef void complete(CachedState* state) noexcept nogil:
     cdef size_t i
     for i in range(state.sources.size()):
         state.seen[i] = writes_of(state.sources[i].var)
     state.valid = True
 
 
-cdef bint is_current(const KeptState* state) noexcept nogil:
+cdef bint is_current(const CachedState* state) noexcept nogil:
     cdef Var* var = <Var*>state.var
     cdef Var* source
     cdef bint same
@@ -94,18 +94,18 @@ cdef bint is_current(const KeptState* state) noexcept nogil:
     return same
 
 
-cdef void hold(KeptState* state) noexcept nogil:
+cdef void hold(CachedState* state) noexcept nogil:
     state.references.fetch_add(1)
 
 
-cdef void drop(KeptState* state) noexcept nogil:
+cdef void drop(CachedState* state) noexcept nogil:
     if state.references.fetch_sub(1) == 1:
         del state
 
 
 # --- which plans have the same --------------------------------------------------------------------
 class Group:
-    """A group of kept steps of a Graph.
+    """A group of cached steps of a Graph.
 
     Attributes
     ----------
@@ -118,29 +118,29 @@ class Group:
     """
 
     def __init__(self, steps):
-        self.value, = [v for step in steps for v in step.out_data if v.kind == KEPT]
-        self.sources = steps[0].kept.sources
+        self.value, = [v for step in steps for v in step.out_data if v.kind == CACHED]
+        self.sources = steps[0].cached.sources
         self.form = _form(steps, self.sources)
 
-    def kept(self, list arrays):
-        """The Kept of the arrays that its sources are: that of another plan, or a new one."""
+    def result(self, list arrays):
+        """The CachedResult for these arrays as its sources: that of another plan, or a new one."""
         cdef NDArrayBase array
         if self.form is None:
-            return Kept(self.value, arrays)
+            return CachedResult(self.value, arrays)
         places = [(<size_t>array.chunk, <size_t>array.blob.data) for array in arrays]
         key = self.form, tuple(places)
         found = _shared.get(key)
         if found is None:
-            found = _shared.setdefault(key, Kept(self.value, arrays))
+            found = _shared.setdefault(key, CachedResult(self.value, arrays))
         return found
 
 
-def kept_groups(graph):
-    """The Groups of a Graph's kept steps, in the order of their first steps."""
+def cached_groups(graph):
+    """The Groups of a Graph's cached steps, in the order of their first steps."""
     steps = {}
     for step in graph.steps:
-        if step.kept is not None:
-            steps.setdefault(step.kept, []).append(step)
+        if step.cached is not None:
+            steps.setdefault(step.cached, []).append(step)
     return [Group(each) for each in steps.values()]
 
 
@@ -163,7 +163,7 @@ def _look(value):
 
 
 def _how(prop):
-    """What a property computes, as a key; None where its attributes do not say."""
+    """A key for the function of a property; None where its attributes do not say."""
     packs_as = getattr(prop, "packs_as", None)
     if packs_as is not None:
         return type(prop), packs_as

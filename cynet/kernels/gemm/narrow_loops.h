@@ -1,4 +1,4 @@
-// Skinny products at one CPU level: too few rows or columns for packing b to pay. After
+// Narrow products at one CPU level: too few rows or columns for packing b to pay. After
 // small_loops.h; included by small.h for each level.
 //
 // b is read in place. If its columns are contiguous (transposed b), rows of a are multiplied by
@@ -22,7 +22,7 @@ constexpr int64_t FEW_ALONE = LANES == 16 ? 513 : FEW_STRAIGHT, ALONE_DEPTH = 24
 constexpr int64_t FEW_AHEAD = 12;  // rows of b to prefetch: the hardware does not see the pattern
 constexpr int FEW_ROWS = LANES == 16 ? 4 : 2;  // rows by 4 columns: sums that are held in registers
 
-inline bool skinny_is_profitable(int64_t m, int64_t n, int64_t k, bool b_transposed, FewOf of) {
+inline bool narrow_is_profitable(int64_t m, int64_t n, int64_t k, bool b_transposed, FewOf of) {
   if (b_transposed)
     return m < FEW_TURNED || n < (k < NARROW_LINE ? 3 : FEW_NARROW);
   if (m < FEW_STRAIGHT) return n * k < FEW_LARGE;
@@ -55,7 +55,7 @@ CYNET_XINLINE void sums_of(const Vec* vectors, float* sums) {
 
 // R rows by C columns of the result.
 template <int R, int C>
-inline void skinny_dots(const Product& p, int64_t row, int64_t column) {
+inline void narrow_dots(const Product& p, int64_t row, int64_t column) {
   Vec sums[R][C] = {};
   const float* a = p.a + row * p.a_row;
   const float* b = p.b + column * p.b_row;
@@ -91,21 +91,21 @@ inline void skinny_dots(const Product& p, int64_t row, int64_t column) {
 
 // Rows row .. last by C columns of a transposed b.
 template <int C>
-inline void skinny_columns(const Product& p, int64_t row, int64_t last, int64_t column) {
-  for (; row + FEW_ROWS <= last; row += FEW_ROWS) skinny_dots<FEW_ROWS, C>(p, row, column);
-  for (; row + 2 <= last; row += 2) skinny_dots<2, C>(p, row, column);
-  if (row < last) skinny_dots<1, C>(p, row, column);
+inline void narrow_columns(const Product& p, int64_t row, int64_t last, int64_t column) {
+  for (; row + FEW_ROWS <= last; row += FEW_ROWS) narrow_dots<FEW_ROWS, C>(p, row, column);
+  for (; row + 2 <= last; row += 2) narrow_dots<2, C>(p, row, column);
+  if (row < last) narrow_dots<1, C>(p, row, column);
 }
 
 // The same for the columns column .. end.
-inline void skinny_turned(const Product& p, int64_t row, int64_t last, int64_t column,
+inline void narrow_turned(const Product& p, int64_t row, int64_t last, int64_t column,
                           int64_t end) {
-  for (; column + 4 <= end; column += 4) skinny_columns<4>(p, row, last, column);
-  for (; column < end; ++column) skinny_columns<1>(p, row, last, column);
+  for (; column + 4 <= end; column += 4) narrow_columns<4>(p, row, last, column);
+  for (; column < end; ++column) narrow_columns<1>(p, row, last, column);
 }
 
 // Writes the sums of `rows` rows and `vectors` of columns, the last one with `lanes` lanes.
-inline void skinny_finish(const Job& job, const Product& p, const Vec* sums, int rows, int vectors,
+inline void narrow_finish(const Job& job, const Product& p, const Vec* sums, int rows, int vectors,
                        int64_t row, int64_t column, int64_t lanes) {
   for (int r = 0; r < rows; ++r)
     for (int v = 0; v < vectors; ++v) {
@@ -117,7 +117,7 @@ inline void skinny_finish(const Job& job, const Product& p, const Vec* sums, int
 
 // R rows by V vectors of columns (the last one with `lanes` lanes) of a b that is not transposed.
 template <int R, int V, bool PART>
-inline void skinny_lines(const Job& job, const Product& p, int64_t row, int64_t column,
+inline void narrow_lines(const Job& job, const Product& p, int64_t row, int64_t column,
                       int64_t lanes) {
   const auto line = [&](int64_t k) CYNET_XLAMBDA {
     const float* from = p.b + k * p.b_row + column;
@@ -130,64 +130,64 @@ inline void skinny_lines(const Job& job, const Product& p, int64_t row, int64_t 
   float* to = plain ? p.c + row * p.c_row + column : reinterpret_cast<float*>(made);
   line_sums<R, V, PART>(p.a + row * p.a_row, p.a_row, p.k, line, lanes, to,
                         plain ? p.c_row : V * LANES);
-  if (!plain) skinny_finish(job, p, made, R, V, row, column, lanes);
+  if (!plain) narrow_finish(job, p, made, R, V, row, column, lanes);
 }
 
 // The same for the columns j .. end, at most V vectors.
 template <int R, int V, bool PART = false>
-inline void skinny_strip(const Job& job, const Product& p, int64_t row, int64_t j, int64_t end) {
+inline void narrow_strip(const Job& job, const Product& p, int64_t row, int64_t j, int64_t end) {
   const int64_t left = end - j - (V - 1) * LANES;
-  if (left == LANES && !PART) skinny_lines<R, V, false>(job, p, row, j, LANES);
-  else if (left > 0) skinny_lines<R, V, true>(job, p, row, j, left);
-  else if constexpr (V > 1) skinny_strip<R, V - 1, true>(job, p, row, j, end);
+  if (left == LANES && !PART) narrow_lines<R, V, false>(job, p, row, j, LANES);
+  else if (left > 0) narrow_lines<R, V, true>(job, p, row, j, left);
+  else if constexpr (V > 1) narrow_strip<R, V - 1, true>(job, p, row, j, end);
 }
 
 // The same for at most R rows, WIDTH vectors at a time.
 template <int R>
-inline void skinny_rows(int64_t rows, const Job& job, const Product& p, int64_t row, int64_t j,
+inline void narrow_rows(int64_t rows, const Job& job, const Product& p, int64_t row, int64_t j,
                      int64_t end) {
-  if (rows == R) skinny_strip<R, WIDTH>(job, p, row, j, end);
-  else if constexpr (R > 1) skinny_rows<R - 1>(rows, job, p, row, j, end);
+  if (rows == R) narrow_strip<R, WIDTH>(job, p, row, j, end);
+  else if constexpr (R > 1) narrow_rows<R - 1>(rows, job, p, row, j, end);
 }
 
 // Rows row .. last by columns j .. end. One or two rows take more vectors at a time: with fewer
 // sums each addition would wait for the one before.
-inline void skinny_part(const Job& job, const Product& p, int64_t row, int64_t last, int64_t j,
+inline void narrow_part(const Job& job, const Product& p, int64_t row, int64_t last, int64_t j,
                      int64_t end) {
   const int64_t rows = last - row, parts = (rows + ROWS - 1) / ROWS;
   const int64_t width = (p.m == 1 ? 4 : p.m == 2 ? 2 : 1) * WIDTH;
   for (; j < end; j += width * LANES) {
     const int64_t stop = std::min(j + width * LANES, end);
-    if (p.m == 1) skinny_strip<1, 4 * WIDTH>(job, p, 0, j, stop);
-    else if (p.m == 2) skinny_strip<2, 2 * WIDTH>(job, p, 0, j, stop);
+    if (p.m == 1) narrow_strip<1, 4 * WIDTH>(job, p, 0, j, stop);
+    else if (p.m == 2) narrow_strip<2, 2 * WIDTH>(job, p, 0, j, stop);
     else
       for (int64_t i = 0; i < parts; ++i) {
         const int64_t first = cut(rows, i, parts);
-        skinny_rows<ROWS>(cut(rows, i + 1, parts) - first, job, p, row + first, j, stop);
+        narrow_rows<ROWS>(cut(rows, i + 1, parts) - first, job, p, row + first, j, stop);
       }
   }
 }
 
 // Threads share columns, or rows if there are many rows, or columns if there are less than two
 // strips for each thread.
-inline void skinny_straight(const Product& p, int threads) {
+inline void narrow_straight(const Product& p, int threads) {
   const Job job = {p.a, p.a_row, p.k, p.c_row, p.relu, p.add};
   const int64_t vectors = vectors_of(p.n);
   const bool by_rows = p.m >= threads * ROWS && vectors < 2 * WIDTH * threads;
   parallel_for(threads, by_rows ? p.m : vectors, [&](int64_t begin, int64_t last) {
-    if (by_rows) skinny_part(job, p, begin, last, 0, p.n);
-    else skinny_part(job, p, 0, p.m, begin * LANES, std::min(last * LANES, p.n));
+    if (by_rows) narrow_part(job, p, begin, last, 0, p.n);
+    else narrow_part(job, p, 0, p.m, begin * LANES, std::min(last * LANES, p.n));
   });
 }
 
 inline void multiply_few(const Product& p, int threads) {
-  if (!p.b_transposed) return skinny_straight(p, threads);
+  if (!p.b_transposed) return narrow_straight(p, threads);
   if (p.m < FEW_TURNED)
     parallel_for(threads, (p.n + 3) / 4, [&](int64_t begin, int64_t end) {
-      skinny_turned(p, 0, p.m, 4 * begin, std::min(4 * end, p.n));
+      narrow_turned(p, 0, p.m, 4 * begin, std::min(4 * end, p.n));
     });
   else
     parallel_for(threads, (p.m + FEW_ROWS - 1) / FEW_ROWS, [&](int64_t begin, int64_t end) {
-      skinny_turned(p, begin * FEW_ROWS, std::min(end * FEW_ROWS, p.m), 0, p.n);
+      narrow_turned(p, begin * FEW_ROWS, std::min(end * FEW_ROWS, p.m), 0, p.n);
     });
 }

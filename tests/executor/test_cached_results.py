@@ -1,4 +1,4 @@
-"""Kept: weights in the form that kernels read, made once for all plans that read them so."""
+"""CachedResult: weights as kernels read them, made once for all plans that read them so."""
 
 import gc
 import threading
@@ -6,7 +6,7 @@ import weakref
 
 import numpy as np
 import pytest
-from cynet.executor.kept import Kept, kept_bytes, kept_groups
+from cynet.executor.cached_results import CachedResult, cached_bytes, cached_groups
 
 import cynet as mx
 from cynet import autograd, nd
@@ -60,7 +60,7 @@ def all_kept():
     """Bytes, of what somebody still has."""
     nd.waitall()
     gc.collect()
-    return kept_bytes()
+    return cached_bytes()
 
 
 def by_operators(net, x):
@@ -83,7 +83,7 @@ def test_plans_of_all_shapes_share_what_they_pack():
     net.hybridize()
     before = all_kept()
     net(image(9)).wait_to_read()
-    assert kept_bytes() > before
+    assert cached_bytes() > before
     for size in range(9, 21):
         np.testing.assert_array_equal(net(image(size)).asnumpy(), alone(net, image(size)))
     gc.collect()
@@ -91,7 +91,7 @@ def test_plans_of_all_shapes_share_what_they_pack():
     assert len(plans) == 12
     kept = {*net._cached._plans[1, 0][0].op.kept}
     assert len(kept) <= 3 * 2  # each weight has as many forms as there are kernels for it
-    assert sum(each.nbytes for each in kept) == kept_bytes() - before
+    assert sum(each.nbytes for each in kept) == cached_bytes() - before
     del plans, kept, net
     assert all_kept() == before
 
@@ -182,7 +182,7 @@ def test_equal_forms_are_equal_bytes(name, algorithm, monkeypatch):
             for kept in bound.kept:
                 kept.array[:] = 7  # gaps, which nobody reads
             bound.forward()
-            for group, kept in zip(kept_groups(bound._graph), bound.kept, strict=True):
+            for group, kept in zip(cached_groups(bound._graph), bound.kept, strict=True):
                 assert group.form is not None
                 now = kept.array.asnumpy().tobytes()
                 pairs += group.form in found
@@ -225,7 +225,7 @@ def test_forms_differ_by_parameters_and_order():
             )
             got = bound.forward()[0].asnumpy()[0, :, 0, 0]
             np.testing.assert_allclose(got, want.sum((1, 2, 3)), rtol=1e-4, atol=1e-4)
-            for group in kept_groups(bound._graph):
+            for group in cached_groups(bound._graph):
                 key = group.form, *[source.name for source in group.sources]
                 assert forms.setdefault(key, name) == name
     assert len(forms) >= len(weights) - 2
@@ -396,8 +396,8 @@ def test_a_kept_is_freed_with_its_last_user():
     class Value:
         name, shape, dtype, ctx = "w_packed", (3, 5), "float64", mx.cpu()
 
-    kept = Kept(Value, [array])
-    assert kept.nbytes == 120 and kept_bytes() == before + 120
+    kept = CachedResult(Value, [array])
+    assert kept.nbytes == 120 and cached_bytes() == before + 120
     assert kept.array.shape == (3, 5) and kept.sources == [array]
     del kept
-    assert kept_bytes() == before
+    assert cached_bytes() == before

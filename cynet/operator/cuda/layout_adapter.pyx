@@ -5,11 +5,11 @@ from libc.stddef cimport size_t
 
 from ...cuda._device cimport SpaceFn
 from .._base cimport OpContext
-from ..nn.laid_out cimport LayoutAdapter
+from ..nn.layout_adapter cimport LayoutAdapter
 
 from functools import wraps
 
-from ..nn.laid_out import reorder_operator, reorder_pieces
+from ..nn.layout_adapter import reorder_operator, reorder_pieces
 from ..nn.spatial_window import channels_first, is_last
 from .strided_moves import moved
 
@@ -26,7 +26,7 @@ cdef class LayoutAdapterForm(LayoutAdapter):
         super().__init__(inner, data, weight, out)
         self.space = <SpaceFn><size_t>device.space_address
 
-    cdef char* room(self, OpContext* ctx, size_t nbytes) except NULL nogil:
+    cdef char* workspace(self, OpContext* ctx, size_t nbytes) except NULL nogil:
         return <char*>self.space(ctx.run_ctx.dev_id, SPACE, nbytes, ctx.run_ctx.stream)
 
 

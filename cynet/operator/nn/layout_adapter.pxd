@@ -8,4 +8,4 @@ cdef class LayoutAdapter(Operator):
     # None: `inner` takes the array as it is.
     cdef Operator data, weight, out
     # Temporary memory for nbytes, 64-byte aligned, that `inner` does not use.
-    cdef char* room(self, OpContext* ctx, size_t nbytes) except NULL nogil
+    cdef char* workspace(self, OpContext* ctx, size_t nbytes) except NULL nogil
