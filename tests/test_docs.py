@@ -52,6 +52,28 @@ def test_pages_are_short():
     assert len((ROOT / "benchmarks/README.md").read_text().split()) <= 3000
 
 
+def _readme():
+    return (ROOT / "README.md").read_text()
+
+
+def test_the_claim_of_speed_is_the_tables():
+    """README says what the training steps of benchmarks/README.md span; its rows are theirs."""
+    table = (ROOT / "benchmarks/README.md").read_text()
+    text = " ".join(_readme().split())
+    ratios = [
+        float(x) for x in re.findall(r"\| [^|]*training step(?: \|[^|]*){3}\| ([\d.]+)", table)
+    ]
+    low, high = re.search(r"trains ([\d.]+) to ([\d.]+) times as fast as PyTorch", text).groups()
+    assert len(ratios) > 20
+    assert (float(low), float(high)) == (round(min(ratios), 1), round(max(ratios), 1))
+    rows = re.findall(r"^\| ([^|]+) \| ([\d.]+) [mu]s \| ([\d.]+) \| ([\d.]+) \|$", _readme(), re.M)
+    measured = dict(reversed(re.findall(r"^\| ([^|]+) \| (.*) \|$", table, re.M)))  # the first
+    for work, cynet, torch, mxnet in rows:
+        cells = measured[work].split(" | ")
+        assert [cynet, torch, mxnet] == [cells[0], cells[3], cells[4].split()[0]], work
+    assert len(rows) > 5
+
+
 def test_paths_named_in_the_documents_exist():
     pattern = r"`((?:cynet|tests|docs|examples|benchmarks)/[\w./-]+\.(?:pyx|pxd|py|h|md|npz|sh))`"
     lost = [
