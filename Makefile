@@ -96,10 +96,11 @@ site: docs  ## read the site in headless Chromium, run its notebooks, drop an im
 	CYNET_SITE=build/docs/html $(PY) -m pytest -q tests/site
 
 lint: export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
-lint: $(VENV)/.dev  ## ruff (rules and format) and cython-lint
+lint: $(VENV)/.dev  ## ruff (rules and format), cython-lint and mypy
 	ruff check --no-cache .
 	ruff format --no-cache --check .  # `ruff format .` mends what it names
 	cython-lint cynet cynet_cuda_cpu examples tests/operator/pyx/simple_ops.pyx
+	mypy  # the files that pyproject.toml names, strictly
 
 bench: $(VENV)/.dev  ## print the table of benchmarks/ (MXNET=python of MXNet 1.x: beside it)
 	$(PY) benchmarks/run.py $(if $(MXNET),--mxnet $(MXNET))
