@@ -87,18 +87,15 @@ def foreach(
                 )
     fed = {id(v.entries[0][0]) for v in (*row_vars, *state_vars)}
     rest = [node for node in graph.variables if id(node) not in fed]
-    node = _node(
-        "_foreach",
-        [each.entries[0] for each in (*rows, *states)] + [stands.get(n, (n, 0)) for n in rest],
-        [graph],
-        num_outputs=len(heads),
-        num_out_data=len(outs),
-        in_state_locs=[places[id(v.entries[0][0])] for v in state_vars],
-        in_data_locs=[places[id(v.entries[0][0])] for v in row_vars],
-        remain_locs=[places[id(n)] for n in rest],
-    )
-    made = _outputs(node, (*rows, *states))
-    return regroup(made[: len(outs)], out_form), regroup(made[len(outs) :], state_form)
+    params = {
+        "in_state_locs": [places[id(v.entries[0][0])] for v in state_vars],
+        "in_data_locs": [places[id(v.entries[0][0])] for v in row_vars],
+        "remain_locs": [places[id(n)] for n in rest],
+    }
+    entries = [each.entries[0] for each in (*rows, *states)] + [stands.get(n, (n, 0)) for n in rest]
+    counts = {"num_outputs": len(heads), "num_out_data": len(outs)}
+    node = _node("_foreach", entries, [graph], **counts, **params)
+    return _given(node, (*rows, *states), len(outs), out_form, state_form)
 
 
 @guarded
@@ -198,19 +195,15 @@ def while_loop(
             raise ArgumentError(
                 f"while_loop: func does not use loop variable {k}; return it as it is, at least"
             )
-    node = _node(
-        "_while_loop",
-        entries,
-        graphs,
-        num_outputs=len(heads),
-        num_out_data=len(outs),
-        max_iterations=rounds,
-        cond_input_locs=locs[0],
-        func_input_locs=locs[1],
-        func_var_locs=[places[id(node)] for node in variables[1]],
-    )
-    made = _outputs(node, states)
-    return regroup(made[: len(outs)], out_form), regroup(made[len(outs) :], form)
+    params = {
+        "max_iterations": rounds,
+        "cond_input_locs": locs[0],
+        "func_input_locs": locs[1],
+        "func_var_locs": [places[id(node)] for node in variables[1]],
+    }
+    counts = {"num_outputs": len(heads), "num_out_data": len(outs)}
+    node = _node("_while_loop", entries, graphs, **counts, **params)
+    return _given(node, states, len(outs), out_form, form)
 
 
 @guarded
@@ -274,15 +267,8 @@ def cond(
                 place = known[id(entry[0])] = len(entries)
                 entries.append(entry)
             locs[-1].append(place)
-    node = _node(
-        "_cond",
-        entries,
-        graphs,
-        num_outputs=counts[1],
-        cond_input_locs=locs[0],
-        then_input_locs=locs[1],
-        else_input_locs=locs[2],
-    )
+    params = dict(zip(("cond_input_locs", "then_input_locs", "else_input_locs"), locs))
+    node = _node("_cond", entries, graphs, num_outputs=counts[1], **params)
     return regroup(_outputs(node, kinds), forms[1])
 
 
@@ -347,6 +333,12 @@ def _node(operator, entries, graphs, **params):
     texts = {key: parameter_text(entry.prop.fields[key], value) for key, value in params.items()}
     attrs = {stored_key(k): v for k, v in AttrScope.current.get(None).items()}
     return Node(entry, name, attrs, texts, prop, entries)
+
+
+def _given(node, like, count, out_form, state_form):
+    """What a loop gives: its first `count` outputs, and its states, in their forms."""
+    made = _outputs(node, like)
+    return regroup(made[:count], out_form), regroup(made[count:], state_form)
 
 
 def _outputs(node, like):

@@ -127,52 +127,36 @@ class CustomOperator(Operator):
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
         owner = self.memory_owner
-        lists = lend(in_data, owner), lend(out_data, owner, True), lend(aux_states, owner, True)
-        data, out, aux = map(list, lists)  # copies: the user's code may do with them what it likes
-        done = False
-        try:
-            method = callback(self.op, "forward")
-            self.check.ask(
-                method,
-                is_train=ctx.is_train,
-                req=[REQUESTS[r] for r in req],
-                in_data=data,
-                out_data=out,
-                aux=aux,
-            )
-            self.check.written(method, out, lists[1])
-            done = True
-        finally:
-            del data, out, aux
-            reclaim(lists, quiet=not done)
+        lent = {
+            "in_data": lend(in_data, owner),
+            "out_data": lend(out_data, owner, True),
+            "aux": lend(aux_states, owner, True),
+        }
+        self._run("forward", "out_data", lent, req, is_train=ctx.is_train)
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
         owner = self.memory_owner
-        lists = (
-            self.outputs.gradients(lend(out_grad, owner)),
-            lend(in_data, owner),
-            lend(out_data, owner),
-            lend(in_grad, owner, True),
-            lend(aux_states, owner, True),
-        )
-        top, data, out, grad, aux = map(list, lists)
-        done = False
+        lent = {
+            "out_grad": self.outputs.gradients(lend(out_grad, owner)),
+            "in_data": lend(in_data, owner),
+            "out_data": lend(out_data, owner),
+            "in_grad": lend(in_grad, owner, True),
+            "aux": lend(aux_states, owner, True),
+        }
+        self._run("backward", "in_grad", lent, req)
+
+    def _run(self, method, target, lent, req, **more):
+        """Call the method with copies of the lists: the user's code may do with them what it likes;
+        `target` is the one that it writes."""
+        given, done = {name: list(each) for name, each in lent.items()}, False
         try:
-            method = callback(self.op, "backward")
-            self.check.ask(
-                method,
-                req=[REQUESTS[r] for r in req],
-                out_grad=top,
-                in_data=data,
-                out_data=out,
-                in_grad=grad,
-                aux=aux,
-            )
-            self.check.written(method, grad, lists[3])
+            method = callback(self.op, method)
+            self.check.ask(method, req=[REQUESTS[r] for r in req], **given, **more)
+            self.check.written(method, given[target], lent[target])
             done = True
         finally:
-            del top, data, out, grad, aux
-            reclaim(lists, quiet=not done)
+            del given
+            reclaim(tuple(lent.values()), quiet=not done)
 
 
 register_operator("Custom", CustomProperty)

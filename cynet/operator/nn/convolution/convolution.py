@@ -75,13 +75,18 @@ class FiltersProperty(OperatorProperty):
         """The layout of the weight."""
         return self.layout
 
-    def check_groups(self):
-        """Refuse filters that the groups do not share."""
+    def checked_window(self, **more):
+        """The values of stride, dilate, pad and `more` along each axis; filters that the groups do
+        not share are refused."""
+        where, usual = f"operator {self.op_name}", {"stride": (self.stride, 1, 1)}
+        usual |= {"dilate": (self.dilate, 1, 1), "pad": (self.pad, 0, 0)}
+        found = check_window(where, self.kernel, self.layout, **usual, **more)
         if self.num_filter % self.num_group:
             raise ArgumentError(
                 f"operator {self.op_name}: num_filter {self.num_filter} is not "
                 f"a multiple of num_group {self.num_group}"
             )
+        return found
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space] * (3 if is_last(self.weight_layout) else 2)
@@ -136,15 +141,7 @@ class ConvolutionProperty(FoldsActivation, FiltersProperty):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        self.window = check_window(
-            f"operator {self.op_name}",
-            self.kernel,
-            self.layout,
-            stride=(self.stride, 1, 1),
-            dilate=(self.dilate, 1, 1),
-            pad=(self.pad, 0, 0),
-        )
-        self.check_groups()
+        self.window = self.checked_window()
 
     def infer_shape(self, in_shapes, out_shapes):
         kernel, groups, filters, layout = self.kernel, self.num_group, self.num_filter, self.layout

@@ -14,7 +14,7 @@ from ...checks.shapes import agree
 from ...graph_hooks import LayerHooks
 from ...parameters import Bool, Enum, Int, Shape
 from ...precision import LOW, Precision
-from ..spatial_window import LAYOUTS, channels_first, check_rank, check_window, shape_in_layout
+from ..spatial_window import LAYOUTS, channels_first, check_rank, shape_in_layout
 from . import select
 from .convolution import FiltersProperty
 from .memory_order import (
@@ -90,21 +90,13 @@ class DeconvolutionProperty(FiltersProperty):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        where = f"operator {self.op_name}"
-        self.window = check_window(
-            where,
-            self.kernel,
-            self.layout,
-            stride=(self.stride, 1, 1),
-            dilate=(self.dilate, 1, 1),
-            pad=(self.pad, 0, 0),
-            adj=(self.adj, 0, 0),
-            target_shape=(self.target_shape, 0, 0),
-        )
+        more = {"adj": (self.adj, 0, 0), "target_shape": (self.target_shape, 0, 0)}
+        self.window = self.checked_window(**more)
         stride, _, _, adj, target = self.window
         if any(a >= s for a, s in zip(adj, stride)) and not any(target):
-            raise ArgumentError(f"{where}: adj {adj} must be smaller than stride {stride}")
-        self.check_groups()
+            raise ArgumentError(
+                f"operator {self.op_name}: adj {adj} must be smaller than stride {stride}"
+            )
 
     def infer_shape(self, in_shapes, out_shapes):
         kernel, filters, layout = self.kernel, self.num_filter, self.layout
