@@ -3,7 +3,9 @@
 The arithmetic of a step is counted from its plan: convolutions and matrix products, forward and
 backward, two operations a multiply-add (`cynet.graph.cost.flops`). The peak is the best product of
 two 2048 x 2048 matrices that cynet reaches, by dot and by FullyConnected, before or after the step:
-the machine's speed changes. Winograd's convolutions do less arithmetic than is counted.
+the machine's speed changes. Winograd's convolutions do less arithmetic than is counted. The last
+two columns: which share of the step's time the products take, step by step, and how much of the
+peak they reach by themselves. ``CYNET_NUM_THREADS=1`` gives one core's.
 """
 
 import argparse
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from harness import median_time
+from peers import networks_mx
 
 import cynet as mx
 from cynet.graph.cost import flops
@@ -41,6 +44,10 @@ CASES = {  # name: file of symbols/, options, batch size, shape of an image
         (3, 112, 112),
     ),
     "VGG-16, 112x112, batch 4": ("vgg", {"num_layers": 16}, 4, (3, 112, 112)),
+    # of peers/networks_mx.py
+    "GELU MLP, batch 128": (networks_mx.gelu_mlp, {}, 128, (1, 28, 28)),
+    "dense autoencoder, batch 128": (networks_mx.autoencoder, {}, 128, (1, 28, 28)),
+    "attention, batch 16": (networks_mx.attention, {}, 16, (64, 256)),
 }
 
 
@@ -55,15 +62,24 @@ def peak(n=2048):
     return 2 * n**3 / min(times)
 
 
-def step(file, options, batch, shape):
-    """(operations, seconds) of forward and backward of one batch."""
-    symbol = importlib.import_module(f"symbols.{file}").get_symbol(10, **options)
+def symbol_of(source, options):
+    """The Symbol of a file of symbols/, or what a function makes."""
+    if callable(source):
+        return source(mx)
+    return importlib.import_module(f"symbols.{source}").get_symbol(10, **options)
+
+
+def step(source, options, batch, shape):
+    """(operations, seconds, seconds of the operators that do them) of forward and backward of one
+    batch."""
+    symbol = symbol_of(source, options)
     requests = dict.fromkeys(symbol.list_arguments(), "write")
-    requests["data"] = requests["softmax_label"] = "null"  # as Module asks for
+    given = [name for name in requests if name == "data" or name.endswith("label")]
+    requests |= dict.fromkeys(given, "null")  # as Module asks for
     executor = symbol.simple_bind(mx.cpu(), grad_req=requests, data=(batch, *shape))
     rng = np.random.default_rng(0)
     for name, array in executor.arg_dict.items():
-        if name != "softmax_label":
+        if not name.endswith("label"):
             array[:] = 0.05 * rng.standard_normal(array.shape)
 
     def run():
@@ -71,7 +87,11 @@ def step(file, options, batch, shape):
         executor.backward()
         mx.nd.waitall()
 
-    return sum(map(flops, executor._graph.steps)), median_time(run, repeat=5, warm_up=2)
+    each = list(map(flops, executor._graph.steps))
+    seconds = median_time(run, repeat=5, warm_up=2)
+    times = [time for _, _, time in executor.profile(run)]
+    products = sum(time for time, work in zip(times, each) if work) * 1e-6
+    return sum(each), seconds, seconds * products / (sum(times) * 1e-6)
 
 
 def main():
@@ -80,17 +100,19 @@ def main():
     parser.add_argument("names", nargs="*", help="beginnings of rows (default: all)")
     args = parser.parse_args()
     sys.path.insert(0, str(EXAMPLE))
-    print("| forward and backward | GFLOP | ms | GFLOP/s | peak then | of it |")
-    print("|---|---|---|---|---|---|")
+    head = "GFLOP | ms | GFLOP/s | peak then | of it | products' time | of the peak"
+    print(f"| forward and backward | {head} |")
+    print("|---" * 8 + "|")
     before = peak()
     for name, case in CASES.items():
         if args.names and not name.startswith(tuple(args.names)):
             continue
-        operations, seconds = step(*case)
+        operations, seconds, products = step(*case)
         rate, after = operations / seconds, peak()
         best, before = max(before, after), after
         cells = f"{operations / 1e9:.3g} | {seconds * 1e3:.3g} | {rate / 1e9:.0f}"
-        print(f"| {name} | {cells} | {best / 1e9:.0f} | {rate / best:.0%} |", flush=True)
+        cells += f" | {best / 1e9:.0f} | {rate / best:.0%} | {products / seconds:.0%}"
+        print(f"| {name} | {cells} | {operations / products / best:.0%} |", flush=True)
 
 
 if __name__ == "__main__":

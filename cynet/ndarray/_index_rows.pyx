@@ -67,6 +67,10 @@ cdef cnp.ndarray rows_of_one(NDArrayBase array, object item):
     cdef cnp.ndarray rows
     cdef int64_t* numbers
     cdef int64_t i, n = array.blob.shape[0], lowest = 0, highest = -1
+    if isinstance(item, NDArrayBase):
+        rows = rows_of_many(array, (item,))  # as they lie, without copies
+        if rows is not None:
+            return rows
     index = index_array(item)
     if index.dtype.kind == "b":
         return None
