@@ -78,14 +78,16 @@ def _floats_into(out, *operands):
 def as_ufunc(function):
     """A composed function of one or two arrays and `out` that takes ``where=`` and ``dtype=``."""
 
-    @functools.wraps(function)
-    def run(*args, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True):
-        *inputs, out = args if len(args) == count + 1 else (*args, out)
-        if where is not True or dtype is not None:
-            return _chosen(function, inputs, out, where, dtype)
-        return function(*inputs, out)
+    signature = inspect.signature(function)
+    *names, _ = signature.parameters
 
-    count = len(inspect.signature(function).parameters) - 1
+    @functools.wraps(function)
+    def run(*args, where=True, dtype=None, casting="same_kind", order="K", subok=True, **more):
+        if where is True and dtype is None:
+            return function(*args, **more)
+        given = signature.bind(*args, **more).arguments
+        return _chosen(function, [given[n] for n in names], given.get("out"), where, dtype)
+
     return run
 
 

@@ -10,6 +10,7 @@ from ..ndarray.ndarray import NDArray
 from ._call import NP, NUMBERS, also_named, array_of, finished, is_traced, made, ops, refuse_traced
 from .elementwise import FUNCTIONS, as_ufunc
 from .reductions import axes_of
+from .reductions import sum as total_of
 from .shapes import broadcast_to, common_dtype, ravel, reshaped, transpose
 
 
@@ -106,7 +107,7 @@ def _sortable(a, axis, where):
 
 def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
     """The elements in order along an axis."""
-    ndim = array_of(a, "sort").ndim
+    ndim = 1 if axis is None else array_of(a, "sort").ndim
     a, axis = _sortable(a, axis, "sort")
     own = onp.dtype(a.dtype)
     out = ops.sort(a.astype("uint8") if own.kind == "b" else a, axis=axis, is_ascend=not descending)
@@ -176,9 +177,10 @@ def triu(m, k=0):
 
 def _triangle(m, k, mask):
     m = array_of(m, "tril")
-    if m.ndim < 2:
-        raise ShapeError("mx.np.tril takes an array of two axes at least")
-    kept = array_of(mask(*m.shape[-2:], k).astype(bool), "tril")
+    if m.ndim < 1:
+        raise ShapeError("mx.np.tril takes an array of one axis at least")
+    rows, columns = m.shape[-2:] if m.ndim > 1 else m.shape * 2  # a vector is repeated
+    kept = array_of(mask(rows, columns, k).astype(bool), "tril")
     return where(kept, m, m * 0 if onp.dtype(m.dtype).kind != "b" else False)
 
 
@@ -196,7 +198,8 @@ def diag(v, k=0):
 
     n = v.size + abs(k)
     if not v.size:
-        return zeros((n, n), v.dtype)
+        found = zeros((n, n), v.dtype)
+        return found + total_of(v) if onp.dtype(v.dtype).kind == "f" else found
     eye = array_of(onp.eye(v.size, n, k if k > 0 else 0, dtype=bool), "diag")
     wide = where(eye, reshaped(v, (v.size, 1)), array_of(onp.zeros(1, onp.dtype(v.dtype)), "diag"))
     if k < 0:

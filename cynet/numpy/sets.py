@@ -36,6 +36,8 @@ def unique(
     )
     if values.size:
         values = _taken(shapes.ravel(ar) if axis is None else ar, places, axis or 0)
+    else:
+        values = shapes.reshaped(ar, values.shape)
     found = [values] + [places] * bool(return_index) + more
     found = [e if isinstance(e, NDArray) else array_of(e, "unique") for e in found]
     return found[0] if len(found) == 1 else tuple(found)
@@ -100,7 +102,7 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     ar1, ar2 = _pair(ar1, ar2, "intersect1d")
     hosts = [host_values(each, "intersect1d") for each in (ar1, ar2)]
     values, first, second = onp.intersect1d(*hosts, assume_unique, True)
-    found = _taken(ar1, first) if values.size else array_of(values, "intersect1d")
+    found = _taken(ar1, first) if values.size else ar1[:0]
     if not return_indices:
         return found
     return found, array_of(first, "intersect1d"), array_of(second, "intersect1d")

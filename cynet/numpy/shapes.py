@@ -137,19 +137,9 @@ def broadcast_to(array, shape, subok=False):
     if array.shape == sizes:
         return array.copy()
     wide = reshaped(array, (1,) * (len(sizes) - array.ndim) + array.shape)
-    return (
-        ops.broadcast_to(wide, shape=sizes)
-        if prod(sizes)
-        else reshaped(wide[:0], sizes)
-        if 0 in array.shape
-        else _nothing(array, sizes)
-    )
-
-
-def _nothing(array, sizes):
-    from .creation import empty
-
-    return empty(sizes, array.dtype)
+    if prod(sizes):
+        return ops.broadcast_to(wide, shape=sizes)
+    return reshaped(ravel(array)[:0], sizes)  # it belongs to the graph all the same
 
 
 def broadcast_arrays(*args):
@@ -424,7 +414,7 @@ def take(a, indices, axis=None, mode="raise", out=None):
             )
         if not n and not host.size:
             sizes = a.shape[:axis] + host.shape + a.shape[axis + 1 :]
-            return finished(_nothing(a, sizes), out)
+            return finished(reshaped(a, sizes), out)
         if mode == "clip":
             host = onp.clip(host, 0, n - 1)
         if n:

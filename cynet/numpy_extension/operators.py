@@ -56,7 +56,11 @@ def _exponentials(run, data, axis, length, temperature, use_length, dtype):
     if use_length:
         more["use_length"] = True
     lengths = _arrays(length) if use_length else ()
-    out = run(_floats(data, "npx.softmax"), *lengths, axis=axis, **more)
+    data = _floats(data, "npx.softmax")
+    if data.ndim == 0 and not lengths:  # an axis of one element
+        out = reshaped(run(reshaped(data, (1,)), axis=axis, **more), ())
+    else:
+        out = run(data, *lengths, axis=axis, **more)
     return out if dtype is None else out.astype(dtype)
 
 

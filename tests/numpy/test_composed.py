@@ -305,3 +305,39 @@ def test_a_gradient_goes_to_elements_of_sets_and_to_weights():
     assert counts.tolist() == [3, 6] and edges.tolist() == [0, 1, 2]
     last.backward()
     assert x.grad.tolist() == [0, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda x: mx.np.repeat(x, 2),
+        lambda x: mx.np.take(x, []),
+        lambda x: mx.np.diag(x, 1),
+        lambda x: mx.np.diagflat(x),
+        lambda x: mx.np.unique(x),
+        lambda x: mx.np.broadcast_to(x, (2, 0)),
+        lambda x: mx.np.broadcast_to(x.sum(), (0, 3)),
+        lambda x: mx.np.setdiff1d(x, x),
+        lambda x: mx.np.intersect1d(x, mx.np.ones(2)),
+        lambda x: mx.np.tril(x),
+        lambda x: mx.np.concatenate([x, x]),
+    ],
+)
+def test_what_is_made_of_nothing_belongs_to_the_graph(run):
+    x = mx.np.zeros((0,))
+    x.attach_grad()
+    with mx.autograd.record():
+        y = run(x)
+    y.backward()
+    assert x.grad.shape == (0,)
+
+
+def test_the_softmax_of_a_single_number():
+    x = mx.np.array(3.0)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.npx.softmax(x)
+        z = mx.npx.log_softmax(x)
+    assert y.shape == z.shape == () and (y.item(), z.item()) == (1, 0)
+    y.backward()
+    assert x.grad.item() == 0
