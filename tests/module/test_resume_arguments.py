@@ -45,6 +45,8 @@ OTHER = {  # values that differ from every default
     "min_scale": 2e-3,
     "clip_threshold": 1.5,
     "decay_rate": -0.6,
+    "ns_steps": 7,
+    "adjust": "match_rms_adamw",
 }
 FREE = {"learning_rate"}  # what counts as it is asked for now
 
