@@ -150,6 +150,16 @@ LINALG = {
     "vecdot": (L.vecdot, A, B),
     "vector_norm": (lambda a: [L.vector_norm(a, ord=p) for p in (1, 2, 3)], A),
 }
+PAIRS = drawn(2, 3, 2)  # real and imaginary parts
+FFT = {
+    **{name: (getattr(N.fft, name), A) for name in ("rfft", "rfft2", "rfftn")},
+    **{name: (getattr(N.fft, name), PAIRS) for name in ("irfft", "irfft2", "irfftn")},
+    **{
+        f"{way}{n}": (getattr(N.fft, f"{way}{n}"), PAIRS)
+        for way in ("fft", "ifft")
+        for n in ("", "2", "n")
+    },
+}
 R = N.random
 DRAWS = {
     "choice": (lambda a: R.choice(a, 6), A[:, 0]),
@@ -261,6 +271,7 @@ EXTENSION_DRAWS = {
 }
 SPACES = {
     "np.linalg": (L, LINALG),
+    "np.fft": (N.fft, FFT),
     "np.random": (R, DRAWS),
     "npx": (X, EXTENSION),
     "npx.random": (X.random, EXTENSION_DRAWS),
@@ -296,7 +307,7 @@ def test_every_function_is_walked_or_listed():
     walked = {*WALKED, *OTHERS}
     assert not walked & set(WITHOUT)
     assert every_name() == walked | set(WITHOUT)
-    assert len(every_name()) >= 463 and len(walked) >= 305
+    assert len(every_name()) >= 475 and len(walked) >= 317
 
 
 # --- numeric gradients ----------------------------------------------------------------------------
