@@ -15,6 +15,7 @@ recorded; ``backward()`` of a result fills the gradients.
 from .function import Function
 from .graph import get_symbol
 from .heads import backward, grad, mark_variables
+from .mapping import vmap
 from .scopes import (
     is_recording,
     is_training,
@@ -46,4 +47,5 @@ __all__ = [
     "train_mode",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]
