@@ -407,7 +407,9 @@ def infer(prop, list wanted, list shapes, list types):
             [known(shape) for shape in shapes[:n_in]], [None] * len(outputs))
         in_types, out_types, aux_types = prop.infer_type(types[:n_in], [None] * len(outputs))
     except CynetError as error:
-        raise with_message(error, f"{where}: {error}") from error
+        told = with_message(error, f"{where}: {error}")
+        # the first traceback is worth its lines where it shows code of the user
+        raise told from (error if prop.users else None)
     except Exception as error:
         if isinstance(error, IndexError) and not prop.users:  # a length that is not there
             raise ShapeError(f"{where}: the shapes have too few axes ({error})") from error

@@ -262,3 +262,10 @@ def test_it_is_a_runtime_error_as_in_mxnet():
         ) as caught:
             call()
         assert isinstance(caught.value, mx.base.MXNetError)
+
+
+def test_a_refused_call_has_one_traceback():
+    """Of our own operators the first error says nothing that the last one does not."""
+    with pytest.raises(mx.errors.ShapeError, match="sums over lengths 3 and 2") as caught:
+        mx.nd.dot(mx.nd.ones((2, 3)), mx.nd.ones((2, 3)))
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
