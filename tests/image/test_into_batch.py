@@ -41,6 +41,8 @@ def test_refused():
     for bad in (image[:, :4], image[:3], image[:, :, :2], image[:, ::2], np.zeros((4, 5, 2), "u1")):
         with pytest.raises(mx.errors.ShapeError, match="does not fill"):
             put_normalized(bad, False, numbers, numbers, out)
+        with pytest.raises(mx.errors.ShapeError, match="does not fill"):
+            put_plain(bad, False, 255, np.zeros(out.shape, np.uint8))
     with pytest.raises(mx.errors.ShapeError, match="side by side"):
         put_normalized(np.zeros((3, 4, 5), "u1").transpose(1, 2, 0), False, numbers, numbers, out)
     with pytest.raises(mx.errors.ShapeError, match="one number for each of 3"):
