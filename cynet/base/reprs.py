@@ -54,7 +54,7 @@ class SettingsRepr(ReprMixin):
         for owner in type(self).__mro__:
             if "__init__" not in vars(owner):
                 continue
-            for each in inspect.signature(owner.__init__).parameters.values():
+            for each in inspect.signature(vars(owner)["__init__"]).parameters.values():
                 kept = vars(self)
                 value = kept.get(each.name, kept.get(f"_{each.name}", each.default))
                 if isinstance(value, (int, float, str)) and value != each.default:
