@@ -114,7 +114,7 @@ def main(argv=None):
     try:
         detector = Detector(args, len(names))
         logging.info("classes: %s", ", ".join(names))
-        for name, image in pictures(args.images, args.maximum):
+        for name, image in pictures(args.images, args.most):
             rows = detector(image, args.threshold)
             target = Path(args.out) / f"{name}-found.png"
             cv2.imwrite(str(target), draw(image, rows, names)[:, :, ::-1])

@@ -9,7 +9,7 @@ import cynet as mx
 from tests import scripts
 from tests.example_output import ROOT, difference, of_folder, run
 
-pytest.importorskip("tokenizers", reason="pip install 'cynet-mx[text]'")
+pytest.importorskip("tokenizers")
 
 
 def test_the_readme_is_true(tmp_path):

@@ -27,6 +27,9 @@ REFUSED = {
     "_quantize_linear": "float32 alone",
     "_contrib_quantize_asym": "float32 alone",
     "_contrib_quantize_v2": "float32 alone",
+    "_npi_nextafter": "computed in float32",
+    "_npi_nextafter_scalar": "computed in float32",
+    "_npi_rnextafter_scalar": "computed in float32",
 }
 # A number beside an array is one of the array's dtype, as in MXNet, and this function jumps.
 JUMPS = {"_rmod_scalar", "_mod_scalar"}
