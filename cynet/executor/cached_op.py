@@ -172,8 +172,9 @@ class CachedOp:
         program = self._programs.get(key)
         if program is None:
             calls = self._calls_of(key, arrays)
-            if calls is not None:
-                return calls(arrays)
+            outputs = None if calls is None else calls(arrays)
+            if outputs is not None:
+                return outputs
             self._modes.add((any(wants), training))
             since = time.perf_counter()
             program = _Program(self, arrays, wants, training)

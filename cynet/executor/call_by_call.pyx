@@ -234,11 +234,13 @@ cdef class CallByCall:
         self.calls, self.nbytes = None, 0
 
     def __call__(self, list arrays not None):
-        """Run it on arrays; the outputs, new arrays."""
+        """Run it on arrays; the outputs, new arrays. None where another thread had it rest."""
         cdef Calls graph = self.graph
         cdef list values = [None] * graph.n_values, given
         cdef list calls = self.calls  # which another thread may give up
         cdef Py_ssize_t i, k
+        if calls is None:
+            return None
         for i, k in enumerate(graph.given):
             values[k] = arrays[i]
         for i in range(len(calls)):
