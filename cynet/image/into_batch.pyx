@@ -89,7 +89,7 @@ def put_normalized(const uint8_t[:, :, :] image, bint mirrored, const float[::1]
 
 
 def put_plain(const uint8_t[:, :, :] image, bint mirrored, uint8_t maximum, uint8_t[:, :, ::1] out):
-    """``out = minimum(image, most)`` without the GIL; parameters as of `put_normalized`."""
+    """``out = minimum(image, maximum)`` without the GIL; parameters as of `put_normalized`."""
     cdef bint turned = mirrored
     cdef const uint8_t* first
     check(image, out.shape[0], out.shape[1], out.shape[2])
