@@ -1,4 +1,4 @@
-"""Metrics of the counts of classes: confusion matrix, precision, recall; the area under the ROC."""
+"""Metrics of the counts of classes: confusion matrix, precision, recall, IoU; the ROC's area."""
 
 from __future__ import annotations
 
@@ -228,6 +228,76 @@ class Recall(_Averaged):
         average: str = "macro",
     ) -> None:
         super().__init__(name, output_names, label_names, average)
+
+
+@register
+@alias("miou")
+@guarded
+class MeanIoU(_Counted):
+    """Intersection over union of what is labelled as a class and predicted as it: of pixels, mean
+    over the classes that occurred.
+
+    Parameters
+    ----------
+    ignore_label : int, optional
+        Pixels of this label do not count.
+    {names}
+
+    Examples
+    --------
+    >>> metric = MeanIoU()
+    >>> metric.update([np.array([[[0, 0], [1, 1]]])], [np.array([[[0, 1], [1, 1]]])])
+    >>> metric.by_class()
+    array([0.5       , 0.66666667])
+    """
+
+    def __init__(
+        self,
+        ignore_label: int | None = None,
+        name: str = "mean_iou",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
+        self.ignore_label = ignore_label
+        super().__init__(
+            name, output_names, label_names, ignore_label=ignore_label, has_global_stats=True
+        )
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """labels: classes, (N, ...); preds: scores, (N, classes, ...), or classes, (N, ...)."""
+        labels, preds = check_label_shapes(labels, preds, wrap=True)
+        for label, pred in zip(labels, preds):
+            label, pred = to_numpy(label), to_numpy(pred)
+            if pred.ndim == label.ndim + 1:
+                pred = pred.argmax(axis=1)
+            if pred.shape != label.shape:
+                raise ShapeError(
+                    f"{self.name}: labels of shape {label.shape} do not fit predictions of shape"
+                    f" {pred.shape}"
+                )
+            if self.ignore_label is not None:
+                kept = label != self.ignore_label
+                label, pred = label[kept], pred[kept]
+            super().update([label.ravel()], [pred.ravel()])
+
+    def by_class(self):
+        """The figure of each class, (classes,); 0 of one that did not occur.
+
+        Returns
+        -------
+        numpy.ndarray
+            Intersection over union of each class.
+        """
+        return _shares(self._global)
+
+    def _score(self, counts):
+        occurred = counts.sum(axis=0) + counts.sum(axis=1) > 0
+        return float(_shares(counts)[occurred].mean())
+
+
+def _shares(counts):
+    right = counts.diagonal()
+    return right / np.maximum(counts.sum(axis=0) + counts.sum(axis=1) - right, 1)
 
 
 @register

@@ -1,4 +1,4 @@
-"""Metrics of class probabilities: cross-entropy, negative log-likelihood, perplexity."""
+"""Metrics of class probabilities: cross-entropy, log-likelihood, perplexity, calibration."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.errors import ShapeError
+from ..base.errors import ArgumentError, ShapeError, shown
 from ..base.guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
+from .summed import _Summed
 
 if TYPE_CHECKING:
     from ..typing import Names
@@ -42,7 +43,7 @@ def _at(name, rows, labels):
 
 
 @register
-@alias("ce", "cross-entropy")
+@alias("ce", "cross-entropy", "log_loss")
 @guarded
 class CrossEntropy(EvalMetric):
     """The mean of ``-log(probability of the label + eps)``; of labels that are distributions, the
@@ -172,3 +173,74 @@ class Perplexity(EvalMetric):
 
     def _value(self, total, count):
         return math.exp(total / count)
+
+
+@register
+@alias("ece")
+@guarded
+class CalibrationError(_Summed):
+    """Expected calibration error: how far confidence lies from accuracy.
+
+    The confidence of a prediction is its largest probability. Predictions are sorted into bins of
+    equal width by it; the figure is the mean over predictions of the distance between the
+    confidence and the accuracy of their bin.
+
+    Parameters
+    ----------
+    bins : int
+        How many bins there are from 0 to 1.
+    {names}
+
+    Raises
+    ------
+    ArgumentError
+        `bins` is not a positive int.
+
+    Examples
+    --------
+    >>> metric = CalibrationError()
+    >>> scores = np.array([[0.75, 0.25], [0.75, 0.25], [0.25, 0.75], [0.25, 0.75]])
+    >>> metric.update([np.array([0, 0, 0, 1])], [scores])  # three of four, at 0.75 each
+    >>> metric.get()
+    ('calibration_error', 0.0)
+    """
+
+    def __init__(
+        self,
+        bins: int = 10,
+        name: str = "calibration_error",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
+        if type(bins) is not int or bins < 1:
+            raise ArgumentError(f"{name}: bins must be a positive int, got {shown(bins)}")
+        self.bins = bins
+        super().__init__(name, output_names, label_names, bins=bins, has_global_stats=True)
+
+    def _zeros(self):
+        return np.zeros((3, self.bins + 1))  # count, confidence, right; first: all of them
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """labels: classes, (N,); preds: probabilities, (N, classes)."""
+        labels, preds = check_label_shapes(labels, preds, wrap=True)
+        for label, pred in zip(labels, preds):
+            label, pred = to_numpy(label).ravel(), to_numpy(pred).astype(np.float64)
+            if pred.ndim != 2 or len(pred) != label.size:
+                raise ShapeError(
+                    f"{self.name}: expected labels (N,) and probabilities (N, classes), got"
+                    f" {label.shape} and {pred.shape}"
+                )
+            if not label.size:
+                continue
+            sure, right = pred.max(axis=1), pred.argmax(axis=1) == label
+            if not ((sure >= 0) & (sure <= 1 + 1e-6)).all():
+                raise ArgumentError(f"{self.name}: probabilities are from 0 to 1")
+            place = np.clip(np.ceil(sure * self.bins), 1, self.bins).astype(int)
+            sums = self._zeros()
+            for row, weights in enumerate((np.ones_like(sure), sure, right)):
+                sums[row] = np.bincount(place, weights, self.bins + 1)
+                sums[row, 0] = sums[row].sum()
+            self._take(sums)
+
+    def _figure(self, sums):
+        return float(abs(sums[1, 1:] - sums[2, 1:]).sum() / sums[0, 0])

@@ -1,4 +1,4 @@
-"""Metrics of real-valued predictions: mean absolute and squared error, Pearson correlation."""
+"""Metrics of real-valued predictions: absolute and squared error, R2, Pearson correlation."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from ..base.errors import ShapeError, UndefinedError
 from ..base.guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
+from .summed import _Summed
 
 if TYPE_CHECKING:
     from ..typing import Names
@@ -124,6 +125,73 @@ class RMSE(_Error):
 
     def _figure(self, error):
         return math.sqrt(np.square(error).mean())
+
+
+@register
+@alias("r2_score")
+@guarded
+class R2(_Summed):
+    """The share of the labels' variance that predictions explain: 1 is best, 0 is the mean's.
+
+    All entries since ``reset`` count alike; of several columns the mean of their shares is taken.
+    nan while labels are all alike.
+
+    Parameters
+    ----------
+    {names}
+
+    Examples
+    --------
+    >>> r2 = R2()
+    >>> r2.update([np.array([1.0, 2.0, 3.0])], [np.array([1.0, 2.0, 2.0])])
+    >>> r2.get()
+    ('r2', 0.5)
+    """
+
+    def __init__(
+        self, name: str = "r2", output_names: Names | None = None, label_names: Names | None = None
+    ) -> None:
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def _zeros(self):
+        return np.zeros((4, 0))  # rows, mean, sum of squares around it, sum of squared errors
+
+    def _join(self, one, other):
+        """Sums of squares around means are joined without squares of the means (Chan et al.)."""
+        if not one.size or not other.size:
+            return other if other.size else one
+        if one.shape != other.shape:
+            raise ShapeError(
+                f"{self.name}: labels have {other.shape[1]} columns, {one.shape[1]} before"
+            )
+        rows = one[0] + other[0]
+        gap = other[1] - one[1]
+        mean = one[1] + gap * other[0] / rows
+        spread = one[2] + other[2] + gap**2 * one[0] * other[0] / rows
+        return np.stack([rows, mean, spread, one[3] + other[3]])
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """labels and preds: arrays of the same number of entries, (N,) or (N, columns)."""
+        labels, preds = check_label_shapes(labels, preds, wrap=True)
+        for label, pred in zip(labels, preds):
+            label, pred = (to_numpy(each).astype(np.float64) for each in (label, pred))
+            if label.size != pred.size or (label.ndim and len(label) != len(pred)):
+                raise ShapeError(
+                    f"{self.name}: labels of shape {label.shape} do not fit predictions of shape"
+                    f" {pred.shape}"
+                )
+            if not label.size:
+                continue
+            label, pred = (each.reshape(len(label), -1) for each in (label, pred))
+            mean = label.mean(axis=0)
+            spread, error = ((label - each) ** 2 for each in (mean, pred))
+            rows = np.full_like(mean, len(label))
+            self._take(np.stack([rows, mean, spread.sum(axis=0), error.sum(axis=0)]))
+
+    def _figure(self, sums):
+        if (sums[2] == 0).any():
+            return math.nan
+        return float(np.mean(1 - sums[3] / sums[2]))
 
 
 @register

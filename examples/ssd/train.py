@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from dataset import CLASSES, iterators
-from metric import MeanAveragePrecision, MultiBoxMetric
+from metric import MultiBoxMetric
 from symbols.ssd import NETWORKS, get_symbol_train
 
 import cynet as mx
@@ -65,7 +65,7 @@ def train(args, names, images, val):
         images,
         eval_data=val,
         eval_metric=MultiBoxMetric(),
-        validation_metric=MeanAveragePrecision(names),
+        validation_metric=mx.metric.MeanAveragePrecision(names),
         num_epoch=args.epochs,
         optimizer=args.optimizer,
         optimizer_params={"learning_rate": args.lr, "wd": args.wd, "lr_scheduler": schedule},

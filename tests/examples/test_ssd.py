@@ -102,22 +102,3 @@ def test_refusals(tmp_path):
         mx.model.save_checkpoint(str(tmp_path / "out" / "ssd"), epoch, None, {}, {})
     said = run("detect.py", "none.jpg", "--epoch", 20, cwd=tmp_path, fails=True)
     assert "ssd-0020.params: no such file; there is epoch 3, 12" in said
-
-
-def test_precision(monkeypatch):
-    """Two right, one wrong, one missed, one found twice."""
-    monkeypatch.syspath_prepend(str(EXAMPLE))
-    metric = importlib.import_module("metric").MeanAveragePrecision(("a", "b", "c"))
-    del sys.modules["metric"]
-    boxes = [[0, 0, 0, 0.5, 0.5], [0, 0.5, 0.5, 1, 1], [1, 0, 0, 1, 1], [-1] * 5]
-    rows = [
-        [0, 0.9, 0, 0, 0.5, 0.5],
-        [0, 0.8, 0, 0.02, 0.5, 0.5],  # the same box again
-        [0, 0.7, 0.5, 0.5, 1, 0.95],
-        [1, 0.6, 0.7, 0.7, 1, 1],
-        [-1, 0.5, 0, 0, 1, 1],
-    ]
-    metric.update([mx.nd.array([boxes])], [mx.nd.array([rows])])
-    names, values = metric.get()
-    assert names == ["mAP", "AP-a", "AP-b", "AP-c"]
-    np.testing.assert_allclose(values, [5 / 12, (1 + 2 / 3) / 2, 0, np.nan])

@@ -31,6 +31,22 @@ def numbers(rng, rows):
     return label, label + rng.normal(0, 1, (rows, 2))
 
 
+def pictures(rng, rows):
+    return rng.integers(0, 3, (rows, 4)), rng.uniform(size=(rows, 3, 4))
+
+
+def texts(rng, rows):
+    return rng.integers(0, 2, (rows, 9)), rng.integers(0, 2, (rows, 8))
+
+
+def boxes(rng, rows):
+    corner = rng.uniform(size=(rows, 4, 2))
+    box = np.concatenate([rng.integers(0, 2, (rows, 4, 1)), corner, corner + 0.5], axis=2)
+    found = np.concatenate([box[..., :1], rng.uniform(size=(rows, 4, 1)), box[..., 1:]], axis=2)
+    found[..., 2:] += rng.normal(scale=0.05, size=(rows, 4, 4))
+    return box, found
+
+
 def both(label, pred):
     return float(np.abs(label - pred).sum()), label.size
 
@@ -46,6 +62,12 @@ METRICS_AND_DATA = {
     "Precision": (classes, [{"average": each} for each in ("macro", "micro", "weighted")]),
     "Recall": (classes, [{"average": each} for each in ("macro", "micro", "weighted")]),
     "AUC": (two, [{}]),
+    "MeanIoU": (pictures, [{}, {"ignore_label": 1}]),
+    "CalibrationError": (classes, [{}, {"bins": 3}]),
+    "R2": (numbers, [{}]),
+    "BLEU": (texts, [{}, {"longest": 2}]),
+    "WordErrorRate": (texts, [{}]),
+    "MeanAveragePrecision": (boxes, [{}, {"rule": "coco"}]),
     "CrossEntropy": (classes, [{}, {"eps": 0.1}]),
     "NegativeLogLikelihood": (classes, [{}]),
     "Perplexity": (classes, [{"ignore_label": None}, {"ignore_label": 1}]),

@@ -1,0 +1,159 @@
+"""Metrics of texts: word error rate, BLEU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ..base.guard import guarded
+from .base import alias, register, to_numpy
+from .summed import _Summed
+
+if TYPE_CHECKING:
+    from ..typing import Names
+
+
+def _sentences(name, texts):
+    """Lists of tokens: a str is split at blanks, rows of an array are numbers until a negative."""
+    if isinstance(texts, str):
+        raise ArgumentTypeError(f"{name}: expected a list of texts, got {shown(texts)}")
+    found = []
+    for each in [texts] if hasattr(texts, "shape") else texts:
+        if isinstance(each, str):
+            found.append(each.split())
+        elif hasattr(each, "shape"):
+            rows = to_numpy(each)
+            if rows.ndim != 2 and rows.size:
+                raise ShapeError(f"{name}: expected texts of shape (N, length), got {rows.shape}")
+            found += [row[row >= 0].tolist() for row in rows]
+        else:
+            raise ArgumentTypeError(f"{name}: expected a str or an array, got {shown(each)}")
+    return found
+
+
+def _pairs(name, labels, preds):
+    labels, preds = _sentences(name, labels), _sentences(name, preds)
+    if len(labels) != len(preds):
+        raise ShapeError(f"{name}: {len(labels)} reference texts, {len(preds)} predicted ones")
+    return zip(labels, preds)
+
+
+@register
+@alias("wer")
+@guarded
+class WordErrorRate(_Summed):
+    """Words to insert, delete and replace until a text is the reference, for each of its words.
+
+    Parameters
+    ----------
+    {names}
+
+    Examples
+    --------
+    >>> metric = WordErrorRate()
+    >>> metric.update(["the cat sat down"], ["a cat sat"])
+    >>> metric.get()
+    ('word_error_rate', 0.5)
+    """
+
+    _sums = 2
+
+    def __init__(
+        self,
+        name: str = "word_error_rate",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """labels: reference texts; preds: as many texts. A text is a str of words between blanks,
+        or a row of an array of numbers, (N, length), whose negative ones are padding."""
+        for label, pred in _pairs(self.name, labels, preds):
+            self._take(np.array([len(label), _edits(label, pred)], np.float64))
+
+    def _figure(self, sums):
+        return float(sums[1] / sums[0])
+
+
+def _edits(one, other):
+    """Levenshtein's distance, a row of its table at a time."""
+    last = list(range(len(other) + 1))
+    for i, word in enumerate(one, 1):
+        row = [i]
+        for j, each in enumerate(other, 1):
+            row.append(min(last[j] + 1, row[-1] + 1, last[j - 1] + (word != each)))
+        last = row
+    return last[-1]
+
+
+@register
+@guarded
+class BLEU(_Summed):
+    """How many runs of 1 to 4 words of translations stand in their references, over all texts.
+
+    The geometric mean of the shares, times ``exp(1 - r / c)`` where the texts are shorter (c words)
+    than the references (r). No share is smoothed; texts are not tokenized, but split at blanks.
+
+    Parameters
+    ----------
+    longest : int
+        Words of the longest runs.
+    {names}
+
+    Raises
+    ------
+    ArgumentError
+        `longest` is not a positive int.
+
+    Examples
+    --------
+    >>> metric = BLEU()
+    >>> metric.update(["the cat sat on the mat"], ["the cat sat on a mat"])
+    >>> round(metric.get()[1], 4)
+    0.5373
+    """
+
+    def __init__(
+        self,
+        longest: int = 4,
+        name: str = "bleu",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
+        if type(longest) is not int or longest < 1:
+            raise ArgumentError(f"{name}: longest must be a positive int, got {shown(longest)}")
+        self.longest = longest
+        super().__init__(name, output_names, label_names, longest=longest, has_global_stats=True)
+
+    @property
+    def _sums(self):
+        return 3 + 2 * self.longest  # texts, their words, the references'; runs, and the right ones
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """labels: reference texts; preds: as many texts. A text is a str of words between blanks,
+        or a row of an array of numbers, (N, length), whose negative ones are padding."""
+        for label, pred in _pairs(self.name, labels, preds):
+            sums = [1, len(pred), len(label)]
+            for length in range(1, self.longest + 1):
+                wanted, found = _runs(label, length), _runs(pred, length)
+                sums.append(sum(found.values()))
+                sums.append(sum(min(n, wanted.get(run, 0)) for run, n in found.items()))
+            self._take(np.array(sums, np.float64))
+
+    def _figure(self, sums):
+        runs, right = sums[3::2], sums[4::2]
+        if not right.all():
+            return 0.0
+        short = min(0.0, 1 - sums[2] / sums[1])
+        return float(np.exp(short + np.log(right / runs).mean()))
+
+
+def _runs(words, length):
+    found: dict[Any, int] = {}
+    for i in range(len(words) - length + 1):
+        run = tuple(words[i : i + length])
+        found[run] = found.get(run, 0) + 1
+    return found
