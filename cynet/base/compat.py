@@ -15,7 +15,9 @@ _EXTRA = {
     "mlflow": "track",
     "mpi4py": "mpi",
     "onnx": "onnx",
+    "optuna": "optuna",
     "pycuda": "cuda",
+    "ray": "ray",
     "safetensors": "safetensors",
     "scipy": "scipy",
     "setuptools": "cython",
@@ -24,7 +26,7 @@ _EXTRA = {
     "wandb": "track",
 }
 # where the package has another name than its module
-_CALLED = {"cv2": "opencv-python-headless", "mlflow": "mlflow-skinny"}
+_CALLED = {"cv2": "opencv-python-headless", "mlflow": "mlflow-skinny", "ray": "ray[tune]"}
 
 
 def packages() -> list[str]:

@@ -13,6 +13,7 @@ from .loop import (
 )
 
 from .rate_search import LRFinder, RateCurve
+from .sweeps import Optuna, Ray
 from .tensorboard import TensorBoard
 from .tracking import MLflow, WeightsAndBiases
 from .metric_monitors import BestCheckpoint, EarlyStopping, ReduceOnPlateau
@@ -29,8 +30,10 @@ __all__ = [
     "LRFinder",
     "LogValidationMetricsCallback",
     "MLflow",
+    "Optuna",
     "ProgressBar",
     "RateCurve",
+    "Ray",
     "ReduceOnPlateau",
     "Speedometer",
     "StopOnNaN",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from ..callback.fit import columns_of, end_epoch
 from ..engine.trace import Span
 from ..io import DataBatch, NDArrayIter
 from .batch_axes import checked_pad
-from .history import History, note, progress_for, warn_of_nan
+from .history import History, warn_of_nan
 from .inputs import (
     _check_input_names as _check_input_names,  # subclasses of scripts import these three here
 )
@@ -45,6 +46,7 @@ from .inputs import (
     to_iterator,
 )
 from .interface import DEFAULT_INITIALIZER, Interface
+from .progress import note, progress_for
 from .ranks import ranks_of
 from .resume import Resume
 from .thread_guard import ThreadGuard
@@ -633,7 +635,11 @@ class _Training:
         self._check_labels = module._label_check(self._train_data)
         self._history, self._state = History(), None
         self._progress = progress_for(
-            options["verbose"], self._logger, self._batch_end, options["num_epoch"]
+            options["verbose"],
+            self._logger,
+            self._batch_end,
+            options["num_epoch"],
+            self._train_data,
         )
 
     def run(self):
@@ -656,6 +662,8 @@ class _Training:
         )
         for each in self._callbacks:
             each.begin(self._state)
+        if self._progress is not None:
+            self._progress.begin(begin_epoch)
         try:
             for epoch in range(begin_epoch, num_epoch):
                 if self._epoch(epoch) is not None:
@@ -665,8 +673,11 @@ class _Training:
             self._logger.info("Epoch[%d] training ends: %s", self._state.epoch, stop)
             self._train_data.reset()
         finally:
-            for each in self._callbacks:
-                each.end(self._state)
+            with contextlib.ExitStack() as ends:  # all of them, whatever one raises
+                if self._progress is not None:
+                    ends.callback(self._progress.close)
+                for each in reversed(self._callbacks):
+                    ends.callback(each.end, self._state)
         self._note(self._ranks.summed_up(sum(self._history.times)))
         return self._history
 
@@ -694,7 +705,7 @@ class _Training:
         if nbatch:
             warn_of_nan(self._history)
         if self._progress is not None:
-            self._progress.epoch(epoch, seconds, figures, validation)
+            self._progress.epoch(epoch, seconds, figures, validation, nbatch)
         self._train_data.reset()
         stop = end_epoch(self._callbacks, self._state)
         if self._resumed is not None:

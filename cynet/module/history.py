@@ -1,27 +1,20 @@
-"""The result of ``fit``, a table of its epochs, and lines of it where no log is seen."""
+"""The result of ``fit``, a table of its epochs."""
 
 from __future__ import annotations
 
 import html
 import numbers
-import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, shown, warn_user
 from ..base.guard import guarded
 from ..callback.fit import is_nan
-from ..callback.messages import shows_info
-from ..distributed import is_first
 from ..visualization.figures import new_figure, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ..typing import FileName
-
-_EPOCH_PAUSE = 0.5  # seconds from the line of one epoch to that of another, at least
-_BATCH_PAUSE = 5.0  # seconds without a line after which a batch shows one
 
 
 @guarded
@@ -167,70 +160,6 @@ def warn_of_nan(history):
                 RuntimeWarning,
             )
             return
-
-
-class Progress:
-    """Lines on stderr for whoever runs ``fit`` without a log or a callback that shows anything.
-
-    Parameters
-    ----------
-    num_epoch : int
-        The epoch that training stops before: the last one is always shown.
-    batches : bool
-        Also lines within a long epoch.
-    """
-
-    def __init__(self, num_epoch, batches=True):
-        self.last, self.batches = num_epoch - 1, batches
-        self._epoch_due = 0.0  # the first one is shown at once
-        self._batch_due = time.monotonic() + _BATCH_PAUSE
-
-    def batch(self, epoch, nbatch, metric):
-        """A batch has ended."""
-        if self.batches and time.monotonic() >= self._batch_due:
-            self._show(f"Epoch[{epoch}] Batch[{nbatch}]", "Train", metric.get_name_value())
-
-    def epoch(self, epoch, seconds, figures, validation):
-        """An epoch has ended: pairs (name, value) of training and of the evaluation."""
-        if time.monotonic() < self._epoch_due and epoch != self.last:
-            return
-        shown = [f" Validation-{name}={_text(value)}" for name, value in validation]
-        self._show(f"Epoch[{epoch}]", "Train", figures, f"{''.join(shown)} ({seconds:.2f} s)")
-
-    def note(self, line):
-        """Show a line as it is."""
-        print(line, file=sys.stderr, flush=True)
-
-    def _show(self, where, part, figures, more=""):
-        shown = "".join(f" {part}-{name}={_text(value)}" for name, value in figures)
-        print(f"{where}{shown}{more}", file=sys.stderr, flush=True)
-        now = time.monotonic()
-        self._epoch_due, self._batch_due = now + _EPOCH_PAUSE, now + _BATCH_PAUSE
-
-
-def note(logger, progress, line):
-    """Log a line, and show it where there is a Progress."""
-    logger.info("%s", line)
-    if progress is not None:
-        progress.note(line)
-
-
-def progress_for(verbose, logger, batch_end_callback, num_epoch):
-    """The Progress of a ``fit``, or None.
-
-    Parameters
-    ----------
-    verbose : bool or None
-        None: only where nobody would see anything, because INFO is not logged; lines of batches
-        only where no callback looks at them.
-    logger, batch_end_callback, num_epoch
-        As ``fit`` has them.
-    """
-    if not is_first():
-        return None
-    if verbose or (verbose is None and not shows_info(logger)):
-        return Progress(num_epoch, batches=bool(verbose) or batch_end_callback is None)
-    return None
 
 
 def _text(value):

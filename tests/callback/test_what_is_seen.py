@@ -1,13 +1,17 @@
 """What a user sees of a training: lines without a log, names of metrics, nan."""
 
 import logging
+import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import tqdm
 
 import cynet as mx
+from cynet.module.progress import in_notebook
 
 
 def network():
@@ -149,3 +153,76 @@ def test_shows_info():
     assert shows_info(logger)
     logger.setLevel(logging.WARNING)
     assert not shows_info(logger) and shows_info(object())
+
+
+def lines_of(capsys, **options):
+    fit(num_epoch=3, verbose=True, **options)
+    return capsys.readouterr().err
+
+
+def test_lines_of_batches_have_total_and_time_left(monkeypatch, capsys):
+    monkeypatch.setattr("cynet.module.progress._BATCH_PAUSE", -1.0)
+    monkeypatch.setattr("cynet.module.progress._EPOCH_PAUSE", -1.0)
+    said = lines_of(capsys)
+    for epoch in range(3):
+        for batch in range(10):
+            line = rf"^Epoch\[{epoch}\] Batch\[{batch}/10\] Train-accuracy=\S+ \(0:00:\d\d left\)$"
+            assert re.search(line, said, re.M), said
+        assert re.search(rf"^Epoch\[{epoch}\] Train-accuracy=\S+ \(\S+ s\)$", said, re.M)
+    # an iterator that does not say how much it has: known from the first epoch on
+    said = lines_of(capsys, data=Unsized())
+    assert "Epoch[0] Batch[9] Train" in said and "Epoch[1] Batch[0/10] Train" in said
+
+
+class Unsized(mx.io.DataIter):
+    """Batches of which nobody knows how many come."""
+
+    def __init__(self):
+        self._data = batches()
+        super().__init__(4)
+        self.provide_data, self.provide_label = self._data.provide_data, self._data.provide_label
+
+    def reset(self):
+        self._data.reset()
+
+    def next(self):
+        return self._data.next()
+
+
+class ZMQInteractiveShell:
+    """The class of the shell of a kernel of Jupyter, by its name."""
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    shell = ZMQInteractiveShell()
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert in_notebook()
+
+
+@pytest.mark.parametrize("sized", [True, False])
+def test_a_notebook_has_a_bar_over_all_batches(notebook, monkeypatch, capsys, sized):
+    bars = []
+
+    class Recording(tqdm.tqdm):
+        def close(self):
+            bars.append((self.n, self.total, self.desc.rstrip(": ")))
+            super().close()
+
+    monkeypatch.setattr("tqdm.tqdm", Recording)
+    said = lines_of(capsys, data=batches() if sized else Unsized())
+    assert bars[0] == (30, 30, "Epoch[2]")
+    assert said.count("Train-accuracy=") >= 1 and "batch/s" in said and "Batch[" not in said
+    bars.clear()
+    # a callback of the user's, or silence: no bar
+    fit(verbose=False)
+    fit(batch_end_callback=lambda param: None)
+    assert not bars
+    with pytest.raises(ZeroDivisionError, match="of a callback"):
+        fit(callbacks=[Failing()])
+    assert bars[0][0] == 1  # it is closed, whatever happens
+
+
+class Failing(mx.callback.FitCallback):
+    def batch_end(self, state):
+        raise ZeroDivisionError("of a callback")

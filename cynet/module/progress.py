@@ -1,0 +1,173 @@
+"""What shows how far ``fit`` is where no log is seen: lines on stderr, a bar in a notebook."""
+
+from __future__ import annotations
+
+import importlib.util
+import numbers
+import sys
+import time
+from typing import Any
+
+from ..callback.messages import shows_info
+from ..distributed import is_first
+
+_EPOCH_PAUSE = 0.5  # seconds from the line of one epoch to that of another, at least
+_BATCH_PAUSE = 5.0  # seconds without a line after which a batch shows one
+
+
+class Progress:
+    """Lines on stderr for whoever runs ``fit`` without a log or a callback that shows anything.
+
+    Parameters
+    ----------
+    last : int
+        Number of the last epoch, which is always shown.
+    total : int or None
+        Batches of an epoch, where that is known before it ends.
+    batches : bool
+        Also lines within a long epoch.
+    """
+
+    def __init__(self, last, total, batches=True):
+        self.last, self.total, self.batches = last, total, batches
+        self._epoch_due = 0.0  # the first one is shown at once
+
+    def begin(self, first):
+        """Training begins with this epoch."""
+        self.first, self._begin = first, time.monotonic()
+        self._batch_due = self._begin + _BATCH_PAUSE
+
+    def batch(self, epoch, nbatch, metric):
+        """A batch has ended."""
+        if self.batches and time.monotonic() >= self._batch_due:
+            total = f"/{self.total}" if self.total else ""
+            where = f"Epoch[{epoch}] Batch[{nbatch}{total}]"
+            self._show(where, metric.get_name_value(), more=self._left(epoch, nbatch + 1))
+
+    def epoch(self, epoch, seconds, figures, validation, batches):
+        """An epoch has ended: pairs (name, value) of training and of the evaluation; how many
+        batches it had."""
+        self.total = batches
+        if time.monotonic() < self._epoch_due and epoch != self.last:
+            return
+        shown = [f" Validation-{name}={_text(value)}" for name, value in validation]
+        self._show(f"Epoch[{epoch}]", figures, f"{''.join(shown)} ({seconds:.2f} s)")
+
+    def note(self, line):
+        """Show a line as it is."""
+        print(line, file=sys.stderr, flush=True)
+
+    def close(self):
+        """Training has ended."""
+
+    def _left(self, epoch, done):
+        """How long training goes on if it does as until now."""
+        if not self.total:
+            return ""
+        done += (epoch - self.first) * self.total
+        left = (self.last + 1 - self.first) * self.total - done
+        minutes, seconds = divmod(round((time.monotonic() - self._begin) / done * left), 60)
+        hours, minutes = divmod(minutes, 60)
+        return f" ({hours}:{minutes:02d}:{seconds:02d} left)"
+
+    def _show(self, where, figures, more=""):
+        shown = "".join(f" Train-{name}={_text(value)}" for name, value in figures)
+        self.note(f"{where}{shown}{more}")
+        now = time.monotonic()
+        self._epoch_due, self._batch_due = now + _EPOCH_PAUSE, now + _BATCH_PAUSE
+
+
+class Bar(Progress):
+    """A bar over all batches of the training, with the time left; lines of epochs above it."""
+
+    _bar: Any = None
+
+    def begin(self, first):
+        """Training begins with this epoch."""
+        super().begin(first)
+        self.close()
+        self._bar = _notebook_bar()(total=self._of_all(), desc=f"Epoch[{first}]", unit="batch")
+
+    def batch(self, epoch, nbatch, metric):
+        """A batch has ended."""
+        self._bar.set_description(f"Epoch[{epoch}]", refresh=False)
+        self._bar.update()
+
+    def epoch(self, epoch, seconds, figures, validation, batches):
+        """An epoch has ended."""
+        super().epoch(epoch, seconds, figures, validation, batches)
+        if self._bar.total != self._of_all():
+            self._bar.reset(self._of_all())
+            self._bar.update((epoch + 1 - self.first) * batches)
+
+    def note(self, line):
+        """Show a line above the bar."""
+        if self._bar is None:
+            super().note(line)
+        else:
+            self._bar.write(line, file=sys.stderr)
+
+    def close(self):
+        """Leave the bar as it is."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def _of_all(self):
+        return self.total and (self.last + 1 - self.first) * self.total
+
+
+def note(logger, progress, line):
+    """Log a line, and show it where there is a Progress."""
+    logger.info("%s", line)
+    if progress is not None:
+        progress.note(line)
+
+
+def progress_for(verbose, logger, batch_end_callback, num_epoch, data):
+    """The Progress of a ``fit``, or None.
+
+    Parameters
+    ----------
+    verbose : bool or None
+        None: only where nobody would see anything, because INFO is not logged; batches are shown
+        only where no callback looks at them.
+    logger, batch_end_callback, num_epoch
+        As ``fit`` has them.
+    data : DataIter
+        What is trained on.
+    """
+    if not is_first():
+        return None
+    if verbose or (verbose is None and not shows_info(logger)):
+        batches = bool(verbose) or batch_end_callback is None
+        kind = Bar if batches and in_notebook() else Progress
+        return kind(num_epoch - 1, _batches(data), batches)
+    return None
+
+
+def in_notebook():
+    """Whether a kernel of Jupyter runs this program."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def _notebook_bar():
+    """tqdm's widget, or its bar of characters where the package ipywidgets is not installed."""
+    from tqdm import tqdm  # here, because importing it takes longer than half of cynet
+
+    if importlib.util.find_spec("ipywidgets") is None:
+        return tqdm
+    from tqdm.notebook import tqdm as widget
+
+    return widget
+
+
+def _batches(data):
+    """Batches of an epoch, None of an iterator that does not say how many rows it has."""
+    rows, size = getattr(data, "num_data", None), getattr(data, "batch_size", None)
+    whole = isinstance(rows, int) and isinstance(size, int) and rows >= size > 0
+    return -(-rows // size) if whole else None
+
+
+def _text(value):
+    return f"{value:f}" if isinstance(value, numbers.Real) else str(value)
