@@ -5,7 +5,7 @@ from itertools import count
 import numpy as np
 
 from ..operator._base import OpEntry, Operator, get_operator
-from ..operator.checks.shapes import plain
+from ..operator.checks.shapes import known, plain
 from ..operator.numpy.named import writer
 from ..operator.parameters import Int
 from ..operator.property import OperatorProperty
@@ -26,7 +26,7 @@ class Held(OperatorProperty):
         return []
 
     def infer_shape(self, in_shapes, out_shapes):
-        return [], [self.array.shape], []
+        return [], [known(self.array.shape)], []
 
     def infer_type(self, in_types, out_types):
         return [], [self.array.dtype.name], []

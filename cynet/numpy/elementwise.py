@@ -7,6 +7,7 @@ import numpy as onp
 
 from ..base.errors import NotFoundError, shown
 from ..ndarray._arithmetic import UNARY, Slot, set_operators
+from ..ndarray.ndarray import NDArray
 from ..operator.functions.numpy_rows import (
     BINARIES,
     EXTENSIONS,
@@ -210,6 +211,51 @@ _ALIASES = {
 }
 FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in _ALIASES.items() if name in FUNCTIONS}
 globals().update(FUNCTIONS | EXTENSION_FUNCTIONS)
+
+
+class OwnDtypes:
+    """Members of arrays that mx.nd's have as well, which keep the dtype of integers."""
+
+    __slots__ = ()
+
+    def rint(self, out=None):
+        """See ``mx.np.rint``."""
+        from . import selection
+
+        return selection.rint(self, out)
+
+    def norm(self, ord=2, axis=None, keepdims=False):
+        """The norm of the elements over axes; all of them are a vector."""
+        from . import linalg
+
+        if axis is None and ord == 1:
+            return FUNCTIONS["abs"](self).sum(keepdims=keepdims)
+        return linalg.norm(self, None if axis is None else ord, axis, keepdims=keepdims)
+
+    def nansum(self, axis=None, keepdims=False):
+        """See ``mx.np.nansum``."""
+        from . import nans
+
+        return nans.nansum(self, axis, keepdims=keepdims)
+
+    def nanprod(self, axis=None, keepdims=False):
+        """See ``mx.np.nanprod``."""
+        from . import nans
+
+        return nans.nanprod(self, axis, keepdims=keepdims)
+
+
+def _member(name, function):
+    def method(self, out=None):
+        return function(self, out=out)
+
+    method.__name__, method.__doc__ = name, f"See ``mx.np.{name}``."
+    return method
+
+
+for _name, _function in (FUNCTIONS | EXTENSION_FUNCTIONS).items():
+    if hasattr(NDArray, _name) and _name not in (*vars(OwnDtypes), "abs", "round"):
+        setattr(OwnDtypes, _name, _member(_name, _function))
 
 
 def __getattr__(name):

@@ -45,7 +45,7 @@ def define_signs(cls, method):
         setattr(cls, f"__{sign}__", method(name, False))
 
 
-class Members:
+class Members(elementwise.OwnDtypes):
     """The members that arrays of mx.np and their symbols have alike."""
 
     __slots__ = ()

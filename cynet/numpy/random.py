@@ -5,14 +5,15 @@ from math import prod
 import numpy as onp
 
 from ..base.errors import ArgumentError, ShapeError
+from ..base.tracing import active, has_trace
 from ..ndarray import random as legacy
 from ..ndarray.ndarray import NDArray
 from ._call import array_of, finished, made, ops
 from .elementwise import FUNCTIONS
 from .order import searchsorted
 from .reductions import cumsum
-from .selection import argsort
-from .shapes import broadcast_to, reshaped, take
+from .selection import argsort, diff
+from .shapes import broadcast_to, reshaped, stack, take
 
 
 def seed(seed, ctx="all"):
@@ -32,11 +33,10 @@ def _shape(size, *params):
 def _drawn(function, size, params, dtype, ctx):
     """Numbers of a legacy function without parameters, in the shape."""
     shape = _shape(size, *params)
-    count = 1
-    for n in shape:
-        count *= n
-    out = function(shape=(count,), dtype=dtype or "float32", ctx=ctx).as_np_ndarray()
-    return reshaped(out, shape)
+    count, dtype = prod(shape), dtype or "float32"
+    if not count:  # an operator takes 0 for a length that is not known
+        return made(onp.zeros(shape), dtype, ctx, "random")
+    return reshaped(function(shape=(count,), dtype=dtype, ctx=ctx).as_np_ndarray(), shape)
 
 
 def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, device=None):
@@ -150,13 +150,12 @@ def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
     """Numbers of the gamma distribution."""
     shape, scale = _param(shape), _param(scale)
     sizes = _shape(size, shape, scale)
-    count = prod(sizes)
     if hasattr(shape, "shape"):
-        wide = reshaped(broadcast_to(shape, sizes), (count,))
-        drawn = ops._sample_gamma(wide, ops.ones_like(wide))
+        wide = reshaped(broadcast_to(shape, sizes), (prod(sizes),))
+        drawn = reshaped(ops._sample_gamma(wide, ops.ones_like(wide)), sizes)
     else:
-        drawn = legacy.gamma(shape, 1.0, shape=(count,)).as_np_ndarray()
-    return finished(reshaped(drawn, sizes) * scale, out)
+        drawn = _drawn(lambda **k: legacy.gamma(shape, 1.0, **k), sizes, (), None, ctx)
+    return finished(drawn * scale, out)
 
 
 def beta(a, b, size=None, dtype=None, ctx=None):
@@ -181,27 +180,23 @@ def f(dfnum, dfden, size=None, ctx=None):
 def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, device=None):
     """Whole numbers in [low, high), int64 by default."""
     low, high = (0, low) if high is None else (low, high)
-    shape = _shape(size)
-    count = 1
-    for n in shape:
-        count *= n
     kind = "int64" if dtype is None else onp.dtype(dtype).name
-    drawn = legacy.randint(low, high, shape=(count,), dtype="int64" if kind != "int32" else kind)
-    drawn = reshaped(drawn.as_np_ndarray(), shape)
+    wide = "int64" if kind != "int32" else kind
+    drawn = _drawn(lambda **k: legacy.randint(low, high, **k), size, (), wide, ctx or device)
     return finished(drawn if kind in ("int32", "int64") else drawn.astype(kind), out)
 
 
 def shuffle(x):
     """Put the rows of an array into another order, in place."""
-    x[...] = legacy.shuffle(x.as_nd_ndarray()).as_np_ndarray()
+    x[...] = ops._shuffle(x)
 
 
 def permutation(x):
     """The numbers below `x`, or the rows of an array, in another order."""
     if isinstance(x, int):
-        x = made(onp.arange(x), "int64", None, "random.permutation")
-        shuffle(x)
-        return x
+        numbers = made(onp.arange(x), "int64", None, "random.permutation")
+        # a graph draws each time that it runs
+        return ops._shuffle(active().constant(numbers) if has_trace() else numbers)
     x = array_of(x, "random.permutation")
     return take(x, permutation(x.shape[0]), 0)
 
@@ -242,20 +237,15 @@ def _by_weights(p, n, count, replace):
 
 def multinomial(n, pvals, size=None):
     """Return how often each of several outcomes comes in n draws."""
-    host = onp.asarray(pvals.asnumpy() if isinstance(pvals, NDArray) else pvals, "float64")
-    shape = _shape(size)
-    count = 1
-    for each in shape:
-        count *= each
-    edges = onp.cumsum(host / max(host.sum(), 1e-30))
-    points = uniform(size=(count, n)).asnumpy()
-    found = onp.minimum(onp.searchsorted(edges, points, "right"), len(host) - 1)
-    totals = (
-        onp.stack([onp.bincount(row, minlength=len(host)) for row in found])
-        if count
-        else onp.zeros((0, len(host)))
-    )
-    return made(totals.reshape((*shape, len(host))), "int64", None, "random.multinomial")
+    given = array_of(pvals, "random.multinomial").astype("float64")
+    shape, kinds = _shape(size), given.shape[0]
+    count = prod(shape)
+    edges = cumsum(given / FUNCTIONS["maximum"](given.sum(), 1e-30))
+    points = uniform(size=(count, n)).astype("float64")
+    ends = made(onp.array([[0], [n]]).repeat(count, 1), "int64", None, "random.multinomial")
+    below = [(points < edges[i]).sum(axis=1) for i in range(kinds - 1)]
+    totals = diff(stack([ends[0], *below, ends[1]], axis=1))
+    return reshaped(totals[:, :kinds], (*shape, kinds))
 
 
 def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):

@@ -3,9 +3,10 @@
 from typing import NamedTuple
 
 from ...base.dtype import name_of
+from ...base.errors import ArgumentError, shown
 from ...name import Prefix
 from ...ndarray import NDArray
-from ...symbol import var
+from ...symbol import Symbol, var
 from ..tracing import tracing
 from .traced import Trace
 from .traced_numpy import TracedNumpy
@@ -30,6 +31,11 @@ def write(prop, shapes, types, name="of"):
     with tracing(trace), Prefix(f"{name}_"):
         made = prop.call([TracedNumpy(each.entries) for each in inputs])
         made = [trace.constant(each) if isinstance(each, NDArray) else each for each in made]
+        for each in made:
+            if not isinstance(each, Symbol):
+                raise ArgumentError(
+                    f"operator {prop.op_name} in a graph: outputs are arrays, got {shown(each)}"
+                )
         found_shapes = [trace.shape(each) for each in made]
         found_types = [name_of(trace.dtype(each)) for each in made]
     entries = [each.entries[0] for each in made]

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 
 from ...base.dtype import name_of
-from ...base.errors import ArgumentError
+from ...base.errors import ArgumentError, ArgumentTypeError
 from .._base import OPERATORS, OpEntry, get_operator
 from ..checks.shapes import known, plain
 from ..functions.numpy_rows import EXTENSIONS, UNARIES
@@ -23,6 +23,18 @@ _CONSTANTS = {"nan": float("nan"), "inf": float("inf"), "-inf": -float("inf")}
 _UNARIES = {f"_npi_{name}": operator for name, (operator, _) in UNARIES.items()}
 _UNARIES |= {f"_npx_{name}": operator for name, (operator, _) in EXTENSIONS.items()}
 _FAMILIES = ("_contrib_", "_linalg_", "_")
+# Shapes that dtypes are asked with where no shape is known: a dtype hardly depends on them.
+_SHAPES = ((2, 3), (3,), (2, 2), (), (2, 3, 4))
+
+
+def _trials(count):
+    """Dtypes that shapes are asked with: a shape does not depend on them, but a function may take
+    ints or bools alone."""
+    kinds = (DEFAULT_FLOAT, "int64", "bool", "uint8")
+    yield from ([kind] * count for kind in kinds)
+    if count > 1:
+        yield from ([kind] + [DEFAULT_FLOAT] * (count - 1) for kind in kinds[1:])
+        yield from ([DEFAULT_FLOAT] * (count - 1) + [kind] for kind in kinds[1:])
 
 
 def value_of(text):
@@ -48,10 +60,10 @@ def find_operator(name):
     ------
     NotFoundError
     """
+    if name in ROWS:  # before operators that take fewer dtypes, of which functions are made
+        return _entry(name)
     if name in OPERATORS:
         return get_operator(name)
-    if name in ROWS:
-        return _entry(name)
     return get_operator(_UNARIES.get(name) or _spelled(name) or name)
 
 
@@ -123,6 +135,8 @@ class NumpyFunction(OperatorProperty):
     def __init__(self, **given):
         super().__init__()
         self.given = {key: value_of(text) for key, text in given.items()}
+        self._met = None  # shapes of inputs that inference has met
+        self._found = {}  # shapes and dtypes of inputs to those of outputs
 
     @classmethod
     def accepted_params(cls, params):
@@ -146,27 +160,55 @@ class NumpyFunction(OperatorProperty):
         found = list(found) if isinstance(found, (list, tuple)) else [found]
         if len(found) != len(self.list_outputs()):
             raise ArgumentError(
-                f"operator {self.op_name}: {len(found)} outputs, expected {self.list_outputs()}"
+                f"operator {self.op_name} in a graph: {len(found)} outputs, expected "
+                f"{self.list_outputs()}"
             )
         return found
+
+    def made_of(self, shapes, types):
+        """Shapes and dtypes of the outputs, of inputs with these."""
+        key = *shapes, *types
+        if key not in self._found:
+            written = writer()(self, shapes, types)
+            self._found[key] = written.shapes, written.types
+        return self._found[key]
 
     def infer_shape(self, in_shapes, out_shapes):
         if not all(map(is_known, in_shapes)):
             return in_shapes, out_shapes, []
-        types = ["float32"] * len(in_shapes)
-        written = writer()(self, [plain(shape) for shape in in_shapes], types)
-        return in_shapes, [known(shape) for shape in written.shapes], []
+        shapes, refused = [plain(shape) for shape in in_shapes], None
+        for types in _trials(len(shapes)):
+            try:
+                found = self.made_of(shapes, types)[0]
+            except ArgumentTypeError as error:
+                refused = refused or error
+                continue
+            self._met = shapes
+            return in_shapes, [known(shape) for shape in found], []
+        raise refused
 
     def infer_type(self, in_types, out_types):
+        if self._met and None not in in_types:
+            return in_types, self.made_of(self._met, in_types)[1], []
+        if None not in in_types:
+            for shape in _SHAPES:
+                try:
+                    return in_types, self.made_of([shape] * len(in_types), in_types)[1], []
+                except Exception:  # arrays of this shape are nothing that the function takes
+                    continue
+        return in_types, self._told(in_types, out_types), []
+
+    def _told(self, in_types, out_types):
+        """What is known of dtypes of outputs without shapes."""
         asked, kind, count = self.given.get("dtype"), self.row.kind, len(out_types)
         if asked is not None and kind != "bool":
-            return in_types, [name_of(asked)] * count, []
-        if kind in ("bool", "int64", "float32") or not in_types:
-            return in_types, [DEFAULT_FLOAT if kind == "same" else kind] * count, []
+            return [name_of(asked)] * count
+        if kind in ("bool", "int64", "float32"):
+            return [kind] * count
         read = {"first": in_types[:1], "second": in_types[1:], "number": in_types[1:]}
         read = read.get(kind, in_types)
-        if any(each is None for each in read):
-            return in_types, out_types, []
+        if not read or None in read or kind == "call":
+            return out_types
         common = read[0]
         for each in read[1:]:
             common = promoted(common, each)
@@ -174,7 +216,7 @@ class NumpyFunction(OperatorProperty):
             common = DEFAULT_FLOAT
         if kind == "sum" and common not in FLOATS:
             common = "int64"
-        return in_types, [common] * count, []
+        return [common] * count
 
     def create_operator(self, ctx, in_shapes, in_types):
         raise ArgumentError(

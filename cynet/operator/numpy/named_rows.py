@@ -8,6 +8,18 @@ DROPPED = ("ctx", "num_args", "optimize", "order", "copy", "is_ascend", "size1",
 # Name, function, its arrays, its parameters (MXNet's word=NumPy's), dtype of outputs, how many.
 # "*": all inputs as a sequence, "**": one by one; "low?": an array unless a parameter is given.
 _TABLE = """
+_np_all np.all a axis,keepdims bool
+_np_any np.any a axis,keepdims bool
+_np_cumsum np.cumsum a axis,dtype sum
+_npi_argmax np.argmax a axis,keepdims int64
+_npi_argmin np.argmin a axis,keepdims int64
+_npi_absolute np.absolute x
+_npi_sign np.sign x
+_npi_square np.square x
+_npi_ceil np.ceil x
+_npi_floor np.floor x
+_npi_trunc np.trunc x
+_npi_fix np.fix x
 _np_amax np.max a axis,keepdims
 _np_amin np.min a axis,keepdims
 _np_product np.prod a axis,dtype,keepdims sum

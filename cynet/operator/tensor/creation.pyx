@@ -18,7 +18,7 @@ from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, DType, Int, Shape, Str
-from ..checks.shapes import understood
+from ..checks.shapes import known, understood
 from ..property import OperatorProperty, merge_shapes
 from .axes import axis_of
 
@@ -352,7 +352,7 @@ class ShapeArrayProperty(OperatorProperty):
         shape = in_shapes[0]
         if shape is None:
             return [None], [out_shapes[0]], []
-        return [shape], [merge_shapes((len(self.values(shape)),), out_shapes[0])], []
+        return [shape], [merge_shapes(known((len(self.values(shape)),)), out_shapes[0])], []
 
     def infer_type(self, in_types, out_types):
         return [in_types[0]], ["int64"], []

@@ -20,10 +20,12 @@ from ...operator._base import OPERATORS, get_operator
 from ...operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, operators_of
 from ...operator.numpy.named import called, find_operator
 from ...operator.numpy.named_rows import ROWS
+from ...operator.parameters import REQUIRED
 from ..compose import parameter_text
 from ..node import Node
 from ..register import function_of
 from ..symbol import Symbol
+from .loops import LOOPS
 from .numpy_symbol import NUMBERS, NumpySymbol, binary_of
 from .spelled import SPELLED
 
@@ -77,6 +79,8 @@ def function(path):
         kwargs = {k: v for k, v in kwargs.items() if k != "out" or v is not None}
         if "out" in kwargs:
             raise ArgumentTypeError(f"mx.sym.{path}: a symbol has no 'out'")
+        if path in LOOPS:
+            return LOOPS[path](*args, **kwargs)
         return _made(path, imperative, args, kwargs)
 
     of_symbols.__name__ = of_symbols.__qualname__ = path.rpartition(".")[2]
@@ -91,7 +95,8 @@ def _made(path, imperative, args, kwargs):
     if word in _ELEMENTWISE and imperative is FUNCTIONS[word]:
         return binary_of(operators_of(word), *args[:2], *kwargs.values())
     own = (FUNCTIONS | EXTENSION_FUNCTIONS).get(word)
-    if word in _OF_ONE and len(args) == 1 and not kwargs and imperative is own:
+    of_one = word in _OF_ONE and f"_npi_{word}" not in ROWS and imperative is own
+    if of_one and len(args) == 1 and not kwargs:
         operator = get_operator(_OF_ONE[word][0])
         made = function_of(word, operator)(args[0], name=label, attr=attr)
         return NumpySymbol(made.entries)
@@ -101,11 +106,39 @@ def _made(path, imperative, args, kwargs):
         if made:
             operator, inputs, params = made
             return _node(operator, inputs, params, word, label, attr, path in _LISTS)
-    return _node(*_call(path, args, kwargs), word, label, attr, path in _TUPLES)
+    if path in _UNCOUNTED:
+        raise ArgumentTypeError(
+            f"mx.sym.{path}: how many arrays it gives depends on a shape, which a symbol does not "
+            f"have; {_UNCOUNTED[path]}"
+        )
+    count = _SEVERAL.get(path)
+    return _node(*_call(path, args, kwargs, count and count(given)), word, label, attr, bool(count))
 
 
 _LISTS = {f"np.{name}" for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")}
-_TUPLES = {"np.meshgrid", "np.broadcast_arrays", "np.linalg.slogdet", "np.linalg.qr"}
+
+
+def _lengths(shape):
+    return 1 if hasattr(shape, "__index__") else len(shape)
+
+
+# How many arrays functions give that MXNet has no name for, by their arguments.
+_SEVERAL = dict.fromkeys(
+    [f"np.{n}" for n in ("modf", "frexp", "divmod", "histogram")]
+    + ["np.tril_indices_from", "np.triu_indices_from", "np.linalg.slogdet"],
+    lambda given: 2,
+) | {
+    "np.histogram2d": lambda given: 3,
+    "np.linalg.qr": lambda given: 1 if given["mode"] == "r" else 2,
+    "np.meshgrid": lambda given: len(given["xi"]),
+    "np.broadcast_arrays": lambda given: len(given["args"]),
+    "np.ix_": lambda given: len(given["args"]),
+    "np.unravel_index": lambda given: _lengths(given["shape"]),
+}
+_UNCOUNTED = {
+    "np.unstack": "np.split(x, count, axis) is told it",
+    "np.histogramdd": "np.histogram2d has two axes",
+}
 
 
 @cache
@@ -141,9 +174,11 @@ def _arguments(path, args, kwargs):
 
 def _registered(path, given):
     """An operator of the function's name, where all that is given are its parameters."""
-    word = path.rpartition(".")[2]
-    names = [f"_np{end}_{word}" for end in ("", "i", "x") if path.startswith("np")]
-    if path.startswith("npx."):
+    space, _, word = path.rpartition(".")
+    if space not in ("np", "np.linalg", "npx", "npx.random") or path in _OWN_WAY:
+        return None
+    names = [f"_np{end}_{word}" for end in ("", "i", "x")]
+    if space == "npx":
         names = names[-1:]
     name = next((each for each in names if each in OPERATORS), None)
     if name is None and path.startswith("npx.") and names[-1] not in ROWS:
@@ -163,7 +198,14 @@ def _registered(path, given):
                 params[key] = value
         elif not _is_default(path, key, value):
             return None
+    if "no_bias" in fields and "bias" in given:
+        params["no_bias"] = given["bias"] is None
+    if any(field.default is REQUIRED and key not in params for key, field in fields.items()):
+        return None
     return name, inputs, params
+
+
+_OWN_WAY = {"npx.group_norm"}  # whose numbers are of channels as well
 
 
 def _is_default(path, key, value):
@@ -173,8 +215,8 @@ def _is_default(path, key, value):
 
 def _row(path, given):
     """MXNet's name and parameters; None where something given has no place there."""
-    name = _BY_PATH.get(path)
-    if name is None:
+    name = _BY_PATH.get(path) or _BY_PATH.get(f"np.{called(path).__name__}")
+    if name is None or called(ROWS[name].path) is not called(path):
         return None
     row, inputs, params = ROWS[name], [], {}
     words = {value: key for key, value in row.words.items()}
@@ -197,7 +239,7 @@ def _row(path, given):
     return name, inputs, params
 
 
-def _call(path, args, kwargs):
+def _call(path, args, kwargs, count):
     """A call in words: symbols stand as ``{"input": number}``."""
     inputs = []
 
@@ -221,9 +263,8 @@ def _call(path, args, kwargs):
             ) from None
 
     given = [said(each) for each in args], {key: said(each) for key, each in kwargs.items()}
-    count = len(inputs) if path in ("np.meshgrid", "np.broadcast_arrays") else 2
     params = {"function": path, "arguments": repr(given)}
-    return "_np_call", inputs, params | ({"num_outputs": count} if path in _TUPLES else {})
+    return "_np_call", inputs, params | ({} if count is None else {"num_outputs": count})
 
 
 def _node(operator, inputs, params, hint, label, attr, is_list):
@@ -246,6 +287,12 @@ def _node(operator, inputs, params, hint, label, attr, is_list):
         prop = prop.changed(no_axes=())
     node = Node(entry, label, attrs, params, prop, heads)
     names = node.input_names()
+    for key, (source, _) in list(zip(names, heads))[len(prop.list_arguments()) :]:
+        if source.op is not None:
+            raise ArgumentTypeError(
+                f"operator {operator} (node {label}): '{key}' is written, so that it must be a "
+                f"variable, got what node {source.name} computes"
+            )
     for key in names[len(heads) :]:
         node.inputs.append((Node(None, f"{label}_{key}"), 0))
     made = [NumpySymbol([(node, i)]) for i in range(node.num_visible_outputs)]

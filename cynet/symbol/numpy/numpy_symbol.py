@@ -5,7 +5,7 @@ import numpy as onp
 from ...base.errors import ArgumentTypeError, NotFoundError, shown
 from ...numpy.multiarray import Members, define_signs
 from ...operator._base import get_operator
-from ...operator.functions.numpy_rows import operators_of
+from ...operator.functions.numpy_rows import EXTENSIONS, operators_of
 from ..register import add_symbol_class, function_of
 from ..symbol import Symbol
 
@@ -32,6 +32,10 @@ class NumpySymbol(Symbol):
     def as_nd_ndarray(self):
         """The same outputs, as a symbol of the classic face."""
         return Symbol(self.entries)
+
+    def placeholder(self, name, row):
+        """See ``Symbol.placeholder``."""
+        return NumpySymbol(Symbol.placeholder(self, name, row).entries)
 
     def __repr__(self):
         return Symbol.__repr__(self).replace("<Symbol", "<_Symbol", 1)
@@ -72,6 +76,13 @@ class NumpySymbol(Symbol):
     def clip(self, min=None, max=None, out=None):
         """See ``mx.np.ndarray.clip``."""
         return _function("np.clip")(self, min, max)
+
+    def norm(self, ord=2, axis=None, keepdims=False):
+        """See ``mx.np.ndarray.norm``."""
+        if axis is None and ord == 1:
+            return abs(self).sum(keepdims=keepdims)
+        ord = None if axis is None else ord
+        return _function("np.linalg.norm")(self, ord, axis, keepdims)
 
     def __getitem__(self, key):
         """A part of the array by ints, slices and None; of several outputs one of them."""
@@ -177,6 +188,8 @@ def _method(name):
                 return _function(f"{family}.{name}")(self, *args, **kwargs)
             except (AttributeError, NotFoundError):
                 continue
+        if name in EXTENSIONS:
+            return _legacy(EXTENSIONS[name][0], self, *args, **kwargs)
         return getattr(Symbol, name)(self, *args, **kwargs)
 
     method.__name__, method.__doc__ = name, f"``mx.sym.np.{name}`` of this symbol."
@@ -188,8 +201,8 @@ _WORDS = [name for name, value in vars(Members).items() if callable(value) and n
 _MORE = (
     "exp log log10 log1p log2 expm1 sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh "
     "arccosh arctanh sqrt square cbrt sign floor ceil trunc fix rint degrees radians "
-    "reciprocal relu sigmoid softmax log_softmax one_hot pick topk flip sort diag ones_like "
-    "zeros_like reshape_like broadcast_like shape_array slice pad copy"
+    "reciprocal relu sigmoid rsqrt rcbrt softmax log_softmax one_hot pick topk flip sort diag "
+    "nansum nanprod ones_like zeros_like reshape_like broadcast_like shape_array slice pad copy"
 )
 for _name in (*_WORDS, *_MORE.split()):
     if _name not in _own:

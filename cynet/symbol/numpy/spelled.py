@@ -27,12 +27,13 @@ def _where(path, given):
         return None
     if all(symbols):
         return "_npi_where", [condition, x, y], {}
-    if symbols[0] and isinstance(y, (int, float)):
-        return "_npi_where_rscalar", [condition, x], {"scalar": float(y)}
-    if symbols[1] and isinstance(x, (int, float)):
-        return "_npi_where_lscalar", [condition, y], {"scalar": float(x)}
-    if isinstance(x, (int, float)) and isinstance(y, (int, float)):
-        return "_npi_where_scalar2", [condition], {"x": float(x), "y": float(y)}
+    numbers = type(x) in (int, float), type(y) in (int, float)  # a whole one stays one
+    if symbols[0] and numbers[1]:
+        return "_npi_where_rscalar", [condition, x], {"scalar": y}
+    if symbols[1] and numbers[0]:
+        return "_npi_where_lscalar", [condition, y], {"scalar": x}
+    if all(numbers):
+        return "_npi_where_scalar2", [condition], {"x": x, "y": y}
     return None
 
 
@@ -202,6 +203,7 @@ SPELLED = {
     "np.identity": _identity,
     "np.ravel": _ravel,
     "np.linalg.norm": _norm,
+    "np.diag_indices_from": lambda path, given: ("_npi_diag_indices_from", [given["arr"]], {}),
     "np.linalg.det": _of_one("_npi_det"),
     "np.linalg.slogdet": _of_one("_npi_slogdet"),
     "np.average": _average,
