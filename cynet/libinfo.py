@@ -33,7 +33,10 @@ _LATER |= {"mon": "monitor", "opt": "optimizer", "viz": "visualization"}
 _LATER |= {"Executor": "executor:Executor", "binding": "executor.bind", "infer": "graph.infer"}
 _LATER["checkpoint"] = "io.checkpoint"
 _LATER["debug_nans"] = "monitor:debug_nans"
-for _each in ("autograd", "horovod", "io", "onnx", "quantization", "tensorboard", "text"):
+for _each in (
+    *("autograd", "explain", "horovod", "io", "onnx", "quantization", "series", "sklearn"),
+    *("tables", "tensorboard", "text"),
+):
     _LATER[f"contrib.{_each}"] = f"contrib.{_each}"
 _LATER["contrib.quant"] = "contrib.quantization"
 _LATER["compile"] = "gluon.block:compile"

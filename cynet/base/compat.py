@@ -21,12 +21,18 @@ _EXTRA = {
     "safetensors": "safetensors",
     "scipy": "scipy",
     "setuptools": "cython",
+    "sklearn": "sklearn",
     "tensorboardX": "viz",
     "waitress": "serve",
     "wandb": "track",
 }
 # where the package has another name than its module
-_CALLED = {"cv2": "opencv-python-headless", "mlflow": "mlflow-skinny", "ray": "ray[tune]"}
+_CALLED = {
+    "cv2": "opencv-python-headless",
+    "mlflow": "mlflow-skinny",
+    "ray": "ray[tune]",
+    "sklearn": "scikit-learn",
+}
 
 
 def packages() -> list[str]:

@@ -9,6 +9,7 @@ from ..symbol import contrib as symbol
 from . import amp
 
 if TYPE_CHECKING:  # imported when they are first used: see libinfo.py
-    from . import autograd, horovod, io, onnx, quantization, tensorboard, text
+    from . import autograd, explain, horovod, io, onnx, quantization, series, sklearn, tables
+    from . import tensorboard, text
 
 __all__ = ["amp", "nd", "ndarray", "sym", "symbol"]

@@ -33,6 +33,7 @@ def main(argv=None):
     add = parser.add_argument
     add("--network", choices=("lenet", "resnet20"), default="lenet", help="the network to train")
     add("--more", type=common.positive, default=5, help="epochs of both ways")
+    add("--more-images", type=common.positive, help="of these epochs; all by default")
     add("--bits", type=int, nargs="+", default=[8, 4, 2], help="of weights and activations, 2 to 8")
     add("--calib-examples", type=common.positive, default=512, help="that ranges are found on")
     args = parser.parse_args(argv)
@@ -48,6 +49,7 @@ def main(argv=None):
     start = Path(args.out) / f"{args.network}.params"
     net.save_parameters(start)
     args.epochs, args.lr = args.more, args.lr / 5
+    samples = [each[: args.more_images] for each in samples]
 
     logging.info("in floats:")
     quantize.train(net, samples, unseen, args)
