@@ -14,6 +14,7 @@ from .bodies import finite, json_of, write_json
 
 if TYPE_CHECKING:
     from ..typing import NumpyArray
+    from .models import Model
     from .predictor import Predictor
 
 _DTYPES = {
@@ -142,24 +143,48 @@ def read_raw(body: memoryview, predictor: Predictor) -> Request:
 
 
 def write_answer(
-    head: dict[str, Any], request: Request, arrays: dict[str, NumpyArray]
+    model: Model, request: Request, arrays: dict[str, NumpyArray]
 ) -> tuple[bytes, int | None]:
     """(body, length of its JSON text if bytes follow) of an answer."""
-    parts, tensors = [], []
+    parts, tensors, data = [], [], {}
     for name in request.outputs or arrays:
         array = arrays[name]
-        tensor = {"name": name, "datatype": datatype(array.dtype), "shape": list(array.shape)}
-        if request.outputs.get(name, request.binary):
+        binary = request.outputs.get(name, request.binary)
+        tensors.append((name, array.dtype, array.shape, binary))
+        if binary:
             parts.append(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
-            tensor["parameters"] = {"binary_data_size": len(parts[-1])}
         else:
             refuse_not_finite(f"output '{name}'", array, "as binary data")
-            tensor["data"] = array.ravel().tolist()
-        tensors.append(tensor)
-    if request.id is not None:
-        head = {**head, "id": request.id}
-    text = write_json({**head, "outputs": tensors})
+            data[name] = array.ravel().tolist()
+    if data:
+        text = write_json(_answer(model.name, model.version, tensors, data, request.id))
+    elif request.id is None:
+        text = _written(model.name, model.version, tuple(tensors))
+    else:
+        text = _written(model.name, model.version, tuple(tensors))
+        text = b'%b, "id": %b}' % (text[:-1], write_json(request.id))
     return b"".join([text, *parts]), len(text) if parts else None
+
+
+def _answer(name, version, tensors, data, request_id=None):
+    """The JSON of an answer; `data` are values by the name of those that are not binary."""
+    outputs = []
+    for output, dtype, shape, binary in tensors:
+        tensor = {"name": output, "datatype": datatype(dtype), "shape": list(shape)}
+        if binary:
+            size = math.prod(shape) * dtype.itemsize
+            tensor["parameters"] = {"binary_data_size": size}
+        else:
+            tensor["data"] = data[output]
+        outputs.append(tensor)
+    answer = {"model_name": name, "model_version": version, "outputs": outputs}
+    return answer if request_id is None else {**answer, "id": request_id}
+
+
+@functools.lru_cache(256)
+def _written(name, version, tensors):
+    """The text of an answer whose outputs are all binary: the same for the same shapes."""
+    return write_json(_answer(name, version, tensors, {}))
 
 
 def refuse_not_finite(what: str, array: NumpyArray, instead: str) -> None:

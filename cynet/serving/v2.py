@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .web import Application
 
 _LENGTH = "Inference-Header-Content-Length"
-_PLANS, _KEPT = 256, 1024  # requests' texts that are kept, and bytes of one, at most
+_PLANS, _KEPT = 256, 1024  # requests' texts and paths that are kept, and bytes of one, at most
 _JSON, _BYTES = "application/json", "application/octet-stream"
 
 
@@ -28,6 +28,7 @@ class Protocol:
     def __init__(self, app: Application) -> None:
         self._app = app
         self._plans: dict[Any, Plan] = {}
+        self._paths: dict[str, Any] = {}  # of models: what was found there
         self._pages = {
             (): ("GET", self._server),
             ("health", "live"): ("GET", lambda environ: _json({"live": True})),
@@ -49,6 +50,9 @@ class Protocol:
         Refused
             There is no such model, or no such version of it.
         """
+        known = self._paths.get(path)
+        if known is not None:
+            return known
         first, *parts = path.removeprefix("/").split("/")
         if first != "v2":
             return None
@@ -63,7 +67,10 @@ class Protocol:
             return None
         model = self._app.models.find(name, version)
         method, page = self._of_model[tuple(rest)]
-        return method, lambda environ: page(environ, model)
+        found = method, lambda environ: page(environ, model)
+        if len(self._paths) < _PLANS and len(path) <= _KEPT:
+            self._paths[path] = found
+        return found
 
     def _server(self, environ):
         extensions = ["binary_tensor_data", "model_repository"]
@@ -103,13 +110,12 @@ class Protocol:
         if length == 0:
             request = read_raw(body, model.predictor)
         else:
-            head = with_few_values(bytes(body[:length]), self._app.max_body, "binary tensors")
+            head = bytes(body[:length])
             request = filled(self._plan(head, model.predictor), body[len(head) :])
         outputs = model.predictor.predict(request.inputs, *_timeout(request, model.predictor))
         names = [each.name for each in model.predictor.signature().outputs]
         arrays = dict(zip(names, outputs if isinstance(outputs, list) else [outputs]))
-        answer = {"model_name": model.name, "model_version": model.version}
-        body, length = write_answer(answer, request, arrays)
+        body, length = write_answer(model, request, arrays)
         if length is None:
             return 200, _JSON, body
         return 200, _BYTES, body, {_LENGTH: str(length)}
@@ -118,7 +124,7 @@ class Protocol:
         """The request in a JSON text; clients send the same one again and again."""
         plan = self._plans.get((predictor, head))
         if plan is None:
-            plan = read_plan(head, predictor)
+            plan = read_plan(with_few_values(head, self._app.max_body, "binary tensors"), predictor)
             if plan.is_kept and len(head) <= _KEPT:
                 if len(self._plans) >= _PLANS:
                     self._plans.clear()
