@@ -301,7 +301,8 @@ def test_bodies_without_json(shape):
 
 def test_whole_answers():
     arrays = {"a": np.array([[1, 2]], "<i4"), "b": np.array([0.5], ">f8")}
-    head = {"model_name": "m"}
+    head = {"model_name": "m", "model_version": "3"}
+    model = SimpleNamespace(name="m", version="3")
     tensor_a = {"name": "a", "datatype": "INT32", "shape": [1, 2]}
     tensor_b = {"name": "b", "datatype": "FP64", "shape": [1]}
     in_bytes = {"parameters": {"binary_data_size": 8}}
@@ -315,10 +316,15 @@ def test_whole_answers():
             b,
         ),
         (({}, True, None), [tensor_a | in_bytes, tensor_b | in_bytes], arrays["a"].tobytes() + b),
+        (
+            ({}, True, 'a "b"'),
+            [tensor_a | in_bytes, tensor_b | in_bytes],
+            arrays["a"].tobytes() + b,
+        ),
     ):
         asked = tensors.Request({}, *request, None)
-        body, length = tensors.write_answer(head, asked, arrays)
-        wanted = {**head, **({"id": "x"} if request[2] else {}), "outputs": rows}
+        body, length = tensors.write_answer(model, asked, arrays)
+        wanted = {**head, "outputs": rows, **({"id": request[2]} if request[2] else {})}
         text = json.dumps(wanted).encode()
         assert body == text + rest and length == (len(text) if rest else None)
     bad = {"c": np.array([1, np.nan], "f4")}
@@ -326,8 +332,15 @@ def test_whole_answers():
         "^output 'c' has NaN or infinity for this input, which JSON has not; as binary data it is"
     )
     with pytest.raises(ArgumentError, match=text):
-        tensors.write_answer(head, tensors.Request({}, {}, False, None, None), bad)
-    assert head == {"model_name": "m"}
+        tensors.write_answer(model, tensors.Request({}, {}, False, None, None), bad)
+    other = {name: each + 1 for name, each in arrays.items()}  # a text that is kept, other bytes
+    other["b"] = np.zeros((2, 3), "f4")
+    for given in (arrays, other):
+        body, length = tensors.write_answer(model, tensors.Request({}, {}, True, None, None), given)
+        shapes = [each["shape"] for each in json.loads(body[:length])["outputs"]]
+        assert shapes == [list(each.shape) for each in given.values()]
+        little = [each.astype(each.dtype.newbyteorder("<")) for each in given.values()]
+        assert body[length:] == b"".join(each.tobytes() for each in little)
 
 
 # --- paths ----------------------------------------------------------------------------------------
