@@ -7,7 +7,7 @@ import inspect
 import textwrap
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from .._ndarray import NDArrayBase
 from ..base.errors import ArgumentTypeError, shown
@@ -330,3 +330,24 @@ def with_paragraphs(**shared: str) -> Callable[[_Target], _Target]:
         return function
 
     return put_in
+
+
+def parameters_of(target: Any) -> str:
+    """The entries under *Parameters* in the docstring of `target`, for `with_paragraphs`.
+
+    >>> def scale(x):
+    ...     '''Double `x`.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     x : float
+    ...
+    ...     Returns
+    ...     -------
+    ...     float
+    ...     '''
+    >>> parameters_of(scale)
+    'x : float'
+    """
+    doc = inspect.getdoc(target) or ""
+    return doc.partition("Parameters\n----------\n")[2].partition("\n\n")[0]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.dtype import is_narrow
 from ...base.guard import guarded
+from ...operator.signature import parameters_of, with_paragraphs
 from ..block import HybridBlock
 
 if TYPE_CHECKING:
@@ -147,30 +148,14 @@ class BatchNorm(_Norm):
         )
 
 
+@with_paragraphs(parameters=parameters_of(BatchNorm))
 @guarded(but=("hybrid_forward",))
 class BatchNormReLU(BatchNorm):
     """BatchNorm with a rectifier after it; see :class:`BatchNorm`.
 
     Parameters
     ----------
-    axis : int
-        The axis of the channels.
-    momentum : float
-        How much of the running mean and variance each training step keeps.
-    epsilon : float
-        Added to the variance, so that the division is stable.
-    center, scale : bool
-        Whether to add beta, and whether to multiply by gamma.
-    use_global_stats : bool
-        Normalize by the running mean and variance in training, too.
-    beta_initializer, gamma_initializer : Initializer or str
-        Initializers of beta and gamma.
-    running_mean_initializer, running_variance_initializer : Initializer or str
-        Initializers of the running mean and variance.
-    in_channels : int
-        Number of channels; 0 leaves it to the first forward pass.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    {parameters}
 
     Examples
     --------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.errors import ArgumentError, shown
 from ...base.guard import guarded
 from ...base.kinds import to_count
+from ...operator.signature import with_paragraphs
 from ..block import HybridBlock
 from .activations import GELU, Activation
 from .attention import MultiHeadAttention
@@ -16,6 +17,45 @@ from .norm_layers import LayerNorm
 
 if TYPE_CHECKING:
     from ..parameter import ParameterDict
+
+_PREFIX = """prefix : str, optional
+    Prefix of the parameters' names; by default made from the class's name and a number.
+params : ParameterDict, optional
+    Dictionary whose parameters are shared, by name.
+
+"""
+_shared = with_paragraphs(
+    network="""hidden_size : int
+    Width between the two Dense layers of the feed-forward network.
+dropout : float
+    Share of the attention weights, and of the outputs of the parts, that training sets to 0.
+activation : str
+    Activation of the feed-forward network, ``'relu'`` or ``'gelu'``.
+pre_norm : bool
+    Normalize before each part; False normalizes after each residual sum.
+causal : bool
+    Whether a position ignores later ones.""",
+    of_a_layer=_PREFIX
+    + """Raises
+------
+ArgumentError
+    `units` is not a multiple of `num_heads`, `hidden_size` is below 1, or `activation` is
+    neither 'relu' nor 'gelu'.""",
+    sizes="""num_layers : int
+    Number of layers.
+units : int
+    Width of inputs and outputs; a multiple of `num_heads`.
+num_heads : int
+    Number of heads of each attention.
+hidden_size : int
+    Width between the two Dense layers of each feed-forward network.""",
+    of_a_stack=_PREFIX
+    + """Raises
+------
+ArgumentError
+    `num_layers` or `hidden_size` is below 1, `units` is not a multiple of `num_heads`, or
+    `activation` is neither 'relu' nor 'gelu'.""",
+)
 
 
 class _Layer(HybridBlock):
@@ -71,6 +111,7 @@ class _Layer(HybridBlock):
         return self.linear2(self._dropped(self.activation(self.linear1(x))))
 
 
+@_shared
 @guarded(but=("hybrid_forward",))
 class TransformerEncoderLayer(_Layer):
     """Self-attention and a network of two layers, each with a residual sum and a LayerNorm.
@@ -85,30 +126,12 @@ class TransformerEncoderLayer(_Layer):
         Width of inputs and outputs; a multiple of `num_heads`.
     num_heads : int
         Number of heads of the attention.
-    hidden_size : int
-        Width between the two Dense layers of the feed-forward network.
-    dropout : float
-        Share of the attention weights, and of the outputs of the parts, that training sets to 0.
-    activation : str
-        Activation of the feed-forward network, ``'relu'`` or ``'gelu'``.
-    pre_norm : bool
-        Normalize before each part; False normalizes after each residual sum.
-    causal : bool
-        Whether a position ignores later ones.
+    {network}
     rotary : bool
         Whether queries and keys are rotated by their positions, see `RotaryPosition`.
     epsilon : float
         Added to the variances of the LayerNorms.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
-
-    Raises
-    ------
-    ArgumentError
-        `units` is not a multiple of `num_heads`, `hidden_size` is below 1, or `activation` is
-        neither 'relu' nor 'gelu'.
+    {of_a_layer}
 
     Examples
     --------
@@ -153,6 +176,7 @@ class TransformerEncoderLayer(_Layer):
         return self._around(x, self.norm2, self._feed)
 
 
+@_shared
 @guarded(but=("hybrid_forward",))
 class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to an encoder's output, and a network of two layers, each with a
@@ -169,30 +193,12 @@ class TransformerDecoderLayer(_Layer):
         Width of inputs and outputs; a multiple of `num_heads`.
     num_heads : int
         Number of heads of both attentions.
-    hidden_size : int
-        Width between the two Dense layers of the feed-forward network.
-    dropout : float
-        Share of the attention weights, and of the outputs of the parts, that training sets to 0.
-    activation : str
-        Activation of the feed-forward network, ``'relu'`` or ``'gelu'``.
-    pre_norm : bool
-        Normalize before each part; False normalizes after each residual sum.
-    causal : bool
-        Whether a position ignores later ones.
+    {network}
     rotary : bool
         Whether queries and keys of the self-attention are rotated by their positions.
     epsilon : float
         Added to the variances of the LayerNorms.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
-
-    Raises
-    ------
-    ArgumentError
-        `units` is not a multiple of `num_heads`, `hidden_size` is below 1, or `activation` is
-        neither 'relu' nor 'gelu'.
+    {of_a_layer}
 
     Examples
     --------
@@ -254,32 +260,17 @@ class _Stack(HybridBlock):
             self.norm = LayerNorm(epsilon=settings["epsilon"], prefix="norm_") if pre_norm else None
 
 
+@_shared
 @guarded(but=("hybrid_forward",))
 class TransformerEncoder(_Stack):
     """`num_layers` of `TransformerEncoderLayer`, and a LayerNorm after them with `pre_norm`.
 
     Parameters
     ----------
-    num_layers : int
-        Number of layers.
-    units : int
-        Width of inputs and outputs; a multiple of `num_heads`.
-    num_heads : int
-        Number of heads of each attention.
-    hidden_size : int
-        Width between the two Dense layers of each feed-forward network.
+    {sizes}
     dropout, activation, pre_norm, causal, rotary, epsilon
         See `TransformerEncoderLayer`.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
-
-    Raises
-    ------
-    ArgumentError
-        `num_layers` or `hidden_size` is below 1, `units` is not a multiple of `num_heads`, or
-        `activation` is neither 'relu' nor 'gelu'.
+    {of_a_stack}
 
     Examples
     --------
@@ -327,32 +318,17 @@ class TransformerEncoder(_Stack):
         return x if self.norm is None else self.norm(x)
 
 
+@_shared
 @guarded(but=("hybrid_forward",))
 class TransformerDecoder(_Stack):
     """`num_layers` of `TransformerDecoderLayer`, and a LayerNorm after them with `pre_norm`.
 
     Parameters
     ----------
-    num_layers : int
-        Number of layers.
-    units : int
-        Width of inputs and outputs; a multiple of `num_heads`.
-    num_heads : int
-        Number of heads of each attention.
-    hidden_size : int
-        Width between the two Dense layers of each feed-forward network.
+    {sizes}
     dropout, activation, pre_norm, causal, rotary, epsilon
         See `TransformerDecoderLayer`.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
-
-    Raises
-    ------
-    ArgumentError
-        `num_layers` or `hidden_size` is below 1, `units` is not a multiple of `num_heads`, or
-        `activation` is neither 'relu' nor 'gelu'.
+    {of_a_stack}
 
     Examples
     --------

@@ -6,11 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.guard import PER_BATCH, guarded
 from ...base.kinds import to_count
+from ...operator.signature import with_paragraphs
 from .cell import HybridRecurrentCell
 
 if TYPE_CHECKING:
     from ...typing import InitializerLike
     from ..parameter import ParameterDict
+
+_shared = with_paragraphs(
+    weights="""i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+    Initializers of the weights of the input and of the state.
+i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    Initializers of the biases that go with them.
+input_size : int
+    Size of the input; 0 leaves it to the first forward pass.
+prefix, params
+    See :class:`Block`."""
+)
 
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
@@ -72,6 +84,7 @@ class _Gated(HybridRecurrentCell):
         return f"{type(self).__name__}({self._sizes()})"
 
 
+@_shared
 @guarded(but=("hybrid_forward",))
 class RNNCell(_Gated):
     """``h' = activation(W x + b + R h + d)``.
@@ -82,14 +95,7 @@ class RNNCell(_Gated):
         Size of the state.
     activation : str or Block
         Activation of the new state.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    input_size : int
-        Size of the input; 0 leaves it to the first forward pass.
-    prefix, params
-        See :class:`Block`.
+    {weights}
 
     Examples
     --------
@@ -127,20 +133,9 @@ class RNNCell(_Gated):
     def _alias(self):
         return "rnn"
 
-    def hybrid_forward(
-        self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> Any:
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
         """(output, [h]) of one step."""
-        step, i2h, h2h = self._projections(
-            F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias
-        )
+        step, i2h, h2h = self._projections(F, inputs, states[0], *args, **weights)
         total = F.elemwise_add(i2h, h2h, name=f"{step}plus0")
         output = self._get_activation(F, total, self._activation, name=f"{step}out")
         return output, [output]
@@ -150,21 +145,46 @@ class RNNCell(_Gated):
 
 
 @guarded(but=("hybrid_forward",))
-class LSTMCell(_Gated):
+class _Recurrent(_Gated):
+    """A cell with an activation of the state and one of the gates."""
+
+    def __init__(
+        self,
+        hidden_size: int,
+        i2h_weight_initializer: InitializerLike | None = None,
+        h2h_weight_initializer: InitializerLike | None = None,
+        i2h_bias_initializer: InitializerLike = "zeros",
+        h2h_bias_initializer: InitializerLike = "zeros",
+        input_size: int = 0,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "sigmoid",
+    ) -> None:
+        super().__init__(
+            hidden_size,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            input_size,
+            prefix,
+            params,
+        )
+        self._activation = activation
+        self._recurrent_activation = recurrent_activation
+
+
+@_shared
+@guarded(but=("hybrid_forward",))
+class LSTMCell(_Recurrent):
     """A long short-term memory; gates in the order i, f, c, o.
 
     Parameters
     ----------
     hidden_size : int
         Size of the state.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    input_size : int
-        Size of the input; 0 leaves it to the first forward pass.
-    prefix, params
-        See :class:`Block`.
+    {weights}
     activation, recurrent_activation : str or Block
         Activations of the cell state and of the gates.
 
@@ -180,49 +200,12 @@ class LSTMCell(_Gated):
     _gates = 4
     _states_kept = 2
 
-    def __init__(
-        self,
-        hidden_size: int,
-        i2h_weight_initializer: InitializerLike | None = None,
-        h2h_weight_initializer: InitializerLike | None = None,
-        i2h_bias_initializer: InitializerLike = "zeros",
-        h2h_bias_initializer: InitializerLike = "zeros",
-        input_size: int = 0,
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "sigmoid",
-    ) -> None:
-        super().__init__(
-            hidden_size,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            input_size,
-            prefix,
-            params,
-        )
-        self._activation = activation
-        self._recurrent_activation = recurrent_activation
-
     def _alias(self):
         return "lstm"
 
-    def hybrid_forward(
-        self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> Any:
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
         """(output, [h, c]) of one step."""
-        step, i2h, h2h = self._projections(
-            F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias
-        )
+        step, i2h, h2h = self._projections(F, inputs, states[0], *args, **weights)
         gates = F.elemwise_add(i2h, h2h, name=f"{step}plus0")
         i, f, c, o = F.SliceChannel(gates, num_outputs=4, name=f"{step}slice")
         i = self._get_activation(F, i, self._recurrent_activation, name=f"{step}i")
@@ -234,22 +217,16 @@ class LSTMCell(_Gated):
         return h, [h, c]
 
 
+@_shared
 @guarded(but=("hybrid_forward",))
-class GRUCell(_Gated):
+class GRUCell(_Recurrent):
     """A gated recurrent unit; gates in the order r, z, n; r multiplies the state's whole part of n.
 
     Parameters
     ----------
     hidden_size : int
         Size of the state.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    input_size : int
-        Size of the input; 0 leaves it to the first forward pass.
-    prefix, params
-        See :class:`Block`.
+    {weights}
     activation, recurrent_activation : str or Block
         Activations of the new state and of the gates.
 
@@ -264,50 +241,13 @@ class GRUCell(_Gated):
 
     _gates = 3
 
-    def __init__(
-        self,
-        hidden_size: int,
-        i2h_weight_initializer: InitializerLike | None = None,
-        h2h_weight_initializer: InitializerLike | None = None,
-        i2h_bias_initializer: InitializerLike = "zeros",
-        h2h_bias_initializer: InitializerLike = "zeros",
-        input_size: int = 0,
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "sigmoid",
-    ) -> None:
-        super().__init__(
-            hidden_size,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            input_size,
-            prefix,
-            params,
-        )
-        self._activation = activation
-        self._recurrent_activation = recurrent_activation
-
     def _alias(self):
         return "gru"
 
-    def hybrid_forward(
-        self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> Any:
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
         """(output, [h]) of one step."""
         before = states[0]
-        step, i2h, h2h = self._projections(
-            F, inputs, before, i2h_weight, h2h_weight, i2h_bias, h2h_bias
-        )
+        step, i2h, h2h = self._projections(F, inputs, before, *args, **weights)
         i2h_r, i2h_z, i2h = F.SliceChannel(i2h, num_outputs=3, name=f"{step}i2h_slice")
         h2h_r, h2h_z, h2h = F.SliceChannel(h2h, num_outputs=3, name=f"{step}h2h_slice")
         gate = self._recurrent_activation

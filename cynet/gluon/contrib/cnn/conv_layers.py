@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import shown
 from ....base.guard import guarded
+from ....operator.signature import with_paragraphs
 from ...block import HybridBlock
 from ...errors import MismatchError
 from ...nn.activations import Activation
@@ -15,6 +18,40 @@ if TYPE_CHECKING:
     from ....typing import InitializerLike, ShapeLike
 
 
+_PARAMETERS = """Parameters
+----------
+channels : int
+    Number of channels of the output.
+kernel_size, strides, padding, dilation : int or tuple of int
+    Settings of both convolutions along the two spatial axes, as of
+    :class:`~cynet.gluon.nn.Conv2D`.
+groups : int
+    Number of groups of channels that are convolved separately.
+num_deformable_group : int
+    Number of groups of channels that have offsets of their own.
+layout : str
+    Order of the axes; only ``'NCHW'``.
+use_bias : bool
+    Whether to add a bias to each channel.
+in_channels : int
+    Number of channels of the input; 0 leaves it to the first forward pass.
+activation : str, optional
+    Name of an activation applied to the output, see :class:`~cynet.gluon.nn.Activation`.
+weight_initializer, bias_initializer : Initializer or str, optional
+    Initializers of the convolution's kernel and bias.
+offset_weight_initializer, offset_bias_initializer : Initializer or str
+    Initializers of the convolution that computes the offsets.
+offset_use_bias : bool
+    Whether the convolution that computes the offsets has a bias.
+op_name, adj : optional
+    Part of MXNet's signature; only their defaults are accepted.
+prefix : str, optional
+    Prefix of the parameters' names; by default made from the class's name and a number.
+params : ParameterDict, optional
+    Dictionary whose parameters are shared, by name."""
+
+
+@guarded(but=("hybrid_forward",))
 class _DeformableConv(HybridBlock):
     """The common part of both layers; each point of a window takes `_each` channels."""
 
@@ -22,30 +59,30 @@ class _DeformableConv(HybridBlock):
 
     def __init__(
         self,
-        channels,
-        kernel_size,
-        strides,
-        padding,
-        dilation,
-        groups,
-        num_deformable_group,
-        layout,
-        use_bias,
-        in_channels,
-        activation,
-        weight_initializer,
-        bias_initializer,
-        offset_weight_initializer,
-        offset_bias_initializer,
-        offset_use_bias,
-        op_name,
-        adj,
-        prefix,
-        params,
-    ):
+        channels: int,
+        kernel_size: ShapeLike = (1, 1),
+        strides: ShapeLike = (1, 1),
+        padding: ShapeLike = (0, 0),
+        dilation: ShapeLike = (1, 1),
+        groups: int = 1,
+        num_deformable_group: int = 1,
+        layout: str = "NCHW",
+        use_bias: bool = True,
+        in_channels: int = 0,
+        activation: str | None = None,
+        weight_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike = "zeros",
+        offset_weight_initializer: InitializerLike = "zeros",
+        offset_bias_initializer: InitializerLike = "zeros",
+        offset_use_bias: bool = True,
+        op_name: str | None = None,
+        adj: Any = None,
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
         if layout != "NCHW":
-            raise MismatchError(f"layout is 'NCHW' for {op_name}, got {shown(layout)}")
-        if op_name != type(self).__name__ or adj is not None:
+            raise MismatchError(f"layout is 'NCHW' for {type(self).__name__}, got {shown(layout)}")
+        if op_name not in (None, type(self).__name__) or adj is not None:
             raise MismatchError(
                 f"{type(self).__name__}: op_name is its own name and adj None, got "
                 f"{shown(op_name)} and {shown(adj)}"
@@ -128,44 +165,29 @@ class _DeformableConv(HybridBlock):
         return f"{type(self).__name__}({shape[1] or None} -> {shape[0]}, {text})"
 
 
-@guarded(but=("hybrid_forward",))
+def _described(cls):
+    """`cls` with the parameters in its docstring, and its name as the default of `op_name`."""
+
+    @functools.wraps(cls.__init__)
+    def init(self, *args, **kwargs):
+        _DeformableConv.__init__(self, *args, **kwargs)
+
+    signature = inspect.signature(cls.__init__)
+    parameters = dict(signature.parameters)
+    parameters["op_name"] = parameters["op_name"].replace(default=cls.__name__)
+    init.__signature__ = signature.replace(parameters=list(parameters.values()))
+    cls.__init__ = init
+    return with_paragraphs(parameters=_PARAMETERS)(cls)
+
+
+@_described
 class DeformableConvolution(_DeformableConv):
     """A convolution whose windows are moved, point by point, by offsets that another one computes.
 
     Dai et al., "Deformable convolutional networks", 2017. With offsets of zero, as they are at
     first, it is an ordinary convolution.
 
-    Parameters
-    ----------
-    channels : int
-        Number of channels of the output.
-    kernel_size, strides, padding, dilation : int or tuple of int
-        Settings of both convolutions along the two spatial axes, as of
-        :class:`~cynet.gluon.nn.Conv2D`.
-    groups : int
-        Number of groups of channels that are convolved separately.
-    num_deformable_group : int
-        Number of groups of channels that have offsets of their own.
-    layout : str
-        Order of the axes; only ``'NCHW'``.
-    use_bias : bool
-        Whether to add a bias to each channel.
-    in_channels : int
-        Number of channels of the input; 0 leaves it to the first forward pass.
-    activation : str, optional
-        Name of an activation applied to the output, see :class:`~cynet.gluon.nn.Activation`.
-    weight_initializer, bias_initializer : Initializer or str, optional
-        Initializers of the convolution's kernel and bias.
-    offset_weight_initializer, offset_bias_initializer : Initializer or str
-        Initializers of the convolution that computes the offsets.
-    offset_use_bias : bool
-        Whether the convolution that computes the offsets has a bias.
-    op_name, adj : optional
-        Part of MXNet's signature; only their defaults are accepted.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
+    {parameters}
 
     Examples
     --------
@@ -175,78 +197,18 @@ class DeformableConvolution(_DeformableConv):
     (1, 4, 5, 5)
     """
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: ShapeLike = (1, 1),
-        strides: ShapeLike = (1, 1),
-        padding: ShapeLike = (0, 0),
-        dilation: ShapeLike = (1, 1),
-        groups: int = 1,
-        num_deformable_group: int = 1,
-        layout: str = "NCHW",
-        use_bias: bool = True,
-        in_channels: int = 0,
-        activation: str | None = None,
-        weight_initializer: InitializerLike | None = None,
-        bias_initializer: InitializerLike = "zeros",
-        offset_weight_initializer: InitializerLike = "zeros",
-        offset_bias_initializer: InitializerLike = "zeros",
-        offset_use_bias: bool = True,
-        op_name: str = "DeformableConvolution",
-        adj: Any = None,
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
-        super().__init__(
-            channels, kernel_size, strides, padding, dilation, groups, num_deformable_group, layout,
-            use_bias, in_channels, activation, weight_initializer, bias_initializer,
-            offset_weight_initializer, offset_bias_initializer, offset_use_bias, op_name, adj,
-            prefix, params,
-        )  # fmt: skip
-
     def _alias(self):
         return "deformable_conv"
 
 
-@guarded(but=("hybrid_forward",))
+@_described
 class ModulatedDeformableConvolution(_DeformableConv):
     """DeformableConvolution whose samples are multiplied by factors between 0 and 2.
 
     Zhu et al., "Deformable ConvNets v2", 2019. The convolution that computes the offsets
     computes the factors, too: twice the sigmoid of its last channels.
 
-    Parameters
-    ----------
-    channels : int
-        Number of channels of the output.
-    kernel_size, strides, padding, dilation : int or tuple of int
-        Settings of both convolutions along the two spatial axes, as of
-        :class:`~cynet.gluon.nn.Conv2D`.
-    groups : int
-        Number of groups of channels that are convolved separately.
-    num_deformable_group : int
-        Number of groups of channels that have offsets of their own.
-    layout : str
-        Order of the axes; only ``'NCHW'``.
-    use_bias : bool
-        Whether to add a bias to each channel.
-    in_channels : int
-        Number of channels of the input; 0 leaves it to the first forward pass.
-    activation : str, optional
-        Name of an activation applied to the output, see :class:`~cynet.gluon.nn.Activation`.
-    weight_initializer, bias_initializer : Initializer or str, optional
-        Initializers of the convolution's kernel and bias.
-    offset_weight_initializer, offset_bias_initializer : Initializer or str
-        Initializers of the convolution that computes the offsets.
-    offset_use_bias : bool
-        Whether the convolution that computes the offsets has a bias.
-    op_name, adj : optional
-        Part of MXNet's signature; only their defaults are accepted.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
+    {parameters}
 
     Examples
     --------
@@ -257,36 +219,6 @@ class ModulatedDeformableConvolution(_DeformableConv):
     """
 
     _each = 3
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: ShapeLike = (1, 1),
-        strides: ShapeLike = (1, 1),
-        padding: ShapeLike = (0, 0),
-        dilation: ShapeLike = (1, 1),
-        groups: int = 1,
-        num_deformable_group: int = 1,
-        layout: str = "NCHW",
-        use_bias: bool = True,
-        in_channels: int = 0,
-        activation: str | None = None,
-        weight_initializer: InitializerLike | None = None,
-        bias_initializer: InitializerLike = "zeros",
-        offset_weight_initializer: InitializerLike = "zeros",
-        offset_bias_initializer: InitializerLike = "zeros",
-        offset_use_bias: bool = True,
-        op_name: str = "ModulatedDeformableConvolution",
-        adj: Any = None,
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
-        super().__init__(
-            channels, kernel_size, strides, padding, dilation, groups, num_deformable_group, layout,
-            use_bias, in_channels, activation, weight_initializer, bias_initializer,
-            offset_weight_initializer, offset_bias_initializer, offset_use_bias, op_name, adj,
-            prefix, params,
-        )  # fmt: skip
 
     def _alias(self):
         return "modulated_deformable_conv"

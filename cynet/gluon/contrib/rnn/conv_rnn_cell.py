@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from ....base.errors import ArgumentError, shown
 from ....base.guard import PER_BATCH, guarded
 from ....operator.nn.spatial_window import CHANNELS_FIRST
-from ....operator.signature import with_paragraphs
 from ...errors import MismatchError
 from ...nn.conv_layers import LAYOUTS, check_layout, sizes_of
 from ...rnn import HybridRecurrentCell
@@ -29,7 +28,9 @@ __all__ = [
 ]
 
 
-_PARAMETERS = """Parameters
+_DOC = """{about}
+
+Parameters
 ----------
 input_shape : tuple of int
     Shape of one input, without the batch: ``{inputs}``.
@@ -52,7 +53,17 @@ activation : str or Block
 prefix : str, optional
     Prefix of the parameters' names; by default made from the class's name and a number.
 params : ParameterDict, optional
-    Dictionary whose parameters are shared, by name."""
+    Dictionary whose parameters are shared, by name.
+
+Examples
+--------
+>>> cell = mx.gluon.contrib.rnn.{name}({sizes}, 4, 3, 3, i2h_pad=1)
+>>> cell.initialize()
+>>> output, states = cell(mx.nd.ones((1, {axes})), cell.begin_state(batch_size=1))
+>>> output.shape, len(states)
+((1, 4, {spatial}), {states})
+"""
+_SIZES = {1: (2, 8), 2: (2, 8, 8), 3: (2, 4, 8, 8)}  # of the example
 _INPUTS = {1: "(C, W)", 2: "(C, H, W)", 3: "(C, D, H, W)"}
 
 
@@ -69,9 +80,18 @@ class _ConvCell(HybridRecurrentCell):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if cls._axes:
-            words = {"inputs": _INPUTS[cls._axes], "layouts": LAYOUTS[cls._axes]}
-            text = _PARAMETERS.format(activated=cls._activated, **words)
-            with_paragraphs(parameters=text)(cls)
+            sizes = _SIZES[cls._axes]
+            cls.__doc__ = _DOC.format(
+                about=cls.__doc__,
+                name=cls.__name__,
+                inputs=_INPUTS[cls._axes],
+                layouts=LAYOUTS[cls._axes],
+                activated=cls._activated,
+                sizes=sizes,
+                axes=", ".join(map(str, sizes)),
+                spatial=", ".join(map(str, sizes[1:])),
+                states=cls._states_kept,
+            )
 
     def __init__(
         self,
@@ -178,20 +198,9 @@ class _ConvRNNCell(_ConvCell):
     _hint = "conv_rnn"
     _activated = "the new state"
 
-    def hybrid_forward(
-        self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> Any:
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
         """(output, [h]) of one step."""
-        step, i2h, h2h = self._convolutions(
-            F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias
-        )
+        step, i2h, h2h = self._convolutions(F, inputs, states[0], *args, **weights)
         total = F.elemwise_add(i2h, h2h)
         output = self._get_activation(F, total, self._activation, name=f"{step}out")
         return output, [output]
@@ -203,20 +212,9 @@ class _ConvLSTMCell(_ConvCell):
     _hint = "conv_lstm"
     _activated = "the candidate cell and of the output"
 
-    def hybrid_forward(
-        self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> Any:
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
         """(output, [h, c]) of one step."""
-        step, i2h, h2h = self._convolutions(
-            F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias
-        )
+        step, i2h, h2h = self._convolutions(F, inputs, states[0], *args, **weights)
         i, f, c, o = self._gates_of(F, F.elemwise_add(i2h, h2h), f"{step}slice")
         i = F.Activation(i, act_type="sigmoid", name=f"{step}i")
         f = F.Activation(f, act_type="sigmoid", name=f"{step}f")
@@ -232,21 +230,10 @@ class _ConvGRUCell(_ConvCell):
     _hint = "conv_gru"
     _activated = "the candidate state"
 
-    def hybrid_forward(
-        self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> Any:
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
         """(output, [h]) of one step."""
         before = states[0]
-        step, i2h, h2h = self._convolutions(
-            F, inputs, before, i2h_weight, h2h_weight, i2h_bias, h2h_bias
-        )
+        step, i2h, h2h = self._convolutions(F, inputs, before, *args, **weights)
         i2h_r, i2h_z, i2h = self._gates_of(F, i2h, f"{step}i2h_slice")
         h2h_r, h2h_z, h2h = self._gates_of(F, h2h, f"{step}h2h_slice")
         reset = F.Activation(F.elemwise_add(i2h_r, h2h_r), act_type="sigmoid", name=f"{step}r_act")
@@ -259,153 +246,54 @@ class _ConvGRUCell(_ConvCell):
 
 
 class Conv1DRNNCell(_ConvRNNCell):
-    """A recurrent cell over steps, with convolutions in place of products.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> cell = mx.gluon.contrib.rnn.Conv1DRNNCell((2, 8), 4, 3, 3, i2h_pad=1)
-    >>> cell.initialize()
-    >>> output, states = cell(mx.nd.ones((1, 2, 8)), cell.begin_state(batch_size=1))
-    >>> output.shape, len(states)
-    ((1, 4, 8), 1)
-    """
+    """A recurrent cell over steps, with convolutions in place of products."""
 
     _axes = 1
 
 
 class Conv1DLSTMCell(_ConvLSTMCell):
-    """A long short-term memory over steps, with convolutions in place of products.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> cell = mx.gluon.contrib.rnn.Conv1DLSTMCell((2, 8), 4, 3, 3, i2h_pad=1)
-    >>> cell.initialize()
-    >>> output, states = cell(mx.nd.ones((1, 2, 8)), cell.begin_state(batch_size=1))
-    >>> output.shape, len(states)
-    ((1, 4, 8), 2)
-    """
+    """A long short-term memory over steps, with convolutions in place of products."""
 
     _axes = 1
 
 
 class Conv1DGRUCell(_ConvGRUCell):
-    """A gated recurrent unit over steps, with convolutions in place of products.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> cell = mx.gluon.contrib.rnn.Conv1DGRUCell((2, 8), 4, 3, 3, i2h_pad=1)
-    >>> cell.initialize()
-    >>> output, states = cell(mx.nd.ones((1, 2, 8)), cell.begin_state(batch_size=1))
-    >>> output.shape, len(states)
-    ((1, 4, 8), 1)
-    """
+    """A gated recurrent unit over steps, with convolutions in place of products."""
 
     _axes = 1
 
 
 class Conv2DRNNCell(_ConvRNNCell):
-    """A recurrent cell over images, with convolutions in place of products.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> cell = mx.gluon.contrib.rnn.Conv2DRNNCell((2, 8, 8), 4, 3, 3, i2h_pad=1)
-    >>> cell.initialize()
-    >>> output, states = cell(mx.nd.ones((1, 2, 8, 8)), cell.begin_state(batch_size=1))
-    >>> output.shape, len(states)
-    ((1, 4, 8, 8), 1)
-    """
+    """A recurrent cell over images, with convolutions in place of products."""
 
     _axes = 2
 
 
 class Conv2DLSTMCell(_ConvLSTMCell):
-    """A long short-term memory over images, with convolutions in place of products.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> cell = mx.gluon.contrib.rnn.Conv2DLSTMCell((2, 8, 8), 4, 3, 3, i2h_pad=1)
-    >>> cell.initialize()
-    >>> output, states = cell(mx.nd.ones((1, 2, 8, 8)), cell.begin_state(batch_size=1))
-    >>> output.shape, len(states)
-    ((1, 4, 8, 8), 2)
-    """
+    """A long short-term memory over images, with convolutions in place of products."""
 
     _axes = 2
 
 
 class Conv2DGRUCell(_ConvGRUCell):
-    """A gated recurrent unit over images, with convolutions in place of products.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> cell = mx.gluon.contrib.rnn.Conv2DGRUCell((2, 8, 8), 4, 3, 3, i2h_pad=1)
-    >>> cell.initialize()
-    >>> output, states = cell(mx.nd.ones((1, 2, 8, 8)), cell.begin_state(batch_size=1))
-    >>> output.shape, len(states)
-    ((1, 4, 8, 8), 1)
-    """
+    """A gated recurrent unit over images, with convolutions in place of products."""
 
     _axes = 2
 
 
 class Conv3DRNNCell(_ConvRNNCell):
-    """A recurrent cell over volumes, with convolutions in place of products.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> cell = mx.gluon.contrib.rnn.Conv3DRNNCell((2, 4, 8, 8), 4, 3, 3, i2h_pad=1)
-    >>> cell.initialize()
-    >>> output, states = cell(mx.nd.ones((1, 2, 4, 8, 8)), cell.begin_state(batch_size=1))
-    >>> output.shape, len(states)
-    ((1, 4, 4, 8, 8), 1)
-    """
+    """A recurrent cell over volumes, with convolutions in place of products."""
 
     _axes = 3
 
 
 class Conv3DLSTMCell(_ConvLSTMCell):
-    """A long short-term memory over volumes, with convolutions in place of products.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> cell = mx.gluon.contrib.rnn.Conv3DLSTMCell((2, 4, 8, 8), 4, 3, 3, i2h_pad=1)
-    >>> cell.initialize()
-    >>> output, states = cell(mx.nd.ones((1, 2, 4, 8, 8)), cell.begin_state(batch_size=1))
-    >>> output.shape, len(states)
-    ((1, 4, 4, 8, 8), 2)
-    """
+    """A long short-term memory over volumes, with convolutions in place of products."""
 
     _axes = 3
 
 
 class Conv3DGRUCell(_ConvGRUCell):
-    """A gated recurrent unit over volumes, with convolutions in place of products.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> cell = mx.gluon.contrib.rnn.Conv3DGRUCell((2, 4, 8, 8), 4, 3, 3, i2h_pad=1)
-    >>> cell.initialize()
-    >>> output, states = cell(mx.nd.ones((1, 2, 4, 8, 8)), cell.begin_state(batch_size=1))
-    >>> output.shape, len(states)
-    ((1, 4, 4, 8, 8), 1)
-    """
+    """A gated recurrent unit over volumes, with convolutions in place of products."""
 
     _axes = 3

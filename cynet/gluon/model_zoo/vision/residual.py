@@ -25,20 +25,67 @@ def _projection(channels, stride, in_channels):
     return nn.Conv2D(channels, 1, strides=stride, use_bias=False, in_channels=in_channels)
 
 
-class _BlockV1(HybridBlock):
+_DOC = """{about}
+
+Parameters
+----------
+channels : int
+    Number of channels of the output.
+stride : int
+    Stride of the {strided} convolution.
+downsample : bool
+    Project the input by a 1x1 convolution, which is necessary if stride or channels change.
+in_channels : int
+    Number of channels of the input; 0 leaves it to the first forward pass.
+**kwargs
+    Arguments of :class:`Block`: ``prefix`` and ``params``.
+
+Examples
+--------
+>>> block = mx.gluon.model_zoo.vision.{name}(16, stride=2, downsample=True)
+>>> block.initialize()
+>>> block(mx.nd.zeros((1, 8, 32, 32))).shape
+(1, 16, 16, 16)
+"""
+
+
+@guarded(but=("hybrid_forward",))
+class _Block(HybridBlock):
+    """The base of blocks. A subclass has the first line of its docstring, and `_fill`."""
+
+    _strided = ""  # the convolution with the stride, in the docstring
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls._strided:
+            cls.__doc__ = _DOC.format(about=cls.__doc__, strided=cls._strided, name=cls.__name__)
+
+    def __init__(
+        self,
+        channels: int,
+        stride: int,
+        downsample: bool = False,
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._fill(channels, stride, in_channels)
+        self.downsample = self._shortcut(channels, stride, in_channels) if downsample else None
+
+
+class _BlockV1(_Block):
     """The body, whose output is added to the input, which is projected where sizes change."""
 
     _body_first = False  # the order of operators in the graph, that of MXNet's files
 
-    def __init__(self, channels, stride, downsample, in_channels, **kwargs):
-        super().__init__(**kwargs)
+    def _fill(self, channels, stride, in_channels):
         self.body = nn.HybridSequential(prefix="")
-        self._fill(channels, stride, in_channels)
-        self.body.add(nn.BatchNorm())
-        self.downsample = None
-        if downsample:
-            self.downsample = nn.HybridSequential(prefix="")
-            self.downsample.add(_projection(channels, stride, in_channels), nn.BatchNorm())
+        self.body.add(*self._layers(channels, stride, in_channels), nn.BatchNorm())
+
+    def _shortcut(self, channels, stride, in_channels):
+        shortcut = nn.HybridSequential(prefix="")
+        shortcut.add(_projection(channels, stride, in_channels), nn.BatchNorm())
+        return shortcut
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The block's output."""
@@ -48,43 +95,13 @@ class _BlockV1(HybridBlock):
         return F.Activation(total, act_type="relu")
 
 
-@guarded(but=("hybrid_forward",))
 class BasicBlockV1(_BlockV1):
-    """Two 3x3 convolutions, for networks of 18 and 34 layers.
+    """Two 3x3 convolutions, for networks of 18 and 34 layers."""
 
-    Parameters
-    ----------
-    channels : int
-        Number of channels of the output.
-    stride : int
-        Stride of the first convolution.
-    downsample : bool
-        Project the input by a 1x1 convolution, which is necessary if stride or channels change.
-    in_channels : int
-        Number of channels of the input; 0 leaves it to the first forward pass.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    _strided = "first"
 
-    Examples
-    --------
-    >>> block = mx.gluon.model_zoo.vision.BasicBlockV1(16, stride=2, downsample=True)
-    >>> block.initialize()
-    >>> block(mx.nd.zeros((1, 8, 32, 32))).shape
-    (1, 16, 16, 16)
-    """
-
-    def __init__(
-        self,
-        channels: int,
-        stride: int,
-        downsample: bool = False,
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(channels, stride, downsample, in_channels, **kwargs)
-
-    def _fill(self, channels, stride, in_channels):
-        self.body.add(
+    def _layers(self, channels, stride, in_channels):
+        return (
             _conv3x3(channels, stride, in_channels),
             nn.BatchNorm(),
             nn.Activation("relu"),
@@ -92,46 +109,15 @@ class BasicBlockV1(_BlockV1):
         )
 
 
-@guarded(but=("hybrid_forward",))
 class BottleneckV1(_BlockV1):
-    """Convolutions 1x1, 3x3 and 1x1, for networks of 50 layers and more.
+    """Convolutions 1x1, 3x3 and 1x1, for networks of 50 layers and more."""
 
-    Parameters
-    ----------
-    channels : int
-        Number of channels of the output.
-    stride : int
-        Stride of the first 1x1 convolution.
-    downsample : bool
-        Project the input by a 1x1 convolution, which is necessary if stride or channels change.
-    in_channels : int
-        Number of channels of the input; 0 leaves it to the first forward pass.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
-
-    Examples
-    --------
-    >>> block = mx.gluon.model_zoo.vision.BottleneckV1(16, stride=2, downsample=True)
-    >>> block.initialize()
-    >>> block(mx.nd.zeros((1, 8, 32, 32))).shape
-    (1, 16, 16, 16)
-    """
-
+    _strided = "first 1x1"
     _body_first = True
 
-    def __init__(
-        self,
-        channels: int,
-        stride: int,
-        downsample: bool = False,
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(channels, stride, downsample, in_channels, **kwargs)
-
-    def _fill(self, channels, stride, in_channels):
+    def _layers(self, channels, stride, in_channels):
         inner = channels // 4
-        self.body.add(
+        return (
             nn.Conv2D(inner, 1, strides=stride),
             nn.BatchNorm(),
             nn.Activation("relu"),
@@ -142,46 +128,15 @@ class BottleneckV1(_BlockV1):
         )
 
 
-@guarded(but=("hybrid_forward",))
 class BottleneckV1b(_BlockV1):
-    """BottleneckV1 with the stride in the 3x3 convolution, as torchvision's networks have it.
+    """BottleneckV1 with the stride in the 3x3 convolution, as torchvision's networks have it."""
 
-    Parameters
-    ----------
-    channels : int
-        Number of channels of the output.
-    stride : int
-        Stride of the 3x3 convolution.
-    downsample : bool
-        Project the input by a 1x1 convolution, which is necessary if stride or channels change.
-    in_channels : int
-        Number of channels of the input; 0 leaves it to the first forward pass.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
-
-    Examples
-    --------
-    >>> block = mx.gluon.model_zoo.vision.BottleneckV1b(16, stride=2, downsample=True)
-    >>> block.initialize()
-    >>> block(mx.nd.zeros((1, 8, 32, 32))).shape
-    (1, 16, 16, 16)
-    """
-
+    _strided = "3x3"
     _body_first = True
 
-    def __init__(
-        self,
-        channels: int,
-        stride: int,
-        downsample: bool = False,
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(channels, stride, downsample, in_channels, **kwargs)
-
-    def _fill(self, channels, stride, in_channels):
+    def _layers(self, channels, stride, in_channels):
         inner = channels // 4
-        self.body.add(
+        return (
             _projection(inner, 1, in_channels),
             nn.BatchNorm(),
             nn.Activation("relu"),
@@ -192,45 +147,11 @@ class BottleneckV1b(_BlockV1):
         )
 
 
-@guarded(but=("hybrid_forward",))
-class BasicBlockV2(HybridBlock):
-    """Two 3x3 convolutions, each after a normalization.
+class _BlockV2(_Block):
+    """Convolutions, each after a normalization; their output is added to the input, which is
+    projected where sizes change."""
 
-    Parameters
-    ----------
-    channels : int
-        Number of channels of the output.
-    stride : int
-        Stride of the first convolution.
-    downsample : bool
-        Project the input by a 1x1 convolution, which is necessary if stride or channels change.
-    in_channels : int
-        Number of channels of the input; 0 leaves it to the first forward pass.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
-
-    Examples
-    --------
-    >>> block = mx.gluon.model_zoo.vision.BasicBlockV2(16, stride=2, downsample=True)
-    >>> block.initialize()
-    >>> block(mx.nd.zeros((1, 8, 32, 32))).shape
-    (1, 16, 16, 16)
-    """
-
-    def __init__(
-        self,
-        channels: int,
-        stride: int,
-        downsample: bool = False,
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.bn1 = nn.BatchNorm()
-        self.conv1 = _conv3x3(channels, stride, in_channels)
-        self.bn2 = nn.BatchNorm()
-        self.conv2 = _conv3x3(channels, 1, channels)
-        self.downsample = _projection(channels, stride, in_channels) if downsample else None
+    _shortcut = staticmethod(_projection)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The block's output."""
@@ -240,43 +161,30 @@ class BasicBlockV2(HybridBlock):
             residual = self.downsample(x)
         x = self.conv1(x)
         x = self.conv2(F.Activation(self.bn2(x), act_type="relu"))
+        if self.conv3 is not None:
+            x = self.conv3(F.Activation(self.bn3(x), act_type="relu"))
         return x + residual
 
 
-@guarded(but=("hybrid_forward",))
-class BottleneckV2(HybridBlock):
-    """Convolutions 1x1, 3x3 and 1x1, each after a normalization.
+class BasicBlockV2(_BlockV2):
+    """Two 3x3 convolutions, each after a normalization."""
 
-    Parameters
-    ----------
-    channels : int
-        Number of channels of the output.
-    stride : int
-        Stride of the 3x3 convolution.
-    downsample : bool
-        Project the input by a 1x1 convolution, which is necessary if stride or channels change.
-    in_channels : int
-        Number of channels of the input; 0 leaves it to the first forward pass.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
+    _strided = "first"
+    conv3 = None
 
-    Examples
-    --------
-    >>> block = mx.gluon.model_zoo.vision.BottleneckV2(16, stride=2, downsample=True)
-    >>> block.initialize()
-    >>> block(mx.nd.zeros((1, 8, 32, 32))).shape
-    (1, 16, 16, 16)
-    """
+    def _fill(self, channels, stride, in_channels):
+        self.bn1 = nn.BatchNorm()
+        self.conv1 = _conv3x3(channels, stride, in_channels)
+        self.bn2 = nn.BatchNorm()
+        self.conv2 = _conv3x3(channels, 1, channels)
 
-    def __init__(
-        self,
-        channels: int,
-        stride: int,
-        downsample: bool = False,
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
+
+class BottleneckV2(_BlockV2):
+    """Convolutions 1x1, 3x3 and 1x1, each after a normalization."""
+
+    _strided = "3x3"
+
+    def _fill(self, channels, stride, in_channels):
         inner = channels // 4
         self.bn1 = nn.BatchNorm()
         self.conv1 = nn.Conv2D(inner, 1, use_bias=False)
@@ -284,18 +192,6 @@ class BottleneckV2(HybridBlock):
         self.conv2 = _conv3x3(inner, stride, inner)
         self.bn3 = nn.BatchNorm()
         self.conv3 = nn.Conv2D(channels, 1, use_bias=False)
-        self.downsample = _projection(channels, stride, in_channels) if downsample else None
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The block's output."""
-        residual = x
-        x = F.Activation(self.bn1(x), act_type="relu")
-        if self.downsample is not None:
-            residual = self.downsample(x)
-        x = self.conv1(x)
-        x = self.conv2(F.Activation(self.bn2(x), act_type="relu"))
-        x = self.conv3(F.Activation(self.bn3(x), act_type="relu"))
-        return x + residual
 
 
 class _ResNet(Network):
