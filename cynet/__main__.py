@@ -28,7 +28,7 @@ Without arguments: describes this build and machine. With a script or a module: 
 Tools: python -m cynet.tools"""
 
 
-_COMMANDS = {  # word of the command ``cynet``: module, what it does
+_COMMANDS = {  # command -> (its module, its line in the help)
     "run": ("", "a script written for MXNet: run script.py, run -m module"),
     "check": ("", "what scripts use that cynet does not have, without running them"),
     "info": ("", "this build and machine"),
@@ -41,7 +41,8 @@ _COMMANDS = {  # word of the command ``cynet``: module, what it does
 
 
 def command(arguments=None):
-    """The program ``cynet``: a word for what to do, and its arguments; the exit status."""
+    """The program ``cynet``: runs the command that its first argument names; returns the exit
+    status."""
     word, *others = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if word in ("-h", "--help"):
         print("usage: cynet COMMAND [arguments]; cynet COMMAND --help\n")
@@ -74,7 +75,7 @@ def _settings():
 
 
 def main(arguments):
-    """Run what the command line names; the exit status."""
+    """Run the command that the command line names; return the exit status."""
     if not arguments:
         from .runtime import describe
 

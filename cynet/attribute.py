@@ -1,4 +1,4 @@
-"""Attributes of symbols: AttrScope, and the spelling of those that the framework itself reads."""
+"""Attributes of symbols: AttrScope, and how the framework's own attributes are spelled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["AttrScope"]
 
 _local = threading.local()
 
-# written without underscores by users, kept with them on nodes; readable both ways
+# users write these without underscores, nodes store them with; both spellings can be read
 _OWN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
 _STORED = {key: f"__{key}__" for key in _OWN_KEYS}
 _SPOKEN = {stored: key for key, stored in _STORED.items()}

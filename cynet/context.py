@@ -23,7 +23,7 @@ class _ContextType(type):
 
     @property
     def default_ctx(cls) -> Context:
-        """The current context; setting it changes that of the calling thread."""
+        """The current context; setting it changes it for the calling thread."""
         return current_context()
 
     @default_ctx.setter
@@ -202,7 +202,7 @@ def load_gpu_backend():
 
 
 def _gpu_memory():
-    """The Backend that supplies the memory of GPUs; None as long as there is none."""
+    """The Backend that supplies the memory of GPUs, or None."""
     from ._storage import backend_of
 
     return backend_of("gpu")
@@ -232,7 +232,7 @@ def num_gpus() -> int:
         return 0
     if _backend is not None:
         return _backend.count()
-    count = 0  # a backend that somebody else registered
+    count = 0  # a backend that another package registered
     while True:
         try:
             _gpu_memory().memory_info(count)
@@ -270,7 +270,7 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
 
 
 class _Current(threading.local):
-    value = cpu(0)  # of every thread, until a ``with`` sets its own
+    value = cpu(0)  # the default of every thread, until a ``with`` sets another one
 
 
 _current = _Current()
@@ -289,7 +289,7 @@ def current_context() -> Context:
 
 
 def read_context(ctx: ContextLike | None) -> Context:
-    """A Context from one, from None (the current one) or from MXNet's text, ``'cpu(0)'``."""
+    """A Context from a Context, None (the current one) or MXNet's text, ``'cpu(0)'``."""
     if ctx is None:
         return current_context()
     if isinstance(ctx, Context):

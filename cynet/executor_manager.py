@@ -60,7 +60,7 @@ def _bind_exec(
     input_types: dict[str, Any] | None = None,
     logger: Logger | None = None,
 ) -> Executor:
-    """An executor whose arrays are new, or those of another one.
+    """An executor with new arrays, or with the arrays of another one.
 
     Parameters
     ----------
@@ -340,7 +340,7 @@ class DataParallelExecutorManager:
         self.execgrp = DataParallelExecutorGroup(
             symbol, self.arg_names, self.param_names, self.ctx, self.slices, train_data
         )
-        self.curr_execgrp = None  # of the batch that was loaded last
+        self.curr_execgrp = None  # group of the batch that was loaded last
         self.execgrp_bucket = {}
         if sym_gen is not None:
             self.execgrp_bucket[train_data.default_bucket_key] = self.execgrp

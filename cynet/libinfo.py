@@ -18,7 +18,7 @@ from .operator.namespaces import made_in, own_dict
 
 __version__ = "0.1.0"
 _PACKAGE = __name__.partition(".")[0]
-# what is imported when it is first asked for
+# modules that are imported at first use
 _LATER = {
     each: each
     for each in (
@@ -64,7 +64,7 @@ for _each in ("", "UInt8"):
 _SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them
 
 
-# What to use in place of what is missing; the rest has nothing that does the same.
+# Replacements for missing names; the others have no equivalent.
 _NP = "use mx.nd, and Gluon with NDArrays"
 _INSTEAD = {
     **dict.fromkeys(("np_symbol",), _NP),
@@ -95,7 +95,7 @@ def hint(path, name, known=()):
 
 
 def explain(path, name, known=()):
-    """The text of an AttributeError for a name that `path` lacks; `known` are those that it has.
+    """The text of an AttributeError for a name that `path` lacks; `known` are the existing names.
 
     >>> explain("mx", "library")  # doctest: +ELLIPSIS
     'mx.library is a name of MXNet 1.9.1 that cynet does not provide; operators in Cython ...'
@@ -124,7 +124,8 @@ class _LacksError(NotFoundError):
 
 
 class Missing:
-    """Stands in a class for an attribute that MXNet's class has; ``hasattr`` says False."""
+    """Descriptor for an attribute of MXNet's class that cynet's class lacks; ``hasattr`` is
+    False."""
 
     def __init__(self, path, name):
         self.path, self.name = path, name
@@ -134,7 +135,7 @@ class Missing:
 
 
 def _finder(path, module):
-    """The ``__getattr__`` of a module, around the one that it has, if any."""
+    """A ``__getattr__`` for a module, around its own one, if it has one."""
     inner = getattr(module, "__getattr__", None)
 
     def find(name):
@@ -150,15 +151,15 @@ def _finder(path, module):
             try:
                 return inner(name)
             except AttributeError:
-                pass  # it is said below, with what MXNet has
+                pass  # the error below names it, with MXNet's meaning
         raise _LacksError(path, name, module)
 
     return find
 
 
 def _answer(path, module):
-    """Give a module its ``__getattr__``, and a ``__dir__`` of what users may use of it, with what
-    is imported later."""
+    """Give a module its ``__getattr__``, and a ``__dir__`` of its public names, later imports
+    included."""
     later = [
         name for owner, _, name in (each.rpartition(".") for each in _LATER) if owner == path[3:]
     ]
@@ -173,7 +174,7 @@ def _answer(path, module):
 
 
 def _is_shown(module, name):
-    """Return whether `dir` shows a name: a module's own, not what it imports for itself."""
+    """Return whether `dir` shows a name: the module's own names, not its imports."""
     public = own_dict(module).get("__all__")
     if name.startswith("_") or name not in own_dict(module) or (public and name in public):
         return True
@@ -190,7 +191,8 @@ def _is_shown(module, name):
 
 
 class _Answering:
-    """Asked first: a module of `_LATER` explains what it lacks, whoever imports it, and how."""
+    """First import hook: gives each module of `_LATER`, however it is imported, errors that explain
+    missing names."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -210,7 +212,8 @@ class _Answering:
 
 
 class _Explainer:
-    """Asked last, by ``from cynet import np`` and ``import cynet.numpy``: says what is missing."""
+    """Last import hook, for ``from cynet import np`` and ``import cynet.numpy``: explains a missing
+    module."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -224,7 +227,7 @@ class _Explainer:
 
 
 def _say_in_class(cls, path):
-    """Let a class explain what it lacks; neither `hasattr` nor `dir` sees those names."""
+    """Let a class explain its missing names; neither `hasattr` nor `dir` sees them."""
     names = {*missing_names().get(path, ()), *OTHER_NAMES.get(path, ())}
     for name in names:
         if not hasattr(cls, name):
@@ -239,13 +242,14 @@ def _say_in_class(cls, path):
 
 
 def _own_names():
-    """Module or class, as ``cynet.metric``, to MXNet's path of it, where there are such names."""
+    """Module or class, such as ``cynet.metric``, to its path in MXNet, if some of its names are
+    missing."""
     return {_PACKAGE + path[2:]: path for path in (*missing_names(), *OTHER_NAMES)}
 
 
 def name_missing_in(package):
-    """Let the modules and classes of a package that is imported later, ``"gluon"``, explain what
-    they lack."""
+    """Let the modules and classes of a package that is imported later, ``"gluon"``, explain missing
+    names."""
     inside = f"{_PACKAGE}.{package}"
     for name, module in list(sys.modules.items()):
         inner = name == inside or (name.startswith(f"{inside}.") and "._" not in name)

@@ -39,7 +39,7 @@ def get_logger(
     filemode: str | None = None,
     level: int = WARNING,
 ) -> logging.Logger:
-    """Give a logger with a handler of its own, made at the first call for each name.
+    """Return a logger with its own handler, created at the first call for each name.
 
     Parameters
     ----------

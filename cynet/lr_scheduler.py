@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _FACTOR = Kind(lambda value: number(-1).fits(value) and value <= 1, "a number from -1 to 1")
-_MAX_FACTORS = 1000  # that are multiplied one by one; more at once are a power
+_MAX_FACTORS = 1000  # limit of factors multiplied one by one; more become a power
 
 
 @guarded
@@ -51,7 +51,7 @@ class LRScheduler(SettingsRepr):
     [0.0, 0.25, 0.5, 0.75]
     """
 
-    serialized_fields = {  # in files; a subclass adds its own
+    serialized_fields = {  # stored in files; a subclass adds its own
         "base_lr": number(),
         "warmup_steps": count(),
         "warmup_final_lr": number(),
@@ -106,7 +106,7 @@ class LRScheduler(SettingsRepr):
         return self.warmup_begin_lr + rise * num_update / self.warmup_steps
 
     def _check_restored(self):
-        """Refuse settings from a file that do not go together, each of which is of its kind."""
+        """Refuse settings from a file that contradict each other, though each is valid alone."""
 
     def __call__(self, num_update: int) -> float:
         raise UndefinedError(f"{type(self).__name__} defines no __call__")

@@ -32,8 +32,7 @@ class _CurrentName(type):
 
 @guarded(but=("get",))
 class NameManager(metaclass=_CurrentName):
-    """Makes up a name for each symbol that was given none: a hint and a number that counts per
-    hint.
+    """Gives each unnamed symbol an automatic name: a hint and a counter for that hint.
 
     A ``with`` statement makes it the current one of this thread. Each manager counts for itself.
 
@@ -49,7 +48,7 @@ class NameManager(metaclass=_CurrentName):
         self._outer = []
 
     def get(self, name: str | None, hint: str) -> str:
-        """Give the name, or make one up if there is none.
+        """Return the given name, or an automatic one.
 
         Parameters
         ----------

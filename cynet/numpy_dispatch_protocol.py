@@ -1,4 +1,4 @@
-"""Functions of NumPy that hand arrays of mx.np to mx.np, by the lists that MXNet 1.9.1 has.
+"""NumPy's functions that are forwarded to mx.np for its arrays, as listed by MXNet 1.9.1.
 
 NumPy asks ``__array_function__`` and ``__array_ufunc__`` of ``mx.np.ndarray``; nothing has to be
 switched on.

@@ -1,4 +1,4 @@
-"""Functions of the operators whose names begin with ``_np_``, under the face of mx.np."""
+"""Functions of the operators whose names begin with ``_np_``, as members of mx.np."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def shuffle_state() -> list[int]:
 
 
 def set_shuffle_state(state: list[int]) -> None:
-    """Take over what `shuffle_state` gave."""
+    """Restore the result of `shuffle_state`."""
     _check_shuffles(state)
     _state[:] = state
 
@@ -148,7 +148,8 @@ def last_seed() -> int | None:
 
 
 def shuffles_drawn() -> tuple[int, int] | None:
-    """Count a shuffle of data: the seed and its number since; None where `seed` was not called."""
+    """Count a shuffle of data: the seed and the number of shuffles since; None if `seed` was not
+    called."""
     if not _state:
         return None
     _state[1] += 1

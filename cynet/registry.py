@@ -13,7 +13,7 @@ _LONGEST = 100  # characters
 
 
 def import_all(package):
-    """Import the modules of a package, which register what they have."""
+    """Import the modules of a package, which register their objects."""
     import pkgutil
 
     folders = importlib.import_module(package).__path__
@@ -64,7 +64,7 @@ class Registry:
         return value
 
     def register_later(self, module, names):
-        """Names that `module` registers: it is imported when one of them is first asked for."""
+        """Names that `module` registers: it is imported when one of them is first looked up."""
         self._later.update(dict.fromkeys(map(self._key, names), module))
 
     def _import_owner(self, key):
@@ -79,12 +79,12 @@ class Registry:
 
     @property
     def table(self):
-        """Name to object, a dict of all that is registered; it follows what is registered later."""
+        """Name to object, a dict of everything registered; later registrations appear in it."""
         self._import_all()
         return MappingProxyType(self._table)
 
     def remove(self, name):
-        """Forget a name, if it is there; who has the object keeps it."""
+        """Remove a name, if it is there; the object stays valid."""
         self._table.pop(self._key(name), None)
 
     def get(self, name):
@@ -97,11 +97,11 @@ class Registry:
             owner = self._later.get(self._key(name))
             if owner is not None:
                 importlib.import_module(owner)
-            if self._key(name) in self._table:  # or another thread was faster
+            if self._key(name) in self._table:  # found, or another thread was faster
                 return self._table[self._key(name)]
             from difflib import get_close_matches
 
-            # what is much longer than any name is near to none, and takes long to compare
+            # a text much longer than any name is similar to none, and slow to compare
             near = get_close_matches(self._key(name)[:_LONGEST], [*self], 3)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise NotFoundError(f"no {self.kind} is named {shown(name)}{hint}") from None
@@ -122,7 +122,7 @@ class Registry:
         return self._table.items()
 
     def loaded_items(self):
-        """As `items`, without those that nobody has asked for yet."""
+        """Like `items`, without objects that were never looked up."""
         return self._table.items()
 
 
@@ -142,7 +142,7 @@ def _registry_of(base_class, nickname=None):
 
 
 def get_registry(base_class):
-    """Give what was registered under a base class.
+    """Return the registry of a base class.
 
     Parameters
     ----------

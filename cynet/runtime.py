@@ -1,4 +1,5 @@
-"""mx.runtime: what this build of cynet has; a description of machine and build for reports."""
+"""mx.runtime: the features of this build of cynet; a description of machine and build for
+reports."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from .kernels.threading.threads import get_num_threads
 
 __all__ = ["Feature", "Features", "describe", "feature_list"]
 
-# What MXNet's list has and no build of cynet: sparse servers, other frameworks' operators, ...
+# Features of MXNet's list that no build of cynet has: sparse servers, other frameworks' operators,
+# ...
 _NEVER = (
     "NCCL",
     "CUDA_RTC",
@@ -149,7 +151,7 @@ def _version(package):
 
 
 def _processor():
-    """The model of the processor, as Linux tells it."""
+    """The model of the processor, as Linux reports it."""
     try:
         with open("/proc/cpuinfo") as file:
             found = next((line for line in file if line.startswith("model name")), "")
@@ -173,8 +175,8 @@ def _gpus():
 
 
 def _live_objects():
-    """Objects that are alive, by kind, for tests; None where they are not counted: in all builds
-    but those with bounds checks or a sanitizer (CYNET_DEBUG_COUNTERS of setup.py)."""
+    """Numbers of live objects, by kind, for tests; None if they are not counted: only builds with
+    bounds checks or a sanitizer count (CYNET_DEBUG_COUNTERS of setup.py)."""
     from . import executor  # noqa: F401 - which imports _executor in its order
     from ._executor import live_plans
     from ._ndarray import live_chunks

@@ -89,12 +89,12 @@ DTypeLike: TypeAlias = "str | type | np.dtype[Any]"
 ContextLike: TypeAlias = "Context | str"
 Number: TypeAlias = "float | np.number[Any] | np.bool_"
 NumpyArray: TypeAlias = "npt.NDArray[Any]"
-Operand: TypeAlias = "NDArray | Number"  # of arithmetic
+Operand: TypeAlias = "NDArray | Number"  # an operand of arithmetic
 ArrayLike: TypeAlias = "NDArray | npt.ArrayLike"
 NamedArrays: TypeAlias = "dict[str, NDArray]"
 Names: TypeAlias = "str | Sequence[str]"
 FileName: TypeAlias = "str | PathLike[str]"
-Logger: TypeAlias = Any  # a logging.Logger, the module logging, or what has info and warning
+Logger: TypeAlias = Any  # a logging.Logger, the module logging, or an object with info and warning
 
 GradReq: TypeAlias = "str | Sequence[str] | Mapping[str, str]"
 DataShapes: TypeAlias = "Sequence[DataDesc | tuple[str, Sequence[int]]]"
@@ -104,16 +104,16 @@ KVStoreLike: TypeAlias = "KVStoreBase | str"
 OptimizerParams: TypeAlias = "Mapping[str, Any] | Iterable[tuple[str, Any]]"
 _IterArray: TypeAlias = "ArrayLike | SciPyMatrix"
 IterData: TypeAlias = "_IterArray | Sequence[_IterArray] | Mapping[str, _IterArray]"
-State: TypeAlias = Any  # of an optimizer: None, an NDArray, or a tuple of states
+State: TypeAlias = Any  # state of an optimizer: None, an NDArray, or a tuple of states
 BatchEndCallback: TypeAlias = (
     "Callable[[BatchEndParam], Any] | Sequence[Callable[[BatchEndParam], Any]]"
 )
 _EpochEnd: TypeAlias = "Callable[[int, Symbol, NamedArrays, NamedArrays], Any]"
 EpochEndCallback: TypeAlias = "_EpochEnd | Sequence[_EpochEnd]"
 
-Keys: TypeAlias = "str | int | Sequence[str] | Sequence[int]"  # of a KVStore
+Keys: TypeAlias = "str | int | Sequence[str] | Sequence[int]"  # keys of a KVStore
 Values: TypeAlias = "NDArray | Sequence[NDArray] | Sequence[Sequence[NDArray]]"
-Inputs: TypeAlias = "Sequence[ArrayLike] | Mapping[str, ArrayLike]"  # of a symbol under test
+Inputs: TypeAlias = "Sequence[ArrayLike] | Mapping[str, ArrayLike]"  # inputs of a symbol under test
 Class = TypeVar("Class", bound=type)
 
 

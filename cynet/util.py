@@ -128,7 +128,7 @@ def set_module(module: str):
 
 
 def wraps_safely(wrapped, assigned=functools.WRAPPER_ASSIGNMENTS):
-    """``functools.wraps``, also of what lacks some of the attributes.
+    """``functools.wraps`` for objects that lack some of the attributes.
 
     Parameters
     ----------

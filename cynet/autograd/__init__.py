@@ -1,4 +1,4 @@
-"""Gradients of what was computed imperatively: ``mx.autograd``.
+"""``mx.autograd``: gradients of imperative computations.
 
 Inside ``record()`` each operator on an array that has a gradient, or was computed from one, is
 recorded; ``backward()`` of a result fills the gradients.

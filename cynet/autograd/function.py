@@ -1,4 +1,4 @@
-"""Function: a computation with a gradient of its own, written in Python."""
+"""Function: a computation in Python that defines its own gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Symbol of what was recorded."""
+"""The Symbol of a recorded computation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From heads back to variables: `backward`, `grad`, `mark_variables`."""
+"""From outputs back to variables: `backward`, `grad`, `mark_variables`."""
 
 from __future__ import annotations
 

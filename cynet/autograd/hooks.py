@@ -94,7 +94,7 @@ def register_hook(array, hook):
 
 
 def hooked(hooks, grad, node):
-    """A gradient behind its hooks; `node` is what it is the gradient of."""
+    """The gradient of `node` after its hooks have changed it."""
     for hook in list(hooks.values()):
         grad = replaced(grad, hook(grad), f"a hook of {node.name}, recorded at {node.where()}")
     return grad

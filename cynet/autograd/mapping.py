@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _axes(in_axes, inputs):
-    """The axis of each input, from the front; None for those that all samples share."""
+    """The axis of each input, counted from the front; None for an input that all samples share."""
     if isinstance(in_axes, (list, tuple)):
         if len(in_axes) != len(inputs):
             raise ArgumentError(f"vmap: in_axes has {len(in_axes)} axes for {len(inputs)} inputs")
@@ -70,7 +70,7 @@ def _joined(outputs, axis):
 def vmap(
     function: Callable[..., Any], in_axes: int | Sequence[int | None] = 0, out_axes: int = 0
 ) -> Callable[..., Any]:
-    """A function of batches, made of a function of one sample.
+    """Turn a function of one sample into a function of batches.
 
     The function is called once for each sample; the samples run in the background side by side, and
     gradients flow through. A function that takes batches already is faster.

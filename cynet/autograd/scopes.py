@@ -11,7 +11,7 @@ _RECORDS, _TRAINS = 1, 2
 
 
 def is_recording() -> bool:
-    """Return whether this thread records what is computed.
+    """Return whether this thread records operators.
 
     Examples
     --------

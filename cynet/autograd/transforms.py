@@ -52,7 +52,7 @@ def _back(outputs, head_grads, nodes, likes, retain=False, create=None):
 
 
 def _numbers(name, argnums, n):
-    """(whether there is one, the list) of places among `n` inputs."""
+    """(whether a single number was given, the list of positions among `n` inputs)."""
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     for k in numbers:
         if not isinstance(k, int) or not -n <= k < n:
@@ -85,7 +85,7 @@ def _list(name, what, given, likes):
 def value_and_grad(
     function: Callable[..., Any], argnums: int | Sequence[int] = 0
 ) -> Callable[..., tuple[Any, Any]]:
-    """A function that gives what `function` gives, one number, and its gradients.
+    """A function that returns the value of `function`, one number, and its gradients.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def value_and_grad(
 
 @guarded
 def vjp(function: Callable[..., Any], *inputs: NDArray) -> tuple[Any, Callable[..., list[NDArray]]]:
-    """The outputs of `function`, and a function from their gradients to those of the inputs.
+    """The outputs of `function`, and a function that maps their gradients to those of the inputs.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def vjp(function: Callable[..., Any], *inputs: NDArray) -> tuple[Any, Callable[.
 
 
 def _directional(name, function, inputs, tangents):
-    # What goes back from a gradient u is linear in u, and the transpose of that goes forward.
+    # Backward is linear in the gradient u; transposing it gives the forward derivative.
     tangents = _list(name, "tangents", tangents, inputs)
     create = bool(get_state() & 1)
     with record(train_mode=None):
@@ -199,7 +199,7 @@ def jvp(
 
 @guarded
 def jacobian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
-    """A function that gives all derivatives of what `function` gives.
+    """A function that returns all derivatives of `function`.
 
     Parameters
     ----------

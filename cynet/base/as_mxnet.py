@@ -1,4 +1,4 @@
-"""install_as_mxnet(): ``import mxnet`` finds cynet, for scripts that are run as they are."""
+"""install_as_mxnet(): ``import mxnet`` finds cynet, for scripts that run unmodified."""
 
 import importlib
 import sys
@@ -13,9 +13,9 @@ from .errors import CynetError, MissingModuleError, shown
 from .mxnet_globals import Face, globals_of_mxnet, is_missing
 
 _PACKAGE = __name__.partition(".")[0]
-_VERSION = "1.9.1"  # what scripts compare mxnet.__version__ with
+_VERSION = "1.9.1"  # the version that scripts see as mxnet.__version__
 
-# Modules of MXNet that have another name here, in part because several of its files are one here.
+# Modules of MXNet under another name here, as some of MXNet's files are merged in cynet.
 _ELSEWHERE = {
     "gluon.contrib.estimator.utils": "gluon.contrib.estimator",
     "image.image": "image",
@@ -29,7 +29,7 @@ _ELSEWHERE = {
     "symbol.op": "symbol",
 }
 
-# Names that NumPy had when scripts for MXNet were written, as expressions of what it has now.
+# Names that NumPy has removed since, as expressions of its present names.
 _NUMPY_TYPES = {
     "bool": bool,
     "complex": complex,
@@ -89,7 +89,7 @@ def _takes_ragged(make):
 
 
 def give_numpy_names():
-    """Give NumPy the names back that it had in MXNet's time; what it has itself stays.
+    """Give NumPy back the names that it had in MXNet's time; names that it still has stay.
 
     >>> give_numpy_names()
     >>> import numpy
@@ -133,8 +133,9 @@ def _module(name):
         if not target.startswith(error.name or " "):
             raise
     else:
-        # MXNet's modules hold more than those of one name here, as mxnet.symbol.symbol (Symbol,
-        # Variable, Group) and mxnet.gluon.nn.conv_layers: the package above has the rest.
+        # Some of MXNet's modules hold more names than the module of that name here, such as
+        # mxnet.symbol.symbol (Symbol, Variable, Group) and mxnet.gluon.nn.conv_layers: the package
+        # above has the others.
         inner = "." in path and not hasattr(found, "__path__")
         above = [sys.modules[found.__name__.rpartition(".")[0]]] if inner else []
         face = Face(name, [found, *above])
@@ -148,7 +149,7 @@ def _module(name):
     except AttributeError as error:
         if path in globals_of_mxnet() and not is_missing(name):  # a file of MXNet's alone
             return Face(name, above._sources)
-        # `from owner import last` goes on where an ImportError has the whole name
+        # the import goes on after an ImportError that has the full name
         raise MissingModuleError(str(error), name=last) from None
     if not isinstance(found, ModuleType):
         raise MissingModuleError(f"{shown(name)} is not a module", name=name)

@@ -1,4 +1,5 @@
-"""Importing cynet from its source folder, where nothing is compiled, says what to do instead."""
+"""Importing cynet from its source folder before anything is compiled raises an error that says what
+to do."""
 
 from importlib.util import find_spec
 from pathlib import Path

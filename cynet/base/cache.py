@@ -1,4 +1,5 @@
-"""Compiled code on disk: taken only from where nobody else can write, and only if it is whole.
+"""Compiled code on disk: read only from folders that nobody else can write to, and only if
+complete.
 
 Loading a shared object runs it. So its folder and the file must belong to the user, and nobody else
 may have the right to write them. Behind the object itself the file has a digest of it and of the
@@ -50,7 +51,7 @@ def folder(kind: str) -> Path:
 
 @functools.cache
 def _private(place: str, fault: str) -> Path:
-    """A folder of this process alone, with a warning that it is used in place of `place`."""
+    """A private folder for this process, with a warning that it replaces `place`."""
     warnings.warn(
         f"compiled code is not cached in {place}, because {fault}; each process compiles it "
         "again. Set CYNET_HOME to a folder of your own",
@@ -61,7 +62,7 @@ def _private(place: str, fault: str) -> Path:
         (made / kind).mkdir()
 
     def remove() -> None:
-        if os.getpid() == owner:  # not at the end of a fork
+        if os.getpid() == owner:  # a forked child must not do it at its exit
             shutil.rmtree(made, ignore_errors=True)
 
     atexit.register(remove)
@@ -72,7 +73,7 @@ _FOREIGN, _WRITABLE = "it belongs to another user", "others can write there"
 
 
 def _fault(found: os.stat_result) -> str | None:
-    """Why what os.stat says of a file or folder makes it nothing to trust, or None."""
+    """The reason why a file or folder must not be trusted, from its os.stat; None if it may."""
     if not hasattr(os, "geteuid"):
         return None
     if found.st_uid != os.geteuid():
@@ -81,7 +82,8 @@ def _fault(found: os.stat_result) -> str | None:
 
 
 def content(path: str | Path) -> bytes | None:
-    """The object that `keep` was given, or None: there is none, it is another's, or damaged."""
+    """The object given to `keep`; None if there is none, it belongs to another user, or it is
+    damaged."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return None

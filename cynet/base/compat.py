@@ -41,7 +41,8 @@ def packages() -> list[str]:
 
 
 def optional(name: str, purpose: str) -> Any:
-    """The optional module `name`, or an error that says what `purpose` needs.
+    """The optional module `name`; a missing one raises an error that says which package `purpose`
+    needs.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ class Setting(NamedTuple):
     doc: str
 
 
-_MAX_COUNT = (1 << 43) - 1  # so many MiB are a number of bytes in 64 bits
+_MAX_COUNT = (1 << 43) - 1  # this many MiB still fit into 64 bits as bytes
 
 
 def _up_to(maximum):
@@ -285,7 +285,7 @@ _MXNET_NAMES = {
     "CYNET_BACKWARD_DO_MIRROR": "MXNET_BACKWARD_DO_MIRROR",
     "CYNET_CUDNN_AUTOTUNE": "MXNET_CUDNN_AUTOTUNE_DEFAULT",
 }
-# Variables of MXNet that are not read, and what sets the same here.
+# Variables of MXNet that are not read, and the setting of cynet that has the same effect.
 _LIKE_MXNET = {
     "MXNET_ENGINE_TYPE": "CYNET_ENGINE_TYPE",
     "MXNET_CPU_WORKER_NTHREADS": "CYNET_CPU_WORKERS",
@@ -293,7 +293,7 @@ _LIKE_MXNET = {
     "MXNET_CUDA_ALLOW_TENSOR_CORE": "CYNET_CUDA_TF32",
     "MXNET_EXEC_ENABLE_INPLACE": "CYNET_GRAPH_PASSES",
 }
-# What the build, benchmarks and tests read for themselves.
+# Variables that the build, benchmarks and tests read themselves.
 _OF_TESTS = ("CYNET_TEST_", "CYNET_STRESS_", "CYNET_FUZZ_", "CYNET_BUILD_", "CYNET_RANDOM_")
 
 

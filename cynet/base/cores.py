@@ -1,4 +1,4 @@
-"""The number of cores this process may use: those of its affinity within a container's quota.
+"""The number of cores this process may use: its affinity, limited by a container's quota.
 
 Control groups limit a process to some microseconds of all cores in each period (Linux, versions 1
 and 2). Each group above the process's own counts as well.

@@ -25,19 +25,19 @@ NUMPY: dict[int, Any] = {
     flag: BFLOAT16 if name == "bfloat16" else np.dtype(name) for flag, name in NAMES.items()
 }
 ITEMSIZES = {name: NUMPY[flag].itemsize for flag, name in NAMES.items()}
-# what `NDArray.dtype` is: NumPy's scalar type, where it has one
+# the values of `NDArray.dtype`: NumPy's scalar type, if there is one
 SCALAR_TYPES: dict[int, Any] = {flag: d if d is BFLOAT16 else d.type for flag, d in NUMPY.items()}
 _FLAG = {dtype: flag for flag, dtype in NUMPY.items()}
-# what needs no np.dtype: names and scalar types
+# the spellings that need no np.dtype: names and scalar types
 _DIRECT: dict[Any, int] = {
     **FLAGS,
     **{d.type: flag for flag, d in NUMPY.items() if d is not BFLOAT16},
 }
-_OTHERS = {"bfloat16": BFLOAT16}  # by the name of a dtype that ml_dtypes adds to NumPy's
+_OTHERS = {"bfloat16": BFLOAT16}  # dtypes that ml_dtypes adds to NumPy's, by name
 
 
 def dtype_flag(dtype: Any) -> int:
-    """The type flag of anything NumPy takes as a dtype (None means float32).
+    """The type flag of anything that NumPy accepts as a dtype (None means float32).
 
     ``bfloat16`` is a name, MXNet's ``np.dtype([('bfloat16', np.uint16)])``, or what the package
     ml_dtypes has by that name.
@@ -52,7 +52,7 @@ def dtype_flag(dtype: Any) -> int:
         if flag is not None:
             return flag
     elif not isinstance(dtype, (np.dtype, type, str)) and hasattr(dtype, "dtype"):
-        return dtype_flag(dtype.dtype)  # an array stands for its own
+        return dtype_flag(dtype.dtype)  # an array or scalar given in place of its dtype
     try:
         dtype = np.dtype(dtype)
         flag = _FLAG.get(dtype)

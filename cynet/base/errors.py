@@ -16,7 +16,7 @@ from typing import Any
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 MAX_SHOWN = 200  # characters of a value in a message
 _LONGEST = 4000  # characters of a annotated error's text
-_DEEPEST = 4  # times that an error is annotated with its traceback kept
+_DEEPEST = 4  # limit of annotating one error again with its traceback
 
 
 _NOT_USERS = (PACKAGE, contextlib.__file__)  # scopes around functions of cynet run there
@@ -118,7 +118,7 @@ class NotSupportedForSparseNDArray(CynetError):
 
 
 class ArgumentError(CynetError, ValueError):
-    """An argument has a value that does not fit; the message names it and what was expected."""
+    """An argument has an unsuitable value; the message names it and the expected one."""
 
 
 class ArgumentTypeError(CynetError, TypeError):
@@ -134,15 +134,15 @@ class MismatchError(ArgumentError, AssertionError):
 
 
 class NotImplementedForSymbol(CynetError, NotImplementedError, TypeError):
-    """Something needs values, and a symbol or a graph that is being traced has none."""
+    """An operation needs values, but a symbol or a traced graph has none."""
 
 
 class NumberError(ArgumentError, OverflowError):
-    """A Python int is beyond what the dtype beside it holds."""
+    """A Python int does not fit into the dtype of the other operand."""
 
 
 class BoundsError(CynetError, IndexError):
-    """An index is outside of what it counts; the message names the size."""
+    """An index is out of range; the message names the size."""
 
 
 class NotFoundError(CynetError, AttributeError, KeyError):
@@ -153,7 +153,7 @@ class NotFoundError(CynetError, AttributeError, KeyError):
 
 
 class MissingModuleError(ModuleNotFoundError, CynetError):
-    """``import mxnet.x`` of a module that is not here; `name` is that of the module."""
+    """``import mxnet.x`` of a module that cynet does not have; `name` is the module's name."""
 
 
 class UndefinedError(CynetError, NotImplementedError):
@@ -172,7 +172,7 @@ class FileError(OSError, CynetError):
 
 
 class MissingFileError(FileError, FileNotFoundError, ArgumentError):
-    """There is no such file or folder."""
+    """A file or folder does not exist."""
 
 
 class FileAccessError(FileError, PermissionError):
@@ -192,7 +192,7 @@ class HostMemoryError(CynetError, BufferError):
 
 
 class OutOfMemoryError(CynetError, MemoryError):
-    """There is not as much memory as an array or a function needs."""
+    """There is not enough memory for an array or a function."""
 
     def __new__(cls, *args: Any) -> Any:
         return Exception.__new__(cls, *args)  # MemoryError.__new__ refuses two bases
@@ -208,8 +208,8 @@ class StateError(CynetError):
 
 
 class GradientError(CynetError):
-    """The recorded graph does not lead to the gradient that was asked for, or must not be
-    changed; the message names the step and the line that recorded it."""
+    """The recorded graph does not lead to the wanted gradient, or must not be changed; the message
+    names the step and the line that recorded it."""
 
 
 class NestingError(CynetError, RecursionError):
@@ -217,7 +217,8 @@ class NestingError(CynetError, RecursionError):
 
 
 class KernelError(CynetError):
-    """A CUDA kernel does not compile, or did what it must not; names the kernel and its line."""
+    """A CUDA kernel does not compile, or made an invalid access; the message names the kernel and
+    its line."""
 
 
 class PeerError(CynetError):
@@ -226,8 +227,8 @@ class PeerError(CynetError):
 
 
 class OperatorError(CynetError):
-    """A function failed inside the engine, raised where its result is awaited; or a call failed
-    with an error that Python has a class of its own for."""
+    """A function failed inside the engine, raised when its result is waited for; or a call failed
+    with an error for which Python has its own class."""
 
 
 def file_error(error: OSError, verb: str, path: object) -> FileError:
@@ -240,14 +241,15 @@ def file_error(error: OSError, verb: str, path: object) -> FileError:
 
 
 class _Annotated:
-    """Base that `wrap_error` adds to a class: a text of its own, and the number of errors it
+    """Base that `wrap_error` adds to an exception class: its own text, and the number of errors it
     holds."""
 
     _text, _depth = "", 0
     __cause__: BaseException | None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Not the original's: a class that counts its subclasses, or refuses any, is not asked."""
+        """Replaces the original's __init_subclass__, which may count its subclasses or refuse
+        them."""
 
     def __new__(cls, error: Any, text: str, depth: int) -> Any:
         if _Group is not None and isinstance(error, _Group):
@@ -261,7 +263,7 @@ class _Annotated:
         raise TypeError(f"{cls.__name__} cannot be made")
 
     def __init__(self, error: BaseException, text: str, depth: int) -> None:
-        set_ = object.__setattr__  # a frozen class refuses its own
+        set_ = object.__setattr__  # a frozen class refuses to set attributes
         set_(self, "__cause__", error)
         vars(BaseException)["args"].__set__(self, (text,))
         for name, value in _state(error).items():
@@ -279,21 +281,22 @@ class _Annotated:
         return _restored, (self.__cause__, self._text)
 
 
-_Group = getattr(builtins, "BaseExceptionGroup", None)  # Python 3.10 has none
+_Group = getattr(builtins, "BaseExceptionGroup", None)  # Python 3.10 does not have it
 _MEMBERS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 # class of an error -> its annotated class
 _annotated: weakref.WeakValueDictionary[type, Any] = weakref.WeakValueDictionary()
 
 
 def _state(error: BaseException) -> dict[str, Any]:
-    """The state of an error beside its text: errno, filename, ..., and its own attributes."""
+    """The attributes of an error beside its text: errno, filename, ..., and those a user has
+    set."""
     found: dict[str, Any] = {}
     for base in type(error).__mro__:
         for name, member in vars(base).items():
             if isinstance(member, _MEMBERS) and name != "args" and not name.startswith("__"):
                 try:
                     found[name] = member.__get__(error)
-                except Exception:  # not set
+                except Exception:  # an attribute that is not set
                     continue
     found.update((k, v) for k, v in vars(error).items() if not k.startswith("__"))
     return found
@@ -322,7 +325,7 @@ def _annotated_class(kind: type) -> Any:
                 found = types.new_class(
                     kind.__name__, (_Annotated, *bases), exec_body=functools.partial(_fill, names)
                 )
-            except (MemoryError, RecursionError):  # it can be, where there is room for it
+            except (MemoryError, RecursionError):  # can be raised when memory or stack is short
                 raise
             except Exception:  # no such class can be
                 continue
@@ -360,7 +363,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _from_user(trace: TracebackType | None) -> TracebackType | None:
-    """The part of a traceback that begins in a function which is not cynet's; None without one."""
+    """The part of a traceback that begins in the user's function; None if there is none."""
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
         if not name.startswith((*_NOT_USERS, "cynet" + os.sep)):  # compiled modules' are relative
@@ -396,15 +399,15 @@ def wrap_error(error: Any, message: str) -> Any:
     trace = _from_user(cause.__traceback__) or (trace if depth <= _DEEPEST else None)
     try:
         out = kind(cause, shorten(message), depth + 1)
-    except Exception:  # a class whose objects only its own code can make
+    except Exception:  # a class whose objects only its own code can create
         kind = _annotated_class(Exception)
         out = kind(cause, shorten(message), depth + 1)
     return BaseException.with_traceback(out, trace)
 
 
 def in_loop(error: Any, message: str) -> Any:
-    """`wrap_error` for code of a user's that runs inside of a loop or an iterator, which a
-    StopIteration would end without a word: in its place stands an OperatorError.
+    """`wrap_error` for a user's code inside of a loop or an iterator. A StopIteration would end the
+    loop silently, so it is replaced by an OperatorError.
 
     >>> type(in_loop(StopIteration(), "in sample 3")).__name__
     'OperatorError'
@@ -426,7 +429,7 @@ def with_message(error: Any, message: str) -> Any:
         return wrap_error(error, message)
     try:
         return type(error)(message)
-    except Exception:  # a class that insists on its own arguments
+    except Exception:  # a class that requires its own arguments
         return wrap_error(error, message)
 
 

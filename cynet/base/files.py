@@ -1,4 +1,4 @@
-"""Files: opened and replaced with errors that name the file asked for, written whole or not at all.
+"""Files: opening and replacing them, written whole or not at all, with errors that name the file.
 
 A new content is written to a temporary file beside the old one, `.cynet-....part`, which then takes
 its place. As long as it is written its process holds a lock on it; those without one are what a
@@ -28,7 +28,7 @@ from .errors import (
 
 try:
     import fcntl
-except ImportError:  # Windows, which lets nobody remove a file that is open
+except ImportError:  # Windows does not allow removing an open file
     fcntl = None  # type: ignore[assignment]
 
 _PART = re.compile(r"\.cynet-[0-9a-f]{16}\.part")
@@ -141,7 +141,8 @@ def replacing(path: Any, private: bool = False) -> Iterator[Any]:
 
 class NewFile:
     """The steps of `replacing`, one at a time: for a file that is written in many calls, and for
-    several files that belong together, of which none is put in its place before all are whole.
+    several files that belong together, which are all written before the first one replaces its old
+    file.
 
     Parameters
     ----------
@@ -189,11 +190,11 @@ class NewFile:
 
     @property
     def regular(self) -> bool:
-        """True if it is a file that takes another one's place, neither a pipe nor a device."""
+        """True for a regular file, which replaces another one; False for a pipe or a device."""
         return self._part is not None
 
     def finish(self) -> None:
-        """Have the disk take all that was written; what may fail has happened then."""
+        """Flush all data to the disk, so that later steps do not fail for lack of space."""
         with naming("write", self.name):
             self.file.flush()
             if self._part is not None:
@@ -221,12 +222,12 @@ class NewFile:
 
 
 def _why(number: int, reason: str, name: str) -> tuple[int, str, str]:
-    """The arguments of a FileError that is no error of the system's."""
+    """The arguments of a FileError that does not come from the system."""
     return number, f"cannot write {shown(name)}: {reason}", name
 
 
 def _check_place(name: str, old: os.stat_result | None, target: str, folder: str) -> None:
-    """Refuse what open() would refuse, too."""
+    """Refuse a path that open() would refuse, too."""
     if name.endswith(os.sep):
         raise FolderError(*_why(errno.EISDIR, "it ends like a folder's name", name))
     if not os.path.isdir(folder):
@@ -238,7 +239,7 @@ def _check_place(name: str, old: os.stat_result | None, target: str, folder: str
 
 
 def _special(name: str, mode: int) -> int:
-    """A descriptor of what is no file: a pipe, a character device."""
+    """A descriptor of a pipe or a device instead of a regular file."""
     if stat.S_ISDIR(mode):
         raise FolderError(*_why(errno.EISDIR, "it is a folder", name))
     if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
@@ -323,7 +324,7 @@ def opened_sealed(path: Any) -> Iterator[tuple[Any, int, bool]]:
 def _new_part(folder: str, old: os.stat_result | None, private: bool) -> tuple[str, int]:
     """Path and descriptor of a new, locked temporary file with the permissions of `old`."""
     kept = None if private else old
-    # of which the system takes the umask away
+    # the system removes the umask from it
     mode = 0o600 if kept is not None or private else 0o666
     while True:
         part = os.path.join(folder, f".cynet-{os.urandom(8).hex()}.part")
@@ -355,7 +356,8 @@ def _take_over(number: int, old: os.stat_result) -> None:
 
 
 def _locked(number: int) -> bool | None:
-    """Take the lock of a temporary file: True, False if its process lives, None: no locks here."""
+    """Take the lock of a temporary file: True; False if its process is alive; None: no locks on
+    this system."""
     if fcntl is None:
         return None
     try:

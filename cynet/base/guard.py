@@ -1,4 +1,4 @@
-"""The edge of what is public: what Python raises over a wrong argument leaves as an error of cynet.
+"""The public boundary: Python's exceptions for wrong arguments leave as errors of cynet.
 
 Checks with messages of their own stand in the functions. What passes those and fails further in, as
 an attribute of None or an int too large for C, is told here with the call and what it takes.
@@ -168,7 +168,7 @@ def refusal(error, function, args, kwargs):
         text = f"{described(function, args, kwargs)}: {text}"
     if isinstance(error, TypeError):
         text += _keyword_hint(text, function, args, kwargs)
-        if args and function.__name__ == "__init__":  # which the class may have from a base
+        if args and function.__name__ == "__init__":  # the class may inherit it
             kind = next(each for each in type(args[0]).__mro__ if not _is_users(each.__module__))
             text = text.replace(f"{function.__qualname__}()", f"{kind.__name__}.__init__()")
     for raised, kind in _KINDS:
@@ -178,7 +178,8 @@ def refusal(error, function, args, kwargs):
 
 
 def refuse(error, function, *args):
-    """Raise what `refusal` gives: in an except block of a method that is not guarded itself."""
+    """Raise the exception of `refusal`: in an except block of a method that is not guarded
+    itself."""
     told = refusal(error, function, args, {})
     if told is error:
         raise error
@@ -188,7 +189,7 @@ def refuse(error, function, *args):
 def _text(error):
     try:
         text = str(error)
-    except Exception:  # its own __str__
+    except Exception:  # raised by the error's own __str__
         text = ""
     if isinstance(error, KeyError):
         return f"there is no {text}"
@@ -196,7 +197,7 @@ def _text(error):
 
 
 def _keyword_hint(text, function, args, kwargs):
-    """A hint at the keyword that was meant where Python refused one; "" for other errors.
+    """A hint at the right keyword for one that Python refused; "" for other errors.
 
     A function that hands keywords on takes, of a class, those of the classes that it derives from.
     """
@@ -218,7 +219,7 @@ def _keyword_hint(text, function, args, kwargs):
     known = [name for name in dict.fromkeys(known) if name not in ("self", "cls")]
     if found is not None:
         return keyword_hint(found[1], known)
-    for name in kwargs:  # what is missing may have been given under another name
+    for name in kwargs:  # a missing argument may have been given under another name
         hint = keyword_hint(name, known) if name.lower() in OTHER_KEYWORDS else ""
         if hint and name not in known:
             return f"; {name}: {hint[2:]}"
@@ -226,7 +227,7 @@ def _keyword_hint(text, function, args, kwargs):
 
 
 def _is_of_user(trace):
-    """Return whether code that belongs neither to cynet nor to Python or NumPy was running."""
+    """Return whether the user's code was running: code outside of cynet, Python and NumPy."""
     while trace is not None:
         if _is_users(trace.tb_frame.f_globals.get("__name__")):
             return True
@@ -235,12 +236,12 @@ def _is_of_user(trace):
 
 
 def _is_users(module):
-    """True if a module of this name belongs neither to cynet nor to Python or NumPy."""
+    """True if a module of this name is the user's: outside of cynet, Python and NumPy."""
     return not isinstance(module, str) or module.partition(".")[0] not in _OWN
 
 
 def described(function, args, kwargs):
-    """A call, and what its documentation says of the arguments that were given.
+    """A call as text, with its documentation of the given arguments.
 
     >>> described(guarded, (3,), {})
     'guarded(target=3) [target: function or class]'

@@ -12,8 +12,8 @@ from typing import Any
 
 @contextlib.contextmanager
 def interrupts_later() -> Iterator[None]:
-    """SIGINT is handled when the block has ended: what a handler raises while Python runs the hooks
-    around a fork, those of logging for one, is ignored; a file that was just received would stay
+    """Delay SIGINT until the end of the block. Python ignores exceptions of handlers while it runs
+    the hooks around a fork (logging has some); and a file that was just received would stay
     open."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):

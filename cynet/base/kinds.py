@@ -18,13 +18,13 @@ import numpy as np
 
 from .errors import ArgumentError, ArgumentTypeError, FormatError, shown
 
-_MOST = 2**63 - 1  # of a count
+_MOST = 2**63 - 1  # largest count
 _LARGEST = np.finfo(np.float64).max.item()
 _PLAIN = (bool, int, float, str, type(None))
 
 
 class Kind(NamedTuple):
-    """A test of a value, and in words what passes it."""
+    """A test of a value, and a description of the values that pass it."""
 
     fits: object
     expected: str
@@ -66,7 +66,7 @@ FLAG = Kind(lambda value: isinstance(value, bool), "True or False")
 
 
 def check_flag(where, name, value):
-    """Refuse what is neither True nor False (1 and 0 count)."""
+    """Refuse values other than True and False (1 and 0 count)."""
     if not isinstance(value, (bool, int, np.bool_)):
         raise ArgumentTypeError(f"{where}: {name} must be True or False, got {shown(value)}")
 
@@ -92,7 +92,7 @@ def to_index(what, value, wanted="an int"):
     if not isinstance(value, bool):
         try:
             return operator.index(value)
-        except Exception:  # whatever the value's own method raises
+        except Exception:  # raised by the value's own method
             pass
     raise ArgumentTypeError(f"{what} must be {wanted}, got {shown(value)} ({type(value).__name__})")
 
@@ -107,7 +107,7 @@ def is_one(value):
 
 
 def check_numbers(where, **numbers):
-    """Refuse what is no whole number."""
+    """Refuse values that are not whole numbers."""
     for name, number in numbers.items():
         to_index(f"{where}: {name}", number, "a whole number")
 
@@ -206,7 +206,8 @@ def read_json(text, **settings):
         raise FormatError("it is nested too deep") from None
     except ValueError as error:
         maximum = getattr(sys, "get_int_max_str_digits", int)()
-        if f"({maximum} digits)" in str(error):  # what Python says is for who may raise the limit
+        # Python's message is for users who can raise the limit
+        if f"({maximum} digits)" in str(error):
             raise FormatError(f"it has an integer of more than {maximum} digits") from None
         raise FormatError(str(error)) from None
 
@@ -245,6 +246,6 @@ def call_with(where, function, args, settings):
         inspect.signature(function).bind(*args, **settings)
     except TypeError as error:
         raise ArgumentTypeError(f"{where}: {error}") from None
-    except ValueError:  # of C, without a signature: the call itself says what is wrong
+    except ValueError:  # a C function without a signature: the call itself reports wrong arguments
         pass
     return function(*args, **settings)

@@ -32,19 +32,19 @@ __all__ = [
     "with_metaclass",
 ]
 
-# What Python 2's names mean now.
+# Python 2's names with their meaning today.
 basestring = str
 long = int
 string_types = (str,)
 integer_types = (int, np.int32, np.int64)
 numeric_types = (float, int, np.generic)
 
-mx_real_t = np.float32  # the dtype of arrays where none is given
+mx_real_t = np.float32  # the default dtype of arrays
 mx_int, mx_uint, mx_int64, mx_float = ctypes.c_int, ctypes.c_uint, ctypes.c_int64, ctypes.c_float
 
 
 class _NullType:
-    """The class of `_Null`: stands for a parameter that is not given, where None is a value."""
+    """The class of `_Null`: marks a parameter that is not given, where None is a valid value."""
 
     def __repr__(self):
         return "_Null"
@@ -237,7 +237,7 @@ def with_metaclass(meta, *bases):
 
 
 class _Later(type):
-    """Makes, of a class below it, one of the bases and the metaclass that were asked for."""
+    """A placeholder for base classes: the class made from it gets the given bases and metaclass."""
 
     def __new__(cls, name, bases, body):
         meta, real = bases[0].made_by
@@ -268,11 +268,11 @@ class classproperty:
 
 
 def _as_list(obj):
-    """A list or tuple as it is, anything else in a list."""
+    """A list or tuple unchanged, anything else in a list."""
     return obj if isinstance(obj, (list, tuple)) else [obj]
 
 
 def _multiple_callbacks(callbacks, *args, **kwargs):
-    """Call a callback, or each of a list, or none where it is None."""
+    """Call a callback, each one of a list, or nothing for None."""
     for callback in _as_list([] if callbacks is None else callbacks):
         callback(*args, **kwargs)

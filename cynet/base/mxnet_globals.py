@@ -1,4 +1,4 @@
-"""Modules that answer to MXNet's names: ``mxnet.metric`` has what MXNet's module of that name has.
+"""Modules under MXNet's names: ``mxnet.metric`` has the names of MXNet's module.
 
 A package that was written for MXNet takes more from its modules than their public names: what they
 import themselves (``from mxnet.metric import ndarray``), their private helpers, and all that
@@ -44,9 +44,9 @@ _VALUES = {
 
 @cache
 def globals_of_mxnet():
-    """Dict of a module's path in MXNet 1.9.1 (``"metric"``, ``"mxnet"`` for the package) to a dict
-    of each global name to its home, ``(module, name there)`` with None for a module itself;
-    and of ``"metric *"`` to the names of ``__all__``."""
+    """Dict from a module's path in MXNet 1.9.1 (``"metric"``, ``"mxnet"`` for the package) to a
+    dict: each global name to its home ``(module, name there)``, with None as the name for a module
+    itself. The key ``"metric *"`` has the names of ``__all__``."""
     table = {}
     for line in Path(__file__).with_suffix(".txt").read_text().splitlines():
         path, _, words = line.partition(":")
@@ -88,7 +88,8 @@ def _full(module):
 
 
 class Face(ModuleType):
-    """A module of MXNet by name, of cynet by content; what is set in it is set in cynet's module.
+    """A module with MXNet's name and cynet's content; attributes set on it are set on cynet's
+    module.
 
     Parameters
     ----------
@@ -106,9 +107,9 @@ class Face(ModuleType):
         own["__path__"] = []  # so that `from x import name` asks the finder, which explains
         if sources:
             own["__file__"] = getattr(sources[0], "__file__", None)
-        # Functions and classes are copied, for speed and for those who look into __dict__;
-        # other values may be bound anew and are always asked for. Operators' functions are made
-        # when a module is asked for them, what other modules import later is left for later.
+        # Functions and classes are copied, for speed and for code that reads __dict__. Other values
+        # may be rebound and are looked up each time. Operators' functions are created when a module
+        # first looks one up; names that other modules import later are looked up later.
         for source in sources[:1]:
             operators = self._path.partition(".")[0] in ("ndarray", "symbol")
             for key in dir(source) if operators else list(vars(source)):
@@ -152,7 +153,7 @@ class Face(ModuleType):
                 pass
             else:
                 if isinstance(found, ModuleType):
-                    self.__dict__[name] = found  # mx.nd is asked for at each call
+                    self.__dict__[name] = found  # mx.nd is looked up at each call
                 return found
         raise said
 
@@ -172,7 +173,8 @@ class Face(ModuleType):
         return sorted(name for name in found if hasattr(self, name))
 
     def _starred(self):
-        """The names of ``from mxnet.x import *``: MXNet's that are here, and none of ours."""
+        """The names of ``from mxnet.x import *``: MXNet's names that cynet has, and none of its
+        own."""
         table = globals_of_mxnet()
         names = table.get(f"{self._path} *")
         if names is None:
@@ -181,7 +183,7 @@ class Face(ModuleType):
 
 
 def as_face(value):
-    """A module of cynet as MXNet's module; anything else as it is."""
+    """A module of cynet as MXNet's module; anything else unchanged."""
     if isinstance(value, ModuleType) and value.__name__.partition(".")[0] == _PACKAGE:
         return importlib.import_module("mxnet" + value.__name__[len(_PACKAGE) :])
     return value

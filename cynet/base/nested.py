@@ -1,4 +1,4 @@
-"""Nested lists of arrays or symbols: taken apart, and put together again."""
+"""Nested lists of arrays or symbols: flattened, and rebuilt."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -29,8 +29,8 @@ def is_np_shape() -> bool:
 
 
 def switch(on: bool, everywhere: bool = False) -> bool:
-    """Set the switch of this thread, and of all; what it was. Off is for all threads but those that
-    have switched it on themselves."""
+    """Set the switch of this thread, and the global one; returns the old value. Off applies to all
+    threads except those that have switched it on themselves."""
     global _everywhere
     before, _state.on = is_np_shape(), on
     if everywhere or not on:
@@ -44,6 +44,6 @@ def np_arrays() -> bool:
 
 
 def switch_arrays(on: bool) -> bool:
-    """Set that switch of this thread; what it was."""
+    """Set this thread's switch for arrays; returns the old value."""
     before, _state.arrays = _state.arrays, on
     return before

@@ -1,4 +1,4 @@
-"""The state of NumPy's global random generator, as JSON holds it, whichever generator it is."""
+"""The state of NumPy's global random generator as JSON, for any kind of generator."""
 
 import ctypes
 from contextlib import contextmanager
@@ -92,12 +92,12 @@ def seeded_numpy(seed):
                 ctypes.memmove(generator.ctypes.state_address, words, _NBYTES)
 
 
-_NBYTES = 624 * 4 + 4  # of a Mersenne twister: its words and the place of the next
+_NBYTES = 624 * 4 + 4  # state of a Mersenne twister: its words and its position
 _plain_words = None
 
 
 def _has_plain_words(generator):
-    """Return whether the memory of `generator` is what `seeded_numpy` takes it for; looked at
+    """Return whether the memory of `generator` has the layout that `seeded_numpy` expects; checked
     once."""
     global _plain_words
     if type(generator) is not np.random.MT19937:

@@ -1,4 +1,4 @@
-"""Observers of every value that is computed; while there are none, a computation costs one look.
+"""Observers of every computed value; without an observer a computation costs one comparison.
 
 Each list holds one function, or none.
 """
@@ -8,14 +8,14 @@ from typing import Any
 
 executor_steps: list[
     Callable[..., Any]
-] = []  # of each step behind a forward or backward of every executor
+] = []  # called for each step after a forward or backward of every executor
 backward_steps: list[
     Callable[..., Any]
-] = []  # of each step that the walk back over recorded calls takes
+] = []  # called for each step of backward over recorded calls
 
 
 def observe(place: list[Callable[..., Any]], function: Callable[..., Any] | None) -> None:
-    """Have `function` called at a place; None: no longer.
+    """Register `function` as the observer of a place; None removes it.
 
     `executor_steps` calls ``function(step, inputs, values, is_gradient)``: `inputs` are pairs
     (name, array), of a gradient those of the outputs; `values` are arrays, None where no gradient

@@ -16,7 +16,8 @@ INTERPOLATIONS = 5  # 0 nearest, 1 bilinear, 2 bicubic, 3 by area, 4 Lanczos; Op
 def cv() -> Any:
     """The module cv2, which decodes and resizes as MXNet does: both are OpenCV."""
     module = optional("cv2", "reading, writing and resizing images")
-    # Threads share out images here, not parts of one; and its own threads would not outlive fork.
+    # Threads work on different images here, not on parts of one; OpenCV's own threads would not
+    # survive a fork.
     module.setNumThreads(1)
     return module
 
@@ -27,7 +28,7 @@ def reason(error: BaseException) -> str:
 
 
 def short_size(height: int, width: int, size: int) -> tuple[int, int]:
-    """(height, width) of which the shorter one is `size`, with the ratio of sides.
+    """(height, width) with the shorter side `size` and the ratio of sides unchanged.
 
     >>> short_size(480, 640, 240)
     (240, 320)

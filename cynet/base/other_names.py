@@ -1,5 +1,5 @@
-"""Names and keywords that PyTorch, Keras and NumPy have for what is called otherwise here; errors
-say them. Code in the right column of a name may use `x` for the array, `net` for the Block."""
+"""Names and keywords of PyTorch, Keras and NumPy for things that have another name here; errors
+mention them. In the suggested code, `x` stands for the array and `net` for the Block."""
 
 from collections.abc import Iterable
 from typing import NoReturn
@@ -248,8 +248,8 @@ OTHER_NAMES = {
     },
 }
 
-# keyword there -> of each way to say it here the parameter that a call must have for it, and what
-# is said: by default the parameter
+# foreign keyword -> {parameter that the called function must have: the suggestion}; by default the
+# suggestion is the parameter
 _OTHERS: dict[str, list[str | tuple[str, str]]] = {
     "affine": ["scale"],
     "axis": ["dim"],

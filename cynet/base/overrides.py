@@ -17,7 +17,7 @@ def is_ours(function: Any) -> bool:
     if isinstance(function, property):
         function = function.fget
     function = getattr(function, "__func__", function)
-    # functools.wraps copies __module__, but no globals: those tell where the code is
+    # functools.wraps copies __module__, but not the globals: these show the defining module
     place = getattr(function, "__globals__", None)
     name = getattr(function, "__module__", None) if place is None else place.get("__name__")
     return isinstance(name, str) and name.partition(".")[0] == _HERE

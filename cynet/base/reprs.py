@@ -1,4 +1,4 @@
-"""Objects that say what they are: class and settings, as text and as a table in notebooks."""
+"""Representations of objects: class and settings, as text and as a table in notebooks."""
 
 import inspect
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import Any
 from .dtype import name_of
 from .errors import shown
 
-_MAX_ROWS, _MAX_COLUMNS = 20, 12  # of an array
+_MAX_ROWS, _MAX_COLUMNS = 20, 12  # limits of the shown part of an array
 
 
 class ReprMixin:
@@ -23,7 +23,7 @@ class ReprMixin:
         return {}
 
     def _repr_pairs(self) -> list[tuple[str, str]] | None:
-        """Pairs of a name and its text, or None where the object cannot say them."""
+        """Pairs of a name and its text, or None if the object does not provide them."""
         try:
             return [(k, shown(v)) for k, v in self._repr_settings().items() if v is not None]
         except Exception:  # its __init__ has not run, or a method of the user's failed
@@ -77,13 +77,13 @@ def escaped(text: object) -> str:
     >>> escaped("a < b")
     'a &lt; b'
     """
-    from html import escape  # here, as few ask for it and it takes 2 ms
+    from html import escape  # imported here, as it is rarely needed and takes 2 ms
 
     return escape(str(text))
 
 
 def preformatted(text: object) -> str:
-    """A text of several lines as HTML, as it is.
+    """A text of several lines as HTML, unchanged.
 
     >>> preformatted("a < b")
     '<pre>a &lt; b</pre>'
@@ -103,8 +103,8 @@ def table(caption: object, rows: Iterable[Iterable[str]]) -> str:
 
 
 def html_of_array(array: Any) -> str:
-    """An array as HTML: one of one or two axes as a table, of a large one the edges; others as
-    NumPy prints them."""
+    """An array as HTML: with one or two axes as a table, of a large one only the edges; with more
+    axes as NumPy prints it."""
     if array.stype != "default" or not 1 <= array.ndim <= 2 or 0 in array.shape:
         return preformatted(repr(array).strip("\n"))
     values = array.asnumpy()
@@ -119,7 +119,7 @@ def html_of_array(array: Any) -> str:
 
 
 def _places(count: int, maximum: int) -> list[int | None]:
-    """The indices that are shown; None stands for those that are left out."""
+    """The indices that are shown; None marks the gap in between."""
     if count <= maximum:
         return list(range(count))
     half = maximum // 2

@@ -13,7 +13,7 @@ state = _State()
 
 
 def active() -> Any:
-    """The Trace of this thread; None where there is none."""
+    """The Trace of this thread, or None."""
     return state.trace
 
 

@@ -1,4 +1,4 @@
-"""mx.callback: what training loops call: lines of a log, checkpoints, early stopping, histories."""
+"""mx.callback: callbacks of training loops: log lines, checkpoints, early stopping, histories."""
 
 from .averaging import EMA, SWA
 from .fit import FitCallback, FitState, HistoryFile, StopOnNaN, StopTraining, TimeLeft

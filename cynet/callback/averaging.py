@@ -19,7 +19,7 @@ _MEAN = "mean:"
 
 
 class _Averaging(FitCallback):
-    """Swaps means of the weights in for validation and for good when training ends."""
+    """Swaps in means of the weights for validation, and for good when training ends."""
 
     def __init__(self, decay):
         self._averages = Averages(type(self).__name__, decay)

@@ -133,8 +133,7 @@ def _column(name, columns):
     words = [name]
     part, dash, rest = name.rpartition("-")
     cls = METRICS.table.get((rest or name).lower())
-    # "acc" is what eval_metric calls accuracy; other words are not names of metrics, or of metrics
-    # that need arguments
+    # "acc" is eval_metric's word for accuracy; other words are not metrics, or need arguments
     with contextlib.suppress(TypeError, CynetError):
         words.append(part + dash + cls().name)
     for word in words:
@@ -148,8 +147,8 @@ def _column(name, columns):
 
 
 def columns_of(metrics):
-    """The columns that a history will have, of pairs ("Train", metric); None where a metric is of
-    the user's own class, which may name its figures later.
+    """The columns that a history will have, for pairs ("Train", metric); None if a metric's class
+    is the user's, whose names are not known before.
 
     >>> columns_of([("Train", mx.metric.create(["acc", "ce"]))])
     ('Train-accuracy', 'Train-cross-entropy')
@@ -164,8 +163,8 @@ def columns_of(metrics):
 
 
 def end_epoch(callbacks, state):
-    """Call ``epoch_end``, then ``epoch_closed`` of each; the StopTraining that an ``epoch_end`` has
-    raised, or None."""
+    """Call ``epoch_end``, then ``epoch_closed`` of each callback; returns the StopTraining that an
+    ``epoch_end`` has raised, or None."""
     stop = None
     for each in callbacks:
         try:
@@ -181,7 +180,7 @@ def end_epoch(callbacks, state):
 
 
 class FitCallback(SettingsRepr):
-    """Base of what ``fit(callbacks=[...])`` calls, each method with a `FitState`.
+    """Base of the callbacks of ``fit(callbacks=[...])``; each method is called with a `FitState`.
 
     Examples
     --------
@@ -291,7 +290,7 @@ class FitCallback(SettingsRepr):
         """
 
     def state_dict(self) -> dict[str, Any]:
-        """The state that ``fit(resume=...)`` keeps: NDArrays, and what JSON can hold.
+        """The state that ``fit(resume=...)`` saves: NDArrays and values that JSON can hold.
 
         Returns
         -------

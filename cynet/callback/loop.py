@@ -311,7 +311,7 @@ class ProgressBar(SettingsRepr):
             self.close()
 
     def close(self) -> None:
-        """Leave the bar as it is; the next call begins a new one."""
+        """Leave the bar on the screen; the next call begins a new one."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

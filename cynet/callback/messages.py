@@ -1,4 +1,4 @@
-"""Lines of callbacks: into the log where somebody reads it, else on stderr."""
+"""Lines of callbacks: written to the log if it is read, else to stderr."""
 
 import logging
 import sys
@@ -17,7 +17,7 @@ def shows_info(logger=logging):
     if logger is logging:
         return logging.getLogger().isEnabledFor(logging.INFO)
     if not isinstance(logger, logging.Logger):
-        return True  # the user knows what it does
+        return True  # the user has configured logging
     return logger.isEnabledFor(logging.INFO) and logger.hasHandlers()
 
 

@@ -43,7 +43,7 @@ class _MetricMonitor(FitCallback):
         state.check_figure(self.monitor)
 
     def _improves(self, state):
-        """Return whether this epoch's value is the best; counts those since."""
+        """Return whether this epoch's value is the best; counts the epochs since the best one."""
         value = state.figure(self.monitor)
         better = self.best is None or self._sign * (value - self.best) > self.min_delta
         if better and not math.isnan(value):

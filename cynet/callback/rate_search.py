@@ -1,4 +1,4 @@
-"""LRFinder: a learning rate that rises from batch to batch, and the loss that each gives."""
+"""LRFinder: a rising learning rate, and the loss at each rate."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from ..typing import FileName
     from .fit import FitState
 
-_MEMORY, _DIVERGED = 0.9, 4.0  # of the smoothed loss; times the best one, from where it is over
-_LEAST = 5  # losses of which a rate can be told
+# weight of the old smoothed loss; multiple of the best loss at which training counts as diverged
+_MEMORY, _DIVERGED = 0.9, 4.0
+_LEAST = 5  # losses needed to suggest a rate
 
 
 @guarded
@@ -213,7 +214,7 @@ class LRFinder(FitCallback):
         self._before = None
 
     def begin(self, state: FitState) -> None:
-        """Keep what is to be put back, and set the first rate."""
+        """Save the state to restore at the end, and set the first rate."""
         if state.optimizer.lr_scheduler is not None:
             raise CynetError(
                 "LRFinder: the optimizer has an lr_scheduler, which sets the learning rate"

@@ -64,7 +64,7 @@ class TensorBoard(Figures):
 
     def end(self, state: FitState) -> None:
         """Bring everything to the files."""
-        self._writer.close()  # it begins another file if more comes
+        self._writer.close()  # a later call begins another file
 
 
 @guarded

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Figures(FitCallback):
-    """Base of what writes figures of batches and epochs somewhere: `_write` says how."""
+    """Base of the writers of figures of batches and epochs; a subclass defines `_write`."""
 
     def __init__(self, frequent):
         if frequent is not None:

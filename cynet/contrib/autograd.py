@@ -27,7 +27,7 @@ mark_variables = autograd.mark_variables
 
 
 def set_is_training(is_train: bool) -> bool:
-    """Record and train, or neither; what it was before."""
+    """Set recording and training mode together; returns the old value."""
     before = autograd.set_training(is_train)
     autograd.set_recording(is_train)
     return before
@@ -79,7 +79,8 @@ def compute_gradient(outputs: Sequence[NDArray]) -> None:
 
 
 def grad_and_loss(func: Callable[..., Any], argnum: Any = None) -> Callable[..., Any]:
-    """A function that gives the gradients of `func` by its arguments, and what `func` gives.
+    """A function that returns the gradients of `func` with respect to its arguments, and its
+    outputs.
 
     Parameters
     ----------

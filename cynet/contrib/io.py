@@ -77,7 +77,7 @@ class DataLoaderIter(DataIter):
 
     @property
     def state_dict(self) -> Callable[[], dict[str, Any]]:
-        """``state_dict()``: where the loader is; only of one that can say so."""
+        """``state_dict()`` of the loader: its position; only if the loader supports it."""
         of_loader = self._resumable().state_dict
         return lambda: {"ended": self._ended, **of_loader()}
 
@@ -100,7 +100,7 @@ class DataLoaderIter(DataIter):
         if not isinstance(state, dict) or not isinstance(state.get("ended"), bool):
             raise FormatError(f"expected a state of a DataLoaderIter, got {shown(state)}")
         loader.load_state_dict({name: value for name, value in state.items() if name != "ended"})
-        if state["ended"]:  # the next epoch begins with reset
+        if state["ended"]:  # reset starts the next epoch
             self._iter, self._batch, self._ended = iter(()), None, True
         else:
             self.reset()

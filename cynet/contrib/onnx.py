@@ -8,7 +8,7 @@ from ..onnx import (
     import_to_gluon,
 )
 
-# MXNet has the functions of its older module with an underscore, too
+# MXNet has the functions of its older module under names with an underscore, too
 get_model_metadata_ = get_model_metadata
 import_model_ = import_model
 import_to_gluon_ = import_to_gluon

@@ -69,7 +69,7 @@ _opened = {}
 
 
 def open_device(device_id):
-    """The `_Opened` of a GPU; CynetError names how many there are."""
+    """The `_Opened` of a GPU; the CynetError for a wrong index names the number of GPUs."""
     found = _opened.get(device_id)
     if found is not None:
         return found
@@ -161,7 +161,7 @@ def host_memory():
 
 
 def _limits(device_):
-    """The largest launch of a GPU, and the shared memory of a kernel that asks for more."""
+    """The largest launch of a GPU, and the shared memory of a kernel that opts in to more."""
     names, get = cuda.device_attribute, device_.get_attribute
     found = Limits(
         get(names.MAX_THREADS_PER_BLOCK),
@@ -195,7 +195,7 @@ class Kernel:
         self._allowed = gpu.limits.shared - static
 
     def check_launch(self, grid, block, shared, name=None):
-        """Refuse what the GPU would not launch; returns (grid, block), three ints each."""
+        """Refuse a launch that the GPU would not accept; returns (grid, block), three ints each."""
         sizes = check_limits(
             name or self.name, grid, block, shared, self.threads_limit, self.limits
         )
@@ -261,7 +261,8 @@ class GPU(device.Device):
         return self._images[key]
 
     def function(self, module, title, name):
-        """The `Kernel` of that name in what `module` gave; KernelError names those there are."""
+        """The `Kernel` of that name in the result of `module`; KernelError lists the existing
+        ones."""
         compiled, image = module
         symbol = compiled.symbols.get(plain(name))
         if symbol is None:
@@ -280,7 +281,7 @@ class GPU(device.Device):
 
 @functools.cache
 def gpu_device(device_id):
-    """The GPU of that index, one object for all who ask."""
+    """The GPU of that index, one object shared by all callers."""
     return GPU(device_id)
 
 

@@ -1,4 +1,4 @@
-"""nvcc, called through pycuda: found, its objects kept on disk, its kernels by name."""
+"""nvcc, called through pycuda: its path, a disk cache of its output, kernels by name."""
 
 import functools
 import hashlib
@@ -14,8 +14,8 @@ from . import families
 from .libraries.symbols import kernel_symbols
 from .sources import KERNELS, OWN, explain
 
-# What nvcc gets for every source; floating point is its default: a * b + c may be one operation.
-# Functions of the CPU that are no constants must not be called, which would fail at run time.
+# nvcc's options for every source. Floating point is nvcc's default: a * b + c may be fused.
+# Non-constant functions of the CPU must not be called, which would fail at run time.
 _FLAGS = (
     "-std=c++17",
     "--expt-relaxed-constexpr",
@@ -66,7 +66,7 @@ def _identity():
 
 
 def device_options(options):
-    """Options of mx.rtc as nvcc takes them: those of the host compiler after -Xcompiler."""
+    """mx.rtc's options in nvcc's spelling: options of the host compiler follow -Xcompiler."""
     for option in options:
         if option.startswith("-f"):
             yield f"-Xcompiler={option}"

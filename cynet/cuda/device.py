@@ -1,4 +1,4 @@
-"""Devices that kernels run on: what an operator's GPU form asks of one, and which there are."""
+"""Devices that kernels run on: the interface for an operator's GPU form, and the known devices."""
 
 from ..base.errors import CynetError
 from ..context import load_gpu_backend
@@ -24,7 +24,7 @@ class Device:
     launch_address = space_address = read_address = sizes_address = 0
 
     def kernel(self, source, instance):
-        """A kernel of ``cuda/kernels/SOURCE.cu``, compiled when it is first asked for.
+        """A kernel of ``cuda/kernels/SOURCE.cu``, compiled at the first call.
 
         Parameters
         ----------
@@ -55,7 +55,7 @@ class Device:
         raise CynetError(f"{type(self).__name__} defines no upload")
 
     def error(self, kernel, code):
-        """The exception that says what a code of LaunchFn or ReadFn means.
+        """The exception for an error code of LaunchFn or ReadFn.
 
         `kernel` is what `kernel` gave, or None for a copy.
         """
@@ -72,7 +72,7 @@ def register_devices(provider):
 
 
 def device(device_id):
-    """The Device of ``gpu(device_id)``; CynetError where there is none."""
+    """The Device of ``gpu(device_id)``; CynetError if it does not exist."""
     if _provider is None:
         load_gpu_backend()
     return _provider(device_id)

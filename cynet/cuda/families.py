@@ -1,4 +1,4 @@
-"""The project's own kernels: which instances of the templates in cuda/kernels/ there are.
+"""The project's own kernels: the compiled instances of the templates in cuda/kernels/.
 
 Functors, reducers and update rules are those of the table of kernels, so that what is added there
 has its kernel.
@@ -45,7 +45,7 @@ TEMPLATES = {
     "sort": [
         ("sort_near sort_far take_order put_order running_sum", ALL),
         (
-            "extreme",  # places of narrow dtypes are floats
+            "extreme",  # positions of narrow dtypes are floats
             tuple(f"{kind}, {'float' if kind in FEW_PLACES else kind}" for kind in ALL),
         ),
     ],
@@ -129,8 +129,8 @@ def exact(source):
 
 
 def nvcc_options(source):
-    """The options of nvcc for one source, a tuple of str, beside those of all sources."""
-    compared = ("-diag-suppress=186",)  # of an unsigned number with 0, which templates do
+    """The nvcc options of one source, a tuple of str, beyond the common ones."""
+    compared = ("-diag-suppress=186",)  # templates compare unsigned numbers with 0
     return ("-fmad=false", *compared) if exact(source) else compared
 
 

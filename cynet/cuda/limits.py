@@ -7,7 +7,7 @@ from ..base.kinds import to_index
 
 
 class Limits(NamedTuple):
-    """The largest launch of a device; the defaults are those of all GPUs of today."""
+    """The largest launch of a device; the defaults hold for all GPUs of today."""
 
     threads: int = 1024  # of a block
     block: tuple = (1024, 1024, 64)
@@ -32,7 +32,7 @@ def three(name, what, value):
 
 
 def check_limits(name, grid, block, shared, threads_limit=None, limits=None):
-    """Refuse what no device would launch; returns (grid, block) as three ints each.
+    """Refuse a launch that no device accepts; returns (grid, block) as three ints each.
 
     Raises
     ------

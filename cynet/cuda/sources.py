@@ -1,4 +1,4 @@
-"""Sources of CUDA kernels: where headers are, the text without comments, what compilers say."""
+"""Sources of CUDA kernels: folders of headers, text without comments, messages of compilers."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ def blanked(text):
 
 
 def spaces(match):
-    """The same lines, without what stood there."""
+    """The same number of lines, with the text replaced by spaces."""
     return re.sub(r"[^\n]", " ", match[0])
 
 
@@ -34,7 +34,7 @@ def explain(said, user_text, title):
         number = int(match[1] or match[2])
         quoted = lines[number - 1].strip() if 0 < number <= len(lines) else ""
         found.append(f"  line {number}: {match[3]}\n      {quoted}")
-    # what was written around it: the name of a kernel in the table, or of an argument
+    # the name as written in the source: of a kernel in the table, or of an argument
     around = r"^((?:kernel|arguments of) .*?)(?::\d+:\d+|\(\d+\)): error: (.*)$"
     for match in re.finditer(around, said, re.M):
         if not any(each.startswith(f"  {match[1]}: ") for each in found):

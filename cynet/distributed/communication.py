@@ -18,17 +18,18 @@ from .launched import report
 from .negotiation import WINDOW, Negotiation
 from .requests import brief, differing, remedy
 
-_WAKE = -(1 << 62)  # on the pipe: nothing but a reason to look
-_FREE = 1 << 60  # numbers from here on are of one rank alone: of requests that come in any order
+_WAKE = -(1 << 62)  # message on the pipe: only wakes the thread
+# numbers from here on are private to one rank: for requests that may come in any order
+_FREE = 1 << 60
 _SPIN = 0.0005  # seconds without progress before the thread sleeps
-_SHORTEST, _LONGEST = 0.0001, 0.001  # of its sleeps while it waits for other ranks
-_IDLE = 0.05  # and while nothing is asked of it
+_SHORTEST, _LONGEST = 0.0001, 0.001  # range of its sleeps while it waits for other ranks
+_IDLE = 0.05  # the same interval without requests
 _LISTEN = 0.02  # between two looks for notices, at most
 _FLYING = 2  # operations that move data at once
-_AT_ONCE = 4 << 20  # bytes that one round begins to move
+_AT_ONCE = 4 << 20  # bytes of the operations that one round starts
 _ANSWERS = 2.0  # seconds for ranks to say that they are there
-_MEETING = 1.0  # seconds that a group waits before its ranks look for those that have left
-_FAREWELL = 5.0  # seconds for ranks to come to their end after a failure
+_MEETING = 1.0  # seconds that a group waits before its ranks look for ranks that have ended
+_FAREWELL = 5.0  # seconds that ranks have for ending after a failure
 _TEXT = 2048  # bytes of a description that ranks exchange
 _ALONG, _TRACED = trace.kinds["along"], "communication"  # records of requests in traces
 
@@ -57,13 +58,14 @@ class Communication(threading.Thread):
         self._lock = threading.Lock()
         self._new = deque()  # requests whose numbers the thread does not know yet
         self._next, self._next_free = self._begins, _FREE  # numbers of the next requests
-        self.parts, self.groups = [], 0  # how many groups there are, with those of other ranks
+        self.parts, self.groups = [], 0  # the number of groups, those of other ranks included
         self._requests = {}  # number -> a request that is not complete
         self._ready = {}  # number -> a request whose arrays are free, not begun
         self._base, self._chosen = self._begins, set()  # numbers from `_base` on that have begun
-        self._queue = deque()  # (what begins an operation, Request), in one order on all ranks
+        # (function that starts an operation, Request), in the same order on all ranks
+        self._queue = deque()
         self._flying = []  # [(the library's request, Request)]
-        self._abandoned = []  # what operations that never end may write into
+        self._abandoned = []  # memory that operations without an end may still write to
         self._tried, self._again, self._delay = -1, 0.0, _SHORTEST
         self._moved = time.monotonic()
         self._listened, self._iterations, self._is_stuck = 0.0, 0, False
@@ -75,7 +77,7 @@ class Communication(threading.Thread):
         self.opened, self.over = threading.Event(), threading.Event()
         self.failure = None
         self.rank, self.size, self.hosts = 0, 1, [socket.gethostname()]
-        self.step = 0  # of training, for messages
+        self.step = 0  # training step, for messages
         self.moving = self.waiting = (
             0.0  # seconds: data moved; nothing did, as others were not ready
         )
@@ -83,7 +85,7 @@ class Communication(threading.Thread):
 
     # --- what other threads call ------------------------------------------------------------------
     def hand_in(self, request, reads=(), writes=(), in_order=True):
-        """Have a request done, when these arrays are free and all ranks have come to it.
+        """Hand in a request; it runs when these arrays are free and all ranks have handed it in.
 
         Parameters
         ----------
@@ -114,12 +116,12 @@ class Communication(threading.Thread):
         return request
 
     def check(self):
-        """Raise what the ranks have failed with, if they have."""
+        """Raise the failure of the ranks, if there is one."""
         if self.failure is not None:
             raise again(self.failure)
 
     def fail_here(self, text):
-        """This rank fails, for a reason that the others are to be told."""
+        """Let this rank fail, with a reason that is sent to the others."""
         self._new.append(text)
         self._say(_WAKE)
 
@@ -131,7 +133,7 @@ class Communication(threading.Thread):
         self.over.wait()
 
     def part(self):
-        """After a failure: wait until the other ranks have told of it, for a few seconds."""
+        """After a failure: wait a few seconds for the reports of the other ranks."""
         if self._is_stuck:
             return
         self.over.clear()
@@ -199,7 +201,7 @@ class Communication(threading.Thread):
         self.hosts = self._exchange(socket.gethostname(), time.monotonic() + self._stall)
 
     def _watch(self):
-        """Fail for the communication thread if it does not come back from MPI."""
+        """Fail in place of the communication thread if it does not return from MPI."""
         seen, still = -1, 0  # `still` counts seconds in which this process ran
         while not self._is_over and self.failure is None:
             time.sleep(1)
@@ -207,7 +209,7 @@ class Communication(threading.Thread):
             if still > self._stall + _ANSWERS:
                 self._is_stuck = True
                 self._fail(PeerError(f"MPI has not returned for {still} s (CYNET_DIST_STALL)"))
-        while self._is_stuck:  # what is still to come fails, too
+        while self._is_stuck:  # later requests fail, too
             for each in self._all():
                 each._take()
             self._sleep_for(_IDLE)
@@ -247,7 +249,7 @@ class Communication(threading.Thread):
         return [self, *self.parts]
 
     def _sleep_for(self, seconds):
-        """Sleep, but not past what is said on a pipe."""
+        """Sleep until the time is over or a pipe has a message."""
         select.select([each._in for each in self._all()], [], [], seconds)
 
     def _pause(self, moved):
@@ -267,7 +269,7 @@ class Communication(threading.Thread):
         self._sleep_for(seconds)
 
     def _take(self):
-        """Read what has become ready."""
+        """Read the messages that are ready."""
         try:
             data = os.read(self._in, 4096)
         except BlockingIOError:
@@ -303,7 +305,7 @@ class Communication(threading.Thread):
                 self._finish(each[1])
             moved = True
         found = self._negotiation.poll()
-        if found is not None:  # a round in which nothing begins is no progress
+        if found is not None:  # a round that starts no operation is no progress
             moved |= bool(found.common) or found.free is not None
             self._act(found, now)
         while self._queue and len(self._flying) < _FLYING:
@@ -315,11 +317,11 @@ class Communication(threading.Thread):
         return moved
 
     def _join(self, now):
-        """Join a round, if there is a reason."""
+        """Join a round of negotiation, if there is a reason."""
         if self._negotiation.is_open or self._queue or len(self._flying) >= _FLYING:
             return False
         leaving = self._leaving and not any(each._requests or each._new for each in self._all())
-        # a group that waits for one that has left: the ranks of all find it out
+        # a group that waits for an ended rank: the ranks of all groups notice
         stuck = now - self._moved > _MEETING and any(each._is_stranded for each in self.parts)
         ready = [each for number, each in self._ready.items() if number < self._base + WINDOW]
         free = [each.mark for each in self._free()]
@@ -335,7 +337,7 @@ class Communication(threading.Thread):
         return [each for number, each in self._ready.items() if number >= _FREE]
 
     def _act(self, found, now):
-        """Do what a round has found."""
+        """Do the operations that a round has agreed on."""
         if found.all_left:
             self._is_over = True
         elif found.left:
@@ -353,7 +355,7 @@ class Communication(threading.Thread):
             self._begin(common)
 
     def _begin(self, requests):
-        """Begin the first ones by priority; all ranks come to the same ones."""
+        """Begin the first operations by priority; all ranks choose the same ones."""
         nbytes = 0
         for request in sorted(requests, key=lambda each: (-each.priority, each.number)):
             if nbytes >= _AT_ONCE:
@@ -406,7 +408,7 @@ class Communication(threading.Thread):
         return f"{self.called(self.rank)} was in step {self.step}, {doing}"
 
     def _fail(self, error, told=None, tell=False):
-        """All that is asked for fails, now and later.
+        """Let all requests fail, present and future ones.
 
         Parameters
         ----------
@@ -453,7 +455,7 @@ class Communication(threading.Thread):
             if self._dead:
                 break
             with contextlib.suppress(self._mpi.Exception):
-                self._listen()  # somebody else may know more
+                self._listen()  # another rank may know more
             time.sleep(0.01)
         with contextlib.suppress(Exception):
             self._comms[2].Ack_failed()
@@ -523,7 +525,7 @@ class Communication(threading.Thread):
         )
 
     def _exchange(self, text, until):
-        """The texts of all ranks; all of them come here."""
+        """The texts of all ranks; all ranks must call this."""
         mine, found = bytearray(_TEXT), bytearray(_TEXT * self.size)
         content = text.encode()[:_TEXT]
         mine[: len(content)] = content
@@ -537,7 +539,7 @@ class Communication(threading.Thread):
         return [each.rstrip(b"\0").decode(errors="replace") for each in parts]
 
     def _tell_who_left(self):
-        """A rank has come to its end while another one waits for it."""
+        """Report that a rank has ended while another one waits for it."""
         state = "ended" if self._leaving and not self._requests else ""
         states = self._exchange(state, time.monotonic() + self._stall)
         ended = [rank for rank, each in enumerate(states) if each]

@@ -24,7 +24,7 @@ class ControlMessages:
         self._sent = []  # (request, its memory): both live until they are sent
 
     def tell(self, ranks, kind, content=None):
-        """Send to each of the ranks what JSON can hold; ranks that are gone are passed over."""
+        """Send a value, as JSON, to each of the ranks; ranks that have ended are skipped."""
         data = bytearray(json.dumps(content).encode())
         for rank in ranks:
             try:
@@ -33,7 +33,7 @@ class ControlMessages:
                 continue
 
     def collect(self):
-        """(rank, kind, content) of each notice that is there.
+        """(rank, kind, content) of each waiting message.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Groups: some of the ranks, that compute together what the others have no part in."""
+"""Groups: subsets of the ranks that compute together without the others."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .world import World, world
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_NUMBERS = 1 << 32  # of requests of one group; those of the next one begin there
+_NUMBERS = 1 << 32  # numbers of requests of one group; those of the next group begin there
 
 
 class GroupCommunication(Communication):
-    """The communication between the ranks of one group, in the thread that all ranks talk in.
+    """The communication between the ranks of one group, in the thread for all communication.
 
     Parameters
     ----------
@@ -137,7 +137,8 @@ class Group(World):
         return self.size == 1
 
     def check(self) -> None:
-        """Raise what the ranks have failed with, if they have, and where this one is no member."""
+        """Raise the failure of the ranks, if there is one, or an error if this rank is no
+        member."""
         self._need_member()
         self._whole.check()
 
@@ -198,7 +199,8 @@ def group(ranks: Sequence[int]) -> Group:
 
 
 def _communication(talk, ranks):
-    """That of a group, made when all ranks have come here; None where this one is no member."""
+    """The communicator of a group, created when all ranks have come here; None on a rank that is no
+    member."""
     made = []
 
     def start(comm):

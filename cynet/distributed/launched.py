@@ -10,8 +10,8 @@ import time
 from ..base import config
 from ..base.kinds import read_json
 
-# What launchers set in each process: Open MPI (PRRTE), MPICH and Intel MPI (Hydra), srun with PMI
-# or PMIx, PALS. Each tells of a rank; none of them is in the environment of a batch script.
+# Variables that launchers set in each process: Open MPI (PRRTE), MPICH and Intel MPI (Hydra), srun
+# with PMI or PMIx, PALS. Each gives a rank; none of them is set in a batch script.
 _RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MPI_RANKID", "PALS_RANKID")
 
 
@@ -20,7 +20,7 @@ def is_launched():
     already."""
     if any(config.variables().get(name) for name in _RANKS):
         return True
-    loaded = sys.modules.get("mpi4py.MPI")  # asked of, not imported: that starts MPI
+    loaded = sys.modules.get("mpi4py.MPI")  # looked up, not imported: importing it starts MPI
     return loaded is not None and loaded.Is_initialized() and loaded.COMM_WORLD.size > 1
 
 

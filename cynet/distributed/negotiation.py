@@ -1,4 +1,4 @@
-"""Rounds: how ranks agree on what to do next.
+"""Negotiation rounds: the ranks agree on their next operations.
 
 Every rank numbers its requests in the order of its calls. In a round each of them says which of the
 next `WINDOW` requests it is ready for and what these are; the largest of each number over all ranks
@@ -13,7 +13,7 @@ import numpy as np
 
 WINDOW = 64
 _NEVER = -(1 << 62)
-_END = 2 + 3 * WINDOW  # of what is said of requests with numbers
+_END = 2 + 3 * WINDOW  # end of the flags for requests with numbers
 
 
 class NegotiationRound:
@@ -45,7 +45,7 @@ class NegotiationRound:
 
     @property
     def below(self):
-        """The upper bound of the marks of the next round; None: there is none."""
+        """The upper bound of the marks of the next round, or None."""
         return None if self.free is not None or self._largest == _NEVER else self._largest
 
 
@@ -102,7 +102,7 @@ class Negotiation:
         self._request = self._comm.Iallreduce(mine, self._all, self._largest)
 
     def poll(self):
-        """A Round if the one that this rank has joined is over, else None."""
+        """The NegotiationRound if the one that this rank has joined is over, else None."""
         if self._request is None or not self._request.Test():
             return None
         self._request = None

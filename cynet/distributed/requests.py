@@ -1,4 +1,4 @@
-"""Requests: what a process asks the others to compute together with it."""
+"""Requests: operations that a process starts together with the others."""
 
 import hashlib
 import threading
@@ -37,7 +37,7 @@ class Request:
     def __init__(self, what, priority=0, nbytes=0, start=None, finish=None, keep=None):
         self.what, self.priority, self.nbytes, self.terms = what, priority, nbytes, ""
         self.starts = start if isinstance(start, list) else [] if start is None else [start]
-        self.left = 0  # of them, that are not done
+        self.left = 0  # number of operations that are not done
         self.finish, self.keep = finish, keep
         self.mark = mark_of(what)
         self.number = self.work = self.error = self._done = None
@@ -46,7 +46,7 @@ class Request:
     def on_terms(self, terms):
         """Have ranks compare one more text, such as the settings of the step that uses a sum."""
         self.terms = terms
-        self.mark ^= mark_of.__wrapped__(terms)  # it changes from step to step
+        self.mark ^= mark_of.__wrapped__(terms)  # the mark changes from step to step
         return self
 
     @property
@@ -63,7 +63,7 @@ class Request:
         """It is done, or has failed."""
         self.error = error
         self.starts = self.finish = None
-        if error is None:  # what an operation that is not done may write into stays alive
+        if error is None:  # memory that an unfinished operation may write to stays alive
             self.keep = None
         if self.work is not None:
             self.work.complete(error)
@@ -72,7 +72,7 @@ class Request:
             self._done.set()
 
     def wait(self):
-        """Wait until it is done; raises what it failed with."""
+        """Wait until it is done; raises the error it failed with."""
         self._done.wait()
         if self.error is not None:
             raise self.error
@@ -80,7 +80,7 @@ class Request:
 
 @lru_cache(4096)
 def mark_of(what):
-    """A number of 62 bits that stands for a text."""
+    """A 62-bit hash of a text."""
     digest = hashlib.blake2b(what.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 2
 

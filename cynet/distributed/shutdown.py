@@ -17,7 +17,7 @@ try:
 except ImportError:  # Windows
     fcntl = termios = None
 
-_READING = 2.0  # seconds that a launcher has to read what this process has written
+_READING = 2.0  # seconds that a launcher has for reading this process's output
 
 _state = {"code": None, "hooked": False}
 
@@ -45,8 +45,8 @@ def watch(find):
 
 
 def fail(world, error):
-    """An exception has ended the program of this rank: its traceback is shown, now the others are
-    told."""
+    """Show the traceback of the exception that has ended this rank's program, and tell the other
+    ranks."""
     if world is not None:
         world.fail(describe_error(error)[:2000])
 
@@ -65,13 +65,13 @@ def _flush():
     for each in (sys.stdout, sys.stderr):
         try:
             each.flush()
-        except (AttributeError, OSError, ValueError):  # there is none, or it is closed
+        except (AttributeError, OSError, ValueError):  # there is no such stream, or it is closed
             continue
 
 
 def wait_until_read():
-    """Until the launcher has read what this process has written, for a moment at most: when the
-    first process of a failed job ends, mpiexec may drop what others have left in their pipes."""
+    """Wait, only for a moment, until the launcher has read this process's output: when the first
+    process of a failed job ends, mpiexec may drop the unread output of the others."""
     _flush()
     until = time.monotonic() + _READING
     while any(map(_unread, (1, 2))) and time.monotonic() < until:
@@ -95,7 +95,7 @@ def _at_exit(find):
     try:
         engine().wait_for_all()
     except Exception as error:
-        # after a failure of the ranks every sum that was asked for says so
+        # after a failure of the ranks, every requested sum raises it
         if not world.has_failed:
             print(f"cynet: nobody waited for this error: {describe_error(error)}", file=sys.stderr)
     failure = world._end()
@@ -105,7 +105,7 @@ def _at_exit(find):
 
 
 def _leave_at_once():
-    # MPI_Finalize may hang now: it waits for those that are gone
+    # MPI_Finalize may hang: it waits for ranks that have ended
     logging.shutdown()
     _flush()
     os._exit(_state["code"] or 1)

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from ..typing import NDArray, NumpyArray
 
-_PARTS = 8  # of a network's gradients: sums of the first ones begin while others are computed
-_JOINING = 60  # seconds that ranks have at least to come together
+_PARTS = 8  # parts of a network's gradients: the first ones are summed while others are computed
+_JOINING = 60  # minimum of seconds that ranks have to meet
 
 
 @guarded
 class World:
-    """The processes that train together; `world` gives the one that there is.
+    """The processes that train together; `world` returns the only instance.
 
     All ranks make the same calls in the same order; a call that the others do not make is an error
     on all of them. Threads of a process may call at once only what another thread of every rank
@@ -107,7 +107,7 @@ class World:
         self._talk().hand_in(request, reads, writes)
 
     def check(self) -> None:
-        """Raise what the ranks have failed with, if they have.
+        """Raise the failure of the ranks, if there is one.
 
         Examples
         --------
@@ -272,7 +272,7 @@ class World:
         return [out[starts[i] : starts[i + 1]].tobytes() for i in range(self.size)]
 
     def fail(self, text: str) -> None:
-        """Tell the other ranks that this one has failed; everything that is asked for fails.
+        """Tell the other ranks that this one has failed; every request fails.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class World:
             self._communication.fail_here(text)
 
     def _end(self):
-        """At exit; the code to end the process with at once, or None."""
+        """At exit; returns the exit code to end the process with at once, or None."""
         talk = self._communication
         if talk is None or self.pid != os.getpid():
             return None
@@ -339,7 +339,7 @@ def is_joined() -> bool:
 
 
 def is_first() -> bool:
-    """Return whether this process speaks and writes for all: rank 0, or the only one there is.
+    """Return whether this process prints and writes files for all: rank 0, or the only process.
 
     Examples
     --------
@@ -372,7 +372,7 @@ def _joined():
 
 
 def _never(text):
-    """The ranks do not come together: an error, after which this process cannot use MPI."""
+    """The ranks do not meet: an error, after which this process cannot use MPI."""
     report(own_rank(), socket.gethostname(), text, is_own=False)
     shutdown.abandon()
     raise PeerError(f"joining the other ranks: {text}")

@@ -1,4 +1,4 @@
-"""Arenas, the memory of what plans compute between arguments and outputs, for plans in turn."""
+"""Arenas: memory for the intermediate values of plans, which take turns in using it."""
 
 import threading
 
@@ -9,15 +9,15 @@ from ..ndarray import empty, zeros
 
 
 def arena_size(graph):
-    """Bytes of the arena; 0 where there is none."""
+    """Bytes of the arena; 0 if the plan needs none."""
     if graph.memory.planned:
         return graph.memory.planned
     written = (value for step in graph.steps for _, value in step.written())
-    return int(any(0 in value.shape for value in written))  # what is empty has an address, too
+    return int(any(0 in value.shape for value in written))  # an empty value needs an address, too
 
 
 def made(what, function, *args, **kwargs):
-    """``function(*args, **kwargs)``, new memory; an error says what it was for.
+    """``function(*args, **kwargs)``, which allocates memory; an error names the purpose.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def made(what, function, *args, **kwargs):
 
 
 def blanks(values):
-    """Zeros in memory of their own for values of a graph; None for None."""
+    """Zeros in newly allocated memory for values of a graph; None stays None."""
     return [
         None
         if v is None
@@ -47,8 +47,8 @@ def blanks(values):
 
 
 def take(idle, size, ctx):
-    """An arena of at least `size` bytes from the list `idle`, or a new one in place of one that
-    is too small."""
+    """An arena of at least `size` bytes from the list `idle`, or a new one instead of one that is
+    too small."""
     small = []
     try:
         arena = idle.pop()
@@ -65,7 +65,7 @@ def take(idle, size, ctx):
 
 
 class ArenaLease:
-    """An arena, or what was recorded instead, which executor uses it, and whether that one's
+    """An arena (or outputs recorded for autograd), the executor that uses it, and whether its
     backward is still to come."""
 
     __slots__ = ("array", "holder", "pending")
@@ -74,7 +74,8 @@ class ArenaLease:
         self.array, self.holder, self.pending = array, holder, False
 
     def is_waited_for(self, other):
-        """Return whether an executor other than `other` is to run backward on what lies here."""
+        """Return whether an executor other than `other` still has to run backward on this
+        memory."""
         alive = self.holder is not None and self.holder() is not None
         return self.pending and alive and self.holder is not other
 
@@ -87,7 +88,7 @@ class ArenaPool:
         self._leases, self._recorded, self._lock = [], [], threading.Lock()
 
     def _forget(self):
-        # Let go of what was recorded, but where a backward is to come.
+        # Release the recorded outputs, unless a backward on them is still to come.
         stay = [each for each in self._recorded if each.is_waited_for(None)]
         for each in self._recorded:
             if each not in stay:
@@ -95,8 +96,8 @@ class ArenaPool:
         self._recorded = stay
 
     def keep(self, holder, outputs):
-        """An ArenaLease for the outputs of a run that autograd recorded; who recorded one before
-        has lost it, as with arenas.
+        """An ArenaLease for the outputs of a run recorded by autograd; the previous lease is lost,
+        as with arenas.
 
         Parameters
         ----------
@@ -110,7 +111,7 @@ class ArenaPool:
             return self._recorded[-1]
 
     def take(self, holder, size, ctx):
-        """An ArenaLease whose array has at least `size` bytes; who had it before has lost it.
+        """An ArenaLease whose array has at least `size` bytes; its previous user has lost it.
 
         Parameters
         ----------
@@ -126,7 +127,8 @@ class ArenaPool:
             free.sort(key=lambda lease: lease.array.size)
             fits = free and free[-1].array.size >= size
             best = ArenaLease(holder, free[-1].array if fits else empty((size,), ctx, "uint8"))
-            for lease in free:  # whoever had one looks for another before it runs
+            # an executor that has lost its lease takes another one before it runs
+            for lease in free:
                 lease.holder = lease.array = None
             self._leases = [*busy, best]
         return best

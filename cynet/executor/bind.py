@@ -1,4 +1,4 @@
-"""Binding a Symbol: by arrays that are given, or by shapes from which all others follow."""
+"""Binding a Symbol: to given arrays, or to shapes from which the others are inferred."""
 
 import difflib
 
@@ -121,8 +121,8 @@ def _makes_sparse(structure):
 
 
 def _storage_types(arguments, asked):
-    """Argument name to storage type, of those that are sparse: what is asked for, or what the
-    variable says."""
+    """Argument name to storage type, for the sparse ones: as requested, or as the variable's
+    attribute says."""
     found = {}
     for node in arguments:
         code = node.attrs.get("__storage_type__", "0")
@@ -139,7 +139,7 @@ def _names(structure):
 
 
 def _check_shapes(structure, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays):
-    """Compare the arrays with what their shapes say of each other; returns all shapes found."""
+    """Check the shapes of the arrays against the inferred ones; returns all shapes."""
     given = {name: known(value.shape) for name, value in zip(arg_names, arg_arrays)}
     shapes = infer_shapes(structure.heads, given, structure=structure)
     found = {node.name: shape for (node, _), shape in shapes.items() if not node.op}
@@ -208,7 +208,7 @@ def simple_bind(
     )
     requests = _requests(grad_req, arg_names)
     stypes = _storage_types(arguments, stypes)
-    contexts = {}  # of variables that a group's context takes to another one
+    contexts = {}  # contexts of variables whose group has another context
     if group2ctx:
         placed = place(structure.order, ctx, group2ctx)
         contexts = {node.name: at for node, at in placed.items() if node.op is None}
@@ -270,8 +270,8 @@ def _sparse_zeros(stype, shape, ctx, dtype):
 
 
 def _unknown_arguments(given, names):
-    """The warning about `given` names that are not among `names`: an inner layer may be bound with
-    the shapes and dtypes of the whole network."""
+    """The warning about `given` names that are not in `names`: an inner layer may be bound with the
+    shapes and dtypes of the whole network."""
     said = []
     for name in dict.fromkeys(given):
         if name not in names:

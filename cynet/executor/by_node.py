@@ -41,7 +41,7 @@ class NodeExecutor(Executor):
         self._monitor, self._monitor_all = None, False
         self._constant_inputs, self.kept, self.nbytes, self.joins_steps = None, [], 0, False
         self._wants = any(grad is not None for grad in grad_arrays)
-        self._made = self._leaves = None  # what the last forward gave, and its variables
+        self._made = self._leaves = None  # results of the last forward, and its variables
         self._stypes = {}  # node -> storage types of its inputs and outputs in the last forward
         arrays = {**self.arg_dict, **self.aux_dict}
         shapes, types = inferred
@@ -207,14 +207,14 @@ class NodeExecutor(Executor):
 
     # --- watching ---------------------------------------------------------------------------------
     def set_monitor_callback(self, callback, monitor_all=False):
-        """Call ``callback(name, array)`` for what every operator computes in `forward`."""
+        """Call ``callback(name, array)`` for the output of every operator in `forward`."""
         if callback is not None and not callable(callback):
             raise ArgumentError(f"set_monitor_callback: {shown(callback)} is not callable")
         self._monitor, self._monitor_all = callback, monitor_all
 
     def debug_str(self):
-        """Every operator, with the storage types of its inputs and outputs: those of the last
-        forward, before the first one what `infer_storage_type` of its property says."""
+        """Every operator with the storage types of its inputs and outputs: those of the last
+        forward; before the first one, those of the property's `infer_storage_type`."""
         given = {name: array.stype for name, array in {**self.arg_dict, **self.aux_dict}.items()}
         found = infer_storage_types(self._structure, given)
         lines = ["runs node by node: arrays are sparse"]
@@ -227,12 +227,12 @@ class NodeExecutor(Executor):
         return "\n".join(lines)
 
     def profile(self, run, n=10):
-        """Refused: there is no plan to look at."""
+        """Refused: this executor has no plan."""
         raise CynetError("profile: a graph with sparse arrays runs node by node; use mx.profiler")
 
 
 def _takes_head(node, i):
-    """Return whether the gradient of a node depends on that of its output `i`."""
+    """Return whether a node's gradient depends on the gradient of its output `i`."""
     if node.op is None:
         return True
     n_out, n_in = node.num_outputs, node.num_args

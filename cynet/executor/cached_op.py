@@ -1,4 +1,4 @@
-"""CachedOp: a Symbol run on whatever arrays it is called with, through plans that are kept."""
+"""CachedOp: runs a Symbol on the arrays of each call, with cached plans."""
 
 import time
 
@@ -88,12 +88,12 @@ class CachedOp:
         self._called = PlanCache()  # CallByCall of signatures that may get a plan
         self._arenas = {} if arenas is None else arenas  # context -> list of idle arenas
         self._structure = Structure(symbol.entries)
-        self._inferred = None, None  # shapes by name, what was found of all entries
-        self._types = {}  # dtypes of the inputs -> those of all entries
+        self._inferred = None, None  # shapes by name, and all inferred shapes
+        self._types = {}  # dtypes of the inputs -> dtypes of all entries
         self._modes = set()  # (with gradients, training) of plans that were made
         fixed = fixed_arguments(self._structure.order)
         self._pinned = [(self.inputs.index(name), number) for name, number in fixed.items()]
-        self._constant_inputs = {}  # place among the inputs -> (array, ConstantInputs)
+        self._constant_inputs = {}  # position among the inputs -> (array, ConstantInputs)
 
     def __reduce__(self):
         return type(self), (self.symbol,)  # plans hold arrays at addresses that no process has
@@ -186,7 +186,7 @@ class CachedOp:
         return outputs
 
     def _calls_of(self, key, arrays):
-        """The CallByCall for a signature that has no plan; None where it is to have one."""
+        """The CallByCall for a signature without a plan; None if it is to get a plan."""
         calls = self._called.get(key)
         if not due(0 if calls is None else calls.runs):
             if calls is not None:
@@ -199,7 +199,7 @@ class CachedOp:
             found = self.infer(shapes), self.infer_types(dtypes)
             calls = resolved(self._structure, self.inputs, *found, arrays, ctx, any(wants))
             if calls is not None and any(wants) and len(self._structure.heads) > 1:
-                # a plan's losses give their gradients whichever output is differentiated
+                # losses of a plan return their gradients whichever output is differentiated
                 wanted = frozenset(n for n, req in zip(self.inputs, wants) if req != _NULL)
                 if not all(calls.graph.takes_gradients(wanted)):
                     return None
@@ -217,7 +217,7 @@ class CachedOp:
         return ctx, shapes, dtypes
 
     def infer(self, shapes):
-        """Infer the shapes of all entries of the graph from those of its inputs.
+        """Infer the shapes of all entries of the graph from the shapes of its inputs.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class CachedOp:
         return found
 
     def infer_types(self, dtypes):
-        """Infer the dtypes of all entries of the graph from those of its inputs.
+        """Infer the dtypes of all entries of the graph from the dtypes of its inputs.
 
         Parameters
         ----------
@@ -283,8 +283,8 @@ class CachedOp:
         return found
 
     def _hold_pinned(self, arrays):
-        """Inputs that hold one number whatever is written to them (gamma of a BatchNorm that has
-        none)."""
+        """Inputs with a fixed value whatever is written to them (gamma of a BatchNorm with
+        fix_gamma)."""
         for i, number in self._pinned:
             known_array, pins = self._constant_inputs.get(i, (None, None))
             if known_array is not arrays[i]:
@@ -294,7 +294,7 @@ class CachedOp:
 
 
 class _Program:
-    """The graph of one signature, and the instances of it that are free."""
+    """The graph of one signature, and its idle instances."""
 
     @collector_paused()
     def __init__(self, op, arrays, wants, training):
@@ -344,7 +344,7 @@ class _Program:
         # the inputs that each group reads
         self.read_cached = [[places[value] for value in group.sources] for group in self.groups]
         self.sources = {i for each in self.read_cached for i in each}
-        self.kept = []  # what the groups have made of the arrays of the last call
+        self.kept = []  # the groups' results for the arrays of the last call
         self.fakes = dict(zip(self.values, map(placeholder, range(len(self.values)), self.values)))
         self.idle_arenas = op._arenas.setdefault(ctx, []) if self.moves else None
         self.constants = constants(graph)
@@ -368,7 +368,7 @@ class _Program:
 
 
 class _Instance:
-    """A plan, and the arena that a lease gives it; its own where it has operators in Python."""
+    """A plan with a leased arena; with its own arena if it has operators in Python."""
 
     def __init__(self, program, operators):
         graph = program.graph
@@ -391,7 +391,7 @@ class _Instance:
             {*range(n, n + len(graph.outputs)), *range(program.n_saved, program.first_cached)},
             program.sources,
         )
-        self.knows_cached = not kept  # that of the arrays which the plan has
+        self.knows_cached = not kept  # whether it is known for the arrays of the plan
         self.scratch = {}
         self.saved_arena = None  # the arena as forward left it, where backward is to run again
 
@@ -415,7 +415,7 @@ class _Instance:
         return outputs
 
     def _find_cached(self, arrays):
-        """Give the plan what cached steps have made, or are to make, of these inputs."""
+        """Give the plan the cached results of steps for these inputs, or new ones to be filled."""
         self.knows_cached = False
         program = self.program
         program.kept = [
@@ -432,7 +432,7 @@ class _Instance:
         return arena
 
     def backward(self, heads, targets, training, again):
-        """Push a run back; `again`: there will be another one, which finds what forward left."""
+        """Push backward of a run; with `again` the memory stays for another backward."""
         program = self.program
         if self.saved_arena is not None:
             self.arena[:] = self.saved_arena
@@ -479,7 +479,8 @@ class _PlanNode(StepNode):
         self.lease = self.given = self.older = None
 
     def exchanged(self, i, array):
-        """Backward reads another array; what a plan has kept of the input knows the old one."""
+        """Backward reads another array; the plan's saved data about the input belong to the old
+        one."""
         if self.program.groups:
             self._refuse(i)
         self.older[self.program.read_inputs[i]] = array
@@ -505,8 +506,8 @@ class _PlanNode(StepNode):
             elemwise_add(array, part, out=array)
 
     def _fit(self, targets, requests):
-        """Exchange targets that the plan cannot write as they are to be; the pairs (target, part)
-        that are to be summed behind it."""
+        """Replace targets that the plan cannot write directly; returns pairs (target, part) to be
+        summed afterwards."""
         instance, sums, taken = self.lease.instance, [], set()
         for k, planned in enumerate(self.program.planned):
             array, request = targets[k], requests[k]

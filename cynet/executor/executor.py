@@ -156,7 +156,7 @@ class Executor(Postponed, Monitoring):
 
         Without gradients the plan is one for ``forward(is_train=False)``.
         """
-        recorded, self._recorded = self._recorded, None  # its backward may come
+        recorded, self._recorded = self._recorded, None  # its backward may still come
         self.rest()
         self._recorded = recorded
         arrays = {**self.arg_dict, **self.aux_dict}
@@ -227,14 +227,14 @@ class Executor(Postponed, Monitoring):
         return self._lease
 
     def rest(self):
-        """Leave the arena to the executors that share it: nobody will look at what lies there."""
+        """Lease the arena to other executors: nobody needs its contents any more."""
         self._let_go()
         if self._lease is not None and self._lease.holder is self._me:
             self._lease.pending = False
             self._lease = ArenaLease(None, None)
 
     def _bound(self, graph):
-        """The arrays of whoever bound them."""
+        """The arrays of this executor as they were bound."""
         arrays = {value: self.arg_dict[name] for name, value in graph.args.items()}
         arrays.update((value, self.aux_dict[name]) for name, value in graph.auxs.items())
         arrays.update((value, self.grad_dict[name]) for name, value in graph.grads.items())
@@ -308,7 +308,7 @@ class Executor(Postponed, Monitoring):
         return self.outputs
 
     def forward_on(self, sources, targets, is_train):
-        """Do what `forward` does, by arrays instead of names.
+        """Do what `forward` does, with arrays instead of names.
 
         Parameters
         ----------
@@ -358,7 +358,7 @@ class Executor(Postponed, Monitoring):
     def backward(
         self, out_grads: NDArray | Sequence[NDArray] | None = None, is_train: bool = True
     ) -> None:
-        """Compute the gradients of what the last `forward` computed.
+        """Compute the gradients of the last `forward`.
 
         Without any (all ``grad_req='null'``, or no `args_grad`) there is nothing to do.
 
@@ -385,7 +385,7 @@ class Executor(Postponed, Monitoring):
             self._run_back(out_grads)
             return
         if not self._graph.grads:
-            return  # nobody wants a gradient, as in MXNet
+            return  # no gradient is requested, as in MXNet
         if out_grads is not None or self._takes_heads:
             self._set_heads(out_grads)
         lease = self._lease
@@ -403,8 +403,8 @@ class Executor(Postponed, Monitoring):
             self._watch_backward()
 
     def step(self, update: tuple[Any, tuple[Any, ...]] | None = None) -> None:
-        """``forward(True)``, ``backward()`` and perhaps an update, between which nobody looks: on a
-        GPU what can be recorded of them is one graph.
+        """``forward(True)``, ``backward()`` and optionally an update as one step, without access in
+        between: on a GPU its recordable part is one graph.
 
         Parameters
         ----------
@@ -425,7 +425,8 @@ class Executor(Postponed, Monitoring):
             joined(*numbers)
 
     def _is_whole_step(self):
-        """Return whether nobody looks between forward and backward, and backward takes nothing."""
+        """Return whether forward and backward can run as one step: no access in between, no
+        explicit gradients."""
         seen = self._monitor is not None or executor_steps
         return not seen and not self._takes_heads and bool(self._graph.grads)
 
@@ -512,7 +513,7 @@ class Executor(Postponed, Monitoring):
         return self.reshape_free(kwargs, free, allow_up_sizing, hint)
 
     def reshape_free(self, shapes, free, allow_up_sizing=True, hint=""):
-        """Do what `reshape` does, when only some arrays may change their shape.
+        """`reshape` with control over which arrays may change their shape.
 
         Parameters
         ----------
@@ -554,7 +555,7 @@ class Executor(Postponed, Monitoring):
         return made
 
     def debug_str(self) -> str:
-        """Write the plan in words: every step with what it writes, then the memory it takes.
+        """Return the plan as text: every step with its outputs, then the memory it needs.
 
         Steps that have several algorithms name the one that was chosen, and the estimates of all.
 

@@ -24,7 +24,7 @@ class Monitoring:
     def set_monitor_callback(
         self, callback: Callable[[str, NDArray], Any] | None, monitor_all: bool = False
     ) -> None:
-        """Call ``callback(name, array)`` for what every operator computes.
+        """Call ``callback(name, array)`` for the output of every operator.
 
         That is after each `forward` and `backward`. The plan is built anew without shared memory,
         so that every intermediate value can be read.

@@ -1,10 +1,10 @@
-"""Tells an observer of every value that an executor has computed."""
+"""Notifies an observer of every value that an executor has computed."""
 
 from ..base.observers import executor_steps
 
 
 def notify_forward(executor):
-    """Tell of what the last forward has computed."""
+    """Notify of the values of the last forward."""
     graph = executor._graph
     for step in graph.steps[: graph.n_forward]:
         names = [*step.prop.list_arguments(), *step.prop.list_auxiliary_states()]

@@ -14,7 +14,7 @@ def create_operators(graph):
         forward = step.origin or step
         if forward in operators:
             continue
-        # what is made of one property for the same arrays computes the same, for all threads
+        # operators made from one property for the same arrays compute the same, on all threads
         key = forward.prop, forward.ctx, *((v.shape, v.dtype) for v in forward.in_data)
         operator = alike.get(key)
         if operator is None or hasattr(forward.prop, "noticed"):

@@ -13,9 +13,9 @@ from ..base import config
 from ..context import cpu
 from .cached_results import cached_bytes
 
-_STEP_BYTES = 4096  # that a step of a plan takes in Python objects and tables
-_PRIMITIVE_BYTES = 8192  # that oneDNN takes for a computation
-_caches = weakref.WeakSet()  # whose plans count
+_STEP_BYTES = 4096  # approximate bytes of a plan's step in Python objects and tables
+_PRIMITIVE_BYTES = 8192  # approximate bytes of a oneDNN primitive
+_caches = weakref.WeakSet()  # caches whose plans count towards the limit
 _lock = threading.RLock()
 _age = 0.0  # the rank of the plan dropped last
 
@@ -34,7 +34,7 @@ def limit():
 
 
 def bytes_of_graph(graph, arrays=()):
-    """The bytes of a plan of `graph` beside its arena, with the `arrays` that are its own."""
+    """The bytes of a plan of `graph` beyond its arena, with the `arrays` that it owns."""
     chosen = [choice for step in graph.steps for choice in step.algorithms.values()]
     primitives = sum(choice is not None and choice.name == "onednn" for choice in chosen)
     size = _STEP_BYTES * len(graph.steps) + _PRIMITIVE_BYTES * primitives
@@ -43,7 +43,7 @@ def bytes_of_graph(graph, arrays=()):
 
 class _Entry:
     """A plan, and its rank by GreedyDual-Size (Cao and Irani, 1997): the age of the caches at its
-    last use, and the seconds that planning took for each byte. The lowest goes first."""
+    last use, plus the seconds of planning for each byte. The lowest rank is evicted first."""
 
     __slots__ = ("plan", "rank", "worth")
 
@@ -54,7 +54,7 @@ class _Entry:
 
 
 class PlanCache:
-    """Plans by key, of which the process keeps as many as CYNET_PLAN_CACHE_MB allows.
+    """Plans by key, limited to CYNET_PLAN_CACHE_MB for the process.
 
     A plan says by `nbytes` what it takes, and by `kept` which CachedResults it shares with
     others; those count once, and go with the last plan that has them. Where they take too much in
@@ -97,7 +97,7 @@ class PlanCache:
         return [each for plan in self.values() for each in _cached_of(plan)]
 
     def get(self, key):
-        """The plan of `key`, which is now the one used last; None where there is none."""
+        """The plan of `key`, marked as most recently used; None if there is none."""
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -106,7 +106,7 @@ class PlanCache:
         return entry.plan
 
     def add(self, key, plan, seconds):
-        """Keep a plan that took so many seconds to make.
+        """Add a plan that took this many seconds to build.
 
         Returns
         -------
@@ -119,15 +119,15 @@ class PlanCache:
                 return known
             entry = self._last = self._entries[key] = _Entry(plan, seconds)
             dropped = _evict()
-        del dropped  # here: what ends with a plan may want the lock
+        del dropped  # deleted here: objects that end with a plan may need the lock
         return entry.plan
 
     def clear(self):
-        """Keep none."""
+        """Drop all plans."""
         self.keep_only()
 
     def keep_only(self, *keys):
-        """Keep those of `keys`."""
+        """Drop all plans except those of `keys`."""
         with _lock:
             dropped, self._last = self._entries, None
             self._entries = {key: entry for key, entry in dropped.items() if key in keys}
@@ -139,7 +139,7 @@ def _cached_of(plan):
 
 
 def _evict():
-    """Drop plans until the rest is within the limit; what was dropped."""
+    """Drop plans until the others are within the limit; returns the dropped ones."""
     global _age
     caches = list(_caches)
     total, maximum = sum(cache.nbytes for cache in caches), limit()

@@ -1,4 +1,4 @@
-"""Executors of shapes that may not come back: they run call by call before they have a plan."""
+"""Executors for shapes that may not occur again: they run call by call before they get a plan."""
 
 import numpy as np
 
@@ -35,8 +35,8 @@ class Postponed:
     records what forward runs.
     """
 
-    _calls = None  # a CallByCall while there is no plan
-    _recorded = None  # an ArenaLease with what the last forward recorded
+    _calls = None  # a CallByCall until the plan is built
+    _recorded = None  # an ArenaLease with the recorded outputs of the last forward
 
     def __getattr__(self, name):
         if name in _OF_PLAN and self._calls is not None:
@@ -50,19 +50,19 @@ class Postponed:
         return tuple((each.shape, each.dtype) for each in (*self.arg_arrays, *self.aux_arrays))
 
     def _note_plan(self):
-        """From now on there is a plan."""
+        """Note that there is a plan now."""
         self._calls = self._inputs = None
         self._note(None)
 
     def _note(self, runs):
-        """Note how often the signature was run call by call; None: it has a plan."""
+        """Count a call-by-call run of the signature; None once it has a plan."""
         met = self._structure.met[self._trains()]
         met[self._signature()] = runs
         if len(met) > _MAX_MET:
             met.pop(next(iter(met)))
 
     def _postpone(self, inferred):
-        """True if this executor has no plan to begin with; `inferred` as Executor takes it."""
+        """True if this executor begins without a plan; `inferred` as Executor takes it."""
         structure, shapes, trains = self._structure, inferred[0], self._trains()
         met = structure.met[trains]
         if not met or self._group2ctx or executor_steps:
@@ -100,7 +100,7 @@ class Postponed:
         return views
 
     def _run_calls(self, sources, targets, is_train):
-        """`Executor.forward_on` before there is a plan."""
+        """`Executor.forward_on` before the plan is built."""
         trains, flags = self._trains(), get_state()
         runs = self._structure.met[trains].get(self._signature(), 0)
         if flags or self._monitor is not None or runs is None or not due(runs):
@@ -129,7 +129,7 @@ class Postponed:
         return True
 
     def _let_go(self):
-        """Forget what the last forward recorded, if it did."""
+        """Drop the recorded outputs of the last forward, if there are any."""
         if self._recorded is not None:
             self._recorded.array, self._recorded.pending = None, False
 
@@ -146,7 +146,7 @@ class Postponed:
         shapes = [each.shape if takes else None for each, takes in zip(place.array, taken)]
         given = head_gradients(names, shapes, out_grads)
         heads = [pair for pair in zip(place.array, given) if entry_of(pair[0]) is not None]
-        # who gives gradients may give others, too: the rows of a Jacobian
+        # a caller with explicit gradients may call again with others: the rows of a Jacobian
         again = out_grads is not None
         _walk.backward(*map(list, zip(*heads)), again, self._training)
         place.pending = False

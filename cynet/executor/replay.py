@@ -1,5 +1,5 @@
-"""A Symbol computed node by node by imperative calls: what autograd takes for a plan where it needs
-a gradient of a gradient."""
+"""A Symbol computed node by node by imperative calls: autograd uses it instead of a plan for
+gradients of gradients."""
 
 from ..autograd._adjoint import alias_of
 from ..autograd._walk import gradients_to
@@ -32,7 +32,7 @@ def replay(symbol, arrays, where):
 
 
 def _compute(heads, given, where):
-    """The arrays of `heads`; `given` are those of the variables, by node."""
+    """The arrays of `heads`; `given` are the variables' arrays, by node."""
     values = {}
     for node in topological_order(heads):
         if node.op is None:
@@ -82,7 +82,7 @@ def _run_graphs(node, inputs, where):
         states,
         prop.max_iterations,
     )
-    if n_out and not outs:  # it never ran
+    if n_out and not outs:  # the loop never ran
         shapes = prop.output_shapes([array.shape for array in inputs])[:n_out]
         types = prop.infer_type(
             [name_of(array.dtype) for array in inputs], [None] * prop.num_outputs
@@ -92,8 +92,8 @@ def _run_graphs(node, inputs, where):
 
 
 def gradients(symbol, arrays, wanted, head_grads, where):
-    """The gradients of a Symbol's outputs with respect to the variables `wanted` (names), recorded;
-    `arrays` are as `replay` takes them. None where no way leads to one."""
+    """The recorded gradients of a Symbol's outputs with respect to the variables `wanted` (names);
+    `arrays` as for `replay`. None for a variable that no output depends on."""
     arrays, nodes = dict(arrays), []
     for name in wanted:
         arrays[name], node = alias_of(arrays[name])

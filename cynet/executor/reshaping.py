@@ -1,4 +1,5 @@
-"""Arrays of an executor for other shapes: those that keep theirs, and parts of the larger ones."""
+"""Arrays of an executor for new shapes: unchanged shapes share arrays, smaller ones use parts of
+the larger arrays."""
 
 from ..base.errors import ShapeError
 from ..graph.infer import infer_shapes
@@ -8,7 +9,7 @@ from ..operator.property import is_known
 
 
 def fitted(executor, shapes, free, allow_up_sizing, hint):
-    """(arguments, gradients, auxiliary states, shapes) of what `Executor.reshape_free` makes."""
+    """(arguments, gradients, auxiliary states, shapes) for `Executor.reshape_free`."""
     given = executor._symbol._known_shapes((), shapes)
     found = infer_shapes(executor._symbol.entries, given, structure=executor._structure)
     by_name = {node.name: found[node, 0] for node in executor._structure.variables}
@@ -22,7 +23,7 @@ def fitted(executor, shapes, free, allow_up_sizing, hint):
             error = ShapeError(
                 f"reshape: {kind} '{name}' changes from {old.shape} to {tuple(shape)}{hint}"
             )
-            error.change = name, old.shape, tuple(shape)  # for who knows what was asked
+            error.change = name, old.shape, tuple(shape)  # for callers that know the request
             raise error
         size = 1
         for n in shape:

@@ -1,4 +1,4 @@
-"""Anomaly mode: the first NaN or infinity is an error where it comes from, with its layer."""
+"""Anomaly mode: raises an error at the origin of the first NaN or infinity, with its layer."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _running():
 
 
 def _way(outer, inner):
-    """Structural names that lead from a Block to one inside, or None."""
+    """Structural names along the path from a Block to one inside, or None."""
     for name, each in outer._named_children():
         if each is inner:
             return [name]

@@ -9,7 +9,7 @@ from .block import Block
 from .nn import Conv1D, Conv2D, Conv3D, Dense
 from .tracing import changed
 
-_LAYERS = (Dense, Conv1D, Conv2D, Conv3D)  # what has kernels for narrow floats
+_LAYERS = (Dense, Conv1D, Conv2D, Conv3D)  # layers with kernels for narrow floats
 
 
 @guarded
@@ -71,7 +71,7 @@ def _uncast(block):
 
 
 class _Narrow:
-    """Stands in a layer for its `hybrid_forward`."""
+    """Replaces a layer's `hybrid_forward`."""
 
     def __init__(self, block, dtype):
         self.block, self.dtype = block, dtype

@@ -41,7 +41,7 @@ class _Averaging:
         return dict(self._averages.values)
 
     def update(self) -> None:
-        """Move the means towards the parameters as they are now: after ``trainer.step``, say.
+        """Move the means towards the present parameters: after ``trainer.step``, say.
 
         Raises
         ------
@@ -100,7 +100,7 @@ class _Averaging:
         nd.save(path, self.state_dict())
 
     def load(self, path: FileName) -> None:
-        """Go on from what `save` wrote.
+        """Continue from the state that `save` wrote.
 
         Parameters
         ----------

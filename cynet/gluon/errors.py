@@ -1,4 +1,4 @@
-"""Errors of Gluon: those of cynet that scripts of MXNet catch by Python's classes, too."""
+"""Errors of Gluon: they also inherit from the Python classes that MXNet scripts catch."""
 
 from ..base.errors import CynetError, MismatchError, StateError
 
@@ -10,4 +10,4 @@ class DeferredInitializationError(StateError):
 
 
 class StaleGradientError(CynetError, UserWarning):
-    """A gradient is that of an earlier step; a UserWarning that is raised, as MXNet does."""
+    """A gradient belongs to an earlier step; a UserWarning that is raised, as in MXNet."""

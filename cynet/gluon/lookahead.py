@@ -1,4 +1,4 @@
-"""Lookahead: slow weights that follow those that an optimizer moves."""
+"""Lookahead: slow weights that follow the weights of an optimizer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STEPS = "steps"
 
 @guarded
 class Lookahead(_Averaging):
-    """Slow weights that move a part of the way to those that an optimizer has reached.
+    """Slow weights that move a part of the way to the optimizer's weights.
 
     After each `k` steps: ``slow += alpha * (weight - slow)``, then ``weight = slow``. Zhang, Lucas,
     Hinton and Ba, https://arxiv.org/abs/1907.08610. It goes with every optimizer; states of the

@@ -15,8 +15,9 @@ from .block import Block
 from .nn.conv_layers import _Conv
 from .tracing import is_tracing
 
-_NOTHING = 1e-5  # of the largest gradients
-_NEAR = 1e-3  # of what samples give together, by which their sum may differ from the batch's
+_NOTHING = 1e-5  # relative to the largest gradients
+# relative to the per-sample gradients, how far their sum may differ from the batch's gradient
+_NEAR = 1e-3
 
 
 @guarded
@@ -97,7 +98,7 @@ def per_sample_gradients(
 
 
 class _Call:
-    """One call of a layer, and the gradient of what it gave, in front of an activation of its."""
+    """One call of a layer, and the gradient of its output, before its built-in activation."""
 
     def __init__(self, layer, data, output):
         self.layer, self.data, self.grad = layer, data.detach(), None
@@ -108,7 +109,7 @@ class _Call:
 
 
 class _Keeper:
-    """Notes the calls of one layer."""
+    """Records the calls of one layer."""
 
     def __init__(self, calls, count):
         self._calls, self._count, self._inner = calls, count, None
@@ -206,7 +207,8 @@ def _gathered(net, calls, data, before):
 
 
 def _check_sums(net, found, context, before):
-    """Refuse what does not add up to the gradient of the batch: a parameter's other uses."""
+    """Check that the per-sample gradients add up to the batch's gradient; another use of the
+    parameter is refused."""
     params = [each for each in net.collect_params().values() if id(each) in found]
     gaps, limit = [], None
     for each in params:
@@ -221,7 +223,7 @@ def _check_sums(net, found, context, before):
         narrow = 30 if own.dtype != found[id(each)].dtype else 1
         gaps.append((gap - _NEAR * narrow * (sizes + nd.norm(whole.reshape((-1,))))) / narrow)
         limit = sizes if limit is None else nd.maximum(limit, sizes)
-    # what is 0 but for rounding, as of a bias in front of a softmax, is small beside the others
+    # a value that is 0 up to rounding (a bias in front of a softmax) is small beside the others
     gaps = (nd.concat(*gaps, dim=0) - limit * _NOTHING).asnumpy() if gaps else ()
     for each, gap in zip(params, gaps):
         if gap > 0:
@@ -257,7 +259,7 @@ def _of_dense(layer, x, grad):
 
 
 def _of_conv(layer, x, grad):
-    """By windows as columns, of what is larger: of a transposed convolution that is its output."""
+    """By im2col of the larger array: for a transposed convolution that is its output."""
     settings, shape = layer._kwargs, layer.weight.shape
     is_last = settings["layout"][-1] == "C"
     if is_last:
@@ -276,7 +278,7 @@ def _of_conv(layer, x, grad):
 
 
 def _of_embedding(layer, x, grad):
-    """By the gradient of one table, of all samples' tables."""
+    """By the gradient of one table that contains all samples' tables."""
     n, (rows, size) = x.shape[0], layer.weight.shape
     first = nd.arange(n, dtype="int64", ctx=x.context).reshape((n, *[1] * (x.ndim - 1)))
     index = nd.broadcast_add(nd.clip(x.astype("int64"), 0, rows - 1), first * rows)
@@ -300,7 +302,7 @@ def _of_norm(layer, x, grad):
     for name, terms in (("gamma", grad * plain), ("beta", grad)):
         terms = nd.moveaxis(terms, axis, 1)
         each = terms.reshape((x.shape[0], terms.shape[1], -1)).sum(axis=2)
-        if isinstance(layer, nn.GroupNorm):  # one of each group of channels
+        if isinstance(layer, nn.GroupNorm):  # one mean for each group of channels
             each = each.reshape((x.shape[0], layer.gamma.shape[0], -1)).sum(axis=2)
         found[name] = each
     return found

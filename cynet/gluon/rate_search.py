@@ -1,4 +1,4 @@
-"""find_learning_rate: a few batches with a learning rate that rises, and what loss each gives."""
+"""find_learning_rate: trains a few batches with a rising learning rate and records the losses."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def find_learning_rate(
     end: float = 10.0,
     steps: int = 100,
 ) -> RateCurve:
-    """Train with a learning rate that rises from batch to batch, until the loss diverges; then put
-    parameters, and the trainer, back to what they were.
+    """Train with a learning rate that rises from batch to batch, until the loss diverges; then
+    restore the parameters and the trainer.
 
     Smith, https://arxiv.org/abs/1506.01186. In ``Module.fit`` it is ``mx.callback.LRFinder``.
 

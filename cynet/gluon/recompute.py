@@ -1,4 +1,4 @@
-"""Blocks that keep nothing for backward but their inputs, and compute again what it needs."""
+"""Blocks that save only their inputs for backward, and recompute the other values."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def checkpoint(block: Block) -> Block:
 
 
 class _Recomputed:
-    """Stands in a Block for its `forward`."""
+    """Replaces a Block's `forward`."""
 
     def __init__(self, block):
         self.block = block
@@ -94,7 +94,8 @@ class _Recomputed:
         outputs, out_form = flatten(out, "output")
         given = {id(each) for each in arrays}
         for i, each in enumerate(outputs):
-            if id(each) in given:  # an output that is an input is another array of its memory
+            # an output that is an input becomes another array with the same memory
+            if id(each) in given:
                 outputs[i] = each.detach()
             given.add(id(outputs[i]))
         _Step(self, arrays, form, trained, weights, states, outputs, before)
@@ -109,7 +110,7 @@ class _Step(StepNode):
         self.training = autograd.is_training()
         self.arrays_in = [each.detach() for each in arrays]
         self.params, self.weights = params, weights
-        self.older = {}  # by the place of a weight, the values that set_data replaced since
+        self.older = {}  # by the weight's position: values that set_data has replaced since
         self.attach(arrays + weights, outputs, arrays + weights)
 
     @property
@@ -161,7 +162,8 @@ class _Step(StepNode):
 
     @contextlib.contextmanager
     def _holding(self, weights):
-        """The parameters hold these arrays in place of those that they held in forward."""
+        """Let the parameters hold the arrays that they held in forward, for the block of a
+        ``with``."""
         changes = [
             (param, now, then)
             for param, now, then in zip(self.params, self.weights, weights)
@@ -176,7 +178,7 @@ class _Step(StepNode):
                 param._data = [now if each is then else each for each in param._data]
 
     def _again(self, inputs):
-        """Forward as it was: the same random numbers, and states stay as they are now."""
+        """Run forward again: with the same random numbers, and without changing the states."""
         now, kept = mx_random.get_state(), [each.copy() for each in self.states]
         args, kwargs = regroup(inputs, self.form)[0]
         mx_random.set_state(self.random)

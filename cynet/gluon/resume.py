@@ -1,4 +1,4 @@
-"""One file from which training goes on as if it had never stopped."""
+"""One file for resuming training exactly where it stopped."""
 
 from __future__ import annotations
 

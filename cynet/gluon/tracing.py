@@ -23,8 +23,8 @@ _watch = [None]
 
 
 def set_watch(hook):
-    """Have Blocks run operator by operator, and graphs without Blocks call
-    ``hook(node_name, operator_name, array)``; None: no longer."""
+    """Make Blocks run operator by operator, and graphs without Blocks call ``hook(node_name,
+    operator_name, array)``; None ends that."""
     _watch[0] = hook
     changed()
 

@@ -142,7 +142,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             self._share(self._params)
 
     _amp_loss_scaler = None  # set by amp.init_trainer
-    _has_warned = False  # what several ranks do to the batch size
+    _has_warned = False  # of the effect of several ranks on the batch size
 
     def _repr_settings(self):
         kvstore, _ = self._wished
@@ -188,7 +188,8 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         self._set_groups()
 
     def _param_dict(self):
-        """Parameters by the names of their states, and by their numbers as scripts ask for them."""
+        """Parameters by the names of their states, and by their numbers, as scripts look them
+        up."""
         return {**dict(zip(self._names, self._params)), **dict(enumerate(self._params))}
 
     # --- several contexts -------------------------------------------------------------------------
@@ -248,7 +249,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         return any(p._grad_stype == "row_sparse" and p._stype == "default" for p in self._params)
 
     def _tell(self):
-        """Say once what several ranks do to the batch size and the learning rate."""
+        """Warn once about the effect of several ranks on batch size and learning rate."""
         store = self._kvstore
         if self._has_warned or not isinstance(store, kvs.DistKVStore) or store.num_workers == 1:
             return
@@ -260,7 +261,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         )
 
     def _init_params(self):
-        """Put what became known into the KVStore."""
+        """Initialize the KVStore with parameters whose shapes became known."""
         waiting, shared = [], {}
         for name, each in zip(self._names, self._params):
             if each not in self._params_to_init:
@@ -282,7 +283,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         self._params_to_init = waiting
 
     def _share(self, params):
-        """Begin with rank 0's values, before the first gradient is computed from others."""
+        """Broadcast rank 0's values before the first gradient is computed from others."""
         store = self._wished[0]
         if isinstance(store, kvs.DistKVStore) and store.num_workers > 1:
             known = {id(p): name for name, p in zip(self._names, self._params)}
@@ -291,7 +292,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                 store.share(ready)
 
     def _forget_copies_of(self, param):
-        """The values of a parameter were set: a KVStore's copies are no longer its own."""
+        """Note that the values of a parameter were set: the KVStore's copies are outdated."""
         if self._kv_initialized and all(each is not param for each in self._params_to_init):
             self._reset_kvstore()
 
@@ -493,7 +494,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             for i, (name, each) in enumerate(zip(self._names, self._params)):
                 if each._grad_req != "null":
                     arrays = each._all_data()
-                    if not self._own_store:  # which has handed weights out already
+                    if not self._own_store:  # the store has given weights out already
                         self._kvstore.pull(name, arrays, priority=-i)
                     for array in arrays:
                         array._fresh_grad = False
@@ -511,7 +512,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                     weights = [each._data[k] for each in params]
                 else:
                     weights = [each._all_data()[k] for each in params]
-            except TypeError:  # one has no data
+            except TypeError:  # a parameter without data
                 for each in params:
                     each._all_data()
                 raise
@@ -546,14 +547,14 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             self._tell_others()
 
     def _tell_others(self):
-        """Values that this step has changed are no longer those in other Trainers' stores."""
+        """Note that values changed by this step are outdated in other Trainers' stores."""
         for each in self._shared:
             for other in each._trainers():
                 if other is not self and other._update_on_kvstore:
                     other._forget_copies_of(each)
 
     def _params_are_plain(self):
-        """Return whether no Parameter has a way of its own, a user's, to give its arrays."""
+        """Return whether no Parameter has a user's own method of giving its arrays."""
         if self._looked_at != count_of_changes():
             self._looked_at = count_of_changes()
             self._plain = all(each._is_plain() for each in self._params)

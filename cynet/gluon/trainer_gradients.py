@@ -1,4 +1,4 @@
-"""Gradients of a Trainer: summed over contexts and ranks, where some of them may have none."""
+"""Gradients of a Trainer: summed over contexts and ranks; some may be missing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def stale_error(param, context):
 
 
 class TrainerGradients:
-    """Base of Trainer: what sums its gradients."""
+    """Base of Trainer: the summation of its gradients."""
 
     _is_step = False  # whether `step` sums, and not a call of `allreduce_grads`
     _are_fresh = False  # whether it has seen that all gradients are of this step
@@ -34,7 +34,7 @@ class TrainerGradients:
                         raise stale_error(each, array.context)
 
     def _sum_in_step(self, all_are_fresh):
-        """`_allreduce_grads` of `step`, which leaves out parameters whose gradient nobody has."""
+        """`_allreduce_grads` inside of `step`, which skips parameters without a gradient."""
         self._is_step, self._are_fresh = True, all_are_fresh
         try:
             self._allreduce_grads()
@@ -46,7 +46,7 @@ class TrainerGradients:
         machines, too."""
         if self._kvstore is None and len(self._contexts) < 2:
             return
-        together = {}  # what ranks sum at once
+        together = {}  # gradients that ranks sum in one operation
         for i, name, each in self._gradients_to_sum():
             grads = each.list_grad()
             if self._kvstore is None:
@@ -73,7 +73,7 @@ class TrainerGradients:
             self._kvstore.sum_up(names, grads, optimizer=self._optimizer)
 
     def _gradients_to_sum(self):
-        """(number, name, Parameter) of those whose gradients are summed.
+        """(number, name, Parameter) of the parameters whose gradients are summed.
 
         A gradient that only a part of the contexts or ranks has set is the sum of theirs: it
         becomes 0 on the others, which take the step, too, so that all copies stay equal.
@@ -97,7 +97,7 @@ class TrainerGradients:
                 for grad, is_fresh in zip(row[2].list_grad(), own):
                     if not is_fresh:
                         grad[:] = 0
-            if is_some or not self._is_step:  # gradients that are set by hand are never fresh
+            if is_some or not self._is_step:  # gradients set by hand have no fresh mark
                 chosen.append(row)
         self._joined = joined
         return chosen

@@ -1,4 +1,4 @@
-"""Groups of a Trainer's parameters: those that have a rate or a decay of their own."""
+"""Groups of a Trainer's parameters with their own learning rate or decay."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from .parameter.parameter_dict import brief_list
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_OWN = ("lr", "wd")  # in place of the optimizer's; the others are attributes of parameters
+# settings that replace the optimizer's; the others are attributes of parameters
+_OWN = ("lr", "wd")
 _SETTINGS = (*_OWN, "lr_mult", "wd_mult", "grad_req")
 
 
@@ -88,11 +89,11 @@ class ParamGroup(Mapping):
 
 
 class TrainerGroups:
-    """Base of Trainer: what sets, keeps and shows the groups of its parameters."""
+    """Base of Trainer: sets, stores and shows the groups of its parameters."""
 
     @property
     def param_groups(self) -> list[ParamGroup]:
-        """The groups that the Trainer was made with; behind them, parameters that are in none.
+        """The groups that the Trainer was made with, then a group of the other parameters.
 
         ``trainer.param_groups[0]["lr"] = 0.01`` changes the rate of a group.
 
@@ -215,8 +216,8 @@ class TrainerGroups:
             optimizer._group_decays = {**optimizer._group_decays, **dict.fromkeys(indices, value)}
 
     def _regroup(self, old, loaded):
-        """Have an optimizer that was loaded know the groups: with the file's rates, or with those
-        of `old`, the optimizer before, where the file has none."""
+        """Tell a loaded optimizer about the groups: with the rates of the file, or, if it has none,
+        with those of `old`, the previous optimizer."""
         for table, key in (("_group_rates", "lr"), ("_group_decays", "wd")):
             own, theirs = getattr(old, table), getattr(loaded, table)
             if not theirs:
@@ -247,7 +248,7 @@ def _checked(key, value):
 
 
 def parameters_of(chosen):
-    """The Parameters of a Block, a ParameterDict, a dict or list of them, or of one."""
+    """The Parameters of a Block, of a ParameterDict, dict or list, or a single one as a list."""
     if isinstance(chosen, Block):
         chosen = chosen.collect_params()
     if isinstance(chosen, Parameter):
@@ -267,8 +268,8 @@ def parameters_of(chosen):
 
 
 def parted(params):
-    """(parameters, their names, pairs of a group's parameters and settings) of a list of dicts;
-    None where `params` is no such list."""
+    """(parameters, their names, pairs of a group's parameters and settings) from a list of dicts;
+    None if `params` is not such a list."""
     if not (isinstance(params, (list, tuple)) and any(isinstance(each, dict) for each in params)):
         return None
     found, names, given = [], [], []
@@ -293,7 +294,7 @@ def parted(params):
 
 
 def names_of(params, found):
-    """The names of states: structural ones where `params` knows them, else those of parameters."""
+    """Names for the states: structural ones if `params` knows them, else the parameters' names."""
     owner = getattr(params, "_owner", None)
     names = {}
     if owner is not None:
@@ -301,7 +302,7 @@ def names_of(params, found):
             names.setdefault(id(each), name)
     out = [names.get(id(each), each.name) for each in found]
     taken, seen = set(out), set()
-    for i, name in enumerate(out):  # lists of Parameters may have several of one name
+    for i, name in enumerate(out):  # lists of Parameters may contain a name several times
         numbered, n = name, 1
         while numbered in seen or (n > 1 and numbered in taken):
             n += 1

@@ -1,4 +1,4 @@
-"""States of a Trainer's optimizer, shared out over the ranks: each keeps and updates a part."""
+"""States of a Trainer's optimizer, sharded over the ranks: each one stores and updates a part."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ def shared_out(sizes: dict[str, int], ranks: int) -> dict[str, int]:
 
 
 class TrainerShards:
-    """Base of Trainer: what each rank has of the states, weights given to all, states gathered."""
+    """Base of Trainer: each rank owns a part of the states; updated weights and saved states are
+    gathered."""
 
-    _shards = False  # whether the user asks for it
+    _shards = False  # whether the user has requested it
     _owners = None  # once it is known: the rank that has the states of each name
     _gathered = None  # an Updater with the states of all ranks, until the next step
 
     def _check_shards(self):
-        """Refuse what cannot be shared out, as soon as the KVStore is known."""
+        """Refuse settings that do not allow sharding, as soon as the KVStore is known."""
         if not self._is_shared_out():
             return
         if self._update_on_kvstore:
@@ -60,7 +61,7 @@ class TrainerShards:
         return self._owners
 
     def _own_part(self, names, grads, weights):
-        """Of what is to be updated, this rank's; the steps of the others are counted."""
+        """The updates that belong to this rank; those of the others are only counted."""
         owners, rank = self._find_owners(), self._kvstore.rank
         self._gathered = None
         own = [i for i, name in enumerate(names) if owners[name] == rank]
@@ -73,7 +74,7 @@ class TrainerShards:
         return [[each[i] for i in own] for each in (names, grads, weights)]
 
     def _give_weights(self):
-        """Each rank gives the others the weights that it has updated."""
+        """Each rank broadcasts the weights that it has updated."""
         owners = self._find_owners()
         for rank in range(self._kvstore.num_workers):
             given = {
@@ -125,7 +126,7 @@ class TrainerShards:
         return self._gathered
 
     def _own_states(self, states):
-        """Of states by name, those that this rank is to keep."""
+        """The states, by name, that this rank is to own."""
         if not self._is_shared_out():
             return states
         owners, rank = self._find_owners(), self._kvstore.rank

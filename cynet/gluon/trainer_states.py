@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TrainerStates:
-    """Base of Trainer: what saves and loads the states of its optimizer."""
+    """Base of Trainer: saves and loads the states of its optimizer."""
 
     def save_states(self, fname: FileName) -> None:
         """Write the optimizer, with counts and schedule, and its states by the parameters' names.
@@ -54,7 +54,7 @@ class TrainerStates:
         return self._whole().chunks(dump_optimizer=True)
 
     def load_states(self, fname: FileName) -> None:
-        """Read what `save_states` wrote.
+        """Load a file of `save_states`.
 
         Parameters
         ----------

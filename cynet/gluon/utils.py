@@ -125,7 +125,7 @@ def split_and_load(
 
 @guarded
 def check_sha1(filename: FileName, sha1_hash: str) -> bool:
-    """Return whether a file has this SHA-1, or one that begins so.
+    """Return whether the SHA-1 of a file is the given one, or begins with it.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def _fits(content, sha1_hash):
 
 
 def _get_repo_url():
-    """Return where MXNet keeps its files, ending in a slash."""
+    """Return the address of MXNet's files, ending in a slash."""
     return _REPOSITORY
 
 

@@ -28,7 +28,8 @@ def touched(steps):
 
 
 def meet(a, b):
-    """True when one of what `touched` gave writes arena bytes that the other touches."""
+    """True if one of the two sets of accesses writes arena bytes that the other touches (results of
+    `touched`)."""
     return _overlap(a[3], b[3]) or _overlap(a[3], b[2]) or _overlap(a[2], b[3])
 
 

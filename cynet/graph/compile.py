@@ -70,7 +70,7 @@ def lower(
     shapes = _complete(found_shapes or infer_shapes(heads, shapes, structure=structure))
     dtypes = found_types or infer_types(heads, dtypes, "float32", structure=structure)
     if any(node.op is not None and node.prop.decomposed for node in order):
-        from .decompose import decomposed  # with the family of mx.np, which few graphs need
+        from .decompose import decomposed  # imported here: few graphs need mx.np's family
 
         variables = {node.name: (node, 0) for node in order if node.op is None}
         known_shapes = {name: known(shapes[entry]) for name, entry in variables.items()}
@@ -122,7 +122,7 @@ def _complete(shapes):
 
 
 def _written(graph):
-    """The roots of what the steps of `graph` write."""
+    """The roots of the values that the steps of `graph` write."""
     steps = (*graph.constant_steps, *graph.steps)
     return {value.root for step in steps for _, value in step.written()}
 

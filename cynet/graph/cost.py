@@ -3,7 +3,7 @@
 from .ir import FORWARD
 from .memory_plan import nbytes
 
-# Rates of one or two cores; only their ratio matters to the passes.
+# Speeds of one or two cores; the passes only use their ratio.
 FLOPS_PER_SECOND = 2e11
 BYTES_PER_SECOND = 1e10
 

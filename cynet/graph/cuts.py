@@ -6,7 +6,7 @@ _parts = 1
 
 
 def cut_gradients(parts):
-    """Have plans that are made from now on give their gradients in so many parts, about."""
+    """Make plans from now on compute their gradients in about this many parts."""
     global _parts
     _parts = parts
 
@@ -28,7 +28,7 @@ def gradient_cuts(graph):
 
 
 def _size(value):
-    """About as many bytes as it has: what counts is the share of all."""
+    """Its bytes, approximately: only the share of the total matters."""
     size = 4
     for n in value.shape:
         size *= n

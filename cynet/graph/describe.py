@@ -1,4 +1,4 @@
-"""A Graph in words: its steps, what they write, and the memory it takes."""
+"""A Graph as text: its steps, their outputs, and the memory it needs."""
 
 from ..operator.property import ResourceRequest
 from .ir import FORWARD, SAVED, TEMP
@@ -15,7 +15,7 @@ def describe(graph):
 
 
 def _steps(graph, margin):
-    """The lines of a graph's steps; below a step that runs graphs stand theirs."""
+    """The lines of a graph's steps; the steps of an inner graph follow the step that runs it."""
     lines = []
     for index, step in enumerate(graph.steps):
         name = f"{step.prop.op_name} {step.name} @{step.ctx}{chosen(step)}"
@@ -36,7 +36,7 @@ def _steps(graph, margin):
 
 
 def inside(step):
-    """Pairs (word, Graph) of what a step runs."""
+    """Pairs (word, Graph) of the graphs that a step runs."""
     ask = getattr(step.prop, "graphs_inside", None)
     return ask() if ask else ()
 
@@ -53,7 +53,7 @@ def chosen(step):
 
 
 def _temporary_spaces(step):
-    """Return how many temporary spaces a step asks for."""
+    """Return the number of temporary spaces that a step requests."""
     shapes = [v.shape for v in (step.origin or step).in_data]
     forward = step.direction == FORWARD
     ask = step.prop.forward_resource if forward else step.prop.backward_resource

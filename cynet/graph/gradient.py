@@ -15,7 +15,7 @@ REQUESTS = {"null": NULL, "write": WRITE, "add": ADD, "inplace": WRITE}
 
 
 def gradient(graph, grad_req, apart=False):
-    """Append to `graph` the backward steps that fill the gradients asked for.
+    """Append to `graph` the backward steps that compute the requested gradients.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def gradient(graph, grad_req, apart=False):
 
 
 class _Gradient:
-    """State of one run of the pass."""
+    """The state during one run of the pass."""
 
     def __init__(self, graph, grad_req, apart):
         self.graph = graph
@@ -50,7 +50,7 @@ class _Gradient:
         self.steps = []
         self.grad = {}  # forward Value -> Value of its gradient
         self.begun = set()  # gradients that some step has written
-        self.read = {}  # forward Step -> what its backward reads, as ids
+        self.read = {}  # forward Step -> ids of the values that its backward reads
         self.wanted = {}  # argument Value -> req
         for name, value in graph.args.items():
             req = REQUESTS[grad_req.get(name, "null")]
@@ -75,8 +75,9 @@ class _Gradient:
         return self.graph
 
     def _values_that_need_gradients(self, forward):
-        """Values whose gradient leads to a wanted one. That of a loss does not: no backward reads
-        it, so that an output behind a loss (its reshape) needs no gradient from outside."""
+        """Values whose gradient contributes to a wanted one. Outputs of a loss do not count: no
+        backward reads their gradient, so that an output behind a loss (its reshape) needs no
+        gradient from outside."""
         needed = set(self.wanted)
         for step in forward:
             if step.prop.differentiable and any(v in needed for v in _with_gradient(step)):
@@ -154,7 +155,8 @@ class _Gradient:
             self.grad[value] = Value(
                 f"{value.name}_grad", value.shape, value.dtype, value.ctx, TEMP, value.channels_last
             )
-            if value in self.heads:  # also an output: what comes from outside is the first part
+            # also an output: the user's gradient is the first part of the sum
+            if value in self.heads:
                 self.steps.append(copy_step(self._head(value), self.grad[value], WRITE))
                 self.begun.add(value)
         return self.grad[value]
@@ -187,8 +189,8 @@ class _Gradient:
 
 
 def read_by_backward(step, n_out, n_in):
-    """Ids of what the backward of a step or of a node reads: gradients of outputs, then inputs,
-    then outputs."""
+    """Ids of the values that the backward of a step or node reads: gradients of outputs, then
+    inputs, then outputs."""
     ids = list(range(2 * n_out + n_in))
     used = set(
         step.prop.declare_backward_dependency(

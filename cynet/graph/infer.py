@@ -20,7 +20,7 @@ from ..symbol.node import topological_order
 
 
 class Structure:
-    """The nodes of a graph in order, and what is around each: the same for all shapes.
+    """The nodes of a graph in order, with their neighbors: the same for all shapes.
 
     Attributes
     ----------
@@ -61,13 +61,13 @@ class Structure:
         self.met = {False: {}, True: {}}
 
     def find_kinds(self):
-        """Set `kinds`, of which inference asks one node for all from now on."""
+        """Set `kinds`: from now on inference runs once for nodes of one kind."""
         numbers = {}
         self.kinds = [numbers.setdefault(_kind(node), len(numbers)) for node in self.order]
 
     def properties(self):
-        """Property of each node. From the second time on nodes of one kind have the same one, so
-        that what is asked of it for some shapes is asked once."""
+        """Property of each node. From the second time on nodes of one kind share a property, so
+        that its answer for some shapes is computed once."""
         if self.kinds is None and not self._planned:
             self._planned = True
             return {node: node.prop for node in self.order}
@@ -90,7 +90,7 @@ def _kind(node):
     """A key that nodes share exactly if they compute the same."""
     if node.op is None or node.prop.users:
         return id(node)
-    attributes = sorted(vars(node.prop).items())  # what begins with _ follows from the others
+    attributes = sorted(vars(node.prop).items())  # private attributes follow from the others
     return type(node.prop), *((k, repr(v)) for k, v in attributes if not k.startswith("_"))
 
 
@@ -184,7 +184,7 @@ def infer_types(heads, known=None, default=None, outputs=(), structure=None):
 
 
 class _Inference:
-    """The fixed point: nodes whose surroundings changed are asked again, in order and in reverse.
+    """The fixed point: nodes whose neighbors changed infer again, in order and in reverse.
 
     What is known of an entry only ever grows (`merge` refuses the rest), so this ends.
     """
@@ -197,11 +197,11 @@ class _Inference:
             value = known.get(node.name)
             values[node, 0] = self.declared(node) if value is None else self.clean(value)
         self.stale = set(structure.operators)  # positions
-        self.answers = {}  # of nodes of one kind, by what was known around them
+        self.answers = {}  # results for nodes of one kind, by the known inputs and outputs
         self.due, self.sign, self.asked = [], 1, 0  # a heap of positions, negative on the way back
 
     def learn_outputs(self, outputs):
-        """Take over what is known of entries, pairs (entry, value)."""
+        """Take over known values of entries, pairs (entry, value)."""
         for entry, value in outputs:
             self.learn(entry, value, entry[0])
 
@@ -226,7 +226,7 @@ class _Inference:
                 heapq.heappush(self.due, self.sign * position)
 
     def ask(self, position):
-        """Let one operator complete what surrounds it."""
+        """Let one operator infer unknown inputs and outputs."""
         self.stale.discard(position)
         values = self.values
         node, prop, sources, args, made = self.structure.rows[position]
@@ -278,7 +278,7 @@ class _Inference:
         return found
 
     def learn(self, entry, value, node):
-        """Take over what `node` says of `entry`."""
+        """Take over the value of `entry` that `node` has inferred."""
         old = self.values[entry]
         if value is None or value == old:
             return
@@ -298,7 +298,7 @@ class _Inference:
                 self.mark(self.structure.position[entry[0]])
 
     def conflict(self, node, entry, old, value):
-        """The error for an operator that infers other than what is given."""
+        """The error for an operator that infers another value than the given one."""
         place = "output"
         for key, source in zip(node.input_names(), node.inputs):
             if source == entry:
@@ -342,7 +342,7 @@ class _Shapes(_Inference):
 
     @staticmethod
     def clean(shape):
-        """A tuple with 0 for what is unknown."""
+        """A tuple with 0 for unknown dimensions."""
         if type(shape) is tuple:
             for n in shape:
                 if type(n) is not int or n < 0:
@@ -359,8 +359,8 @@ class _Shapes(_Inference):
 
     @staticmethod
     def says_nothing(ins, outs):
-        """Return whether an operator is not asked: nothing is known around it, and as in MXNet
-        it then says nothing of its parameters either."""
+        """Return whether inference skips an operator: nothing around it is known, and as in MXNet
+        its parameters then stay unknown, too."""
         return bool(ins) and all(shape is None for shape in (*ins, *outs))
 
     @staticmethod

@@ -11,7 +11,7 @@ from .steps import Value as Value
 FORWARD, BACKWARD = "forward", "backward"
 NULL, WRITE, INPLACE, ADD = 0, 1, 2, 3  # OpReq, as _typedefs.pxd has it
 
-# Kinds of values: who owns the memory and how long it must last.
+# Kinds of values: the owner of the memory and its lifetime.
 ARG, AUX, GRAD, HEAD, OUTPUT, TEMP = "arg", "aux", "grad", "head", "output", "temp"
 CONST, CACHED, SAVED = "const", "cached", "saved"
 
@@ -79,13 +79,12 @@ class Graph:
         self.asked = {}
 
     def set_forward(self, steps):
-        """Take `steps` for all there are: what a pass before the gradient pass has made."""
+        """Replace all steps by `steps`, the result of a pass before the gradient pass."""
         self.steps = list(steps)
         self.n_forward = len(self.steps)
 
     def ask(self, hook, step, *more):
-        """The answer of a hook to a step's property and to what it reads; steps that are alike ask
-        once.
+        """The answer of a hook for a step's property and inputs; computed once for equal steps.
 
         Parameters
         ----------

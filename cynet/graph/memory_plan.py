@@ -1,4 +1,5 @@
-"""The memory pass: what may share memory does, and every temporary gets its place in one arena.
+"""The memory pass: values share memory where possible, and every temporary gets an offset in one
+arena.
 
 Three means, in this order (the first two of them are the strategies of Chen et al., "MXNet: A
 Flexible and Efficient Machine Learning Library for Heterogeneous Distributed Systems", 2015,
@@ -106,7 +107,7 @@ def plan_memory(graph, inplace=True, share=True, keep=(), saved=False):
 
 
 def find_peak(graph):
-    """Return where the most bytes will live when memory is planned; the graph stays as it is.
+    """Return the step at which most bytes will be alive, without changing the graph.
 
     Returns
     -------
@@ -140,7 +141,7 @@ def _touched(steps):
 
 
 class _Times:
-    """A set of steps: intervals from a first to a last one, those that meet as one."""
+    """A set of steps as intervals (first, last); touching intervals are merged."""
 
     def __init__(self):
         self.firsts, self.lasts = [], []
@@ -159,10 +160,10 @@ class _Times:
 
 
 class _Lives:
-    """First and last step of every root, kept up to date as values are joined."""
+    """First and last step of every root, updated when values are merged."""
 
     def __init__(self, steps):
-        self.members = {}  # root -> values that live in its memory, itself apart
+        self.members = {}  # root -> other values that live in its memory
         for value in _touched(steps):
             if value.root is not value:
                 self.members.setdefault(value.root, []).append(value)
@@ -171,7 +172,7 @@ class _Lives:
     def index(self, steps):
         """Number the steps anew; roots live as long as the longest of their members."""
         self.first, self.own_last, self.adds = {}, {}, {}
-        self.times = {}  # root -> _Times of what is in its memory, once they are asked for
+        self.times = {}  # root -> _Times of the values in its memory, computed at first use
         for index, step in enumerate(steps):
             for value in step.touched():
                 self.first.setdefault(value, index)
@@ -214,7 +215,7 @@ class _Lives:
                 added.add(*self.adds[value])
 
     def join(self, value, root):
-        """`value`, and what lives in its memory, now lives in `root`'s memory."""
+        """Let `value`, and all values in its memory, live in `root`'s memory."""
         joined = [value, *self.members.pop(value, ())]
         for each in joined:
             each.root = root
@@ -236,7 +237,7 @@ def _make_views(graph, lives, kept):
             if _become_view(step, source, 0, target, lives, kept):
                 continue
         elif traits.passes_gradient and step.direction == BACKWARD:
-            # what nothing is added to first: it leaves more freedom to what something is
+            # values without additions first: that leaves more freedom for the others
             for position, target in sorted(step.written(), key=lambda w: w[1] in lives.adds):
                 if _become_view(step, step.out_grad[0], position, target, lives, kept):
                     step.req[position], step.in_grad[position] = NULL, None
@@ -328,7 +329,7 @@ def _inplace_pairs(step):
 
 
 def _spans(graph, kept):
-    """First and last step of each root; those in `kept`, all when None, live from start to end."""
+    """First and last step of each root; those in `kept` (all if None) live from start to end."""
     spans = {}
     for index, step in enumerate(graph.steps):
         for value in step.touched():
@@ -342,7 +343,8 @@ def _spans(graph, kept):
 
 
 def _save(graph, spans):
-    """Take what lives across the end of forward out of `spans`; the bytes it needs."""
+    """Remove values that live across the end of forward from `spans`; returns the bytes they
+    need."""
     size = 0
     if graph.n_forward == len(graph.steps):
         return size
@@ -376,7 +378,7 @@ _ORDERS = (
 
 
 def _assign_offsets(spans):
-    """Offsets that need the least memory of those that the orders give; returns the arena's size.
+    """Offsets: the best result of several orders of placement; returns the arena's size.
 
     The search ends when it comes within 1 % of what lives at one step.
     """

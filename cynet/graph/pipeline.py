@@ -19,15 +19,15 @@ from .passes.prepack_weights import pack
 from .passes.recompute import mirror
 from .verify import verify
 
-# When a pass runs: on the forward steps, on those of a plan that only predicts, on all steps, or as
-# a part of the memory pass.
+# The stage of a pass: on the forward steps, on those of a plan for prediction only, on all steps,
+# or as a part of the memory pass.
 FORWARD, PREDICT, WHOLE, MEMORY = "forward", "predict", "whole", "memory"
 HOST = ("cpu",)
 ALL = ("cpu", "gpu")
 
 
 class Pass(NamedTuple):
-    """One row: its name, when it runs, the function from Graph to Graph, and what it does.
+    """One row: its name, its stage, the function from Graph to Graph, and a description.
 
     `requires` are the passes that have run before it, unless they are switched off; `devices` those
     on whose graphs it runs ("cpu": all contexts of the host). Rows without a function are switches

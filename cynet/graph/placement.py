@@ -34,7 +34,7 @@ def place(order, ctx, group2ctx=None):
     for node in order:
         group = node.attrs.get("__ctx_group__", node.attrs.get("ctx_group"))
         found = group2ctx.get(group)
-        if found is None:  # where the first of its inputs is that has a place
+        if found is None:  # the place of the first input that has one
             places = (contexts[source] for source, _ in node.inputs if source in contexts)
             found = next(places, None)
             if found is None:

@@ -35,14 +35,14 @@ def step_times(plan, steps, run, n):
         return _times(plan, steps, "", None)
     finally:
         try:
-            waitall()  # for what a run that failed has pushed
+            waitall()  # for functions that a failed run has pushed
         finally:
             for each in plans:
                 each.set_profiled(False)
 
 
 def _inside(plan, steps):
-    """Pairs (BodyPlan, word) of all that steps run, those inside of them, too."""
+    """Pairs (BodyPlan, word) of all inner graphs of the steps, recursively."""
     for step in steps:
         for word, inner in getattr(plan.operator_of(step), "plans", ()):
             if step.direction == FORWARD:
@@ -51,7 +51,7 @@ def _inside(plan, steps):
 
 
 def _times(plan, steps, margin, runs, measured=None):
-    """Rows of the steps; behind a step that runs graphs those of their steps, for one run of it."""
+    """Rows of the steps; a step that runs graphs is followed by their steps, timed for one run."""
     rows = []
     for step, (spent, calls) in zip(steps, measured or plan.profile()):
         name = f"{margin}{step.prop.op_name} {step.name}{chosen(step)}"

@@ -12,7 +12,7 @@ from .ir import BACKWARD, GRAD, WRITE
 
 
 def gradients_by_rows(graph, operators):
-    """The gradients of which one step writes some rows, and zeros to all others.
+    """Gradients that one step writes: some rows, and zeros in all others.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Steps that run graphs: what a plan makes of `_foreach`, `_while_loop` and `_cond`.
+"""Steps that run graphs: the plan's form of `_foreach`, `_while_loop` and `_cond`.
 
 `build` makes a `RunsGraphs` of such a node: states of operators inside are told from arguments, and
 two hidden outputs hold memory, `kept` what backward reads of each run of a body, `space` what a run
@@ -16,14 +16,15 @@ from .ir import ADD, BACKWARD, FORWARD, NULL, TEMP, WRITE, Step, Value
 from .memory_plan import aligned, nbytes, plan_memory
 from .verify import verify_memory
 
-HEADER = 64  # bytes of `kept` before the runs: how many there were, or which graph ran
-# What feeds a variable of a body: a row of an input, a state, an input, an auxiliary state.
+HEADER = 64  # bytes of `kept` before the runs: their number, or the index of the graph that ran
+# The source of a body's variable: a row of an input, a state, an input, an auxiliary state.
 ROW, STATE, INPUT, AUX = 0, 1, 2, 3
-NOT_INSIDE = frozenset({"pack"})  # its results are kept by counts of writes, which rows have not
+# its results are cached by counts of writes, which rows do not have
+NOT_INSIDE = frozenset({"pack"})
 
 
 class _Hooks(GraphHooks):
-    """A body's time tells how long the step takes. The operators inside take bfloat16, or not."""
+    """The step takes as long as its body, and takes bfloat16 if the operators inside do."""
 
     traits = Traits(bfloat16_loops=True)
 
@@ -103,7 +104,7 @@ class RunsGraphs(OperatorProperty):
     node : Node
     """
 
-    pure = False  # it may run Python, and moves states
+    pure = False  # it may run Python, and changes states
 
     def __init__(self, node):
         self.definition = definition = node.prop
@@ -148,20 +149,20 @@ class RunsGraphs(OperatorProperty):
         return (LoopOperator if self.definition.n_subgraphs < 3 else BranchOperator)(self)
 
     def graphs_inside(self):
-        """Pairs (word, Graph) of what it runs, in the order of its operator's plans."""
+        """Pairs (word, Graph) of its inner graphs, in the order of its operator's plans."""
         found = [("condition", self.condition)] if self.condition else []
         words = ("body",) if len(self.bodies) == 1 else ("then", "else")
         return [(word, body.graph) for word, body in (*found, *zip(words, self.bodies))]
 
     # --- once the gradients that are wanted are known ---------------------------------------------
     def settle(self, step, back, names, lower):
-        """Make the bodies; `back` is the backward step, or None."""
+        """Build the bodies; `back` is the backward step, or None."""
         self.names_inside = names - NOT_INSIDE
         self.lower, self.ctx, self.back = lower, step.ctx, back is not None
         values = dict(zip(self.inputs, step.in_data))
         values.update(zip(self.states, step.aux))
         self.requests = list(back.req) if back else [NULL] * len(step.in_data)
-        # nothing comes to it from behind, but states inside move in backward
+        # no gradient comes from behind, but states inside have one in backward
         self.blocked = self.back and all(req == NULL for req in self.requests)
         self.space, self.kept = _Memory(), _Memory(HEADER)
         if self.definition.n_subgraphs < 3:
@@ -180,7 +181,7 @@ class RunsGraphs(OperatorProperty):
         del self.lower, self.names_inside
 
     def _body(self, number, values, row, states, requests):
-        """The body of subgraph `number`; `row` and `states` are those of the inputs."""
+        """The body of subgraph `number`; `row` and `states` are its inputs of these kinds."""
         graph = self.definition.subgraphs[number]
         inputs = self.definition.bindings()[number]
         place = {i: k for k, i in enumerate(self.inputs)}
@@ -228,7 +229,7 @@ class RunsGraphs(OperatorProperty):
         memory = self.kept if self.back else self.space
         first = memory.size
         self.saved = memory.take(body.graph.saved) if self.back else 0
-        # a state lies behind what its run saves, or in one of two places that take turns
+        # a state lies behind the saved values of its run, or in one of two alternating buffers
         self.state_places = [
             (memory.take(size), 0) if self.back else (memory.take(size), memory.take(size))
             for size in sizes
@@ -251,7 +252,8 @@ class RunsGraphs(OperatorProperty):
         return read, {i for i, value in enumerate(outputs) if body.reads_back(value)}
 
     def _take_gradients(self, body, sizes):
-        """Room for gradients: of states, of what nobody wants but the body computes."""
+        """Memory for gradients: of states, and of values that the body computes but nobody
+        needs."""
         self.grad_places = [(self.space.take(size), self.space.take(size)) for size in sizes]
         self.dumps = [
             self.space.take(nbytes(grad)) if self.blocked and grad is not None else 0

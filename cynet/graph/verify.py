@@ -12,12 +12,12 @@ from ..operator.property import is_known
 from .ir import ADD, ARG, AUX, FORWARD, GRAD, HEAD, INPLACE, NULL, TEMP, WRITE
 from .memory_plan import nbytes
 
-_GIVEN = (ARG, AUX, GRAD, HEAD)  # values that nobody has to write before they are read
-_inferred = WeakKeyDictionary()  # property to the shapes and types that it was last asked of
+_GIVEN = (ARG, AUX, GRAD, HEAD)  # values that are read without being written by a step
+_inferred = WeakKeyDictionary()  # property to the shapes and types of its last inference
 
 
 def verify(graph, after):
-    """Check that `graph` is whole; `after` names what has made it.
+    """Check the invariants of `graph`; `after` names the pass that made it.
 
     - Steps stand in an order in which each value is written before it is read, and written anew by
       nobody, only added to.
@@ -69,7 +69,7 @@ def _check_forward(step, after):
             f"{after} leaves {step!r} with {lengths} inputs, outputs, states and requests, "
             f"expected {expected}"
         )
-    if prop.users or not prop.pure:  # what a user's code is asked once stays so
+    if prop.users or not prop.pure:  # a user's code runs once only
         return
     shapes = tuple(v.shape for v in step.in_data), tuple(v.shape for v in step.out_data)
     types = tuple(v.dtype for v in step.in_data), tuple(v.dtype for v in step.out_data)
@@ -133,7 +133,7 @@ def verify_memory(graph, apart=()):
                 raise CynetError(f"the memory pass puts {root!r} at {root.offset}")
             begins.setdefault(first, []).append(root)
             ends.setdefault(last + 1, []).append(root)
-    living = []  # (first byte, one past the last, name, root) of what lives, sorted
+    living = []  # (first byte, end, name, root) of the live values, sorted
     for i in range(len(graph.steps) + 1):
         for root in ends.get(i, ()):
             del living[bisect_left(living, _place(root))]

@@ -191,7 +191,7 @@ class HorizontalFlipAug(Augmenter):
 
 # --- the list for classification ------------------------------------------------------------------
 def checked_shape(data_shape):
-    """(channels, height, width) of what an iterator of images gives."""
+    """(channels, height, width) of an iterator's images."""
     if not isinstance(data_shape, (tuple, list)):
         raise ArgumentTypeError(f"data_shape is (channels, height, width), got {shown(data_shape)}")
     shape = tuple(int(size) for size in data_shape)

@@ -129,7 +129,7 @@ class SequentialAug(Augmenter):
         self.ts = ts
 
     def dumps(self) -> Any:
-        """Name, and what each one tells."""
+        """The name, and the state of each augmenter."""
         return [type(self).__name__.lower(), [each.dumps() for each in self.ts]]
 
     def apply(self, array: Any) -> Any:

@@ -19,13 +19,14 @@ _RANGES = {
 
 
 class _Crop:
-    """One kind of crop: ranges of its side and ratio of sides, and what an object in it fulfils."""
+    """One kind of crop: ranges of its side and ratio of sides, and the condition for objects in
+    it."""
 
     def __init__(self, ranges, trials):
         self.ranges, self.trials = ranges, trials
 
     def drawn(self, height, width, rng):
-        """(x, y, width, height) in pixels of a crop anywhere, or None where it has no pixel."""
+        """(x, y, width, height) in pixels of a random crop, or None if it has no pixels."""
         scale = rng.uniform(*self.ranges["scale"])
         low, high = self.ranges["ratio"]
         if scale > 0:  # the ratios with which the crop fits into the image
@@ -54,7 +55,7 @@ class _Crop:
             ):
                 low, high = self.ranges[name]
                 if (low, high) != (0, 1):
-                    value = np.minimum(value, 1)  # it is 1 and a bit by rounding
+                    value = np.minimum(value, 1)  # rounding may exceed 1
                     good &= (low <= value) & (value <= high)
         return bool(good.any())
 
@@ -103,7 +104,7 @@ class BoxAugmenter:
         ]
 
     def __call__(self, image, boxes, rng):
-        """(pixels, boxes); the pixels are those of `data_shape`, or fewer (``resize_mode``)."""
+        """(pixels, boxes); the pixels have the size of `data_shape`, or less (``resize_mode``)."""
         o = self.o
         if o["resize"] > 0:
             height, width = image.shape[:2]
@@ -178,7 +179,7 @@ class BoxAugmenter:
         return with_area(inside[stays])
 
     def _last_size(self, height, width):
-        """(width, height) that ``resize_mode`` gives an image."""
+        """(width, height) of an image under ``resize_mode``."""
         mode = self.o["resize_mode"]
         if mode == "force":
             return self.width, self.height

@@ -1,4 +1,5 @@
-"""Boxes of objects in images: rows (class, xmin, ymin, xmax, ymax, ...) with places from 0 to 1."""
+"""Boxes of objects in images: rows (class, xmin, ymin, xmax, ymax, ...) with coordinates from 0 to
+1."""
 
 import numpy as np
 
@@ -8,8 +9,8 @@ LEAST_WIDTH = 5  # class and two corners
 
 
 def split_label(label):
-    """(head, boxes) of a record's label: how many numbers its head has, how many each box has, the
-    rest of the head, and the boxes.
+    """(head, boxes) of a record's label. The head has its own length, the length of a box, and
+    further numbers.
 
     Raises
     ------

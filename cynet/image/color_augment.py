@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..typing import DTypeLike
 
 _GREY = np.array([[[0.299, 0.587, 0.114]]], np.float32)
-_MEAN = [123.68, 116.28, 103.53]  # of ImageNet's pixels, as MXNet has them
+_MEAN = [123.68, 116.28, 103.53]  # mean of ImageNet's pixels, MXNet's values
 _STD = [58.395, 57.12, 57.375]
 _EIGENVALUES = [55.46, 4.794, 1.148]
 _EIGENVECTORS = [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
@@ -147,7 +147,7 @@ class HueJitterAug(Augmenter):
 
 @guarded
 class ColorJitterAug(RandomOrderAug):
-    """Brightness, contrast and saturation in random order; those that are 0 are left out.
+    """Brightness, contrast and saturation in random order; changes with range 0 are left out.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ class CastAug(Augmenter):
 
 
 def _numbers(what, given, default):
-    """Mean or deviation of three channels; True stands for ImageNet's."""
+    """Mean or deviation of three channels; True means ImageNet's."""
     if given is None or given is False:
         return None
     array = np.array(default if given is True else plain(given), np.float64)

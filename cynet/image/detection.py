@@ -1,5 +1,5 @@
 """Augmenters of images with boxes: a label's rows are (class, xmin, ymin, xmax, ymax, ...) with
-places from 0 to 1."""
+coordinates from 0 to 1."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class DetBorrowAug(DetAugmenter):
         self.augmenter = augmenter
 
     def dumps(self) -> Any:
-        """Name, and what the augmenter tells."""
+        """The name and the augmenter's state."""
         return [type(self).__name__.lower(), self.augmenter.dumps()]
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
@@ -182,7 +182,7 @@ class DetRandomSelectAug(DetAugmenter):
         self.skip_prob = skip_prob if self.aug_list else 1
 
     def dumps(self) -> Any:
-        """Name, and what each one tells."""
+        """The name, and the state of each augmenter."""
         return [type(self).__name__.lower(), [each.dumps() for each in self.aug_list]]
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
@@ -332,7 +332,7 @@ class DetRandomCropAug(DetAugmenter):
         return parts.size > 0 and parts.min() > self.min_object_covered
 
     def _left(self, label, box, height, width):
-        """The boxes in a crop, of objects of which enough is left; None where there are none."""
+        """The boxes in a crop, for objects that are visible enough; None if there are none."""
         x, y, w, h = box[0] / width, box[1] / height, box[2] / width, box[3] / height
         out = moved(label, x, y, w, h)
         out[:, 1:5] = out[:, 1:5].clip(0, 1)
@@ -345,7 +345,7 @@ class DetRandomCropAug(DetAugmenter):
 
 @guarded
 class DetRandomPadAug(DetAugmenter):
-    """A border of one color, which makes objects smaller.
+    """A border of one color around the image, which makes objects smaller.
 
     Parameters
     ----------
@@ -408,7 +408,8 @@ class DetRandomPadAug(DetAugmenter):
         return out.reshape(h, w, channels), boxes
 
     def _drawn(self, height, width):
-        """(x, y, width, height): the result's size, and where the image is in it; or None."""
+        """(x, y, width, height): the result's size, and the position of the image in it; or
+        None."""
         least, maximum = (part * height * width for part in self.area_range)
         for _ in range(self.max_attempts):
             ratio = random.uniform(*self.aspect_ratio_range)

@@ -155,7 +155,7 @@ class ImageDetIter(ImageIter):
         return maximum, width
 
     def _parse_label(self, label):
-        """Boxes (N, numbers of a box) of a record's label; those without area are left out."""
+        """Boxes (N, numbers of a box) of a record's label; boxes without area are dropped."""
         boxes = with_area(split_label(label)[1])
         if not len(boxes):
             raise FormatError("no box of a label has an area")
@@ -165,7 +165,7 @@ class ImageDetIter(ImageIter):
         return self._parse_label(label)
 
     def _put(self, data, labels, place, label, content):
-        if np.ndim(label) < 2:  # a subclass's next_sample gives what the record has
+        if np.ndim(label) < 2:  # a subclass's next_sample returns the label of the record
             label = self._parse_label(label)
         if self._has_own(*HOOKS):
             image = self.imdecode(content)
@@ -271,7 +271,8 @@ class ImageDetIter(ImageIter):
         self._describe()
 
     def sync_label_shape(self, it: ImageDetIter, verbose: bool = False) -> ImageDetIter:
-        """Give both iterators, of training and validation say, room for the larger label.
+        """Give two iterators, of training and validation say, labels of the same shape: the larger
+        one.
 
         Parameters
         ----------

@@ -4,9 +4,9 @@ import struct
 
 from ..base.errors import FormatError
 
-# What may be unpacked of a compressed image: so many pixels, or so many times its bytes.
+# Limits for a compressed image: pixels, and a multiple of its bytes.
 _MAX_FREE = 1 << 23
-_MAX_TIMES = 1100  # what deflate can do at most
+_MAX_TIMES = 1100  # the best ratio of deflate
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -30,7 +30,7 @@ def _jpeg_size(content):
 
 
 def _declared_size(content):
-    """(width, height) that a file's head says; None where it says none or is of another kind."""
+    """(width, height) from a file's header; None if it has none or is of another kind."""
     if content[:2] == b"\xff\xd8":
         return _jpeg_size(content)
     if content[:8] == _PNG and len(content) >= 24:
@@ -44,7 +44,7 @@ def _declared_size(content):
 
 
 def check_header(content):
-    """Refuse what unpacks to much more than it is.
+    """Refuse an image that unpacks to far more bytes than the file has.
 
     Raises
     ------
@@ -57,7 +57,8 @@ def check_header(content):
             f" than {_MAX_FREE} and more than {_MAX_TIMES} a byte"
         )
     at = len(_PNG)
-    while content[:8] == _PNG and at + 8 <= len(content):  # OpenCV takes memory for what is said
+    # OpenCV allocates memory for the declared size
+    while content[:8] == _PNG and at + 8 <= len(content):
         length = int.from_bytes(content[at : at + 4], "big")
         if length > len(content):
             raise FormatError(

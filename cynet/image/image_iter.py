@@ -172,7 +172,7 @@ class ImageIter(DataIter):
         self.label_width = label_width
         self.skip_damaged, self.skipped = skip_damaged, 0
         self.shuffle, self.last_batch_handle = shuffle, last_batch_handle
-        # scripts hand on the empty texts that stand for what was not given
+        # scripts pass empty texts for missing values
         path_imgrec, path_imgidx, path_imglist = (
             None if isinstance(each, str) and not each else each
             for each in (path_imgrec, path_imgidx, path_imglist)
@@ -197,7 +197,7 @@ class ImageIter(DataIter):
         self.provide_data = [DataDesc(data_name, (batch_size, *self.data_shape))]
         self.provide_label = [DataDesc(label_name, labels, np.dtype(dtype).type)]
         self._of_user = overridden(type(self), (*HOOKS, "read_image"))
-        self._left: list[int] = []  # of the last epoch, with roll_over
+        self._left: list[int] = []  # samples left of the last epoch, with roll_over
         self.reset()
 
     def _opened(self, path_imgrec, path_imgidx, path_imglist, imglist, path_root):
@@ -214,10 +214,10 @@ class ImageIter(DataIter):
             self._listed = {str(i): each for i, each in enumerate(listed(imglist), 1)}
         return FileSource(list(self._listed.values()), path_root)
 
-    # MXNet's attributes; scripts and subclasses may put others in their place
+    # MXNet's attributes; scripts and subclasses may replace them
     @cached_property
     def imgrec(self) -> MXRecordIO | None:
-        """A reader of the records of its own, at their beginning; None without `path_imgrec`."""
+        """A new reader of the records, at their beginning; None without `path_imgrec`."""
         if not isinstance(self._source, RecordSource):
             return None
         name = self._source.only_file()
@@ -232,8 +232,8 @@ class ImageIter(DataIter):
 
     @cached_property
     def imglist(self) -> dict[Any, tuple[NDArray, str]] | None:
-        """Number to (label, path) of a list file; of a list in memory the numbers are ``"1"``,
-        ``"2"``, ...; None where there is no list."""
+        """Number to (label, path) of a list file; a list in memory has the numbers ``"1"``,
+        ``"2"``, ...; None without a list."""
         if self._listed is None:
             return None
         return {number: (nd.array(label), path) for number, (label, path) in self._listed.items()}
@@ -252,7 +252,7 @@ class ImageIter(DataIter):
         self.cur = -len(self._left)
 
     def hard_reset(self) -> None:
-        """Begin an epoch, without what ``roll_over`` has left of the last one."""
+        """Begin an epoch, without the samples that ``roll_over`` has left of the last one."""
         self._left = []
         self.reset()
 
@@ -329,7 +329,7 @@ class ImageIter(DataIter):
             else:
                 label, content = self._source.sample(number)
             return self._label(label, number), content
-        except StopIteration as error:  # of a subclass's: it is no end
+        except StopIteration as error:  # of a subclass: it must not end the iteration
             raise in_loop(
                 error, f"{describe_error(error)} ({self._source.name(number)})"
             ) from error
@@ -369,7 +369,7 @@ class ImageIter(DataIter):
         )
 
     def _fill(self, data, labels, taken):
-        """Fill what is left of a batch with the epoch's next samples."""
+        """Fill the remainder of a batch with the epoch's next samples."""
         while len(taken) < self.batch_size:
             try:
                 try:

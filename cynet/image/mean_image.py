@@ -8,7 +8,7 @@ import numpy as np
 from .. import ndarray as nd
 from .record_options import NORMALIZING
 
-_NAME = "mean_img"  # of the array in the file, as in MXNet
+_NAME = "mean_img"  # name of the array in the file, as in MXNet
 
 
 def make_mean(kind, options):

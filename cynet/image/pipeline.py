@@ -50,7 +50,7 @@ class Pipeline:
         if not self._begun:
             return None
         task, futures = self._begun[0]
-        wait(futures)  # all of them: nobody writes to a task that was given
+        wait(futures)  # all of them: no thread may write to a task that was returned
         self._begun.popleft()
         self._refill()
         for each in futures:
@@ -63,7 +63,7 @@ class Pipeline:
         return task
 
     def close(self):
-        """Stop: what was begun ends, nothing else is."""
+        """Stop: running tasks finish, no new ones start."""
         self._stop(wait=True)
 
     def _stop(self, wait):
@@ -75,7 +75,7 @@ class Pipeline:
             self._threads.shutdown(wait=wait, cancel_futures=True)
 
     def __del__(self):
-        # The garbage collector may call this anywhere, in a thread that begins, too: there waiting
-        # for a thread to end would be waiting for a lock that is held already.
+        # The garbage collector may call this anywhere, even in a thread that is starting: waiting
+        # there for a thread to end would wait for a lock that is already held.
         with suppress(Exception):  # at the interpreter's end
             self._stop(wait=False)

@@ -12,8 +12,8 @@ from .into_batch import put_normalized, put_plain
 from .record_options import AUGMENTING
 
 _ATTEMPTS = 10  # at a crop of a random area
-_HUES = 180  # of OpenCV's uint8
-# what says a crop or a scale of another kind than `random_resized_crop`
+_HUES = 180  # range of hues in OpenCV's uint8 images
+# options of crops and scales other than `random_resized_crop`
 _NOT_WITH_AREA = (
     *("rand_crop", "min_crop_size", "max_crop_size"),
     *("min_random_scale", "max_random_scale"),
@@ -38,7 +38,7 @@ def sized(image, width, height, kind, rng):
 
 
 def with_border(image, sides, fill):
-    """An image with so many pixels above, below, left and right of it."""
+    """An image with this many pixels added above, below, left and right."""
     out = cv().copyMakeBorder(
         np.ascontiguousarray(image), *sides, cv().BORDER_CONSTANT, None, [float(fill)] * 4
     )
@@ -195,8 +195,8 @@ class RecordAugmenter:
         return free_x // 2, free_y // 2
 
     def _sized_box(self, image, rng):
-        """(x, y, width, height) of a crop with a random area and ratio of sides; None where no
-        draw fits, and the crop is the one without."""
+        """(x, y, width, height) of a crop with a random area and ratio of sides; None if no draw
+        fits, and the crop is then the ordinary one."""
         o = self.o
         height, width = image.shape[:2]
         if o["min_aspect_ratio"] is not None:
@@ -234,7 +234,7 @@ class RecordAugmenter:
         return image
 
     def _jitter(self, which, whole, means, rng):
-        """The affine map of colors `whole` (3, 4) and behind it a jitter; `means` are those of the
+        """The affine color map `whole` (3, 4), followed by a jitter; `means` are the means of the
         image's colors."""
         alpha = 1 + rng.uniform(-self.o[which], self.o[which])
         out = whole * alpha
@@ -274,7 +274,7 @@ class Normalizer:
         self.by_pixel = self.mean.shape[1] > 1
 
     def _mean_of(self, mirrored):
-        """The mean that a mirrored image has: its own, and then both are mirrored."""
+        """The mean for a mirrored image: the mean image is mirrored with it."""
         return self.mean[..., ::-1] if mirrored else self.mean
 
     def __call__(self, image, out, rng):

@@ -1,4 +1,4 @@
-"""The order of records in batches, and what threads do to fill one."""
+"""The order of records in batches, and the work of threads that fill one."""
 
 import logging
 import threading
@@ -87,7 +87,7 @@ class RecordBatches:
     def _part(self, index, count):
         if count < 1 or not 0 <= index < count:
             raise ArgumentError(f"part_index is from 0 to num_parts - 1, got {index}, {count}")
-        each = -(-len(self._source) // count)  # the last part has what is left, as in MXNet
+        each = -(-len(self._source) // count)  # the last part is shorter, as in MXNet
         numbers = np.arange(index * each, min((index + 1) * each, len(self._source)))
         if not len(numbers):
             raise FormatError(

@@ -16,8 +16,8 @@ _BEFORE = 4  # channels, height and width of the image, and how many numbers its
 
 
 class BoxBatches(RecordBatches):
-    """Batches of images with boxes; a row of labels is: channels, height and width of the image in
-    the batch, how many numbers follow, head and boxes, and what fills the row up."""
+    """Batches of images with boxes. A row of labels is: channels, height and width of the image in
+    the batch, the number of values that follow, head and boxes, padding."""
 
     def _augmenter(self, options, shape):
         return BoxAugmenter(options, shape)
@@ -43,7 +43,7 @@ class BoxBatches(RecordBatches):
             return self._source.label_size(number)
         except CynetError as error:
             if self._o["skip_damaged"]:
-                return 0  # counted when its turn comes
+                return 0  # counted when it is drawn
             name = self._source.name(number)
             raise (
                 error if name in str(error) else with_message(error, f"{name}: {error}")

@@ -82,7 +82,7 @@ class ImageRecordIter(MXDataIter):
         self.provide_label = [DataDesc(o["label_name"], label_shape)]
         self._next_epoch, self._start = 0, 0
         self._pipeline: Pipeline | None = None
-        self._current: Batch | None = None  # the last one that was given
+        self._current: Batch | None = None  # the batch that was returned last
         self._began = False
 
     def _begin(self):
@@ -90,7 +90,7 @@ class ImageRecordIter(MXDataIter):
         threads = max(self._o["preprocess_threads"], 1)
         tasks = self._work.batches(self._next_epoch, self._start)
         ahead = max(self._o["prefetch_buffer"], 1)
-        self._began = False  # also if Ctrl-C comes while the threads begin
+        self._began = False  # False even if Ctrl-C comes while the threads start
         self._pipeline = Pipeline(tasks, self._work.parts, self._work.fill, threads, ahead)
 
     def _stop(self):

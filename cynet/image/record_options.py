@@ -11,7 +11,7 @@ from ..io.rows_iter import flag, part_of
 
 
 class Option(NamedTuple):
-    """A parameter: its default, of which type it is, and what it does."""
+    """A parameter: its default, its type, and its description."""
 
     default: object
     kind: type
@@ -19,7 +19,7 @@ class Option(NamedTuple):
 
 
 def _whole(value):
-    """A whole number, or the text of one; no fraction is cut off."""
+    """A whole number, or the text of one; fractions are refused."""
     number = int(value)
     if not isinstance(value, (str, bytes)) and number != value:
         raise ArgumentError(value)
@@ -33,7 +33,7 @@ def _text(value):
 
 
 def _path(value):
-    """The name of a file; None and an empty one are none."""
+    """The name of a file; None and an empty name mean no file."""
     return "" if value is None or value == "" else file_name(value)
 
 
@@ -188,7 +188,7 @@ DETECTING = {
 
 
 def read(name, table, given):
-    """Values of all options of a table, from those that were given.
+    """Values of all options of a table, from the given ones.
 
     Raises
     ------

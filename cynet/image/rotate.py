@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def _zoom(height, width, angles, zoom_in):
-    """Return how much farther apart samples are, so that corners of the result lie on the image
-    (in), or those of the image in the result (out)."""
+    """Return the factor of the distance of samples that puts corners of the result onto the image
+    (in), or corners of the image into the result (out)."""
     cos, sin = np.abs(np.cos(angles)), np.abs(np.sin(angles))
     spans = (width * cos + height * sin) / width, (width * sin + height * cos) / height
     largest = np.maximum(*spans)
@@ -25,7 +25,7 @@ def _zoom(height, width, angles, zoom_in):
 
 
 def _sampled(batch, x, y):
-    """Pixels at places (N, H, W), between those of the image; beyond it there are zeros."""
+    """Pixels at positions (N, H, W), interpolated; outside of the image they are 0."""
     count, _, height, width = batch.shape
     left, top = np.floor(x).astype(int), np.floor(y).astype(int)
     out = np.zeros_like(batch)
@@ -43,7 +43,7 @@ def _sampled(batch, x, y):
 def imrotate(
     src: NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False
 ) -> NDArray:
-    """Images turned around their middle; what lies outside of them is 0.
+    """Rotate images around their middle; pixels from outside are 0.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def imrotate(
 
 
 def check_angle_limits(limits):
-    """The two limits of angles that are drawn, or an error that says what they look like."""
+    """The smallest and largest angle, or an error that shows the expected form."""
     try:
         low, high = limits
         return float(low), float(high)

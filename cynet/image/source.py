@@ -53,7 +53,7 @@ class RecordSource:
     def __init__(self, path, index=None, labels=None, skipped=None):
         self.path = path
         self._files = [RecordFile(name) for name in record_files(path)]
-        self.keys = None  # those of the index
+        self.keys = None  # keys of the index
         if index is None:
             found = [np.fromiter(file.offsets(skipped), np.int64) for file in self._files]
         elif len(self._files) == 1:
@@ -64,14 +64,14 @@ class RecordSource:
                 f"one index, {shown(index)}, for {len(self._files)} files of records"
             )
         self._offsets = np.concatenate(found)
-        self._ends = np.cumsum([len(each) for each in found])  # of each file's samples
+        self._ends = np.cumsum([len(each) for each in found])  # end of each file's samples
         self.labels = labels
 
     def __len__(self):
         return len(self._offsets)
 
     def only_file(self):
-        """The name of the file of records; of several none can be read as one."""
+        """The name of the file of records; several files cannot be read as one."""
         if len(self._files) > 1:
             raise StateError(f"{shown(self.path)} are {len(self._files)} files of records, not one")
         return self._files[0].name
@@ -129,7 +129,7 @@ class FileSource:
 
     def __init__(self, entries, root=None):
         self.entries = entries
-        # an empty root means the names as they are, as os.path.join takes it
+        # an empty root means the names unchanged, as os.path.join takes it
         self.root = "" if root is None or root == "" else file_name(root, "path_root: a folder")
 
     def __len__(self):
@@ -189,8 +189,7 @@ def listed(imglist):
 
 
 def part(count, part_index, num_parts):
-    """The range of samples of one of several parts of the same size; what is left over belongs to
-    none."""
+    """The range of samples of one of several parts of equal size; a remainder belongs to none."""
     if num_parts < 1 or not 0 <= part_index < num_parts:
         raise ArgumentError(f"part_index is from 0 to num_parts - 1, got {part_index}, {num_parts}")
     each = count // num_parts

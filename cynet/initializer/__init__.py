@@ -1,4 +1,4 @@
-"""Initializers: what parameters hold before training."""
+"""Initializers: the values of parameters before training."""
 
 from .base import INITIALIZERS, InitDesc, Initializer, Load, Mixed, alias, create, register
 from .fills import Constant, MSRAPrelu, Normal, One, Orthogonal, Uniform, Xavier, Zero

@@ -1,4 +1,4 @@
-"""Initializer: what parameters hold before training, chosen by name pattern or by attribute."""
+"""Initializer: the values of parameters before training, chosen by name pattern or by attribute."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def alias(*names: str) -> Callable[[Class], Class]:
 
 @guarded
 def create(initializer: InitializerLike, **kwargs: Any) -> Any:
-    """An initializer from its name, from what ``dumps`` wrote, or an initializer itself.
+    """An initializer from its name, from a text of ``dumps``, or an initializer itself.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ class Initializer(SettingsRepr):
         self._init_default(desc, arr)
 
     def _verbose_print(self, desc, init, arr):
-        """Log what an array was filled by, where `set_verbosity` asked for it."""
+        """Log the initializer that filled an array, if `set_verbosity` asked for it."""
         if self._verbose:
             logging.info("Initialized %s as %s: %s", desc, init, self._print_func(arr))
 

@@ -161,7 +161,7 @@ class Normal(Initializer):
 @register
 @guarded
 class Orthogonal(Initializer):
-    """Rows (or columns, whichever are fewer) of the weight matrix become orthogonal.
+    """Orthogonal rows of the weight matrix (or columns, if these are fewer).
 
     Saxe et al., https://arxiv.org/abs/1312.6120. Axes after the first count as one.
 

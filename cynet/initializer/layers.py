@@ -1,4 +1,4 @@
-"""Initializers of one kind of layer: upsampling, LSTM."""
+"""Initializers for one kind of layer: upsampling, LSTM."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .base import InitDesc, Initializer, create, register
 @register
 @guarded
 class Bilinear(Initializer):
-    """Weights of a Deconvolution become those of bilinear upsampling.
+    """Weights of a Deconvolution for bilinear upsampling.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def _tent(extent, width):
 @register
 @guarded
 class LSTMBias(Initializer):
-    """Biases of an LSTM cell become 0, those of its forget gate (second quarter) `forget_bias`.
+    """Biases of an LSTM cell: 0, and `forget_bias` for the forget gate (second quarter).
 
     Parameters
     ----------

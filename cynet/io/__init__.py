@@ -1,4 +1,4 @@
-"""Data iterators and what they give."""
+"""Data iterators and their batches."""
 
 from typing import TYPE_CHECKING
 

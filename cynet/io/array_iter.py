@@ -123,7 +123,7 @@ class NDArrayIter(DataIter):
         self.shuffle = shuffle
         self.layout = layout
         self.idx = np.arange(self.num_data)
-        self._order = self.idx  # which row comes when
+        self._order = self.idx  # order of the rows
         self.cursor = -batch_size
         self._rolled = self._order[:0]  # rows left over from the epoch before, for roll_over
         self._shuffle()
@@ -162,7 +162,7 @@ class NDArrayIter(DataIter):
         if self.shuffle:
             self.idx = self.idx.copy()  # `state_dict` gave the other one away
             np.random.shuffle(self.idx)
-            # MXNet permutes the permuted rows anew: one numpy.random.seed gives the same batches
+            # MXNet permutes the permuted rows again: one numpy.random.seed gives the same batches
             self._order = self._order[self.idx]
 
     def hard_reset(self) -> None:
@@ -246,7 +246,8 @@ class NDArrayIter(DataIter):
         idx, order = (rows(state, name, who, count, every) for name in ("idx", "order"))
         rolled = rows(state, "rolled", who, count)
         cursor = place(state, "cursor", who, 1 - 2 * size, count + size - 1)
-        begun = cursor + size if cursor < -size else cursor  # where its next or last batch begins
+        # the beginning of its next or last batch
+        begun = cursor + size if cursor < -size else cursor
         if -size < begun < 0 and len(rolled) != -begun:
             raise FormatError(
                 f"expected a state of {who}, got one with {len(rolled)} rows rolled over"
@@ -295,18 +296,19 @@ def _gather(values, rows):
     """A new NDArray of some rows; NumPy reads them from the array's own memory."""
     if values.stype == "csr":
         return picked_rows(values.canonical(), rows)
-    if name_of(values.dtype) == "bfloat16":  # of which there is no view
+    if name_of(values.dtype) == "bfloat16":  # it has no view
         return array(values.host_copy()[rows], dtype=values.dtype)
     return array(np.asarray(memoryview(values))[rows], dtype=values.dtype)
 
 
 def _init_data(data, allow_empty, default_name):
-    """A sorted list of pairs (name, NDArray) from what a user gives as data or label."""
+    """A sorted list of pairs (name, NDArray) from the user's data or labels."""
     if data is None or (isinstance(data, (list, tuple, dict)) and not data):
         if not allow_empty:
             raise ArgumentError(f"NDArrayIter: {default_name} must hold one or more arrays")
         return []
-    if isinstance(names := getattr(data, "column_names", None), list):  # of datasets, or pyarrow
+    # column names of datasets or pyarrow tables
+    if isinstance(names := getattr(data, "column_names", None), list):
         data = {name: data[name] for name in names}
     if isinstance(data, dict):
         named = dict(sorted(data.items()))

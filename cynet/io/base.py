@@ -1,4 +1,4 @@
-"""DataDesc, DataBatch and DataIter: what a training loop gets its data through."""
+"""DataDesc, DataBatch and DataIter: the interface between data and training loops."""
 
 from __future__ import annotations
 

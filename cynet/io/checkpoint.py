@@ -113,8 +113,7 @@ def _paths(prefix, epoch):
 
 
 def check_prefix(prefix: FileName) -> None:
-    """Refuse a prefix of checkpoints whose folder is not there or cannot be written to, before
-    hours are spent on what is to be saved."""
+    """Refuse a prefix whose folder does not exist or is not writable, before hours of training."""
     prefix = checked_prefix(prefix)
     folder = os.path.dirname(os.path.abspath(prefix))
     if not os.path.isdir(folder):
@@ -153,7 +152,7 @@ def _params_chunks(arg_params, aux_params):
 
 # --- pairs ---------------------------------------------------------------------------------------
 def _save_pair(params, states, arg_params, aux_params, updater):
-    """Write parameters and states; whenever the process ends, one of the two pairs is whole."""
+    """Write parameters and states; whenever the process ends, one of the two pairs is complete."""
     digest = _new_digest()
     with replacing(params) as file:
         for chunk in _params_chunks(arg_params, aux_params):
@@ -168,8 +167,8 @@ def _save_pair(params, states, arg_params, aux_params, updater):
 
 
 def _keep_old_states(params, states):
-    """Let the states that belong to the parameters in place be beside them as ``.old``, too; the
-    path, or None where there is nothing to keep."""
+    """Rename the states that belong to the present parameters to ``.old``, too; returns the path,
+    or None if there are none."""
     old = f"{states}.old"
     if not (os.path.isfile(states) and os.path.isfile(params)):
         return None
@@ -236,7 +235,7 @@ def states_of(prefix: FileName, epoch: int) -> str:
 
 
 def _numbers(prefix):
-    """The epochs of which there are parameters, as their files write them, in order."""
+    """The epochs with a file of parameters, as the file names spell them, in order."""
     folder, name = os.path.split(prefix)
     if not os.path.isdir(folder or "."):
         return []
@@ -246,7 +245,7 @@ def _numbers(prefix):
 
 
 def find_checkpoint(prefix: FileName, states: bool = True) -> Checkpoint | None:
-    """The newest whole checkpoint, or None.
+    """The newest complete checkpoint, or None.
 
     Parameters
     ----------
@@ -348,7 +347,7 @@ def load_params(prefix: FileName, epoch: int) -> tuple[NamedArrays, NamedArrays]
 
 
 def load_checkpoint(prefix: FileName, epoch: int) -> tuple[Symbol, NamedArrays, NamedArrays]:
-    """Load what :func:`save_checkpoint` wrote: (symbol, arg_params, aux_params).
+    """Load a checkpoint of :func:`save_checkpoint`: (symbol, arg_params, aux_params).
 
     Parameters
     ----------

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 _LONGEST_NUMBER = 400  # characters: the longest float64 written out, with space around it
 _LONGEST_COMMENT = 1024
-_LONGEST_LINE = 1 << 24  # characters, where some of its columns are read
+_LONGEST_LINE = 1 << 24  # limit of characters, if some of its columns are read
 _MISSING = ("", "NA", "N/A", "na", "null", "NULL")
 _BLOCK = 1 << 20  # characters that are read at once
-# What may be unpacked of a compressed file: so many bytes, or so many times its size.
+# Limits for a compressed file: bytes, and a multiple of its size.
 _MAX_FREE = 64 << 20
 _MAX_TIMES = 200
 
@@ -134,7 +134,7 @@ class CSVIter(RowsIter):
 
 
 def _columns(what, given, shape):
-    """Numbers of columns, as many as an example of that shape has numbers; None for all."""
+    """Numbers of the columns, as many as an example of that shape has elements; None for all."""
     if given is None:
         return None
     given = given if hasattr(given, "__iter__") and not isinstance(given, str) else [given]
@@ -170,7 +170,8 @@ def _blocks(text, name, shape, columns):
 
 
 def _check_unpacked(file, name):
-    """Refuse what is much more than the compressed file, before time is spent on its numbers."""
+    """Refuse a file that unpacks to far more than its compressed size, before its numbers are
+    parsed."""
     maximum, total = max(_MAX_FREE, _MAX_TIMES * os.path.getsize(name)), 0
     while block := file.read(_BLOCK):
         total += len(block)
@@ -205,7 +206,7 @@ def _read(path, shape, dtype, skipped, missing, columns):
 
 
 def _hint(said, skipped, missing):
-    """A hint where a cell is no number."""
+    """A hint for a cell that is not a number."""
     if "could not convert" not in said:
         return ""
     if not skipped and " at row 0," in said:

@@ -2,7 +2,7 @@
 
 from ..base.errors import FileError
 
-LARGEST = 1 << 31  # bytes of one download
+LARGEST = 1 << 31  # limit of bytes for one download
 _PIECE = 1 << 20
 _TIMEOUT = 10  # seconds without an answer
 
@@ -28,12 +28,13 @@ def fetched(url, verify_ssl=True):
                 count += len(piece)
                 if count > LARGEST:
                     raise FileError(f"{url}: more than {LARGEST} bytes")
-            missing = getattr(answer, "length", None)  # of an answer that said how long it is
+            # bytes missing from an answer with a declared length
+            missing = getattr(answer, "length", None)
     except FileError:
         raise
     except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: no URL
         if hasattr(error, "close"):
-            error.close()  # of an HTTPError, which holds the connection
+            error.close()  # an HTTPError holds the connection open
         raise FileError(f"{url}: {_reason(error)}") from None
     if missing:
         raise FileError(f"{url}: cut off after {count} of {count + missing} bytes")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _IDX_DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _LARGEST = 1 << 34  # bytes; more is a corrupt header
-_MAX_AXES = 32  # that NumPy has in all its versions
+_MAX_AXES = 32  # the limit of all NumPy versions
 
 
 @guarded
@@ -74,7 +74,7 @@ def read_idx(path: FileName) -> NumpyArray:
 
 
 def _read(file, name, size):
-    """The array of an open IDX file; `size` is None where only reading tells it."""
+    """The array of an open IDX file; `size` is None if only reading to the end shows it."""
     start = file.read(4)
     if len(start) < 4 or start[:2] != b"\0\0" or start[2] not in _IDX_DTYPES:
         raise FormatError(f"{name}: expected an IDX file, got one that begins with {shown(start)}")

@@ -1,4 +1,4 @@
-"""MXDataIter: what iterators over files have in common."""
+"""MXDataIter: the common base of iterators over files."""
 
 from __future__ import annotations
 

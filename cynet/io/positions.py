@@ -1,4 +1,4 @@
-"""Positions of iterators: what `load_state_dict` is given, checked before anything is changed."""
+"""Positions of iterators: `load_state_dict` checks its argument before it changes anything."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from ..base.kinds import to_index
 
 
 def check_keys(state, who, keys, optional=()):
-    """Refuse what is no dict of these keys, all of them but the optional ones."""
+    """Refuse anything but a dict with these keys; only the optional ones may be missing."""
     names = state.keys() if isinstance(state, dict) else ()
     if not isinstance(state, dict) or not {*keys} <= names <= {*keys, *optional}:
         raise FormatError(
@@ -39,7 +39,7 @@ def rows(state, key, who, count, all_of=None):
     order those."""
     try:
         found = np.asarray(state[key])
-    except Exception:  # whatever the value's own methods raise
+    except Exception:  # raised by the value's own methods
         found = np.zeros((), object)
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise FormatError(

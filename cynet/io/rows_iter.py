@@ -45,7 +45,7 @@ class RowsIter(MXDataIter):
     ) -> None:
         super().__init__(batch_size)
         self._data, self._label, self._last, self._names = data, label, last, names
-        self._cursor = 0  # the row that the next batch begins with
+        self._cursor = 0  # first row of the next batch
 
     @property
     def num_data(self) -> int:
@@ -207,7 +207,7 @@ def checked_batch_size(size, name):
 
 
 def flag(value):
-    """True or False of a flag, or of the text of one, as scripts hand options on."""
+    """True or False from a flag or its text, which scripts pass on."""
     if isinstance(value, str):
         if value.lower() not in ("true", "false", "0", "1"):
             raise ArgumentError(f"True or False is expected, got {shown(value)}")
@@ -224,13 +224,13 @@ def checked_flag(what, value, name):
 
 
 def check_float32(dtype, name):
-    """Refuse a `dtype` that is neither None nor float32: those iterators have no other."""
+    """Refuse a `dtype` other than None or float32: those iterators have no other."""
     if dtype is not None and np.dtype(dtype) != np.float32:
         raise ArgumentError(f"{name}: dtype is float32 or None, got {shown(dtype)}")
 
 
 def part_of(num_parts, part_index, name):
-    """(num_parts, part_index); a KVStore in the place of `num_parts` stands for its ranks."""
+    """(num_parts, part_index); a KVStore in place of `num_parts` means one part for each rank."""
     if not hasattr(num_parts, "num_workers"):
         return num_parts, part_index
     if part_index not in (0, num_parts.rank):
@@ -242,7 +242,7 @@ def part_of(num_parts, part_index, name):
 
 
 def check_part(part_index, num_parts, name):
-    """Refuse a part that there is not."""
+    """Refuse the number of a part that does not exist."""
     for what, value in (("part_index", part_index), ("num_parts", num_parts)):
         if not isinstance(value, int):
             raise ArgumentTypeError(f"{name}: {what} must be an int, got {shown(value)}")

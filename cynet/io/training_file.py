@@ -1,4 +1,4 @@
-"""One file from which training goes on: arrays, what JSON can hold, and all random states."""
+"""One file for resuming training: arrays, values for JSON, and all random states."""
 
 import io
 import json
@@ -83,7 +83,7 @@ def read_training(path, form):
 
 
 def read_part(array, path):
-    """(meta, arrays) of what `training_bytes` gave, an NDArray of bytes."""
+    """(meta, arrays) of the bytes from `training_bytes`, an NDArray."""
     content = array.asnumpy().tobytes()
     arrays = load_from(io.BytesIO(content), path, 0, len(content))
     try:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from ..base.errors import FormatError
 from ..base.files import opened
 
-# first bytes -> what it is called, the module that unpacks it, the ending of names
+# first bytes -> its name, the module that unpacks it, the file name extension
 _PACKERS = {
     b"\x1f\x8b": ("gzip", "gzip", ".gz"),
     b"BZh": ("bzip2", "bz2", ".bz2"),
@@ -51,7 +51,7 @@ def unpacked(name):
 
 
 def expected_packer(name):
-    """The compression that the ending of a name stands for, or None."""
+    """The compression that a file name's extension means, or None."""
     ending = os.path.splitext(name)[1].lower()
     return next((kind for kind, _, each in _PACKERS.values() if each == ending), None)
 

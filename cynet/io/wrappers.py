@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 
 
 def _resumable(iters, name):
-    """Refuse ``state_dict`` of iterators that have none; as an attribute, so that ``hasattr`` says
-    so."""
+    """Refuse ``state_dict`` for iterators without one; raised at attribute access, so that
+    ``hasattr`` is False."""
     for each in iters:
         if not hasattr(each, "state_dict"):
             raise NotFoundError(f"{name}: {type(each).__name__} inside has no state_dict")
 
 
 def _inside(state, number):
-    """The state of an inner iterator, from that of the one around it."""
+    """The state of an inner iterator, from that of the outer one."""
     begin = f"inner{number}."
     return {key[len(begin) :]: each for key, each in state.items() if key.startswith(begin)}
 
 
 def _check_around(state, who, count, own=()):
-    """Refuse what is no state of an iterator around `count` others."""
+    """Refuse anything but the state of an iterator around `count` others."""
     begins = [f"inner{i}." for i in range(count)]
     good = isinstance(state, dict) and all(
         isinstance(key, str) and (key in own or key.startswith(tuple(begins))) for key in state
@@ -68,7 +68,7 @@ def begun_again(iterator, who):
 
 
 def _around(states):
-    """One flat dict of the states of inner iterators: what `fit` writes to a file."""
+    """The states of inner iterators as one flat dict, the form that `fit` writes to a file."""
     return {
         f"inner{i}.{key}": each for i, state in enumerate(states) for key, each in state.items()
     }
@@ -76,7 +76,7 @@ def _around(states):
 
 @guarded(but=("next",))
 class _Wrapper(DataIter):
-    """An iterator whose batch is that of another one."""
+    """An iterator that passes on the batches of another one."""
 
     def next(self) -> DataBatch:
         if not self.iter_next():
@@ -191,11 +191,11 @@ class ResizeIter(_Wrapper):
         return True
 
 
-_BEHIND = 3  # batches that exist at once: given, ready, and the one that is being made
+_BEHIND = 3  # batches alive at once: the returned one, the ready one, and the one being made
 
 
 class _Apart:
-    """Batches of an iterator that works ahead, apart from what it writes next.
+    """Batches of an iterator that works ahead, protected from its next writes.
 
     An iterator may fill one batch, one list or one memory (or two in turn) again and again. Arrays
     that it writes after it gave them are copied from then on, and so are the first few of all.
@@ -208,12 +208,12 @@ class _Apart:
         self._reused = False
 
     def look(self):
-        """See whether what was given is written meanwhile."""
+        """Find out whether the iterator writes to batches that it has returned."""
         if not self._reused:
             self._reused = any(total_writes(arrays) != count for arrays, count in self._given)
 
     def batch(self, batch):
-        """The batch, in an object, lists and, if need be, arrays of its own."""
+        """The batch, in a new object with new lists and, if necessary, new arrays."""
         copies = self._reused or self._unsure > 0
         self._unsure -= self._unsure > 0
         arrays = [each for each in (*batch.data, *(batch.label or ())) if isinstance(each, NDArray)]
@@ -413,7 +413,7 @@ class PrefetchingIter(_Wrapper):
 
 
 class _Worker:
-    """A thread that keeps one batch of one iterator ready; ends with the epoch."""
+    """A thread that prepares one batch ahead of one iterator; ends with the epoch."""
 
     def __init__(self, source, apart):
         self._ready = queue.Queue(maxsize=1)

@@ -1,4 +1,4 @@
-"""mx.kv: parameters shared by devices: their gradients summed, weights updated and handed back."""
+"""mx.kv: parameters shared by devices: gradients are summed, weights updated and copied back."""
 
 from .base import KVStoreBase
 from .kvstore import KVStore, create

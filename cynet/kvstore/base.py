@@ -1,4 +1,4 @@
-"""KVStoreBase: what a store of one's own defines, and the stores by name."""
+"""KVStoreBase: the interface of a user-defined store, and the stores by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class KVStoreBase(ReprMixin):
-    """A store of one's own, for ``fit(kvstore=...)`` and ``gluon.Trainer(kvstore=...)``.
+    """A user-defined store, for ``fit(kvstore=...)`` and ``gluon.Trainer(kvstore=...)``.
 
     A subclass defines `broadcast`, `pushpull`, `is_capable`, `type`, `rank` and `num_workers`; one
     that is capable of ``'optimizer'`` also `set_optimizer`, `save_optimizer_states` and
@@ -179,7 +179,7 @@ class KVStoreBase(ReprMixin):
         raise self._undefined("save_optimizer_states")
 
     def load_optimizer_states(self, fname: FileName) -> None:
-        """Read what `save_optimizer_states` wrote.
+        """Load a file of `save_optimizer_states`.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class KVStoreBase(ReprMixin):
 
 @KVStoreBase.register
 class TestStore(KVStoreBase):
-    """The smallest store that sums: what tests of code that takes any store use.
+    """The smallest store that sums: for tests of code that takes any store.
 
     Examples
     --------

@@ -9,11 +9,12 @@ from ..base.errors import ArgumentError, shown
 from ..distributed._work import memory
 from ..distributed.requests import SUMMED, Request
 
-# What a dtype is summed as: halves in float32, since they overflow and lose small gradients.
+# The dtype of sums: float32 for narrow floats, which overflow and lose small gradients.
 _SUMMED_AS = {"float16": "float32", "bfloat16": "float32"}
 _SHARED_AS = {**_SUMMED_AS, "bool": "uint8"}
-_DIRECT = 1 << 20  # bytes from which one array is a bucket of its own, and not copied together
-_PARTS = 4  # so many buckets at least, where there are arrays enough: their sums overlap backward
+# an array of this many bytes is a bucket by itself, and not copied together with others
+_DIRECT = 1 << 20
+_PARTS = 4  # minimum of buckets, if there are enough arrays: their sums overlap with backward
 
 
 def travels_as(verb, dtype):
@@ -21,8 +22,8 @@ def travels_as(verb, dtype):
     return (_SUMMED_AS if verb == "sum" else _SHARED_AS).get(dtype, dtype)
 
 
-# Bytes of one operation of MPI: Open MPI moves 64 MB at once several times as slowly, perhaps as it
-# asks the system for that much memory each time.
+# Bytes of one operation of MPI: Open MPI moves 64 MB at once several times more slowly, perhaps
+# because it allocates that much memory each time.
 _PIECE = 2 << 20
 
 
@@ -127,7 +128,7 @@ def sums(bucket, source=None):
 
 
 def sums_in_place(bucket, array):
-    """The request that sums an array over the ranks in its own memory."""
+    """The request that sums an array over the ranks in place."""
     target = memory(array)
     return bucket.request(_summing(None, target), target)
 
@@ -148,7 +149,7 @@ def _pieces(array):
 
 
 def broadcasts(bucket, root):
-    """The request that gives all ranks the bucket of one of them."""
+    """The request that broadcasts the bucket of one rank to all."""
     target, note = memory(bucket.flat), f" from rank {root}" if root else ""
     starts = [lambda comm, part=part: comm.Ibcast(target[part], root) for part in _pieces(target)]
     return bucket.request(starts, target, note=note)

@@ -1,13 +1,13 @@
-"""Gradients in two bits: what is pushed is a threshold, its negative or 0; the rest is kept."""
+"""Gradients in two bits: a pushed entry is a threshold, its negative or 0; the difference is added
+to the next push."""
 
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, shown
 
 
 class TwoBit:
-    """Each entry, added to what earlier pushes have left of it, becomes `threshold` where it is at
-    least that, ``-threshold`` where it is at most that, else 0; the difference is left for the
-    next push.
+    """Each entry, plus the remainder of earlier pushes, becomes `threshold` if it is at least that,
+    ``-threshold`` if it is at most that, else 0; the difference remains for the next push.
 
     Parameters
     ----------
@@ -17,7 +17,7 @@ class TwoBit:
 
     def __init__(self, threshold):
         self.threshold = threshold
-        self._left = {}  # (key, number of the device) -> what is not pushed yet
+        self._left = {}  # (key, number of the device) -> remainder that was not pushed yet
 
     def __call__(self, key, arrays):
         """The arrays that a key's are pushed as."""

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from ..ndarray import NDArray
     from ..typing import FileName, Keys, Optimizer, Values
 
-_KEPT = 16  # calls whose buckets are kept: those of training come again in each step
+_KEPT = 16  # calls whose buckets are remembered: those of training repeat in each step
 
 
 @guarded
 class DistKVStore(KVStore):
-    """A KVStore of several processes: what is pushed is summed over all devices of all ranks.
+    """A KVStore of several processes: pushed values are summed over all devices of all ranks.
 
     All ranks make the same calls in the same order, with the same keys, shapes and dtypes.
     Everything is asynchronous, as in a store of one process. Updates run on every rank, on equal
@@ -61,7 +61,7 @@ class DistKVStore(KVStore):
         self._world.check()
         self._calls = OrderedDict()  # (verb, rows) -> buckets
         self._first = None  # the key that was pushed first
-        self._terms = ""  # what the next request has ranks compare
+        self._terms = ""  # terms that the ranks compare in the next request
 
     @property
     def rank(self) -> int:
@@ -75,11 +75,11 @@ class DistKVStore(KVStore):
 
     @property
     def local_rank(self) -> int:
-        """Index of this process among those of its machine: the number of its GPU."""
+        """Index of this process among those on its machine: the number of its GPU."""
         return self._world.local_rank
 
     def init(self, key: Keys, value: NDArray | Sequence[NDArray]) -> None:
-        """Set the first value of one or several new keys: that of rank 0, on all ranks."""
+        """Set the initial value of one or several new keys to that of rank 0, on all ranks."""
         pairs = self._pairs("init", key, value)
         with self._lock:
             for each, _ in pairs:
@@ -116,7 +116,7 @@ class DistKVStore(KVStore):
         with self._lock:
             self._world.check()
             self._first = next(iter(grouped)) if self._first is None else self._first
-            if self._first in grouped:  # it comes once a step
+            if self._first in grouped:  # it comes first in each step
                 self._world.count_step()
             self._on_terms_of(getattr(self._updater, "optimizer", None))
             found = self._summed(grouped, priority)
@@ -132,8 +132,8 @@ class DistKVStore(KVStore):
     def sum_up(
         self, key: Keys, value: Values, priority: int = 0, optimizer: Optimizer | None = None
     ) -> None:
-        """Put the sum of each key's arrays, over all devices and ranks, into these arrays; what the
-        store holds under the keys stays.
+        """Put the sum of each key's arrays, over all devices and ranks, into these arrays; the
+        stored values stay.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class DistKVStore(KVStore):
     def share(
         self, arrays: dict[Any, Sequence[NDArray]], root: int = 0, keep: bool = False
     ) -> None:
-        """Give the arrays of all devices and ranks the values that the first ones of one rank have.
+        """Broadcast the values of one rank's first arrays to the arrays of all devices and ranks.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class DistKVStore(KVStore):
     _barrier = barrier
 
     def set_gradient_compression(self, compression_params: dict[str, Any]) -> None:
-        """Send gradients in two bits an entry; what is cut off is added to the next push.
+        """Send gradients in two bits an entry; the rounding error is added to the next push.
 
         The arrays of a rank's devices are summed first.
 
@@ -310,7 +310,7 @@ class DistKVStore(KVStore):
         return tuple((k, each[0].shape, NAMES[each[0].dtype_flag]) for k, each in arrays.items())
 
     def _buckets(self, verb, rows, priority, keep=True):
-        """The buckets of a call; those of a call that has come before are used again."""
+        """The buckets of a call; a repeated call reuses its buckets."""
         call = verb, rows, priority
         found = self._calls.pop(call, None)
         if found is None:
@@ -378,7 +378,7 @@ class DistKVStore(KVStore):
         self._hand_in(request, (), [bucket.flat])
 
     def _on_terms_of(self, optimizer):
-        """Have the next request compare what ranks are about to do with its sum."""
+        """Let the next request compare the ranks' terms while it sums."""
         if optimizer is not None and self._world.size > 1:
             self._terms = terms_of_step(optimizer)
 

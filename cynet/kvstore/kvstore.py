@@ -1,4 +1,4 @@
-"""KVStore: values by key; what devices push is summed, what they pull is a copy of the value."""
+"""KVStore: values by key; pushes of devices are summed, a pull copies the value."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class KVStore(KVStoreBase):
 
     @property
     def rank(self) -> int:
-        """Index of this worker among all: 0, there is one."""
+        """Index of this worker among all workers: always 0."""
         return 0
 
     @property
@@ -278,8 +278,8 @@ class KVStore(KVStoreBase):
 
     @property
     def updater(self) -> Any:
-        """The updater that changes stored values at each push, or None: they are replaced by the
-        sum.
+        """The updater that changes stored values at each push; None: a push replaces the value by
+        the sum.
 
         Examples
         --------
@@ -293,7 +293,7 @@ class KVStore(KVStoreBase):
         return self._updater
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
-        """Have an Optimizer update the stored weights with what is pushed, the gradients."""
+        """Let an Optimizer update the stored weights with the pushed gradients."""
         if not isinstance(optimizer, Optimizer):
             raise ArgumentTypeError(
                 f"kvstore set_optimizer takes an Optimizer, got {type(optimizer).__name__}"
@@ -324,7 +324,7 @@ class KVStore(KVStoreBase):
         updater.set_states(read_file(fname))
 
     def set_gradient_compression(self, compression_params: dict[str, Any]) -> None:
-        """Push gradients in two bits an entry; what is cut off is added to the next push.
+        """Push gradients in two bits an entry; the rounding error is added to the next push.
 
         In one process it saves nothing: it shows what training does with it.
 
@@ -357,7 +357,7 @@ class KVStore(KVStoreBase):
         self._compress = compression(compression_params, self._type)
 
     def barrier(self) -> None:
-        """Wait for all workers; there is one, so this returns at once.
+        """Wait for all workers; with one worker it returns at once.
 
         Examples
         --------
@@ -375,7 +375,7 @@ class KVStore(KVStoreBase):
         return self._updater
 
     def _pairs(self, where, key, value):
-        """[(key, [NDArray, ...]), ...] of what a method was given."""
+        """[(key, [NDArray, ...]), ...] from the arguments of a method."""
         if isinstance(key, (list, tuple)):
             if not isinstance(value, (list, tuple)) or len(key) != len(value):
                 found = len(value) if isinstance(value, (list, tuple)) else type(value).__name__

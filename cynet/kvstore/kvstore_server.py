@@ -1,4 +1,4 @@
-"""mx.kvstore.kvstore_server: the name of MXNet's server process, which there is none of."""
+"""mx.kvstore.kvstore_server: MXNet's server process by name; cynet has no servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a stored value, as `KVStore.row_sparse_pull` gives them."""
+"""Rows of a stored value, for `KVStore.row_sparse_pull`."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from .run import run
 
 
 def main(arguments):
-    """Do what the command line asks for; the exit code."""
+    """Run the launcher's command line; return the exit code."""
     try:
         return run(*read(arguments))
     except CynetError as error:

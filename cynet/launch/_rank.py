@@ -1,4 +1,4 @@
-"""``python -m cynet.launch._rank script.py``: what each process of a job runs.
+"""``python -m cynet.launch._rank script.py``: the program that each process of a job runs.
 
 As ``python script.py``; in addition the others are told when the script fails, and the process ends
 with the script's own code where MPI_Finalize would wait for ranks that are gone.
@@ -17,7 +17,7 @@ def main(arguments):
     """Run a script, or ``-m`` and a module, as the program of this process."""
     script = arguments[0]
     if hasattr(sys.stderr, "reconfigure"):  # Python writes a traceback in pieces, and MPICH's
-        # launcher begins each with the rank
+        # the launcher starts each process with its rank
         sys.stderr.reconfigure(line_buffering=True, write_through=False)
     try:
         if script == "-m":
@@ -33,7 +33,7 @@ def main(arguments):
         _end(code if isinstance(code, int) else int(code is not None), "sys.exit")
         raise
     except BaseException as error:
-        # the program begins below the frames of this file and of runpy
+        # the program's frames begin below those of this file and of runpy
         trace = error.__traceback__
         while trace.tb_next is not None and _is_ours(trace.tb_frame.f_code.co_filename):
             trace = trace.tb_next
@@ -45,7 +45,7 @@ def main(arguments):
 
 
 def _end(code, how):
-    """The script has ended: whoever waits for this rank in vain is told."""
+    """Tell the ranks that wait for this one that the script has ended."""
     shutdown.set_code(code)
     if not is_joined():
         report_early_end(code, how)

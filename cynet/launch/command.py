@@ -18,7 +18,8 @@ from ..base.errors import ArgumentError, CynetError, MissingFileError, file_erro
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PASSED = ("CYNET_", "MXNET_", "OMP_", "PYTHON")  # what other machines are to get, too
+# prefixes of variables that are sent to other machines
+_PASSED = ("CYNET_", "MXNET_", "OMP_", "PYTHON")
 
 
 class Job(NamedTuple):
@@ -63,13 +64,13 @@ def hosts_of(hostfile: str) -> list[str]:
 
 
 def program(command: Sequence[str]) -> list[str]:
-    """The command of each process: a script of Python under `_rank`, or the program as it is."""
+    """The command of each process: a Python script under `_rank`, or the program unchanged."""
     first, *others = command
     is_python = os.path.basename(first).startswith("python") and shutil.which(first) is not None
     if is_python:
         python, command = first, others
         while command and command[0].startswith("-") and command[0] not in ("-m", "-c"):
-            return [first, *others]  # with options of Python's own
+            return [first, *others]  # Python's own options are passed on
         if not command or command[0] == "-c":
             return [first, *others]
     elif first.endswith(".py") or first == "-m":
@@ -134,7 +135,7 @@ def command_line(job: Job) -> list[str]:
 
 
 def _environment(job, hosts):
-    """(name, value) of what each process gets beside the environment of this one."""
+    """(name, value) of environment variables that each process gets beyond those of this one."""
     given, here = dict(job.env), config.variables()
     out = {}
     threads = job.threads

@@ -13,7 +13,7 @@ _OVER = "over"  # instead of a folder, whose name may end in it
 
 
 class Guard:
-    """A process of its own, which waits for the end of this one.
+    """A watchdog process that waits for the end of this one.
 
     It is told the folder of each job. Processes know theirs by their environment, so that they are
     found whatever has become of those that started them, and of their process group.
@@ -45,7 +45,7 @@ class Guard:
         self._told.append(folder)
         try:
             os.write(self._writing, os.fsencode(folder) + b"\n")
-        except OSError:  # it was killed
+        except OSError:  # the launcher was killed
             self._close(False)
             self._begin()
             os.write(self._writing, b"".join(os.fsencode(each) + b"\n" for each in self._told))
@@ -76,7 +76,7 @@ def _detach():
 
 
 def _wait(reading):
-    """Until the pipe ends, which it does with the launcher, however that ends."""
+    """Wait for the end of the pipe, which ends with the launcher, however that ends."""
     began, text = time.time(), b""
     while piece := os.read(reading, 1 << 16):
         text += piece
@@ -84,7 +84,7 @@ def _wait(reading):
     if folders[-1:] == [_OVER]:
         return
     end(members(folders), _TERM)
-    end(members(folders), 0.0)  # that were started in the meantime
+    end(members(folders), 0.0)  # processes that were started in the meantime
     for each in folders:
         shutil.rmtree(each, ignore_errors=True)
     sweep(began)

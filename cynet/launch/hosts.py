@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 _PATIENCE = 30.0  # seconds for one machine
 _TOGETHER = 32  # machines that are looked at at a time
-_TEXT = 300  # characters of what a machine says
+_TEXT = 300  # characters of a machine's message that are shown
 _SSH = ("-oBatchMode=yes", "-oConnectTimeout=10")  # a question would wait for ever
-_MARK = "cynet-host:"  # before what it answers; a login may print more
-_AGENTS = ("plm_ssh_agent", "plm_rsh_agent", "-launcher-exec")  # of Open MPI 5, 4, and MPICH
+_MARK = "cynet-host:"  # marks its answer; a login may print other lines
+# names in Open MPI 5, Open MPI 4, and MPICH
+_AGENTS = ("plm_ssh_agent", "plm_rsh_agent", "-launcher-exec")
 _VERSIONS = (
     "import platform, cynet;"
     f" print('{_MARK}versions', platform.python_version(), cynet.__version__)"
@@ -66,7 +67,7 @@ def check_hosts(job: Job) -> list[str]:
 
 
 def agent_of(more: str) -> list[str]:
-    """The command that reaches another machine, as mpiexec is told it."""
+    """The remote shell command for other machines, in the form that mpiexec takes."""
     words = shlex.split(more)
     for name, value in itertools.pairwise(words):
         if name in _AGENTS:

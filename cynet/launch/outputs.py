@@ -8,7 +8,7 @@ import threading
 from ..base.errors import file_error
 
 _TAG = re.compile(rb"^\[(?:\d+,)?(\d+)\](?:<std(?:out|err)>)?: ?|^\[(\d+)\] ")
-_NOISE = b"NBC_Progress: an error "  # of Open MPI, a line a death; the ranks say what it means
+_NOISE = b"NBC_Progress: an error "  # a line of Open MPI at each death; the ranks report the reason
 
 
 class Outputs:
@@ -32,7 +32,7 @@ class Outputs:
                 raise file_error(error, "make", folder) from None
 
     def follow(self, pipe, target):
-        """A thread that passes on what comes out of a pipe."""
+        """A thread that copies the output of a pipe."""
         thread = threading.Thread(target=self._pass, args=(pipe, target), daemon=True)
         thread.start()
         return thread

@@ -1,4 +1,5 @@
-"""Runs a job: starts it, passes outputs and signals on, ends all when one fails, begins again."""
+"""Runs a job: starts it, forwards outputs and signals, ends all processes when one fails,
+restarts."""
 
 import contextlib
 import os
@@ -58,7 +59,7 @@ class Running:
         self._signals = signals
 
     def wait(self):
-        """Until all processes have ended; (exit code, [what ranks tell of their failure])."""
+        """Wait until all processes have ended; return (exit code, [reports of failed ranks])."""
         deadline, below, passed = None, {}, 0
         while self._process.poll() is None:
             time.sleep(_LOOK)
@@ -95,7 +96,7 @@ class Running:
 
 
 def run(options, job, notes):
-    """Do what a command line asks for; the exit code."""
+    """Run a command line of the launcher; return the exit code."""
     if options.dry_run:
         print(shlex.join(command_line(job)))
         return 0
@@ -152,8 +153,8 @@ def _begun(options, job, outputs, signals, guard):
 
 
 def _why(told):
-    """The ranks' report of a failure: that of the first one that has failed itself, else the
-    first."""
+    """The report to show for a failed job: of the first rank that failed by itself, else the first
+    report."""
     row = next((row for row in told if row["is_own"]), told[0] if told else None)
     if row is None:
         return "a process has died, was killed, or ended before it joined the others"

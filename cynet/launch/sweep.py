@@ -1,4 +1,4 @@
-"""Removes what killed processes leave behind: shared memory and folders of MPI's sessions."""
+"""Removes the remains of killed processes: shared memory and folders of MPI sessions."""
 
 import contextlib
 import os
@@ -12,8 +12,8 @@ _FOLDERS = ("prterun.", "prted.", "prte.", "ompi.", "prun.")
 
 
 def sweep(since, memory="/dev/shm"):
-    """Remove what MPI has left in shared memory and the temporary folder of this machine, of this
-    user and from jobs that began at `since` (of ``time.time``) or later, unless a process uses it.
+    """Remove MPI's files in shared memory and the temporary folder of this machine: those of this
+    user, from jobs that began at `since` (of ``time.time``) or later, and not in use by a process.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def descendants(pid):
 
 
 def members(folders):
-    """{process: when it began} of the jobs with these folders, as their environment tells."""
+    """{process: start time} of the jobs with these folders, found by their environment."""
     wanted = [b"CYNET_LAUNCH_JOB=" + os.fsencode(each) for each in folders]
     out = {}
     for number in filter(str.isdigit, os.listdir("/proc")):
@@ -96,7 +96,7 @@ def members(folders):
 
 
 def end(processes, seconds=3.0):
-    """End processes: by SIGTERM, and by SIGKILL those that are still there after some seconds.
+    """End processes: by SIGTERM, and after some seconds the remaining ones by SIGKILL.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def _lives(pid, began):
 
 
 def _status(pid):
-    """(state, parent, when it began) of a process, or None."""
+    """(state, parent, start time) of a process, or None."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             row = file.read().rpartition(")")[2].split()

@@ -1,4 +1,4 @@
-"""EvalMetric, what every metric is; the registry of metrics; CompositeEvalMetric."""
+"""EvalMetric, the base of all metrics; the registry of metrics; CompositeEvalMetric."""
 
 from __future__ import annotations
 
@@ -344,7 +344,7 @@ class EvalMetric(SettingsRepr):
         self.global_sum_metric = 0.0
 
     def reset_local(self) -> None:
-        """Forget what came since the last ``reset_local``; the global mean goes on.
+        """Forget the values since the last ``reset_local``; the global mean continues.
 
         Examples
         --------
@@ -363,7 +363,7 @@ class EvalMetric(SettingsRepr):
         self.global_num_inst += count
 
     def _value(self, total, count):
-        """The figure that a sum over `count` (more than 0) entries stands for."""
+        """The metric's value for a sum over `count` (more than 0) entries."""
         return total / count
 
     def get(self) -> tuple[Any, Any]:
@@ -416,7 +416,7 @@ class EvalMetric(SettingsRepr):
         return self._over_all(lambda: [float(self.num_inst), float(self.sum_metric)])
 
     def _take_shared(self, rows):
-        """Take what `_shared` gave in each process as the figures of this one."""
+        """Merge the results of `_shared` from all processes into this metric."""
         self.num_inst = self.global_num_inst = sum(row[0] for row in rows)
         self.sum_metric = self.global_sum_metric = sum(row[1] for row in rows)
 
@@ -511,7 +511,7 @@ class CompositeEvalMetric(EvalMetric):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def add(self, metric: MetricLike) -> None:
-        """Append a metric, or what :func:`create` makes one from.
+        """Append a metric, or one made by :func:`create`.
 
         Parameters
         ----------

@@ -160,7 +160,7 @@ class _Averaged(_Counted):
 @register
 @guarded
 class Precision(_Averaged):
-    """Of what is predicted as a class, the share that is of it.
+    """The share of the predictions of a class that are right.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class Precision(_Averaged):
 @register
 @guarded
 class Recall(_Averaged):
-    """Of what is of a class, the share that is predicted as it.
+    """The share of the examples of a class that are predicted as it.
 
     Parameters
     ----------
@@ -368,7 +368,7 @@ class AUC(EvalMetric):
 
 
 def _area(pairs):
-    """The sum of ranks, of which equal scores share theirs (Mann and Whitney)."""
+    """The rank sum; equal scores share their ranks (Mann and Whitney)."""
     if not pairs:
         return math.nan
     positive, scores = (np.concatenate(each) for each in zip(*pairs))

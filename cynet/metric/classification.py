@@ -108,7 +108,7 @@ class TopKAccuracy(EvalMetric):
     ('top_k_accuracy_2', 0.5)
     """
 
-    _hits = _rows = np.zeros(0, np.int64)  # by class, of all that came since reset
+    _hits = _rows = np.zeros(0, np.int64)  # by class, since the last reset
 
     def __init__(
         self,
@@ -214,8 +214,8 @@ class _Binary(EvalMetric):
         self._local = np.zeros((2, 2), np.int64)
 
     def update(self, labels, preds):
-        """labels: 0 or 1, (N,); preds: scores, (N, 2). As in MXNet, what is not 1 is the other
-        class: labels of -1 and 1 do, and further columns of scores."""
+        """labels: 0 or 1, (N,); preds: scores, (N, 2). As in MXNet, any label other than 1 is the
+        other class: -1 and 1 are accepted, and more columns of scores."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         counts = np.zeros((2, 2), np.int64)
         for label, pred in zip(labels, preds):

@@ -1,4 +1,4 @@
-"""Mean average precision: how well boxes are found, as VOC and COCO count it."""
+"""Mean average precision of detected boxes, as VOC and COCO define it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _RULES = {
 
 
 def _overlaps(found, boxes):
-    """Intersection over union of each found box (n, 4) and each box (m, 4): (n, m)."""
+    """Intersection over union of each detected box (n, 4) and each labeled box (m, 4): (n, m)."""
     low = np.maximum(found[:, None, :2], boxes[None, :, :2])
     high = np.minimum(found[:, None, 2:], boxes[None, :, 2:])
     both = (high - low).clip(0).prod(axis=2)

@@ -15,7 +15,7 @@ _SMALL_IS_GOOD = ("loss", "mse", "mae", "perplexity", "entropy", "likelihood", "
 
 
 def larger_is_better(name):
-    """True, False, or None where the name does not say.
+    """True, False, or None if the name does not tell.
 
     >>> larger_is_better("Validation-accuracy"), larger_is_better("rmse"), larger_is_better("x")
     (True, False, None)

@@ -1,4 +1,4 @@
-"""Metrics that show an output as it is: Loss, and its names Torch and Caffe."""
+"""Metrics that show an output unchanged: Loss, and its aliases Torch and Caffe."""
 
 from __future__ import annotations
 

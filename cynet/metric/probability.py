@@ -78,7 +78,8 @@ class CrossEntropy(EvalMetric):
         classes)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
-            if len(pred.shape) == 2 and label.shape == pred.shape:  # of MixUp, say
+            # soft labels, of MixUp for example
+            if len(pred.shape) == 2 and label.shape == pred.shape:
                 losses = -to_numpy(label) * np.log(to_numpy(pred) + self.eps)
                 self._add(float(losses.sum()), pred.shape[0])
                 continue

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @guarded
 class _Error(EvalMetric):
-    """The mean over batches of one figure of the batch's errors."""
+    """The mean over batches of one error measure."""
 
     def __init__(self, name, output_names, label_names):
         super().__init__(name, output_names, label_names, has_global_stats=True)

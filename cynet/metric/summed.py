@@ -12,7 +12,7 @@ from .base import EvalMetric
 
 @guarded
 class _Summed(EvalMetric):
-    """A figure of an array of sums; two are kept, one since ``reset_local``."""
+    """A metric computed from an array of sums; two sums are stored, one since ``reset_local``."""
 
     def reset(self):
         super().reset()

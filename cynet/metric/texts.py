@@ -79,7 +79,7 @@ class WordErrorRate(_Summed):
 
 
 def _edits(one, other):
-    """Levenshtein's distance, a row of its table at a time."""
+    """Levenshtein's distance, computed by rows of its table."""
     last = list(range(len(other) + 1))
     for i, word in enumerate(one, 1):
         row = [i]

@@ -136,14 +136,14 @@ class FeedForward:
         self.allow_extra_params = allow_extra_params
         self.begin_epoch = begin_epoch
         self.kwargs = dict(kwargs)
-        self._predictors = []  # the last one that no call uses
+        self._predictors = []  # the last one that is not in use
 
     def __getstate__(self):
         return {**vars(self), "_predictors": []}
 
     def _choose_symbol(self, data, is_train):
-        """Make the symbol that `data` is for the model's own; a prediction from what has no
-        buckets is one of the bucket trained last."""
+        """Use the symbol of `data` as the model's own; data without buckets use the bucket that was
+        trained last."""
         known = self.symbol is not None and not is_train
         if self.sym_gen is None or (known and not hasattr(data, "default_bucket_key")):
             return
@@ -156,7 +156,7 @@ class FeedForward:
         _check_arguments(self.symbol)
 
     def _bucket(self, key, data_names=None, label_names=None):
-        """The symbol and names that BucketingModule asks of a bucket; the function may say which
+        """The symbol and names that BucketingModule needs for a bucket; the function may say which
         inputs are data."""
         if key not in self._generated:
             self._generated[key] = self.sym_gen(key)

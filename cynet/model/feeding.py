@@ -1,4 +1,4 @@
-"""Data for FeedForward: arrays as iterators, epochs of so many batches."""
+"""Data for FeedForward: arrays as iterators, epochs of a fixed number of batches."""
 
 import math
 
@@ -42,13 +42,14 @@ def iterator(data, label, is_train, batch_size):
 
 
 def is_label(name, data):
-    """Return whether an argument that is neither data nor a parameter can go without a value."""
+    """Return whether an argument that is neither data nor a parameter may be left without a
+    value."""
     return name.endswith("label") or name in dict(data.provide_label or ())
 
 
 def counted_from_one(callbacks):
-    """The batch-end callbacks of ``Module.fit`` that give those of FeedForward the number of
-    batches that are done, as MXNet does there; Module counts them from 0."""
+    """Wrap FeedForward's batch-end callbacks for ``Module.fit``: they get the number of finished
+    batches, as in MXNet, while Module counts batches from 0."""
 
     def counted(callback):
         if not callable(callback):

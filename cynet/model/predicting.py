@@ -1,4 +1,4 @@
-"""Predicting: a Module that FeedForward keeps between predictions."""
+"""Predicting: the bound Module that FeedForward reuses between predictions."""
 
 from .. import ndarray as nd
 from .._core.saved_values import write_stamp
@@ -6,7 +6,7 @@ from ..module.module import Module
 
 
 class Predicting:
-    """A Module bound for predictions of one form, and which values its parameters have.
+    """A Module bound for predictions of one form, and the versions of its parameters.
 
     Parameters
     ----------
@@ -25,15 +25,15 @@ class Predicting:
         return form[0] is self._form[0] and _plain(form[1:]) == _plain(self._form[1:])
 
     def take(self, arg_params, aux_params):
-        """Set the parameters, unless they are those of the last call and nobody has written to
-        them."""
+        """Set the parameters, unless they are those of the last call and were not written to
+        since."""
         arrays = [*arg_params.values(), *aux_params.values()]
         stamp = write_stamp(arrays) if all(isinstance(x, nd.NDArray) for x in arrays) else None
         names = [*arg_params, *aux_params]
         if stamp is None or self._stamp is None or (stamp, names) != self._stamp[:2]:
             self._stamp = None
             self.module.set_params(arg_params, aux_params)
-            # with the arrays: an id is that of one array while it lives
+            # the arrays are stored, too: an id is unique only while its array lives
             self._stamp = stamp and (stamp, names, arrays)
 
 

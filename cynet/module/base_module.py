@@ -1,4 +1,4 @@
-"""BaseModule: the states a module goes through, and the training loop written on top of them."""
+"""BaseModule: the states of a module, and the training loop on top of its methods."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ if TYPE_CHECKING:
 _CALLBACKS, _EPOCH_END = Span("callbacks", "training"), Span("epoch end", "training")
 _VALIDATION = Span("validation", "training")
 
-_SILENT = logging.getLogger(f"{__name__}.other_ranks")  # of ranks that leave speaking to rank 0
+# logger of ranks that leave printing to rank 0
+_SILENT = logging.getLogger(f"{__name__}.other_ranks")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 
@@ -157,17 +158,17 @@ class BaseModule(ReprMixin, Interface):
         self._symbol = None
         self._optimizer_settings = None
         self._thread_guard = ThreadGuard()
-        self._pad = None  # of the last batch, for modules that look at no batch themselves
+        # padding of the last batch, for modules that do not read batches themselves
+        self._pad = None
 
     def _need(self, what, *states):
-        """Refuse `what` where one of the states has not been reached."""
+        """Refuse `what` if one of the required states has not been reached."""
         for state in states:
             if not getattr(self, state):
                 raise CynetError(f"{what}: call {_LEADS_TO[state]} first")
 
     def _keeps_optimizer(self, kvstore, optimizer, optimizer_params, force_init):
-        """Return whether the optimizer that is there stays; a warning says so where another was
-        asked for.
+        """Return whether the present optimizer stays; warns if another one was requested.
 
         Otherwise these settings are remembered as its own.
         """
@@ -385,7 +386,7 @@ class BaseModule(ReprMixin, Interface):
             )
 
     def _label_check(self, train_data):
-        """A function that refuses a batch whose labels the outputs cannot have, or None."""
+        """A function that refuses batches whose labels do not fit the outputs, or None."""
 
     def _begin_epoch(self, epoch, train_data):
         """``fit`` begins an epoch: for modules that look at all data first."""
@@ -395,7 +396,8 @@ class BaseModule(ReprMixin, Interface):
         raise UndefinedError(f"{purpose}: {type(self).__name__} has no optimizer states of its own")
 
     def _has_own(self, base, *names):
-        """Return whether these methods are those of `base`: no subclass, no object has others."""
+        """Return whether these methods are those of `base`, overridden neither by a subclass nor by
+        the object."""
         return all(
             getattr(getattr(self, name), "__func__", None) is getattr(base, name) for name in names
         )
@@ -644,7 +646,7 @@ class _Training:
 
     def run(self):
         """Train all epochs; return their History."""
-        provided = self._train_data.provide_data  # None of a user's iterator is no reason to stop
+        provided = self._train_data.provide_data  # a user's iterator may return None
         self._note(self._ranks.told(provided[0][1][0]) if provided else ())
         begin_epoch, num_epoch = self._first_epoch(), self._options["num_epoch"]
         if self._history.reason is not None:  # a callback has ended this training
@@ -779,7 +781,7 @@ class _Training:
             each.epoch_trained(self._state)
 
     def _validate(self, epoch):
-        """Score the validation data, if there are any: pairs (name, value)."""
+        """Score the validation data, if there are any; return pairs (name, value)."""
         options = self._options
         if options["eval_data"] is None:
             return []

@@ -61,7 +61,7 @@ def output_axes(symbol, inputs, size, order):
 
 
 def _shapes(symbol, inputs, size, wanted):
-    """Shapes of the outputs of a batch of `wanted` examples; None where there can be none."""
+    """Shapes of the outputs for a batch of `wanted` examples; None if there are none."""
     shapes = {}
     for desc in inputs:
         shape, axis = list(desc.shape), DataDesc.get_batch_axis(desc.layout)

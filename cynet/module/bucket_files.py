@@ -19,7 +19,7 @@ def save_buckets(prefix, symbols, remove_amp_cast):
     keys = _as_array(list(symbols))
     if keys is None:
         logging.info("%s.buckets: no file holds keys as %s", prefix, shown(next(iter(symbols))))
-        with suppress(FileNotFoundError):  # of other buckets
+        with suppress(FileNotFoundError):  # files of other buckets
             os.unlink(f"{prefix}.buckets")
         return
     for key, symbol in symbols.items():
@@ -31,7 +31,7 @@ def _as_array(keys):
     """Keys as MXNet's array of int32, or None."""
     try:
         array = np.array(keys)
-    except ValueError:  # of several lengths
+    except ValueError:  # keys of different lengths
         return None
     fits = array.dtype.kind in "iu" and array.size > 0 and array.ndim <= 2
     if not fits or (array != array.astype(np.int32)).any():
@@ -40,7 +40,7 @@ def _as_array(keys):
 
 
 def load_buckets(prefix):
-    """The symbols by key that `save_buckets` wrote; none where there is no ``prefix.buckets``."""
+    """The symbols, by key, from a file of `save_buckets`; empty without ``prefix.buckets``."""
     path = f"{prefix}.buckets"
     if not os.path.exists(path):
         return {}

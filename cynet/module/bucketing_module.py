@@ -151,7 +151,8 @@ class BucketingModule(BaseModule):
             "group2ctxs": group2ctxs,
             "compression_params": compression_params,
         }
-        self._generated = {}  # bucket key -> what sym_gen gave: a second call may name things anew
+        # bucket key -> result of sym_gen: a second call may choose other names
+        self._generated = {}
         self._monitor = None
         self._grad_req = "write"
         self._loaded = self._preload_opt_states = None
@@ -161,8 +162,8 @@ class BucketingModule(BaseModule):
     def _reset_bind(self):
         self.binded = False
         self._default = None
-        self._bound = PlanCache()  # key -> Bucket; one that went is bound again when it is due
-        self._bound_keys = {}  # of all that were bound, in order
+        self._bound = PlanCache()  # key -> Bucket; an evicted one is bound again when it is needed
+        self._bound_keys = {}  # all keys that were bound, in order
         self._curr_module = None
         self._curr_bucket_key = None
 
@@ -170,7 +171,8 @@ class BucketingModule(BaseModule):
         """(symbol, data_names, label_names) of a bucket."""
         if bucket_key in self._generated:
             return self._generated[bucket_key]
-        fresh = type(NameManager.current) is NameManager  # automatic names are those of all buckets
+        # automatic names are shared by all buckets
+        fresh = type(NameManager.current) is NameManager
         with NameManager() if fresh else nullcontext():
             made = self._sym_gen(bucket_key)
         if not isinstance(made, (list, tuple)) or len(made) != 3:
@@ -295,14 +297,14 @@ class BucketingModule(BaseModule):
             # bound before the default bucket had values
             self._need_parameters_of(module, bucket_key)
             module.params_initialized = True
-            self._default.get_params()  # brings what devices hold
+            self._default.get_params()  # copies the values of the devices
             module._arg_params = self._default._arg_params
             module._aux_params = self._default._aux_params
         self._curr_module = module
         self._curr_bucket_key = bucket_key
 
     def _need_parameters_of(self, module, bucket_key):
-        """Refuse a bucket with parameters of its own: nobody gives them values."""
+        """Refuse a bucket with additional parameters: nothing would initialize them."""
         module._need_values_for(
             (*self._default._param_names, *self._default._aux_names),
             f"bucket {shown(bucket_key)}: the default bucket, whose parameters all buckets share,"

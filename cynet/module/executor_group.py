@@ -120,7 +120,7 @@ class DataParallelExecutorGroup:
         self._kept = PlanCache(apart)  # by input shapes
         self._monitor = None
         self._has_labels = self._has_grads = False
-        self._pad = None  # of the batch that was copied in last
+        self._pad = None  # padding of the batch that was copied in last
         self.bind_exec(data_shapes, label_shapes)
 
     @property
@@ -134,7 +134,8 @@ class DataParallelExecutorGroup:
         return self._kept.kept
 
     def _requests(self, grad_req, data_names):
-        """Argument name to request: parameters get gradients, data if asked for, nothing else."""
+        """Argument name to request: gradients of parameters, of data if requested, and of nothing
+        else."""
         word = grad_req if isinstance(grad_req, str) else "write"
         wanted = set(self.param_names) - set(self.fixed_param_names)
         if self.inputs_need_grad:
@@ -190,7 +191,7 @@ class DataParallelExecutorGroup:
         execs = bound.execs
         if execs is not self.execs:
             self._has_grads = False
-            for executor in execs:  # what kept ones hold is of another batch
+            for executor in execs:  # other executors hold values of another batch
                 executor.has_run = False
             for executor in self.execs or ():
                 executor.rest()
@@ -252,7 +253,7 @@ class DataParallelExecutorGroup:
             for name, shape in (*data_shapes, *labels)
             if shape != bound.get(name)
         ]
-        # another batch size is no mistake by itself, another width is
+        # another batch size is not a mistake by itself, another width is
         wide = [said for said, shape in changed if len(shape) > 1] or [said for said, _ in changed]
         told = "; ".join(wide)
         change = getattr(error, "change", None)
@@ -278,7 +279,7 @@ class DataParallelExecutorGroup:
                 )
             if batch_size is None:
                 batch_size = desc.shape[axis]
-            # one device takes whatever the symbol takes; several must cut all inputs alike
+            # one device accepts whatever the symbol does; several must cut all inputs alike
             elif desc.shape[axis] != batch_size and len(self.contexts) > 1:
                 raise ShapeError(
                     f"input '{desc.name}' of shape {desc.shape} has batch size"
@@ -359,7 +360,7 @@ class DataParallelExecutorGroup:
             self._load("label", self.bound_labels, label, self.label_arrays, axes)
 
     def _labels_of(self, data_batch):
-        """The labels that are copied in: none where there are none, or nobody reads them."""
+        """The labels to copy in: none if the batch has none, or no output reads them."""
         label = getattr(data_batch, "label", None)
         if not label or not self.label_arrays:
             return ()
@@ -368,7 +369,7 @@ class DataParallelExecutorGroup:
         return label
 
     def _need_labels(self):
-        """Refuse to train where a label holds whatever its memory held before."""
+        """Refuse to train with a label array that was never filled."""
         if not self.wanted_labels or (self._has_labels and not self._unbound_labels):
             return
         names = listed(self._unbound_labels or self.wanted_labels)

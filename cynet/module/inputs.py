@@ -1,4 +1,4 @@
-"""Checks of names, shapes, iterators and callbacks, before a module begins to work."""
+"""Checks of names, shapes, iterators and callbacks, before a module starts its work."""
 
 import difflib
 import numbers
@@ -13,8 +13,8 @@ from ..ndarray import NDArray, array
 
 
 def is_array_like(value):
-    """Return whether `mx.nd.array` can be asked for an array of it: an array of any package, a
-    DataFrame, a matrix of SciPy, numbers in lists and other sequences."""
+    """Return whether `mx.nd.array` accepts an object: an array of any package, a DataFrame, a SciPy
+    matrix, numbers in lists and other sequences."""
     if isinstance(value, (np.ndarray, NDArray)) or hasattr(value, "tocsr"):
         return True
     if hasattr(value, "__array__") and not isinstance(value, type):
@@ -29,7 +29,7 @@ def is_array_like(value):
 
 
 def to_iterator(module, where, name, data, shuffle=False, batch_size=None, keeps=False):
-    """An iterator as it is; a pair of arrays, data and label, as one.
+    """An iterator unchanged; a pair of arrays, data and label, as an iterator.
 
     Its batches have `batch_size` rows, by default as many as the module is bound to, else 32. With
     `keeps` the module stays bound as it is, and another size is refused.
@@ -60,7 +60,7 @@ def to_iterator(module, where, name, data, shuffle=False, batch_size=None, keeps
 
 
 def check_batch_size(where, batch_size):
-    """Refuse what is no number of rows."""
+    """Refuse anything but a number of rows."""
     if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)):
         raise ArgumentTypeError(f"{where}: batch_size must be an int, got {shown(batch_size)}")
     if batch_size < 1:
@@ -76,7 +76,7 @@ def refuse_batch_size(where, name, batch_size):
 
 
 def check_iterator(where, name, data):
-    """Refuse what gives no batches, and say how to make an iterator of it.
+    """Refuse an object that gives no batches, and say how to make an iterator of it.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def check_iterator(where, name, data):
         return
     example = "NDArrayIter(data, label, batch_size)"
     wanted = "a DataIter or a pair of arrays" if where in ("fit", "score") else "a DataIter"
-    if where == "predict":  # labels are no matter
+    if where == "predict":  # labels are not needed
         example = f"NDArrayIter({name}, batch_size=batch_size)"
     elif isinstance(data, (list, tuple)) and len(data) == 2:
         example = f"NDArrayIter({name}[0], {name}[1], batch_size)"
@@ -102,7 +102,7 @@ def check_iterator(where, name, data):
 
 
 def check_callbacks(where, **callbacks):
-    """Refuse what cannot be called, and let callbacks look whether they will be able to work.
+    """Refuse objects that cannot be called, and let callbacks check that they will be able to work.
 
     A callback may have a method ``check_before_training()``, which raises an error; those that
     save checkpoints look for their folder.
@@ -120,7 +120,8 @@ def check_callbacks(where, **callbacks):
 
 
 def check_fit_callbacks(where, callbacks):
-    """Refuse what is no FitCallback; let those that save look whether they will be able to."""
+    """Refuse objects that are not FitCallbacks; let those that save check that they will be able
+    to."""
     for each in callbacks:
         if isinstance(each, type) or not isinstance(each, FitCallback):
             raise ArgumentTypeError(
@@ -133,7 +134,7 @@ def check_fit_callbacks(where, callbacks):
 
 
 def check_monitor(where, monitor):
-    """Refuse what is no Monitor."""
+    """Refuse an object that is not a Monitor."""
     if not all(hasattr(monitor, name) for name in ("install", "tic", "toc_print")):
         raise ArgumentTypeError(
             f"{where}: monitor must be a Monitor, as mx.mon.Monitor(100), got"
@@ -142,14 +143,14 @@ def check_monitor(where, monitor):
 
 
 def as_list(value):
-    """The callbacks that were given: none, one, or a list."""
+    """The given callbacks as a list: from None, one, or a list."""
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def call_each(callbacks, param):
-    """Call a callback, or each of a list, or none where it is None."""
+    """Call a callback, or each one of a list, or nothing for None."""
     for callback in as_list(callbacks):
         callback(param)
 
@@ -162,7 +163,7 @@ def name_list(what, given):
 
 
 def _check_input_names(symbol, names, typename, throw):
-    """Refuse (or, without `throw`, warn of) names that are no arguments of the symbol."""
+    """Refuse (or, without `throw`, warn of) names that are not arguments of the symbol."""
     arguments = dict.fromkeys(symbol.list_arguments())
     for name in names:
         if name in arguments:

@@ -1,4 +1,4 @@
-"""The methods of a module; one that a class does not define says so when it is called."""
+"""The methods of a module; a method that a class does not define raises an error at its call."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DEFAULT_INITIALIZER = Uniform(0.01)
 
 @guarded(but=PER_BATCH)
 class Interface:
-    """The methods of a module that a subclass defines, and those that it may leave as they are."""
+    """The methods of a module: those that a subclass must define, and those that it may inherit."""
 
     def _undefined(self, name):
         return UndefinedError(f"{type(self).__name__} defines no {name}")
@@ -276,7 +276,7 @@ class Interface:
         self.backward()
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
-        """``forward_backward``, then ``update``: what ``fit`` does with each batch.
+        """``forward_backward``, then ``update``: ``fit`` calls it with each batch.
 
         Nobody looks at gradients between the two, so a module may compute all of it in one go.
 
@@ -435,7 +435,7 @@ class Interface:
         """
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """Values of the state inputs, those that the module was made with as ``state_names``.
+        """Values of the state inputs, the ones given as ``state_names``.
 
         Parameters
         ----------
@@ -468,7 +468,7 @@ class Interface:
         return []
 
     def set_states(self, states: Sequence[Any] | None = None, value: Any = None) -> None:
-        """Fill the state inputs, those that the module was made with as ``state_names``.
+        """Fill the state inputs, the ones given as ``state_names``.
 
         Parameters
         ----------

@@ -100,7 +100,7 @@ def class_limits(symbol, output_shapes):
 
 
 def label_check(limits, names, train_data):
-    """A function that holds the labels of a batch to `limits`, or None.
+    """A function that checks the labels of a batch against `limits`, or None.
 
     None, too, for an iterator over arrays, whose labels are all looked at here and now.
 

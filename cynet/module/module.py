@@ -159,12 +159,12 @@ class Module(Optimization, BaseModule):
         self._arg_params = None
         self._aux_params = None
         self._params_dirty = False
-        # the updater's states go by these numbers; a borrowed optimizer brings its own
+        # the updater's states are stored under these numbers; a borrowed optimizer has its own
         self._param_index = {name: i for i, name in enumerate(self._param_names)}
         self._optimizer = self._kvstore = self._update_on_kvstore = self._updater = None
         self._preload_opt_states = None
         self._is_summed = False  # whether ranks have summed the gradients of the last backward
-        self._lender = None  # the module whose optimizer this one and others share
+        self._lender = None  # the module that owns the shared optimizer
         self._of_other_buckets = [], [], []  # names, gradients, weights that other ranks use now
         self._reset_bind()
 
@@ -380,7 +380,7 @@ class Module(Optimization, BaseModule):
     # --- running ---
 
     def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
-        """Compute the outputs of a batch; one of other shapes makes the module change its own.
+        """Compute the outputs of a batch; a batch of other shapes reshapes the module.
 
         Parameters
         ----------
@@ -438,8 +438,8 @@ class Module(Optimization, BaseModule):
                 self.update()
 
     def _joins_steps(self, *methods):
-        """Return whether a step is better done in one go, and these methods are those of this
-        class."""
+        """Return whether the whole step should run at once: it is faster, and none of its methods
+        is overridden."""
         trains = self.binded and self.for_training and self._has_own(Module, *methods)
         return trains and self._exec_group.joins_steps
 
@@ -554,7 +554,7 @@ class Module(Optimization, BaseModule):
     # --- parameters ---
 
     def get_params(self) -> tuple[NamedArrays, NamedArrays]:
-        """(arg_params, aux_params): dicts of arrays on the CPU, as they are now."""
+        """(arg_params, aux_params): dicts of arrays on the CPU with the present values."""
         self._need("get_params", "params_initialized")
         if self.binded and self._params_dirty:
             self._sync_params_from_devices()
@@ -672,8 +672,8 @@ class Module(Optimization, BaseModule):
             )
 
     def _renamed(self, lacking, given):
-        """The end of a message where values that are given have the names of those that lack but
-        for numbers: names that are made automatically go on counting in a second network."""
+        """The end of an error message if the given names match the missing ones except for numbers:
+        automatic names continue counting in a second network."""
         known = {*self._param_names, *self._aux_names}
         strangers = {_NUMBERS.sub("", str(name)): name for name in given if name not in known}
         for name in lacking:
@@ -686,8 +686,8 @@ class Module(Optimization, BaseModule):
         return f". The values have {listed(strangers.values())}" if strangers else ""
 
     def _hold_fixed_values(self):
-        """Parameters that the computation does not read hold what they count as: a gamma that is
-        fixed is 1 in every checkpoint."""
+        """Set parameters that the computation ignores to the values it assumes: a fixed gamma is 1
+        in every checkpoint."""
         for name, number in self._fixed_values.items():
             self._arg_params[name][:] = number
 
@@ -738,10 +738,10 @@ class Module(Optimization, BaseModule):
 
     # --- batches of other shapes ---
 
-    _plans_apart = True  # False: what is kept for its input shapes is a part of a bucket
+    _plans_apart = True  # False: its cached plans belong to a bucket
 
     def _fit_shapes(self, data_batch):
-        """Make the module's input shapes those of the batch."""
+        """Reshape the module's inputs to the batch."""
         # the `data` of a NumPy array is its memory
         data = None if hasattr(data_batch, "__array__") else getattr(data_batch, "data", None)
         if not isinstance(data, (list, tuple)):

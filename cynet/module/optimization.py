@@ -163,8 +163,8 @@ class Optimization:
         self._optimizer = optimizer
 
     def _collect_updates(self):
-        """The arrays that ``update`` works on: all gradients, None where there is nothing to
-        update; and what it hands to the updater on one device: indices, gradients, weights."""
+        """Arguments of ``update``: all gradients, with None for parameters that are not updated;
+        and for the updater of one device: indices, gradients, weights."""
         group = self._exec_group
         self._grad_arrays = [
             [None] * len(grads) if name in self._fixed_values else grads
@@ -186,7 +186,7 @@ class Optimization:
         save_optimizer_states: bool = False,
         remove_amp_cast: bool = True,
     ) -> None:
-        """Write symbol and parameters, and if asked for ``prefix-0001.states``.
+        """Write symbol and parameters, and optionally ``prefix-0001.states``.
 
         Parameters
         ----------
@@ -252,8 +252,8 @@ class Optimization:
         write_atomically(fname, self._updater_of_states("save_optimizer_states").chunks())
 
     def load_optimizer_states(self, fname: FileName) -> None:
-        """Read what ``save_optimizer_states`` wrote; the module needs an optimizer of the same
-        kind.
+        """Load a file of ``save_optimizer_states``; the module needs an optimizer of the same
+        class.
 
         Parameters
         ----------
@@ -306,14 +306,16 @@ class Optimization:
                 "clip_gradients: on several devices the gradients are summed up by update, so"
                 " their norm is not known before"
             )
-        if isinstance(self._kvstore, DistKVStore):  # the norm is that of the sum over the ranks
+        # the norm is that of the gradients summed over the ranks
+        if isinstance(self._kvstore, DistKVStore):
             self._sum_over_ranks()
         scale = self._optimizer.rescale_grad
         others = [grads[0] for grads in self._of_other_buckets[1]]
         return clip_global_norm([*self._updates[1], *others], max_norm / scale, False) * scale
 
     def _lends(self):
-        """The module whose parameters are those of all that share its optimizer."""
+        """The module whose parameters are the union of those of all modules that share its
+        optimizer."""
         self._lender = self._lender or self
         return self._lender
 
@@ -333,8 +335,8 @@ class Optimization:
         self._is_summed = True
 
     def _sum_over_buckets(self, rows):
-        """Sum gradients where ranks may be in buckets of other parameters: what a bucket does not
-        use counts as 0, and what any of them uses is updated on all."""
+        """Sum gradients when ranks may be in buckets with different parameters: a parameter that a
+        bucket does not use counts as 0, and one that any of them uses is updated on all ranks."""
         lender = self._lender
         weights = dict(zip(lender._param_names, lender._exec_group.param_arrays))
         all_rows = {
@@ -356,7 +358,7 @@ class Optimization:
                         column.append(each)
 
     def _update_other_buckets(self):
-        """Update the parameters that this bucket does not use and those of other ranks do."""
+        """Update the parameters that other ranks' buckets use and this one's does not."""
         names, grads, weights = self._of_other_buckets
         numbers = [self._param_index[name] for name in names]
         _update_params(weights, grads, self._updater, len(self._context), None, names, numbers)

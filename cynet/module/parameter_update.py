@@ -52,8 +52,8 @@ def _create_kvstore(kvstore, num_device, arg_params):
 
 
 def _initialize_kvstore(kvstore, param_arrays, arg_params, param_names, update_on_kvstore):
-    """Put the weights into the KVStore; where it updates them, hand them to all devices. Ranks all
-    begin with those of rank 0."""
+    """Put the weights into the KVStore; if it updates them, copy them to all devices. All ranks
+    begin with the weights of rank 0."""
     if isinstance(kvstore, kvs.DistKVStore):
         kvstore.share(
             {name: [arg_params[name], *arrays] for name, arrays in zip(param_names, param_arrays)}
@@ -132,7 +132,7 @@ def _update_params(
                 _sum_over_devices(grads)
         for device, (weight, grad) in enumerate(zip(weights, grads)):
             indices, all_grads, all_weights = updates[device]
-            # a state for each device: the updater tells them apart by index
+            # a state for each device: the updater distinguishes them by index
             indices.append(index * num_device + device)
             all_grads.append(grad)
             all_weights.append(weight)

@@ -61,7 +61,7 @@ class Progress:
         """Training has ended."""
 
     def _left(self, epoch, done):
-        """How long training goes on if it does as until now."""
+        """The estimated time left, at the present pace."""
         if not self.total:
             return ""
         done += (epoch - self.first) * self.total

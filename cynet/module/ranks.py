@@ -26,7 +26,7 @@ class Alone:
         return metric.get_global_name_value()
 
     def merge(self, metrics):
-        """Have metrics keep what all ranks have seen."""
+        """Let metrics include the values of all ranks."""
 
     def total(self, number):
         """The sum of a number over the ranks."""
@@ -34,7 +34,7 @@ class Alone:
 
     @contextmanager
     def file(self, path):
-        """A file of rank 0 as one of this rank: its path, or None where there is none."""
+        """Copy a file of rank 0 to this rank: its path, or None if there is none."""
         yield path if os.path.exists(path) else None
 
     def average(self, module):
@@ -45,7 +45,7 @@ class Alone:
         return []
 
     def summed_up(self, seconds):
-        """Lines that are said once, at the end, of so many seconds of training."""
+        """Lines that are shown once, at the end, after some seconds of training."""
         return []
 
 
@@ -96,8 +96,8 @@ class Ranks(Alone):
             yield copy.name
 
     def figures(self, metric):
-        """Sums are added up over the ranks; where a metric of the user's keeps something else, the
-        figures are those of rank 0, so that all ranks decide alike."""
+        """Sums are added over the ranks; if a user's metric stores something else, the values are
+        those of rank 0, so that all ranks decide alike."""
         parts = list(_parts(metric))
         before = [dict(vars(each)) for each in parts]
         try:

@@ -29,7 +29,7 @@ _WHO = "fit(resume=...)"
 
 
 class Resume:
-    """The file of one training.
+    """Saving and loading of the file for resuming one training.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ class Resume:
         check_prefix(prefix)
         self.path = f"{prefix}.training"
         self._ranks = ranks
-        self._read = None  # what the file says
-        self._asked = None  # of the optimizer and fit; see `asked_of`
+        self._read = None  # content of the file
+        self._asked = None  # settings of the optimizer and fit; see `asked_of`
 
     def save(self, epoch, module, train_data, callbacks, history):
-        """Write what `epoch`, which has ended, leaves."""
+        """Write the state after `epoch`."""
         updater = module._updater_of_states(_WHO)
         arg_params, aux_params = module.get_params()
         data = train_data.state_dict() if hasattr(train_data, "state_dict") else None
@@ -89,7 +89,7 @@ class Resume:
         write_training(self.path, _FORM, meta, arrays, _WHO)
 
     def load_params(self, module):
-        """Give the module the parameters of the file, if there is one.
+        """Set the module's parameters from the file, if there is one.
 
         This comes before its optimizer is made: a KVStore takes the weights from there.
         """
@@ -103,7 +103,7 @@ class Resume:
                 ) from None
 
     def _found(self):
-        """The content of the file, on all ranks that of the first one; None: there is no file."""
+        """The content of the file, on all ranks that of the first one; None without a file."""
         with self._ranks.file(self.path) as path:
             return None if path is None else read_training(path, _FORM)
 
@@ -184,7 +184,7 @@ def _part(arrays, prefix):
 
 # parameters of optimizers that are attributes by another name
 _ATTRIBUTES = {"learning_rate": "lr", "eps": "float_stable_eps", "begin_epoch": "init_updates"}
-# what has no value that could be compared, or is compared by itself
+# settings without a comparable value, or with their own comparison
 _OTHERS = ("sym", "param_idx2name", "param_dict", "lr_scheduler")
 _MISSING = object()
 
@@ -209,11 +209,11 @@ def asked_of(optimizer, clip_global_norm):
         and {"name": type(scheduler).__name__, "settings": settings_of(scheduler)},
         "clip_global_norm": clip_global_norm,
     }
-    return json.loads(json.dumps(asked))  # as it comes back from a file
+    return json.loads(json.dumps(asked))  # in the form that a file returns
 
 
 def reconcile(path, old, kept, now, wanted):
-    """Let what can be changed in the middle of a training be as it is asked for now.
+    """Apply the settings of this call that may change in the middle of a training.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def reconcile(path, old, kept, now, wanted):
 
     def differs(*place):
         a, b, c = (_at(each, place) for each in (old, found, now))
-        # what callbacks have changed is in the file, and in an optimizer that has worked
+        # values changed by callbacks are in the file, and in an optimizer that has run
         return c != a and c != b
 
     def refuse(what, place):

@@ -190,7 +190,7 @@ class SequentialModule(BaseModule):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Initialise all modules; no two may have a parameter of one name."""
+        """Initialise all modules; parameter names must be unique among them."""
         if self.params_initialized and not force_init:
             return
         self._need("init_params", "binded")
@@ -207,7 +207,7 @@ class SequentialModule(BaseModule):
         self.params_initialized = True
 
     def _check_owners(self):
-        """The names of all parameters; refuse one that two modules have."""
+        """The names of all parameters; refuse a name that two modules use."""
         owners = {}
         for i, module in enumerate(self._modules):
             for name in (each for part in module.get_params() for each in part):

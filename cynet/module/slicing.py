@@ -49,7 +49,7 @@ def _split_input_slice(batch_size, work_load_list):
 
 
 def _check_arguments(symbol):
-    """Refuse a symbol that has two arguments or auxiliary states of one name."""
+    """Refuse a symbol with duplicate names of arguments or auxiliary states."""
     for kind, names in (
         ("argument", symbol.list_arguments()),
         ("auxiliary state", symbol.list_auxiliary_states()),
@@ -62,9 +62,9 @@ def _check_arguments(symbol):
 
 
 def _load_general(data, targets, major_axis=None):
-    """Copy each source into its target: an NDArray, a list of them (from a list), or pairs of the
-    slice of the batch axis and the NDArray it goes to. `major_axis` has the batch axis of each
-    source, the first one by default; below 0 each NDArray gets all of it."""
+    """Copy each source into its target: an NDArray, a list of them (from a list), or pairs (slice
+    of the batch axis, NDArray). `major_axis` has the batch axis of each source, the first one by
+    default; below 0 each NDArray gets all of it."""
     axes = [0] * len(data) if major_axis is None else major_axis
     for source, target, axis in zip(data, targets, axes):
         if isinstance(target, NDArray):

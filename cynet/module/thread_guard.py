@@ -1,4 +1,5 @@
-"""ThreadGuard: which thread ran a module last, so that none takes another's outputs for its own."""
+"""ThreadGuard: remembers the thread that ran a module last, so that no thread takes another's
+outputs for its own."""
 
 import threading
 
@@ -30,7 +31,7 @@ class ThreadGuard:
         self._own = threading.local()
 
     def __reduce__(self):
-        return ThreadGuard, ()  # a copy of a module is nobody's yet
+        return ThreadGuard, ()  # a copy of a module has not run on any thread
 
     def take(self, detach):
         """The forward of a thread begins; the lock is held.

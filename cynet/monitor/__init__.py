@@ -1,4 +1,4 @@
-"""mx.monitor (mx.mon): statistics of what flows through networks, and the first NaN as an error."""
+"""mx.monitor (mx.mon): statistics of the values in networks, and the first NaN as an error."""
 
 from .monitor import Monitor
 from .nans import AnomalyError, debug_nans

@@ -1,4 +1,4 @@
-"""Monitor: statistics of what flows through executors and Blocks, every few batches."""
+"""Monitor: statistics of the values in executors and Blocks, every few batches."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Monitor:
         self.monitor_all = monitor_all
 
     def stat_helper(self, name: str, array: NDArray) -> None:
-        r"""Take a value: what executors call.
+        r"""Record a value; called by executors.
 
         It is kept as its statistic, if a collection is due and its name matches the pattern.
 
@@ -208,7 +208,7 @@ class Monitor:
 
 
 def _arrays(values):
-    """The NDArrays in what a Block takes or gives."""
+    """The NDArrays in the inputs or outputs of a Block."""
     if isinstance(values, NDArray):
         yield values
     elif isinstance(values, dict):

@@ -1,4 +1,5 @@
-"""debug_nans: the first NaN or infinity is an error where it comes from, forward or backward."""
+"""debug_nans: raises an error at the origin of the first NaN or infinity, in forward or
+backward."""
 
 from __future__ import annotations
 
@@ -16,10 +17,10 @@ from ..ndarray._tape import entry_of
 _lock = threading.RLock()
 _scopes = []  # the gluon.detect_anomaly that are open
 _switch = [None]  # the debug_nans that is on
-_paths = {}  # node of the tape -> layer; as long as it is on
-_MANY = 10_000  # of them: those whose graph is gone go
-_others = []  # called with whether it is on: who else reports values
-_layers = [lambda: ""]  # which layer this thread runs
+_paths = {}  # node of the tape -> layer; while the check is on
+_MANY = 10_000  # limit of remembered paths: those of freed graphs are dropped
+_others = []  # other reporters of values, called with whether the check is on
+_layers = [lambda: ""]  # returns the layer that this thread runs
 
 
 class AnomalyError(CynetError, FloatingPointError):
@@ -113,7 +114,7 @@ def _tell_all():
 
 # --- looking --------------------------------------------------------------------------------------
 def trouble(array):
-    """``'NaN in 1 of 4 elements'``, or None."""
+    """``'NaN in 1 of 4 elements'``, or None if all are finite."""
     if not is_floating(array.dtype):
         return None
     values = array.asnumpy()

@@ -20,12 +20,13 @@ NUMBERS = (bool, int, float, onp.generic)
 
 
 def is_traced(value):
-    """Return whether it stands for an array in a graph that is being made."""
+    """Return whether a value represents an array in a graph that is being traced."""
     return state.trace is not None and hasattr(value, "entries")
 
 
 def is_np(value):
-    """Return whether it is an array of mx.np, or stands for one in a graph that is being made."""
+    """Return whether a value is an array of mx.np, or represents one in a graph that is being
+    traced."""
     return (isinstance(value, NDArray) and value._face is NP) or is_traced(value)
 
 
@@ -65,7 +66,7 @@ ops = _Operators()
 
 
 def refuse_traced(name, what, *arrays):
-    """Raise ArgumentTypeError in a graph that is made: `what` of a result depends on values."""
+    """Raise ArgumentTypeError while a graph is traced: `what` of a result depends on values."""
     if any(map(is_traced, arrays)):
         raise ArgumentTypeError(
             f"mx.np.{name} in a graph: {what} depends on values, which a graph that is made has "
@@ -79,7 +80,7 @@ def one_of(out):
 
 
 def array_of(value, where, dtype=None):
-    """An operand as an array of mx.np; what NumPy makes arrays of becomes one.
+    """An operand as an array of mx.np; anything that NumPy accepts as an array is converted.
 
     Raises
     ------
@@ -102,7 +103,7 @@ def array_of(value, where, dtype=None):
 
 
 def made(value, dtype, ctx, where):
-    """A new array of mx.np with the values of what NumPy makes arrays of.
+    """A new array of mx.np from anything that NumPy accepts as an array.
 
     Numbers and lists of them are float32 where no `dtype` is given, bools stay bools.
     """
@@ -133,8 +134,8 @@ def finished(value, out):
 
 
 def also_named(**words):
-    """Let a function take arguments by other names, those of MXNet 1.9: ``array="v"`` for one of
-    which the parameter is called v; None for one that says nothing here."""
+    """Let a function accept arguments under MXNet 1.9's names: ``array="v"`` if its parameter is
+    called v; None for an argument that is ignored."""
 
     def decorate(function):
         @functools.wraps(function)

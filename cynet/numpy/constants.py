@@ -1,4 +1,4 @@
-"""Constants and dtypes of mx.np, and what asks about arrays without computing."""
+"""Constants and dtypes of mx.np, and functions that only inspect arrays."""
 
 import numpy as onp
 

@@ -1,4 +1,4 @@
-"""NumPy's own functions on arrays of mx.np: those of mx.np of the same name run."""
+"""NumPy's own functions on arrays of mx.np: they call the functions of the same name in mx.np."""
 
 import numpy as onp
 
@@ -78,7 +78,7 @@ def function_of(function, args, kwargs):
     """The result of ``numpy.function(*args)``."""
     module = function.__module__.removeprefix("numpy").lstrip(".")
     own = _named(f"{module}.{function.__name__}" if module == "linalg" else function.__name__)
-    if callable(own) and module in ("", "linalg"):  # fft of NumPy gives complex arrays
+    if callable(own) and module in ("", "linalg"):  # NumPy's fft returns complex arrays
         return own(*args, **kwargs)
     return on_host(function, args, kwargs)
 
@@ -106,7 +106,7 @@ def on_host(function, args, kwargs):
         return _written_on_host(function, args[0], args[1:], kwargs)
     out = one_of(kwargs.get("out"))
     if isinstance(out, NDArray):
-        host = out.asnumpy()  # what `where` leaves out stays as it is
+        host = out.asnumpy()  # elements that `where` leaves out keep their values
         on_host(function, args, kwargs | {"out": host})
         out[...] = array_of(host, function.__name__)
         return out

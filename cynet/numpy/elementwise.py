@@ -39,7 +39,7 @@ _SIGNS = {
     "bitwise_left_shift": "<<",
     "bitwise_right_shift": ">>",
 }
-# How mx.nd calls what Python's operators call, where NumPy has another word.
+# mx.nd's names for Python's operators where NumPy has another name.
 _SLOT_NAMES = {numpys: own for own, numpys in WORDS.items()}
 _SLOT_NAMES |= {f"bitwise_{name}": name for name in ("left_shift", "right_shift")}
 
@@ -50,8 +50,8 @@ set_operators(
 
 
 def _chosen(function, inputs, out, where, dtype):
-    """A function under ``dtype=``, which its inputs are converted to, and ``where=``: elsewhere
-    `out` keeps its elements, and a new result has zeros."""
+    """A function with ``dtype=``, to which its inputs are converted, and ``where=``: elsewhere
+    `out` is unchanged, and a new result is zero."""
     if dtype is not None:
         inputs = [array_of(each, function.__name__).astype(dtype) for each in inputs]
     if where is True:
@@ -77,7 +77,7 @@ def _floats_into(out, *operands):
 
 
 def as_ufunc(function):
-    """A composed function of one or two arrays and `out` that takes ``where=`` and ``dtype=``."""
+    """Make a function of one or two arrays and `out` accept ``where=`` and ``dtype=``."""
 
     signature = inspect.signature(function)
     *names, _ = signature.parameters
@@ -124,7 +124,7 @@ def _binary(name):
 
 
 def traced_binary(operators, lhs, rhs, out=None):
-    """A function of two operands of which one is traced."""
+    """A function of two operands, one of them traced."""
     if isinstance(rhs, NUMBERS):
         return call(operators[2], lhs, scalar=rhs, is_int=_whole(rhs), out=out)
     if isinstance(lhs, NUMBERS):
@@ -163,7 +163,7 @@ def _unary(name, operator):
 
 
 def _with_nans(run):
-    """A function that gives NaN of NaN, which that of mx.nd gives a number of."""
+    """A function that returns NaN for NaN, for which mx.nd's function returns a number."""
 
     def function(x, out=None):
         from .selection import where

@@ -1,4 +1,4 @@
-"""The functions that MXNet 1.9.1 lets NumPy compute, by their names; those of mx.np.
+"""Functions that MXNet 1.9.1 delegates to NumPy, by name; here they are those of mx.np.
 
 Most are native here; ``dispatch.HOST_NAMES`` are the rest.
 """
@@ -18,7 +18,7 @@ result_type rollaxis roots searchsorted select setdiff1d setxor1d signbit size s
 take_along_axis trapz tril_indices_from trim_zeros triu_indices_from union1d unpackbits unwrap
 vander
 """
-# what NumPy no longer has cannot be called by its name there
+# functions that NumPy has removed cannot be called by name there
 __all__ = [name for name in _NAMES.split() if hasattr(onp, name)]
 
 

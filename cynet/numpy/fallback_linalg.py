@@ -1,4 +1,5 @@
-"""The functions of linear algebra that MXNet 1.9.1 lets NumPy compute; those of mx.np.linalg."""
+"""Functions of linear algebra that MXNet 1.9.1 delegates to NumPy; here they are those of
+mx.np.linalg."""
 
 from .linalg import cond, lstsq, matrix_power, matrix_rank, multi_dot, qr
 

@@ -87,7 +87,7 @@ def _of_lines(x):
 
 
 def _turned(re, im, axis, n, norm, back, who):
-    """The transform along an axis; the inverse is the conjugate of that of the conjugate."""
+    """The transform along an axis; the inverse is computed by conjugation before and after."""
     re, im = _lines(re, axis, n), _lines(im, axis, n)
     factor = _scale(norm, re.shape[-1], back, who)
     (a, b), (c, d) = _of_lines(re), _of_lines(im)

@@ -66,7 +66,7 @@ def _counted(columns, edges, weights, density, name):
     sizes, at, inside = [each.shape[0] - 1 for each in edges], 0, True
     for column, bounds, n in zip(columns, edges, sizes):
         found = ranks(bounds, column, True) - 1
-        found = where(column == bounds[-1], n - 1, found)  # the last interval has both its ends
+        found = where(column == bounds[-1], n - 1, found)  # the last interval includes both ends
         within = (found >= 0) & (found < n)
         inside = within if inside is True else inside & within
         at = at * n + ops.clip(found, a_min=0, a_max=n - 1)

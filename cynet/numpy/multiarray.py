@@ -37,7 +37,8 @@ _COMPARED = {
 
 
 def define_signs(cls, method):
-    """Give a class Python's operators; ``method(name, reflected)`` makes that of a function."""
+    """Give a class Python's operators; ``method(name, reflected)`` makes the method for a
+    function."""
     for sign, name in _SIGNS.items():
         setattr(cls, f"__{sign}__", method(name, False))
         setattr(cls, f"__r{sign}__", method(name, True))
@@ -278,7 +279,7 @@ class ndarray(Members, NDArray):
 
     @staticmethod
     def stands_for():
-        """The class of symbols that stand for such arrays while a Block is traced."""
+        """The class of symbols that represent such arrays while a Block is traced."""
         from ..gluon.block.traced_numpy import TracedNumpy
 
         return TracedNumpy
@@ -391,7 +392,7 @@ class ndarray(Members, NDArray):
 
     # --- values -----------------------------------------------------------------------------------
     def item(self, *args):
-        """An element as a Python number: the only one, or that of an index.
+        """An element as a Python number: the only one, or the one at an index.
 
         Raises
         ------
@@ -463,7 +464,7 @@ class ndarray(Members, NDArray):
 
     @property
     def grad(self):
-        """The gradient that `attach_grad` gave the array, of mx.np; None where there is none."""
+        """The gradient array from `attach_grad`, an array of mx.np, or None."""
         found = NDArray.grad.__get__(self)
         return None if found is None else found.as_np_ndarray()
 
@@ -491,7 +492,7 @@ def _picks_elements(array, key):
 
 
 def _picked(array, mask):
-    """The elements that a mask has True for; NumPy picks them faster than by their places."""
+    """The elements where a mask is True; NumPy selects them faster than by their indices."""
     values, kept = (
         onp.frombuffer(e, e.dtype).reshape(e.shape) if e.size else e.asnumpy()
         for e in (array, mask)
@@ -525,7 +526,7 @@ def _with_truths(array, key):
 
 
 def _none_of(out, keys, place):
-    """Nothing of the axis that stands for a truth."""
+    """An empty slice along the axis of the boolean index."""
     axis = sum(1 for item in keys[:place] if isinstance(item, slice) or item is None)
     if any(item is Ellipsis for item in keys[:place]):
         behind = sum(1 for item in keys[place + 1 :] if isinstance(item, slice) or item is None)

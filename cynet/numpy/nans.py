@@ -14,7 +14,7 @@ def _is_float(a):
 
 
 def _filled(a, value, name):
-    """The array with a number in place of NaN."""
+    """The array with a number instead of NaN."""
     a = array_of(a, name)
     return choose(FUNCTIONS["isnan"](a), value, a) if _is_float(a) else a
 
@@ -75,13 +75,13 @@ def _kept_or_not(found, axis, keepdims, out):
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
-    """The mean of what is not NaN; NaN of nothing."""
+    """The mean without NaN; NaN if nothing is left."""
     a = _numbers(a, dtype, "nanmean")
     return _kept_or_not(_mean(a, axis, where), axis, keepdims, out)
 
 
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, correction=None):
-    """The variance of what is not NaN; NaN where no more than `ddof` are left."""
+    """The variance without NaN; NaN if no more than `ddof` elements are left."""
     a = _numbers(a, dtype, "nanvar")
     ddof = ddof if correction is None else correction
     centred = _filled(a, 0.0, "nanvar") - _mean(a, axis, where)
@@ -92,25 +92,25 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=Tru
 
 
 def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, correction=None):
-    """The standard deviation of what is not NaN."""
+    """The standard deviation without NaN."""
     spread = nanvar(a, axis, dtype, None, ddof, keepdims, where, correction)
     return finished(FUNCTIONS["sqrt"](spread), out)
 
 
 def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
-    """``quantile`` of what is not NaN."""
+    """``quantile`` without NaN."""
     return finished(quantile_of_rows(a, q, axis, method, keepdims, 1.0, "nanquantile"), out)
 
 
 def nanpercentile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False
 ):
-    """``percentile`` of what is not NaN."""
+    """``percentile`` without NaN."""
     return finished(quantile_of_rows(a, q, axis, method, keepdims, 100.0, "nanpercentile"), out)
 
 
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    """``median`` of what is not NaN."""
+    """``median`` without NaN."""
     return finished(quantile_of_rows(a, 0.5, axis, "linear", keepdims, 1.0, "nanmedian"), out)
 
 
@@ -144,7 +144,7 @@ def nancumsum(a, axis=None, dtype=None, out=None):
 
 
 def cumulative_prod(x, axis=None, dtype=None, out=None, include_initial=False):
-    """``cumprod`` along the only axis, or a given one; a 1 in front where it is asked for."""
+    """``cumprod`` along the only axis, or a given one; optionally with a 1 in front."""
     x = array_of(x, "cumulative_prod")
     if axis is None and x.ndim == 1:
         axis = 0

@@ -1,4 +1,4 @@
-"""Places of arrays of mx.np in an order, and parts of orders: of functions that NumPy has in C."""
+"""Sorting and order statistics of arrays of mx.np: functions that NumPy has in C."""
 
 import operator
 
@@ -15,7 +15,7 @@ from .selection import argsort, sort, take_along_axis, where
 
 
 def _within(kth, length, name):
-    """Raise ArgumentError where a place is outside of an axis."""
+    """Raise ArgumentError if an index is outside of an axis."""
     try:
         places = [operator.index(kth)]
     except TypeError:
@@ -32,8 +32,8 @@ def _length(a, axis):
 
 
 def partition(a, kth, axis=-1, kind="introselect", order=None):
-    """The elements such that what is in front of place `kth` is not larger, and what is behind is
-    not smaller; here in their order throughout.
+    """The elements such that those in front of place `kth` are not larger, and those behind it not
+    smaller; this implementation sorts them all.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None):
 
 
 def lexsort(keys, axis=-1):
-    """The numbers of elements in the order of several keys, of which the last counts first.
+    """The indices that sort by several keys; the last key is the primary one.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
 
 
 def choose(a, choices, out=None, mode="raise"):
-    """Of each place the element of the array whose number stands there.
+    """For each position, the element of the array whose number is there.
 
     Raises
     ------

@@ -14,7 +14,7 @@ _STATISTICS = {
     "mean": reductions.mean,
     "median": quantiles.median,
 }
-_TAKES = {  # what each mode has beside `pad_width`
+_TAKES = {  # the parameters of each mode beside `pad_width`
     "constant": "constant_values",
     "linear_ramp": "end_values",
     "reflect": "reflect_type",
@@ -122,8 +122,8 @@ def _first(before, after, x):
 
 
 def _weighted(array, axis, padded, ends=(0, 0)):
-    """The modes whose elements are sums of the axis' own, by a matrix of weights; `ends` are what a
-    ramp runs to."""
+    """Modes whose new elements are weighted sums of the axis; `ends` are the end values of a
+    ramp."""
     from .products import matmul
 
     kind = onp.dtype(array.dtype)
@@ -133,7 +133,7 @@ def _weighted(array, axis, padded, ends=(0, 0)):
     found = matmul(rows, array_of(weights.T.astype(rows.dtype), "pad"))
     if any(ends):
         n, size = array.shape[axis], weights.shape[0]
-        share = 1.0 - weights.sum(1)  # what is missing to a whole is of the end
+        share = 1.0 - weights.sum(1)  # the remaining weight belongs to the end value
         before = onp.arange(size) < (size - n if weights[-1, -1] == 1 else _count(weights))
         found = found + array_of(
             (share * onp.where(before, ends[0], ends[1])).astype(rows.dtype), "pad"
@@ -152,7 +152,7 @@ def _count(weights):
 
 
 def _by_function(array, widths, function, kwargs):
-    """Padded with zeros by NumPy, then by a function of users that writes vectors in place."""
+    """Padding with zeros by NumPy, then by a user's function that writes vectors in place."""
     from .dispatch import on_host
 
     return on_host(onp.pad, (array, widths, function), kwargs)

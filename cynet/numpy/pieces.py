@@ -81,7 +81,7 @@ def resize(a, new_shape):
 
 
 def select(condlist, choicelist, default=0):
-    """Of each place the choice that stands with the first condition that holds, else `default`."""
+    """For each position, the choice of the first condition that holds, else `default`."""
     if len(condlist) != len(choicelist) or not condlist:
         raise ArgumentError(
             f"mx.np.select: as many choices as conditions are needed, one at least, got "
@@ -209,7 +209,8 @@ def i0(x):
     far = beyond * 0 + 1.0
     for k in range(25, 0, -1):
         far = far * ((2 * k - 1) ** 2 / (8.0 * k)) / beyond + 1.0
-    half = FUNCTIONS["exp"](beyond / 2)  # its square is infinite before the result is
+    # computed in two factors: their product overflows only if the result does
+    half = FUNCTIONS["exp"](beyond / 2)
     far = half / FUNCTIONS["sqrt"](beyond * (2 * math.pi)) * far * half
     return choose(small, near, far).astype(x.dtype)
 
@@ -246,7 +247,7 @@ def spacing(x, out=None):
 
 
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
-    """A function of each vector along an axis; what it gives stands in the place of the axis.
+    """Apply a function to each vector along an axis; its result takes the place of the axis.
 
     Raises
     ------
@@ -328,7 +329,7 @@ def isrealobj(x):
 
 
 def iscomplexobj(x):
-    """Return whether an array has complex numbers, as none of mx.np has."""
+    """Return whether an array has complex numbers: never, for arrays of mx.np."""
     return not isrealobj(x)
 
 

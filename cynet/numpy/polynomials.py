@@ -100,8 +100,8 @@ def polydiv(u, v):
 
 
 def roots(p):
-    """The roots of a polynomial; a NumPy array where some are not real. Gradients are those of
-    roots that are real and lie apart.
+    """The roots of a polynomial; a NumPy array if some are not real. Gradients are correct for
+    real, distinct roots.
 
     Raises
     ------
@@ -119,7 +119,8 @@ def roots(p):
 
 
 def polyint(p, m=1, k=None):
-    """The integral of a polynomial, `m` times; `k` are what the constants are, by default 0."""
+    """The integral of a polynomial, `m` times; `k` are the constants of integration, by default
+    0."""
     p = _vector(p, "polyint")
     if not hasattr(m, "__index__") or m < 0:
         raise ArgumentError(f"mx.np.polyint: m is an int that is not negative, got {shown(m)}")
@@ -148,7 +149,8 @@ def vander(x, N=None, increasing=False):
 
 
 def poly(seq_of_zeros):
-    """The coefficients of the polynomial with given roots; of a matrix those of its eigenvalues."""
+    """The coefficients of the polynomial with given roots; for a matrix, of its characteristic
+    polynomial."""
     roots = array_of(seq_of_zeros, "poly")
     if roots.ndim > 1:
         return on_host(onp.poly, (roots,), {})
@@ -212,7 +214,7 @@ def convolve(a, v, mode="full"):
 
 
 def correlate(a, v, mode="valid"):
-    """The sums of products of one vector with another that is moved along it."""
+    """The correlation: sums of products of one vector with shifts of another."""
     a, v = (_vector(each, "correlate") for each in (a, v))
     if not a.shape[0] or not v.shape[0]:
         raise ArgumentError("mx.np.correlate: an array is empty")

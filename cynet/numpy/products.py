@@ -18,9 +18,9 @@ def _pair(a, b, where):
 
 
 def _matrices(a, b):
-    """The product of matrices in the last two axes, of arrays of one dtype."""
+    """The matrix product in the last two axes, for arrays of one dtype."""
     kind = onp.dtype(a.dtype)
-    if kind.kind in "biu":  # there is no product of integers: doubles hold those below 2 ** 53
+    if kind.kind in "biu":  # there is no integer product: doubles are exact below 2 ** 53
         out = _matrices(a.astype("float64"), b.astype("float64"))
         return (out != 0) if kind.kind == "b" else out.astype(kind)
     if a.shape[-1] != b.shape[-2]:
@@ -190,8 +190,8 @@ def einsum(subscripts, *operands, out=None, optimize=False):
 
 @functools.lru_cache(maxsize=1000)
 def _terms(subscripts, counts):
-    """(letters of each operand, letters of the result), of operands of so many axes; dots become
-    capital letters."""
+    """(letters of each operand, letters of the result), for operands of these numbers of axes; an
+    ellipsis becomes capital letters."""
     left, arrow, result = subscripts.partition("->")
     terms = left.split(",")
     if len(terms) != len(counts):
@@ -216,7 +216,7 @@ def _terms(subscripts, counts):
 
 
 def _diagonals(array, term):
-    """A letter that comes twice in a term is a diagonal."""
+    """Take the diagonal for a letter that occurs twice in a term."""
     for letter in term:
         while term.count(letter) > 1:
             i = term.index(letter)
@@ -227,7 +227,7 @@ def _diagonals(array, term):
 
 
 def _contracted(a, s, b, t, others):
-    """Two operands as one: a product of matrices over the letters that nobody else has."""
+    """Contract two operands: a matrix product over the letters that no other term has."""
     shared = [c for c in s if c in t]
     batch = [c for c in shared if c in others]
     summed = [c for c in shared if c not in others]

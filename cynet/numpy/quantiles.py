@@ -1,4 +1,4 @@
-"""Quantiles of mx.np, and counts of whole numbers."""
+"""Quantiles of mx.np, and counts of integers."""
 
 import numpy as onp
 
@@ -78,7 +78,7 @@ def _rows(a, q, axis, method, whole, name):
     for each in axes:
         count *= a.shape[each]
     kept = tuple(a.shape[i] for i in rest)
-    if not count and name in ("median", "nanmedian"):  # as the mean of nothing
+    if not count and name in ("median", "nanmedian"):  # NaN, as for the mean of nothing
         undefined = onp.full((*kept, 1), onp.nan, onp.dtype(a.dtype))
         return shares, array_of(undefined, name), axes, a.shape
     if not count:
@@ -104,7 +104,8 @@ def _quantile(a, q, axis, method, keepdims, whole, name):
 
 
 def quantile_of_rows(a, q, axis, method, keepdims, whole, name):
-    """Quantiles of what is not NaN, of which rows may have different numbers; NaN of nothing."""
+    """Quantiles without NaN; rows may have different numbers of elements; NaN if nothing is
+    left."""
     shares, rows, axes, shape = _rows(a, q, axis, method, whole, name)
     isnan = FUNCTIONS["isnan"](rows)
     count = reductions.sum(~isnan, -1, keepdims=True)

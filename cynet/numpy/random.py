@@ -86,7 +86,7 @@ def lognormal(mean=0.0, sigma=1.0, size=None, dtype=None, ctx=None, out=None):
 
 
 def _unit(size, *params):
-    """Numbers in (0, 1], of which a logarithm can be taken."""
+    """Numbers in (0, 1], safe for a logarithm."""
     return 1.0 - _drawn(lambda **k: legacy.uniform(0, 1, **k), size, params, None, None)
 
 
@@ -109,7 +109,7 @@ def pareto(a, size=None, ctx=None, out=None):
 
 
 def power(a, size=None, ctx=None, out=None):
-    """Numbers in [0, 1] whose density is that of a power."""
+    """Numbers in [0, 1] from a power distribution."""
     a = _param(a)
     return finished(_unit(size, a) ** (1.0 / a), out)
 

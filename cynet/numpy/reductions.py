@@ -1,4 +1,4 @@
-"""Reductions of mx.np: over all axes, one or several; what has no axes left has the shape ()."""
+"""Reductions of mx.np: over all axes, one or several; a result without axes has the shape ()."""
 
 import numpy as onp
 
@@ -13,7 +13,7 @@ def _kind(array):
 
 
 def axes_of(axis, ndim, where):
-    """The axes as a tuple of numbers that are not negative, or None for all.
+    """The axes as a tuple of nonnegative numbers, or None for all.
 
     Raises
     ------
@@ -54,7 +54,8 @@ def _among(a, where, other):
 
 
 def _counted(a, where, axis):
-    """Return how many elements of each group a mask has, with the axes kept."""
+    """Return the number of elements of each group for which the mask is True, with the axes
+    kept."""
     from .shapes import broadcast_to
 
     return sum(broadcast_to(array_of(where, "where"), a.shape), axis, keepdims=True)

@@ -36,7 +36,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 def _beside(value, other):
-    """An operand; a Python number in the dtype that arithmetic with `other` gives."""
+    """An operand; a Python number in the result dtype of arithmetic with `other`."""
     if not isinstance(value, NUMBERS):
         return array_of(value, "where")
     other = array_of(other, "where")
@@ -71,7 +71,7 @@ def _within(bound, dtype):
 
 @also_named(x="a")
 def round(a, decimals=0, out=None):
-    """The elements rounded to so many decimals, a tie to the even one."""
+    """The elements rounded to a number of decimals, ties to even."""
     a = array_of(a, "round")
     if onp.dtype(a.dtype).kind in "biu" and decimals >= 0:
         return finished(a.copy(), out)
@@ -124,7 +124,7 @@ def argsort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
 
 
 def host_values(array, where):
-    """The values, for what is computed by NumPy."""
+    """The values as a NumPy array, for functions that NumPy computes."""
     refuse_traced(where, "the shape of the result", array)
     return array_of(array, where).asnumpy()
 
@@ -379,7 +379,7 @@ def float_power(x1, x2, out=None):
 
 
 def divmod(x1, x2):
-    """Quotients rounded down, and what is left."""
+    """Quotients rounded down, and remainders."""
     return FUNCTIONS["floor_divide"](x1, x2), FUNCTIONS["mod"](x1, x2)
 
 

@@ -1,4 +1,4 @@
-"""Arrays of mx.np as sets: their values are those of elements, which gradients flow to.
+"""Set functions of mx.np: results are elements of the input, and gradients flow to these.
 
 NumPy finds on the host which elements they are.
 """
@@ -49,7 +49,7 @@ def _result(name, values, *rest):
 
 
 def unique_values(x):
-    """The different elements, each NaN as one of its own."""
+    """The different elements; each NaN counts as different."""
     return unique(x, equal_nan=False)
 
 
@@ -83,7 +83,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
 
 
 def in1d(ar1, ar2, assume_unique=False, invert=False):
-    """True for each element of one array that is in another, in one axis."""
+    """True for each element of one array that is in another, as one axis."""
     return shapes.ravel(isin(ar1, ar2, assume_unique, invert))
 
 

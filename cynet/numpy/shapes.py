@@ -1,4 +1,4 @@
-"""Shapes of arrays of mx.np: the same elements in another order, beside each other, repeated."""
+"""Shapes of arrays of mx.np: reordering, joining and repeating elements."""
 
 import itertools
 import operator
@@ -139,7 +139,7 @@ def broadcast_to(array, shape, subok=False):
     wide = reshaped(array, (1,) * (len(sizes) - array.ndim) + array.shape)
     if prod(sizes):
         return ops.broadcast_to(wide, shape=sizes)
-    return reshaped(ravel(array)[:0], sizes)  # it belongs to the graph all the same
+    return reshaped(ravel(array)[:0], sizes)  # the result belongs to the graph all the same
 
 
 def broadcast_arrays(*args):
@@ -170,7 +170,7 @@ def _listed(arrays, where):
 
 
 def concatenate(seq, axis=0, out=None, dtype=None):
-    """The arrays one behind the other along an axis; None lays out all in one axis."""
+    """Concatenate arrays along an axis; None flattens them first."""
     arrays = _listed(seq, "concatenate")
     if axis is None:
         arrays, axis = [ravel(each) for each in arrays], 0
@@ -185,7 +185,7 @@ concat = concatenate
 
 
 def stack(arrays, axis=0, out=None):
-    """The arrays, of one shape, along a new axis."""
+    """Join arrays of one shape along a new axis."""
     arrays = _listed(arrays, "stack")
     if any(each.shape != arrays[0].shape for each in arrays):
         raise ShapeError(f"mx.np.stack: shapes {[each.shape for each in arrays]} are not one")
@@ -330,7 +330,7 @@ def tile(A, reps):
 
 
 def repeat(a, repeats, axis=None):
-    """Each element so many times in a row, along an axis or of all in one."""
+    """Repeat each element along an axis, or of the flattened array."""
     a = array_of(a, "repeat")
     if axis is None:
         a, axis = ravel(a), 0
@@ -362,7 +362,7 @@ def flipud(m):
 
 
 def roll(a, shift, axis=None):
-    """The elements moved along axes; what goes beyond the end comes in at the front."""
+    """Shift elements along axes; elements beyond the end return at the front."""
     a = array_of(a, "roll")
     if axis is None:
         return reshaped(roll(ravel(a), shift, 0), a.shape)

@@ -1,4 +1,4 @@
-"""mx.npx: what networks need beyond NumPy, on arrays of mx.np; and the switches."""
+"""mx.npx: functions for networks beyond NumPy, on arrays of mx.np; and the switches."""
 
 from ..context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
 from ..context import current_context as current_device

@@ -26,7 +26,7 @@ def save(file, arr):
 
 
 def load(file):
-    """Read what `save` or `savez` wrote: a list or a dict of arrays of mx.np."""
+    """Load a file of `save` or `savez`: a list or a dict of arrays of mx.np."""
     if _is_zip(file):
         with onp.load(file, allow_pickle=False) as found:
             return {name: array_of(found[name], "npx.load") for name in found.files}

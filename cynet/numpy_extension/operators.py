@@ -1,4 +1,4 @@
-"""Layers and other operators of networks, on arrays of mx.np: those of mx.nd, with MXNet's names
+"""Layers and other operators of networks, on arrays of mx.np: mx.nd's operators with MXNet's names
 and parameters."""
 
 import functools
@@ -40,13 +40,15 @@ def _layer(**words):
 
 
 def _length_by_place(axis, length):
-    """`axis` and `length` of a softmax; MXNet 1.9 has `length` in the place of `axis`."""
+    """`axis` and `length` of a softmax; MXNet 1.9 has `length` as the second positional argument
+    instead of `axis`."""
     return (-1, axis) if hasattr(axis, "shape") else (axis, length)
 
 
 @_layer()
 def softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtype=None):
-    """Exponentials that add up to 1 along an axis; with `use_length` of so many of each row."""
+    """Exponentials that add up to 1 along an axis; with `use_length` of the first elements of each
+    row."""
     return _exponentials(ops.softmax, data, axis, length, temperature, use_length, dtype)
 
 
@@ -57,7 +59,7 @@ def _exponentials(run, data, axis, length, temperature, use_length, dtype):
         more["use_length"] = True
     lengths = _arrays(length) if use_length else ()
     data = _floats(data, "npx.softmax")
-    if data.ndim == 0 and not lengths:  # an axis of one element
+    if data.ndim == 0 and not lengths:  # treated as an axis of one element
         out = reshaped(run(reshaped(data, (1,)), axis=axis, **more), ())
     else:
         out = run(data, *lengths, axis=axis, **more)
@@ -349,7 +351,7 @@ def nonzero(a):
 
 
 def _at_places(a, ind, val, where):
-    """The array, the places and as many values."""
+    """The array, the indices and as many values."""
     a, ind = array_of(a, where), array_of(ind, where)
     val = array_of(val, where, a.dtype).astype(a.dtype)
     full = (*ind.shape[1:], *a.shape[ind.shape[0] :])
@@ -367,14 +369,14 @@ def index_update(a, ind, val):
 
 
 def index_add(a, ind, val):
-    """A copy of an array with values added at places, as often as they are named."""
+    """A copy of an array with values added at indices, repeated indices several times."""
     a, ind, val = _at_places(a, ind, val, "npx.index_add")
     return a + ops._backward_gather_nd(val, ind, shape=a.shape)
 
 
 def cond(pred, then_func, else_func, inputs=None, name="cond"):
-    """Call one of two functions: with `inputs`, which a function `pred` is given too, as in MXNet
-    2.0; without arguments where there are none, as in ``mx.nd.contrib.cond``."""
+    """Call one of two functions: with `inputs`, which `pred` gets, too, if it is a function, as in
+    MXNet 2.0; without arguments if there are none, as in ``mx.nd.contrib.cond``."""
     from ..ndarray import control_flow
 
     if inputs is None:

@@ -1,4 +1,4 @@
-"""Attention, and what depends on lengths of sequences, as ONNX writes it."""
+"""Attention, and functions of sequence lengths, written to ONNX."""
 
 from __future__ import annotations
 

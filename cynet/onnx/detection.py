@@ -16,7 +16,7 @@ from .graph import exports
 
 
 def _columns(g, value, *ends):
-    """Parts of the last axis: one for each pair of neighbours in `ends`."""
+    """Parts of the last axis: one for each pair of neighbors in `ends`."""
     return [g.cut(value, -1, a, b) for a, b in pairwise(ends)]
 
 
@@ -92,7 +92,7 @@ def box_nms(g, c):
 
 def _kept(g, number, corners, scores, kinds, count, overlap, least):
     """1 for each row that no better one of its class overlaps, (batch, count)."""
-    low, high = _columns(g, corners, 0, 2, 4)  # ONNX turns boxes whose corners are exchanged
+    low, high = _columns(g, corners, 0, 2, 4)  # ONNX accepts boxes with swapped corners
     boxes = g.emit("Concat", [low, g.emit("Max", [low, high])], axis=-1)
     if kinds is None:
         by_class = g.unsqueeze(scores, 1)
@@ -118,7 +118,7 @@ def _rows_of(g, value):
 
 
 def _first_rows(g, number, rows, keep, count):
-    """The rows that are kept in their order, -1 behind them."""
+    """The selected rows in their order, then rows of -1."""
     order = g.constant(np.arange(count, 0, -1, dtype="float32")[None])
     key = g.emit("Mul", [keep, order])
     key, index = g.emit("TopK", [key, g.ints(count)], outputs=2, axis=1)

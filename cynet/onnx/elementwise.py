@@ -160,7 +160,7 @@ def rounded(g, c):
     """Half away from zero, or towards zero; ONNX rounds half to even."""
     size = g.emit("Abs", c.inputs)
     made = g.emit("Floor", [size])
-    if c.op == "round":  # size + 0.5 would round up what is just below a half
+    if c.op == "round":  # size + 0.5 would round up a number just below a half
         half = g.emit("GreaterOrEqual", [g.emit("Sub", [size, made]), _number(g, c, 0.5)])
         made = g.emit("Add", [made, g.cast(half, c.dtypes[0])])
     return g.emit("Mul", [g.emit("Sign", c.inputs), made])

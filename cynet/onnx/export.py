@@ -45,7 +45,7 @@ def _arrays(params):
 
 
 def _is_label(node, order):
-    """Return whether a variable is only what losses compare with."""
+    """Return whether only losses read a variable."""
     uses = [
         name
         for user in order
@@ -222,7 +222,8 @@ def _write(graph, node, values, extents, types, verbose):
 
 
 def _heads(graph, network, values):
-    """Names of the outputs; what is an input or a constant, or listed twice, gets a node."""
+    """Names of the outputs; an output that is an input, a constant, or listed twice gets an
+    Identity node."""
     made = {o for node in graph.nodes for o in node.output}
     heads = []
     for node, i in network.entries:
@@ -235,7 +236,7 @@ def _heads(graph, network, values):
 
 
 def _opened(inputs, outputs, shapes):
-    """Inputs and outputs with lengths left open: those of `shapes`, or the first ones."""
+    """Inputs and outputs with open lengths: those of `shapes`, or the first axes."""
     batch = {shape[0] for _, _, shape in inputs}
     if shapes is None:
         shapes = [("batch", *shape[1:]) for _, _, shape in inputs]
@@ -269,7 +270,7 @@ def _model(library, nodes, inputs, outputs, constants):
     graph = helper.make_graph(nodes, "cynet", told(inputs), told(outputs), arrays)
     opset = helper.make_opsetid("", OPSET)
     model = helper.make_model(graph, producer_name="cynet", opset_imports=[opset])
-    model.ir_version = 7  # what belongs to opset 13
+    model.ir_version = 7  # the version that belongs to opset 13
     return model
 
 

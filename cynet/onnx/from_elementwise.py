@@ -36,7 +36,8 @@ def logical_not(reader, node):
 
 
 def _operands(node):
-    """Both inputs of as many axes; below opset 7 the second one's lie at `axis` of the first."""
+    """Both inputs with the same number of axes; below opset 7 the second one's begin at `axis` of
+    the first."""
     if node.opset >= 7:
         return node.aligned(0, 1)
     node.ignore("consumed_inputs", "broadcast")
@@ -55,7 +56,7 @@ def binary(reader, node):
     if made is not None:
         return made
     if node.kind == "Add" and node.shape(0) is not None and node.shape(0) == node.shape(1):
-        return sym.elemwise_add(a, b)  # which a layer can compute with its own
+        return sym.elemwise_add(a, b)  # which a layer can fuse
     return _broadcast(node, a, b)
 
 
@@ -101,7 +102,7 @@ def compared(reader, node):
 
 @imports("Mod")
 def mod(reader, node):
-    """The remainder has the sign of the divisor, with fmod=1 that of the dividend."""
+    """The remainder with the divisor's sign; with fmod=1 the dividend's."""
     a, b = node.aligned(0, 1)
     if not node.get("fmod", 0):
         if not node.is_float():
@@ -125,7 +126,7 @@ def half_to_even(x):
     over = x - low
     odd = low - sym.floor(low * 0.5) * 2
     up = (over > 0.5) + (over == 0.5) * odd
-    return sym.where(x == low, x, low + up)  # infinity less itself is no number
+    return sym.where(x == low, x, low + up)  # infinity minus infinity is NaN
 
 
 @imports("Round")
@@ -261,7 +262,8 @@ def clip(reader, node):
         ]
     exact = dtype in FLOATS or all(v is None or abs(v) < 1 << 24 for v in numbers)
     plain = exact and None not in numbers and numbers[0] <= numbers[1]
-    if plain and max(map(abs, numbers)) <= _MAX_FLOAT32:  # what the operator's parameters hold
+    # within the range of the operator's parameters
+    if plain and max(map(abs, numbers)) <= _MAX_FLOAT32:
         return sym.clip(made, a_min=numbers[0], a_max=numbers[1])
     for i, number, scalar, make in (
         (1, numbers[0], "_maximum_scalar", sym.broadcast_maximum),
@@ -290,7 +292,7 @@ def where(reader, node):
 
 @imports("Cast", "CastLike")
 def cast(reader, node):
-    node.ignore("saturate", "round_mode")  # of floats of 8 bits, which cynet lacks
+    node.ignore("saturate", "round_mode")  # settings of 8-bit floats, which cynet lacks
     if node.kind == "CastLike":
         dtype = node.dtype(1)
         node.unused(1)

@@ -92,7 +92,7 @@ def gather_nd(reader, node):
 
 
 def _scattered(node, data, index, values):
-    """`data` with values in the places of the index tuples."""
+    """`data` with values at the index tuples."""
     if node.get("reduction", "none") != "none":
         node.refuse(f"reduction={node.get('reduction')}")
     shape = node.whole_shape(0)

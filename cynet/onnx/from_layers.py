@@ -48,9 +48,9 @@ def conv_transpose(reader, node):
     adj = list(node.get("output_padding", [0] * n))
     before, after = _transposed_pads(node, spans, stride, adj)
     same = before == after and min(before) >= 0
-    more = [max(-a, 0) for a in after]  # beyond what the windows reach there is the bias alone
+    more = [max(-a, 0) for a in after]  # outside of all windows there is only the bias
     own = [a + m for a, m in zip(adj, more)]
-    if any(a >= s for a, s in zip(own, stride)) or min(before) < 0:  # as Deconvolution asks
+    if any(a >= s for a, s in zip(own, stride)) or min(before) < 0:  # Deconvolution requires it
         node.refuse(f"pads {before} and {after} with output_padding={adj}")
     how |= {"pad": tuple(before if same else [0] * n), "adj": tuple(own)}
     how["num_filter"] = shape[1] * how["num_group"]
@@ -157,7 +157,7 @@ def lrn(reader, node):
 @imports("Gemm")
 def gemm(reader, node):
     """alpha A B + beta C; a dense layer where B and C are constants."""
-    node.ignore("broadcast")  # of opsets below 7: C has the axes that say the same
+    node.ignore("broadcast")  # of opsets below 7: C's shape determines it
     alpha, beta = node.get("alpha", 1.0), node.get("beta", 1.0)
     left, right = bool(node.get("transA", 0)), bool(node.get("transB", 0))
     data = node.symbol(0)
@@ -208,8 +208,9 @@ def gemm(reader, node):
 
 
 def dense_of_integers(reader, node, data, integers, turned, bias=None):
-    """The dense layer whose weight input 1 is, floats made of integers: rows of it with `turned`,
-    else columns, are units. None where it is no matrix, or the bias input 2 no vector for them."""
+    """The dense layer whose weight, input 1, is dequantized integers: its units are rows with
+    `turned`, else columns. None if it is not a matrix, or the bias, input 2, not a vector of the
+    right length."""
     if integers.values.ndim != 2:
         return None
     rows, inputs = integers.values.shape[not turned], [data, node.symbol(1)]
@@ -240,7 +241,7 @@ def softmax(reader, node):
 
 @imports("Dropout")
 def dropout(reader, node):
-    """Dropout as it is when a network predicts; training drops out with the same ratio."""
+    """Dropout in prediction mode; training uses the same ratio."""
     node.ignore("seed", "consumed_inputs")
     if node.opset < 7:
         node.get("is_test", 0)

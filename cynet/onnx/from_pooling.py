@@ -9,13 +9,13 @@ from .. import symbol as sym
 from .importers import imports
 from .windows import lengths_of, padded, pads
 
-_MAX_OFFSETS = 128  # of a dilated window, each of which is a slice
+_MAX_OFFSETS = 128  # of a dilated window; each one becomes a slice
 
 
 @imports("MaxPool", "AveragePool", "LpPool")
 def pool(reader, node):
     """Windows that reach beyond the data are padded for, so that any rounding and pads will do."""
-    node.ignore("storage_order")  # of indices, which are refused where they are asked for
+    node.ignore("storage_order")  # concerns indices, which are refused if they are used
     kernel = list(node.get("kernel_shape"))
     n, ceil = len(kernel), node.get("ceil_mode", 0)
     stride = list(node.get("strides", [1] * n))
@@ -36,7 +36,7 @@ def pool(reader, node):
         plain = not ceil
     ignores_pads = kind == "MaxPool" or not counted
     if not plain and ignores_pads and dilation == [1] * n and None not in node.lengths(0)[2:]:
-        # as many windows with the pads before the data behind them, too
+        # the number of windows with the data's leading pads used behind it, too
         behind = _behind(node, spans, stride, before, after, ceil)
         plain = all(
             b < k and max(x + 2 * b - k, -1) // t == (x + b + a - k) // t
@@ -59,7 +59,7 @@ def pool(reader, node):
         else:
             total = _windows(node, padded(data, before, behind, 0.0, n), "sum", *how)
             ones = sym.ones_like(data)
-            if counted:  # what lies in the pads counts, what lies behind them does not
+            if counted:  # padding counts, the area behind it does not
                 ones = padded(ones, before, after, 1.0, n)
                 ones = padded(ones, [0] * n, [b - a for a, b in zip(after, behind)], 0.0, n)
             else:
@@ -71,14 +71,14 @@ def pool(reader, node):
 
 
 def _behind(node, spans, stride, before, after, ceil):
-    """The padding behind each axis that makes its windows whole."""
+    """The padding behind each axis that makes its windows complete."""
     found = []
     for x, b, a, s, t in zip(lengths_of(node, 0), before, after, spans, stride):
         over = x + b + a - s
         if over < 0:
             node.refuse(f"a window of {s} over a length of {x} with pads of {b} and {a}")
         count = (-(-over // t) if ceil else over // t) + 1
-        if ceil and (count - 1) * t >= x + b:  # a window must not begin in the padding behind
+        if ceil and (count - 1) * t >= x + b:  # a window must not begin in the trailing padding
             count -= 1
         found.append((count - 1) * t + s - x - b)
     return found

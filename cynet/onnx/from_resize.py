@@ -16,7 +16,7 @@ def resize(reader, node):
     rank = len(shape)
     data = node.symbol(0)
     mode = node.choice("mode", "nearest", "linear", "cubic", "bilinear")
-    if mode == "bilinear":  # of Upsample of opset 1
+    if mode == "bilinear":  # Upsample of opset 1
         node.refuse("mode=bilinear")
     if old:
         scales = node.constant(1, node.get("scales"))
@@ -102,15 +102,15 @@ def _targets(node, shape, axes, scales, sizes):
 
 
 def _region(node, roi, count):
-    """Beginnings and ends of the part of each axis that is resized."""
+    """Begin and end of the resized part of each axis."""
     if roi is None or roi.size != 2 * count:
         node.refuse("tf_crop_and_resize without a constant roi of all axes")
     return [float(v) for v in np.ravel(roi)]
 
 
 def _coordinates(how, length, made, scale, part):
-    """Return where each new element lies in the old axis, in the precision that runtimes compute
-    it in."""
+    """Return the position of each new element in the old axis, in the precision of other
+    runtimes."""
     x, scale = np.arange(made, dtype=np.float32), np.float32(scale)
     if how == "half_pixel":
         return (x + 0.5) / scale - 0.5

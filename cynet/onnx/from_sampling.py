@@ -11,7 +11,7 @@ from .. import symbol as sym
 from .from_elementwise import half_to_even
 from .importers import imports
 
-_CUBIC = -0.75  # what ONNX fixes for mode=cubic
+_CUBIC = -0.75  # ONNX's constant for mode=cubic
 
 
 @imports("RoiAlign")
@@ -92,8 +92,8 @@ def grid_sample(reader, node):
 
 
 def _pixels(grid, k, size, corners, mode, padding, bounds):
-    """Coordinates from -1 to 1 as those of pixels. At a border the pixels around a point are held
-    inside; the point itself is, too, where that makes no difference: not for mode=cubic."""
+    """Coordinates from -1 to 1 converted to pixels. At a border the pixels around a point are
+    clamped; so is the point itself if that makes no difference: not for mode=cubic."""
     x = sym.squeeze(sym.slice_axis(grid, axis=2, begin=k, end=k + 1), axis=2)
     x = (x + 1) * ((size - 1) / 2) if corners else ((x + 1) * size - 1) * 0.5
     x = half_to_even(x) if mode == "nearest" else x
@@ -103,7 +103,7 @@ def _pixels(grid, k, size, corners, mode, padding, bounds):
 
 
 def _reflected(x, low, high):
-    """x mirrored at both bounds until it lies between them."""
+    """x reflected at both bounds until it lies between them."""
     reach = high - low
     if reach == 0:
         return sym.zeros_like(x)

@@ -65,7 +65,7 @@ def squeeze(reader, node):
         return sym.squeeze(node.symbol(0), axis=axes)
     made, rank = node.symbol(0), node.axes(0) + len(axes)
     places = sorted(a % rank for a in axes)
-    if node.axes(0) == 0:  # a number, which is an array of one element here
+    if node.axes(0) == 0:  # a number: here an array of one element
         return sym.reshape(made, shape=(1,) * rank)
     for axis in places:
         made = sym.expand_dims(made, axis=axis)
@@ -76,7 +76,7 @@ def squeeze(reader, node):
 def concat(reader, node):
     axis = node.get("axis", 1 if node.opset < 4 else None)
     for i in range(len(node.inputs)):
-        node.unused(i)  # what has no elements adds nothing
+        node.unused(i)  # an input without elements adds nothing
     found = [node.symbol(i) for i in range(len(node.inputs)) if 0 not in node.lengths(i)]
     if len(found) == 1:
         return sym.identity(found[0])
@@ -233,7 +233,8 @@ def shape_(reader, node):
 
 @imports("ConstantOfShape", "Range")
 def of_known_shape(reader, node):
-    """These are computed when the file is read: the shape of what they make is needed."""
+    """Nodes that are computed when the file is read, because the shape of their result must be
+    known."""
     for i in range(len(node.inputs)):
         node.constant(i)
     node.refuse("a value of this kind is not known when the file is read")
@@ -288,8 +289,8 @@ def matmul(reader, node):
 
 
 def _open_batches(left, right, a, b, alike):
-    """NumPy's matmul of arrays with `a` and `b` axes, whose lengths the data tell; `alike` says
-    that those of the batches are the same."""
+    """NumPy's matmul of arrays with `a` and `b` axes of open length; `alike` says that the batch
+    lengths are equal."""
     values = [
         sym.expand_dims(left, axis=0) if a == 1 else left,
         sym.expand_dims(right, axis=1) if b == 1 else right,
@@ -300,7 +301,7 @@ def _open_batches(left, right, a, b, alike):
         for _ in range(lead + 2 - rank):
             values[i] = sym.expand_dims(values[i], axis=0)
     whole, last = values[0], (lead, lead + 1)
-    if not alike:  # one element of each matrix, broadcast
+    if not alike:  # broadcast from one element of each matrix
         ones = [
             sym.slice(v, begin=(None,) * lead + (0, 0), end=(None,) * lead + (1, 1)) for v in values
         ]

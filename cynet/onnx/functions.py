@@ -1,4 +1,5 @@
-"""Nodes that stand for other nodes: functions of ONNX and of the file, branches that are known."""
+"""Nodes that expand to other nodes: functions of ONNX and of the file, branches with a known
+condition."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from .importers import opset_of
 
 
 def body(reader, node):
-    """The nodes that a node stands for.
+    """The nodes that a node expands to.
 
     Returns
     -------
@@ -27,7 +28,7 @@ def body(reader, node):
 
 
 def _of_onnx(reader, node):
-    """The function by which ONNX itself defines a kind, or None."""
+    """ONNX's own function body for a kind of node, or None."""
     defs = optional("onnx.defs", "mx.onnx.import_model")
     domain = "" if node.domain == "ai.onnx" else node.domain
     version = node.opset if not domain else reader.opsets.get(domain, 1)
@@ -58,7 +59,7 @@ def _of_onnx(reader, node):
 
 
 def _is_whole(reader, node, version):
-    """Return whether a node is what its schema asks for.
+    """Return whether a node satisfies its schema.
 
     The onnx package makes the nodes of such a function from the types of the inputs and the
     attributes, and ends the process where one is missing.
@@ -84,7 +85,8 @@ def _newest(versions, maximum):
 
 
 def _filled(library, node, function):
-    """The function's nodes with the node's values and attributes in place of its own names."""
+    """The function's nodes, with its formal inputs, outputs and attributes replaced by the
+    node's."""
     names = dict.fromkeys(function.input, "")
     names.update(zip(function.input, node.inputs))
     names.update((a, b) for a, b in zip(function.output, node.outputs) if b)

@@ -37,7 +37,7 @@ def _load():
 
 
 def exporter_of(prop):
-    """The function that writes an operator, by the class of its property, or None."""
+    """The exporter of an operator, found by the class of its property, or None."""
     _load()
     return EXPORTERS.get(prop)
 
@@ -63,7 +63,7 @@ class Call:
         self.dtypes, self.out_dtypes = dtypes, out_dtypes
 
     def refuse(self, why):
-        """Raise the error for what ONNX cannot say."""
+        """Raise the error for a feature that ONNX cannot express."""
         raise UndefinedError(f"ONNX export of {self.op} '{self.name}': {why}")
 
 
@@ -123,7 +123,7 @@ class Graph:
 
     # --- what several operators need --------------------------------------------------------------
     def reshape(self, value, shape):
-        """`value` in a shape; 0 keeps a length, -1 is what is left."""
+        """`value` reshaped; 0 copies a length, -1 is inferred."""
         return self.emit("Reshape", [value, self.ints(*shape)])
 
     def transpose(self, value, axes):
@@ -145,7 +145,7 @@ class Graph:
 
 
 def rows_first(g, c, layout):
-    """The data with its channels in axis 1, and what puts a result back."""
+    """The data with channels moved to axis 1, and a function that moves a result back."""
     n = len(c.shapes[0])
     if layout in (None, "NCW", "NCHW", "NCDHW"):
         return c.inputs[0], lambda value: value

@@ -1,4 +1,5 @@
-"""Importers of the nodes of an ONNX graph: the table of importers, and the state of one reading."""
+"""Importers of the nodes of an ONNX graph: the table of importers, and the state while a file is
+read."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from .shapes import Shapes
 
 DTYPES = frozenset(NAMES.values())
 FLOATS = ("float32", "float64", "float16", "bfloat16")
-IMPORTERS = {}  # kind of a node: function(reader, node) that gives its outputs as symbols
+IMPORTERS = {}  # kind of a node: function(reader, node) that returns its outputs as symbols
 _MOST = 1 << 20  # elements of a value that is computed when the file is read
 # random numbers, and weights of 8 bits, which stay such
 _NOT_FOLDED = (
@@ -32,8 +33,8 @@ _NOT_FOLDED = (
 
 
 class Integers(NamedTuple):
-    """The parts of a weight in floats: its name and values in the file, and for each index of
-    `axis`, or one for all, a step and the integer that stands for 0."""
+    """A dequantized weight in a file: its name, its integers, and a step and a zero point for each
+    index of `axis`, or one for all."""
 
     name: str
     values: np.ndarray
@@ -86,7 +87,7 @@ class Node:
         return value.decode() if isinstance(value, bytes) else value
 
     def choice(self, name, *known):
-        """A text attribute that is one of `known`, of which the first is the default."""
+        """A text attribute that must be one of `known`; the first one is the default."""
         value = self.get(name, known[0])
         if value not in known:
             self.refuse(f"{name}={value}; only {', '.join(map(str, known))} can be read")
@@ -99,11 +100,11 @@ class Node:
             self.refuse(f"{name}={shown(found)}; only {value} can be read")
 
     def ignore(self, *names):
-        """Attributes that change nothing of what is computed here."""
+        """Note attributes that do not affect the result here."""
         self._asked.update(names)
 
     def check_all_read(self):
-        """Refuse the node if the importer asked for less than the node says."""
+        """Refuse the node if it has attributes that the importer did not read."""
         for name in self.attributes:
             if name not in self._asked:
                 self.refuse(f"its attribute {name}={shown(self.get(name))} is not read by cynet")
@@ -112,11 +113,11 @@ class Node:
                 self.refuse(f"its input {i} ({name}) is not read by cynet")
 
     def refuse(self, why):
-        """Raise the error for what cynet cannot compute."""
+        """Raise the error for a feature that cynet does not support."""
         raise UndefinedError(f"import_model: {self.kind} '{self.name}': {why}")
 
     def unused(self, i):
-        """Input i says by its type or shape alone what is computed."""
+        """Note that only the type or shape of input i matters."""
         self._used.add(i)
 
     def has(self, i):
@@ -124,7 +125,7 @@ class Node:
         return i < len(self.inputs) and self.inputs[i] != ""
 
     def known(self, i):
-        """The value of input i if it is known when the file is read, else None."""
+        """The value of input i if it is a constant, else None."""
         if not self.has(i):
             return None
         found = self._reader.constant(self.inputs[i])
@@ -149,7 +150,7 @@ class Node:
         return found[0].item()
 
     def list(self, i, attribute):
-        """Integers that newer files give as input i and older ones as an attribute, or None."""
+        """Integers that newer files store as input i and older ones as an attribute, or None."""
         found = self.constant(i)
         found = self.get(attribute) if found is None else found
         return None if found is None else [int(v) for v in np.ravel(found)]
@@ -160,7 +161,7 @@ class Node:
         return self._reader.symbol(self.inputs[i])
 
     def integers(self, i):
-        """The Integers that input i is made of, a constant; or None."""
+        """The Integers behind input i if it is a dequantized constant, or None."""
         made = self._reader.written(self.inputs[i]) if self.has(i) else None
         if made is None:
             return None
@@ -209,7 +210,7 @@ class Node:
         return self._reader.alike(self.inputs[i], self.inputs[j], skip)
 
     def shape(self, i):
-        """The shape of input i where the file tells it whole, or None."""
+        """The complete shape of input i if the file has it, or None."""
         return self._reader.shape(self.inputs[i])
 
     def whole_shape(self, i):
@@ -220,7 +221,7 @@ class Node:
         return tuple(found)
 
     def out_shape(self, i=0):
-        """The shape of output i where it follows from the file, or None."""
+        """The complete shape of output i if the file determines it, or None."""
         return self._reader.shape(self.outputs[i])
 
     def axes(self, i):
@@ -236,7 +237,7 @@ class Node:
 
 
 class Reader:
-    """Values of one graph: symbols, constants, shapes.
+    """Values of one graph while it is read: symbols, constants, shapes.
 
     Attributes
     ----------
@@ -273,7 +274,7 @@ class Reader:
         return self._constants.get(name)
 
     def written(self, name):
-        """The Symbol of this name where a node has made it, or None."""
+        """The Symbol of this name if a node has computed it, or None."""
         return self._symbols.get(name)
 
     def hold(self, name, value):
@@ -291,7 +292,7 @@ class Reader:
         return self._shapes.alike(name, other, skip)
 
     def shape(self, name):
-        """The whole shape of a value, or None."""
+        """The complete shape of a value, or None."""
         found = self.lengths(name)
         return None if found is None or None in found else found
 
@@ -313,7 +314,8 @@ class Reader:
         return found
 
     def values(self):
-        """(name, entry, dtype, lengths) of what was read; None where the file does not tell."""
+        """(name, entry, dtype, lengths) of a value that was read; None if the file does not
+        tell."""
         for name, symbol in self._symbols.items():
             if symbol is not None and name not in self._constants:
                 yield name, symbol.entries[0], self._shapes.dtype(name), self._shapes.of(name)
@@ -338,8 +340,8 @@ class Reader:
         return found
 
     def parameter(self, name, values):
-        """A variable that holds `values`, of this name, or of one like it where that is another
-        value's."""
+        """A variable with the value `values`, under this name, or a similar one if the name is
+        taken."""
         values = np.asarray(values)
         if values.dtype.name not in DTYPES:
             raise UndefinedError(
@@ -366,7 +368,7 @@ class Reader:
         return held.dtype == values.dtype and np.array_equal(held, values)
 
     def fixed(self, name, values):
-        """A variable that holds what the node does, and no weight: training leaves it as it is."""
+        """A constant variable that is part of a node, not a weight: training does not change it."""
         made = self.parameter(name, values)
         made._set_attr(lr_mult="0", wd_mult="0")
         return sym.BlockGrad(made)
@@ -385,11 +387,11 @@ class Reader:
         return bool(names) and all(name in self._constants for name in names)
 
     def note(self, made, integers):
-        """Note what a weight in floats is made of."""
+        """Note the integers of a dequantized weight."""
         self.integers[id(made.entries[0][0])] = made, integers
 
     def put(self, node, made):
-        """Note the outputs of a node, and call what makes the first of them by its name."""
+        """Register the outputs of a node; the symbol of the first one gets its name."""
         first = next(each for each in made if each is not None).entries[0][0]
         if first.op is not None and id(first) not in self._made:
             first.name = node.name
@@ -404,7 +406,8 @@ class Reader:
                 self._made.add(id(symbol.entries[0][0]))
 
     def fold(self, node):
-        """Compute a node of constants, or a shape that the file tells; whether it was one."""
+        """Compute a node of constants, or a shape that the file determines; return whether that was
+        possible."""
         if node.domain not in ("", "ai.onnx") or node.kind in _NOT_FOLDED:
             return False
         if node.kind == "Constant":

@@ -72,7 +72,7 @@ def deconvolution(g, c):
     how = _filters(p, n)
     each = zip(size, how["strides"], p.kernel, how["dilations"])
     whole = [(x - 1) * s + (k - 1) * d + 1 for x, s, k, d in each]
-    over = [a - b for a, b in zip(whole, out)]  # what padding takes away
+    over = [a - b for a, b in zip(whole, out)]  # lengths lost to padding
     adj = [max(-o, 0) for o in over] if p.target_shape else _pair(p.adj, n, 0)
     total = [o + a for o, a in zip(over, adj)]
     before = [(t + 1) // 2 if p.target_shape else q for t, q in zip(total, _pair(p.pad, n, 0))]
@@ -202,7 +202,7 @@ def softmax_output(g, c):
 
 @exports(SoftmaxActivationProperty)
 def softmax_activation(g, c):
-    """Over the channels, or over the last axis, which is what MXNet calls an instance."""
+    """Over the channels, or over the last axis, which MXNet calls instance."""
     return g.emit("Softmax", c.inputs[:1], axis=1 if c.prop.mode == "channel" else -1)
 
 

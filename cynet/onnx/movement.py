@@ -58,7 +58,7 @@ _LAST = np.iinfo(np.int64).max
 
 
 def shape_kept(c):
-    """The output's shape, its first length as 0 ("as it is") where the data has the same."""
+    """The output's shape; 0 ("copy") as its first length if the data's is the same."""
     out, data = c.out_shapes[0], c.shapes[0]
     return (0, *out[1:]) if out and data[:1] == out[:1] else out
 
@@ -232,7 +232,7 @@ def _axes(axis, n, exclude):
 
 
 def _reduced(g, c, kind, x, axes, keep):
-    if not axes:  # every axis is left out; ONNX would take none as all
+    if not axes:  # no axis remains; ONNX reads an empty list as all axes
         return g.emit("Abs", [x]) if kind.startswith("ReduceL") else x
     if kind == "ReduceSum":  # its axes are an input since opset 13
         made = g.emit(kind, [x, g.ints(*axes)], keepdims=int(keep))
@@ -342,7 +342,8 @@ def one_hot(g, c):
     p = c.prop
     index, depth = g.cast(c.inputs[0], "int64"), g.constant(np.array(p.depth, "int64"))
     below = g.emit("Less", [index, g.constant(np.array(0, "int64"))])
-    index = g.emit("Where", [below, depth, index])  # ONNX counts from the end, MXNet gives no one
+    # ONNX counts negative indices from the end, MXNet makes them zero rows
+    index = g.emit("Where", [below, depth, index])
     values = g.constant(np.array([p.off_value, p.on_value], "float32"))  # as runtimes have it
     made = g.emit("OneHot", [index, depth, values], axis=-1)
     return made if c.out_dtypes[0] == "float32" else g.cast(made, c.out_dtypes[0])

@@ -12,7 +12,7 @@ from ..operator.nn.spatial_window import channels_first
 from ..operator.vision.adaptive_avg_pooling import AdaptiveAvgPooling2DProperty
 from .graph import exports, rows_first
 
-_LOWEST = float(np.finfo(np.float32).min)  # the maximum of a window that lies in the padding
+_LOWEST = float(np.finfo(np.float32).min)  # the maximum of a window in the padding
 
 
 @exports(PoolingProperty)
@@ -57,7 +57,7 @@ def _pooled(g, c, data, sizes, axes):
 
 
 def _behind(sizes, axes):
-    """Padding behind each axis with which its windows are whole and as many as asked for."""
+    """Padding behind each axis that makes its windows complete and of the requested number."""
     return [max((o - 1) * s + k - x - q, 0) for x, (o, k, s, q, _) in zip(sizes, axes)]
 
 

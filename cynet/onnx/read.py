@@ -52,7 +52,7 @@ def _load(model_file, purpose):
             return library, library.load(os.fspath(model_file))
     except OSError:  # also FileError
         raise
-    except Exception as error:  # what protobuf raises depends on its version
+    except Exception as error:  # protobuf's exceptions depend on its version
         raise FormatError(
             f"{purpose}: expected an ONNX file, got '{model_file}' ({error})"
         ) from None
@@ -119,7 +119,7 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
 
 
 def _check_lengths(graph):
-    """Refuse negative lengths, over which the onnx package ends the process."""
+    """Refuse negative lengths: the onnx package would end the process over them."""
     found = [(each.name, list(each.dims)) for each in graph.initializer]
     for each in (*graph.input, *graph.value_info, *graph.output):
         found.append((each.name, [d.dim_value for d in each.type.tensor_type.shape.dim]))
@@ -129,7 +129,7 @@ def _check_lengths(graph):
 
 
 def _damaged(where, error):
-    """The error for what does not hold together in a file."""
+    """The error for inconsistent parts of a file."""
     return FormatError(
         f"import_model: {where} does not hold together: {shorten(describe_error(error), 500)}"
     )
@@ -140,7 +140,7 @@ def _read(reader, proto, opset=None):
         _read_node(reader, proto, opset)
     except CynetError:
         raise
-    except Exception as error:  # what the onnx package, or arithmetic on what is there, raises
+    except Exception as error:  # exceptions of the onnx package, or of arithmetic on damaged values
         raise _damaged(f"node '{proto.name}' of kind {proto.op_type}", error) from error
 
 
@@ -169,7 +169,7 @@ def _read_node(reader, proto, opset):
 
 
 def _verify(reader, found):
-    """Refuse a network whose values have other types or shapes than those the file tells."""
+    """Refuse a network whose values have other types or shapes than the file declares."""
     values = list(reader.values())
     inputs = [n for n in found.list_inputs() if n not in reader.params]
     dtypes = {n: reader.dtype(n) for n in inputs}

@@ -6,7 +6,7 @@ from ..operator.rnn.layout import GATES, parameters
 from ..operator.rnn.rnn import RNNProperty
 from .graph import exports
 
-# where the gates of ONNX stand among MXNet's: iofc of ifco; zrh of rzn
+# positions of ONNX's gates among MXNet's: iofc of ifco; zrh of rzn
 ORDER = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}
 KIND = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 

@@ -9,7 +9,7 @@ _MOST = 1 << 12  # elements of a constant whose values tell a shape
 
 
 class Shapes:
-    """The shapes that the file gives, and those that follow from them.
+    """The shapes declared in the file, and those inferred from them.
 
     The onnx package infers one node at a time, and none that gets a negative length: over those it
     ends the process.
@@ -30,17 +30,18 @@ class Shapes:
         return None not in found[0] and found[0] == found[1]
 
     def of(self, name):
-        """Tuple of a value's lengths, None for one that is open; None where nothing is known."""
+        """Tuple of a value's lengths, None for an open one; None if the number of axes is
+        unknown."""
         found = self._types.get(name)
         return None if found is None else _lengths(found)
 
     def dtype(self, name):
-        """The name of a value's dtype, None where nothing is known of it."""
+        """The name of a value's dtype, or None."""
         found = self.numpy_dtype(name)
         return None if found is None else found.name
 
     def numpy_dtype(self, name):
-        """A value's dtype as the onnx package has it for NumPy, or None."""
+        """The NumPy dtype of a value according to the onnx package, or None."""
         found = self._types.get(name)
         if found is None or not found.tensor_type.elem_type:
             return None
@@ -80,13 +81,13 @@ class Shapes:
         outputs = [helper.make_empty_tensor_value_info(each) for each in node.outputs if each]
         graph = helper.make_graph([node.proto], "node", inputs, outputs, known)
         imports = [each for each in self._imports if each.domain not in ("", "ai.onnx")]
-        # before 22 the package counts windows that begin behind the data, which no runtime makes
+        # before 22 the package counts windows that begin behind the data, unlike all runtimes
         rounds_up = node.kind in _POOLS and node.attributes.get("ceil_mode")
         imports.append(helper.make_opsetid("", max(node.opset, 22 if rounds_up else 0)))
         model = helper.make_model(graph, opset_imports=imports, ir_version=self._ir_version)
         try:
             model = self._library.shape_inference.infer_shapes(model)
-        except Exception:  # what does not fit is refused by who asks for the shape
+        except Exception:  # inconsistent values are refused when the shape is used
             return
         found = {each.name: each.type for each in (*model.graph.output, *model.graph.value_info)}
         for name, made in found.items():
@@ -107,7 +108,7 @@ def _lengths(kind):
 
 
 def _told(kind, skip):
-    """Lengths but for the last ones, or their names; None for one that has neither."""
+    """Lengths of all axes but the last ones, or their names; None for an unnamed open length."""
     if kind is None or not kind.tensor_type.HasField("shape"):
         return (None,)
     dims = list(kind.tensor_type.shape.dim)

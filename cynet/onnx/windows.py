@@ -1,4 +1,4 @@
-"""Pads of convolutions and pooling as ONNX gives them."""
+"""Pads of convolutions and pooling in ONNX's form."""
 
 from __future__ import annotations
 

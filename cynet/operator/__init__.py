@@ -13,7 +13,7 @@ from .property import OperatorProperty, OpReq, ResourceRequest
 from .custom.legacy import NDArrayOp, NumpyOp, PythonOp
 from . import control_flow, linalg, sparse, tensor, update
 
-if TYPE_CHECKING:  # imported when they are first asked for: see families.py and libinfo.py
+if TYPE_CHECKING:  # imported at first use: see families.py and libinfo.py
     from . import contrib, detection, image, quantization, vision
     from .custom.build import compile_pyx, extension
 

@@ -1,4 +1,4 @@
-"""Lists of algorithms: the ways to compute an operator, and what chooses among them.
+"""Lists of algorithms: the alternatives for computing an operator, and the choice among them.
 
 A call is described by a hashable value, `desc`. Of the algorithms that support it the one with the
 lowest estimate wins, of equals the first of the list. A setting can force one by its name.
@@ -17,7 +17,7 @@ from ..base.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MAX_CHOICES = 4096  # of one list that are remembered
+MAX_CHOICES = 4096  # remembered choices of one list
 NEVER = inf  # the cost of an algorithm that runs only where it is forced
 
 
@@ -92,7 +92,7 @@ class Algorithms:
         return iter(self.algorithms)
 
     def remember(self, maximum: int) -> None:
-        """Forget all choices, and keep no more than the `maximum` used last from now on."""
+        """Forget all choices, and from now on remember at most the `maximum` last used ones."""
         self._choose = lru_cache(maximum)(self._chosen)
 
     def forced(self, desc: Any) -> bool:
@@ -101,7 +101,7 @@ class Algorithms:
         return choice is not None and choice.forced
 
     def choose(self, desc: Any) -> Choice | None:
-        """The choice for `desc`; None where nothing in the list computes it.
+        """The choice for `desc`; None if no algorithm in the list supports it.
 
         Raises
         ------
@@ -133,7 +133,7 @@ def _shown(cycles):
 
 
 def log_choices(prop: Any, in_shapes: Any, in_types: Any) -> None:
-    """Log what an imperative call runs (CYNET_LOG_ALGORITHMS), and what else could have."""
+    """Log the algorithm of an imperative call (CYNET_LOG_ALGORITHMS), and its alternatives."""
     for what, choice in prop.graph.algorithms(prop, in_shapes, in_types).items():
         inputs = ", ".join(f"{s} {t}" for s, t in zip(in_shapes, in_types))
         of = prop.op_name if what == "forward" else f"{prop.op_name}, gradient of {what}"

@@ -1,4 +1,4 @@
-"""get_operator_arguments: what an operator takes, for programs that write calls."""
+"""get_operator_arguments: an operator's arguments, for programs that generate calls."""
 
 from typing import NamedTuple
 

@@ -1,5 +1,5 @@
-"""Methods common to arrays, symbols and traced arrays: the operators that are methods, and those
-behind Python's operators and the functions of two operands."""
+"""Methods common to arrays, symbols and traced arrays: operators that are methods, and those behind
+Python's operators and the binary functions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .functions.row import BOOL
 
 
 class Binary(NamedTuple):
-    """The four operators of one function of two operands, and how Python spells it."""
+    """The four operators of one function of two operands, and Python's spelling of it."""
 
     sign: str  # '' without one
-    method: str  # of Python's data model; '' without one
-    same: str  # of two arrays of one shape
-    broadcast: str  # of two arrays
-    scalar: str  # of an array and a number
-    reflected: str  # of a number and an array
+    method: str  # method of Python's data model; '' without one
+    same: str  # operator for two arrays of one shape
+    broadcast: str  # operator for two arrays that broadcast
+    scalar: str  # operator for an array and a number
+    reflected: str  # operator for a number and an array
 
     @property
     def compares(self):
@@ -59,7 +59,7 @@ def _operators(row):
 
 
 def declared(attribute):
-    """Name to operator of all names that classes list, each as an attribute of its own."""
+    """Name to operator, for names that classes declare in an attribute."""
     return {
         name: entry.name
         for _, entry in OPERATORS.loaded_items()

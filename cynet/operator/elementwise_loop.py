@@ -34,7 +34,7 @@ class Loop(NamedTuple):
     more: bool = False
 
 
-# Family to the place of its integers among what is read, a step, a zero and the target.
+# Family to the position of its integers among the operands: source, step, zero point and target.
 BYTE_LOOPS = {"floats_of_bytes": 0, "bytes_of_floats": 3}
 
 
@@ -103,7 +103,8 @@ def computed_in(loop, dtype):
 
 
 def _compared(loop, number, dtype):
-    """A comparison with a number that is no integer of `dtype`, by one that is or without any."""
+    """A comparison with a number outside of `dtype`'s integers, replaced by one inside or by a
+    constant."""
     operands = loop.reads[-2:]
     if not fits_dtype(number, dtype) or loop.functor in ("equal", "not_equal"):
         # 0 is an integer of every dtype, and all of them compare as it does
@@ -121,7 +122,7 @@ def _compared(loop, number, dtype):
 
 
 def fold_out_of_range_scalar(loop, dtype):
-    """The loop for arrays of `dtype`, where its number is none of their integers.
+    """The loop for arrays of `dtype`, if its scalar is not one of their integers.
 
     A comparison has another number or one answer for all, and the larger or smaller one is chosen
     within the dtype.
@@ -139,7 +140,7 @@ def fold_out_of_range_scalar(loop, dtype):
     number = numbers[0]
     if loop.functor in _COMPARE:
         return _compared(loop, number, dtype)
-    if loop.functor in _LOGICAL:  # a number of its truth
+    if loop.functor in _LOGICAL:  # a number with its truth value
         return loop._replace(reads=tuple(1.0 if v is number else v for v in loop.reads))
     if loop.functor in ("maximum", "minimum") and number == number:
         low, high = _RANGES[dtype]
@@ -164,7 +165,7 @@ def binary_gradients(gradient, out_grad, lhs, rhs, targets):
     -------
     list of Loop
     """
-    # a gradient that reads no input gets out_grad in its place
+    # a gradient that reads no input gets out_grad instead
     operands = tuple(
         each if gradient.reads or isinstance(each, float) else out_grad for each in (lhs, rhs)
     )

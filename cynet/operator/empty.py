@@ -12,14 +12,14 @@ from .tensor.strided_moves import StridedCopyOperator
 
 
 def on_empty(prop, ctx, in_shapes, in_types):
-    """The Operator of `prop` where an input is empty; None where it is the one of other inputs.
+    """The Operator of `prop` if an input is empty; None if it is the ordinary one.
 
     Raises
     ------
     ShapeError
         When an output has elements that cannot be made of nothing.
     """
-    if not prop.pure:  # a user's own code is asked
+    if not prop.pure:  # a user's own code decides
         return None
     fill, dtype = None, "float32"
     if any(0 not in s for s in prop.output_shapes(in_shapes)[: prop.num_visible_outputs()]):

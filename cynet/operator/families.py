@@ -1,4 +1,4 @@
-"""Families of operators that are imported when one of them is first asked for, and their names."""
+"""Families of operators that are imported at first use, and their names."""
 
 from ._base import OPERATORS
 from .functions.numpy_rows import names as numpy_names

@@ -1,4 +1,4 @@
-"""GraphHooks: what graph passes, and the framework around an operator, may ask of it.
+"""GraphHooks: the methods through which graph passes, and the code around an operator, query it.
 
 An author of operators needs none of this: every hook has an answer that is right for any operator.
 A property that has more to say carries hooks of its own, ``graph = MyHooks(elementwise=True)``.
@@ -8,12 +8,14 @@ Hooks have no state: one object serves all instances of a property, which each m
 from dataclasses import dataclass, replace
 from math import prod
 
-# Kinds of epilogues, for `GraphHooks.epilogue`: what an operator may compute beside its own output.
+# Kinds of epilogues for `GraphHooks.epilogue`: further computations beside the operator's own
+# output.
 ACTIVATION = "activation"  # output 0 is act(output)
 RESIDUAL = "residual"  # output 0 is act(output + another input, the last)
-SUM = "sum"  # output 0 is act(output + what is there): forward is always asked to add
-MASK = "mask"  # the gradient of input 0 is multiplied by that of the relu that gave input 0
-MASKED = "masked"  # out_grad 0 comes multiplied by the gradient of the relu in this operator
+SUM = "sum"  # output 0 is act(output + old value): forward is always requested to add
+# the gradient of input 0 is multiplied by the gradient of the relu that computed input 0
+MASK = "mask"
+MASKED = "masked"  # out_grad 0 is already multiplied by the gradient of the relu in this operator
 
 
 @dataclass(frozen=True)
@@ -105,13 +107,12 @@ class GraphHooks:
             self.traits = replace(self.traits, **traits)
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
-        """Return whether `create_operator` takes arrays of bfloat16, where there are any among
-        the inputs or outputs; where not, it is asked for float32, and they are converted around
-        that."""
+        """Return whether `create_operator` accepts bfloat16 if inputs or outputs have it; if not,
+        it gets float32, with conversions around it."""
         return self.traits.bfloat16_loops
 
     def fixed_inputs(self, prop):
-        """The numbers that stand for inputs that are never read: name to number."""
+        """The constants that replace inputs that are never read: name to number."""
         return {}
 
     def draws_in_prediction(self, prop):
@@ -130,13 +131,13 @@ class GraphHooks:
         return 0
 
     def algorithms(self, prop, in_shapes, in_types):
-        """The algorithm that computes it on a CPU: the `Choice` (``algorithms.py``) of
-        "forward", and those of gradients that are chosen apart. Empty: there is one way only."""
+        """The algorithm on a CPU: the `Choice` (``algorithms.py``) of "forward", and of gradients
+        with their own choice. Empty if there is only one algorithm."""
         return {}
 
     # --- one step in place of several -------------------------------------------------------------
     def activation(self, prop):
-        """The act_type where the operator is that activation and nothing else, or None."""
+        """The act_type if the operator is exactly that activation, or None."""
         return None
 
     def takes_maxima(self, prop):
@@ -144,8 +145,8 @@ class GraphHooks:
         return False
 
     def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):
-        """The property that also computes an epilogue of `kind` (see the list above), or None where
-        it cannot, or would take a pass over memory of its own.
+        """The property that also computes an epilogue of `kind` (see the list above), or None if it
+        cannot, or would need another pass over memory.
 
         `act_type` is the activation of ACTIVATION, RESIDUAL and SUM; None: there is none.
         """
@@ -153,8 +154,8 @@ class GraphHooks:
 
     # --- memory order -----------------------------------------------------------------------------
     def channels_last(self, prop, in_shapes, in_types):
-        """The same operator for arrays in channels-last memory order, (N, *size, C) for a shape
-        (N, C, *size); shapes stay as they are.
+        """The same operator for arrays in channels-last memory order, (N, *size, C) for a shape (N,
+        C, *size); shapes do not change.
 
         Returns
         -------
@@ -173,9 +174,9 @@ class GraphHooks:
         return None
 
     def columns_as_channels(self, prop, in_shapes):
-        """The property of the same convolution where the columns of data (N, 1, H, W) are taken for
-        channels, (N, W, H, 1), and the weight (F, 1, h, W) for (F, W, h, 1); None where that is not
-        the same."""
+        """The property of the same convolution with the columns of data (N, 1, H, W) as channels,
+        (N, W, H, 1), and the weight (F, 1, h, W) as (F, W, h, 1); None if that is not
+        equivalent."""
         return None
 
     def prepack(self, prop, in_shapes, in_types, replaces):
@@ -194,12 +195,12 @@ class GraphHooks:
 
     # --- parts of the work ------------------------------------------------------------------------
     def forward_loops(self, prop, in_data, out_data):
-        """The loops that forward is: a list of `Loop` over what the two lists hold, or None where
-        it is anything else. What is read may broadcast to what is written."""
+        """Forward as a list of `Loop` over the arrays in the two lists, or None if it is anything
+        else. Inputs may broadcast to outputs."""
         return None
 
     def backward_loops(self, prop, out_grad, in_data, out_data, in_grad):
-        """The loops that backward is, in the order in which they write, or None.
+        """Backward as a list of loops in the order of their writes, or None.
 
         What `declare_backward_dependency` does not name is not read.
         """
@@ -207,8 +208,8 @@ class GraphHooks:
 
     def pieces(self, prop, in_shapes):
         """The parts that forward moves, and backward moves back: a list of `StridedPart`
-        (tensor/pieces.pyx) of which each element of the outputs is in one, or None where the
-        operator does anything else."""
+        (tensor/pieces.pyx); each element of the outputs is in one. None if the operator does
+        anything else."""
         return None
 
 

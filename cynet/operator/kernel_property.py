@@ -1,5 +1,5 @@
-"""KernelProperty: an operator that is declared, not written: kernels for each direction, and what
-the framework has to know of it. `nn/l2_normalization.py` is an example."""
+"""KernelProperty: an operator that is declared, not written: kernels for each direction, and its
+properties for the framework. `nn/l2_normalization.py` is an example."""
 
 from typing import NamedTuple
 
@@ -48,8 +48,8 @@ class Lines(NamedTuple):
 
 
 class Elements(NamedTuple):
-    """The same where a thread takes elements of the first input: the kernels get tensors, how many
-    elements there are, and the parameters of the CPU's."""
+    """The same with a thread for elements of the first input: the kernels get tensors, the number
+    of elements, and the parameters of the CPU's."""
 
     source: str
 
@@ -83,8 +83,8 @@ class KernelProperty(OperatorProperty):
     keeps_rows_of = None
 
     def kernel_params(self, in_shapes):
-        """The parameters of all kernels, by name, for inputs of these shapes: a dict. Those that it
-        lacks are attributes."""
+        """The parameters of all kernels, by name, for inputs of these shapes: a dict. Missing ones
+        are attributes."""
         return {}
 
     def kernel_dtype(self, in_types):
@@ -92,17 +92,17 @@ class KernelProperty(OperatorProperty):
         return in_types[0]
 
     def work(self, in_shapes):
-        """Return how many elements the cost of a kernel counts for; None: those of its largest
-        tensor."""
+        """The number of elements for the cost of a kernel; None: those of its largest tensor."""
         return None
 
     def failure(self, place, values):
-        """The exception for what a kernel has found wrong at `place`, with `values`, floats
+        """The exception for a failure that a kernel has reported at `place`, with `values`, floats
         (``Args.fail``)."""
         return ArgumentError(f"{self._where()}: element {place} of an input is not valid")
 
     def noticed(self, place, values):
-        """Tell the user of what a kernel has met at `place`, or raise (``Args.note``)."""
+        """Warn the user of a value that a kernel has reported at `place`, or raise
+        (``Args.note``)."""
 
     def kernels_of(self, direction):
         """The kernels of 'forward' or 'backward', a tuple."""

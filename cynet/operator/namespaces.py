@@ -1,4 +1,4 @@
-"""Modules whose functions are operators: made when they are first asked for."""
+"""Modules whose functions are operators: created at first use."""
 
 import sys
 from types import ModuleType
@@ -6,15 +6,15 @@ from types import ModuleType
 from ..base.errors import NotFoundError
 from ._base import OPERATORS
 
-# What a module holds so far; its ``__dict__`` makes the rest.
+# The functions made so far; ``__dict__`` makes the others.
 own_dict = vars(ModuleType)["__dict__"].__get__
 _filled = {}  # module's name -> how many operators there were
-made_in = {}  # module's name -> names of the functions that it has made and keeps
+made_in = {}  # module's name -> names of the functions that it has made
 
 
 class Namespace(ModuleType):
-    """A module of operators. Who looks into its ``__dict__`` finds them all; only then are they
-    made, which takes some 40 ms."""
+    """A module of operators. Access to its ``__dict__`` creates all functions, which takes some 40
+    ms; attributes are created one by one."""
 
     @property
     def __dict__(self):
@@ -27,7 +27,7 @@ class Namespace(ModuleType):
                     getattr(self, name)
         return own
 
-    def __dir__(self):  # a module's asks for its __dict__
+    def __dir__(self):  # a module's __dir__ reads its __dict__
         return own_dict(self)["__dir__"]()
 
 

@@ -1,4 +1,4 @@
-"""OutDType: operators whose callers choose the dtype of the output, whatever the data's."""
+"""OutDType: operators with a parameter for the dtype of the output, independent of the data's."""
 
 from ..base.errors import ArgumentError
 from .property import OperatorProperty
@@ -21,16 +21,16 @@ def in_data_dtype(formula):
 
 
 class OutDType(OperatorProperty):
-    """Base of operators with such a parameter, None where the output has the data's dtype.
+    """Base of operators with such a parameter; None means the data's dtype.
 
     On the CPU the operator of one dtype runs between conversions; gradients have the data's dtype.
     """
 
-    dtype_parameter = "dtype"  # its name
-    converted = FLOATING  # dtypes of what is converted; lengths are not
+    dtype_parameter = "dtype"  # the parameter's name
+    converted = FLOATING  # dtypes of arrays to convert; lengths are not converted
 
     def chosen(self):
-        """The dtype that was asked for, or None."""
+        """The requested dtype, or None."""
         return getattr(self, self.dtype_parameter)
 
     def computed_in(self, data, out):

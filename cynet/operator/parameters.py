@@ -12,7 +12,8 @@ from .checks.values import items_of, read_shape, real_number, whole_number
 
 REQUIRED = object()  # the default of a field that must be given
 INT64 = -(1 << 63), (1 << 63) - 1  # the least and the largest int that a parameter holds
-MAX_ARRAYS = 1 << 16  # inputs or outputs of one operator: they are counted before they are listed
+# limit of inputs or outputs of one operator: they are counted before they are listed
+MAX_ARRAYS = 1 << 16
 
 
 class MissingParameter(CynetError, AttributeError):
@@ -71,7 +72,7 @@ class Field:
         return value
 
     def parse(self, value, where):
-        """Make the typed value of what a caller gave: an object, or the string of it.
+        """Convert a caller's value, an object or its text, to the typed value.
 
         Parameters
         ----------
@@ -106,7 +107,7 @@ class Field:
         return self.convert(value, where)
 
     def convert(self, value, where):
-        """Make the typed value of one that is not None: what each kind of parameter defines.
+        """Convert a value other than None: each kind of parameter defines it.
 
         Parameters
         ----------
@@ -135,7 +136,7 @@ class Field:
         raise UndefinedError(f"{type(self).__name__} defines no convert")
 
     def refuse(self, value, where, wrong_type=True):
-        """Raise the error that says what this parameter takes, and what it got.
+        """Raise the error with the accepted values and the given one.
 
         Parameters
         ----------
@@ -165,7 +166,7 @@ class Field:
         raise error(f"{where}: parameter '{self.name}' takes {self.expected()}, got {shown(value)}")
 
     def expected(self):
-        """Say in words what values fit, for messages and docstrings.
+        """Describe the accepted values, for messages and docstrings.
 
         Returns
         -------
@@ -253,7 +254,7 @@ class Int(Field):
 
 
 class IntOrNone(Int):
-    """An integer, or None, which is not the default."""
+    """An integer, or None if None is not the default."""
 
     def parse(self, value, where):
         none = value is None or (isinstance(value, str) and value == "None")
@@ -491,7 +492,7 @@ class Enum(Field):
 
 
 class Str(Field):
-    """A string, kept as it is.
+    """A string, unchanged.
 
     Parameters
     ----------
@@ -583,7 +584,7 @@ class FloatTuple(Field):
 
 
 class Any(Field):
-    """Any value, kept as it is (a keyword a user-defined operator hands on)."""
+    """Any value, unchanged (a keyword that a user-defined operator passes on)."""
 
     def convert(self, value, where):
         return value

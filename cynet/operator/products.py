@@ -1,5 +1,5 @@
-"""The ways to compute a product of two matrices, and the choice among them: for dot, batch_dot, RNN
-and, with one way more, FullyConnected (``nn/fully_connected/select.py``)."""
+"""The algorithms of a product of two matrices, and the choice among them: for dot, batch_dot, RNN
+and, with one more algorithm, FullyConnected (``nn/fully_connected/select.py``)."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from .algorithms import NEVER, Algorithm, Algorithms, Choice
 
 SETTING = "CYNET_GEMM_ALGORITHM"
 LANES = {"baseline": 4, "avx2": 8, "avx512": 16, "amx": 16}
-# Cycles of one core
-OWN = 0.6  # of a multiply-add of vectors, by loops of our own
+# in cycles of one core
+OWN = 0.6  # cycles of a multiply-add of vectors, in our own loops
 LIBRARY = 0.8  # the same, by a library
-PACKING = 2  # to copy a number of b
-# Multiply-adds of a product that a library, which copies both matrices in blocks, computes faster,
-# unless one side is so short that the whole of it is read for each block of the others.
+PACKING = 2  # cycles to copy a number of b
+# Multiply-adds of a product from which a library, which copies both matrices in blocks, is faster,
+# unless one side is so short that all of it is read for each block of the other.
 LARGE = 1 << 30
 SHORT = 256
-# Where b is no weight: multiply-adds from which copying it pays, and rows or columns below which a
-# library is faster; above, our own loops are where b is transposed.
+# If b is not a weight: multiply-adds from which copying it pays, and rows or columns below which a
+# library is faster; above, our own loops are faster if b is transposed.
 LEAST = 1000000
 FEW = 16
 
 
 class ProductDesc(NamedTuple):
-    """c (m, n) = a (m, k) b (k, n); the operands come transposed or as they are."""
+    """c (m, n) = a (m, k) b (k, n); each operand may be transposed."""
 
     m: int
     n: int
@@ -35,8 +35,8 @@ class ProductDesc(NamedTuple):
     dtype: str
     a_transposed: bool = False
     b_transposed: bool = False
-    packed: bool = False  # b comes packed for AMX
-    weight: bool = False  # one of a layer's three products
+    packed: bool = False  # b is packed for AMX
+    weight: bool = False  # whether it is one of a layer's three products
     level: str = cpu_capability()
 
     work = property(lambda self: self.m * self.n * self.k)
@@ -76,7 +76,7 @@ def _pays(desc):
         return False
     if not desc.weight:
         large = desc.work >= LEAST or (desc.b_transposed and not desc.a_transposed)
-        # a sum of one number, an outer product, is BLAS's, which reads b as if not transposed
+        # an outer product (sums of one term) goes to BLAS, which reads b as if not transposed
         if not large or min(desc.m, desc.n) < FEW or desc.k < 2:
             return False
     short = min(desc.m, desc.n, desc.k) <= SHORT
@@ -84,10 +84,10 @@ def _pays(desc):
 
 
 def _amx_share(desc):
-    """The time by AMX over that of the loops for AVX-512, increased by what all else loses: these
-    tiles lower the clock by a seventh for a while. In ns of one thread: of a product of tiles, of
-    splitting, of a block of the result, of a call, of reading a packed b, and of multiply-adds of
-    those loops."""
+    """The time by AMX relative to that of the loops for AVX-512, increased by the slowdown of other
+    code: these tiles lower the clock by a seventh for a while. In ns of one thread: of a product of
+    tiles, of splitting, of a block of the result, of a call, of reading a packed b, and of
+    multiply-adds of those loops."""
     if desc.level != "amx" or desc.m < 16 or not desc.work:
         return NEVER
     rows, columns, chunks = ceil(desc.m / 16), ceil(desc.n / 16), ceil(desc.k / 32)
@@ -100,7 +100,7 @@ def _amx_share(desc):
 
 # --- the lists ------------------------------------------------------------------------------------
 def is_single(desc):
-    """Return whether there are kernels of our own for it."""
+    """Return whether our own kernels support it."""
     return desc.dtype == "float32" and not desc.packed
 
 
@@ -108,7 +108,7 @@ def is_single(desc):
 OWN_ALGORITHMS = (
     # b copied to panels that the loops read in order
     Algorithm("panels", is_single, panels_cycles),
-    # few rows or columns: b read in place
+    # few rows or columns: b is read in place
     Algorithm("narrow", lambda desc: is_single(desc) and not desc.a_transposed, narrow_cycles),
     # bfloat16 tiles, three for a number
     Algorithm("amx", lambda desc: desc.dtype == "float32" and desc.level == "amx", amx_cycles),

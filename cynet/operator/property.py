@@ -1,4 +1,4 @@
-"""OperatorProperty: what an operator means, apart from how it is computed.
+"""OperatorProperty: the definition of an operator, apart from its computation.
 
 Every built-in of more than one expression and every raw operator a user writes subclasses this; the
 faces (mx.nd, mx.sym), inference, gradient and memory passes and the executor know operators only
@@ -35,9 +35,9 @@ class OpReq(enum.IntEnum):
     """
 
     null = 0  # nothing
-    write = 1  # overwrite what is there
+    write = 1  # overwrite the old value
     write_inplace = 2  # overwrite memory that is an input's too
-    add = 3  # add to what is there
+    add = 3  # add to the old value
 
 
 class ResourceRequest:
@@ -69,7 +69,7 @@ class ResourceRequest:
 
 
 class OperatorProperty(Registered):
-    """Base of all operator definitions: what an author of operators has to know.
+    """Base of all operator definitions: the interface for authors of operators.
 
     Parameters are class attributes of a `Field` type. Shapes are tuples; in inference ``None`` is
     an unknown shape, 0 an unknown dimension and `EMPTY` a length that is known to be 0. Types are
@@ -193,7 +193,7 @@ class OperatorProperty(Registered):
         return []
 
     def num_visible_outputs(self) -> int:
-        """Count the outputs that a user sees; the rest serve backward.
+        """Count the outputs that a user sees; the others serve backward.
 
         Returns
         -------
@@ -211,7 +211,7 @@ class OperatorProperty(Registered):
 
     # --- inference --------------------------------------------------------------------------------
     def infer_shape(self, in_shapes: list[Any], out_shapes: list[Any]) -> tuple[Sequence[Any], ...]:
-        """Complete what is known of the shapes, both ways; by default all arrays have one shape.
+        """Complete the known shapes, in both directions; by default all arrays have one shape.
 
         Parameters
         ----------
@@ -269,7 +269,7 @@ class OperatorProperty(Registered):
         return [plain(shape) for shape in out_shapes]
 
     def infer_type(self, in_types: list[Any], out_types: list[Any]) -> tuple[Sequence[Any], ...]:
-        """Complete what is known of the dtypes, both ways; by default all must be alike.
+        """Complete the known dtypes, in both directions; by default all must be equal.
 
         Hidden outputs beside bfloat16 are float32.
 
@@ -331,7 +331,7 @@ class OperatorProperty(Registered):
 
     # --- what execution needs ---------------------------------------------------------------------
     def forward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:
-        """List the resources that forward asks for; none unless a subclass says otherwise.
+        """List the resources of forward; none by default.
 
         Parameters
         ----------
@@ -353,7 +353,7 @@ class OperatorProperty(Registered):
         return []
 
     def backward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:
-        """List the resources that backward asks for; none unless a subclass says otherwise.
+        """List the resources of backward; none by default.
 
         Parameters
         ----------
@@ -375,7 +375,7 @@ class OperatorProperty(Registered):
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> Sequence[int]:
-        """Say which arrays backward reads; by default those of `backward_reads`.
+        """List the arrays that backward reads; by default those of `backward_reads`.
 
         What is not named backward gets as None, and its memory is free for others after forward.
 
@@ -404,7 +404,7 @@ class OperatorProperty(Registered):
     def forward_inplace_option(
         self, in_data: list[int], out_data: list[int]
     ) -> Sequence[tuple[int, int]]:
-        """Say which inputs may lend an output their memory; by default the first, or none.
+        """List the inputs whose memory an output may take; by default the first, or none.
 
         Parameters
         ----------
@@ -494,7 +494,7 @@ class OperatorProperty(Registered):
     def create_operator(
         self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
     ) -> Operator:
-        """Make the Operator that computes this on the CPU: every definition has one of its own.
+        """Make the Operator that computes this on the CPU: each definition has its own.
 
         Parameters
         ----------
@@ -534,8 +534,7 @@ def type_of_first(self, in_types, out_types):
 
 
 def merge_shapes(*shapes):
-    """The one shape that all of `shapes` (None and 0 unknown, EMPTY known) describe, or
-    ShapeError.
+    """The shape that fits all `shapes` (None and 0 unknown, EMPTY known), or ShapeError.
 
     >>> merge_shapes((2, 0), None, (0, 3))
     (2, 3)

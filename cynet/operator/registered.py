@@ -1,4 +1,4 @@
-"""Registered: what the framework keeps of an operator definition, before what operators mean."""
+"""Registered: the record of an operator definition, independent of the operator's meaning."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .checks.index_dtype import check_index_dtype
 from .parameters import REQUIRED, Field
 from .precision import Precision
 
-_warned = set()  # (operator, keyword) of which a warning was given
+_warned = set()  # (operator, keyword) pairs with a warning already shown
 
 
-# What is remembered with a property of how it was used; not true of a changed copy.
+# Attributes that cache the use of a property; a changed copy must not inherit them.
 MADE_OF = ("_in_order", "_desc")
 
 
@@ -123,7 +123,7 @@ class Registered:
             if declared is None:
                 declared = {k: each for k, each in own.items() if isinstance(each, Field)}
             for name in fields.keys() & own.keys() - declared.keys():
-                del fields[name]  # a plain attribute fixes what a base takes as a parameter
+                del fields[name]  # a plain attribute fixes a base's parameter
             fields |= declared
         first = [name for name in cls.parameter_order if name in fields]
         fields = {name: fields[name] for name in (*first, *fields)}
@@ -156,7 +156,7 @@ class Registered:
 
     @classmethod
     def accepted_params(cls, params):
-        """Sort out those of the keywords of a call that an instance is made with.
+        """Select the keywords of a call that the definition takes.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class Registered:
 
     @classmethod
     def with_defaults(cls):
-        """Make an instance with every parameter at its default, of which names can be asked.
+        """Make an instance with every parameter at its default, for its lists of names.
 
         If a parameter is required, or the defaults do not fit each other, ``__init__`` does not
         run.
@@ -252,7 +252,7 @@ class Registered:
         return {name: self.__dict__[name] for name in self.fields if name in self.__dict__}
 
     def changed(self, **attributes):
-        """Copy with some attributes set: what a pass makes of a property that others share.
+        """Return a copy with some attributes changed: for passes, as properties are shared.
 
         Parameters
         ----------
@@ -301,7 +301,7 @@ class Registered:
         return ()
 
     def operator_on(self, ctx, in_shapes, in_types):
-        """Make the Operator that computes this on a device: what the executor calls.
+        """Make the Operator that computes this on a device; called by executors.
 
         On a GPU that is the form in ``operator/cuda``, else what `create_operator` makes. Narrow
         floats without a loop of their own are computed in float32 between conversions.
@@ -359,7 +359,7 @@ class Registered:
             ) from error
 
     def created(self, ctx, in_shapes, in_types):
-        """Make what `create_operator` makes, once the dtypes are found to be among `dtypes`.
+        """Call `create_operator` after checking that the dtypes are among `dtypes`.
 
         Parameters
         ----------

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Linear(NamedTuple):
-    """The operator is linear in its inputs: what goes back is its transpose, and the transpose of
+    """The operator is linear in its inputs: its gradient is the transpose, and the transpose of
     that is the operator itself.
 
     Attributes
@@ -51,7 +51,7 @@ class Formula(NamedTuple):
 
 
 class Rewritten(NamedTuple):
-    """The operator is given in terms of others, whose gradients are then its own.
+    """The operator is rewritten in terms of others, whose gradients then apply.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Rewritten(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """There is a gradient, and none of it: ``create_graph=True`` raises GradientError.
+    """The operator has a gradient but no second one: ``create_graph=True`` raises GradientError.
 
     Attributes
     ----------

@@ -83,7 +83,7 @@ def describe(entry):
 
 
 def example_of(entry):
-    """The lines of an operator's example; an empty text for one that users registered."""
+    """The lines of an operator's example; empty for a user's operator."""
     own = entry.prop.example
     if own and isinstance(own, str):  # a user's parameter may have that name
         return inspect.cleandoc(own)
@@ -118,7 +118,8 @@ def python_signature(entry, tail=("out", "name")):
 
 
 def docstring(entry, array="NDArray"):
-    """The operator's documentation in numpydoc form; `array` is what its face calls a tensor."""
+    """The operator's documentation in numpydoc form; `array` is the word for a tensor (NDArray,
+    Symbol)."""
     arguments, states, variable, fields = describe(entry)[:4]
     about = entry.prop.inputs_doc
     needed = set() if variable else set(entry.prop.with_defaults().list_arguments())
@@ -166,7 +167,7 @@ def _wrapped(sentence):
 
 
 def _documented_type(field):
-    """`about_type` in Python's words, in place of MXNet's."""
+    """`about_type` in Python's words instead of MXNet's."""
     kind, comma, rest = about_type(field).partition(", ")
     return _PYTHON_KINDS.get(kind, kind) + comma + rest
 

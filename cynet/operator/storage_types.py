@@ -1,5 +1,4 @@
-"""Rules of operators for sparse arrays: the storage types of results for those of their
-inputs.
+"""Sparse rules of operators: from the storage types of inputs to those of results.
 
 A class says it in `OperatorProperty.sparse`. Operators that say nothing take dense copies and give
 dense arrays.
@@ -78,7 +77,7 @@ def makes_sparse(prop):
 
 
 def sparse_of(prop):
-    """The rule of a property or its class, or None; a user's parameter may have that name."""
+    """The rule of a property or its class, or None; a user's parameter may have the same name."""
     rule = prop.sparse
     return rule if isinstance(rule, Sparse) else None
 

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 def _rms(array):
-    """The root of the mean square, an array (1,): nobody waits for it."""
+    """The root of the mean square, an array (1,), without waiting for it."""
     return nd.sqrt(nd.mean(nd.square(array)))
 
 
 @register
 @guarded
 class Adafactor(Optimizer):
-    """Steps along gradients over the root of their mean square, of which a weight with two axes or
-    more keeps only the means of rows and of columns.
+    """Steps along gradients over the root of their mean square; for a weight with two axes or more
+    only the means of rows and of columns are stored.
 
     Shazeer and Stern, https://arxiv.org/abs/1804.04235. All axes of a weight but the first are one,
     so that a kernel of a convolution is a matrix, too. States are float32 for weights of 16 bits.
@@ -138,7 +138,7 @@ class Adafactor(Optimizer):
         )
 
     def _numbers_of(self, index):
-        """Count a step; its learning rate, the share that the weight loses, and that of the new
+        """Count a step; return its learning rate, its weight decay, and the share of the new
         squares."""
         lr, wd, step = self._step(index)
         return min(lr, step**-0.5) if self.relative_step else lr, lr * wd, step**self.decay_rate
@@ -155,7 +155,7 @@ class Adafactor(Optimizer):
             rows, columns = state
             rows[:] = rows + share * (nd.mean(squares, axis=1, keepdims=True) - rows)
             columns[:] = columns + share * (nd.mean(squares, axis=0, keepdims=True) - columns)
-            # two roots: the product of two small means may be none of float32's numbers
+            # two roots: the product of two small means may underflow in float32
             move = nd.broadcast_div(grad, nd.sqrt(nd.broadcast_div(rows, nd.mean(rows))))
             move = nd.broadcast_div(move, nd.sqrt(columns))
         else:

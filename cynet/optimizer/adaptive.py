@@ -218,7 +218,7 @@ class Nadam(FusedOptimizer):
         "m_schedule": number(),
     }
     _rule_name, _n_states = "nadam", 2
-    _couples_weights = True  # by `m_schedule`
+    _couples_weights = True  # through the common factor `m_schedule`
 
     def __init__(
         self,
@@ -475,7 +475,7 @@ class Ftrl(FusedOptimizer):
         super().__init__(**kwargs)
         if self.lr_scheduler is not None and learning_rate != _FTRL_RATE:
             warn_of_two_rates("Ftrl", learning_rate, self.lr_scheduler, schedule_counts=True)
-        self.lr = learning_rate  # a scheduler keeps its own base_lr, as in MXNet
+        self.lr = learning_rate  # a scheduler has its own base_lr, as in MXNet
         self.lamda1 = lamda1
         self.beta = beta
 

@@ -1,4 +1,4 @@
-"""Running means of weights, of which EMA and SWA of Gluon and of ``fit`` are made."""
+"""Running means of weights, the base of EMA and SWA of Gluon and of ``fit``."""
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Averages:
             if np.dtype(arrays[name].dtype).kind in "iub":
                 mean[:] = arrays[name]  # numbers that count something have no mean
                 continue
-            # one operator takes weights of one device and dtype
+            # one operator call takes weights of one device and dtype
             groups.setdefault((mean.dtype, str(mean.context)), []).append(name)
         for names in groups.values():
             for start in range(0, len(names), _MOST):
@@ -53,7 +53,7 @@ class Averages:
         self.count += 1
 
     def check(self, arrays):
-        """Refuse arrays that are not those of the means."""
+        """Refuse arrays that differ in shape from the means."""
         missing = self.values.keys() ^ arrays.keys()
         if missing:
             raise ArgumentError(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 OPTIMIZERS = Registry("optimizer", ignore_case=True)
 
-# What a step of several weights in one call leaves out, and calls where a user has defined it.
+# Methods that a joint step of several weights skips, but calls if a user overrides them.
 STEPS = frozenset(
     (
         "update",
@@ -179,7 +179,7 @@ class Optimizer(ShownOptimizer):
     array([0.5, 0.5], dtype=float16)
     """
 
-    serialized_fields = {  # in files; a subclass adds its own
+    serialized_fields = {  # stored in files; a subclass adds its own
         "rescale_grad": number(),
         "lr": number(),
         "wd": number(),
@@ -189,15 +189,15 @@ class Optimizer(ShownOptimizer):
         "clip_gradient": number().or_none(),
     }
 
-    _decayed = ("_weight", "_gamma")  # ends of the names of weights that decay
+    _decayed = ("_weight", "_gamma")  # suffixes of the names of weights with decay
     aggregate_num = 0
     _copy_is_last = False  # whether a state with a float32 copy has it behind, as MXNet's SGD
     _draws = False  # whether steps draw random numbers
-    _couples_weights = False  # whether the step of one weight changes those of others
-    _group_rates: dict[Any, float] = {}  # of a Trainer's groups: factors by index
-    _group_decays: dict[Any, float] = {}  # in place of `wd`
-    _takes_lists = True  # whether `update` is given what an Updater hands over in one call
-    # those of STEPS that a user has defined, for the class and for this object
+    _couples_weights = False  # whether the step of one weight depends on the others
+    _group_rates: dict[Any, float] = {}  # factors of a Trainer's groups, by index
+    _group_decays: dict[Any, float] = {}  # replace `wd`
+    _takes_lists = True  # whether `update` gets all weights of an Updater's call at once
+    # those of STEPS that a user overrides, for the class and for this object
     _of_user: frozenset[str] = frozenset()
     _on_object: frozenset[str] = frozenset()
 
@@ -208,7 +208,7 @@ class Optimizer(ShownOptimizer):
             cls._of_user = found
         made = super().__new__(cls)
         if given.get("learning_rate") is not None:
-            made._rate_is_given = True  # until __init__ asks
+            made._rate_is_given = True  # until __init__ has looked
         return made
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -329,7 +329,7 @@ class Optimizer(ShownOptimizer):
     def update_multi_precision(
         self, index: Any, weight: NDArray, grad: NDArray, state: State
     ) -> None:
-        """``update``, through the float32 copy where there is one.
+        """``update``, through the float32 copy if there is one.
 
         Parameters
         ----------
@@ -486,7 +486,7 @@ class Optimizer(ShownOptimizer):
         self.lr = lr
 
     def set_lr_mult(self, args_lr_mult: dict[Any, float]) -> None:
-        """Set factors of the learning rate by name or index, over those of the symbol.
+        """Set factors of the learning rate by name or index; they override those of the symbol.
 
         Parameters
         ----------
@@ -501,7 +501,7 @@ class Optimizer(ShownOptimizer):
         self.lr_mult = {**self._symbol_mult("__lr_mult__"), **factors("lr", args_lr_mult)}
 
     def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
-        """Set factors of the weight decay by name or index, over those of the symbol.
+        """Set factors of the weight decay by name or index; they override those of the symbol.
 
         Parameters
         ----------
@@ -582,7 +582,7 @@ class Optimizer(ShownOptimizer):
         return {name: value for name, value in vars(self).items() if name != "_joined"}
 
     def _gradient(self, grad, decay=None):
-        """The rescaled gradient, plus the array `decay` unless None, then clipped."""
+        """The rescaled gradient, plus the array `decay` if given, then clipped."""
         grad = grad * self.rescale_grad
         if decay is not None:
             grad = grad + decay

@@ -35,9 +35,10 @@ class FusedOptimizer(Optimizer):
     _norm = None  # how learning rates follow from norms (JoinedUpdate): on CPUs alone
 
     _takes_lists = False
-    _asks_for_lists = False  # of learning rates, and counts a list of indices, as MXNet's SGD
+    # MXNet's SGD takes lists of learning rates, and counts a list of indices
+    _asks_for_lists = False
     _keeps_masters = False  # the rule has a form with float32 copies of narrow weights
-    _rests_rows = False  # a row without a gradient stays as it is where the gradient is by rows
+    _rests_rows = False  # rows without a gradient do not change if the gradient is row-sparse
     _joined = None  # tuple of indices to the JoinedUpdate of their arrays
 
     def _rule(self, state):
@@ -131,7 +132,7 @@ class FusedOptimizer(Optimizer):
         """Change the rows of a weight that the gradient has, or all of them where the optimizer
         has no lazy update."""
         if grad.stype != "row_sparse" or not self._rests_rows:
-            copies = []  # of what lacks rows, so that there is no memory for all values
+            copies = []  # of gradients without all rows, so that they need no memory for all values
             arrays = [dense_to_change(weight, copies)], [dense_of(grad)]
             states = [dense_to_change(state, copies)]
             self._update_joined([index], *arrays, states, multi_precision, own)
@@ -150,9 +151,9 @@ class FusedOptimizer(Optimizer):
         update_by_rows(rule, weight, values, rows, tuple(states), master, *step)
 
     def _prepare(self, indices, weights, grads, states, multi_precision, own=False):
-        """Count a step; the JoinedUpdate of these arrays and the arguments of its call. With
-        `multi_precision` states of narrow weights are what `create_state_multi_precision` gave;
-        `own`: a user has defined steps of the optimizer."""
+        """Count a step; return the JoinedUpdate of these arrays and the arguments of its call. With
+        `multi_precision` states of narrow weights come from `create_state_multi_precision`; `own`:
+        a user overrides steps of the optimizer."""
         if self._joined is None:
             self._joined = {}
         key = tuple(indices)

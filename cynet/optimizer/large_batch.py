@@ -22,7 +22,7 @@ _STRATEGIES = ("linear", "power2", "sqrt", "lars")
 
 
 def _norm(array):
-    """The 2-norm of all entries, an array (1,) of float32: nobody waits for it."""
+    """The 2-norm of all entries, an array (1,) of float32, without waiting for it."""
     return nd.norm(array.astype("float32"))
 
 
@@ -32,7 +32,7 @@ def _ratio(above, below):
 
 
 def _scaled(array, factor):
-    """An array times an array (1,), in its own dtype."""
+    """An array times an array (1,), in the first one's dtype."""
     factor = factor.astype(array.dtype).reshape((1,) * len(array.shape))
     return nd.broadcast_mul(array, factor)
 
@@ -138,7 +138,7 @@ class LAMB(FusedOptimizer):
 @register
 @guarded
 class LARS(FusedOptimizer):
-    """SGD whose learning rate for each weight, biases, gammas and betas apart, is in proportion to
+    """SGD whose learning rate for each weight, except biases, gammas and betas, is proportional to
     the norm of the weight over that of its gradient.
 
     Names that end with ``_gamma`` do not decay, either. You et al.,
@@ -225,7 +225,7 @@ class LARS(FusedOptimizer):
         return "sgd" if state is None else "sgd_mom"
 
     def _has_trust(self, index):
-        """Return whether the weight has a factor of its own."""
+        """Return whether the weight has its own factor."""
         return not str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias"))
 
     def _counted(self, indices, own):
@@ -252,7 +252,7 @@ class LARS(FusedOptimizer):
 @register
 @guarded
 class LBSGD(FusedOptimizer):
-    """SGD for batches that are `batch_scale` small ones: gradients are summed up over so many
+    """SGD for batches that are `batch_scale` small ones: gradients are summed over this many
     updates, and the learning rate rises to its multiple during warm-up.
 
     Parameters
@@ -347,7 +347,7 @@ class LBSGD(FusedOptimizer):
 
     def _counted(self, indices, own):
         rates, decays = [], []
-        for index in indices:  # as in MXNet the rate is that before this update is counted
+        for index in indices:  # as in MXNet, the rate before this update is counted
             rates.append(self._get_lr(index))
             decays.append(self._get_wd(index))
             self._update_count(index)
@@ -355,7 +355,7 @@ class LBSGD(FusedOptimizer):
         return rates, decays, self.rescale_grad, clip, [self._numbers(0)] * len(indices)
 
     def _factor(self, updates):
-        """The factor of the learning rate after so many updates."""
+        """The factor of the learning rate after this many updates."""
         last = self.warmup_epochs * self.updates_per_epoch
         if updates >= last:
             return float(self.batch_scale)

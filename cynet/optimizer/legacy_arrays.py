@@ -1,4 +1,4 @@
-"""Arrays of which face optimizers get."""
+"""The kind of arrays (mx.nd or mx.np) that optimizers get."""
 
 from .._core.face import legacy_face
 

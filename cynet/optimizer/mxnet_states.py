@@ -1,4 +1,4 @@
-"""MXNet's optimizer states, which are pickles, read without running what a pickle may run.
+"""Reads MXNet's optimizer states, which are pickles, without running code from them.
 
 Of a pickle's classes nothing is imported: arrays, optimizers and schedules become records of what
 is said of them, and any other name is refused. Lengths that a file claims take no memory that the
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ARRAYS = ("NDArray", "ndarray", "RowSparseNDArray", "CSRNDArray")
-_HEAD = struct.pack("<QQQ", 0x112, 0, 1)  # of a .params file of one array
+_HEAD = struct.pack("<QQQ", 0x112, 0, 1)  # header of a .params file with one array
 _DEEPEST = 8
 _KEPT_APART = {"LBSGD": "lbmult", "DCASGD": "weight_previous"}  # values beside their states
 
@@ -37,11 +37,12 @@ class _Record:
 
 
 class _Array(_Record):
-    """An array; its ``handle`` are the bytes of its form in a .params file."""
+    """An array; its ``handle`` is its content in the form of a .params file."""
 
 
 class _Reader(pickle._Unpickler):
-    """Python's own reader, which takes memory as it reads; C's makes room for what is claimed."""
+    """Python's own unpickler, which allocates memory as it reads; the one in C allocates the
+    claimed size."""
 
     # BYTEARRAY8 claims memory; it is of a later form of pickles than MXNet's
     dispatch = {k: v for k, v in pickle._Unpickler.dispatch.items() if k != pickle.BYTEARRAY8[0]}
@@ -68,7 +69,7 @@ def _content(value=b"", encoding=None):
 
 
 def read_states(content: bytes, names: Sequence[str] | None = None) -> tuple[dict[Any, Any], Any]:
-    """States, and the optimizer where there is one, of the bytes of MXNet's ``.states`` file.
+    """States, and the optimizer if it is included, from the bytes of MXNet's ``.states`` file.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ def read_states(content: bytes, names: Sequence[str] | None = None) -> tuple[dic
         return states, None if optimizer is None else _optimizer(optimizer, known)
     except CynetError:
         raise
-    except Exception as error:  # of a reader that checks nothing
+    except Exception as error:  # MXNet's reader does no checks
         raise FormatError(f"a damaged pickle: {describe_error(error)}") from None
 
 
@@ -130,7 +131,7 @@ def _key(key):
 
 
 def _state(state, depth, left):
-    """None, an array or a tuple of these; `left` nodes may follow, as a pickle may repeat one."""
+    """None, an array or a tuple of these; `left` limits the nodes, as a pickle may repeat one."""
     left[0] -= 1
     if left[0] < 0 or not depth:
         raise FormatError("states are nested too deep, or repeated")

@@ -6,12 +6,12 @@ import inspect
 from ..base.errors import ArgumentTypeError, shown, warn_user
 from ..base.other_names import keyword_hint
 
-_BASE_RATE = 0.01  # of a schedule that is told none
+_BASE_RATE = 0.01  # of a schedule without one
 _NUMBER_OR_NONE = ("learning_rate", "clip_gradient", "clip_weights")
 
 
 def check_real(what, value):
-    """Refuse what no float can be made of."""
+    """Refuse a value that cannot be converted to float."""
     if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         raise ArgumentTypeError(
             f"{what} must be a number, got {shown(value)} ({type(value).__name__})"
@@ -19,7 +19,7 @@ def check_real(what, value):
 
 
 def check_settings(klass, args, kwargs):
-    """Refuse what the constructor of `klass` cannot take.
+    """Refuse settings that the constructor of `klass` does not take.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def check_settings(klass, args, kwargs):
 
 
 def warn_of_two_rates(name, rate, scheduler, given=True, schedule_counts=False):
-    """Say which counts of an optimizer's learning rate and that of its schedule, where they differ.
+    """Warn if the learning rates of an optimizer and its schedule differ, and say which one counts.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def warn_of_two_rates(name, rate, scheduler, given=True, schedule_counts=False):
     own = getattr(scheduler, "base_lr", None)
     fixed = getattr(scheduler, "base_lr_orig", own if schedule_counts else None)
     kind = type(scheduler).__name__
-    if fixed is not None:  # a curve begins where it was made to begin
+    if fixed is not None:  # the schedule's own initial rate
         if fixed != rate and given:
             warn_user(
                 f"optimizer {name}: learning_rate={rate} does not count, {kind} begins at its own"
@@ -128,7 +128,7 @@ def _accepted(klass):
 
 
 def groups_by_dtype(weights, maximum):
-    """Places of weights of one dtype, `maximum` of them in a group at the most."""
+    """Groups of positions of weights of one dtype, at most `maximum` in a group."""
     of_dtype = {}
     for i, weight in enumerate(weights):
         of_dtype.setdefault(weight.dtype, []).append(i)

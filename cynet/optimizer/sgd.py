@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @register
 @guarded
 class SGD(FusedOptimizer):
-    """Gradient descent, with momentum if asked for.
+    """Gradient descent, with optional momentum.
 
     ``state = momentum * state - lr * (clip(rescale_grad * grad) + wd * weight)``,
     ``weight = weight + state``.
@@ -116,7 +116,7 @@ class NAG(FusedOptimizer):
 @register
 @guarded
 class Signum(FusedOptimizer):
-    """Steps of one size along the sign of the (averaged) gradient.
+    """Steps of constant size along the sign of the (averaged) gradient.
 
     Parameters
     ----------
@@ -161,7 +161,8 @@ class Signum(FusedOptimizer):
 @register
 @guarded
 class Lion(FusedOptimizer):
-    """Steps of one size along the sign of a mean of gradients; it keeps one array for a weight.
+    """Steps of constant size along the sign of a mean of gradients; it stores one array for a
+    weight.
 
     ``weight -= lr * (sign(beta1 * mean + (1 - beta1) * grad) + wd * weight)``, then
     ``mean = beta2 * mean + (1 - beta2) * grad``. Chen et al., https://arxiv.org/abs/2302.06675:

@@ -1,4 +1,4 @@
-"""Snapshot: what an optimizer and its Updaters hold now, to be put back later."""
+"""Snapshot: the present state of an optimizer and its Updaters, for restoring it later."""
 
 
 class Snapshot:

@@ -24,7 +24,8 @@ from ..base.overrides import is_ours
 from ..ndarray.serialization import Buffer, chunks_of, load_from
 from .base import OPTIMIZERS
 
-# As files begin: today; with the float32 copy in front; that without a checksum.
+# The first bytes of files: today's; older ones with the float32 copy first; older ones without a
+# checksum.
 _MARK, _COPY_FIRST, _UNSEALED = b"CYNSTAT3", b"CYNSTAT2", b"CYNSTAT1"
 _DEEPEST = 8
 _COUNT, _NUMBER = count(), number()
@@ -99,7 +100,7 @@ def unpack(content, user=None):
 
 
 def read(path, user=None):
-    """(states, optimizer or None) from a file, see `unpack`; memory is taken for the arrays
+    """(states, optimizer or None) from a file, see `unpack`; memory is allocated for the arrays
     alone."""
     with opened_sealed(path) as (file, size, whole):
         header, end = _read_header(file, size, path, whole)
@@ -113,7 +114,7 @@ def check(path):
 
 
 def read_pair(path):
-    """The ``pair`` of a file's header: (digest, time), or None where it says nothing."""
+    """The ``pair`` of a file's header: (digest, time), or None if it has none."""
     with opened(path) as file:
         header, _ = _read_header(file, os.fstat(file.fileno()).st_size, path, True)
     pair = header.get("pair")
@@ -127,7 +128,7 @@ def read_pair(path):
 
 
 def _read_header(file, size, name, whole):
-    """The header of an open file, and where it ends; `whole`: whether a checksum was there."""
+    """The header of an open file, and its end; `whole`: whether there was a checksum."""
     mark = bytes(file.read(16))
     if mark[:1] == b"\x80":
         raise FormatError(
@@ -174,8 +175,8 @@ def _build(header, arrays, name, user):
 
 
 def _with_copies_last(states, optimizer):
-    """States of an older file in today's order: both may be float32 arrays of one shape, so that
-    nothing but the mark of the file tells them apart."""
+    """States of an older file in today's order: both may be float32 arrays of one shape, so only
+    the file's version mark distinguishes them."""
     if not (getattr(optimizer, "_copy_is_last", False) and optimizer.multi_precision):
         return states
     pairs = {key for key, state in states.items() if isinstance(state, tuple)}
@@ -253,7 +254,8 @@ def restored(described):
     klass = OPTIMIZERS.get(name)
     settings = _part(described, "settings")
     if isinstance(settings, dict) and settings.get("lr_scheduler", 0) is None:
-        settings = {k: v for k, v in settings.items() if k != "lr_scheduler"}  # of older files
+        # settings in older files
+        settings = {k: v for k, v in settings.items() if k != "lr_scheduler"}
     optimizer = klass.__new__(klass)
     vars(optimizer).update(checked_settings(klass, settings))
     optimizer._all_index_update_counts = {

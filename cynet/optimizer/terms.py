@@ -1,4 +1,4 @@
-"""Terms of an optimizer that ranks compare: those that differ would train to unlike weights."""
+"""Settings of an optimizer that ranks compare: different ones would make their weights diverge."""
 
 import functools
 import hashlib
@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import random
 
-_BRIEF = 100  # characters of what a message says of all groups
+_BRIEF = 100  # characters of a message about all groups
 _PLAIN = int, float, str, bool, type(None)
 _APART = {"idx2name", "param_dict", "sym_info", "lr_scheduler", "lr_mult", "wd_mult", "lr"}
 
@@ -44,7 +44,7 @@ def terms_of(optimizer):
 
 
 def _groups(optimizer):
-    """Pairs (what, values by name) of what groups of a Trainer have of their own."""
+    """Pairs (what, values by name) of the settings of a Trainer's groups."""
     tables = ("rate of the group", "_group_rates"), ("decay of the group", "_group_decays")
     for word, name in tables:
         found = getattr(optimizer, name)
@@ -60,7 +60,7 @@ def terms_of_states(updater):
 
 
 def terms_of_step(optimizer):
-    """The settings of the next step, briefly: what may change between two of them.
+    """The settings of the next step as a short text: those that may change between steps.
 
     >>> terms_of_step(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9)).split("; ")[:4]
     ['optimizer=SGD', 'rescale_grad=1.0', 'learning_rate=0.5', 'wd=0.0']

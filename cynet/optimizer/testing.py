@@ -1,4 +1,4 @@
-"""The optimizer ``Test``, whose steps are simple enough to be checked by hand."""
+"""The optimizer ``Test``, whose steps are simple enough to check by hand."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Test(Optimizer):
     (array([0.5, 1. ], dtype=float32), array([0.5, 1. ], dtype=float32))
     """
 
-    __test__ = False  # no test class, whatever pytest thinks of the name
+    __test__ = False  # not a test class, despite its name
     _takes_lists = False
 
     def create_state(self, index: Any, weight: NDArray) -> State:

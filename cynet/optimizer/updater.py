@@ -71,7 +71,7 @@ class Updater:
         self.optimizer.update_all(index, weight, grad, states)
 
     def joined(self, index, grad, weight):
-        """``optimizer.joined_update`` of several weights: what a call would push.
+        """``optimizer.joined_update`` of several weights: the functions that a call would push.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class Updater:
         try:
             if False not in [synced[i] for i in index]:
                 return [states[i] for i in index]
-        except KeyError:  # of a weight that is new
+        except KeyError:  # a weight that is new
             pass
         for i, each in zip(index, weight):
             if i not in states:
@@ -115,7 +115,7 @@ class Updater:
     def _check_loaded(self, index, weight, state):
         """Refuse a state from a file that the optimizer would not have made for the weight."""
         made = self.optimizer.create_state_multi_precision(index, weight)
-        # an optimizer that may keep nothing (momentum 0) tells by the state whether it does
+        # an optimizer without a state (momentum 0) is recognized by the state
         if _form(state) == _form(made):
             return
         whole = (weight.shape, weight.dtype)
@@ -173,7 +173,7 @@ class Updater:
         return b"".join(self._chunks(dump_optimizer))
 
     def chunks(self, dump_optimizer=False, pair=None):
-        """The bytes of ``get_states`` in pieces, of which the arrays' own memory is not a copy.
+        """The bytes of ``get_states`` in pieces; the arrays' own memory is not copied.
 
         Where a user has defined ``get_states``, what that gives.
 
@@ -204,7 +204,7 @@ class Updater:
         return pack(self.states, self.optimizer if dump_optimizer else None, pair)
 
     def set_states(self, states: bytes) -> None:
-        """Take over what ``get_states`` gave.
+        """Load the result of ``get_states``.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class Updater:
         self.take_over(*unpack(states, self.optimizer))
 
     def load(self, fname):
-        """Take over the states in a file that has what ``get_states`` gives.
+        """Load a file with the result of ``get_states``.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class Updater:
             self.set_states(read_file(fname))
 
     def take_over(self, states, optimizer):
-        """Use these states, and the optimizer unless None.
+        """Use these states, and the optimizer if given.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""mx.profiler: what ran when, as a trace for chrome://tracing or Perfetto, and as tables."""
+"""mx.profiler: a trace for chrome://tracing or Perfetto, and tables."""
 
 from .control import (
     dump,

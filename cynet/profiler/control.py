@@ -24,7 +24,7 @@ _LEAST_EVENTS = 16
 
 
 class _Settings:
-    """The settings of the process, and whether the next start begins anew."""
+    """The settings of the process, and whether the next start clears the records."""
 
     def __init__(self):
         self.filename = "profile.json"
@@ -40,7 +40,7 @@ _lock = threading.RLock()
 
 @guarded
 def set_config(**kwargs: Any) -> None:
-    """Choose what is recorded, and to which file.
+    """Choose the events to record, and the file.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def _check_process(where, process):
 
 @guarded
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
-    """Begin to record (``'run'``), or wait for what was pushed and cease to (``'stop'``).
+    """Start recording (``'run'``), or wait for pushed functions and stop (``'stop'``).
 
     To run again after a finished `dump` forgets what was recorded before.
 
@@ -197,7 +197,7 @@ def start() -> None:
 
 
 def stop() -> None:
-    """Wait for what was pushed and cease to record: ``set_state('stop')``.
+    """Wait for pushed functions and stop recording: ``set_state('stop')``.
 
     Examples
     --------
@@ -329,7 +329,7 @@ def _write(filename: FileName) -> None:
 def dumps(
     reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False
 ) -> str:
-    """Sums of what was recorded, by kind and name.
+    """Sums of the records, by kind and name.
 
     Parameters
     ----------
@@ -444,7 +444,7 @@ def dump_profile() -> None:
 
 
 def set_kvstore_handle(handle: Any) -> None:
-    """Do nothing: for MXNet's scripts. There are no servers to be profiled through a KVStore.
+    """Do nothing: for MXNet's scripts. cynet has no servers to profile through a KVStore.
 
     Parameters
     ----------
@@ -459,7 +459,7 @@ def set_kvstore_handle(handle: Any) -> None:
 
 # --- while it runs --------------------------------------------------------------------------------
 def _dump_while_running():
-    """Begin or end the thread that writes the file, as the settings say; `_lock` is held."""
+    """Start or stop the thread that writes the file, according to the settings; `_lock` is held."""
     wanted = _settings.continuous_dump and trace.is_running()
     if wanted and _settings.dumper is None:
         _settings.dumper = threading.Event()

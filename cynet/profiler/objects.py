@@ -218,7 +218,7 @@ class Frame(_Lasting):
 
 @guarded
 class Event(_Lasting):
-    """A part of what one thread does, within the parts around it.
+    """A part of one thread's work, nested in the enclosing parts.
 
     Parameters
     ----------
@@ -381,7 +381,7 @@ class Marker:
 
 @guarded
 def scope(name: str = "<unk>:") -> Event:
-    """Make an Event for ``with``: what this thread does inside, as a part of its own.
+    """Make an Event for ``with``: this thread's work inside of the block.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sums of what was recorded, as the tables of MXNet's `dumps` and as JSON."""
+"""Sums of the records, as the tables of MXNet's `dumps` and as JSON."""
 
 import json
 

@@ -8,7 +8,7 @@ from ..engine import trace
 
 _LASTS, _ALONG, _MARK, _COUNTER = (trace.kinds[k] for k in ("lasts", "along", "mark", "counter"))
 _SCOPES = {"process": "p", "thread": "t", "global": "g"}
-_HOST = 0  # the process that stands for the host; GPU i is process i + 1
+_HOST = 0  # the trace's process number for the host; GPU i is process i + 1
 
 
 def trace_events():
@@ -51,7 +51,7 @@ def _gpu(row):
 
 
 def _events_of(row, thread, used):
-    """The events of a record; `used` is what memory counters said last, by device."""
+    """The events of a record; `used` is the last value of memory counters, by device."""
     kind, name, node, category, backward, begin, end, value, dev_type, dev_id = row
     gpu = _gpu(row)
     event = {

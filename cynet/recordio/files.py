@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from ..typing import FileName
 
 
-_open: weakref.WeakSet[MXRecordIO] = weakref.WeakSet()  # and others, which are closed
+_open: weakref.WeakSet[MXRecordIO] = weakref.WeakSet()  # open files and others, which are closed
 
 
 @atexit.register
 def _close_all():
-    """Close what the program has left open; what an exception has ended is not whole."""
+    """Close the files that the program has left open; after an exception they are incomplete."""
     failed = getattr(sys, "last_value", None) is not None and not hasattr(sys, "ps1")
     for each in list(_open):
         if each.is_open and each.writable and failed:
@@ -92,12 +92,13 @@ class MXRecordIO:
         self.skip_damaged = skip_damaged
         self.skipped = 0
         self.is_open = False
-        self._new_files: list[NewFile] = []  # of a writer: the records, and a subclass's index
+        # files of a writer: the records, and a subclass's index
+        self._new_files: list[NewFile] = []
         _open.add(self)
         self.open()
 
     def open(self) -> None:
-        """Open the file, at its beginning; one that is being written begins anew.
+        """Open the file, at its beginning; a file for writing is truncated.
 
         Raises
         ------
@@ -126,13 +127,13 @@ class MXRecordIO:
             self._file = RecordFile(self.uri)
         self._at = 0
         self.skipped = 0
-        # A new one: who held the old one when this process was forked lives in the other process.
+        # A new lock: a thread that held the old one at the fork exists in the other process only.
         self._lock = threading.RLock()
         self.pid = os.getpid()
         self.is_open = True
 
     def close(self) -> None:
-        """Close the file; what was written is whole then, and in its place.
+        """Close the file; a written file is complete then, and replaces the old one.
 
         Where a write has failed the old file stays.
         """
@@ -157,12 +158,12 @@ class MXRecordIO:
                     self._discard()
 
     def _put(self):
-        """Put new files in their places, all of which are whole."""
+        """Move new, complete files to their final names."""
         for each in self._new_files:
             each.put()
 
     def _discard(self):
-        """End writing; what is in no place yet is gone, if this process has begun it."""
+        """End writing; unfinished files are deleted, if this process has begun them."""
         files, self._new_files = self._new_files, []
         own = self.pid == os.getpid()
         self.is_open, self.pid = False, None
@@ -264,7 +265,7 @@ class MXRecordIO:
     def _write(self, which, content):
         """Write all of some bytes to one of the new files."""
         new = self._new_files[which]
-        done, self._failed = self._failed, True  # also what Ctrl-C leaves is a part of a record
+        done, self._failed = self._failed, True  # also Ctrl-C leaves a part of a record
         with naming("write", new.name):
             rest = memoryview(content)
             while rest:
@@ -486,7 +487,7 @@ class MXIndexedRecordIO(MXRecordIO):
         if "\t" in text or "\n" in text or "\r" in text:
             raise ArgumentError(f"a key must not have tabs or ends of lines, got {shown(text)}")
         with self._lock:
-            at = self.tell()  # which looks whether another thread has closed it
+            at = self.tell()  # raises if another thread has closed it
             self.write(buf)
             self._write(1, f"{text}\t{at}\n".encode())
             self.idx[key] = at

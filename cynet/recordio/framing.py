@@ -48,8 +48,8 @@ def framed(data):
 
 
 class _Descriptor:
-    """The number of an open file, which is closed when nobody holds this any more: a thread that
-    reads goes on with its file while another one closes it, never with one that got the number.
+    """The descriptor of an open file, closed with its last reference: a thread can read on while
+    another one closes the file, and never reads from a reused number.
     """
 
     __slots__ = ("number",)
@@ -117,7 +117,7 @@ class RecordFile:
         return got[:size]
 
     def _head(self, offset, ahead):
-        """(part, number of bytes) of the header at an offset; None at the end of the file."""
+        """(part, number of bytes) from the header at an offset; None at the end of the file."""
         head = self._get(offset, 8, ahead)
         if not head and offset == self.size:
             return None
@@ -200,8 +200,8 @@ class RecordFile:
         return found
 
     def beginning(self, offset, size):
-        """(first bytes of the record at an offset, how many it has); no more than `size` are read
-        of a record in one part."""
+        """(first bytes of the record at an offset, its length); of a record in one part at most
+        `size` bytes are read."""
         part, length = self._head(offset, 0) or (None, 0)
         if part == _WHOLE:
             return self._get(offset + 8, min(size, length), 0), length
@@ -209,8 +209,8 @@ class RecordFile:
         return record[:size], len(record)
 
     def after_damage(self, offset):
-        """The offset of the next place behind `offset` that looks like a record's begin; the
-        size of the file where there is none."""
+        """The next offset behind `offset` that looks like the start of a record, or the size of the
+        file."""
         at = offset + 4 - offset % 4
         while at < self.size:
             block = self._get(at, min(_AHEAD, self.size - at), _AHEAD)

@@ -1,4 +1,4 @@
-"""Records of images: a header with label and number, and what follows it."""
+"""Records of images: a header with label and number, then the image."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ HEADER_SIZE = _HEADER.size
 
 
 def read_header(beginning, length):
-    """The header of a record of `length` bytes, from those that it begins with.
+    """The header of a record of `length` bytes, from its first bytes.
 
     Raises
     ------

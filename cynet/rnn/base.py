@@ -57,7 +57,7 @@ def normalized(length, inputs, layout, merge, in_layout=None):
 
 @guarded
 class RNNParams:
-    """Variables of weights by name, made when first asked for; cells that have one share weights.
+    """Variables of weights by name, created at first use; cells with the same one share weights.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class BaseRNNCell:
 
     @property
     def params(self) -> RNNParams:
-        """The weights; who asks may share them."""
+        """The weights; another cell may share them."""
         self._own_params = False
         return self._params
 
@@ -217,7 +217,7 @@ class BaseRNNCell:
             self._init_counter += 1
             name = f"{self._prefix}begin_state_{self._init_counter}"
             settings = {**(info or {}), **kwargs}
-            if func is symbol.Variable:  # what is unknown of a variable is not said
+            if func is symbol.Variable:  # unknown settings of a variable are omitted
                 settings.pop("__layout__", None)
             states.append(func(name=name, **settings))
         return states

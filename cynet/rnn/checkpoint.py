@@ -127,7 +127,7 @@ def save_rnn_checkpoint(
 def load_rnn_checkpoint(
     cells: BaseRNNCell | Sequence[BaseRNNCell], prefix: FileName, epoch: int
 ) -> tuple[Symbol, NamedArrays, NamedArrays]:
-    """Load what `save_rnn_checkpoint` wrote, with weights packed for `cells`.
+    """Load a file of `save_rnn_checkpoint`, with weights packed for `cells`.
 
     Parameters
     ----------

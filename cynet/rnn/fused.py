@@ -104,8 +104,8 @@ class FusedRNNCell(BaseRNNCell):
         return self._mode, self._num_layers, self._directions, num_input, self._num_hidden
 
     def unpack_weights(self, args: NamedArrays) -> NamedArrays:
-        """A copy of a dict of weights with those of ``unfuse()``'s cells, gate by gate, in place of
-        the one array; ``pack_weights`` of these cells joins the gates."""
+        """A copy of a dict of weights in which the one array is replaced by the weights of
+        ``unfuse()``'s cells, gate by gate; ``pack_weights`` of these cells joins the gates."""
         args = dict(args)
         array = args.pop(self._parameter.name)
         num_input = packed.input_size_of(

@@ -83,7 +83,7 @@ class DropoutCell(BaseRNNCell):
 
 @guarded(but=("__call__",))
 class ModifierCell(BaseRNNCell):
-    """Base of cells that change what another cell does; the weights and states are the other's.
+    """Base of cells that modify another cell; weights and states belong to that one.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class ModifierCell(BaseRNNCell):
 
     @contextmanager
     def _unmodified(self):
-        """While the base cell may be asked for states."""
+        """A scope in which the base cell may make states."""
         self.base_cell._modified = False
         try:
             yield self.base_cell
@@ -162,7 +162,7 @@ class ModifierCell(BaseRNNCell):
 
 @guarded(but=("__call__",))
 class ZoneoutCell(ModifierCell):
-    """Some entries of outputs and states stay what they were a step before.
+    """Some entries of outputs and states keep their values of the step before.
 
     Krueger et al., https://arxiv.org/abs/1606.01305.
 

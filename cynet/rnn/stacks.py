@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Stack(BaseRNNCell):
-    """A cell with cells; with `params` of its own, these become the cells', too."""
+    """A cell that contains cells; with `params` given, the cells share them."""
 
     def __init__(self, cells, params):
         super().__init__(prefix="", params=params)

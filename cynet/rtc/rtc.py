@@ -63,7 +63,7 @@ class _Program:
         return _gpu(context).module(self.text, self.title, options, self.exports, self.quoted)
 
     def launchable(self, context, function, name, names):
-        """The kernel `function` on a device, with what launches it."""
+        """The kernel `function` on a device, with its launcher."""
         return _launchable(self, context, function, name, names)
 
 
@@ -81,7 +81,7 @@ def _program(*args):
 
 @functools.cache
 def _launchable(program, context, function, name, names):
-    """Kernel `function` of a program under the name that messages have; one for all who ask."""
+    """Kernel `function` of a program under the name for messages; one object for all callers."""
     module = program.on(context)
     if context.device_type != "gpu":
         return _Launchable(module.get(function), name, names)
@@ -156,7 +156,7 @@ def _checked(check):
 
 @guarded
 class Rtc:
-    """A kernel of which Python has the body: ``mx.rtc(name, inputs, outputs, kernel)``.
+    """A kernel whose body is a text in Python: ``mx.rtc(name, inputs, outputs, kernel)``.
 
     In the body each array is a pointer under its name; ``NAME_ndim`` and ``NAME_dims`` are its
     number of axes and its sizes.
@@ -202,7 +202,7 @@ class Rtc:
             raise ArgumentTypeError(f"kernel {name}: the body must be a str, got {shown(kernel)}")
         self.name = name
         every = _named_arrays(name, "inputs", inputs)
-        self._count = len(every)  # of inputs
+        self._count = len(every)  # number of inputs
         every += _named_arrays(name, "outputs", outputs)
         names = [n for n, _ in every]
         if len({*names}) < len(names):
@@ -311,7 +311,7 @@ def _require_count(kernel, what, given, wanted):
 
 
 def _whole(function, title, wanted, body):
-    """The source around a body. The sizes come as arguments, so one object serves all shapes."""
+    """The source around a body. The sizes are arguments, so that one object serves all shapes."""
     for name, flag, _ in wanted:
         if NAMES[flag] not in C_TYPES:
             raise ArgumentTypeError(f"kernel {function}: {name}: the array is {NAMES[flag]}")
@@ -414,7 +414,7 @@ def _strings(what, given):
 
 
 def _compare(name, arguments, parameters):
-    """KernelError unless a signature says what the compiler saw."""
+    """KernelError unless a signature matches the compiled one."""
     if len(arguments) != len(parameters):
         raise KernelError(
             f"kernel {name}: the signature has {len(arguments)} arguments, the source "
@@ -430,7 +430,7 @@ def _compare(name, arguments, parameters):
 
 
 def _compare_sizes(name, arguments, sizes):
-    """The same as far as a GPU's driver knows the arguments; `sizes` is None where it does not."""
+    """The same, as far as a GPU's driver knows the arguments; `sizes` is None if it does not."""
     said = tuple(8 if a.is_array else struct.calcsize("=" + a.code) for a in arguments)
     if sizes is not None and said != sizes:
         raise KernelError(
@@ -523,7 +523,7 @@ class CudaKernel:
         launchable.push(values, self._written, grid_dims, block_dims, shared_mem)
 
     def _value(self, argument, given, ctx):
-        """The argument that the engine hands the kernel: the array, or the bytes of a value."""
+        """The argument of the kernel in the engine's form: the array, or the bytes of a value."""
         where = f"kernel {self.name}, argument {shown(argument.text)}"
         if argument.is_array:
             if not isinstance(given, NDArrayBase):

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 
-# what a kernel calls the elements of an array of each dtype
+# C names of the elements of an array of each dtype
 C_TYPES = {
     "float32": "float",
     "float64": "double",
@@ -18,7 +18,7 @@ C_TYPES = {
     "int64": "long long",
     "bool": "bool",
 }
-# what a signature may say: name -> the character struct and NumPy have for it
+# C types in a signature: name -> the character for struct and NumPy
 _CODES = {
     "float": "f",
     "double": "d",
@@ -61,7 +61,7 @@ class Argument(NamedTuple):
 
 
 def read_signature(kernel, signature):
-    """A list of Argument: what a signature in C says."""
+    """A list of Argument from a signature in C."""
     if not isinstance(signature, str):
         raise ArgumentTypeError(f"kernel {kernel}: signature must be a str, got {shown(signature)}")
     out = []

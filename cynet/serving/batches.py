@@ -1,4 +1,4 @@
-"""Joins the requests of many threads to batches. No thread of its own: callers take turns.
+"""Joins the requests of many threads to batches. Without a thread of its own: callers take turns.
 
 The first of those who wait runs the network for itself and for those behind it that fit; then it
 hands the turn to the first one left. What comes while a batch runs is the next batch.
@@ -18,13 +18,13 @@ from .errors import BusyError, WaitedError
 
 
 class Job:
-    """A request: rows for the network, and what became of them."""
+    """A request: rows for the network, and their results."""
 
     __slots__ = ("arrays", "done", "error", "key", "leads", "result", "rows", "wake")
 
     def __init__(self, arrays: list[Any], rows: int, key: Any) -> None:
         self.arrays, self.rows, self.key = arrays, rows, key
-        self.wake: Any = None  # of one that waits: a lock, released once
+        self.wake: Any = None  # while it waits: a lock, released once
         self.leads = self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
@@ -76,7 +76,7 @@ class Batches:
         return self._rows
 
     def do(self, job: Job, timeout: float | None) -> Any:
-        """The result of a job; what it raised is raised.
+        """The result of a job; its exception is raised.
 
         Raises
         ------
@@ -114,13 +114,14 @@ class Batches:
         return job.result
 
     def close(self, timeout: float | None = None) -> bool:
-        """Take no more jobs, and wait for those that are there; whether they are done."""
+        """Refuse new jobs, and wait for the present ones; return whether they are done."""
         with self._lock:
             self.closed = True
             return self._more.wait_for(lambda: not (self._queue or self._running), timeout)
 
     def _wake_leader(self) -> None:
-        """Under the lock: let the first of those who wait run the next batch, if one may run."""
+        """With the lock held: wake the first waiting caller to run the next batch, if one may
+        run."""
         if self._queue and not self._gathers and self._running < self._workers:
             self._running += 1
             self._gathers = True
@@ -138,7 +139,7 @@ class Batches:
                         raise WaitedError(f"no turn within {timeout:g} s, {self._rows} rows wait")
                     left = 0.001  # a batch has it
                 job.wake.acquire(timeout=left)
-        except BaseException:  # Ctrl-C, for one: the turn goes to the next
+        except BaseException:  # Ctrl-C, for example: the next one takes its turn
             self._leave(job, as_leader=True)
             raise
         if not job.done:
@@ -159,7 +160,7 @@ class Batches:
             return True
 
     def _run_alone(self, job: Job) -> None:
-        """Run a job whose turn it is at once, as a batch of its own."""
+        """Run a job whose turn it is at once, as a separate batch."""
         try:
             self._compute([job])
             job.done = True
@@ -191,7 +192,7 @@ class Batches:
                 self._more.notify_all()
 
     def _gather(self, job: Job) -> list[Job]:
-        """The jobs of the batch that begins with `job`, taken out."""
+        """Take the jobs of the batch that begins with `job` out of the queue."""
         with self._lock:
             if self._delay > 0:
                 end = time.monotonic() + self._delay
@@ -221,7 +222,7 @@ class Batches:
             if len(jobs) == 1:
                 jobs[0].error = error
                 return
-            for each in jobs:  # one must not spoil the answers of the others
+            for each in jobs:  # one wrong job must not spoil the others' answers
                 self._compute([each])
             return
         for each, result in zip(jobs, results):

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 NPY = ("application/x-npy", "application/octet-stream")
 _ENCODER = json.JSONEncoder(allow_nan=False)
-_HEADER = 1024  # bytes of that of a .npy file; NumPy writes 128
-_AXES = 32  # of an array, at most
+_HEADER = 1024  # bytes of a .npy file's header; NumPy writes 128
+_AXES = 32  # limit of axes
 _FIELD = re.compile(
     rb"\s*'(descr|fortran_order|shape)'\s*:\s*"
     rb"(?:'([<>|=]?[a-zA-Z]\d{0,9})'|(True|False)|\(([\d\s,]*)\))\s*(?:,|$)"
 )
-_FORMS = {2: b"descr", 3: b"fortran_order", 4: b"shape"}  # by the group of its value
+# key of the header by the group of its value
+_FORMS = {2: b"descr", 3: b"fortran_order", 4: b"shape"}
 
 
 class Images(NamedTuple):
@@ -91,7 +92,7 @@ def read_json(body: bytes, names: Sequence[str]) -> dict[str, NumpyArray]:
         that are not finite.
     """
     found = json_of(body)
-    quotes = 0  # that names have; others are of texts
+    quotes = 0  # quotes of names; others belong to texts
     if isinstance(found, dict) and list(found) == ["inputs"]:
         found, quotes = found["inputs"], 2
     if isinstance(found, list):
@@ -121,14 +122,14 @@ def json_of(body: bytes) -> Any:
 
 
 def only(names: Sequence[str]) -> str:
-    """The name of rows that have none: that of the only input."""
+    """The name for unnamed rows: that of the only input."""
     if len(names) > 1:
         raise ArgumentError(f"the network has the inputs {list(names)}: name each")
     return names[0]
 
 
 def array_of(name: str, rows: Any) -> NumpyArray:
-    """Rows of an input as an array; an error that names the input where they are none."""
+    """Rows of an input as an array; an error names the input if they are not rows of numbers."""
     try:
         array = np.asarray(rows)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -146,7 +147,7 @@ def array_of(name: str, rows: Any) -> NumpyArray:
 
 
 def finite(what: str, array: NumpyArray) -> NumpyArray:
-    """An array of JSON's numbers; one that float64 does not hold is refused."""
+    """An array from JSON's numbers; numbers beyond float64 are refused."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ArgumentError(f"{what} has a number that no float64 holds, such as 1e999")
     return array
@@ -209,8 +210,8 @@ def read_npy(body: bytes) -> NumpyArray:
 
 
 def _header(text):
-    """(dtype, whether Fortran's order, shape) of the header of a ``.npy`` file: a dict of Python
-    with these three, of which nothing but what NumPy writes for numbers is understood."""
+    """(dtype, whether Fortran's order, shape) from the header of a ``.npy`` file, a dict in
+    Python's syntax; only the form that NumPy writes for numbers is accepted."""
     found, at, inner = {}, 0, text[1:-1]
     while text[:1] == b"{" and text[-1:] == b"}" and (match := _FIELD.match(inner, at)):
         name = match[1]

@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_RECENT = 2048  # requests whose seconds are kept for quantiles
+_RECENT = 2048  # requests whose seconds are stored for quantiles
 
 
 class Counters:
@@ -23,7 +23,7 @@ class Counters:
         self._failed: dict[str, int] = {}
 
     def answered(self, rows: int, seconds: float) -> None:
-        """A request of so many rows was answered."""
+        """Count an answered request with this many rows."""
         with self._lock:
             self._recent.append(seconds)
             self._buckets[bisect_left(BOUNDS, seconds)] += 1
@@ -31,7 +31,7 @@ class Counters:
             self._rows += rows
 
     def ran(self, rows: int) -> None:
-        """The network ran on so many rows."""
+        """Count a run of the network on this many rows."""
         with self._lock:
             self._batches += 1
             self._batched_rows += rows

@@ -1,4 +1,4 @@
-"""Why a request was not answered, beside what is wrong with it."""
+"""Reasons why a valid request was not answered."""
 
 from ..base.errors import CynetError, StateError
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ..base.errors import FormatError
 
-_STARTS = range(0xC0, 0xD0)  # a frame of a JPEG begins by one of these, but for
+_STARTS = range(0xC0, 0xD0)  # first bytes of a frame header in a JPEG, except for
 _NO_FRAMES = (0xC4, 0xC8, 0xCC)
 _ALONE = (0x01, *range(0xD0, 0xD8))  # markers without a length
-_SCANS = 100  # of one JPEG: each may cost a pass over all of its pixels
+_SCANS = 100  # of one JPEG: each may need a pass over all of its pixels
 
 
 def size_of(file: bytes) -> tuple[int, int]:
@@ -42,7 +42,7 @@ def _of_jpeg(file):
     at = 2
     while at + 9 <= len(file) and file[at] == 0xFF:
         kind = file[at + 1]
-        if kind == 0xFF:  # to fill
+        if kind == 0xFF:  # a fill byte
             at += 1
         elif kind in _ALONE:
             at += 2

@@ -13,7 +13,7 @@ from .predictor import Predictor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_NAME = re.compile(r"\w[\w.+-]*")  # it is a part of a path, and a label of metrics
+_NAME = re.compile(r"\w[\w.+-]*")  # it becomes a part of a path, and a label of metrics
 
 
 class Model(NamedTuple):
@@ -72,7 +72,7 @@ class Models:
         return list(self._found[name])
 
     def find(self, name: str, version: str | None = None) -> Model:
-        """The model of a request: its last version, or the one that is named."""
+        """The model of a request: its last version, or the named one."""
         if name not in self._found:
             raise Refused(404, f"there is no model {shown(name)}, only {', '.join(self._found)}")
         versions = self._found[name]
@@ -85,7 +85,7 @@ class Models:
         return versions[version]
 
     def close(self, timeout: float | None) -> bool:
-        """Close all Predictors; whether those who waited were answered in time."""
+        """Close all Predictors; return whether those who waited were answered in time."""
         end = None if timeout is None else time.monotonic() + timeout
         done = True
         for each in self:

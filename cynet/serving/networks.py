@@ -1,4 +1,4 @@
-"""Networks that a Predictor runs, whatever they are made from: a Block, and the inputs it takes."""
+"""Networks of a Predictor, from any of the accepted kinds: a Block, and its inputs."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from ..typing import Context
 
 DTYPES = ("float32", "bfloat16", "float16")
-_SHAPES = 64  # of inputs, for which labels are kept
+_SHAPES = 64  # shapes of inputs for which labels are cached
 
 
 class Network:
-    """A Block with the names of its inputs, and those of labels, which get zeros."""
+    """A Block with the names of its inputs, and of its labels, which get zeros."""
 
     def __init__(self, block: Block, names: Sequence[str], labels: Sequence[str] = ()) -> None:
         self.block, self.names, self.labels = block, list(names), list(labels)
         self.symbol: Symbol | None = None
-        self.output_names: list[str] = []  # those of a symbol
-        self._zeros: dict[Any, list[nd.NDArray]] = {}  # of labels, by the shapes of the inputs
+        self.output_names: list[str] = []  # of a symbol
+        self._zeros: dict[Any, list[nd.NDArray]] = {}  # labels, by the shapes of the inputs
 
     def __call__(self, arrays: Sequence[nd.NDArray]) -> list[nd.NDArray]:
         if self.labels:
@@ -43,7 +43,7 @@ class Network:
     def _labels_for(self, arrays):
         key = tuple(each.shape for each in arrays)
         if key not in self._zeros:
-            if len(self._zeros) >= _SHAPES:  # of lengths that vary
+            if len(self._zeros) >= _SHAPES:  # inputs of varying lengths
                 self._zeros.clear()
             shapes, _, _ = self.symbol.infer_shape(**dict(zip(self.names, key)))
             of = dict(zip(self.symbol.list_arguments(), shapes))
@@ -60,8 +60,8 @@ def network(
     ctx: Context,
     row: Callable[[], list[nd.NDArray]],
 ) -> Network:
-    """The Network of what a Predictor is given; parameters as `Predictor` says. `row` makes inputs
-    of one row, with which a Block is called that has no graph yet."""
+    """The Network of a Predictor's first argument; parameters as in `Predictor`. `row` makes inputs
+    of one row, to call a Block that has no graph yet."""
     if dtype not in DTYPES:
         raise ArgumentError(f"Predictor: dtype must be one of {DTYPES}, got {shown(dtype)}")
     if isinstance(model, Block):

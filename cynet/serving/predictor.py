@@ -1,4 +1,4 @@
-"""Predictor: a network that many threads ask at once, which answers them in batches."""
+"""Predictor: a network that answers requests of many threads in batches."""
 
 from __future__ import annotations
 
@@ -301,7 +301,7 @@ class Predictor:
 
     @property
     def closed(self) -> bool:
-        """True if it takes no more requests.
+        """True if requests are refused.
 
         Examples
         --------
@@ -316,7 +316,7 @@ class Predictor:
         return self._batches.closed
 
     def close(self, timeout: float | None = None) -> bool:
-        """Answer those who wait, and refuse all others from now on.
+        """Answer the waiting requests, and refuse all later ones.
 
         Parameters
         ----------
@@ -374,7 +374,7 @@ class Predictor:
             raise ArgumentError(f"input '{name}' takes {dtype}, got a fraction or NaN")
         if dtype.kind in "iu":
             least, maximum = np.iinfo(dtype).min, np.iinfo(dtype).max
-            if array.dtype.kind == "f":  # 127 is in any float, 2 ** 63 - 1 in none, 2 ** 63 in most
+            if array.dtype.kind == "f":  # 127 fits any float, 2 ** 63 - 1 none, 2 ** 63 most
                 wide = array.astype("float64")
                 outside = array[(wide < least) | (wide >= float(maximum + 1))]
             else:

@@ -1,4 +1,4 @@
-"""The server of an Application: waitress, and an end that loses no request that has come."""
+"""The server of an Application: waitress, with a shutdown that loses no accepted request."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ except ImportError:  # Windows
 if TYPE_CHECKING:
     from .web import Application
 
-_IDLE = 0.5  # seconds after the stop in which what a client has sent may still arrive
+_IDLE = 0.5  # seconds after the stop in which requests under way may still arrive
 _LOOK = 0.02  # between two looks at connections that end
-_TEXT = 300  # characters of what waitress refuses
+_TEXT = 300  # characters of waitress's reason for a refusal
 _FILES = 64  # open ones beside connections
 
 
@@ -70,11 +70,12 @@ class Server:
                 host=host,
                 port=port,
                 threads=threads,
-                connection_limit=connections + 2,  # this one listens, and one wakes it
+                connection_limit=connections + 2,  # one listens, and one wakes the loop
                 channel_timeout=idle,
                 cleanup_interval=max(1, min(idle // 2, 30)),
-                max_request_body_size=app.max_body + app.max_body // 8 + 4096,  # with the frames of
-                # chunks; `app` refuses what is exactly one byte too long
+                # plus the frames of chunked bodies
+                max_request_body_size=app.max_body + app.max_body // 8 + 4096,
+                # chunks; `app` refuses a body that is exactly one byte too long
                 ident=None,
                 clear_untrusted_proxy_headers=True,
             )
@@ -99,8 +100,8 @@ class Server:
             each.pull_trigger()
 
     def run(self, grace: float) -> int:
-        """Serve until `stop`; then take no more connections, answer what those that are there have
-        sent, and close them.
+        """Serve until `stop`; then take no more connections, answer the requests of the present
+        ones, and close them.
 
         Parameters
         ----------
@@ -139,8 +140,8 @@ class Server:
         return [each for one in self._listening for each in list(one.active_channels.values())]
 
     def _take_those_who_wait(self):
-        """Accept the connections that the system holds, and stop listening: those that come while
-        this is done are the first that are refused."""
+        """Accept the connections that the system has queued, and stop listening: connections during
+        this are the first that are refused."""
         for each in self._listening:
             for _ in range(each.adj.backlog + 1):  # the most that are held: files may run out
                 if not _has_sent(each.socket):
@@ -150,7 +151,7 @@ class Server:
             each.socket.close()
 
     def _channels(self, base):
-        """The class of connections, which clients are told of the end of."""
+        """The class of connections, which tells clients when they end."""
         server = self
 
         class Task(base.task_class):
@@ -182,22 +183,22 @@ class Server:
 
 
 def _is_busy(channel):
-    """Return whether a connection has sent a request, or a part of one, that is not answered."""
+    """Return whether a connection has sent a request, or a part of one, that is unanswered."""
     return bool(channel.requests or channel.request is not None or channel.total_outbufs_len)
 
 
 def _has_sent(one: socket.socket) -> bool:
-    """Return whether there is something to read, or to accept."""
+    """Return whether there are data to read, or a connection to accept."""
     poll = select.poll()
     try:
         poll.register(one, select.POLLIN)
         return bool(poll.poll(0))
-    except (OSError, ValueError):  # it is closed
+    except (OSError, ValueError):  # the socket is closed
         return False
 
 
 def _allow_files(count):
-    """Let this process open so many files."""
+    """Raise the limit of open files of this process."""
     if resource is None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -30,10 +30,10 @@ _DTYPES = {
     "FP16": "<f2",
     "FP32": "<f4",
     "FP64": "<f8",
-    "BF16": "<u2",  # its bits, in bytes
+    "BF16": "<u2",  # raw bits
 }
 _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items() if name != "BF16"}
-_OTHERS = ("shared_memory_region", "classification")  # extensions that change what is meant
+_OTHERS = ("shared_memory_region", "classification")  # extensions that change the meaning
 
 
 class Request(NamedTuple):
@@ -47,7 +47,8 @@ class Request(NamedTuple):
 
 
 class Input(NamedTuple):
-    """An input as JSON says it: with its array, or of so many bytes behind the text."""
+    """An input as described in JSON: with its array, or with its number of bytes behind the
+    text."""
 
     name: str
     kind: str
@@ -131,7 +132,8 @@ def filled(plan: Plan, rest: memoryview) -> Request:
 
 
 def read_raw(body: memoryview, predictor: Predictor) -> Request:
-    """A request without JSON: its body is the only input, of so many rows as it has."""
+    """A request without JSON: its body is the only input; the number of rows follows from its
+    length."""
     ((name, shape),) = predictor.shapes.items() if len(predictor.shapes) == 1 else [(None, (-1,))]
     if -1 in shape:
         raise ArgumentError("a body without JSON needs a network of one input with a known shape")
@@ -269,7 +271,7 @@ def _object(what, value):
 
 
 def _given(found):
-    """An object without what is null, as clients write what they leave out."""
+    """An object without null entries, which clients write for omitted ones."""
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -1,4 +1,5 @@
-"""The Open Inference Protocol, version 2: what clients of Triton, KServe and MLServer speak."""
+"""The Open Inference Protocol, version 2: the protocol of clients of Triton, KServe and
+MLServer."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from .web import Application
 
 _LENGTH = "Inference-Header-Content-Length"
-_PLANS, _KEPT = 256, 1024  # requests' texts and paths that are kept, and bytes of one, at most
+_PLANS, _KEPT = 256, 1024  # limits of the cache: texts and paths of requests, and bytes of one
 _JSON, _BYTES = "application/json", "application/octet-stream"
 
 
@@ -150,7 +151,7 @@ def _timeout(request, predictor):
 
 
 def _length(environ, total):
-    """The length of a body's JSON text; None if the whole body is one."""
+    """The length of a body's JSON text; None if the whole body is JSON."""
     text = environ.get("HTTP_INFERENCE_HEADER_CONTENT_LENGTH")
     if text is None:
         return None
@@ -160,7 +161,7 @@ def _length(environ, total):
 
 
 def _text(part):
-    """A part of a path, which WSGI gives as if it were latin-1."""
+    """A part of a path, which WSGI decodes as latin-1."""
     try:
         return part.encode("latin-1").decode()
     except UnicodeError:

@@ -35,8 +35,8 @@ _LOG = logging.getLogger(__name__)
 
 
 class Application:
-    """A WSGI application: ``POST /predict``, ``GET /health``, ``GET /metrics``, and those of the
-    Open Inference Protocol below ``/v2``.
+    """A WSGI application: ``POST /predict``, ``GET /health``, ``GET /metrics``, and the Open
+    Inference Protocol below ``/v2``.
 
     ``/predict`` asks the first model. A body is JSON (``{"inputs": ROWS}`` or
     ``{"inputs": {NAME: ROWS}}``), a ``.npy`` file (``application/x-npy``), or an image
@@ -155,7 +155,7 @@ class Application:
         return self.models.close(timeout)
 
     def check_open(self) -> None:
-        """Refuse what asks whether requests are taken, once the end has come.
+        """Refuse a request for readiness, once the server is closing.
 
         Raises
         ------
@@ -217,7 +217,7 @@ class Application:
     def _image(self, body):
         try:
             cv()
-        except CynetError as error:  # it is not installed
+        except CynetError as error:  # an optional package is not installed
             raise Refused(415, str(error)) from None
         try:
             return self.images.read(body)

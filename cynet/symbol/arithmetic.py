@@ -79,6 +79,6 @@ for _row in BINARY.values():
         setattr(Arithmetic, _name, _method)
     if _row.method and not _row.compares:  # Python itself reflects comparisons
         _name = f"__r{_row.method}__"
-        # MXNet writes this one name with an underscore
+        # MXNet's name with an underscore
         _hint = _row.reflected if _row.sign == "**" else _row.reflected_hint
         setattr(Arithmetic, _name, _reflected(_name, _row.reflected, _hint))

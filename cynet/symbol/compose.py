@@ -11,7 +11,7 @@ from .node import Node, topological_order
 
 
 def parameter_text(field, value):
-    """The string that JSON has for a parameter given as `value`; `field` is its Field, or None.
+    """JSON's string for a parameter given as `value`; `field` is its Field, or None.
 
     >>> parameter_text(None, (np.int64(3), 3)), parameter_text(None, 1e-7)
     ('(3, 3)', '1e-07')
@@ -52,7 +52,8 @@ def read_back_text(field, value, where):
         return field.text(meant)
     if isinstance(field, (Float, FloatTuple)):
         return text
-    exact = read == meant and not isinstance(value, (float, np.floating))  # "4.0" is no int's text
+    # "4.0" is not the text of an int
+    exact = read == meant and not isinstance(value, (float, np.floating))
     return text if exact else field.text(meant)
 
 

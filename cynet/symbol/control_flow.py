@@ -283,7 +283,7 @@ def whole(value):
 
 
 def _symbols(value, what):
-    """The Symbols of a nested list, those of several outputs taken apart, and its structure."""
+    """The Symbols of a nested list, split into single outputs, and its structure."""
     return flatten(value, Symbol, what, _parts)
 
 
@@ -301,7 +301,7 @@ def _pair(value, what):
 
 
 def _variable(symbol, taken, row):
-    """A variable of a body that stands for `symbol`, or for a row of it."""
+    """A variable of a body that represents `symbol`, or a row of it."""
     node, index = symbol.entries[0]
     name = f"{node.name}-{index}"
     while name in taken:
@@ -311,8 +311,8 @@ def _variable(symbol, taken, row):
 
 
 def _apart(symbol, scope, always=False):
-    """A head of the subgraph `scope`; a variable, and what is computed outside, gets a node of its
-    own there."""
+    """An output of the subgraph `scope`; a variable, or a value computed outside, gets its own node
+    there."""
     node = symbol.entries[0][0]
     if always or node.op is None or node.attrs.get(NAME) != scope:
         symbol = function_of("identity", get_operator("_copy"))(symbol)
@@ -336,7 +336,7 @@ def _node(operator, entries, graphs, **params):
 
 
 def _given(node, like, count, out_form, state_form):
-    """What a loop gives: its first `count` outputs, and its states, in their forms."""
+    """A loop's results: its first `count` outputs, and its states, in their structures."""
     made = _outputs(node, like)
     return regroup(made[:count], out_form), regroup(made[count:], state_form)
 

@@ -1,4 +1,5 @@
-"""Functions of mx.sym written by hand: made from numbers, or taking a symbol or a number."""
+"""Functions of mx.sym written by hand: symbols from numbers, and functions of a symbol or a
+number."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from .node import topological_order
 
 _MAX_ROWS = 60
-_MAX_TEXT = 80  # characters of one cell
+_MAX_TEXT = 80  # characters of one table cell
 
 
 class Display:
@@ -13,7 +13,7 @@ class Display:
 
     def _repr_html_(self):
         """The graph as an HTML table, one row a node; of a large one the first and last rows."""
-        from html import escape  # here, as few ask for it and it takes 2 ms
+        from html import escape  # imported here, as it is rarely needed and takes 2 ms
 
         order = topological_order(self.entries)
         outputs = {id(node) for node, _ in self.entries}

@@ -73,8 +73,8 @@ class Inference:
     def infer_shape_partial(
         self, /, *args: Shape | None, **kwargs: Shape
     ) -> tuple[list[Shape], list[Shape], list[Shape]]:
-        """As `infer_shape`, but unknown shapes come back as ``()`` and unknown dimensions as 0;
-        under ``mx.util.np_shape`` as None and -1.
+        """Like `infer_shape`, but unknown shapes are ``()`` and unknown dimensions 0; under
+        ``mx.util.np_shape`` None and -1.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class Inference:
     def infer_type_partial(
         self, /, *args: DTypeLike | None, **kwargs: DTypeLike
     ) -> tuple[list[type | None], list[type | None], list[type | None]]:
-        """As `infer_type`, but unknown types come back as None.
+        """Like `infer_type`, but unknown types are None.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class Inference:
         return self._sorted(infer_types(self.entries, known))
 
     def _sorted(self, values):
-        """Lists of what was found for arguments, outputs and auxiliary states."""
+        """Lists of the inferred values for arguments, outputs and auxiliary states."""
         arguments, states, _ = variable_nodes(self.entries)
         return (
             [values[node, 0] for node in arguments],

@@ -37,7 +37,7 @@ class Node:
         self._outputs = None
 
     def list_outputs(self):
-        """The operator's own names of all outputs, hidden ones last; asked of it once."""
+        """The operator's own names of all outputs, hidden ones last; cached."""
         if self._outputs is None:
             self._outputs = self.prop.list_outputs()
         return self._outputs
@@ -59,7 +59,7 @@ class Node:
 
     @property
     def num_args(self):
-        """The number of `inputs` that are arguments; the rest are auxiliary states."""
+        """The number of `inputs` that are arguments; the others are auxiliary states."""
         return 0 if self.op is None else len(self.inputs) - len(self.prop.list_auxiliary_states())
 
     def input_names(self):

@@ -1,4 +1,4 @@
-"""The functions of mx.sym, made from the registry when they are first asked for."""
+"""The functions of mx.sym, made from the registry at first use."""
 
 from ..base.errors import ArgumentTypeError, shown
 from ..operator import namespaces
@@ -6,7 +6,7 @@ from ..operator._base import OPERATORS
 from ..operator.signature import bind_positional, describe, docstring, python_signature, wrong_input
 from .compose import apply_operator
 
-_functions = {}  # name as asked for -> (OpEntry, function)
+_functions = {}  # looked-up name -> (OpEntry, function)
 _kinds = set()  # subclasses of it, whose functions give the same
 
 
@@ -16,7 +16,7 @@ def add_symbol_class(cls):
 
 
 def function_of(name, entry, hint=None):
-    """The function of operator `entry` as it is called under `name`.
+    """The function of operator `entry` under the name `name`.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def function_of(name, entry, hint=None):
 
 
 def _make(public, entry, hint):
-    from .symbol import Symbol  # whose methods are functions that this module makes
+    from .symbol import Symbol  # its methods are functions that this module makes
 
     def operator_function(*args, name=None, attr=None, out=None, **kwargs):
         if out is not None:

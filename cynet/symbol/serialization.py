@@ -13,18 +13,18 @@ from .compose import set_variable_attrs
 from .node import Node, topological_order
 from .subgraph import Subgraph, mutable_inputs
 
-_VERSION = 10901  # of the MXNet whose form is written
+_VERSION = 10901  # MXNet's version whose format is written
 # Since these files list all inputs of operators; hold the initializers of variables; mean by the
 # axis -1 of argmax the last one.
 _LISTS_INPUTS, _HAS_INITIALIZERS, _HAS_LAST_AXIS = 900, 904, 905
 _OF_PLACES = ("argmax", "argmin")
-_LINALG = "_linalg_"  # the shape of one determinant follows the switch
-MAX_NESTED = 64  # subgraphs inside of one another that are read
+_LINALG = "_linalg_"  # a single determinant's shape follows the switch
+MAX_NESTED = 64  # limit of nested subgraphs when reading
 
 
 # --- writing ---
 def _quote(text):
-    """A JSON string; only what must be escaped is."""
+    """A JSON string with a minimum of escapes."""
     out = json.dumps(text, ensure_ascii=False)
     return out.replace("\x7f", "\\u007f")
 
@@ -90,13 +90,14 @@ def without_amp_casts(heads):
 
 
 def to_json(heads):
-    """The JSON text of the graph under `heads`."""
+    """The JSON text of the graph with the outputs `heads`."""
     numpy = '"is_np_shape": ["int", 1], ' if is_np_shape() else ""
     return _graph_text(heads, 0, f'"attrs": {{{numpy}"mxnet_version": ["int", {_VERSION}]}}')
 
 
 def _graph_text(heads, indent, *more):
-    """A graph as an object; `more` are lines at its end. What a node holds is indented below it."""
+    """A graph as a JSON object; `more` are lines at its end. Inner graphs of a node are indented
+    below it."""
     order = topological_order(heads)
     number = {id(node): i for i, node in enumerate(order)}
     versions, final = state_versions(order)
@@ -135,7 +136,7 @@ def _graph_text(heads, indent, *more):
 
 # --- reading ---
 def from_json(text, source="symbol JSON"):
-    """The heads of the graph that `text` describes.
+    """The outputs of the graph in the JSON text `text`.
 
     Raises
     ------
@@ -151,7 +152,7 @@ def from_json(text, source="symbol JSON"):
     except ValueError as error:
         raise FormatError(f"{source}: not valid JSON: {error}") from None
     heads = _read_graph(graph, source, _written_by(graph), 0)
-    if is_np_shape() and not _has_np_shapes(graph):  # its 0 is an unknown size, written -1 here
+    if is_np_shape() and not _has_np_shapes(graph):  # its 0 is an unknown size, here -1
         for node in topological_order(heads):
             shape = read_shape(node.attrs.get("__shape__", ""))
             if shape and 0 in shape:
@@ -160,7 +161,7 @@ def from_json(text, source="symbol JSON"):
 
 
 def _read_graph(graph, source, version, depth):
-    """The heads of a graph in JSON's terms, `depth` graphs inside of the outermost one."""
+    """The outputs of a graph from parsed JSON; `depth` is its nesting level."""
     if not isinstance(graph, dict):
         raise FormatError(
             f"{source}: expected an object with 'nodes' and 'heads', got a {_kind(graph)}"
@@ -280,7 +281,7 @@ def _read_node(record, nodes, where, version, depth):
     inputs = [_read_entry(edge, nodes, f"{where}: inputs") for edge in edges]
     params, attrs, suffixed = _sort_attributes(entry, given, loose, "param" in record)
     if version < _HAS_LAST_AXIS and entry.name in _OF_PLACES and params.get("axis") == "-1":
-        del params["axis"]  # meant: over all axes
+        del params["axis"]  # the file means: over all axes
     try:
         if named is not None:
             params = named.fitted(entry, params)
@@ -316,7 +317,7 @@ def _read_node(record, nodes, where, version, depth):
 
 
 def _take_subgraphs(prop, record, where, version, depth):
-    """Give an operator that holds graphs those of its record."""
+    """Give a control flow operator the graphs of its JSON record."""
     held = [] if record.get("subgraphs") is None else _list(record, "subgraphs", where)
     if not hasattr(prop, "take"):
         if held:
@@ -333,7 +334,7 @@ def _take_subgraphs(prop, record, where, version, depth):
 
 
 def _sort_attributes(entry, given, loose, has_param):
-    """Tell parameters, attributes and attributes meant for an input (``weight_lr_mult``) apart."""
+    """Separate parameters, attributes and attributes meant for an input (``weight_lr_mult``)."""
     params, attrs, suffixed = {}, {}, {}
     fields = entry.prop.fields
     for values, may_be_param in ((given, True), (loose, not has_param)):
@@ -345,15 +346,15 @@ def _sort_attributes(entry, given, loose, has_param):
             elif split_suffix(key):
                 suffixed[split_suffix(key)] = value
             elif may_be_param and (fields or entry.prop.any_parameters):
-                params[key] = value  # the property says what is wrong with it, or takes it
+                params[key] = value  # the property refuses a wrong one, or takes it
             else:
                 attrs[key] = value
     return params, attrs, suffixed
 
 
 def _upgrade_inputs(node, names, version):
-    """Make variables of the inputs that a file does not list, states among them, and give those
-    that it lists the initializers that operators have for them."""
+    """Make variables for inputs that a file does not list, states included, and give the listed
+    ones the initializers that operators define for them."""
     for key in names[len(node.inputs) :]:
         attrs = {**node.params, **node.attrs, **node.prop.variable_attrs.get(key, {})}
         node.inputs.append((Node(None, f"{node.name}_{key}", attrs), 0))

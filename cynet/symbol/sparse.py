@@ -1,4 +1,4 @@
-"""mx.sym.sparse: the operators that have forms for sparse arrays. They are those of mx.sym."""
+"""mx.sym.sparse: the operators with sparse forms, the same objects as in mx.sym."""
 
 from ..operator._base import OPERATORS as REGISTRY
 from ..operator.sparse.names import OPERATORS

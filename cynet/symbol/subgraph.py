@@ -12,11 +12,11 @@ from .node import Node, auxiliary_nodes, topological_order
 
 NAME = "__subgraph_name__"
 _lock = threading.Lock()
-_found = threading.local()  # what the inference that runs has found of graphs inside
+_found = threading.local()  # results of the running inference for inner graphs
 
 
 class Subgraph:
-    """Heads of a graph that runs apart, and what feeds it.
+    """Outputs of a subgraph, and the sources of its inputs.
 
     Attributes
     ----------
@@ -43,8 +43,8 @@ class Subgraph:
         )
 
     def _infer(self, infer, ins, outs):
-        """Inference asks a graph until nothing changes, and so does that of the graph around it:
-        what one inside has answered is noted, else the time doubles with each level."""
+        """Inference visits a graph until nothing changes, and so does that of the outer graph:
+        results of inner ones are cached, else the time doubles with each level."""
         noted = getattr(_found, "answers", None)
         if noted is None:
             _found.answers = {}
@@ -127,7 +127,7 @@ def cut(heads, name):
 
 
 def _order_inside(heads, inside):
-    """The nodes of `heads` that are inside, inputs first; nothing is asked of those outside."""
+    """The nodes of `heads` that are inside, inputs first; nodes outside are not visited."""
     seen, order = set(), []
     for head, _ in heads:
         stack = [(head, iter(head.inputs))] if inside(head) and id(head) not in seen else []

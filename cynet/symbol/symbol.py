@@ -1,4 +1,4 @@
-"""Symbol: a view of a graph through some of its outputs, and what can be asked of it."""
+"""Symbol: a view of a graph through some of its outputs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         ShapeLike,
     )
 
-STORAGE_CODES = {"default": "0", "row_sparse": "1", "csr": "2"}  # as variables keep them
+STORAGE_CODES = {"default": "0", "row_sparse": "1", "csr": "2"}  # the codes that variables store
 
 
 @guarded(but=("__init__", "__getitem__"))
@@ -77,7 +77,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
 
     def __init__(self, heads: Iterable[Any]) -> None:
         self.entries = list(heads)
-        self._structure = None  # what graph/infer.py keeps of the graph
+        self._structure = None  # cache of graph/infer.py
 
     # --- copies ---
     def __copy__(self) -> Symbol:
@@ -120,7 +120,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         return self._composed(dict(zip(names, args)) if args else kwargs, name)
 
     def _composed(self, given, name=None):
-        """`__call__` with what replaces the variables, by name."""
+        """`__call__` with the replacements of variables by name."""
         replacement = {
             key: single_entry(value, f"composition: argument '{key}'")
             for key, value in given.items()
@@ -136,7 +136,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         return out
 
     def placeholder(self, name: str, row: bool) -> Symbol:
-        """Make a variable that stands for this output, or for a row of it, in the body of a loop.
+        """Make a variable that represents this output, or a row of it, in the body of a loop.
 
         Parameters
         ----------

@@ -96,7 +96,7 @@ STORAGE_TYPES = {code: stype for stype, code in STORAGE_CODES.items()}
 
 
 def _shape_text(where, shape):
-    """A shape as a node stores it; an error for what is none."""
+    """A shape in a node's text form; raises for anything else."""
     sizes = read_shape(shape)
     if sizes is None or not all(-1 <= n < 1 << 63 for n in sizes):
         raise ArgumentTypeError(

@@ -104,7 +104,7 @@ def _by_name(what, given, names, ctx, dtype):
 
 
 def _inputs(sym, location, aux_states, ctx, dtype):
-    """Arguments, states, and the dtype of the floating ones; "asnumpy" leaves each its own."""
+    """Arguments, states, and the dtype of the floating ones; "asnumpy" leaves each unchanged."""
     dtype = None if isinstance(dtype, str) and dtype == "asnumpy" else dtype
     args = _by_name("location", location, sym.list_arguments(), ctx, dtype)
     auxs = _by_name("aux_states", aux_states, sym.list_auxiliary_states(), ctx, dtype)

@@ -243,7 +243,7 @@ def _name(dtype):
 
 @guarded
 def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
-    """Give a relative tolerance: the one given, or that of a dtype.
+    """Return a relative tolerance: the given one, or the default of a dtype.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
 
 @guarded
 def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
-    """Give an absolute tolerance: the one given, or that of a dtype.
+    """Return an absolute tolerance: the given one, or the default of a dtype.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ from ..io.fetch import fetched, first_fetched
 if TYPE_CHECKING:
     from ..typing import DataIter, FileName, NumpyArray, Shape
 
-_LARGEST_MNIST = 47_040_017  # one more than the largest file of MNIST has
+_LARGEST_MNIST = 47_040_017  # one more than the bytes of MNIST's largest file
 
 _MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -116,7 +116,7 @@ def _mnist_folders(path):
 
 
 def idx_files(folder):
-    """Paths of the four files in a folder, by the names of MNIST's; None where it lacks one."""
+    """Paths of MNIST's four files in a folder; None if one is missing."""
     found = {}
     for name in _MNIST:
         for file in (Path(folder) / name, Path(folder) / f"{name}.gz"):
@@ -132,13 +132,13 @@ def find_mnist(path=None):
 
 
 def _unpacked(packed):
-    """The contents of gzip data, no more than the largest of the four files."""
+    """The contents of gzip data, limited to the largest of the four files."""
     with gzip.open(io.BytesIO(packed)) as file:
         return file.read(_LARGEST_MNIST)
 
 
 def download_mnist(folder):
-    """Download the four files into a folder; OSError of one line when that fails."""
+    """Download the four files into a folder; OSError with one line if that fails."""
     with naming("make the folder", folder):
         folder.mkdir(parents=True, exist_ok=True)
     paths = {}
@@ -159,7 +159,7 @@ def download_mnist(folder):
 
 
 def _is_packed(packed, checksum):
-    """Return whether gzip data unpack to what has this SHA-256."""
+    """Return whether gzip data unpack to content with this SHA-256."""
     try:
         return hashlib.sha256(_unpacked(packed)).hexdigest() == checksum
     except (OSError, EOFError, zlib.error):
@@ -472,7 +472,8 @@ def get_zip_data(data_dir: FileName, url: str, data_origin_name: str) -> None:
     import zipfile  # here, because it is hardly ever needed
 
     path = download(url, data_origin_name, data_dir)
-    with tempfile.TemporaryDirectory(dir=data_dir) as made:  # whole, before it takes its places
+    # complete before it is moved into place
+    with tempfile.TemporaryDirectory(dir=data_dir) as made:
         try:
             with zipfile.ZipFile(path) as archive:
                 archive.extractall(made)

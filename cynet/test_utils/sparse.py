@@ -33,7 +33,7 @@ def rand_sparse_ndarray(
     shuffle_csr_indices: bool = False,
     ctx: Context | None = None,
 ) -> tuple[NDArray, Any]:
-    """A random sparse array and what it is made of, drawn from ``numpy.random``.
+    """A random sparse array and its parts, drawn from ``numpy.random``.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def create_sparse_array_zd(
     modifier_func: Callable[..., Any] | None = None,
     shuffle_csr_indices: bool = False,
 ) -> NDArray:
-    """`create_sparse_array`, of which `density` may be 0: an array that keeps nothing."""
+    """`create_sparse_array` with a `density` that may be 0: an array without stored elements."""
     if density == 0:
         rsp_indices = None
     return create_sparse_array(

@@ -79,7 +79,7 @@ def default_numeric_eps() -> dict[Any, float]:
 
 @guarded
 def effective_dtype(dat: ArrayLike) -> Any:
-    """Give the dtype that decides on an array's tolerance: its own.
+    """Return the dtype that determines an array's tolerance: its own.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def assert_almost_equal_with_err(
     equal_nan: bool = False,
     mismatches: tuple[int, int] = (10, 10),
 ) -> None:
-    """Compare two arrays of which a share of the entries may differ.
+    """Compare two arrays; a share of the entries may differ.
 
     Parameters
     ----------

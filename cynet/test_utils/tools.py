@@ -1,4 +1,4 @@
-"""Around tests: repeating, the environment, speed, optimizers, an iterator of one batch."""
+"""Tools for tests: repeating, the environment, speed, optimizers, an iterator of one batch."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def environment(*args: Any) -> Any:
 
 @contextmanager
 def discard_stderr() -> Any:
-    """Throw away what is written to the process's stderr in a ``with`` statement, by C code too.
+    """Discard writes to the process's stderr in a ``with`` statement, those of C code too.
 
     Yields
     ------
@@ -138,7 +138,7 @@ def discard_stderr() -> Any:
 
 @guarded
 class DummyIter(DataIter):
-    """Gives the first batch of an iterator for ever, to time the rest of a training.
+    """Repeats the first batch of an iterator for ever, to time the other parts of a training.
 
     Parameters
     ----------
@@ -321,7 +321,7 @@ def is_aarch64_run() -> bool:
 
 
 def has_tvm_ops() -> bool:
-    """Say whether operators of TVM are there: cynet has none.
+    """Return False: cynet has no operators of TVM.
 
     Examples
     --------

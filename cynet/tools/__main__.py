@@ -1,4 +1,4 @@
-"""``python -m cynet.tools``: which tools there are."""
+"""``python -m cynet.tools``: the list of tools."""
 
 import ast
 import pkgutil

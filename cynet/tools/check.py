@@ -1,4 +1,4 @@
-"""Says what a script for MXNet uses that is not here, without running it.
+"""Reports the names in an MXNet script that cynet lacks, without running the script.
 
 python -m cynet --check train.py folder/ ...    each use of a missing name with its line
 
@@ -89,7 +89,7 @@ class _Uses(ast.NodeVisitor):
         self._resolve(node)
 
     def _resolve(self, node):
-        """The object that a chain of attributes from a known name means; None where unknown."""
+        """The object of a chain of attributes from a known name, or None."""
         if isinstance(node, ast.Name):
             return self.bound.get(node.id)
         if not isinstance(node, ast.Attribute):
@@ -144,7 +144,7 @@ class _Uses(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node):
-        kept = dict(self.bound)  # names of a function are its own
+        kept = dict(self.bound)  # names inside of a function are local
         for arg in ast.walk(node.args):
             if isinstance(arg, ast.arg):
                 self.bound.pop(arg.arg, None)
@@ -185,7 +185,7 @@ def check_file(path):
 
 
 def files_of(paths):
-    """The Python files that paths name, those of folders in the order of their names."""
+    """The Python files at paths, those of folders in alphabetical order."""
     for path in map(Path, paths):
         if path.is_dir():
             yield from sorted(path.rglob("*.py"))

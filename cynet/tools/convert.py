@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _ENDINGS = (".params", ".npz", ".safetensors")
 _IGNORED = (".num_batches_tracked",)
-_OLDER = (  # names in files that torchvision published, and what it calls them since
+_OLDER = (  # old names in torchvision's files, and the present ones
     (re.compile(r"(denselayer\d+\.(?:norm|conv))\.([12])\."), r"\1\2."),
     (re.compile(r"\.mlp\.linear_1\."), ".mlp.0."),
     (re.compile(r"\.mlp\.linear_2\."), ".mlp.3."),
@@ -84,7 +84,7 @@ def _renamed(name):
 
 
 def _by_theirs(names):
-    """torchvision's names to lists of those of the zoo that are kept under them."""
+    """torchvision's names to lists of the zoo's names for them."""
     found: dict[str, list[str]] = {}
     for ours, theirs in names.items():
         found.setdefault(theirs, []).append(ours)
@@ -92,7 +92,7 @@ def _by_theirs(names):
 
 
 def _parts(network, name, value, count):
-    """An array as `count` arrays of equal parts of its first axis."""
+    """Split an array into `count` equal parts along its first axis."""
     if count == 1:
         return [value]
     if not value.ndim or value.shape[0] % count:

@@ -135,7 +135,7 @@ def _made(entries, options):
 
 
 def _leave_interrupts():
-    """Ctrl-C is for the program, which ends its processes."""
+    """Ctrl-C goes to the main program, which ends its processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -189,7 +189,7 @@ def write_records(path, options):
 
 
 def check(options):
-    """See that there is what the program needs, before it begins."""
+    """Check the requirements of the program before it begins."""
     with naming("read", options.root):
         os.listdir(options.root)
     for what, value in (("chunks", options.chunks), ("num-thread", options.num_thread)):
@@ -200,7 +200,7 @@ def check(options):
 
 
 def parser():
-    """The options; those of MXNet's tool, by its names."""
+    """The options, with the names of MXNet's tool."""
     out = argparse.ArgumentParser(
         "python -m cynet.tools.im2rec",
         description=__doc__,

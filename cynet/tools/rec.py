@@ -92,7 +92,7 @@ def _check(file, path, wanted, damaged, out):
 
 
 def _unlike_list(found, entries, name):
-    """Errors that tell what records have that a list has not, and the other way round."""
+    """Errors for records missing in a list, and entries without a record."""
     numbers = Counter(header.id for header in found.values())
     several = [number for number, times in numbers.items() if times > 1]
     labels = [
@@ -120,7 +120,7 @@ def _same_label(label, wanted):
 
 
 def _unlike_index(found, name):
-    """Errors that tell what an index has that records have not, and the other way round."""
+    """Errors for records missing in an index, and entries without a record."""
     offsets = set(read_index(name, str).values())
     for what, which in (
         ("offsets without a record", offsets - found.keys()),

@@ -83,7 +83,7 @@ def _floats(text):
 
 
 class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
-    """Keeps the lines of the description; tells a default where there is one."""
+    """Keeps the line breaks of the description; appends defaults."""
 
     def _get_help_string(self, action):
         return action.help if action.default is None else super()._get_help_string(action)
@@ -194,7 +194,7 @@ def application(args: argparse.Namespace) -> Application:
 
 
 def serve(app: Application, args: argparse.Namespace) -> int:
-    """Listen until SIGTERM or SIGINT; then answer what has come, and return.
+    """Listen until SIGTERM or SIGINT; then answer the requests under way, and return.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def serve(app: Application, args: argparse.Namespace) -> int:
     begun: list[float] = []
 
     def end(number, frame):
-        if begun:  # asked twice: at once
+        if begun:  # the second signal: end at once
             os._exit(128 + number)
         begun.append(time.monotonic())
         server.stop()
@@ -225,7 +225,7 @@ def serve(app: Application, args: argparse.Namespace) -> int:
         print(f"serve: {left} requests were not answered in {args.grace:g} s", file=sys.stderr)
     if not app.close(max(0.0, begun[0] + args.grace - time.monotonic())):
         sys.stderr.flush()
-        os._exit(1)  # a batch runs that nobody waits for
+        os._exit(1)  # a batch is still running, and nobody waits for it
     return int(left > 0)
 
 
@@ -244,7 +244,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     args = parser().parse_args(argv)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that requests wait is no news
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # waiting requests need no warning
     try:
         return serve(application(args), args)
     except (CynetError, OSError) as error:

@@ -1,4 +1,5 @@
-"""A picture of boxes and arrows as SVG, laid out by grandalf; used as graphviz's Digraph."""
+"""A picture of boxes and arrows as SVG, with layout by grandalf; interface of graphviz's
+Digraph."""
 
 from __future__ import annotations
 
@@ -142,7 +143,7 @@ class Drawing:
         return self.svg()
 
     def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> dict[str, str]:
-        """The same, for those that ask so."""
+        """The same, for notebooks that look for this method."""
         return {"image/svg+xml": self.svg()}
 
     def render(
@@ -266,7 +267,7 @@ class Drawing:
 
 
 def _size(attrs):
-    """Width and height of a box in points: those asked for, or more where its text is longer."""
+    """Width and height of a box in points: as given, or more if its text is longer."""
     lines = attrs["label"].split("\n")
     width = float(attrs.get("width", 1.3)) * _INCH
     height = float(attrs.get("height", 0.8034)) * _INCH

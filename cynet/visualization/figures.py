@@ -3,7 +3,7 @@
 from ..base.compat import optional
 from ..base.files import file_name, naming
 
-_WIDE, _HIGH = 4.5, 3.2  # inches of one picture
+_WIDE, _HIGH = 4.5, 3.2  # size of one picture in inches
 
 
 def new_figure(purpose, count=1):
@@ -21,7 +21,7 @@ def new_figure(purpose, count=1):
 
 
 def written(figure, path, purpose):
-    """The figure, which is written to a file, too, unless `path` is None."""
+    """Return the figure, after writing it to `path` unless that is None."""
     if path is not None:
         path = file_name(path, f"{purpose}: the file")
         with naming("write", path):

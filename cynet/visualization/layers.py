@@ -1,11 +1,11 @@
-"""Nodes of a network that are layers, and those that only belong to one."""
+"""Nodes of a network that are layers, and those that belong to a layer."""
 
 from ..base.errors import ArgumentError, ArgumentTypeError
 from ..graph.infer import infer_shapes
 from ..symbol import Symbol
 
 WEIGHTS = {"weight", "bias", "gamma", "beta", "parameters"}  # an operator's own names for them
-ASIDE = WEIGHTS | {"label"}  # inputs that are no layer before this one
+ASIDE = WEIGHTS | {"label"}  # inputs that are not a previous layer
 
 
 def checked_shapes(symbol, shape):

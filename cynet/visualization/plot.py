@@ -62,9 +62,9 @@ def plot_network(
     node_attrs: dict[str, str] | None = None,
     hide_weights: bool = True,
 ) -> Any:
-    """Draw the network: by graphviz where its package and its program ``dot`` are there, else as
-    SVG, laid out by the package grandalf; without that, too, graphviz's object has the text for
-    ``dot`` in its ``source``. ``pip install 'cynet-mx[viz]'`` brings both packages.
+    """Draw the network: by graphviz if its package and its program ``dot`` are there, else as SVG
+    with layout by the package grandalf; without grandalf, graphviz's object has the text for
+    ``dot`` in its ``source``. ``pip install 'cynet-mx[viz]'`` installs both packages.
 
     Parameters
     ----------

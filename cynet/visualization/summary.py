@@ -25,8 +25,8 @@ def print_summary(
     positions: Sequence[float] = (0.44, 0.64, 0.74, 1.0),
     fixed_param_names: Sequence[str] = (),
 ) -> None:
-    """Print a table of the layers: output shape without the batch, parameters, layers before; then
-    how many parameters there are, and how many of them training leaves as they are.
+    """Print a table of the layers: output shape without the batch, parameters, previous layers;
+    then the number of parameters, and of those that training does not change.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The switch of automatic mixed precision, which packages ask before they compute; `init`."""
+"""The switch of automatic mixed precision, which the packages check; `init`."""
 
 from __future__ import annotations
 
@@ -64,6 +64,6 @@ def init(
             symbol, inputs, target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops
         )
 
-    convert(sym.identity(sym.var("checked")), ())  # what does not fit is refused now
+    convert(sym.identity(sym.var("checked")), ())  # unsuitable options are refused now
     convert_graphs(convert)
     _amp_initialized = True

@@ -52,7 +52,7 @@ class _Rules:
         return {OPERATORS.get(name).name for name in names}
 
     def dtype_of(self, node):
-        """The dtype that the operator of a node computes in; None: whatever comes in."""
+        """The dtype that the operator of a node computes in; None if it takes any dtype."""
         name = node.op.name
         if name in self.low:
             return FULL if node.name in self.excluded else self.dtype
@@ -69,8 +69,8 @@ class _Converter:
         self.rules = rules
         self.unknown = unknown  # names of variables that may have any dtype
         self.new = {}  # id of an old node -> its new one
-        self.kind = {}  # new entry -> the dtype of its values, where that is known
-        self.casts = {}  # (new entry, dtype) -> the entry of its cast
+        self.kind = {}  # new entry -> the dtype of its values, if known
+        self.casts = {}  # (new entry, dtype) -> the entry that casts it
 
     def entry(self, old):
         return self.new[id(old[0])], old[1]
@@ -98,7 +98,7 @@ class _Converter:
             many = Node(operator, name, {}, params, operator.prop(num_outputs=n), inputs[:n])
             inputs[:n] = [(many, i) for i in range(n)]
             found = FULL if FULL in kinds else None
-        else:  # that of the first input, which the others follow or are beside
+        else:  # the dtype of the first input, which the others follow or accompany
             found = self.kind.get(inputs[0]) if n else None
         new = Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
         for i in range(new.num_outputs):

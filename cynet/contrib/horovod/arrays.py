@@ -45,7 +45,7 @@ _BY_NUMPY = {Min: np.minimum, Max: np.maximum, Product: np.multiply}
 
 
 class Compression:
-    """Compression of numbers on their way: as they are (`none`), or floats as float16 (`fp16`).
+    """Compression of numbers for sending: none (`none`), or floats as float16 (`fp16`).
 
     Sums of float16 are computed in float32 on the way.
 
@@ -62,7 +62,7 @@ class Compression:
 
 
 def checked_compression(where, compression):
-    """`compression`, one of those of `Compression`; None is `none`."""
+    """`compression` if it is one of `Compression`; None means `none`."""
     if compression not in (None, Compression.none, Compression.fp16):
         raise ArgumentError(
             f"{where}: compression is Compression.none or Compression.fp16, got"
@@ -342,7 +342,7 @@ def alltoall(
     priority: int = 0,
     process_set: ProcessSet | None = None,
 ) -> Any:
-    """Receive the rows that every process has for this one: rows of an array, by process; waits.
+    """Receive the rows of every process that are addressed to this one, in order of process; waits.
 
     Each process is sent what all have, so it is for small arrays.
 
@@ -405,7 +405,7 @@ def _gathered(tensor, name, process_set):
     """The arrays of all processes, NumPy's, whose first axes may be of other lengths."""
     mine, rest = tensor.host_copy(), tensor.shape[1:]
     what = f"{name or 'tensor'} (n, {str(rest)[1:]} {NAMES[tensor.dtype_flag]}"
-    if not np.prod(rest):  # no byte says how many rows there are
+    if not np.prod(rest):  # rows without bytes: their number is sent itself
         counts = members(process_set).gather(str(len(mine)).encode(), what)
         return [np.zeros((int(each), *rest), mine.dtype) for each in counts]
     parts = members(process_set).gather(mine.tobytes(), what)

@@ -1,4 +1,4 @@
-"""The processes of a job, and what this build has: names of ``horovod.mxnet``."""
+"""The processes of a job, and the features of this build: names of ``horovod.mxnet``."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def is_initialized() -> bool:
 
 
 def size() -> int:
-    """Return how many processes there are.
+    """The number of processes.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def rank() -> int:
 
 
 def local_size() -> int:
-    """Return how many processes there are on this machine.
+    """The number of processes on this machine.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def local_size() -> int:
 
 
 def local_rank() -> int:
-    """The number of this process among those of this machine, from 0: that of its GPU.
+    """The number of this process among those on this machine, from 0; also the number of its GPU.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def local_rank() -> int:
 
 
 def cross_size() -> int:
-    """On how many machines there are processes.
+    """The number of machines that run processes.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def cross_rank() -> int:
 
 
 def is_homogeneous() -> bool:
-    """Return whether all machines have as many processes, as far as this one can tell.
+    """Return whether all machines run the same number of processes, as far as this one knows.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def mpi_built(verbose: bool = False) -> bool:
 
 
 def mpi_enabled() -> bool:
-    """`mpi_built`: there is no other way to talk.
+    """`mpi_built`: MPI is the only transport.
 
     Examples
     --------
@@ -219,8 +219,8 @@ rocm_built = _absent("rocm_built", "ROCm")
 
 
 def start_timeline(file_path: str, mark_cycles: bool = False) -> None:
-    """Record what this process does, for `stop_timeline` to write: operators, and sums over
-    processes with how long they waited.
+    """Record this process's operators and sums over processes, with their waiting times, for
+    `stop_timeline` to write.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def start_timeline(file_path: str, mark_cycles: bool = False) -> None:
 
 
 def stop_timeline() -> None:
-    """Write what has been recorded since `start_timeline`, and record no more.
+    """Write the records since `start_timeline`, and stop recording.
 
     Examples
     --------

@@ -9,7 +9,8 @@ from ...base.errors import ArgumentError, ArgumentTypeError, StateError, shown
 from ...base.guard import guarded
 from ...distributed import Group, World, group, world
 
-_state = {"store": None, "sets": {}}  # of all processes; by number, those that are added
+# the store of all processes; the sets that were added, by number
+_state = {"store": None, "sets": {}}
 
 
 @guarded
@@ -192,7 +193,7 @@ def barrier(process_set: ProcessSet | None = None) -> None:
 
 
 def group_of(process_set: ProcessSet | None) -> Group | None:
-    """The ranks of a set as a Group; None: all."""
+    """The ranks of a set as a Group; None means all ranks."""
     if process_set is None:
         return None
     if not isinstance(process_set, ProcessSet):
@@ -205,7 +206,7 @@ def group_of(process_set: ProcessSet | None) -> Group | None:
 
 
 def members(process_set: ProcessSet | None) -> World:
-    """The ranks of a set: what they compute together."""
+    """The ranks of a set."""
     return group_of(process_set) or world()
 
 

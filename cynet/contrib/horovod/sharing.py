@@ -1,4 +1,4 @@
-"""Objects and parameters of one process for all; names of ``horovod.mxnet``."""
+"""Broadcast of objects and parameters from one process to all; names of ``horovod.mxnet``."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def allgather_object(
 def broadcast_object(
     obj: Any, root_rank: int = 0, name: str | None = None, process_set: ProcessSet | None = None
 ) -> Any:
-    """The object of one process; waits.
+    """Broadcast an object from one process; waits.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def share(arrays, root, process_set=None):
 
 
 def place_of(root, process_set=None):
-    """The place in the set of what is to be the number of one of its processes among all."""
+    """The position in the set of a process that is given by its number among all."""
     if process_set is not None and process_set.ranks is not None:
         if type(root) is int and root in process_set.ranks:
             return process_set.ranks.index(root)

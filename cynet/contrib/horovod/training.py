@@ -23,8 +23,8 @@ _classes = {}  # class of an optimizer -> the class that sums gradients before
 class _Summed:
     """Before an optimizer: gradients become their mean over the processes."""
 
-    _predivide = 1.0  # by what gradients are divided before they are summed
-    _set = None  # of processes
+    _predivide = 1.0  # divisor of gradients before they are summed
+    _set = None  # set of processes
 
     def update_all(self, indices, weights, grads, states):
         """Sum, then update."""
@@ -39,7 +39,7 @@ class _Summed:
         super().update_all(indices, weights, grads, states)
 
     def joined_update(self, indices, weights, grads, states):
-        """None: the sum comes between backward and update."""
+        """Return None: gradients are summed between backward and update."""
         return None
 
 
@@ -139,7 +139,7 @@ class DistributedTrainer(Trainer):
     >>> trainer = hvd.DistributedTrainer(net.collect_params(), "sgd")
     """
 
-    _has_warned = True  # step() is given the examples of one rank, as everywhere in Horovod
+    _has_warned = True  # step() gets the batch size of one rank, as Horovod's convention is
 
     def __init__(
         self,

@@ -39,7 +39,7 @@ class Rounder(Quantizer):
     def __init__(self, heads, params, excluded, settings):
         plain = Quantizer(heads, dict(params), excluded, "auto")
         plain.run()
-        self.read = {*plain.keys}  # outputs that somebody reads in 8 bits
+        self.read = {*plain.keys}  # outputs with a reader in 8 bits
         super().__init__(heads, params, excluded, "auto")
         self.settings, self.observers = settings, {}
 
@@ -88,10 +88,10 @@ class Rounder(Quantizer):
         if high is not None:
             made = sym_module.clip(made, low, high)
         elif low is not None:
-            made = sym_module.relu(made)  # the only one that has no upper end
+            made = sym_module.relu(made)  # the only activation here without an upper bound
         output = layer.end.output_name(0)
         (entry,) = made.entries
-        if output in self.read:  # whoever reads it, reads integers
+        if output in self.read:  # every reader of this output reads integers
             entry = self.triples[id(layer.end), 0] = self._rounded(entry, output)
         return entry[0]
 
@@ -252,7 +252,7 @@ def prepare_qat(
 
 @guarded
 def convert(network: RoundedBlock) -> gluon.SymbolBlock:
-    """The int8 network of one that `prepare_qat` has made and that was trained.
+    """The int8 network made from a trained network of `prepare_qat`.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ BINS = 8001
 
 
 class CalibrationCollector:
-    """Base of collectors: `collect` sees what layers give, `post_collect` says the limits.
+    """Base of collectors: `collect` sees the outputs of layers, `post_collect` returns the limits.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class CalibrationCollector:
         raise UndefinedError(f"{type(self).__name__} must define post_collect()")
 
     def _values(self, name, arr):
-        """The array as NumPy's, or None where it is not asked for."""
+        """The array as NumPy's, or None if it is not wanted."""
         if self.include_layer is not None and name not in self.include_layer:
             return None
         if not isinstance(arr, nd.NDArray):
@@ -180,7 +180,8 @@ class LayerHistogramCollector(CalibrationCollector):
 
     def _limits(self, hist, edges, low, high, maximum):
         unsigned = low >= 0 and self.quantized_dtype in ("auto", "uint8")
-        # one side alone has all 255 steps: as many bins as there are steps on both
+        # a histogram of one side has all 255 steps: as many bins as a histogram of both sides has
+        # steps
         kept = min(2 * 255 + 1 if unsigned else 255, len(hist))
         threshold, _ = nd.contrib.calibrate_entropy(
             nd.array(hist), nd.array(edges), num_quantized_bins=kept

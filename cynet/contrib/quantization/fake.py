@@ -1,5 +1,5 @@
-"""Fake quantization: floats rounded to the values that integers stand for, with gradients that pass
-straight through the rounding; and the observer of the range that activations have."""
+"""Fake quantization: rounds floats to the values that integers can represent, with straight-through
+gradients; and the observer of the range of activations."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ...base.guard import guarded
 from ...operator.custom.custom import CustomOp, CustomOpProp, register
 
 DATA, WEIGHT = "_fake_quantize", "_fake_quantize_weight"  # operators
-ENDS = ("low", "high", "seen")  # what an observer keeps: the range, and 1 once there is one
-_HALF = 0.5 + 1e-4  # of a step, and what divisions round
+ENDS = ("low", "high", "seen")  # the state of an observer: the range, and 1 once a range is known
+_HALF = 0.5 + 1e-4  # half a step, with a margin for the rounding of divisions
 _DTYPES = ("auto", "int8", "uint8")
 
 
 def check_bits(what, bits):
-    """Raise ArgumentError unless integers of so many bits are possible."""
+    """Raise ArgumentError unless integers of this many bits are supported."""
     if isinstance(bits, bool) or not isinstance(bits, int) or not 2 <= bits <= 8:
         raise ArgumentError(f"{what} must be from 2 to 8, got {shown(bits)}")
 
@@ -51,7 +51,8 @@ def _rounded(data, step, least, maximum):
 
 
 class _FakeQuantize(CustomOp):
-    """Training moves the range first; where nothing was seen, it is that of the data."""
+    """In training the range is updated first; before any data was seen it is the range of the
+    data."""
 
     def __init__(self, bits, dtype, averaging):
         self._bits, self._dtype, self._averaging = bits, dtype, averaging
@@ -63,7 +64,7 @@ class _FakeQuantize(CustomOp):
             found = float(data.min().asnumpy()[0]), float(data.max().asnumpy()[0])
             share = self._averaging if seen else 1.0
             moved = (old + share * (new - old) for old, new in zip((low, high), found))
-            low, high = (float(np.float32(each)) for each in moved)  # as it is kept
+            low, high = (float(np.float32(each)) for each in moved)  # as stored, in float32
             if is_train:
                 for each, value in zip(aux, (low, high, 1.0)):
                     each[:] = value
@@ -152,7 +153,7 @@ class _FakeQuantizeWeightProp(_Prop):
 
 
 def levels_of(bits):
-    """The largest integer that a weight of so many bits becomes.
+    """The largest integer of a quantized weight with this many bits.
 
     >>> levels_of(8), levels_of(4)
     (127, 7)
@@ -162,7 +163,7 @@ def levels_of(bits):
 
 @guarded(but=("hybrid_forward",))
 class FakeQuantize(gluon.HybridBlock):
-    """Rounds what it is given to the values that integers of `bits` bits stand for.
+    """Rounds its input to the values that integers of `bits` bits can represent.
 
     Training moves its range, ``low`` and ``high``, a share of the way to the least and the largest
     value of each batch; the first batch sets it. The gradient goes straight through the rounding,

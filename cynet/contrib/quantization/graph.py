@@ -1,4 +1,4 @@
-"""A graph with int8 layers in place of float ones, and the limits that calibration gave them.
+"""A graph with int8 layers in place of float ones, with the limits found by calibration.
 
 Without limits a layer reads what `quantize_v2` makes of floats, by their own range, and
 gives floats. Limits make it give integers to whoever reads such.
@@ -32,7 +32,7 @@ class Quantizer:
     def __init__(self, heads, params, excluded, dtype="auto", tensor_wise=False, bits=8):
         self.heads, self.dtype, self.tensor_wise, self.bits = heads, dtype, tensor_wise, bits
         self.params, self.made = params, {}
-        self.variables = {}  # of the quantized weights, by what they are made of
+        self.variables = {}  # variables of the quantized weights, keyed by their sources
         self.nodes = topological_order(heads)
         self.found = find_layers(self.nodes, heads, params, excluded)
         self.excluded = excluded
@@ -51,7 +51,7 @@ class Quantizer:
         return inside
 
     def run(self):
-        """The new heads."""
+        """Return the outputs of the new graph."""
         for node in self.nodes:
             if node.op is None:
                 self.new[id(node)] = node
@@ -70,7 +70,7 @@ class Quantizer:
         return [layer.node.name for layer in self.found.values()]
 
     def _entry(self, old):
-        """The float entry that stands for an old one."""
+        """The float entry that replaces an old entry."""
         key = id(old[0]), old[1]
         if key in self.triples and id(old[0]) not in self.new:
             triple = self.triples[key]
@@ -113,8 +113,8 @@ class Quantizer:
         return make(prop, f"quantized_{node.name}", inputs, attrs, **params)
 
     def _variables(self, layer):
-        """The variables of a layer's weight, its steps and the bias, whose values `made` gets. Of
-        two layers of one name, as those of a Block that is called twice, the second is numbered."""
+        """The variables of a layer's weight, its steps and its bias; `made` gets their values. Two
+        layers of one name (a Block called twice) are told apart by numbers."""
         values = layer.weights(self.params, self.tensor_wise, self.bits)
         name, found, number = layer.node.name, [], 0
         while f"{name}_weight_quantize" in self.made:
@@ -143,7 +143,7 @@ class Quantizer:
         return Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
 
     def _stays_quantized(self, node):
-        """Return whether a node takes what int8 layers give, and gives integers, too."""
+        """Return whether a node takes the integers of int8 layers and returns integers."""
         found = int8_of(node.op.prop)
         if found is None or found.int8_form.is_layer or self.excluded(node):
             return False
@@ -164,7 +164,7 @@ def _is_layer(prop):
 
 
 def calibrated(heads, limits, dtype="auto"):
-    """The heads of a graph of a Quantizer with the limits of a calibration.
+    """The outputs of a Quantizer's graph with the limits of a calibration.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def calibrated(heads, limits, dtype="auto"):
 
     def entry(old):
         node, index = old
-        if id(node) in triples:  # a float reader of a layer that gives integers, or 8 bits
+        if id(node) in triples:  # a float reader of a layer that returns integers, or 8 bits
             if _quantizes(node):
                 return triples[id(node)][index]
             if id(node) not in floats:

@@ -14,7 +14,7 @@ from .fake import levels_of
 
 
 def is_layer(node):
-    """Return whether an int8 layer can stand for the operator of a node."""
+    """Return whether an int8 layer can replace the operator of a node."""
     found = int8_of(node.op.prop)
     return found is not None and found.int8_form.is_layer
 
@@ -64,7 +64,7 @@ class Layer:
             found = (params[entry[0].name].asnumpy() for entry in self.norm.inputs[1:5])
             gamma, beta, mean, var = (each.astype(np.float64) for each in found)
             prop = self.norm.prop
-            with np.errstate(all="ignore"):  # what is no number is refused below
+            with np.errstate(all="ignore"):  # NaN is refused below
                 gain = (1.0 if prop.fix_gamma else gamma) / np.sqrt(var + prop.eps)
                 weight = weight * gain.reshape(-1, *(1,) * (weight.ndim - 1))
                 bias = (bias - mean) * gain + beta
@@ -95,7 +95,7 @@ class Uses:
             self.readers.setdefault((id(entry[0]), entry[1]), []).append(None)
 
     def only(self, node):
-        """The node that alone reads output 0 of `node`, where no other output is read; or None."""
+        """The only reader of output 0 of `node`, if no other output is read; else None."""
         others = any(self.readers.get((id(node), i)) for i in range(1, node.num_outputs))
         readers = self.readers.get((id(node), 0), [])
         return readers[0] if len(readers) == 1 and not others else None
@@ -175,7 +175,7 @@ def _folds(node, layer, params):
 
 
 def _bounds(node):
-    """The bounds that a node gives to what it reads, or None if that is not all that it does."""
+    """The bounds that a node clips its input to, or None if it does more than clip."""
     if isinstance(node.prop, UnaryProperty) and node.prop.functor == "relu":
         return 0.0, None
     if isinstance(node.prop, ClipProperty) and node.prop.a_min <= node.prop.a_max:

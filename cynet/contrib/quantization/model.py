@@ -27,7 +27,7 @@ MODES = ("none", "naive", "entropy", "custom")
 
 
 def check_options(dtype, calib_mode, quantize_mode, granularity):
-    """Raise ArgumentError unless each option is one of those that there are."""
+    """Raise ArgumentError unless each option has one of the allowed values."""
     for name, value, known in (
         ("quantized_dtype", dtype, ("int8", "uint8", "auto")),
         ("calib_mode", calib_mode, MODES),
@@ -39,7 +39,7 @@ def check_options(dtype, calib_mode, quantize_mode, granularity):
 
 
 def exclusion(sym, names, operators):
-    """The function that says whether a node is to stay as it is."""
+    """The predicate for nodes that are to stay unquantized."""
     for what, given in (("excluded_sym_names", names), ("excluded_op_names", operators)):
         if given is not None and not isinstance(given, (list, tuple, set)):
             raise ArgumentTypeError(f"{what} must be a list of str, got {shown(given)}")
@@ -204,10 +204,10 @@ def check_limits(limits):
 
 
 def collect_statistics(sym, params, batches, collector, ctx):
-    """Show a collector what the float symbol gives on batches, dicts of name to NDArray."""
+    """Show a collector the float symbol's outputs on batches, dicts of name to NDArray."""
     internals = sym.get_internals()
     names = list(collector.include_layer)
-    # one name may be that of several outputs: those of a Block that is called twice
+    # several outputs may share a name: those of a Block that is called twice
     outputs = [i for i, name in enumerate(internals.list_outputs()) if name in names]
     if not outputs:
         return
@@ -235,8 +235,8 @@ def collect_statistics(sym, params, batches, collector, ctx):
 
 
 def batches_of(calib_data, data_names, maximum):
-    """Dicts of name to NDArray, of an iterator of batches (DataIter) or an iterable of arrays;
-    at most so many batches that there are `maximum` examples."""
+    """Dicts of name to NDArray, from an iterator of batches (DataIter) or an iterable of arrays;
+    stops after the batch that reaches `maximum` examples."""
     if hasattr(calib_data, "reset"):
         calib_data.reset()
     seen = 0

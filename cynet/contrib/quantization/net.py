@@ -1,4 +1,4 @@
-"""quantize_net: networks of Gluon in integers of 8 bits, and what each layer loses by it."""
+"""quantize_net: Gluon networks with 8-bit integers, and the loss of accuracy of each layer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def names_of(n):
-    """The names of so many inputs."""
+    """Names for this many inputs."""
     return ["data"] if n == 1 else [f"data{i}" for i in range(n)]
 
 
@@ -115,7 +115,7 @@ class _Net:
 
 
 def _loss(found, wanted):
-    """The root of the mean square of the error, in units of that of what is wanted."""
+    """The root mean square of the error, relative to that of the reference."""
     size = math.sqrt(np.square(wanted).mean()) or 1.0
     return math.sqrt(np.square(found - wanted).mean()) / size
 
@@ -144,7 +144,7 @@ def _kept_in_float(net, batches, excluded, operators, tolerance, logger):
     for name in worst:
         if logger is not None:
             logger.info("layer %s alone loses %.3g", name, alone[name])
-    low, high = 0, len(worst)  # the fewest that have to be kept
+    low, high = 0, len(worst)  # the smallest number of layers to keep in float
     while high - low > 1:
         middle = (low + high) // 2
         if lost(set(worst[:middle])) <= tolerance:
@@ -280,8 +280,7 @@ def block_of(made, values, names, ctx):
 
 
 def inputs_of(network, calib_data):
-    """Return how many inputs a network gets: as its last traced call had, else what its function
-    takes.
+    """The number of inputs of a network: that of its last traced call, else that of its function.
 
     In lists of the user's own and the data of a DataIter all arrays are inputs, as many as it
     takes; data sets have labels behind those that it needs.

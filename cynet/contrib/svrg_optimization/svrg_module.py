@@ -1,4 +1,5 @@
-"""SVRGModule: a Module whose gradients vary less, by those of all data at weights kept aside."""
+"""SVRGModule: a Module with gradients of lower variance, by full gradients at a snapshot of the
+weights."""
 
 from __future__ import annotations
 
@@ -98,8 +99,9 @@ class SVRGModule(Module):
         if update_freq < 1:
             raise ArgumentError(f"SVRGModule: update_freq must be at least 1, got {update_freq}")
         self.update_freq = update_freq
-        self._mod_aux = Module(*settings)  # with the weights that were kept aside
-        self._full_grads = None  # for each parameter those of all devices, None before there are
+        self._mod_aux = Module(*settings)  # with the snapshot of the weights
+        # for each parameter the full gradients on all devices; None before the first ones
+        self._full_grads = None
         self._corrected = False
 
     def bind(
@@ -159,7 +161,7 @@ class SVRGModule(Module):
         return super().clip_gradients(max_norm)
 
     def _correct(self):
-        """Put the corrected gradients in place of those of the batch, once a batch."""
+        """Replace the batch's gradients by the corrected ones, once a batch."""
         self._need("update", "binded", "params_initialized", "optimizer_initialized")
         if self._full_grads is None:
             raise StateError("SVRGModule: call update_full_grads before the first update")

@@ -44,7 +44,7 @@ _REGISTRY: dict[str, type[TokenEmbedding]] = {}
 
 @guarded
 class TokenEmbedding(Vocabulary):
-    """A vocabulary with a vector for each token; what the embeddings here have in common.
+    """A vocabulary with a vector for each token; base of the embeddings here.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class TokenEmbedding(Vocabulary):
         for number, line in enumerate(file, 1):
             token, *numbers = line.rstrip().split(delimiter)
             if number == 1 and len(numbers) <= 1:
-                continue  # fastText writes how many there are
+                continue  # fastText's first line: the number of rows
             if len(numbers) <= 1:
                 warnings.warn(
                     f"{path}:{number}: the vector of {shown(token)} has "

@@ -94,12 +94,12 @@ class Vocabulary:
 
     @property
     def unknown_token(self) -> str:
-        """The token that stands for all without a number."""
+        """The token for all words without a number of their own."""
         return self._unknown
 
     @property
     def reserved_tokens(self) -> list[str] | None:
-        """The reserved ones, or None."""
+        """The list of reserved tokens, or None."""
         return self._reserved
 
     def to_indices(self, tokens: Any) -> Any:

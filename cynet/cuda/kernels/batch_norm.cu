@@ -1,5 +1,5 @@
-// What batch normalization does beside cuDNN's calls: the moving statistics, and the gradient where
-// mean and variance are given. Sums are carried in double, a block of 32 to 1024 threads each.
+// Batch normalization beside cuDNN's calls: the moving statistics, and the gradient with given mean
+// and variance. Sums are in double, one block of 32 to 1024 threads each.
 #include "common.cuh"
 
 // out (+)= 1 / sqrt(variance + eps)

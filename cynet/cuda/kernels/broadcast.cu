@@ -33,7 +33,7 @@ __global__ void broadcast(const T* a, const T* b, T* out, const Space s, int add
   }
 }
 
-// out (+)= gradient * F(a, b), of the space's shape: what `reduce` then sums to an operand's
+// out (+)= gradient * F(a, b), in the broadcast shape; `reduce` then sums it to an operand's shape
 template <class F, typename T>
 __global__ void broadcast_grad(const T* gradient, const T* a, const T* b, T* out, const Space s,
                                int add) {

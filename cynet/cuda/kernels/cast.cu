@@ -1,8 +1,8 @@
-// Elements of one dtype as another.
+// Conversion of elements to another dtype.
 #include "common.cuh"
 #include "elementwise/convert.h"
 
-// out (+)= x; what is added is x in the dtype of out
+// out (+)= x, where x is converted to the dtype of out before it is added
 template <typename From, typename To>
 __global__ void cast(const From* x, To* out, Index n, int add) {
   CYNET_EACH(i, n) {

@@ -1,5 +1,5 @@
-// What the project's kernels share: loops over elements, half in and float inside, requests, sums
-// of a block. The same text is compiled by nvcc and by the emulator.
+// Shared code of the project's kernels: loops over elements, half in and float inside, requests,
+// block sums. nvcc and the emulator compile the same text.
 #ifndef CYNET_COMMON_CUH
 #define CYNET_COMMON_CUH
 
@@ -30,7 +30,7 @@ __device__ inline Index split(Index* i, Index n) {
   return rest;
 }
 
-// What elements are computed in: float for narrow floats, their own type otherwise.
+// The type of the arithmetic: float for narrow floats, the element's own type otherwise.
 template <typename T>
 struct Computed {
   typedef T type;
@@ -46,8 +46,8 @@ struct Computed<cynet::bfloat16> {
 template <typename T>
 using computed = typename Computed<T>::type;
 
-// An element as what it is computed in, and back. A GPU has an instruction for float16, where the
-// CPU's code (half.h) is a dozen.
+// Convert an element to the type of the arithmetic and back. A GPU has an instruction for float16;
+// the CPU's code (half.h) needs a dozen.
 template <typename T>
 __device__ inline computed<T> widen(T x) {
 #if defined(__CUDACC__)
@@ -76,7 +76,7 @@ __device__ inline computed<T> load(const T* x, Index i) {
   return widen(x[i]);
 }
 
-// The request of an output: overwrite, or add to what is there.
+// The request of an output: overwrite, or add.
 template <typename T, typename V>
 __device__ inline void put(T* out, Index i, V value, int add) {
   if (add) out[i] = narrow<T>(cynet::sum_of(static_cast<V>(load(out, i)), value));
@@ -95,7 +95,7 @@ template <typename T>
 __device__ inline bool begins_pack(const T* x) {
   return reinterpret_cast<uintptr_t>(x) % sizeof(Pack<T>) == 0;
 }
-// Pack number i of x; with `stride` 0 of what x[0] repeats.
+// Pack number i of x; with `stride` 0 a pack of copies of x[0].
 template <typename T>
 __device__ inline Pack<T> load_pack(const T* x, Index i, int stride = 1) {
   if (stride) return reinterpret_cast<const Pack<T>*>(x)[i];

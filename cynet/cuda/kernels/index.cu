@@ -41,8 +41,8 @@ __global__ void take_grad(const T* src, T* dst, const Layout s) {
 
 enum Bound { kClip, kWrap, kRefuse, kFromEnd };  // the last: from -n on, else refused
 
-// Brings each index within [low, low + n). One outside is noted in wrong[0] (whether there is any)
-// and wrong[1] (which) where it is to be refused.
+// Brings each index within [low, low + n). If outside indices are to be refused, wrong[0] is set
+// and wrong[1] is the index.
 extern "C" __global__ void bound(Index* index, Index count, Index low, Index n, int how,
                                  Index* wrong) {
   CYNET_EACH(i, count) {
@@ -112,7 +112,7 @@ __global__ void scatter_add(const T* src, const Index* index, T* dst, Index oute
   }
 }
 
-// winner[index[j]] = the largest j of those that name one row
+// winner[index[j]] = the largest j among those with the same row
 extern "C" __global__ void claim(const Index* index, Index* winner, Index m) {
   CYNET_EACH(j, m) atomicMax(&winner[index[j]], j);
 }

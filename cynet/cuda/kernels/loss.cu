@@ -32,7 +32,7 @@ __global__ void count_not_finite(const T* x, Index n, unsigned long long* counte
   }
 }
 
-// out[0] (+)= whether nothing was counted; with `keep` 1 leaves what out holds
+// out[0] (+)= 1 if nothing was counted, else 0; with `keep` 1 out is left unchanged
 extern "C" __global__ void none_counted(const unsigned long long* counted, float* out, int keep,
                                         int add) {
   const float none = *counted == 0;

@@ -5,7 +5,8 @@
 
 struct Line {
   Index outer, n, inner;
-  Index channels;  // scale and shift are those of channel line % channels; 0: of the place in it
+  // scale and shift belong to channel line % channels; with 0 channels, to the position in the line
+  Index channels;
 };
 
 __device__ inline Index start_of(const Line& s, Index line) {
@@ -16,7 +17,7 @@ __device__ inline Index scale_of(const Line& s, Index line, Index i) {
   return s.channels ? split(&line, s.channels) : i;
 }
 
-// mean, and std = sqrt(variance + eps), of each line; they are kept in what T is computed in
+// mean, and std = sqrt(variance + eps), of each line; stored in the type of T's arithmetic
 template <typename T>
 __global__ void moments(const T* x, computed<T>* mean, computed<T>* std, const Line s, double eps) {
   for (Index line = blockIdx.x; line < s.outer * s.inner; line += gridDim.x) {
@@ -93,8 +94,8 @@ __global__ void scale_grad(const T* dy, const T* x, const computed<T>* mean,
   }
 }
 
-// What parts of the `rows` lines of n neighbours add to the gradients of scale and shift at each
-// place: entry c * gridDim.y + part. Neighbouring threads take neighbouring places.
+// Partial gradients of scale and shift at each position, of `rows` lines of n neighbours: entry c *
+// gridDim.y + part. Neighbouring threads take neighbouring positions.
 template <typename T>
 __global__ void scale_grad_parts(const T* dy, const T* x, const computed<T>* mean,
                                  const computed<T>* std, double* scales, double* shifts,
@@ -188,7 +189,7 @@ __global__ void local_response(const T* x, T* y, const Neighbours s, int add) {
   put(y, i, load(x, i) * cynet::math::power(response(x, s, i), static_cast<C>(-s.beta)), add);
 }
 
-// power = response^-beta, ratio = dy x response^(-beta - 1): what the gradient is made of
+// power = response^-beta, ratio = dy x response^(-beta - 1): the factors of the gradient
 template <typename T>
 __global__ void local_response_parts(const T* dy, const T* x, T* power, T* ratio,
                                      const Neighbours s) {
@@ -215,8 +216,8 @@ __global__ void local_response_grad(const T* dy, const T* x, const T* power, con
   }
 }
 
-// Rectifiers with slopes of their own: one for each of `channels` lines of `inner` elements.
-// y (+)= x > 0 ? x : slope x; in the gradient dy stands for x at the right
+// Rectifiers with learned slopes, one for each of `channels` lines of `inner` elements: y (+)= x >
+// 0 ? x : slope x. In the gradient, dy takes the place of the x behind the colon.
 template <typename T>
 __global__ void sloped(const T* x, const T* slopes, const T* of, T* y, Index n, Index channels,
                        Index inner, int add) {

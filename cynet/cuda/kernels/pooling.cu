@@ -13,7 +13,7 @@ struct Window {
 
 struct Span {
   int from[3], to[3];  // within the plane
-  Index counted;       // what an average divides by
+  Index counted;       // divisor of an average
 };
 
 // The window of the output at (d, h, w).
@@ -50,7 +50,7 @@ __device__ inline Index largest(const T* plane, const Window& s, const Span& r) 
   return best;
 }
 
-// What stands for the maximum of nothing.
+// The initial value of a maximum.
 __device__ inline float lowest(float) { return -3.402823466e+38f; }
 __device__ inline double lowest(double) { return -1.7976931348623157e+308; }
 

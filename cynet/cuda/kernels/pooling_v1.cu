@@ -9,7 +9,7 @@ struct PaddedWindow {
   int size[2], out[2], kernel[2], stride[2], pad[2];
 };
 
-// y (+)= each window of x. The maximum of a window behind the zeros is that of nothing.
+// y (+)= each window of x. The maximum of a window of padding alone is that of an empty window.
 template <typename T>
 __global__ void pool_v1(const T* x, T* y, const PaddedWindow s, int add) {
   typedef computed<T> C;

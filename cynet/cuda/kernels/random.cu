@@ -1,5 +1,5 @@
-// Random numbers: element i of a stream is made of the same words of Philox as on the CPU, so the
-// bytes are the same (docs/architecture/storage.md). Compiled without joining products and sums;
+// Random numbers: element i of a stream comes from the same words of Philox as on the CPU, so the
+// bytes are the same (docs/architecture/storage.md). Compiled without fused multiply-add; the
 // functions are those of exact_math.h.
 #include "common.cuh"
 #include "rng/philox.h"
@@ -51,7 +51,7 @@ __device__ inline float negative_log(float x) { return -cynet::log_float(x); }
 __device__ inline double negative_log(double x) { return -cynet::log_double(x); }
 
 struct Draw {
-  double a, b;  // parameters of all elements, where there are no arrays of them
+  double a, b;  // parameters of all elements, if there are no arrays of them
   Index each;   // elements for each pair in the arrays
   int distribution;
 };
@@ -140,7 +140,7 @@ __global__ void masked(const T* x, const bool* keep, T* y, const Repeats s, doub
   }
 }
 
-// choice[i] = what element i, below i + 1, is exchanged with in a permutation
+// choice[i] = the element, at most i, that element i is swapped with in a permutation
 extern "C" __global__ void exchanges(Index* choice, Index n, const RandomStream words) {
   const cynet::Philox key = words.key();
   CYNET_EACH(i, n) {
@@ -214,7 +214,7 @@ __global__ void log_probability(const T* weights, const double* sums, const Inde
   }
 }
 
-// weights_grad += the gradient of those logarithms, where the rows' sums stay as they are
+// weights_grad += the gradient of those logarithms, at fixed sums of rows
 template <typename T>
 __global__ void log_probability_grad(const T* dy, const T* weights, const Index* choices, T* out,
                                      Index n, Index k, Index each) {

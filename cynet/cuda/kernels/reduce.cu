@@ -23,8 +23,8 @@ struct Merge {
 };
 
 // out (+)= the reduction of x; `divisor` is 1, or the number of elements for a mean. A block of 32
-// to 1024 threads folds one output element after another. Where there are parts, gridDim.y of them
-// an output, each is folded into parts[o * gridDim.y + part] instead.
+// to 1024 threads folds one output element after another. With parts, gridDim.y of them for each
+// output, each result goes to parts[o * gridDim.y + part] instead.
 template <template <typename> class Reducer, typename T>
 __global__ void reduce(const T* x, T* out, typename Reducer<T>::acc* parts, const Axes s,
                        double divisor, int add) {
@@ -64,7 +64,7 @@ __global__ void reduce_columns(const T* x, T* out, typename Reducer<T>::acc* par
   }
 }
 
-// out (+)= what the parts, `count` an output, come to; a block of 32 threads takes an output
+// out (+)= the sum of the parts, `count` for each output; a block of 32 threads for each output
 template <template <typename> class Reducer, typename T>
 __global__ void merge_parts(const typename Reducer<T>::acc* parts, T* out, Index n, Index count,
                             double divisor, int add) {

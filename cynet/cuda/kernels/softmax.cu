@@ -15,7 +15,7 @@ __device__ inline T fold_line(T value, T neutral, Step step, Index lanes) {
   return lanes == 1 ? value : fold_block_for_all(value, neutral, step);
 }
 
-// The lines of this thread, and its place among those that share them.
+// The lines of this thread, and its position among the threads that share them.
 #define CYNET_LINES(line, lane, lines, lanes)                                            \
   const Index lane = threadIdx.x % static_cast<unsigned>(lanes);                         \
   const Index step_ = blockDim.x / static_cast<unsigned>(lanes);                         \
@@ -52,7 +52,7 @@ __global__ void softmax(const T* x, T* y, Index outer, Index n, Index inner, Ind
   }
 }
 
-// dx (+)= the gradient, from that of the output and the output itself
+// dx (+)= the gradient, from the output's gradient and the output itself
 template <typename T>
 __global__ void softmax_grad(const T* dy, const T* y, T* dx, Index outer, Index n, Index inner,
                              Index lanes, double scale_by, int log_of, const Index* lengths,
@@ -76,7 +76,7 @@ __global__ void softmax_grad(const T* dy, const T* y, T* dx, Index outer, Index 
   }
 }
 
-// The label truncated to an integer; -1 for what fits none.
+// The label truncated to an integer; -1 for an invalid one.
 template <typename C>
 __device__ inline Index class_of(C label) {
   return label > C(-2147483648.0) && label < C(2147483648.0) ? static_cast<Index>(label) : -1;

@@ -3,7 +3,7 @@
 #include "common.cuh"
 #include "elementwise/convert.h"
 
-// What transfer.pxd's Strides has; strides in elements, which may be 0 (source) or negative.
+// The fields of transfer.pxd's Strides; strides in elements, which may be 0 (source) or negative.
 struct Strides {
   Index n;
   int ndim;

@@ -1,6 +1,6 @@
 // The optimizers' updates, with the rules of the CPU's update.h: one pass over weight, gradient and
-// states. W is the type of weight, gradient and out, S of the states, T of the arithmetic; with
-// `master` the state after the rule's own is the weight in T, from which W is rounded.
+// states. W is the type of weight, gradient and out; S of the states; T of the arithmetic. With
+// `master`, the last state is the weight in T, from which W is rounded.
 #include "common.cuh"
 #include "update/update.h"
 
@@ -14,7 +14,7 @@ struct KernelArgs {  // as in optimizer/_joined.pyx and operator/cuda/update.py
 template <typename T>
 union Uninitialised {  // a Rule has no default constructor on the device
   cynet::Rule<T> rule;
-  T numbers[9];  // what rules take
+  T numbers[9];  // arguments of the rules
   __device__ explicit Uninitialised(const UpdateParams& p)
       : numbers{T(p.lr), T(p.wd), T(p.rescale), T(cynet::clip_limit(p.clip)), T(p.a), T(p.b),
                 T(p.c),  T(p.d),  T(p.e)} {}

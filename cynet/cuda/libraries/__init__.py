@@ -1,1 +1,1 @@
-"""NVIDIA's libraries: found, loaded, called."""
+"""NVIDIA's libraries: their paths, loading, calls."""

@@ -62,7 +62,7 @@ def source_name(symbol):
             text = text[:i]
             break
     depth = start = 0
-    for i, c in enumerate(text):  # what stands before the last space outside of <> is the result
+    for i, c in enumerate(text):  # the text before the last space outside of <> is the result type
         depth += (c == "<") - (c == ">")
         if c == " " and depth == 0:
             start = i + 1

@@ -1,4 +1,4 @@
-"""mx.gluon.block: Block and HybridBlock, of which networks are built, and SymbolBlock."""
+"""mx.gluon.block: Block and HybridBlock, the base of networks, and SymbolBlock."""
 
 from .block import Block
 from .compiled import compile

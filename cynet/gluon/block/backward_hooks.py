@@ -8,7 +8,7 @@ from ...symbol import Symbol
 from ..tracing import is_tracing
 from .structure import flatten, regroup
 
-_RECORDS = 1  # of the thread's flags
+_RECORDS = 1  # one of the thread's flags
 
 
 class HookedCall:
@@ -60,7 +60,7 @@ class HookedCall:
 
     def call(self, grads):
         """Call the hooks; the gradients of the inputs that want one, as they leave them."""
-        if self.grads_of_outputs is None:  # a gradient of a gradient, which is none of an output
+        if self.grads_of_outputs is None:  # a gradient of a gradient, which belongs to no output
             return grads
         found = [None] * self._count
         for i, grad in zip(self._places, grads):
@@ -104,7 +104,7 @@ class _Inputs(StepNode):
 
 
 class _Outputs(StepNode):
-    """The arrays that a Block gives."""
+    """The output arrays of a Block."""
 
     def __init__(self, call, inputs, outputs, places, count):
         self._call, self._places, self._count = call, places, count
@@ -123,7 +123,7 @@ class _Outputs(StepNode):
 
 
 def hooked_call(block, args, kwargs):
-    """The HookedCall of a Block that has backward hooks; None where nothing is recorded."""
+    """The HookedCall of a Block with backward hooks; None if nothing is recorded."""
     if is_tracing():
         return None
     if any(isinstance(each, Symbol) for each in (*args, *kwargs.values())):

@@ -151,7 +151,7 @@ class Block(Files):
 
     # --- children ---------------------------------------------------------------------------------
     def _named_children(self) -> Iterator[tuple[str, Block]]:
-        """Pairs of structural name and child, those in lists and dicts behind the others."""
+        """Pairs of structural name and child; children in lists and dicts come last."""
         yield from self._children.items()
         yield from blocks_within(self, Block)
 
@@ -550,7 +550,8 @@ class Block(Files):
 
 
 def _not_a_prefix(kind, given):
-    """A message for a `given` prefix that is no prefix of a name: a layer belongs elsewhere."""
+    """A message for a `given` prefix that is not a prefix of a name: the layer belongs
+    elsewhere."""
     layers = given if isinstance(given, (list, tuple)) else [given]
     if layers and all(isinstance(each, Block) for each in layers):
         return (

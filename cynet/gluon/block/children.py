@@ -1,4 +1,5 @@
-"""Blocks in lists, tuples and dicts that are attributes of a Block; what a graph depends on."""
+"""Blocks in lists, tuples and dicts that are attributes of a Block; the state that a graph depends
+on."""
 
 from ...base.overrides import is_ours
 from ...ndarray import NDArray
@@ -104,8 +105,8 @@ def remember(block):
 
 
 def put_back(remembered, kind):
-    """Put back what had been in the place of each value that is, or holds, one of class `kind`;
-    whether there was one."""
+    """Restore every attribute that is, or contains, an object of class `kind`; returns whether
+    there was one."""
     there_was = False
     for container, before in remembered:
         of_names = isinstance(container, dict)
@@ -145,8 +146,8 @@ def _is_hashable(value):
 
 
 def has_own_forward(block):
-    """Return whether a user's `forward` stands before what becomes a graph (`hybrid_forward`, or
-    the symbol of a SymbolBlock): then it runs at each call, as in MXNet."""
+    """Return whether a user's `forward` overrides the part that becomes a graph (`hybrid_forward`,
+    or the symbol of a SymbolBlock): then it runs at each call, as in MXNet."""
     if is_ours(block.forward):
         return False
     hybrid = getattr(block.hybrid_forward, "__func__", block.hybrid_forward)

@@ -67,7 +67,7 @@ def compile(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Function(HybridBlock):
-    """A function as a Block without parameters of its own."""
+    """A Block without parameters of its own that runs a function."""
 
     def __init__(self, fn):
         super().__init__(prefix="")
@@ -76,7 +76,7 @@ class _Function(HybridBlock):
         self._outside = ()
 
     def look(self):
-        """Note what the function reads from outside, where it is not what it was."""
+        """Compare the globals that the function reads with their last values."""
         found = _read(_function_of(vars(self)["_fn"]))
         held = vars(self)["_held"]
         if (
@@ -114,7 +114,8 @@ def _function_of(fn):
 
 
 def _read(fn):
-    """Arrays, numbers and Blocks that a function reads from outside, with those that it calls."""
+    """Global arrays, numbers and Blocks that a function reads, with those of the functions it
+    calls."""
     found, seen, stack = [], set(), [fn]
     while stack:
         value = stack.pop()
@@ -138,7 +139,7 @@ def _read(fn):
 
 def _cells(fn):
     for cell in fn.__closure__ or ():
-        with contextlib.suppress(ValueError):  # it is not set yet
+        with contextlib.suppress(ValueError):  # the cell of the closure is not set yet
             yield cell.cell_contents
 
 

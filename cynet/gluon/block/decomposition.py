@@ -13,8 +13,8 @@ from .traced_numpy import TracedNumpy
 
 
 class Written(NamedTuple):
-    """The graph that a call is made of: entries of its outputs, shapes and dtypes of them, the
-    variables that stand for its inputs, and arrays by name."""
+    """The graph of a call: entries of its outputs with shapes and dtypes, the variables for its
+    inputs, and arrays by name."""
 
     entries: list
     shapes: list

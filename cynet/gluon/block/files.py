@@ -84,7 +84,7 @@ def load_parameters(block, filename, ctx, allow_missing, ignore_extra, cast_dtyp
 
 
 def check_names(params, arrays, filename, allow_missing, ignore_extra):
-    """Refuse what does not fit, all of it in one error."""
+    """Refuse all names that do not match, in one error."""
     check_flag("load_parameters", "allow_missing", allow_missing)
     check_flag("load_parameters", "ignore_extra", ignore_extra)
     told = []
@@ -119,7 +119,7 @@ def _words(names):
 
 # --- the structure of a model --------------------------------------------------------------------
 def save_model(block, prefix):
-    """Write ``prefix-model.json``, which Blocks there are and which are hybridized, and
+    """Write ``prefix-model.json``, the structure of Blocks with their hybridization, and
     ``prefix-model.params``."""
     prefix = file_name(prefix, "Block.save: the beginning of file names")
     numbers = iter(range(1 << 30))

@@ -1,4 +1,5 @@
-"""Graphs of HybridBlocks: traced with symbols, asked for shapes and types, and written to files."""
+"""Graphs of HybridBlocks: traced with symbols, used for inference of shapes and types, written to
+files."""
 
 from typing import NamedTuple
 
@@ -94,7 +95,7 @@ def _trace(block, args, kwargs):
         out = run(*given[0], **given[1])
         outputs, out_format = flatten(out, "output")
         outputs = [trace.constant(each) if isinstance(each, NDArray) else each for each in outputs]
-        # a plan computes its outputs: what comes back as it is becomes a copy
+        # a plan computes its outputs: an input that is returned unchanged is copied
         outputs = [
             sym.identity(each) if any(node.op is None for node, _ in each.entries) else each
             for each in outputs
@@ -106,7 +107,7 @@ def _trace(block, args, kwargs):
 
 
 def _inferred(block, args, what, of_array):
-    """(names of parameters, what was found of each) by the inference `what` of the graph."""
+    """(names of parameters, the inferred value of each) by the inference `what` of the graph."""
     arrays, _ = flatten(list(args))
     graph = trace_block(block, args, {})
     symbol = graph.symbol
@@ -124,7 +125,7 @@ def _inferred(block, args, what, of_array):
 
 
 def infer_shapes(block, args):
-    """Set the shapes of all parameters that the graph tells, from those of the inputs."""
+    """Set the shapes of all parameters that the graph determines from the inputs' shapes."""
     params = {each.name: each for each in block.collect_params().values()}
     for name, shape in _inferred(block, args, "infer_shape_partial", lambda each: each.shape):
         if name in params and shape:
@@ -132,7 +133,7 @@ def infer_shapes(block, args):
 
 
 def infer_types(block, args):
-    """Set the dtypes of all parameters that the graph tells, from those of the inputs."""
+    """Set the dtypes of all parameters that the graph determines from the inputs' dtypes."""
     params = {each.name: each for each in block.collect_params().values()}
     for name, kind in _inferred(block, args, "infer_type", lambda each: each.dtype):
         if name in params and kind is not None and name_of(params[name].dtype) != name_of(kind):

@@ -1,11 +1,11 @@
-"""Operator hooks: a function is called with what every operator of a graph computes."""
+"""Operator hooks: a function is called with the output of every operator of a graph."""
 
 from ...symbol import Symbol
 from ...symbol.node import topological_order
 
 
 class HookedGraph:
-    """A graph whose outputs are those of all its operators, and who is told of them.
+    """A graph with the outputs of all its operators, and the hook to call with them.
 
     Parameters
     ----------
@@ -28,14 +28,14 @@ class HookedGraph:
         self.symbol = Symbol(self._entries + symbol.entries)
 
     def __call__(self, outputs, variables):
-        """Tell of all outputs; returns those of the graph."""
+        """Call the hook with all outputs; return those of the graph."""
         count = len(self._entries)
         values = dict(zip(self._entries, outputs))
         for node in self._nodes:
             if self._monitor_all:
                 for name, (source, i) in zip(node.input_names(), node.inputs):
                     array = values.get((source, i)) if source.op else variables[source.name]
-                    if array is not None:  # else it is an output that nobody sees
+                    if array is not None:  # else it is an unused output
                         self._callback(f"{node.name}_{name}", node.op.name, array)
             for i in range(node.num_visible_outputs):
                 self._callback(node.output_name(i), node.op.name, values[node, i])

@@ -52,9 +52,9 @@ class HybridBlock(Block):
     [1.0, 2.0]
     """
 
-    _operator_modules = None  # of the class: what `hybrid_forward` gets as F, once it is known
-    _weight_rule = None  # what computes weights for hybrid_forward (nn/computed_weights.py)
-    _takes_symbols = True  # of the class that defines `forward`: whether it works on symbols, too
+    _operator_modules = None  # of the class: the argument F of `hybrid_forward`, once it is known
+    _weight_rule = None  # computes the weights that hybrid_forward gets (nn/computed_weights.py)
+    _takes_symbols = True  # whether the class's `forward` works on symbols, too
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -153,7 +153,7 @@ class HybridBlock(Block):
         )
 
     def optimize_for(self, x: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> None:
-        """Refused: there are no other backends.
+        """Refused: cynet has no other backends.
 
         Parameters
         ----------
@@ -213,7 +213,7 @@ class HybridBlock(Block):
         graph.infer_shapes(self, args)
 
     def infer_type(self, *args: Any) -> None:
-        """Take over the dtypes of parameters that those of inputs ask for.
+        """Set the dtypes of parameters according to those of the inputs.
 
         Parameters
         ----------
@@ -309,7 +309,7 @@ class HybridBlock(Block):
         return () if found is None else ([Variable(name) for name in found.inputs], found.symbol)
 
     def _last_graph(self):
-        """The Graph (graph.py) that was traced last, or None."""
+        """The Graph (graph.py) of the last trace, or None."""
         return None if self._cached is None else self._cached.last_graph()
 
     def _make_cache(self):
@@ -321,12 +321,12 @@ class HybridBlock(Block):
         return (self._cached or self._make_cache())(args, kwargs)
 
     def _check_unmixed(self, inputs, kind):
-        """Refuse an input of this kind beside those of the other one."""
+        """Refuse an input of one kind (arrays, symbols) beside one of the other."""
         if _first_array(inputs, kind) is not None:
             raise ArgumentError(f"{self.name} takes NDArrays or Symbols, and got some of both")
 
     def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """``hybrid_forward`` with ``mx.nd`` or ``mx.sym``, whichever the inputs are of."""
+        """``hybrid_forward`` with ``mx.nd`` or ``mx.sym``, according to the inputs."""
         first = x if isinstance(x, (NDArray, Symbol)) else _first_array((x, args, kwargs))
         if isinstance(first, NDArray):
             cached = self._cached

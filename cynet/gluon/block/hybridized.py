@@ -27,7 +27,7 @@ from .hooked_graph import HookedGraph
 from .structure import Fixed, Table, flatten, format_of_mxnet, refuse_mixture, regroup
 from .traced import UntraceableError, kind_for
 
-_conversions = []  # what changes the graphs that are to run: contrib/amp
+_conversions = []  # functions that change the graphs before they run: contrib/amp
 
 
 def convert_graphs(function):
@@ -38,15 +38,15 @@ def convert_graphs(function):
 _BY_ROWS = (
     "gradients are row_sparse, of which graphs have none; call it once outside of autograd.record()"
 )
-_MAX_SIGNATURES = 10_000  # of which it is known which graph serves them
-_TRAINS = 2  # of the thread's flags
-_MAX_GRAPHS = 64  # of one format of arguments that serve several shapes
-_NODE_BYTES = 4096  # that a node of a graph takes
+_MAX_SIGNATURES = 10_000  # signatures whose graph is remembered
+_TRAINS = 2  # one of the thread's flags
+_MAX_GRAPHS = 64  # graphs for one format of arguments, each for several shapes
+_NODE_BYTES = 4096  # approximate bytes of a graph's node
 _PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.2)  # s in front of a trace beside drawing threads
 
 
 class _Constant:
-    """An array that is no parameter, in a Parameter's place; copied to each device once."""
+    """An array in a Parameter's place that is not a parameter; copied to each device once."""
 
     def __init__(self, array):
         self._copies = {array.context: array}
@@ -61,11 +61,11 @@ class _Constant:
 
 
 class _Plan:
-    """A graph with the operator that runs it, and where its inputs come from."""
+    """A graph with the operator that runs it, and the sources of its inputs."""
 
     def __init__(self, block, graph, arenas, arrays):
         self.graph = graph
-        self.face = arrays[0]._face if arrays else NDArray._face  # that of outputs, too
+        self.face = arrays[0]._face if arrays else NDArray._face  # the face of the outputs, too
         hook = block._op_hook or (watch() and (watch(), False))
         self.watch = None if hook is None else HookedGraph(graph.symbol, *hook)
         symbol = graph.symbol if self.watch is None else self.watch.symbol
@@ -77,7 +77,7 @@ class _Plan:
         self._own_bytes = _NODE_BYTES * len(topological_order(symbol.entries))
         params = graph.params
         places = {name: i for i, name in enumerate(graph.inputs)}
-        self.sources = []  # of each input: its place, a Parameter or a _Constant
+        self.sources = []  # for each input its position, a Parameter or a _Constant
         for name in self.op.inputs:
             if name in places:
                 self.sources.append(places[name])
@@ -126,11 +126,11 @@ class _Plan:
             outputs = self.op(*inputs)
         except ArgumentError:
             for each in self.params:
-                each.data(arrays[0].context)  # which says where the parameter is
+                each.data(arrays[0].context)  # raises an error with the parameter's contexts
             raise
         if self.watch is not None:
             outputs = self.watch(outputs, dict(zip(self.op.inputs, inputs)))
-        if outputs[0]._face is not self.face:  # that of the parameters
+        if outputs[0]._face is not self.face:  # the face of the parameters
             outputs = [with_face(each, self.face) for each in outputs]
         if self.single:
             return outputs[0]
@@ -178,20 +178,21 @@ class Hybridized:
         self._plans = {}  # (format, mode) -> list of plans that serve several shapes
         self._served = {}  # (format, mode, shapes and dtypes) -> one of them
         self._alone = PlanCache()  # the same -> plan, of a graph that serves this alone
-        self._arenas = {}  # of all plans, while they are idle
+        self._arenas = {}  # idle arenas of all plans
         self._last = None  # the graph that export writes
         self._changes = -1
         self._finished = -1  # changes after which no parameter waited for its shape
         self._print = None
         self._watched = None
-        self._by_rows = ()  # parameters with gradients by rows, where graphs write whole ones
-        self._plain = None  # why it runs operator by operator, or None
-        self._passed_by = None  # why a call was not traced, or None
+        # parameters with row-sparse gradients, for which graphs write dense ones
+        self._by_rows = ()
+        self._plain = None  # the reason for running operator by operator, or None
+        self._passed_by = None  # the reason why a call was not traced, or None
         self._changed_itself = 0  # how often a `forward` changed attributes while it was traced
         self._told = set()
 
     def last_graph(self):
-        """The Graph that was traced last, or None."""
+        """The Graph of the last trace, or None."""
         return self._last
 
     def why_no_graph(self):
@@ -278,7 +279,7 @@ class Hybridized:
         vars(self._block).update(_in_format=[*given, *more.values()], _out_format=results)
 
     def _traced(self, args, kwargs):
-        """The graph of a call; None where the Block cannot be traced and runs as it is."""
+        """The graph of a call; None if the Block cannot be traced and runs operator by operator."""
         block = self._block
         before = fingerprint(block)
         try:
@@ -317,8 +318,7 @@ class Hybridized:
         return True
 
     def _is_plain_forward(self):
-        """Return whether the Block, or one inside, has a `forward` of its own, which may do
-        anything."""
+        """Return whether the Block, or one inside, overrides `forward`, which may do anything."""
 
         def own(block):
             if not is_ours(vars(block).get("forward", is_ours)):
@@ -327,7 +327,7 @@ class Hybridized:
             return not vars(defined_by).get("_takes_symbols", False)
 
         if self.runs_forward:
-            return False  # what is traced is hybrid_forward
+            return False  # only hybrid_forward is traced
         found = []
         self._block.apply(lambda each: found.append(own(each)))
         return any(found)
@@ -344,10 +344,10 @@ class Hybridized:
         with contextlib.suppress(CynetError):
             self._block._deferred_infer_shape(*args, **kwargs)
         for each in params:
-            if has_sizes(each._shape):  # what its initializer raises is the caller's
+            if has_sizes(each._shape):  # an error of its initializer goes to the caller
                 each._finish_deferred_init()
         if any(each._data is None and each._deferred_init for each in params):
-            if self._fixed is not None:  # a run of it would come here again
+            if self._fixed is not None:  # running it would call this function again
                 self._block._deferred_infer_shape(*args)
                 for each in params:
                     each._finish_deferred_init()
@@ -409,7 +409,7 @@ def _python_draws():
 
 
 def _content(graph):
-    """The content of a trace without names: two traces of one function have it in common."""
+    """The content of a trace without names: equal for two traces of one function."""
     nodes = json.loads(graph.symbol.tojson())["nodes"]
     constants = [(each.shape, each.asnumpy().tobytes()) for each in graph.constants.values()]
     return [(n["op"], n.get("attrs"), n["inputs"]) for n in nodes], constants

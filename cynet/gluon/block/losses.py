@@ -1,4 +1,4 @@
-"""Losses of a graph without their labels: what they give, with gradients of its own."""
+"""Losses of a graph without their labels: their outputs, with special gradients."""
 
 from ... import symbol as sym
 from ...symbol import Symbol
@@ -23,7 +23,8 @@ def _read_by_outputs(heads):
 
 
 def without_labels(symbol, given):
-    """The symbol with what a loss gives in place of each loss whose label is not `given`.
+    """The symbol with the output of each loss in place of the loss, for losses whose label is not
+    `given`.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def without_labels(symbol, given):
     """
     heads, _ = copy_graph(symbol.entries)
     read = _read_by_outputs(heads) | set(given)
-    outputs = {}  # id of a loss -> the entry that stands for it
+    outputs = {}  # id of a loss -> the entry that replaces it
 
     def swapped(entry):
         return outputs.get(id(entry[0]), entry)

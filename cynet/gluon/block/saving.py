@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Files:
-    """Base of Block: what saves and loads its parameters."""
+    """Base of Block: saving and loading of its parameters."""
 
     def save_parameters(self, filename: FileName, deduplicate: bool = False) -> None:
         """Write all parameters under their structural names, which no prefix changes.
@@ -158,7 +158,7 @@ class Files:
         files.save_model(self, prefix)
 
     def load(self, prefix: str) -> None:
-        """Read what `save` wrote into a Block of the same structure.
+        """Load a file of `save` into a Block of the same structure.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Nested arguments of Blocks: taken apart into arrays and a format, and put together again.
+"""Nested arguments of Blocks: flattened to arrays and a format, and rebuilt.
 
 A format is 0 for an array, -1 for None, n for a list of n arrays of a symbol's outputs, a list (or
 tuple) of formats, a ``Table`` of a dict's, or a ``Fixed`` for any other value.

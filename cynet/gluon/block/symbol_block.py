@@ -79,7 +79,7 @@ class SymbolBlock(HybridBlock):
         if isinstance(outputs, (list, tuple)) and len(outputs) == 1:
             form = form[0]
         whole = heads[0] if len(heads) == 1 else Group(heads)
-        # a label that only the backward of a loss reads is no parameter, and not needed
+        # a label that only a loss's backward reads is not a parameter, and not needed
         whole = without_labels(whole, [*names, *(() if params is None else params.keys())])
         known = set(names)
         states = [name for name in whole.list_auxiliary_states() if name not in known]

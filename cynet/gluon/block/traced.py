@@ -1,4 +1,4 @@
-"""Symbols that behave as the arrays they stand for, while a Block is traced with them.
+"""Symbols that behave as the arrays they represent, while a Block is traced with them.
 
 Shapes are those of the call that is traced: ``.shape``, indexing and arithmetic mean what they mean
 of arrays. What needs values (``asnumpy``, the truth of a comparison) cannot be traced.
@@ -45,7 +45,7 @@ class Trace:
 
     def __init__(self, shapes, types, params=(), context=None, kind=None):
         self.context = context
-        self.kind = kind or Traced  # of the symbols
+        self.kind = kind or Traced  # class of the symbols
         self.asked = False  # whether the Block has looked at a shape
         self.constants = {}  # name -> NDArray
         self.shapes = {name: known(shape) for name, shape in shapes.items()}
@@ -58,21 +58,21 @@ class Trace:
             for array in each._data or ():
                 self._params[id(array)] = each
         self._by_array = {}  # id of an array -> (its symbol, the array)
-        self._shapes, self._types = {}, {}  # of outputs of nodes
-        self.used = {}  # name -> Parameter, of those that came up
+        self._shapes, self._types = {}, {}  # of the outputs of nodes
+        self.used = {}  # name -> Parameter, of those used in the trace
 
     def parameter(self, param):
         """The symbol of a parameter."""
         if self.used.setdefault(param.name, param) is not param:
             raise UntraceableError(f"two parameters of a graph are named '{param.name}'")
-        if param.name not in self.types:  # of a Block that is no child
+        if param.name not in self.types:  # of a Block that is not registered as a child
             self.shapes[param.name] = param.shape
             self.types[param.name] = name_of(param.dtype)
         return self.kind(param.var().entries)
 
     def data_of(self, param):
         """The symbol of a parameter's array, in a `forward` that asks for it."""
-        if not param._is_plain():  # the graph would get what the user's method makes of the array
+        if not param._is_plain():  # the graph would get the result of the user's method
             raise UntraceableError(f"parameter '{param.name}' has a method `data` of its own")
         return self.parameter(param)
 
@@ -113,7 +113,7 @@ class Trace:
         return scalar_type(found)
 
     def _go_on(self, entry, known, given, what):
-        """Ask the operators between what is known and `entry`."""
+        """Run inference for the operators between known entries and `entry`."""
         stack = [entry[0]]
         while stack:
             node = stack[-1]
@@ -140,7 +140,7 @@ class Trace:
 
 
 def kind_for(arrays):
-    """The class of the symbols that stand for arrays: what their class names, else `Traced`."""
+    """The class of the symbols that represent arrays: as their class says, else `Traced`."""
     for each in arrays:
         chosen = getattr(type(each), "stands_for", None)
         if chosen is not None:
@@ -376,7 +376,7 @@ def _called(operator, *args, **kwargs):
 
 
 def call_binary(row, lhs, rhs):
-    """A function of two operands of which one is a symbol; None where none is.
+    """A function of two operands, at least one of them a symbol; None if there is none.
 
     Parameters
     ----------
@@ -396,8 +396,8 @@ def call_binary(row, lhs, rhs):
 
 
 def _of_one_shape(lhs, rhs):
-    """Return whether both have one shape; taken for granted where one is not known yet, as that
-    of states which begin as zeros for a batch of any size."""
+    """Return whether both have one shape; assumed if one is not known yet, such as that of states
+    which begin as zeros for a batch of any size."""
     try:
         return active().shape(lhs) == active().shape(rhs)
     except UntraceableError:
@@ -455,5 +455,5 @@ def control_flow(name, *args):
         return _as_traced(value)
 
     if name == "cond" and not isinstance(args[0], Symbol):
-        return None  # which branch, is known
+        return None  # only the branch that is taken is traced
     return getattr(sym.contrib, name)(*map(traced, args))

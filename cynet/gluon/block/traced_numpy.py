@@ -1,4 +1,4 @@
-"""Symbols that behave as the arrays of mx.np they stand for, while a Block is traced with them."""
+"""Symbols that behave as the arrays of mx.np they represent, while a Block is traced with them."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class TracedNumpy(Members, Traced):
     def __init__(self, entries):
         super().__init__(entries)
         for node, _ in entries:
-            if node.op is not None and node.prop.no_axes:  # what has no axes left has none here
+            if node.op is not None and node.prop.no_axes:  # a result without axes has none here
                 node.prop = node.prop.changed(no_axes=())
 
     @property
@@ -141,7 +141,7 @@ class TracedNumpy(Members, Traced):
 
 
 def _indices(key):
-    """A key as NumPy takes it: a mask whose values are known as the places where it is true."""
+    """A key in NumPy's form: a mask with known values becomes the indices where it is true."""
     if isinstance(key, NDArray) and np.dtype(key.dtype).kind == "b":
         key = key.asnumpy()
     if isinstance(key, _HOST):
@@ -156,7 +156,7 @@ def _indices(key):
 
 
 def _inside(places, n, axis):
-    """Places along an axis of `n`, counted from its beginning."""
+    """Indices along an axis of length `n`, counted from its beginning."""
     if isinstance(places, (NDArray, Symbol)):
         places = array_of(places, "take").astype("int64")
         return places + (places < 0).astype("int64") * n

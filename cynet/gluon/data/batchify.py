@@ -127,7 +127,7 @@ def _batch(data, field, nd_of):
 
 
 def _numbers(lists):
-    """Lists of numbers or NumPy arrays, of any depth, as an array; None where they are none."""
+    """Nested lists of numbers or NumPy arrays as an array; None if they hold anything else."""
     leaf = lists
     while isinstance(leaf, (list, tuple)) and leaf:
         leaf = leaf[0]
@@ -135,7 +135,7 @@ def _numbers(lists):
         return None
     try:
         values = np.asarray(lists)
-    except ValueError:  # they are ragged
+    except ValueError:  # lists of different lengths
         return None
     return values if values.dtype.kind in "biuf" else None
 
@@ -301,7 +301,7 @@ class Group:
 
 @guarded(but=("__call__",))
 class AsList:
-    """A field as a list, as it is.
+    """A field as a list, unchanged.
 
     Examples
     --------

@@ -249,14 +249,14 @@ class DataLoader(ReprMixin):
 
     @property
     def _worker_pool(self):
-        """A pool as MXNet's loaders have one, for the iterators of packages; it begins when it is
-        asked for, or is what a subclass has set."""
+        """A pool as MXNet's loaders have it, for the iterators of other packages; started at its
+        first use, or set by a subclass."""
         if self._own_pool is None and self._num_workers:
             if self._thread_pool:
                 self._own_pool = ThreadPool(self._num_workers, _thread_worker_initializer)
             else:
                 with warnings.catch_warnings():
-                    # native threads are no hindrance: engine and pools are made for a fork
+                    # native threads do no harm: engine and pools support a fork
                     warnings.simplefilter("ignore", DeprecationWarning)
                     self._own_pool = Pool(
                         self._num_workers, _worker_initializer, [self._dataset, False, False]
@@ -301,8 +301,9 @@ class DataLoader(ReprMixin):
         return {**where, "now": now, "samples": _length(self._dataset)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` says: the next ``iter`` gives the epoch's other batches. What
-        draws the order of samples (NumPy's global state, the count of shuffles) is put back, too.
+        """Continue at the position of `state_dict`: the next ``iter`` gives the remaining batches
+        of the epoch. The generators of the sample order (NumPy's global state, the count of
+        shuffles) are restored, too.
 
         Parameters
         ----------
@@ -363,7 +364,8 @@ class _Epoch:
             _set_random_state(loader, self._begin)
         self._seed = epoch_seed(number)
         place = None if saved is None else saved.get("stream")
-        self._place = place  # of a stream that can go on from there, behind the given batches
+        # position of a stream that can continue from there, after the given batches
+        self._place = place
         if loader._source is not None:
             first = 0 if place is None else saved["batch"] * _size_of(loader)
             loader._source.begin(number, place, first)
@@ -402,8 +404,8 @@ class _Epoch:
         return self._given > 0 or self._pool is not None or self._resumed
 
     def position(self):
-        """The position in an epoch, from which a loader goes on."""
-        begin = self._begin if self.began else None  # its order is drawn later
+        """The position in an epoch, for continuing a loader."""
+        begin = self._begin if self.began else None  # the order is drawn later
         found = {"epoch": self._number, "batch": self._given, "begin": begin}
         return found if self._place is None else {**found, "stream": self._place}
 
@@ -433,7 +435,7 @@ class _Epoch:
         with _DATA:
             try:
                 batch = self._next()
-            except StopIteration as error:  # of whatever was called: it must not end the epoch
+            except StopIteration as error:  # raised by a called function: it must not end the epoch
                 raise in_loop(error, f"{describe_error(error)} (DataLoader)") from error
         if batch is _END:
             raise StopIteration
@@ -479,7 +481,7 @@ class _Epoch:
 
 
 def _length(of):
-    """The length of a dataset or sampler; None where it has none."""
+    """The length of a dataset or sampler, or None."""
     try:
         return len(of)
     except (TypeError, UndefinedError):

@@ -54,7 +54,7 @@ class Dataset(LengthRepr):
             yield self[index]
 
     def filter(self, fn: Callable[[Any], bool]) -> Dataset:
-        """The samples of which ``fn(sample)`` is true; all are looked at now.
+        """The samples for which ``fn(sample)`` is true; all are checked now.
 
         Parameters
         ----------
@@ -175,7 +175,8 @@ class Dataset(LengthRepr):
 
 
 def by_position(data):
-    """`data` with ``data[i]`` its i-th sample: what pandas indexes by label as a NumPy array."""
+    """`data` such that ``data[i]`` is its i-th sample: pandas objects, which index by label, become
+    NumPy arrays."""
     return data.to_numpy() if hasattr(data, "iloc") and hasattr(data, "to_numpy") else data
 
 
@@ -204,7 +205,7 @@ class SimpleDataset(Dataset):
         return self._data[idx]
 
     def _fields(self):
-        """Arrays of which a batch may be taken at once, and whether a sample is a tuple."""
+        """Arrays that give a whole batch at once, and whether a sample is a tuple."""
         if type(self).__getitem__ is not SimpleDataset.__getitem__:  # a subclass's own
             return None
         return ([self._data], False) if isinstance(self._data, (np.ndarray, NDArray)) else None
@@ -212,7 +213,7 @@ class SimpleDataset(Dataset):
 
 @guarded(but=("__getitem__", "__len__"))
 class ArrayDataset(Dataset):
-    """Arrays of one length, sample by sample; of several a sample is a tuple.
+    """Arrays of equal length, sample by sample; a sample of several arrays is a tuple.
 
     Parameters
     ----------
@@ -250,7 +251,7 @@ class ArrayDataset(Dataset):
             if isinstance(each, NDArray):
                 each = each.asnumpy() if each.ndim == 1 else each
             elif hasattr(each, "__array__") and not isinstance(each, np.ndarray):
-                each = np.asarray(each)  # one of pandas is asked by label otherwise
+                each = np.asarray(each)  # pandas would look up a label
             self._data.append(each)
 
     def __len__(self) -> int:
@@ -262,7 +263,7 @@ class ArrayDataset(Dataset):
         return tuple(each[idx] for each in self._data)
 
     def _fields(self):
-        """Arrays of which a batch may be taken at once, and whether a sample is a tuple."""
+        """Arrays that give a whole batch at once, and whether a sample is a tuple."""
         if type(self).__getitem__ is not ArrayDataset.__getitem__:  # a subclass's own
             return None
         if all(isinstance(each, (np.ndarray, NDArray)) for each in self._data):
@@ -271,7 +272,7 @@ class ArrayDataset(Dataset):
 
 
 class _Indexed:
-    """A dataset as what has indices alone."""
+    """A dataset reduced to its indexing."""
 
     def __init__(self, dataset):
         self._dataset = dataset

@@ -18,27 +18,28 @@ def sent_error(error):
     trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     try:
         text = str(error)
-    except Exception:  # its own __str__
+    except Exception:  # raised by the error's own __str__
         text = describe_error(error)
     return _pickled(cause), text, trace
 
 
 def received_error(sent):
-    """The exception that a loop raises for one that a worker has sent."""
+    """The exception to raise for an error that a worker has sent."""
     pickled, text, trace = sent
     text = f"{text}\nIn a worker process:\n{trace}"
     try:
         cause = loaded(pickled)
-    except Exception:  # of a class that only the worker knows
+    except Exception:  # its class is known only in the worker
         return CynetError(text)
     if isinstance(cause, Exception):
         return in_loop(cause, text)
-    cause.__cause__ = CynetError(text)  # SystemExit and its kin come as they are
+    cause.__cause__ = CynetError(text)  # SystemExit and the like arrive unchanged
     return cause
 
 
 def _pickled(error):
-    """An exception as bytes that can be loaded; where its own class cannot be, of a base of it."""
+    """An exception as bytes that can be unpickled; if its own class cannot be, as one of its base
+    classes."""
     whole = _loadable(error)
     if whole is not None:
         return whole
@@ -53,7 +54,7 @@ def _pickled(error):
 
 
 def _loadable(value):
-    """A value as bytes, or None where nobody could load them."""
+    """A value as bytes, or None if they could not be unpickled."""
     try:
         content = bytes(ForkingPickler.dumps(value))
         loaded(content)

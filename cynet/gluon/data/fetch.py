@@ -43,7 +43,7 @@ def draws_nothing(dataset, batchify):
 
 
 def _at_once(dataset, indices, batchify):
-    """The batch from a dataset's arrays, by one call each; None where that cannot be."""
+    """The batch from a dataset's arrays, by one call for each; None if that is not possible."""
     fields = getattr(dataset, "_fields", None)
     fields = fields() if callable(fields) else None
     if fields is None:

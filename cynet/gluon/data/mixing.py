@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 @guarded(but=("__call__",))
 class _Mixing:
-    """Of each sample and another one of its batch a mixture, in the same parts for both labels."""
+    """Mixtures of each sample with another one of its batch, with the same shares for both
+    labels."""
 
     def __init__(
         self,

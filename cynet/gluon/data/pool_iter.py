@@ -28,7 +28,7 @@ def _worker_initializer(
 
 
 def _worker_fn(samples: Any, batchify_fn: Callable[[list[Any]], Any], dataset: Any = None) -> Any:
-    """The batch of samples, pickled; of a `dataset` in this process as it is."""
+    """The batch of samples, pickled; unpickled for a `dataset` in this process."""
     if dataset is not None:
         return batchify_fn([dataset[i] for i in samples])
     batch = batchify_fn([_worker_dataset[i] for i in samples])
@@ -100,7 +100,7 @@ class _MultiWorkerIter:
         return len(self._batch_sampler)  # type: ignore[arg-type]
 
     def _push_next(self) -> None:
-        """Have the pool begin the next batch."""
+        """Let the pool begin the next batch."""
         indices = next(self._iter, None)
         if indices is None:
             return

@@ -100,7 +100,7 @@ class RandomSampler(Sampler):
 
 @guarded
 class WeightedSampler(Sampler):
-    """Indices that are drawn in proportion to weights: for classes of which there are few samples.
+    """Indices drawn in proportion to weights: for classes with few samples.
 
     ``mx.random.seed`` decides them, or ``numpy.random.seed`` if that was not called.
 
@@ -208,7 +208,7 @@ class PartSampler(Sampler):
 
 @guarded
 class FilterSampler(Sampler):
-    """Indices of the samples of which ``fn(sample)`` is true, looked at once.
+    """Indices of the samples for which ``fn(sample)`` is true, checked once.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Random numbers of data: one seed decides the order of samples and what each batch draws.
+"""Random numbers of data loading: one seed decides the order of samples and the draws of each
+batch.
 
 The seed is that of ``mx.random.seed`` once it was called, else NumPy's global state. An epoch's
 seed follows from it and the number of the epoch; a batch's from the epoch's and its number, so that
@@ -20,8 +21,8 @@ from ..block.traced import UntraceableError
 
 
 class _Local(threading.local):
-    seed = None  # of the batch that is made
-    generator = None  # which draws from it, made when it is first asked for
+    seed = None  # seed of the current batch
+    generator = None  # the generator, created at its first use
 
 
 _local = _Local()
@@ -58,7 +59,7 @@ def sample_generator():
 
 
 def drawing():
-    """The generator of the next order: NumPy's global one, or one that follows from the seed."""
+    """The generator of the next order: NumPy's global one, or one derived from the seed."""
     drawn = mx_random.shuffles_drawn()
     return np.random if drawn is None else np.random.RandomState(_digest(*drawn))
 
@@ -95,7 +96,7 @@ def seed_process(seed):
 
 @contextmanager
 def seeded_thread(seed):
-    """This thread's `sample_generator`, and what operators draw that it calls, for a batch."""
+    """This thread's `sample_generator`, and the seed of operators that it calls, for a batch."""
     before = _local.seed, _local.generator
     _local.seed, _local.generator = seed, None
     streams = use_own_streams((seed, 0))

@@ -1,4 +1,4 @@
-"""Streamed datasets: samples that come one after another, without indices."""
+"""Streamed datasets: iterated samples without indices."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ class IterableDataset(LengthRepr):
     """
 
     def __init__(self, source: Any = None) -> None:
-        made = isinstance(source, type) or not hasattr(source, "__iter__")  # by a call, each time
+        # a callable makes a new iterator each time
+        made = isinstance(source, type) or not hasattr(source, "__iter__")
         if hasattr(source, "__next__") and not made:
             raise ArgumentTypeError(
                 f"IterableDataset: {shown(source)} gives its samples once; give the function that"
@@ -121,7 +122,7 @@ class IterableDataset(LengthRepr):
         return _Transformed(self, _First(fn))
 
     def filter(self, fn: Callable[[Any], bool]) -> IterableDataset:
-        """Keep the samples of which ``fn(sample)`` is true.
+        """Keep only the samples for which ``fn(sample)`` is true.
 
         Parameters
         ----------
@@ -228,7 +229,7 @@ class IterableDataset(LengthRepr):
 
 
 class _Changed(IterableDataset):
-    """A stream of what a function makes of the iterator of another one."""
+    """A stream made by applying a function to the iterator of another one."""
 
     def __init__(self, source, change, *settings):
         super().__init__(source)
@@ -277,8 +278,8 @@ def _shuffled(samples, size):
 
 # --- as a DataLoader reads it ---------------------------------------------------------------------
 def is_stream(dataset: Any) -> bool:
-    """Return whether a dataset is iterated: those of other packages may have indices that only
-    raise, but no length."""
+    """Return whether a dataset is an iterable: datasets of other packages may define an index that
+    only raises, but no length."""
     if isinstance(dataset, IterableDataset):
         return True
     has_indices = hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")
@@ -298,7 +299,7 @@ class Sample:
 
 
 class Made:
-    """Stands for the dataset in workers, so that they finish each Sample."""
+    """Replaces the dataset in workers, so that they finish each Sample."""
 
     def __init__(self, functions):
         self._functions = functions

@@ -30,7 +30,7 @@ def loaded(content):
 
 
 class _Array:
-    """Stands for an array in what is sent; `is_numpy`: it stays one of NumPy's."""
+    """Replaces an array in a message; `is_numpy`: it was a NumPy array."""
 
     __slots__ = ("dtype", "is_numpy", "offset", "shape")
 
@@ -89,7 +89,8 @@ def packed(batch, numpy_stays=True):
 
 
 class _Sparse:
-    """Stands for a csr matrix or a row_sparse array: values, then the structure, `_Array`s."""
+    """Replaces a csr matrix or a row_sparse array in a message: values, then the structure, as
+    `_Array`s."""
 
     __slots__ = ("parts", "shape", "stype")
 
@@ -101,7 +102,7 @@ class _Sparse:
 
 
 def send(connection, header, content):
-    """Send `header`, of plain values, and what `packed` gave."""
+    """Send `header`, of plain values, and the result of `packed`."""
     structure, block, number = content
     try:
         connection.send((header, structure, block))
@@ -113,7 +114,7 @@ def send(connection, header, content):
 
 
 def receive(connection):
-    """(header, content) of what was sent; `unpacked` makes the batch of the content."""
+    """(header, content) of a message; `unpacked` makes the batch from the content."""
     header, structure, block = connection.recv()
     if isinstance(block, int):
         with interrupts_later():
@@ -126,7 +127,7 @@ def receive(connection):
 
 
 def unpacked(content):
-    """The batch, arrays as NDArrays; what unpickling a user's objects raises passes."""
+    """The batch with NDArrays; errors from unpickling a user's objects pass through."""
     structure, block = content
 
     def restore(value):
@@ -150,7 +151,7 @@ def unpacked(content):
 
 
 def _rebuilt(value, of_each):
-    """A list, tuple or dict of what `of_each` makes of its parts; other values as they are."""
+    """A list, tuple or dict with `of_each` applied to its parts; other values unchanged."""
     if isinstance(value, dict):
         return type(value)((key, of_each(each)) for key, each in value.items())
     if isinstance(value, tuple):

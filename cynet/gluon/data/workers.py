@@ -48,7 +48,7 @@ class Task:
 
     def __init__(self, key, seed, indices):
         self.key, self.seed, self.indices = key, seed, indices
-        self.place = None  # of a stream, behind its samples
+        self.place = None  # position in a stream, after its samples
         self.begun = None  # the Future of a thread
         self.settled, self.result, self.error = False, None, None
 
@@ -82,7 +82,7 @@ def _run(pipe, inherited, dataset, batchify, parent):
                 error, content = sent_error(raised), packed(None)
             send(pipe, (key, error), content)
             error = content = None  # held no longer than the batch is sent
-    os._exit(0)  # what the parent registered to run at exit is the parent's
+    os._exit(0)  # functions that the parent registered for its exit must not run here
 
 
 def _answer(dataset, indices, batchify):
@@ -102,12 +102,12 @@ class Processes:
         methods = multiprocessing.get_all_start_methods()
         context = multiprocessing.get_context("fork" if "fork" in methods else "spawn")
         self._workers, self._pipes = [], []
-        self._tasks = []  # of each worker, in the order in which it answers
+        self._tasks = []  # tasks of each worker, in the order of its answers
         self._owner = os.getpid()
         self._whole = True  # no call was left by a KeyboardInterrupt halfway through a message
         try:
             with warnings.catch_warnings():
-                # native threads are no hindrance: engine and pools are made for a fork
+                # native threads do no harm: engine and pools support a fork
                 warnings.simplefilter("ignore", DeprecationWarning)
                 for _ in range(count):
                     with interrupts_later():
@@ -152,7 +152,7 @@ class Processes:
             )
 
     def wait(self, task, timeout):
-        """Take answers until that of `task` is there."""
+        """Take results until the one of `task` has come."""
         until = None if timeout is None else time.monotonic() + timeout
         while not task.settled:
             self._check_whole()
@@ -191,7 +191,7 @@ class Processes:
             return
         try:
             batch = unpacked(content)
-        except Exception as raised:  # of the user's objects
+        except Exception as raised:  # raised while pickling the user's objects
             where = f"in the batch of samples {shown(list(task.indices))}, which a worker has sent"
             task.settle(None, in_loop(raised, f"{describe_error(raised)} (DataLoader: {where})"))
             return
@@ -274,7 +274,7 @@ class Threads:
                 f"DataLoader: the batch of samples {shown(list(task.indices))} took longer than"
                 f" timeout={timeout} seconds"
             )
-        if not task.settled:  # nobody will make it
+        if not task.settled:  # no worker will do it
             task.settle(None, StateError(_ENDED))
 
     def alive(self):
@@ -291,6 +291,6 @@ def _make(task, dataset, batchify):
     try:
         with seeded_thread(task.seed):
             found = fetch(dataset, task.indices, batchify), None
-    except BaseException as error:  # raised where the batch is awaited, whatever it is
+    except BaseException as error:  # any exception is raised where the batch is waited for
         found = None, error
     task.settle(*found)

@@ -81,7 +81,7 @@ class Loss(HybridBlock):
         self._batch_axis = batch_axis
 
     def _mean(self, F, loss):
-        """The mean over all axes but that of samples."""
+        """The mean over all axes except that of the samples."""
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
     def __repr__(self) -> str:

@@ -34,7 +34,7 @@ class TripletLoss(Loss):
     def hybrid_forward(
         self, F: Any, pred: Any, positive: Any, negative: Any, sample_weight: Any = None
     ) -> Any:
-        """(N,) from three arrays of one number of elements, and weights."""
+        """(N,) from three arrays of equal size, and weights."""
         positive = _reshape_like(F, positive, pred)
         negative = _reshape_like(F, negative, pred)
         loss = F.sum(
@@ -134,7 +134,7 @@ class SDMLLoss(Loss):
         return _apply_weighting(F, loss, self._weight, None)
 
     def _labels(self, F, x1, distances):
-        """1 - smoothing for the partner, the rest spread over the others: (N, N)."""
+        """1 - smoothing for the partner, the remainder spread over the others: (N, N)."""
         rows = F.cumsum(F.ones_like(distances), axis=0)
         columns = F.cumsum(F.ones_like(distances), axis=1)
         partner = rows == columns

@@ -19,7 +19,7 @@ def _check_number(of, name, value, maximum=float("inf")):
 
 @guarded(but=("hybrid_forward",))
 class SigmoidFocalLoss(Loss):
-    """The cross-entropy of independent yes-or-no labels; what is right already counts little.
+    """The cross-entropy of independent binary labels; well classified examples count little.
 
     The mean over each sample of ``alpha * label * (1 - p)**gamma * -log(p)
     + (1 - alpha) * (1 - label) * p**gamma * -log(1 - p)`` with ``p = sigmoid(pred)`` (Lin et al.,
@@ -76,7 +76,7 @@ class SigmoidFocalLoss(Loss):
 
 @guarded(but=("hybrid_forward",))
 class SoftmaxFocalLoss(Loss):
-    """The cross-entropy of softmax probabilities; what is right already counts little.
+    """The cross-entropy of softmax probabilities; well classified examples count little.
 
     The mean over each sample of ``(1 - p)**gamma * -log(p)``, where p is the probability of the
     label's class.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["get_model_file", "purge"]
 
-ROOT = "~/.mxnet/models"  # where MXNet keeps them
+ROOT = "~/.mxnet/models"  # MXNet's folder for them
 _LARGEST = 1 << 31  # bytes of an unpacked file
 _model_sha1 = {
     "alexnet": "44335d1f0046b328243b32a26a4fbd62d9057b45",
@@ -57,7 +57,7 @@ _model_sha1 = {
     "vgg19": "ad2f660d101905472b83590b59708b71ea22b2e5",
     "vgg19_bn": "f360b758e856f1074a85abd5fd873ed1d98297c3",
 }
-# networks of which nobody publishes files of this kind; torchvision's weights are converted
+# no files of this kind are published for these networks; torchvision's weights are converted
 _CONVERTED = (
     *(f"efficientnet_b{i}" for i in range(8)),
     *(f"convnext_{size}" for size in ("tiny", "small", "base")),

@@ -21,7 +21,7 @@ def seen(F, scores, start=1):
     """1 at keys up to a query's own place, 0 behind it, (1, queries, keys), for scores of three
     axes; the first query sees `start` keys."""
     ones = F.ones_like(F.slice_axis(scores, axis=0, begin=0, end=1))
-    # places are counted in float32: bfloat16 has no whole numbers beyond 256
+    # positions are counted in float32: bfloat16 is exact only up to 256
     column = F.cast(F.slice_axis(ones, axis=2, begin=0, end=1), dtype="float32")
     places = F.contrib.arange_like(column, axis=1, start=start)
     rows = F.SequenceMask(F.reshape(ones, shape=(-3, 0)), places, use_sequence_length=True, axis=1)

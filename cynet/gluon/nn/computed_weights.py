@@ -64,10 +64,10 @@ class Rule:
     def __init__(self, layer, names):
         self.params = {name: layer._reg_params[name] for name in names}
 
-    extras = ()  # what is added to a parameter's name, for those beside it
+    extras = ()  # suffixes of the additional parameters' names
 
     def __call__(self, F, values):
-        """The arrays or symbols that the layer gets, from those of its parameters."""
+        """The arrays or symbols that the layer computes with, from its parameters."""
         values = dict(values)
         for name, param in self.params.items():
             more = [values.pop(f"{name}_{extra}") for extra in self.extras]
@@ -97,7 +97,7 @@ class ComputedWeights(HybridBlock):
         return self.layer(*args, **kwargs)
 
     def remove(self) -> HybridBlock:
-        """Leave the layer with the weights that predictions are computed with, as its own.
+        """Undo it: the layer keeps the weights that predictions use as ordinary parameters.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class _NormRule(Rule):
         return F.sqrt(F.sum(F.square(weight), keepdims=True, **axes))
 
     def first(self, weight):
-        """The first lengths: those of the weight."""
+        """The initial lengths: the norms of the weight."""
         return self.norms(nd, weight)
 
     def sized(self, shape):
@@ -254,7 +254,7 @@ class _DropRule(Rule):
 
 
 class WeightDrop(ComputedWeights):
-    """A layer of whose weights training sets a share to 0, anew at each call.
+    """A layer in which training sets a share of the weights to 0, anew at each call.
 
     Around a recurrent layer one choice holds for all steps of a sequence, as in the AWD-LSTM of
     Merity et al. 2017; around Dense or a convolution it is DropConnect. What is left is divided by

@@ -40,7 +40,7 @@ class _Members(Block):
     @overload
     def __getitem__(self: _Chain, key: slice) -> _Chain: ...
     def __getitem__(self, key):
-        """A member, or of a slice a container of those members."""
+        """A member, or for a slice a container of those members."""
         members = list(self._children.values())
         if isinstance(key, slice):
             part = type(self)(prefix=self._prefix)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def check_layout(layout, axes):
-    """Refuse a layout that is none of those for so many spatial axes."""
+    """Refuse a layout that does not fit this number of spatial axes."""
     first, second = CHANNELS_FIRST[axes], CHANNELS_LAST[axes]
     if layout not in (first, second):
         raise MismatchError(
@@ -34,7 +34,7 @@ def check_layout(layout, axes):
 
 
 def sizes_of(what, value, axes):
-    """A tuple of `axes` ints from one int or so many.
+    """A tuple of `axes` ints from one int or `axes` ints.
 
     >>> sizes_of("strides", 2, 3)
     (2, 2, 2)
@@ -182,7 +182,7 @@ LAYOUTS = {  # in the words of docstrings
 class _Described(_Conv):
     """The words for a class's axes in its docstring and signature."""
 
-    _sizes = ""  # of the docstring
+    _sizes = ""  # in the docstring
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -193,7 +193,7 @@ class _Described(_Conv):
 
 
 def _for_axes(init, axes):
-    """`init`, with the defaults for so many spatial axes in its signature."""
+    """`init` with the defaults for this number of spatial axes in its signature."""
 
     @functools.wraps(init)
     def made(self, *args, **kwargs):

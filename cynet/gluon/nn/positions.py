@@ -1,4 +1,4 @@
-"""Positions of a sequence for attention, which sees none: sinusoidal and rotary."""
+"""Position encodings of a sequence for attention, which ignores order: sinusoidal and rotary."""
 
 from __future__ import annotations
 

@@ -102,7 +102,8 @@ class _Layer(HybridBlock):
         return x if self.dropout is None else self.dropout(x)
 
     def _around(self, x, norm, part):
-        """`x` and what a part makes of it, with the norm before the part or behind the sum."""
+        """`x` plus the output of `part` (residual sum), normalized before the part or after the
+        sum."""
         if self._pre_norm:
             return x + self._dropped(part(norm(x)))
         return norm(x + self._dropped(part(x)))
@@ -247,8 +248,8 @@ class TransformerDecoderLayer(_Layer):
 
 
 class _Stack(HybridBlock):
-    """Layers one behind another, with a LayerNorm behind the last of those that have theirs before
-    their parts."""
+    """A stack of layers, with a LayerNorm behind the last one if each layer normalizes its input
+    (pre-norm)."""
 
     def __init__(self, layer, num_layers, settings, pre_norm, prefix, params):
         super().__init__(prefix=prefix, params=params)

@@ -1,4 +1,4 @@
-"""mx.gluon.parameter: what a Block learns, and dictionaries of it."""
+"""mx.gluon.parameter: Parameters of Blocks, and dictionaries of them."""
 
 from ..errors import DeferredInitializationError
 from .constant import Constant

@@ -1,4 +1,4 @@
-"""The arrays that a Parameter has on its contexts, as they are asked for."""
+"""The arrays of a Parameter on its contexts, and access to them."""
 
 from __future__ import annotations
 
@@ -118,7 +118,8 @@ class ParameterArrays:
     def _check_and_get(self, arr_list, ctx):
         """The one of the arrays that is on `ctx`; all of them for the class ``list``."""
         if has_trace() and not self._is_plain():
-            active().data_of(self)  # refuses: what is made of the array would be a constant
+            # raises: a value computed from the array would become a constant
+            active().data_of(self)
         if arr_list is None:
             self._refuse_uninitialized()
         if ctx is list:
@@ -132,7 +133,7 @@ class ParameterArrays:
         place = places.get(ctx.device_id)
         if place is None and len(places) == 1 and ctx.device_typeid & 1:
             (only,) = places.values()
-            # the number of pinned and shared memory is that of a GPU, or of nothing
+            # the device id of pinned and shared memory is that of a GPU, or meaningless
             if ctx.device_type != "cpu" or self._ctx_list[only].device_type != "cpu":
                 place = only
         if place is not None:
@@ -140,7 +141,7 @@ class ParameterArrays:
         raise StateError(f"parameter '{self.name}' is not on {ctx}, but on {self._ctx_list}")
 
     def _refuse_uninitialized(self):
-        # another thread may have finished it since its arrays were asked for
+        # another thread may have initialized it in the meantime
         if self._deferred_init or self._data is not None:
             raise DeferredInitializationError(f"parameter '{self.name}' {_DEFERRED}")
         raise StateError(f"parameter '{self.name}' {_UNINITIALIZED}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @guarded
 class Constant(Parameter):
-    """A parameter that never changes: its gradient is never asked for.
+    """A parameter that never changes and has no gradient.
 
     Parameters
     ----------

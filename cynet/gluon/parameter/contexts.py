@@ -1,4 +1,4 @@
-"""Reads the contexts that a Parameter is asked to be on."""
+"""Reads the contexts that a Parameter is to live on."""
 
 from ...base.errors import ArgumentTypeError, shown
 from ...context import Context, current_context, read_context

@@ -1,4 +1,4 @@
-"""Parameter: the arrays of one weight on its contexts, their gradients, and how they begin."""
+"""Parameter: one weight with its arrays and gradients on its contexts, and its initialization."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 tensor_types = (nd.NDArray, sym.Symbol)
 _finishing = threading.RLock()  # held where a deferred initialization becomes a real one
-UNIFORM = initializer.Uniform()  # of 0.07: what fills weights by default
+UNIFORM = initializer.Uniform()  # of 0.07: the default initializer of weights
 _GRAD_REQS = ("write", "add", "null")
 _GIVE_ARRAYS = ("data", "list_data", "grad", "list_grad", "_check_and_get")  # see _is_plain
 
@@ -105,7 +105,7 @@ class Parameter(ParameterArrays, RowSparseData):
     _is_patched = False  # whether one of _GIVE_ARRAYS was set on this object
     _is_listed = False  # whether a ParameterDict has it
     _unshared = None  # values just made for it, which become the array of their context
-    _of_user: frozenset[str] = frozenset()  # those of _GIVE_ARRAYS that a user has defined
+    _of_user: frozenset[str] = frozenset()  # methods of _GIVE_ARRAYS that a user's class overrides
 
     def __new__(cls, *args, **kwargs):
         found = overridden(cls, _GIVE_ARRAYS)
@@ -155,7 +155,7 @@ class Parameter(ParameterArrays, RowSparseData):
         self._data = None
         self._grad = None
         self._ctx_list = None
-        self._ctx_map = None  # the place of each context, see places
+        self._ctx_map = None  # the index of each context, see places
         self._deferred_init = ()
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init
@@ -165,7 +165,8 @@ class Parameter(ParameterArrays, RowSparseData):
         dtype_flag(dtype)
         self._dtype = dtype
         self._stype, self._grad_stype = stype, grad_stype
-        self._trainer, self._other_trainers = None, ()  # the last one, and weakly those before
+        # the last one; weak references to the earlier ones
+        self._trainer, self._other_trainers = None, ()
         self.grad_req = grad_req
 
     def __repr__(self) -> str:
@@ -280,7 +281,8 @@ class Parameter(ParameterArrays, RowSparseData):
 
     def _finish_deferred_init(self):
         """Make and fill the arrays now that the shape is known."""
-        with _finishing:  # by one of the threads that share a network in its first calls
+        # another thread that shares the network may initialize it at the same time
+        with _finishing:
             if self._deferred_init:
                 self._finish(*self._deferred_init)
 
@@ -297,7 +299,8 @@ class Parameter(ParameterArrays, RowSparseData):
                 fill(init, default_init, self.name, given)
             self._init_impl(values, contexts)
             self._unshared = None
-            self._deferred_init = ()  # not before: others ask this whether to wait for the arrays
+            # cleared last: other threads read it to decide whether to wait for the arrays
+            self._deferred_init = ()
             if self._trainer is not None:
                 self._trainer._share([self])
 
@@ -324,7 +327,7 @@ class Parameter(ParameterArrays, RowSparseData):
         autograd.mark_variables(self._data, self._grad, self._grad_req)
 
     def _zeros_for(self, array):
-        """The gradient of an array before there is one."""
+        """The initial gradient of an array: zeros."""
         stype = self._stype_on(array)
         if stype == "default":
             return untouched_zeros(array)
@@ -335,7 +338,7 @@ class Parameter(ParameterArrays, RowSparseData):
         return "default" if array.context.device_type == "gpu" else self._grad_stype
 
     def _load_init(self, values, ctx, cast_dtype=False, dtype_source="current"):
-        """Take values from a file; what was not initialized becomes so."""
+        """Take values from a file; an uninitialized parameter becomes initialized."""
         if dtype_source not in ("current", "saved"):
             raise ArgumentError(
                 f"dtype_source must be 'current' or 'saved', got {shown(dtype_source)}"
@@ -453,7 +456,7 @@ class Parameter(ParameterArrays, RowSparseData):
         dtype : str or numpy.dtype
             The new element type.
         """
-        dtype_flag(dtype)  # refuses what none is
+        dtype_flag(dtype)  # raises for an invalid dtype
         self._dtype = dtype
         self._var = None
         if self._data is None:
@@ -466,7 +469,7 @@ class Parameter(ParameterArrays, RowSparseData):
             self._init_grad()
 
     def var(self) -> sym.Symbol:
-        """The Symbol that stands for it: always the same one.
+        """The Symbol of this parameter: always the same object.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""ParameterDict: parameters by their whole names, made on demand under one prefix."""
+"""ParameterDict: parameters by their full names, created on demand under one prefix."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ParameterDict:
         return f"{name}(\n{rows}\n)"
 
     def __getitem__(self, key: str) -> Parameter:
-        """The parameter of this whole name."""
+        """The parameter with this full name."""
         if key not in self._params:
             raise NotFoundError(
                 f"there is no Parameter {shown(key)}; there are {brief_list(self._params)}"
@@ -85,7 +85,7 @@ class ParameterDict:
         return len(self._params)
 
     def __bool__(self) -> bool:
-        return True  # without parameters, too, as in MXNet: scripts ask whether one was given
+        return True  # True without parameters, too, as in MXNet: scripts only check for the method
 
     def __contains__(self, key: object) -> bool:
         return key in self._params
@@ -114,7 +114,7 @@ class ParameterDict:
 
     # --- members ----------------------------------------------------------------------------------
     def _find(self, name):
-        """The parameter of this whole name, here or in `shared`, or None."""
+        """The parameter with this full name, here or in `shared`, or None."""
         if name in self._params:
             return self._params[name]
         if self._shared is not None and name in self._shared._params:

@@ -1,4 +1,4 @@
-"""Shapes of parameters, of which dimensions may be unknown."""
+"""Shapes of parameters, with dimensions that may be unknown."""
 
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from ...base.guard import guarded
@@ -41,7 +41,7 @@ def has_sizes(shape):
 
 
 def merged_shape(known, given):
-    """The shape that agrees with both, or None where they differ; 0 is an unknown dimension.
+    """The shape that fits both, or None if they differ; 0 is an unknown dimension.
 
     >>> merged_shape((2, 0), (0, 3)), merged_shape((2, 3), (2, 4))
     ((2, 3), None)

@@ -1,4 +1,4 @@
-"""States to begin with: what makes them, and of which face they are."""
+"""Initial states: the functions that make them, and their face (mx.nd or mx.np)."""
 
 from ... import ndarray
 from ...base.np_shape import np_arrays

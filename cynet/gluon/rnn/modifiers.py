@@ -83,7 +83,7 @@ class DropoutCell(HybridRecurrentCell):
 
 @guarded(but=("hybrid_forward",))
 class ModifierCell(HybridRecurrentCell):
-    """Base of cells that change what another cell does; that one is not to be called any more.
+    """Base of cells that modify another cell, which is then not called directly any more.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class ModifierCell(HybridRecurrentCell):
 
 @guarded(but=("hybrid_forward",))
 class ZoneoutCell(ModifierCell):
-    """In training some outputs and states stay those of the step before.
+    """In training some outputs and states keep their values of the step before.
 
     Parameters
     ----------

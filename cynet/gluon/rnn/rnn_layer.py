@@ -114,7 +114,7 @@ class _RNNLayer(HybridBlock):
         return f"{type(self).__name__}({text})"
 
     def _collect_params_with_prefix(self, prefix=""):
-        """Names as those of `_unfuse`, so that files of layers and of cells agree."""
+        """The names that `_unfuse` gives, so that files of layers and of cells are compatible."""
         if prefix:
             prefix += "."
         found = {}

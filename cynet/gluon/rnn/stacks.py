@@ -145,7 +145,7 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
 
 @guarded(but=("__call__", "forward"))
 class BidirectionalCell(HybridRecurrentCell):
-    """Two cells, one of which runs backwards; it can be unrolled alone.
+    """Two cells, one of which runs backwards; it can only be unrolled.
 
     Parameters
     ----------

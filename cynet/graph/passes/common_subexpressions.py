@@ -1,4 +1,4 @@
-"""Common subexpressions: what several nodes compute is computed once.
+"""Common subexpressions: nodes that compute the same are computed once.
 
 Two forward steps are equal if they have the same operator, parameters, device and inputs. Operators
 that draw random numbers, keep states or run Python are never merged; nor are losses, because each
@@ -45,7 +45,7 @@ def _mergeable(step):
 
 
 def _takes_gradient(step):
-    """False for a loss: its backward does not look at what flows in from behind."""
+    """False for a loss: its backward ignores the gradient of its output."""
     n_out, n_in = len(step.out_data), len(step.in_data)
     ids = list(range(2 * n_out + n_in))
     out_grad = ids[:n_out]

@@ -1,4 +1,5 @@
-"""Constant folding: what depends on no argument is computed once, when the executor is bound."""
+"""Constant folding: values that depend on no argument are computed once, when the executor is
+bound."""
 
 from ..ir import CONST, OUTPUT, depends_on_inputs_only
 from ..memory_plan import nbytes
@@ -40,8 +41,8 @@ def fold(graph):
 
 
 def _drop_large(steps, constant):
-    """Leave those steps out of `constant` whose values are large where other steps read them."""
-    read = set()  # by steps that stay
+    """Remove steps from `constant` whose values are large if other steps read them."""
+    read = set()  # values that the remaining steps read
     for step in reversed(steps):  # a step that stays may make its inputs' steps stay
         if step in constant and any(v in read and nbytes(v) > LARGEST for v in step.out_data):
             del constant[step]

@@ -99,7 +99,7 @@ def _joined(group, touching, apart):
 
 
 class _Groups:
-    """State of one run over a section: which steps are together.
+    """State during one pass over a section: the groups of steps.
 
     A group goes by the position of its first step. `above` has, for each group, the set of groups
     that must run before it, as bits: bit k of group i is group ``i - WINDOW + k``. What lies
@@ -108,10 +108,10 @@ class _Groups:
 
     def __init__(self, steps, copies):
         self.members = [member_of(step) for step in steps]
-        self.copies = [step in copies for step in steps]  # they wait for their readers
+        self.copies = [step in copies for step in steps]  # copies wait for their readers
         self.before = _dependencies(steps)
         self.parent = list(range(len(steps)))
-        self.groups = []  # those of the steps so far, in order
+        self.groups = []  # the groups of the steps so far, in order
         self.together = [[i] for i in range(len(steps))]
         self.above = [0] * len(steps)
 
@@ -131,7 +131,7 @@ class _Groups:
                 known.append(i)
             if self.copies[i]:
                 continue
-            apart = set()  # groups that do not fit to that of `i`
+            apart = set()  # groups that cannot be merged with that of `i`
             for j in sorted(near, reverse=True):
                 a, b = self._group(j), self._group(i)
                 if a == b or a in apart:
@@ -171,14 +171,15 @@ class _Groups:
         above = (self.above[a] | _shifted(self.above[b], b - a)) & ~both
         self.above[a] = above
         above |= 1 << WINDOW
-        # whose first step stands before `a` may have a later one that waits for it
+        # a group that starts before `a` may have a later step that waits for it
         for i in self.groups[bisect_left(self.groups, a - WINDOW) :]:
             if self.above[i] & _shifted(both, a - i):
                 self.above[i] |= _shifted(above, a - i)
-        # what follows `b` alone is named by it still, and means the whole
+        # dependencies on `b` alone still use its name, which now means the merged group
 
     def _sorted(self):
-        """The groups: each when what it needs has run, and as early as its last step's place."""
+        """The groups in order: each after its dependencies, and not later than its last step's
+        position."""
         after, missing = {}, {}
         for group, parent in enumerate(self.parent):
             if group != parent:
@@ -204,12 +205,12 @@ class _Groups:
 
 
 def _shifted(bits, by):
-    """A set of groups as bits of `above`, of the group that stands `by` places before."""
+    """A bit set of groups, shifted to the numbering of a group `by` positions earlier."""
     return bits << by if by > 0 else bits >> -by
 
 
 def _dependencies(steps):
-    """For each step the positions of those that must run before it."""
+    """For each step the positions of the steps that must run before it."""
     before = [set() for _ in steps]
     written, reads, effect = {}, {}, None
     for i, step in enumerate(steps):
@@ -222,7 +223,8 @@ def _dependencies(steps):
             written[root] = i
         for value in step.read():
             reads.setdefault(value.root, []).append(i)
-        if _has_effects(step):  # they keep their order: random streams are counted along it
+        # steps with effects keep their order: random streams are counted along it
+        if _has_effects(step):
             if effect is not None:
                 before[i].add(effect)
             effect = i

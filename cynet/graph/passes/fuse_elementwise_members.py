@@ -7,9 +7,9 @@ from typing import NamedTuple
 from ...operator.elementwise_loop import BYTE_LOOPS
 from ..ir import ADD, BACKWARD, FORWARD, NULL, TEMP, WRITE, Step, Value
 
-LOOPS = 48  # of a chain, at most
+LOOPS = 48  # limit of a chain
 ROOTS = 48  # arrays and registers of a chain, at most
-LEAST_COLUMNS = 16  # shorter rows take longer apart than the memory that a chain spares
+LEAST_COLUMNS = 16  # shorter rows cost more time in separate runs than a chain saves
 
 
 class Rows(NamedTuple):
@@ -27,7 +27,7 @@ class Rows(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A piece of `source` becomes a piece of `target`; rows None: all of the value."""
+    """Copies a piece of `source` to a piece of `target`; rows None: the whole value."""
 
     source: object
     source_rows: Rows
@@ -50,8 +50,8 @@ class Group:
         self.part_reads, self.part_writes = part_reads, part_writes
 
     def fits(self, other):
-        """Return whether both can be one chain: what is written must not be touched by rows
-        elsewhere."""
+        """Return whether both can be in one chain: one must not touch other rows of a value that
+        the other writes."""
         return (
             self.space == other.space
             and (self.columns is None or other.columns in (None, self.columns))
@@ -107,7 +107,7 @@ class Member:
         self.joins, self.group, self.dense = False, None, frozenset()
 
     def complete(self):
-        """See what is touched, and whether it can be in a chain."""
+        """Collect the accesses of the group, and whether it can be in a chain."""
         targets = [loop.target for loop, _ in self.loops]
         operands = [v for loop, _ in self.loops for v in loop.reads if not isinstance(v, float)]
         whole, parts = [v for v in operands if v not in self.rows], list(self.rows)
@@ -153,8 +153,8 @@ class Member:
 
 
 def computed_by_readers(graph):
-    """Give each elementwise step what is sooner computed than read, and has other readers, by a
-    step of its own; the set of these steps."""
+    """Copy steps into their readers: an elementwise step that costs less to compute than to read
+    gets a copy in each other group of readers; returns the set of copies."""
     readers, _ = graph.neighbours()
     source, steps, n_forward = {}, [], graph.n_forward  # source: value -> its step
     copies = set()
@@ -260,8 +260,8 @@ def _repeated(shape, full):
 
 
 def _rows(view, value):
-    """The Rows of a View of `value`; None where it is all of it, NotImplemented where the View is
-    no rows."""
+    """The Rows of a View of `value`; None if it covers the value, NotImplemented if it is not a
+    range of rows."""
     axes = []
     for n, stride in zip(view.shape, view.strides):
         if n == 1:

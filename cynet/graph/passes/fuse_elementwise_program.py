@@ -1,4 +1,4 @@
-"""Turns the members of a chain into its step: where each value is stored, and the loops over it."""
+"""Turns the members of a chain into one step: the storage of each value, and the loops."""
 
 from math import prod
 from typing import NamedTuple
@@ -66,7 +66,7 @@ class _Line(NamedTuple):
 
 
 class _Program:
-    """State of one run."""
+    """State while one chain is built."""
 
     def __init__(self, members, touching):
         self.members = members
@@ -79,7 +79,7 @@ class _Program:
         self.lines = []
 
     def step(self):
-        """The Step, or None."""
+        """The Step, or None if no chain is possible."""
         self._place_joined()
         for position, member in enumerate(self.members):
             for move in member.moves:
@@ -192,7 +192,8 @@ class _Program:
                 self.targets[root] = (line.target.value, ADD if line.add else WRITE)
 
     def _registers(self):
-        """Root to register number for what is private, or None where there are too few."""
+        """Root to register number for values used in the chain only, or None if there are too few
+        registers."""
         found, free, maximum = {}, [], 0
         for i, line in enumerate(self.lines):
             root = line.target.value.root
@@ -203,7 +204,7 @@ class _Program:
                 free += done
                 done = []
             if line.target.private and root not in found:
-                if line.add:  # to what somebody else would have to have written
+                if line.add:  # it adds to a value that nobody else writes
                     return None
                 if not free:
                     free.append(maximum)
@@ -215,8 +216,8 @@ class _Program:
         return found if maximum <= REGISTERS else None
 
     def _inplace(self):
-        """Pairs of positions of inputs and outputs that may share memory: no line reads the one
-        after the other is written, and both are whole arrays of one dtype."""
+        """Pairs of positions of inputs and outputs that may share memory: no loop reads the input
+        after the output is written, and both are whole arrays of one dtype."""
         return [
             (i, o)
             for i, source in enumerate(self.sources)

@@ -1,4 +1,5 @@
-"""Epilogue fusion: what follows a step, and reads its output alone, is computed inside it.
+"""Epilogue fusion: a step that is the only reader of another step's output is computed inside that
+step.
 
 A row of RULES names the two steps that meet, by what their hooks say of them, and how they become
 one; `GraphHooks.epilogue` gives the property of the joined step, or None. Nobody else may read what
@@ -20,8 +21,8 @@ from ..ir import ADD, BACKWARD, OUTPUT, TEMP, WRITE
 
 
 class Rule(NamedTuple):
-    """One row: the pass it belongs to, the tests of the step in front and of the one behind it
-    (from property to bool), and what joins them."""
+    """One row: its pass, the tests (from property to bool) of the first step and of the following
+    one, and the function that joins them."""
 
     name: str
     producer: object
@@ -30,8 +31,8 @@ class Rule(NamedTuple):
 
 
 def fuse(graph):
-    """Join activations, and sums with relu, of a graph of forward steps in its final memory order,
-    with what is in front of them."""
+    """Fuse activations, and sums with relu, into the steps before them, in a graph of forward steps
+    in its final memory order."""
     return _Fusion(graph, "fuse").run()
 
 
@@ -61,7 +62,7 @@ def mask(graph):
 
 
 class _Fusion:
-    """State of one run over forward steps."""
+    """State during one pass over the forward steps."""
 
     def __init__(self, graph, name):
         self.graph = graph
@@ -124,7 +125,7 @@ class _Fusion:
             self._add_to(layer, other, add)
 
     def _only_reader(self, value):
-        """The one step that reads `value`, or None when others or the user see it."""
+        """The only step that reads `value`, or None if there are several or the user reads it."""
         readers = self.readers.get(value, ())
         return readers[0] if len(readers) == 1 and value.kind != OUTPUT else None
 
@@ -153,15 +154,15 @@ class _Fusion:
         if layer.req[0] != WRITE or value.kind != TEMP or self.readers[value] != [add]:
             return False
         if any(self.position[self.writer[v]] > at for v in layer.in_data if v in self.writer):
-            return False  # what it reads is added to before the sum
+            return False  # its input is written before the sum
         made = self.writer.get(other)
         return (
             out.kind == other.kind == TEMP
             and out.channels_last == other.channels_last == value.channels_last
             and layer.ctx == add.ctx == other.ctx
             and made is not None
-            and not made.prop.graph.traits.view  # it may have the memory of what is read elsewhere
-            and all(  # the last, which most often stands behind the sum, first
+            and not made.prop.graph.traits.view  # a view may use memory that is read elsewhere
+            and all(  # the last step first, as it is the most likely one
                 each is not layer and self.position[each] < self.position[add]
                 for each in reversed(self.readers[other])
                 if each is not add
@@ -169,7 +170,8 @@ class _Fusion:
         )
 
     def _add_to(self, layer, target, add):
-        """Let `layer` add to `target`, and apply the activation behind the sum, if there is one."""
+        """Let `layer` add to `target`, and apply the activation that follows the sum, if there is
+        one."""
         out, joined = add.out_data[0], None
         behind = self.readers.get(out, ())
         if len(behind) == 1 and self._may_follow(behind[0], add):
@@ -185,7 +187,7 @@ class _Fusion:
         self.writer[target] = layer
         for step in self.readers.get(out, ()):
             step.in_data = [target if v is out else v for v in step.in_data]
-        # those that read it before the sum keep their places: what they read is written behind them
+        # readers before the sum keep their positions: the value they read is written after them
         self.readers[target] = self.readers.get(out, [])
 
     def _may_follow(self, step, add):

@@ -12,7 +12,7 @@ from ...operator.graph_hooks import GraphHooks
 from ...operator.tensor.memory_format import PERMUTED
 from ..ir import ARG, FORWARD, OUTPUT, TEMP, WRITE, Step, Value
 
-VIEW = GraphHooks(view=True)  # of a reorder that leaves the bytes where they are
+VIEW = GraphHooks(view=True)  # a reorder that does not move bytes
 
 
 class _ColumnsAsChannels(get_operator("_channels_last").prop):
@@ -40,7 +40,7 @@ def layout(graph):
 
 
 class _Layout:
-    """State of one run of the pass."""
+    """State during one run of the pass."""
 
     def __init__(self, graph):
         self.graph = graph
@@ -57,7 +57,8 @@ class _Layout:
         self._take_columns(step)
         self._turn_weight(step)
         form = self._form(step)
-        if form is not None and len(step.in_data[0].shape) == 2:  # a matrix lies alike in both
+        # the order is the same for a matrix
+        if form is not None and len(step.in_data[0].shape) == 2:
             step.prop = form[0]
             self.steps.append(step)
             return
@@ -83,9 +84,9 @@ class _Layout:
                 value.channels_last = True
 
     def _take_columns(self, step):
-        """Return where the window of a convolution of one channel is as wide as its data, as
-        those over the words of a sentence are, columns become channels: their bytes lie so
-        already."""
+        """For a convolution of one channel whose window is as wide as its data (over the words of a
+        sentence), turn columns into channels: the bytes are in that order already. Return whether
+        that was done."""
         prop = self._columns_form(step)
         if prop is None:
             return
@@ -106,8 +107,8 @@ class _Layout:
         step.prop, step.in_data = prop, [self.ordered[key], turned, *step.in_data[2:]]
 
     def _turn_weight(self, step):
-        """Data of a layout with channels last are in that order as they are; the weight of such a
-        convolution is turned by a step of its own, so that later passes may keep it."""
+        """Use data of a channels-last layout directly; the weight of such a convolution is
+        transposed by a step of its own, whose result later passes may cache."""
         prop = self.graph.ask("weight_first", step)
         if prop is None:
             return
@@ -131,7 +132,7 @@ class _Layout:
         return prop if prop.graph.channels_last(prop, turned, types) else None
 
     def _form(self, step):
-        """The channels-last form of a step that is to have one, or None."""
+        """The channels-last form of a step that should use one, or None."""
         if not step.in_data or len(step.in_data[0].shape) < 2:
             return None
         if any(v.dtype not in PERMUTED for v in step.in_data):

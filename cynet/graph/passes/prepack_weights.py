@@ -42,13 +42,14 @@ def pack(graph):
     for step in graph.steps:
         if step.prop.graph.traits.linear_in_weight and len(step.in_data) > 1:
             _keep_made(step.in_data[1], readers, writer, moved)
-    packed = {}  # the step that makes a weight -> the one that packs it
-    first = []  # what is kept: other runs, of this plan and of others, need not wait for the rest
+    packed = {}  # the step that computes a weight -> the step that packs it
+    # cached steps first: other runs, of this plan and of others, then wait for nothing else
+    first = []
     for step in graph.steps:
         weight = step.in_data[1] if len(step.in_data) > 1 else None
         packing = _packing(graph, step, readers, writer, moved)
         if packing is not None and weight.kind == TEMP:
-            packed[writer[weight]] = packing  # it lives no longer than it takes to pack it
+            packed[writer[weight]] = packing  # the unpacked weight is alive only until it is packed
         elif packing is not None:
             first.append(packing)
     for step in graph.steps:
@@ -59,8 +60,8 @@ def pack(graph):
 
 
 def _keep_made(weight, readers, writer, moved):
-    """Let the steps that make `weight` run only when what it is made of was written, if that is
-    arrays alone and nobody else reads what lies between."""
+    """Run the steps that compute `weight` only after its sources were written, if the sources are
+    arrays and nothing else reads the values in between."""
     steps, sources, values = {}, [], [weight]
     while values:
         value = values.pop()
@@ -85,7 +86,7 @@ def _keep_made(weight, readers, writer, moved):
 
 
 def _packing(graph, step, readers, writer, moved):
-    """The step that packs `step`'s weight, which `step` then reads; or None."""
+    """The step that packs `step`'s weight, and whose output `step` then reads; or None."""
     if len(step.in_data) < 2:
         return None
     weight = step.in_data[1]

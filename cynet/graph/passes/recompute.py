@@ -28,14 +28,14 @@ from ..cost import seconds
 from ..ir import BACKWARD, FORWARD, NULL, TEMP, WRITE, Step, repeatable
 from ..memory_plan import find_peak, nbytes
 
-TARGET = 0.58  # of the bytes without mirroring: the pass stops there
-BUDGET = 0.28  # of the time of the plan: it spends no more than this on repeating
-PATIENCE = 3  # rounds without gain before the pass gives up
-ROUND = 0.04  # of the bytes: how much is freed at one step before the peak is looked for again
+TARGET = 0.58  # share of the bytes without mirroring at which the pass stops
+BUDGET = 0.28  # share of the plan's time that recomputation may take
+PATIENCE = 3  # rounds without a gain after which the pass stops
+ROUND = 0.04  # share of the bytes to free at one step before the peak is searched again
 
 
 def mirror(graph):
-    """Let backward compute again what would wait for it in memory.
+    """Let backward recompute values that would otherwise wait for it in memory.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def _another(value):
 
 
 class _Mirror:
-    """State of one run: the steps, and which value is a version of which."""
+    """State during one run: the steps, and the copies of each value."""
 
     def __init__(self, graph):
         self.graph = graph
@@ -128,7 +128,7 @@ class _Mirror:
 
     # --- what is repeated -------------------------------------------------------------------------
     def force(self):
-        """Repeat what nodes with ``force_mirroring='True'`` compute, each of them once.
+        """Recompute, once each, the nodes with ``force_mirroring='True'``.
 
         The last comes first: then what it reads lives still, and is repeated in front of it. In
         the other order each would repeat all that lead to it.
@@ -158,8 +158,8 @@ class _Mirror:
         self._restore(kept)
 
     def _relieve(self, peak, roots, budget, enough):
-        """Free at least `enough` bytes at the step `peak`; returns the seconds that takes, None
-        where nothing can be freed."""
+        """Free at least `enough` bytes at the step `peak`; returns the seconds of recomputation,
+        None if nothing can be freed."""
         if self._divide(peak):
             return 0.0
         spent, freed = 0.0, 0
@@ -168,7 +168,7 @@ class _Mirror:
         heapq.heapify(candidates)
         while candidates and freed < enough:
             _, order, value = heapq.heappop(candidates)
-            rank = self._rank(value, index)  # what was repeated since has changed it
+            rank = self._rank(value, index)  # later recomputations have changed it
             if candidates and rank > candidates[0][0]:
                 heapq.heappush(candidates, (rank, order, value))
                 continue
@@ -217,8 +217,8 @@ class _Mirror:
         return next(iter(uses[bisect.bisect_right(uses, position) :]), None)
 
     def _chain_after(self, position):
-        """Seconds of the repeated steps that already stand at `position`: a long chain of them
-        lives all at once, so a value in front of it is worth less."""
+        """Seconds of the recomputed steps that are already at `position`: a long chain of them is
+        alive all at once, so a value in front of it is worth less."""
         total, i = 0.0, self._index_of(position)
         while self.graph.steps[i] in self.clones:
             total += seconds(self.graph.steps[i])
@@ -242,7 +242,7 @@ class _Mirror:
                     stack.append((self.producer[source], False))
 
     def _at(self, value, position):
-        """The version of a forward step's input that lives at `position`, or None."""
+        """The copy of a forward step's input that is alive at `position`, or None."""
         if value.kind != TEMP or self.producer.get(value) not in self.repeatable:
             return value
         for version in self.versions[value]:
@@ -252,7 +252,7 @@ class _Mirror:
         return None
 
     def _repeat(self, value, position):
-        """Compute `value` again in front of the step at `position`, for it and those behind."""
+        """Recompute `value` before the step at `position`, for that step and later ones."""
         plan, made = {}, {}
         self._needed(value, position, plan)
         block = []

@@ -5,12 +5,12 @@ from pathlib import Path
 
 
 def library_path():
-    """Return where the onednn-cpu-gomp wheel has put its shared library, or None."""
+    """Return the path of the shared library in the onednn-cpu-gomp wheel, or None."""
     name = "libdnnl.so.3"
     usual = Path(sys.prefix) / "lib" / name
     if usual.exists():
         return usual
-    from importlib import metadata  # with email and zipfile: 10 ms of an import of cynet
+    from importlib import metadata  # imports email and zipfile: 10 ms of an import of cynet
 
     try:
         files = metadata.distribution("onednn-cpu-gomp").files or ()

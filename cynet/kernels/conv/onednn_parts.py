@@ -7,17 +7,17 @@ from math import prod
 MAX_PARTS = 16
 THREADS = (2, 4, 8, 16)  # among which parts are to be shared out evenly
 REGISTER = 16  # filters, or columns, that oneDNN computes at once
-# Products of two numbers, of which fewer are one part: 100 us of work.
+# Multiplications below which the product stays one part: 100 us of work.
 SHARED_CONVOLUTION, SHARED_MATMUL = 1 << 23, 1 << 22
 
 CUTS = (1, 2, 4, 8, 16)
 MAX_SUMMED = 1 << 20  # elements of the gradients of all slices
 MAX_COPIED = 1 << 20  # elements of a part's out_grad that has some of the filters
 NEAR = 1.08  # times as slow as the fastest way with two threads, and still taken
-# Measured on Zen 4 with AVX-512; what counts is how they compare.
+# Measured on Zen 4 with AVX-512; only their ratios matter.
 PART_NS, PRODUCT_NS, SUM_NS, COPY_NS = 5000, 0.021, 0.8, 0.2
 
-FEW_ROWS, FEW_COLUMNS = 16, 64  # of a part
+FEW_ROWS, FEW_COLUMNS = 16, 64  # smallest part
 
 
 def _waste(parts, threads):
@@ -76,7 +76,7 @@ def slices_and_cuts(data, weight, out):
     costs = {}
     for slices, cuts in _ways(data, weight, out):
         cost = _cost(data, weight, out, slices, cuts)
-        cost *= slices * slice_of(data[0], slices) / data[0]  # as if the last slice were whole
+        cost *= slices * slice_of(data[0], slices) / data[0]  # assuming that the last slice is full
         costs[slices, cuts] = [cost * _waste(slices * cuts, threads) for threads in THREADS]
     maximum = NEAR * min(each[0] for each in costs.values())
     return min((way for way in costs if costs[way][0] <= maximum), key=lambda way: sum(costs[way]))
@@ -112,5 +112,5 @@ def stacks_rows_and_columns(stack, m, n, k):
         for c in _divisors(n, FEW_COLUMNS, maximum, REGISTER)
         if r * c <= maximum
     ]
-    # those that can be shared out best; of these the one whose parts are squarest
+    # the most even partitions; among them the one with the squarest parts
     return stacks, *min(ways)[2:]

@@ -1,1 +1,1 @@
-"""Matrix products: small and narrow ones, those of AMX, BLAS."""
+"""Matrix products: for small and narrow matrices, for AMX, and by BLAS."""

@@ -9,7 +9,7 @@ from ...context import read_context
 from .. import constants
 from .._call import array_of
 
-VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # of the standard
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # versions of the standard
 __array_api_version__ = VERSIONS[-1]
 NAMES = ("bool", "int8", "int32", "int64", "uint8", "float16", "float32", "float64")
 globals().update({name: onp.dtype(name) for name in NAMES})
@@ -88,7 +88,7 @@ def isdtype(dtype, kind):
 
 
 def result_type(*arrays_and_dtypes):
-    """The dtype of arithmetic on arrays, dtypes and Python numbers, of which numbers are weak.
+    """The dtype of arithmetic on arrays, dtypes and Python numbers; Python numbers are weak.
 
     Raises
     ------
@@ -137,7 +137,7 @@ class Information:
         }
 
     def devices(self):
-        """The CPU, and the GPUs there are."""
+        """The CPU, and the available GPUs."""
         from ...context import cpu, gpu, num_gpus
 
         return [cpu(0), *(gpu(i) for i in range(num_gpus()))]

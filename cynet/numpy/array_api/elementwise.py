@@ -1,4 +1,4 @@
-"""Functions of elements of the array API: those of mx.np, with the standard's signatures."""
+"""Elementwise functions of the array API: those of mx.np, with the standard's signatures."""
 
 import numpy as onp
 

@@ -69,7 +69,7 @@ def unique_all(x, /):
 
 
 def unique_counts(x, /):
-    """The values, each once, and how many there are of each."""
+    """The different values, and the count of each."""
     found = unique_all(x)
     return UniqueCounts(found.values, found.counts)
 

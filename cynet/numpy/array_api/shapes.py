@@ -17,7 +17,7 @@ def broadcast_to(x, /, shape):
 
 
 def concat(arrays, /, *, axis=0):
-    """The arrays one behind the other along an axis; None lays out all in one axis."""
+    """Concatenate arrays along an axis; None flattens them first."""
     dtype = result_type(*arrays)
     return shapes.concatenate([e.astype(dtype, copy=False) for e in arrays], axis)
 
@@ -43,7 +43,7 @@ def permute_dims(x, /, axes):
 
 
 def repeat(x, repeats, /, *, axis=None):
-    """Each element so many times in a row, along an axis or of all in one."""
+    """Repeat each element along an axis, or of the flattened array."""
     counts = repeats if isinstance(repeats, int) else array_of(repeats, "repeat").asnumpy()
     return shapes.repeat(x, counts, axis)
 
@@ -65,7 +65,7 @@ def reshape(x, /, shape, *, copy=None):
 
 
 def roll(x, /, shift, *, axis=None):
-    """The elements moved along axes; what goes beyond the end comes in at the front."""
+    """Shift elements along axes; elements beyond the end return at the front."""
     return shapes.roll(x, shift, axis)
 
 
@@ -75,7 +75,7 @@ def squeeze(x, /, axis):
 
 
 def stack(arrays, /, *, axis=0):
-    """The arrays, of one shape, along a new axis."""
+    """Join arrays of one shape along a new axis."""
     return shapes.stack(list(arrays), axis)
 
 

@@ -1,2 +1,2 @@
-"""Quantized networks in ONNX files: as they are written, as they are read, and the int8 layers that
-float layers between quantizers become."""
+"""Quantized networks in ONNX files: writing, reading, and the int8 layers made of float layers
+between quantizers."""

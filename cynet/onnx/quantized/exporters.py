@@ -31,7 +31,7 @@ def _step(g, c, dtype, low, high):
 
 
 def _dequantized(g, c, first, ends):
-    """Input `first` as floats, by the range that inputs `ends` are; floats as they are."""
+    """Input `first` as floats, with the range given by inputs `ends`; float inputs unchanged."""
     dtype = c.dtypes[first]
     if dtype == "float32":
         return c.inputs[first]

@@ -22,7 +22,7 @@ def _of_axis(node, value, i):
 
 
 def _one_step(node):
-    """The parameters scale and zero_point where the file has one number for each, or None."""
+    """The parameters scale and zero_point if the file has a single number for each, or None."""
     scale, zero = node.known(1), node.known(2) if node.has(2) else np.zeros(1)
     if scale is None or zero is None or scale.size != 1 or zero.size != 1:
         return None

@@ -1,4 +1,4 @@
-"""Int8 layers in place of float ones between DequantizeLinear and QuantizeLinear.
+"""Int8 layers instead of float ones between DequantizeLinear and QuantizeLinear.
 
 A layer's sums are of integers as they are, so an integer that stands for 0 and is not 0 is no
 property of the layer: ``(q - z) s`` is ``q s`` less a constant, which becomes part of the bias, of
@@ -40,7 +40,7 @@ _MOVES = {
 
 
 class Form(NamedTuple):
-    """The floats that integers stand for: ``(q - zero) * scale``."""
+    """The meaning of integers as floats: ``(q - zero) * scale``."""
 
     dtype: str
     scale: float
@@ -104,13 +104,13 @@ def _again(node, inputs):
 
 
 def _form(quantize):
-    """The Form of what a QuantizeLinear gives."""
+    """The Form of a QuantizeLinear's output."""
     return Form(quantize.prop.out_type, quantize.prop.scale, quantize.prop.zero_point)
 
 
 class _Lifted:
-    """One run of what puts each QuantizeLinear in front of steps that move elements alone, or pool
-    them. `pooled` has the Form of the latter's integers, by the id of the node."""
+    """One run of the pass that moves each QuantizeLinear before steps that only move or pool
+    elements. `pooled` has the Form of the pooled integers, by the id of the node."""
 
     def __init__(self, heads, reader):
         self.heads, self.nodes = heads, topological_order(heads)
@@ -133,8 +133,8 @@ class _Lifted:
         return node, index or old[1]
 
     def _before(self, old, quantize, reader, name):
-        """The entry of what `quantize` makes of an old one that `reader` reads, of a node of this
-        name if it is new."""
+        """The quantized entry of an old one that `reader` reads, from `quantize`; a new node gets
+        this name."""
         node = old[0]
         if _is(node, DEQUANTIZE) and self._alike(node, quantize):
             return self._entry(node.inputs[0])
@@ -165,9 +165,9 @@ class _Lifted:
         return Node(node.op, name, dict(node.attrs), dict(node.params), node.prop, inputs)
 
     def _pools(self, node, quantize):
-        """Return whether pooling of integers is the same: of maxima always, of means in steps
-        that stay the same, where pads, which are 0, are no part of them. Means halfway between
-        two integers go to the even one, which an odd zero would make the other one."""
+        """Return whether pooling the integers gives the same: for maxima always; for means if the
+        steps are equal and pads (zeros) do not count. Means halfway between two integers are
+        rounded to even, which an odd zero point would change."""
         if node.prop.pool_type == "max":
             return True
         source = node.inputs[0][0]
@@ -178,14 +178,14 @@ class _Lifted:
         return self._alike(source, quantize) and zero % 2 == 0 and not (zero and counted)
 
     def _alike(self, node, quantize):
-        """Return whether `node` makes floats of what `quantize` makes of floats."""
+        """Return whether `node` dequantizes the output of `quantize`."""
         a, b = node.prop, quantize.prop
         dtype = self.types.get(node.inputs[0])
         return (a.scale, a.zero_point, dtype) == (b.scale, b.zero_point, b.out_type)
 
 
 class _Joined:
-    """One run of what makes layers."""
+    """One run of the pass that makes int8 layers."""
 
     def __init__(self, heads, pooled, reader):
         self.heads, self.pooled, self.reader = heads, pooled, reader
@@ -195,7 +195,7 @@ class _Joined:
         self.layers, self.inside = {}, set()  # id of the last node -> layer, its output's Form
         place, taken = {id(node): i for i, node in enumerate(self.nodes)}, set()
         for node in self.nodes:
-            if _is(node, DEQUANTIZE):  # of it a layer adds the integers
+            if _is(node, DEQUANTIZE):  # a layer adds its integers
                 place[id(node)] = place[id(node.inputs[0][0])]
         for node in self.nodes:
             if node.op is not None and is_layer(node) and self._can(node):
@@ -242,7 +242,7 @@ class _Joined:
         return set(found)
 
     def _form_of(self, entry):
-        """The Form of the integers that a float entry is made of, or None."""
+        """The Form of the integers behind a dequantized entry, or None."""
         node = entry[0]
         if not _is(node, DEQUANTIZE):
             return None
@@ -292,12 +292,12 @@ class _Joined:
 
     @staticmethod
     def _pads(node):
-        """Return how many elements a layer pads its data with, for each axis; empty: none."""
+        """Elements of padding of a layer's data, for each axis; empty without padding."""
         pad = node.prop.window[2] if node.op.name == "Convolution" else ()
         return tuple(pad) if any(pad) else ()
 
     def _add(self, layer):
-        """Note a layer: its last node gives integers where that is all that is read of it."""
+        """Note a layer: its last node returns integers if nothing else of it is read."""
         last, form, inside = layer.end, None, [layer.node, layer.end]
         if layer.residual is not None and layer.bounds != (None, None):
             inside.append(layer.end.inputs[0][0])

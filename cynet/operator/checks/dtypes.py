@@ -5,7 +5,8 @@ from ...base.errors import ArgumentError, ArgumentTypeError
 FLOATS = ("float32", "float64")
 GPU_FLOATS = ("float32", "float64", "float16")  # of cuBLAS and cuDNN
 NARROW = ("float16", "bfloat16")
-CPU_FLOATS = (*GPU_FLOATS, "bfloat16")  # of update rules, and of what is converted around
+# for update rules, and for operators with conversions around them
+CPU_FLOATS = (*GPU_FLOATS, "bfloat16")
 
 
 def require_floats(prop, names, types, allowed=FLOATS):

@@ -2,7 +2,7 @@
 
 from ...base.errors import ArgumentError
 
-# The largest number up to which every whole number is one of the dtype.
+# The largest integer below which the dtype represents all integers.
 LARGEST_EXACT = {
     "float32": 1 << 24,
     "float64": 1 << 53,

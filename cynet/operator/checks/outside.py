@@ -1,9 +1,9 @@
-"""Indices that name no place of an axis and are clipped to the nearest: said once, or refused."""
+"""Indices outside of an axis, which are clipped to the nearest: warned of once, or refused."""
 
 from ...base import config
 from ...base.errors import BoundsError, warn_user
 
-_MAX_TOLD = 100  # lengths may be others at each call: each would be kept
+_MAX_TOLD = 100  # limit of remembered lengths, which may differ at each call
 _told = set()
 
 

@@ -8,8 +8,8 @@ MAX_NDIM = 8  # as _typedefs.pxd has it
 
 
 def check_one_shape(where, *given):
-    """Raise ArgumentTypeError where what a call was given in turn, from its shape on, is several
-    ints: those of a shape, as other packages take them."""
+    """Raise ArgumentTypeError if the arguments from the shape on are several ints: a shape in the
+    style of other packages."""
     count = next((i for i, n in enumerate(given) if type(n) is not int), len(given))
     if count > 1:
         raise ArgumentTypeError(
@@ -92,7 +92,7 @@ def has_empty(shapes):
 
 
 def plain(shape):
-    """A shape as an array has it, from one that inference completed.
+    """An inferred shape in the form of an array's shape.
 
     >>> plain((EMPTY, 3)) == (0, 3)
     True
@@ -138,7 +138,7 @@ def check_elements(shape, about):
 
 
 def agree(name, given, wanted):
-    """The one shape `given` and `wanted` describe, or ShapeError naming what does not fit."""
+    """The shape that fits both `given` and `wanted`, or ShapeError for the difference."""
     if given is None:
         return tuple(wanted)
     if len(given) != len(wanted) or any(a and b and a != b for a, b in zip(given, wanted)):

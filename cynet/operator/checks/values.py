@@ -1,4 +1,4 @@
-"""Reads what a caller gave for a parameter: an int, a float, a tuple, or the text of one."""
+"""Reads parameters of a call: an int, a float, a tuple, or the text of one."""
 
 import re
 
@@ -10,7 +10,8 @@ _TUPLE_TEXT = re.compile(r"\s*(?:\(([^()\[\]]*)\)|\[([^()\[\]]*)\]|([^()\[\]]*))
 
 
 def whole_number(value):
-    """The int that `value` is: an int, a whole float, a bool, or the text of one; None of others.
+    """The int of `value`: an int, a whole float, a bool, or the text of one; None for anything
+    else.
 
     >>> whole_number(4.0), whole_number("4.0"), whole_number("3L"), whole_number(4.5)
     (4, 4, 3, None)
@@ -24,12 +25,12 @@ def whole_number(value):
         return int(value) if float(value).is_integer() else None
     try:
         return int(value.__index__())
-    except Exception:  # whatever the value's own method raises
+    except Exception:  # raised by the value's own method
         return None
 
 
 def real_number(value):
-    """The float that `value` is, or the text of one; None of others, and of ints too large.
+    """The float of `value`, or of its text; None for anything else, and for too large ints.
 
     >>> real_number("1e-3"), real_number(10**400), real_number("nan") != real_number("nan")
     (0.001, None, True)
@@ -40,13 +41,13 @@ def real_number(value):
         return None
     try:
         return float(value)
-    except Exception:  # an int too large, a text, whatever the value's own method raises
+    except Exception:  # an int too large, a text, or an error of the value's own method
         return None
 
 
 def items_of(value):
-    """The items of a tuple, list or array of one axis, or of the text of one, without limit of
-    nesting; None of anything else.
+    """The items of a tuple, list or array of one axis, or of the text of one, without a limit of
+    nesting; None for anything else.
 
     >>> items_of("(2, 3)"), items_of([2]), items_of("7"), items_of("(2, (3,))"), items_of(7)
     (['2', '3'], [2], ['7'], None, None)
@@ -64,7 +65,7 @@ def items_of(value):
 
 
 def read_shape(value, allow_none=False):
-    """The tuple of ints that `value` is, or the text of one; None of anything else.
+    """The tuple of ints in `value` or its text; None for anything else.
 
     One int counts as a tuple of it, whole floats do not count as ints.
 

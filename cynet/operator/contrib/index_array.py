@@ -1,4 +1,4 @@
-"""index_array: the place of each element of an array, along all axes or some."""
+"""index_array: the index of each element of an array, along all axes or some."""
 
 from ...base.errors import ArgumentError
 from .._base import register_operator

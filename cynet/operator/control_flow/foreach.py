@@ -1,4 +1,4 @@
-"""`_foreach`: a body run on each row of some arrays, which hands states from run to run.
+"""`_foreach`: runs a body on each row of some arrays, and passes states from run to run.
 
     states = init_states
     for t in range(len(data)): outputs[t], states = body(data[t], states)
@@ -22,7 +22,7 @@ class ForeachProperty(ControlFlowProperty):
     remain_locs = Shape(doc="Which inputs of the body are read besides.")
 
     n_bodies = 1
-    condition = None  # of a loop: the number of the subgraph that says whether it goes on
+    condition = None  # of a loop: the number of the subgraph with its condition
     body = 0
 
     def bindings(self):
@@ -35,7 +35,7 @@ class ForeachProperty(ControlFlowProperty):
         return [self.num_outputs]
 
     def data_inputs(self):
-        """Inputs of which a run of the body reads a row."""
+        """Inputs that each run of the body gets one row of."""
         return range(len(self.in_data_locs))
 
     def state_inputs(self):
@@ -92,7 +92,7 @@ class ForeachProperty(ControlFlowProperty):
         return self._through_body("infer_types", given, heads)
 
     def _through_body(self, what, given, heads):
-        """The body's inference for its inputs, in the operator's order, and heads."""
+        """Inference through the body, from its inputs in the operator's order and its outputs."""
         inputs, body = self.bindings()[0], self.subgraphs[0]
         found, heads = getattr(body, what)([given[i] for i in inputs], heads)
         for i, value in zip(inputs, found):

@@ -6,7 +6,7 @@ from ..property import OperatorProperty, merge_shapes
 
 
 class ControlFlowProperty(OperatorProperty):
-    """An operator whose work is that of graphs that it holds.
+    """An operator that runs graphs.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class ControlFlowProperty(OperatorProperty):
     pure = False  # a body may run Python, or move states
 
     def list_arguments(self):
-        count = self.params().get("num_args", self.n_subgraphs)  # none: only names are asked for
+        count = self.params().get("num_args", self.n_subgraphs)  # None while only names are needed
         return [f"data{i}" for i in range(count - self.n_subgraphs)]
 
     def list_outputs(self):
@@ -108,7 +108,7 @@ class ControlFlowProperty(OperatorProperty):
 
     @staticmethod
     def _until_settled(once, merge, ins, outs):
-        """Infer until a body gives each state as it was given: nothing changes any more."""
+        """Repeat inference until the shapes of a body's states do not change any more."""
         ins, outs = list(ins), list(outs)
         while True:
             before = [*ins], [*outs]
@@ -120,7 +120,7 @@ class ControlFlowProperty(OperatorProperty):
 
 
 def merge_types(*types):
-    """The one dtype that all of `types` (None: unknown) name.
+    """The common dtype of `types` (None: unknown).
 
     >>> merge_types(None, "float32")
     'float32'

@@ -31,7 +31,7 @@ class WhileLoopProperty(ControlFlowProperty):
         return [1, self.num_outputs]
 
     def data_inputs(self):
-        """Inputs of which a run of the body reads a row: none."""
+        """Inputs that each run of the body gets one row of: none."""
         return ()
 
     def state_inputs(self):
@@ -60,7 +60,7 @@ class WhileLoopProperty(ControlFlowProperty):
                 f"stacked do not fit loop variables {self.func_var_locs} of {self.func_input_locs}"
             )
         for i in states:
-            if self.func_input_locs.count(i) > 1:  # its gradient has one place
+            if self.func_input_locs.count(i) > 1:  # its gradient is a single array
                 raise FormatError(
                     f"{self._where()}: func_input_locs {self.func_input_locs} names loop variable"
                     f" {i} twice"

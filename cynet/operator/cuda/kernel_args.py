@@ -64,8 +64,8 @@ def strides_of(shape):
 
 
 def collapse(shape, *strides):
-    """The same walk over fewer axes: those of length 1 go, and neighbours join where every operand
-    steps from the one into the other. Returns (shape, list of strides).
+    """The same iteration over fewer axes: those of length 1 are dropped, and neighbors are joined
+    if every operand steps from one into the other. Returns (shape, list of strides).
 
     >>> collapse((2, 1, 3, 4), (12, 12, 4, 1), (4, 0, 0, 1))
     ((2, 3, 4), [(12, 4, 1), (4, 0, 1)])
@@ -95,7 +95,7 @@ def axis_list(values, maximum=8):
 
 
 def stretched(shape, out):
-    """Strides of an array of `shape` in the space `out`, to which it broadcasts.
+    """Strides of an array of `shape` broadcast to `out`.
 
     >>> stretched((3, 1), (2, 3, 4))
     (0, 1, 0)
@@ -122,7 +122,7 @@ def axes(shape, reduced):
 
 
 def walk_of(kept, gone):
-    """The Axes of what is kept and what is reduced: (lengths, strides) each."""
+    """The Axes of kept and reduced dimensions: (lengths, strides) each."""
     sizes = [prod(lengths) for lengths, _ in (kept, gone)]
     return Axes(*sizes, len(kept[0]), len(gone[0]), *map(axis_list, (*kept, *gone)))
 
@@ -145,7 +145,7 @@ def dtype_of(kind):
 
 
 def rounded(values, dtype):
-    """Numbers as they are in `dtype`: a NumPy array of it, for bfloat16 of float32.
+    """Numbers rounded to `dtype`: a NumPy array of it; for bfloat16 of float32.
 
     >>> rounded([1.01, 3], "bfloat16")
     array([1.0078125, 3.       ], dtype=float32)

@@ -31,7 +31,7 @@ def computing(template, functor, dtype, source="elementwise"):
 
 
 class Steps:
-    """The launches of one direction, in order, and the temporary memory they use."""
+    """The launches of one direction, in order, with their temporary memory."""
 
     def __init__(self, device=None):
         self.device, self.steps, self.spaces = device, [], []
@@ -59,9 +59,9 @@ class Steps:
         return copy
 
     def write(self, array, dtype, n, kind, launch, adds_cast=False):
-        """`launch` computes in the C type `kind` what `array` is to hold, and names it TARGET;
-        where `kind` is not the array's own type, the result is cast, as the CPU's loops do: the
-        sum, where the request is to add, or with `adds_cast` what is added."""
+        """`launch` computes the values of `array` in the C type `kind`, and names them TARGET. If
+        `kind` is not the array's own type, the result is cast, as in the CPU's loops: if the
+        request is to add, the sum, or with `adds_cast` the summand."""
         own, launch.to = C_TYPES[dtype], (array.index, 1)
         target = array if own == kind else self.space(n * BYTES[kind])
         known = [(TARGET, target)] + [(ADD, False)] * (own != kind and adds_cast)
@@ -76,7 +76,7 @@ class Steps:
         self += converted(n, kind, own, target, array, ADD if adds_cast else False, to=launch.to)
 
 
-_KEPT = 4096  # numbers on a device that are kept for the next operator
+_KEPT = 4096  # numbers on a device that are cached for the next operator
 _ENOUGH = 1 << 16  # threads that keep a device busy
 _PART = 1 << 13  # elements of a reduction that are worth a part of their own
 
@@ -170,13 +170,13 @@ def zeros(shape, dtype, array):
 def constant(device, number, dtype, kind):
     """Device memory with one number, brought into the array's dtype and then into the C type."""
     value = np.int64(number.exact) if isinstance(number, LargeInt) else np.float64(number)
-    if dtype not in FLOATING and value.dtype.kind == "f":  # as convert.h has it
+    if dtype not in FLOATING and value.dtype.kind == "f":  # convert.h does the same
         with np.errstate(invalid="ignore"):
             value = value.astype("i8" if dtype == "int64" else "i4").astype(dtype)
     data = stored(rounded(value, dtype), dtype_of(kind))
     kept = device.__dict__.setdefault("constants", {})
     if data not in kept:
-        if len(kept) >= _KEPT:  # operators hold what they use
+        if len(kept) >= _KEPT:  # operators hold references to programs in use
             kept.clear()
         kept[data] = device.upload(data)
     return kept[data]

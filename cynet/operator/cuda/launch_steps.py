@@ -1,4 +1,4 @@
-"""The notation of a GPU form: launches of kernels, and what each argument is.
+"""The notation of a GPU form: kernel launches with symbolic arguments.
 
 ``IN[0]``, ``OUT[0]``, ``OUT_GRAD[0]``, ``IN_GRAD[0]``, ``AUX[0]``, ``SPACE[0]`` are pointers, to
 the operator's tensors and its temporary memory; ``ADD`` is the int that says whether the request of
@@ -32,7 +32,7 @@ class Array(NamedTuple):
 
 
 class _Arrays:
-    """``IN[i]`` and the like."""
+    """The names ``IN[i]`` and so on."""
 
     def __init__(self, kind):
         self.kind = kind
@@ -43,8 +43,8 @@ class _Arrays:
 
 IN, OUT, OUT_GRAD = _Arrays("in"), _Arrays("out"), _Arrays("out_grad")
 IN_GRAD, AUX, SPACE = _Arrays("in_grad"), _Arrays("aux"), _Arrays("space")
-ADD = Array("add", -1)  # of the array that the launch writes
-TARGET = Array("target")  # stands for what `program.Steps.write` makes it
+ADD = Array("add", -1)  # whether to add to the array that the launch writes
+TARGET = Array("target")  # replaced by `program.Steps.write`
 
 
 class _Null:
@@ -55,7 +55,7 @@ class _Null:
 
 NULL = _Null()
 RANDOM = Array("random")
-SIZE, NBYTES = Array("size"), Array("bytes")  # of OUT[0], where its shape is known in the call
+SIZE, NBYTES = Array("size"), Array("bytes")  # of OUT[0], if its shape is known in the call
 
 
 def value(given):
@@ -70,8 +70,8 @@ def value(given):
 
 
 class Check(NamedTuple):
-    """A step that waits for the device: two int64 in temporary memory, whether something is wrong
-    and with which value; `message` says what, with ``{}`` for the value."""
+    """A step that waits for the device: two int64 in temporary memory, whether a value is wrong and
+    which one; `message` describes it, with ``{}`` for the value."""
 
     at: Array
     message: str
@@ -137,7 +137,7 @@ class Launch:
 
     @property
     def arguments(self):
-        """The arguments as `DeviceOperator` lays them out; asked for after `targets`."""
+        """The arguments in the layout of `DeviceOperator`; called after `targets`."""
         return [
             Array("add", self.to[0])
             if a == ADD
@@ -166,8 +166,8 @@ def _size(argument):
 
 
 def each(n, source, instance, *arguments, **options):
-    """A launch whose threads take `n` elements, several each where there are many; SIZE: as many as
-    OUT[0] has."""
+    """A launch with `n` elements shared among its threads, several each if there are many; SIZE:
+    the size of OUT[0]."""
     sized = n is SIZE
     taken = BLOCK * PACKED.get(source, 1)
     blocks = 1 if sized else max(1, min(-(-n // taken), MAX_BLOCKS))

@@ -50,13 +50,13 @@ def softmax_lines(
 
 
 def library_softmax(dtype, sizes, log_of=False):
-    """cuDNN's layer of a softmax along the middle of `sizes`; None where it has none."""
+    """cuDNN's layer for a softmax along the middle of `sizes`; None if it has none."""
     return Softmax(dtype, sizes, log_of) if countable(sizes) else None
 
 
 def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_type=None):
-    """The form of a softmax, with an input of lengths where `length_type` is their dtype. cuDNN
-    knows neither those nor temperatures."""
+    """The form of a softmax, with an input of lengths if `length_type` is their dtype. cuDNN
+    supports neither lengths nor temperatures."""
     kind, (outer, _, inner) = C_TYPES[dtype], sizes
     if temperature == 1 and length_type is None:
         layer = library_softmax(dtype, sizes, log_of)

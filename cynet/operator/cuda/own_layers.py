@@ -69,8 +69,8 @@ def _normalized(steps, prop, types, walk):
 
 
 def _normalized_back(steps, kind, walk, mean, std):
-    """Gradients of data, gamma and beta; those of gamma and beta first, since that of data may take
-    the place of out_grad."""
+    """Gradients of data, gamma and beta; first those of gamma and beta, since that of data may
+    overwrite out_grad."""
     count = walk.outer * walk.inner
     if walk.channels == 0 and walk.inner == 1:
         _scales_of_rows(steps, kind, count, walk.n, mean, std)
@@ -85,8 +85,8 @@ def _normalized_back(steps, kind, walk, mean, std):
 
 
 def _scales_of_rows(steps, kind, rows, n, mean, std):
-    """Gradients of gamma and beta along rows: both in one reading, by threads that take neighbours,
-    in as many parts as keep a device busy."""
+    """Gradients of gamma and beta along rows, both in one pass: threads take neighboring elements,
+    in enough parts to keep a device busy."""
     parts = max(1, min(_ENOUGH_ROWS // max(n, 1), rows // 16, 256))
     sums = steps.workspace(n * parts, "double"), steps.workspace(n * parts, "double")
     arrays = OUT_GRAD[0], IN[0], mean, std, *sums
@@ -134,8 +134,8 @@ def _each_normalized(prop, batch, channels, size, types, device):
 
 @launched(Lines, Elements)
 def declared_kernels(prop, shapes, types, forward, backward):
-    """The kernels of a declaration: tensors, lines or how many elements, the other parameters, and
-    whether to add to the one that is written."""
+    """The kernels of a declaration: tensors, number of lines or elements, the other parameters, and
+    whether to add to the output."""
     params, kind = prop.kernel_params(shapes), C_TYPES[types[0]]
     if isinstance(prop.gpu, Lines):
         walk = Line(*(params.pop(name) for name in ("outer", "n", "inner")), 0)
@@ -206,14 +206,14 @@ def _rectified(forward, functor, slope, n, dtype, **options):
 
 
 def _sloped(n, kind, slopes, x, y, sizes, **options):
-    """A launch of ``y (+)= x``, times the slope of its channel where the input is negative."""
+    """A launch of ``y (+)= x``, times the slope of its channel for negative inputs."""
     return each(n, NORM, f"sloped<{kind}>", IN[0], slopes, x, y, n, *sizes, ADD, **options)
 
 
 def _learned(forward, backward, n, kind, shapes):
     sizes = slopes_of(*shapes)
     forward += _sloped(n, kind, IN[1], IN[0], OUT[0], sizes)
-    # first: the gradient of data may take the place of out_grad
+    # first: the gradient of data may overwrite out_grad
     given = f"slopes_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[1], n, *sizes, ADD
     backward += lines(sizes[0], n // sizes[0], NORM, *given)
     backward += _sloped(n, kind, IN[1], OUT_GRAD[0], IN_GRAD[0], sizes)

@@ -1,4 +1,4 @@
-"""GPU forms of Pooling: cuDNN where it has such windows, kernels for the rest.
+"""GPU forms of Pooling: cuDNN if it has such windows, else kernels.
 
 Maxima are kernels' in every case: cuDNN's of a window of -inf is the lowest finite number, and its
 gradient needs the output and promises no order (CUDNN_POOLING_MAX_DETERMINISTIC), where the CPU's
@@ -20,8 +20,9 @@ from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, each
 from .layout_adapter import in_layout
 from .registry import form
 
-_MOST = 2**31 - 1  # elements of a plane: places in one are int
-_SMALL = 64  # elements of an image whose mean or sum our kernels take faster, both ways, than cuDNN
+_MOST = 2**31 - 1  # limit of elements of a plane: positions in one are int
+# elements of an image below which our kernels beat cuDNN at mean or sum, forward and backward
+_SMALL = 64
 _TYPES = {"max": 0, "avg": 1, "sum": 2, "lp": 3}
 
 
@@ -33,8 +34,8 @@ class Window(ctypes.Structure):
 
 
 def library_pooling(prop, dtype, data, axes):
-    """cuDNN's layer of such a pooling over `axes` (`prop.geometry` of each); None where it has none
-    or the slower one."""
+    """cuDNN's layer for such a pooling over `axes` (`prop.geometry` of each); None if it has none
+    or only a slower one."""
     sizes, kernel, stride, pad, pad_after = zip(*axes)
     out = (*data[:2], *sizes)
     usual = tuple((n + 2 * p - k) // s + 1 for n, p, k, s in zip(data[2:], pad, kernel, stride))

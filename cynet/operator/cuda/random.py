@@ -14,7 +14,7 @@ from .kernel_args import C_TYPES, INT, LONG, cast_target
 from .launch_program import converted, launched, zeros
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, RANDOM, SIZE, Check, each
 
-kUniform = 0  # of the enumeration in random_draw.h
+kUniform = 0  # values of the enumeration in random_draw.h
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 

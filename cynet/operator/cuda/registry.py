@@ -47,7 +47,7 @@ def _load():
 
 
 def form_of(prop):
-    """(builder, checks) of a property or its class; None without a form for GPUs."""
+    """(builder, checks) of a property or its class; None without a GPU form."""
     _load()
     cls = prop if isinstance(prop, type) else type(prop)
     for base in cls.__mro__:

@@ -70,7 +70,7 @@ def _piece_grad(steps, kind, piece):
 
 
 class Borders(ctypes.Structure):
-    """Shapes of an array with borders and of what they are around (index.cu)."""
+    """Shapes of an array with borders and of its inside (index.cu)."""
 
     _fields_ = [("n", LONG), ("ndim", INT), ("reflect", INT)]
     _fields_ += [(name, LONG * 8) for name in ("dst", "src", "before")]
@@ -128,7 +128,7 @@ def assign(prop, shapes, types, forward, backward):
     back = "index", f"take_grad<{kind}>"
     scalar = isinstance(prop, SliceAssignScalarProperty)
     forward += copy(kind, IN[0], OUT[0], whole, whole)
-    # what a request to add has added in the part is taken back
+    # the amount that an adding request has added in that part is subtracted
     forward += each(walk.n, *back, IN[0], OUT[0], walk, when=("add",))
     if scalar:
         forward += filled(forward.device, prop.scalar, dtype, OUT[0], view)

@@ -13,7 +13,7 @@ class Numbers(ctypes.Structure):
     """Hyperparameters of an update (``KernelArgs`` of update.cu)."""
 
     _fields_ = [(name, ctypes.c_double) for name in ("lr", "wd", "rescale", "clip", *"abcdef")]
-    _fields_ += [("now", ctypes.c_void_p)]  # where other ones are to be read, or null
+    _fields_ += [("now", ctypes.c_void_p)]  # if other parameters are to be read, else null
 
 
 @launched(UpdateProperty)

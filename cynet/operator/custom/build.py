@@ -207,7 +207,7 @@ def compile_pyx(path: FileName, name: str | None = None, force: bool = False) ->
 
 
 def _fingerprint(files):
-    """A name for what the compiled module depends on."""
+    """A hash of everything that the compiled module depends on."""
     import hashlib
 
     parts = [sys.version, sysconfig.get_platform(), np.__version__.split(".")[0], *COMPILE, *LINK]
@@ -218,8 +218,8 @@ def _fingerprint(files):
 
 
 def _build(path, name, library):
-    """Compile in a process of its own and a folder of its own; put the result in place at once."""
-    import subprocess  # here, because who compiles nothing need not wait for these imports
+    """Compile in a separate process and folder, then move the result into place at once."""
+    import subprocess  # imported here, because only compiling needs it
     import tempfile
 
     for package in ("Cython", "setuptools"):
@@ -274,7 +274,8 @@ def _explain(path, output):
             f"compile_pyx: {path} needs a C++ compiler, and {tool!r} was not found; install one "
             "(Debian, Ubuntu: apt-get install g++) or name it in the variable CXX"
         )
-    said = output.split("Traceback (most recent call last)")[0].strip()  # Cython's own is no help
+    # Cython's own traceback is of no use
+    said = output.split("Traceback (most recent call last)")[0].strip()
     return f"compile_pyx: {path} does not compile:\n{(said or output)[-6000:].strip()}"
 
 

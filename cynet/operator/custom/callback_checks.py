@@ -1,5 +1,5 @@
-"""Asks what a user's operator defines, and refuses answers that do not fit: one checker for every
-way of writing operators (CustomOpProp, NumpyOp, NDArrayOp, OperatorProperty, SimpleOp).
+"""Calls the methods of a user's operator, and refuses wrong results: one checker for every way of
+writing operators (CustomOpProp, NumpyOp, NDArrayOp, OperatorProperty, SimpleOp).
 
 Every refusal says who (operator, method, the line where it is defined), what came back and what
 was expected; what the user's code raises comes back with the line that raised it.
@@ -66,7 +66,7 @@ class Checker:
         )
 
     def refuse(self, callback, found, expected):
-        """Raise what says that the callback should not have returned `found`."""
+        """Raise the error for a callback that returned `found`."""
         raise ArgumentError(
             f"{self.where}: {callback.name} returned {_short.repr(found)}; expected "
             f"{expected}{_defined_at(callback.function)}"
@@ -84,7 +84,7 @@ class Checker:
         return list(found)
 
     def lists(self, callback, found, lengths, may_lack_states):
-        """`found` as three lists: what an inference says of inputs, outputs and states."""
+        """`found` as three lists: the inferred values of inputs, outputs and states."""
         three = f"(inputs, outputs, auxiliary states), lists of lengths {lengths}"
         words = f"(inputs, outputs) or {three}" if may_lack_states else three
         if not isinstance(found, (list, tuple)) or len(found) not in (
@@ -153,7 +153,7 @@ class Checker:
             return self.refuse(callback, found, "NumPy types, such as numpy.float32")
 
     def ids(self, callback, out_grad, in_data, out_data):
-        """The ids of what backward reads, as the callback declare_backward_dependency names
+        """The ids of the arrays that backward reads, as declare_backward_dependency returns
         them."""
         found = self.ask(callback, list(out_grad), list(in_data), list(out_data))
         known = {*out_grad, *in_data, *out_data}
@@ -222,7 +222,7 @@ def _code(function):
 
 
 def _defined_at(function):
-    """Return where a Python function stands, for messages; nothing for others."""
+    """The file and line of a Python function, for messages; empty for others."""
     code = _code(function)
     return "" if code is None else f" (defined at {code.co_filename}:{code.co_firstlineno})"
 

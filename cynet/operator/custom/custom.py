@@ -112,7 +112,7 @@ class CustomOp:
         in_grad: list[NDArray],
         aux: list[NDArray],
     ) -> None:
-        """Compute the gradients of the inputs from those of the outputs; by default they are 0.
+        """Compute the gradients of the inputs from those of the outputs; by default 0.
 
         Parameters
         ----------
@@ -246,7 +246,7 @@ class CustomOpProp(OneInputOneOutput):
         self.need_top_grad_ = need_top_grad
 
     def infer_shape(self, in_shape: list[list[int]], /) -> tuple[Sequence[Any], ...]:
-        """Infer all shapes from those of the inputs; by default all are that of the first input.
+        """Infer all shapes from those of the inputs; by default all are equal to the first one.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class CustomOpProp(OneInputOneOutput):
         return in_shape, [in_shape[0]] * len(self.list_outputs()), []
 
     def infer_type(self, in_type: list[type], /) -> tuple[Sequence[Any], ...]:
-        """Infer all types from those of the inputs; by default all are that of the first input.
+        """Infer all types from those of the inputs; by default all are equal to the first one.
 
         Parameters
         ----------
@@ -473,17 +473,17 @@ def register(reg_name: str) -> Callable[[Class], Class]:
 
 
 def _register_custom(name, cls):
-    """Put a CustomOpProp under `name`, in place of one that was there."""
+    """Register a CustomOpProp under `name`, replacing an earlier one."""
     _check_definition(name, cls)
     if name in CUSTOM:
-        OPERATORS.get("Custom").cache.clear()  # what imperative calls have prepared of it
+        OPERATORS.get("Custom").cache.clear()  # calls that were prepared for it
     return CUSTOM.register(name, cls, override=True)
 
 
 @atexit.register
 def _let_users_go():
-    """Operators of users live as long as their modules: kept here, they and all that their modules
-    hold (a sub-interpreter, a file) would outlive Python."""
+    """Delete users' operators with their modules: references from here would keep them, and
+    everything their modules hold (a sub-interpreter, a file), alive after Python's end."""
     for name in [*CUSTOM]:
         CUSTOM.remove(name)
     OPERATORS.get("Custom").cache.clear()
@@ -493,8 +493,7 @@ def _let_users_go():
 
 
 def _check_definition(name, cls):
-    """Refuse what is wrong with names and dependencies, as far as the class can be asked without
-    parameters."""
+    """Refuse wrong names and dependencies, as far as they can be checked without parameters."""
     check = Checker(f"custom operator '{name}'")
     try:
         probe = check.ask(Callback(cls, cls.__name__))

@@ -46,7 +46,7 @@ def register_property(name, cls):
 
 
 def refuse_builtin(name):
-    """Raise ArgumentError where `name` is that of an operator which no user registered."""
+    """Raise ArgumentError if `name` is that of a built-in operator."""
     if name in OPERATORS and not OPERATORS.get(name).prop.users:
         raise ArgumentError(
             f"operator name {shown(name)} is already taken by {shown(OPERATORS.get(name))}, which "
@@ -78,7 +78,7 @@ def _own(cls):
 
 
 class Guarded(OperatorProperty):
-    """Stands before a user's property: what its methods return is checked."""
+    """Wraps a user's property: checks the results of its methods."""
 
     check = None  # the Checker
     any_device = True
@@ -86,7 +86,7 @@ class Guarded(OperatorProperty):
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
-        self._asked = {}  # names, asked once: an executor wants them at every run
+        self._asked = {}  # names, cached: an executor needs them at every run
         return self
 
     def __init__(self, **kwargs):
@@ -96,7 +96,7 @@ class Guarded(OperatorProperty):
             raise
         except Exception as error:
             raise self.check.failure(callback(super(), "__init__"), error) from error
-        self._asked.clear()  # what was asked before all parameters were there
+        self._asked.clear()  # answers from before all parameters were set
 
     def list_arguments(self):
         if "arguments" not in self._asked:
@@ -133,7 +133,7 @@ class Guarded(OperatorProperty):
     def infer_shape(self, in_shapes, out_shapes):
         method = callback(super(), "infer_shape")
         found = self.check.ask(method, list(in_shapes), list(out_shapes))
-        given = in_shapes or [None]  # what has no inputs is told its shape from outside
+        given = in_shapes or [None]  # without inputs, the shape comes from outside
         return self.check.shapes(method, found, self._lengths(), given, may_lack_states=False)
 
     def infer_type(self, in_types, out_types):
@@ -196,7 +196,8 @@ def _check_definition(cls):
                 f"{probe.check.where}: {names} reads the required parameter '{name}'; give that a "
                 "default, or say any_parameters = True in the class"
             ) from error
-    with contextlib.suppress(MissingParameter):  # what depends on one is asked of each node
+    # answers that depend on one are computed for each node
+    with contextlib.suppress(MissingParameter):
         _check_probe(probe)
 
 
@@ -222,7 +223,7 @@ def _check_probe(probe):
 
 
 def _check_sizes(probe, method, pairs, words):
-    """Refuse pairs that share memory but have different sizes whatever the inputs' shapes."""
+    """Refuse pairs that share memory but have different sizes for all shapes of the inputs."""
     found = list(_example_shapes(probe))
     for a, b in pairs:
         wrong = [s for s in found if math.prod(_at(a, *s)) != math.prod(_at(b, *s))]
@@ -246,7 +247,7 @@ def _example_shapes(probe):
         for given in ([shape] + [None] * (n_in - 1), [shape] * n_in):
             try:
                 ins, outs, _ = probe.infer_shape(given[:n_in], [None] * n_out)
-            except Exception:  # not for inputs of this shape
+            except Exception:  # it does not support inputs of this shape
                 continue
             if all(map(is_known, [*ins, *outs])):
                 yield ins, outs

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from ...typing import Symbol
 
-# What a node's `info` parameter names; the nodes keep their instances alive.
+# The instances that nodes refer to by their `info` parameter; nodes keep their instances alive.
 _instances = weakref.WeakValueDictionary()
 _numbers = itertools.count(1)
 
@@ -122,7 +122,7 @@ class PythonOp(OneInputOneOutput):
     def backward(
         self, out_grad: list[Any], in_data: list[Any], out_data: list[Any], in_grad: list[Any]
     ) -> None:
-        """Compute the gradients of the inputs; by default that of the first is 1.
+        """Compute the gradients of the inputs; by default 1 for the first.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class PythonOp(OneInputOneOutput):
         in_grad[0][:] = 1.0
 
     def infer_shape(self, in_shape: list[list[int]]) -> tuple[Sequence[Any], ...]:
-        """Infer all shapes from those of the inputs; by default the output has that of the first.
+        """Infer all shapes from those of the inputs; by default the output has the first input's.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The operator ``Custom``: what is registered by a CustomOpProp, as a node of a network."""
+"""The operator ``Custom``: a registered CustomOpProp as a node of a network."""
 
 import inspect
 
@@ -97,7 +97,7 @@ class CustomProperty(OperatorProperty):
 
 
 class OutputsOf:
-    """The outputs of an operator: what stands for their gradients where it asks for none."""
+    """The outputs of an operator; ones replace their gradients if it does not use them."""
 
     def __init__(self, prop, ctx, in_shapes, in_types):
         self.prop, self.ctx, self.inputs = prop, ctx, (list(in_shapes), list(in_types))
@@ -146,8 +146,8 @@ class CustomOperator(Operator):
         self._run("backward", "in_grad", lent, req)
 
     def _run(self, method, target, lent, req, **more):
-        """Call the method with copies of the lists: the user's code may do with them what it likes;
-        `target` is the one that it writes."""
+        """Call the method with copies of the lists, as the user's code may change them; `target` is
+        the written one."""
         given, done = {name: list(each) for name, each in lent.items()}, False
         try:
             method = callback(self.op, method)

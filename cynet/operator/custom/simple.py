@@ -191,7 +191,7 @@ class SimpleOp:
     def set_gradient(
         self, device: str, gradient: Callable[..., Any], inplace: int = kNoInplace
     ) -> SimpleOp:
-        """Set the gradient on a device; the names of its parameters say what it reads.
+        """Set the gradient on a device; the names of its parameters select its arguments.
 
         Parameters
         ----------
@@ -313,7 +313,7 @@ class SimpleOp:
         return self._publish()
 
     def set_dtypes(self, *dtypes: DTypeLike) -> SimpleOp:
-        """Say what arrays may hold; others are refused by name.
+        """Set the allowed dtypes of arrays; others are refused by name.
 
         Without it C functions take float32 alone, Python functions whatever they are given.
 
@@ -464,8 +464,8 @@ class SimpleOp:
             )
 
     def _check_sizes(self, option=kNoInplace):
-        """Refuse to share memory where the shape function gives another size for all inputs that
-        are tried."""
+        """Refuse to share memory if the shape function returns another size for all inputs that are
+        tried."""
         option = option or self.forward_option or self.backward_option
         if self.shape_function is None or option == kNoInplace:
             return
@@ -486,7 +486,7 @@ class SimpleOp:
                 else:
                     found = self.shape_function(*shapes, EnvArguments(1.0, {}))
                 found = tuple(int(n) for n in found)
-            except Exception:  # not for inputs of this shape, or not without keywords
+            except Exception:  # it does not support inputs of this shape, or needs keywords
                 continue
             yield shape, found
 
@@ -495,7 +495,7 @@ class SimpleOp:
         afterwards."""
         if self.prop is None and self.functions:
             self.prop = make_property(self)
-            OPERATORS.remove(self.name)  # one that a user registered before
+            OPERATORS.remove(self.name)  # one that a user registered earlier
             register_operator(self.name, self.prop)
         if self.prop is not None:
             self.prop.differentiable = bool(self.gradients)

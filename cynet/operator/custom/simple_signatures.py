@@ -1,14 +1,14 @@
-"""The signatures of a simple operator's functions: told by the names of their parameters."""
+"""The signatures of a simple operator's functions: recognized by the names of their parameters."""
 
 import inspect
 
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from .._simple import CFunction
 
-# What a function is called with, by the names of its parameters: how many operands there are.
+# parameter names of a function -> its number of operands
 FUNCTIONS = {("src", "env", "ret", "req", "ctx"): 1, ("lhs", "rhs", "env", "ret", "req", "ctx"): 2}
 SHAPES = {("src", "env"): 1, ("lhs", "rhs", "env"): 2}
-GRADIENTS = {  # the same, and what it reads beside out_grad: nothing, the output, the inputs
+GRADIENTS = {  # the same, and the arrays it reads beside out_grad: none, the output, the inputs
     ("out_grad", "env", "in_grad", "req", "ctx"): (1, "T0"),
     ("out_grad", "out_value", "env", "in_grad", "req", "ctx"): (1, "T1"),
     ("out_grad", "in_data0", "env", "in_grad", "req", "ctx"): (1, "T2"),

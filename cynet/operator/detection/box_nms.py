@@ -1,4 +1,4 @@
-"""_contrib_box_nms: rows of boxes without those that overlap better ones.
+"""_contrib_box_nms: non-maximum suppression of rows of boxes.
 
 data (..., n, width) and out have one shape. Each of the leading axes' images is on its own: rows
 with a score over valid_thresh, the best first; a row goes where it overlaps a better one that stays
@@ -19,7 +19,7 @@ from .box_iou import FORMATS
 
 
 class BoxNmsProperty(KernelProperty):
-    """Boxes sorted by score, without those that overlap a better one (non-maximum suppression).
+    """Boxes sorted by score, without boxes that overlap a better one (non-maximum suppression).
 
     The gradient of a row that is kept goes to the row of `data` that it was.
     """

@@ -1,4 +1,4 @@
-"""_contrib_MultiBoxDetection: boxes from what the anchors of an SSD predict.
+"""_contrib_MultiBoxDetection: boxes decoded from the predictions of an SSD's anchors.
 
 cls_prob (N, classes, A), loc_pred (N, 4 A) and anchor (1, A, 4) give rows (class, score, left, top,
 right, bottom), (N, A, 6), the best score first; class -1 where there is none.
@@ -16,7 +16,7 @@ from .multibox_target import check_variances
 
 
 class MultiBoxDetectionProperty(KernelProperty):
-    """The box of each anchor whose best class is not the background, without those that overlap a
+    """The box of each anchor whose best class is not the background, without boxes that overlap a
     better one (non-maximum suppression)."""
 
     differentiable = False

@@ -1,4 +1,4 @@
-"""_contrib_MultiBoxTarget: what the anchors of an SSD are to learn.
+"""_contrib_MultiBoxTarget: training targets for the anchors of an SSD.
 
 anchor (1, A, 4), label (N, L, 5 or more) with rows (class, left, top, right, bottom, ...) and -1 in
 those that are none, cls_pred (N, classes, A) give loc_target and loc_mask (N, 4 A) and cls_target
@@ -25,8 +25,9 @@ def check_variances(prop):
 
 
 class MultiBoxTargetProperty(KernelProperty):
-    """Matches anchors with the boxes of labels: each box has the anchor that it overlaps most, and
-    all anchors that it overlaps enough. The rest is background, or the part of it that is hardest.
+    """Matches anchors with the boxes of labels: each box gets the anchor with the largest overlap,
+    and all anchors with enough overlap. The other anchors are background, or only the hardest of
+    them.
     """
 
     differentiable = False

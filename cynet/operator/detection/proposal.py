@@ -15,7 +15,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, FloatTuple, Int
 from ..precision import WIDEST, Precision
 
-MOST = 4096  # anchors of a place
+MOST = 4096  # limit of anchors at a position
 
 
 def base_anchors(stride, ratios, scales):
@@ -38,12 +38,12 @@ def base_anchors(stride, ratios, scales):
 
 
 class ProposalProperty(KernelProperty):
-    """Regions of an image from the scores and deltas of anchors, the best score first, without
-    those that overlap a better one; where there are fewer than asked for, from the first on again.
+    """Regions of an image from the scores and deltas of anchors, sorted by score, without regions
+    that overlap a better one; too few are repeated from the first on.
     """
 
     differentiable = False
-    images = 1  # that it takes; 0: any number
+    images = 1  # limit of images; 0: any number
 
     rpn_pre_nms_top_n = Int(6000, doc="How many of the best regions count; 0 or less: all.")
     rpn_post_nms_top_n = Int(300, doc="How many regions an image gives.", low=0)

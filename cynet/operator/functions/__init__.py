@@ -1,4 +1,4 @@
-"""Mathematical functions: one row each, from which the operators of elements are made."""
+"""Mathematical functions: one row each, from which the elementwise operators are made."""
 
 from .binary import BINARY
 from .reductions import REDUCTIONS

@@ -1,4 +1,4 @@
-"""From rows to operators: the class of each, a subclass of what its family computes with."""
+"""From rows to operators: a class for each, derived from the class of its family."""
 
 from .._base import register_operator
 from ..precision import WIDEST, Precision
@@ -13,7 +13,7 @@ _WIDEST = Precision(WIDEST, WIDEST)
 
 
 def register_unary(base):
-    """Register an operator for each function of one element.
+    """Register an operator for each unary function.
 
     Parameters
     ----------

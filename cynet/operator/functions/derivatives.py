@@ -1,4 +1,4 @@
-"""From derivatives to rules of second order: what a row says of its function as a `Formula`.
+"""From derivatives to rules of second order: a row's derivative as a `Formula`.
 
 A derivative is written in operators of `F`, which is ``mx.nd``. Entries of what a formula gives are
 functions: a gradient is computed where it is wanted.
@@ -8,7 +8,7 @@ from ..second_order import Formula
 
 
 def rule(make, derivative):
-    """`make` of a derivative that is a function; `Linear()` and the like as they are."""
+    """`make` applied to a derivative that is a function; `Linear()` and the like unchanged."""
     return make(derivative) if callable(derivative) else derivative
 
 
@@ -23,7 +23,8 @@ def of_number(derivative):
 
 
 def of_two(lhs, rhs):
-    """The rule from two functions ``(F, a, b)``, the derivatives by operands of one shape."""
+    """The rule from two functions ``(F, a, b)``, the derivatives with respect to operands of one
+    shape."""
     return Formula(lambda p, F, g, x, y: [lambda: g[0] * lhs(F, *x), lambda: g[0] * rhs(F, *x)])
 
 
@@ -42,8 +43,8 @@ def of_broadcast(lhs, rhs):
 
 
 def of_reduction(derivative):
-    """The rule from ``derivative(F, spread, g, x, y)``, where ``spread(array)`` repeats what was
-    reduced along the axes."""
+    """The rule from ``derivative(F, spread, g, x, y)``; ``spread(array)`` repeats a reduced array
+    along the axes."""
 
     def gradients(p, F, g, x, y):
         def spread(array):
@@ -61,7 +62,7 @@ def _with_axes(array, ndim):
 
 
 def _summed_to(F, grad, shape):
-    """The sum over what was broadcast from `shape`."""
+    """The gradient summed back to `shape`, from which it was broadcast."""
     if grad.shape == shape:
         return grad
     wide = (1,) * (grad.ndim - len(shape)) + shape

@@ -1,4 +1,4 @@
-"""Examples of the functions: what is usual, so that a row tells the output alone."""
+"""Examples of the functions: with usual arguments, so that a row only has the output."""
 
 
 def shown(code, output):
@@ -10,7 +10,7 @@ def shown(code, output):
 
 
 def of_unary(row):
-    """The example of a function of one element."""
+    """The example of a unary function."""
     if isinstance(row.example, str):
         return row.example
     elements, output = row.example

@@ -1,4 +1,4 @@
-"""NumPy's functions of elements, and the names of their operators: those of mx.nd's rows and more.
+"""NumPy's elementwise functions with the names of their operators: mx.nd's rows and others.
 
 ``_npi_add(lhs, rhs)``, ``_npi_add_scalar(data, scalar)``, ``_npi_exp(data)``: MXNet's names.
 """
@@ -30,8 +30,8 @@ def _log_of_sum(F, a, b):
     return F.log(F.broadcast_add(F.exp(a), F.exp(b)))
 
 
-# NumPy's functions of two elements that mx.nd has not: name, functor, gradient, kind of result, and
-# what its gradient is differentiated by: a rule, or the function in operators of mx.nd.
+# NumPy's binary functions that mx.nd lacks: name, functor, gradient, kind of result, and the second
+# derivative: a rule, or the function in terms of mx.nd's operators.
 _MORE = (
     *((f"bitwise_{n}", f"bitwise_{n}", _FLAT, BITS, None) for n in ("and", "or", "xor")),
     *((f"bitwise_{n}", n, _FLAT, BITS, None) for n in ("left_shift", "right_shift")),
@@ -72,7 +72,7 @@ BINARIES = tuple(
     for row in BINARY
     if row.broadcast is not None
 ) + tuple((*row, None) for row in _MORE)
-# name -> (operator's name, row of mx.nd) of functions of one element
+# name -> (operator's name, row of mx.nd) of unary functions
 UNARIES, EXTENSIONS = {}, {}
 for _row in UNARY:
     _name = WORDS.get(_row.name, _row.name)
@@ -82,7 +82,7 @@ for _row in UNARY:
     # where the result has the input's dtype the operator of mx.nd itself serves
     _operator = _row.name if _row.result == SAME else f"_np{'x' if _extends else 'i'}_{_name}"
     (EXTENSIONS if _extends else UNARIES)[_name] = _operator, _row
-# Functions of one element that mx.nd has not: name and kind of result.
+# NumPy's unary functions that mx.nd lacks: name and kind of result.
 TRUTHS = (
     ("isnan", BOOL),
     ("isinf", BOOL),
@@ -118,8 +118,8 @@ _TURNED |= {b: a for a, b in _TURNED.items()}
 
 
 def operators_of(name):
-    """The operators behind a function of two operands: of arrays of one shape, of arrays, of an
-    array and a number, of a number and an array.
+    """The operators of a binary function: for arrays of one shape, for arrays, for an array and a
+    number, for a number and an array.
 
     >>> operators_of("subtract")[2:], operators_of("greater")[3]
     (('_npi_subtract_scalar', '_npi_rsubtract_scalar'), '_npi_less_scalar')

@@ -1,4 +1,4 @@
-"""Rows: all that is told of a mathematical function, from which its operators are made."""
+"""Rows: everything about a mathematical function, from which its operators are made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..second_order import Flat, Linear
     from ..storage_types import Sparse
 
-# Dtypes of results: where the array class promotes (NumPy's). `mx.nd` gives the inputs' dtype.
+# Dtypes of results for array classes that promote (NumPy's). `mx.nd` keeps the inputs' dtype.
 SAME, BOOL, FLOAT, WIDE = "same", "bool", "float", "wide"
 USUAL = Precision()
 
@@ -40,7 +40,7 @@ class Gradient(NamedTuple):
         return READS["x" if self.reads else ""]
 
 
-# What backward of a function of one element reads, as a row's `reads` says.
+# A row's `reads`: the arrays that backward of a unary function reads.
 READS = {"": ("out_grad",), "x": ("out_grad", "in_data"), "y": ("out_grad", "out_data")}
 
 
@@ -56,7 +56,7 @@ class Row:
 
 
 class Unary(Row):
-    """A function of one element: one operator.
+    """A unary function: one operator.
 
     Attributes
     ----------
@@ -157,8 +157,8 @@ class Form(Row):
 
 
 class Binary(Row):
-    """A function of two elements: an operator of two arrays of one shape, one of arrays that
-    broadcast, one of an array and a number, one of a number and an array.
+    """A binary function: an operator for arrays of one shape, one for arrays that broadcast, one
+    for an array and a number, one for a number and an array.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class Binary(Row):
     onnx: str | Callable[..., Any] | None = None
 
     def forms(self):
-        """The operators that are its own, by kind."""
+        """The row's own operators, by kind."""
         kinds = ("same", "broadcast", "scalar", "reflected")
         return {kind: form for kind in kinds if isinstance(form := getattr(self, kind), Form)}
 

@@ -1,4 +1,4 @@
-"""Functions of one element: one row each.
+"""Unary functions: one row each.
 
 Floating functions of integers are computed in float64 and truncated.
 """
@@ -20,7 +20,7 @@ def _cube_root(emit, x):
 
 
 def _straight(name, output):
-    """The example of a function whose gradient is that of the input."""
+    """The example of a function whose gradient is computed from the input."""
     return f""">>> x = mx.nd.array([-1.2, 0.4, 1.7])
 >>> x.attach_grad()
 >>> with mx.autograd.record():

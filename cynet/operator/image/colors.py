@@ -56,7 +56,7 @@ class RandomBrightnessProperty(FactorProperty):
 
 
 class RandomContrastProperty(FactorProperty):
-    """Pixels times a factor, plus the image's mean gray times what the factor lacks to 1."""
+    """Pixels times a factor, plus the image's mean gray times 1 - factor."""
 
     kind = 1
     example = """
@@ -68,7 +68,7 @@ class RandomContrastProperty(FactorProperty):
 
 
 class RandomSaturationProperty(FactorProperty):
-    """Pixels times a factor, plus their own gray times what the factor lacks to 1."""
+    """Pixels times a factor, plus their own gray times 1 - factor."""
 
     kind = 2
     example = """

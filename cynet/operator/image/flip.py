@@ -46,8 +46,8 @@ class FlipTopBottomProperty(FlipLeftRightProperty):
 
 
 class RandomFlipLeftRightProperty(PixelsProperty):
-    """The image mirrored left to right, or as it is, each with probability 1/2; in a batch each
-    image on its own."""
+    """The image mirrored left to right, or unchanged, each with probability 1/2; in a batch each
+    image independently."""
 
     sideways = True
     forward = Kernel("random_mirror", writes=("output", "mirrored"), whole=True, draws=True)
@@ -84,8 +84,8 @@ class RandomFlipLeftRightProperty(PixelsProperty):
 
 
 class RandomFlipTopBottomProperty(RandomFlipLeftRightProperty):
-    """The image mirrored top to bottom, or as it is, each with probability 1/2; in a batch each
-    image on its own."""
+    """The image mirrored top to bottom, or unchanged, each with probability 1/2; in a batch each
+    image independently."""
 
     sideways = False
     example = """

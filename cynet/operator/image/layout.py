@@ -30,7 +30,7 @@ def check_image(prop, shape, channels=None, words="(H, W, C) or (N, H, W, C)", a
 
 
 def check_pixels(prop, ctx, in_types, but=("bool",)):
-    """Raise unless `ctx` is a CPU and the dtype of the pixels none of `but`."""
+    """Raise unless `ctx` is a CPU and the dtype of the pixels is not in `but`."""
     if ctx.device_type == "gpu":
         raise ArgumentError(f"operator {prop.op_name} has no implementation on {ctx}")
     if in_types[0] in but:

@@ -38,7 +38,7 @@ class PotrfProperty(StackProperty):
 
 
 class PotriProperty(StackProperty):
-    """Inverses ``(L L')^-1`` from Cholesky factors L, of which the lower triangle is read.
+    """Inverses ``(L L')^-1`` from Cholesky factors L; only the lower triangle is read.
 
     With ``lower=False`` they are ``(U' U)^-1`` from upper factors U.
     """
@@ -159,7 +159,7 @@ class _NumberProperty(StackProperty):
 
 
 class DetProperty(_NumberProperty):
-    """Determinants of square matrices; of one matrix an array of one number.
+    """Determinants of square matrices; for one matrix an array of one number.
 
     The gradient is that of the cofactors, also where a matrix is singular.
     """

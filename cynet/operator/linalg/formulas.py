@@ -1,5 +1,5 @@
-"""Gradients of linear algebra in terms of operators: what `second_order` of its classes refers to,
-functions ``(p, F, g, x, y)`` of `Formula`."""
+"""Gradients of linear algebra in terms of operators: the functions ``(p, F, g, x, y)`` of `Formula`
+in `second_order` of its classes."""
 
 
 def _turned(F, a):

@@ -51,7 +51,7 @@ class CTCLossProperty(KernelProperty):
     floats = ("data",)
     second_order = STEPWISE
     amp = Precision(FLOAT32)
-    output_names = ("output0",)  # MXNet's has another one, which nobody sees
+    output_names = ("output0",)  # MXNet's has another name, which is never shown
     example = """
     >>> scores = mx.nd.zeros((4, 1, 3))  # 4 steps, one sequence, 3 letters (0 is the blank)
     >>> mx.nd.CTCLoss(scores, mx.nd.array([[1, 2]]))

@@ -1,4 +1,5 @@
-"""BlockGrad, make_loss, MakeLoss: out is data; the gradient is a constant, whatever follows."""
+"""BlockGrad, make_loss, MakeLoss: the output is the data; the gradient is a constant, whatever
+follows."""
 
 from math import prod
 
@@ -12,7 +13,7 @@ from ..storage_types import on_values
 
 
 class BlockGradProperty(KernelProperty):
-    """The input as it is; no gradient flows back through it."""
+    """The input unchanged; no gradient flows back through it."""
 
     inputs_doc = {"data": "Input of any shape."}
     differentiable = False

@@ -17,7 +17,7 @@ _NORMALIZATION = {"null": 0, "batch": 1, "valid": 2}
 
 
 class SoftmaxOutputProperty(KernelProperty):
-    """Softmax whose gradient is that of the cross-entropy with `label`.
+    """Softmax with the gradient of the cross-entropy with `label`.
 
     Forward gives ``out = softmax(data)``, over all axes but the first; along axis 1 with
     `multi_output` and along the last with `preserve_shape`. Backward does not look at the gradient
@@ -96,7 +96,8 @@ class SoftmaxOutputProperty(KernelProperty):
         return Kernel("softmax_output_grad", read, ("d_data",), in_place=(("output", "d_data"),))
 
     def ignored_class(self):
-        """`ignore_label` as labels are read, truncated; what no label is where it fits none."""
+        """`ignore_label` as labels are read, truncated; a value that no label has if it is
+        invalid."""
         fits = -(2.0**31) < self.ignore_label < 2.0**31
         return int(self.ignore_label) if fits else -(2**31)
 

@@ -14,7 +14,7 @@ from ..tensor.unary import UnaryHooks, UnaryProperty
 
 
 class Function(NamedTuple):
-    """Names in functors.h of an act_type and its gradient, what that is a function of, and the
+    """Names in functors.h of an act_type and its gradient, the argument of the gradient, and the
     derivative ``(F, x, y)`` by operators."""
 
     functor: str

@@ -18,12 +18,12 @@ from ..tensor.axes import data_axis, split_at
 from .fused_activation import TakesReluHooks
 from .normalization_composed import along, normalized, scaled
 
-# what stays in float32 beside bfloat16 data, as MXNet lists it: '' is the data
+# inputs that stay float32 beside bfloat16 data, as MXNet lists them: '' is the data
 _FLOAT32_INPUTS = "", "gamma", "beta", "moving_mean", "moving_var"
 
 
 class BatchNormHooks(GraphHooks):
-    """A channels-last form, with what follows it folded in."""
+    """A channels-last form, with following operators folded in."""
 
     def fixed_inputs(self, prop):
         return {"gamma": 1.0} if prop.fix_gamma else {}
@@ -66,9 +66,9 @@ class BatchNormProperty(KernelProperty):
     }
 
     graph = BatchNormHooks(moves_states=False, float32_beside_half=("gamma", "beta"))
-    # what the fuse pass adds to the channels-last form; whether it is that one
+    # added by the fuse pass to the channels-last form; whether it is that form
     relu = residual = last = False
-    shows_variance = False  # the third output is that of users, and the variance
+    shows_variance = False  # the third output is visible, and the variance
     forward = Kernel(
         "batch_norm",
         ("data", "gamma", "beta", "moving_mean", "moving_var", "residual?"),

@@ -52,7 +52,7 @@ class BatchNormWithReLUProperty(BatchNormProperty):
 
 
 class SyncBatchNormProperty(BatchNormProperty):
-    """BatchNorm whose statistics are those of the whole batch, over all devices.
+    """BatchNorm with the statistics of the whole batch, over all devices.
 
     On one device (``ndev=1``) that is BatchNorm, but `output_mean_var` gives the variance itself.
     Statistics over several are refused.

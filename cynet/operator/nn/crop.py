@@ -1,4 +1,4 @@
-"""Crop: a window of images, its size given or that of other images."""
+"""Crop: a window of images, with a given size or that of other images."""
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator

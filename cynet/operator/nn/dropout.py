@@ -72,7 +72,7 @@ class DropoutProperty(KernelProperty):
 
     def kernel_params(self, in_shapes):
         shape, step = in_shapes[0], 1
-        stride = [0] * len(shape)  # of the mask
+        stride = [0] * len(shape)  # strides of the mask
         for axis in reversed(range(len(shape))):
             if axis not in self.axes:
                 stride[axis] = step

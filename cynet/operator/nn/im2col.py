@@ -106,7 +106,7 @@ class Im2colProperty(_WindowsProperty):
 
 
 class Col2imProperty(_WindowsProperty):
-    """Columns summed into images, where windows overlap: what im2col's gradient does.
+    """Columns summed into images, where windows overlap: the gradient of im2col.
 
     (N, C * prod(kernel), L) gives (N, C, *output_size).
     """

@@ -29,7 +29,7 @@ class LayerNormProperty(KernelProperty):
     graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Input.", "gamma": "Scale (C,).", "beta": "Shift (C,)."}
     forward = Kernel("layer_norm", ("data", "gamma", "beta"), ("output", "mean", "std"))
-    backward = (  # the gradient of data comes last, which may take out_grad's place
+    backward = (  # the gradient of data comes last, as it may overwrite out_grad
         Kernel("layer_norm_scale_grad", ("d_output", "data", "mean", "std"), ("d_gamma", "d_beta")),
         Kernel(
             "layer_norm_grad",

@@ -138,8 +138,8 @@ class LeakyReLUProperty(KernelProperty):
 
     @property
     def backward(self):
-        """The kernels of `act_type`; that of gamma first: data's gradient may take the place of
-        the output's."""
+        """The kernels of `act_type`; first the gradient of gamma: data's may overwrite the
+        output's."""
         pair = (("d_output", "d_data"),)
         if self.act_type == "prelu":
             return (

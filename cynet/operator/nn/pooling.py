@@ -35,7 +35,7 @@ class PoolingHooks(GraphHooks):
     """A channels-last form; maxima of windows."""
 
     def takes_maxima(self, prop):
-        # other conventions know windows without an element, whose maximum is no element's
+        # other conventions have empty windows, whose maximum is not an element
         return prop.pool_type == "max" and (prop.global_pool or prop.pooling_convention == "valid")
 
     def channels_last(self, prop, in_shapes, in_types):

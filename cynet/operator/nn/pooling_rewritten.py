@@ -7,7 +7,8 @@ from .spatial_window import channels_first, is_last
 
 
 def _windows(p, size):
-    """Row-major places of the elements of each window, `prod(size)` for those beside the data."""
+    """Row-major positions of the elements of each window; `prod(size)` for those outside of the
+    data."""
     flat, inside = 0, True
     ndim = len(size)
     for axis, n in enumerate(size):

@@ -14,7 +14,7 @@ from ..property import merge_shapes
 from ..second_order import Formula
 from ..tensor.axes import data_axis, split_at
 
-LINE_COST = 8  # of a line, however short, in elements
+LINE_COST = 8  # cost of a line, however short, in elements
 
 
 def softmax_params(outer, n, inner, temperature=1.0, log_of=False):
@@ -96,7 +96,7 @@ class SoftmaxProperty(OutDType, KernelProperty):
         return [ins[0], *(t or "int32" for t in in_types[1:])], outs, []
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        # of another dtype than the output, data says that of its gradient
+        # with another dtype than the output's, data determines that of its gradient
         read = super().declare_backward_dependency(out_grad, in_data, out_data)
         return read if self.dtype is None else [*read, in_data[0]]
 

@@ -1,4 +1,4 @@
-"""Windows that slide over 1 to 3 spatial axes: what Convolution and Pooling share."""
+"""Windows that slide over 1 to 3 spatial axes: shared by Convolution and Pooling."""
 
 from ...base.errors import ArgumentError, ShapeError
 
@@ -23,7 +23,7 @@ def channels_first(shape, layout):
 
 
 def shape_in_layout(shape, layout):
-    """The way back: the shape in that layout of what is (N, C, *size).
+    """The inverse: the shape, in that layout, of an array (N, C, *size).
 
     >>> shape_in_layout((8, 3, 32, 24), "NHWC")
     (8, 32, 24, 3)
@@ -32,7 +32,7 @@ def shape_in_layout(shape, layout):
 
 
 def check_window(where, kernel, layout, **windows):
-    """Complete stride, pad and the like to the kernel's length.
+    """Extend stride, pad and so on to the kernel's length.
 
     Parameters
     ----------

@@ -148,7 +148,7 @@ class UpSamplingProperty(KernelProperty):
 
     @property
     def second_order(self):
-        """Of 'bilinear' that of a deconvolution."""
+        """The one of a deconvolution for 'bilinear'."""
         return Linear({0: (1,), 1: (0,)}) if self.sample_type == "bilinear" else Linear()
 
 

@@ -1,3 +1,3 @@
-"""Operators with NumPy's semantics of dtypes and shapes, those of ``mx.np``."""
+"""Operators with NumPy's semantics of dtypes and shapes, for ``mx.np``."""
 
 from . import reductions, rows, shapes

@@ -22,15 +22,15 @@ from .promotion import (
     result_of,
 )
 
-# Functions of bools that are not those of numbers: a sum is "or", as for NumPy.
+# Functions of bools that differ from those of numbers: a sum is "or", as for NumPy.
 _OF_BOOLS = {"plus": "logical_or", "mul": "logical_and", "bitwise_not": "logical_not"}
 _NOT_OF_BOOLS = ("minus", "negative", "gcd", "lcm")
-# Functions of two bools that are those of int8.
+# Functions of two bools that use the loops of int8.
 _OF_INT8 = ("remainder", "power", "floor_divide", "fmod", "left_shift", "right_shift")
 
 
 class NumpyHooks(GraphHooks):
-    """One loop where all arrays are of one dtype and shape."""
+    """One loop if all arrays have the same dtype and shape."""
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
         return len({*in_shapes}) == 1  # where it repeats, a gradient is a sum of rounded numbers
@@ -49,16 +49,16 @@ class _Elementwise(OperatorProperty):
 
 
 class NumpyUnary(_Elementwise):
-    """Base of functions of one array."""
+    """Base of unary functions."""
 
     inputs_doc = {"data": "The input, any shape."}
     gradient = None
-    reads = ""  # what the gradient functor is a function of: 'x' data, 'y' output, '' nothing
+    reads = ""  # argument of the gradient functor: 'x' data, 'y' output, '' none
     backward_reads = READS[reads]
 
     def infer_type(self, in_types, out_types):
         data = in_types[0]
-        if data is None:  # the other way where it can be told
+        if data is None:  # infer backwards if possible
             data = out_types[0] if out_types[0] in FLOATS else None
             return [data], [out_types[0]], []
         if data == "bool" and self.functor in _NOT_OF_BOOLS:
@@ -81,7 +81,7 @@ class _Binary(_Elementwise):
     gradients = Gradient("grad_one", "grad_one", False, False)
 
     def _types(self, common, compared):
-        """(the output's dtype, that of the loop)."""
+        """(the output's dtype, the loop's dtype)."""
         if self.result == BITS:
             refuse_floats(self.op_name, [common])
         if common == "bool" and self.functor in _NOT_OF_BOOLS:

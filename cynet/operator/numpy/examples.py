@@ -1,4 +1,4 @@
-"""Examples of these operators: usual arguments; ``examples.txt`` has what they print."""
+"""Examples of these operators with usual arguments; ``examples.txt`` has the printed results."""
 
 import re
 from functools import cache
@@ -14,7 +14,7 @@ def outputs():
 
 
 def code_of(name, one=False):
-    """The lines of an operator's example; `one`: it is a function of one array."""
+    """The lines of an operator's example; `one`: it is unary."""
     if name.endswith("_scalar"):
         whole = any(word in name for word in ("bitwise", "gcd", "lcm"))
         number = "scalar=3" if whole else "scalar=1.5, is_int=False"
@@ -35,6 +35,6 @@ def code_of(name, one=False):
 
 
 def example_of(name, one=False):
-    """The example of an operator, with what it prints."""
+    """The example of an operator, with its printed result."""
     lines = "\n".join(f">>> {line}" for line in code_of(name, one))
     return lines + "\n" + outputs().get(name, "")

@@ -69,7 +69,7 @@ def find_operator(name):
 
 @cache
 def _spelled(name):
-    """The operator with the same word in mx.nd's spelling; None where there is none.
+    """The operator of the same name in mx.nd's spelling, or None.
 
     >>> _spelled("_npx_fully_connected"), _spelled("_npi_det"), _spelled("_npx__image_crop")
     ('FullyConnected', '_linalg_det', '_image_crop')
@@ -88,8 +88,8 @@ def _spelled(name):
 
 
 def fitted(entry, params):
-    """Parameters of a node without those that say nothing here, as MXNet's NumPy face writes them
-    beside those of an operator."""
+    """Parameters of a node without those that are meaningless here; MXNet's NumPy functions write
+    more than the operator's own."""
     if not entry.name.startswith("_np") and entry.name != "slice":
         return params
     fields = entry.prop.fields
@@ -130,7 +130,7 @@ class NumpyFunction(OperatorProperty):
     row = None
     any_parameters = True
     decomposed = True
-    n_inputs = None  # what the node has
+    n_inputs = None  # as many as the node has
 
     def __init__(self, **given):
         super().__init__()
@@ -140,7 +140,7 @@ class NumpyFunction(OperatorProperty):
 
     @classmethod
     def accepted_params(cls, params):
-        """All of them: the function says what is wrong with one."""
+        """All of them: the function itself reports a wrong one."""
         return params
 
     def params(self):
@@ -226,7 +226,7 @@ class NumpyFunction(OperatorProperty):
 
 @cache
 def writer():
-    """The function that traces a call: that of ``gluon/block``, which has symbols with shapes."""
+    """The function that traces a call: that of ``gluon/block``, whose symbols have shapes."""
     from ...gluon.block.decomposition import write
 
     return write

@@ -68,7 +68,7 @@ def inserted(called, x, p):
     places = onp.flatnonzero(where == -1)
     if len(x) > 1:
         value = x[1]
-        if p.get("int_ind") is not None:  # its first axis is the place's
+        if p.get("int_ind") is not None:  # the first axis is the index's
             value = value.reshape((1,) * (a.ndim - value.ndim) + value.shape)
             value = called("np.moveaxis")(value, 0, axis)
     else:
@@ -197,7 +197,7 @@ def where_numbers(called, x, p):
 
 
 def call(called, x, p):
-    """Any function, with arguments in words; what MXNet has no name for."""
+    """Any function, with arguments in words; for functions that MXNet has no name for."""
 
     def meant(said):
         if isinstance(said, dict):

@@ -170,7 +170,7 @@ class Row:
         return sum(not each.endswith("?") for each in self.arrays)
 
     def outputs(self, given):
-        """Return how many outputs there are."""
+        """Return the number of outputs."""
         if self._outputs.isdigit():
             return int(self._outputs)
         if self._outputs == "num_args":

@@ -33,7 +33,7 @@ def promoted(a, b):
     if a in FLOATS or b in FLOATS:
         return a if a in FLOATS else b
     wider = max(a, b, key=INTEGERS.index)
-    return "int32" if wider == "int8" else wider  # int16 is no dtype here
+    return "int32" if wider == "int8" else wider  # int16 is not supported here
 
 
 def beside_number(dtype, whole):
@@ -96,7 +96,7 @@ def result_of(kind, common):
 
 
 def compared_in(a, b):
-    """The dtype in which elements of two dtypes are compared: one that holds both.
+    """The dtype in which elements of two dtypes are compared: one that represents both.
 
     >>> compared_in("int64", "float32"), compared_in("uint8", "float32")
     ('float64', 'float32')

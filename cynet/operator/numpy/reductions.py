@@ -1,5 +1,5 @@
-"""Reductions under NumPy's semantics: integers are summed as int64, their mean is a float, what has
-no axes left has the shape ()."""
+"""Reductions under NumPy's semantics: integers are summed as int64, their mean is a float, a result
+without axes has the shape ()."""
 
 from ...base.errors import ArgumentTypeError
 from .._base import get_operator, register_operator
@@ -15,7 +15,7 @@ _INTEGERS = {"sum": "wide_sum", "prod": "wide_prod"}
 
 
 class _Reduction(OperatorProperty):
-    """The part of reductions that they share with those of mx.nd."""
+    """The part of reductions that is shared with those of mx.nd."""
 
     inputs_doc = {"data": "The input, any shape."}
     axis = Shape(None, doc="Axis or axes to reduce; None reduces all.")
@@ -39,7 +39,7 @@ class NumpyReduce(_Reduction):
 
     @property
     def second_order(self):
-        """That of mx.nd's operator."""
+        """The rule of mx.nd's operator."""
         return get_operator(self.like).prop.second_order
 
     def out_type(self, data):

@@ -26,7 +26,7 @@ class AnyOrder(GraphHooks):
 
 
 class _Conversion(Refusing, KernelProperty):
-    """An array of data, perhaps its range, and what they are converted to."""
+    """An array of data, its optional range, and the type to convert to."""
 
     differentiable = False
     floats = ()
@@ -57,8 +57,8 @@ _LIMITS = {"uint8": (0.0, 255.5), "int8": (-127.5, 127.5)}  # ranges in which a 
 
 
 class QuantizeProperty(_Conversion):
-    """Floats as integers of 8 bits: ``round(data * 255 / r)``, or 127 for int8, limited to what
-    these can hold; `r` is the larger of ``|min_range|`` and ``|max_range|``.
+    """Floats to integers of 8 bits: ``round(data * 255 / r)``, or 127 for int8, clipped to their
+    limits; `r` is the larger of ``|min_range|`` and ``|max_range|``.
 
     The range of the output is that of the input for uint8, ``(-r, r)`` for int8.
     """
@@ -85,7 +85,7 @@ class QuantizeProperty(_Conversion):
 
 
 class QuantizeV2Property(_Conversion):
-    """Floats as integers of 8 bits, by a range that is given or that of `data`.
+    """Floats to integers of 8 bits, with a given range or that of `data`.
 
     ``round(data * 127.5 / r)`` for int8 and 255.5 for uint8, limited to what these can hold; `r` is
     the larger absolute value of the range's two ends. Data that are integers of 8 bits already stay
@@ -172,7 +172,7 @@ class QuantizeAsymProperty(_Conversion):
 
 
 class RequantizeProperty(_Conversion):
-    """Integers of 32 bits as such of 8, by a range that is given or that of `data`.
+    """Integers of 32 bits to 8 bits, with a given range or that of `data`.
 
     The limits of int32 stand for the larger of ``|min_range|`` and ``|max_range|``. The output is
     ``round(value * 127 / r)``, or 255 for uint8; its range is ``(-r, r)``, or ``(0, r)``.

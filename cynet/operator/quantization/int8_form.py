@@ -1,5 +1,5 @@
-"""The operator of floats that an operator of 8 bits stands for in a quantized graph: its class says
-it in `int8_form`, and contrib/quantization reads it."""
+"""The float operator that an 8-bit operator replaces in a quantized graph: declared in its class as
+`int8_form`, and read by contrib/quantization."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from .._base import OPERATORS
 
 
 class Int8Form(NamedTuple):
-    """An operator of 8 bits in place of one of floats.
+    """Declaration of an 8-bit operator that replaces a float operator.
 
     Attributes
     ----------
@@ -33,11 +33,11 @@ class Int8Form(NamedTuple):
         return {name: getattr(node.prop, name) for name in self.params if name in node.params}
 
 
-_found = {}  # class of a property of floats -> class of that of 8 bits
+_found = {}  # class of a property of floats -> its 8-bit class
 
 
 def int8_of(prop):
-    """The class that stands for one of floats in 8 bits, or None."""
+    """The 8-bit class for a class of floats, or None."""
     if not _found:
         for _, entry in OPERATORS.items():
             form = entry.prop.int8_form

@@ -39,7 +39,7 @@ class Int8LayerHooks(LayerHooks):
             return None
         geometry = prop.geometry(in_shapes)
         primitives = prop.primitives(geometry, in_types)
-        # what the packed bytes depend on comes last
+        # inputs of the packed bytes come last
         if primitives is not None:
             _, reorder, size = primitives
             kinds = in_types[0], prop.output_bounds(), prop.infer_type(in_types, [None] * 3)
@@ -79,7 +79,7 @@ class _Int8Layer:
     packed_shape = None
     last = False
     has_windows = True
-    weight_layout = None  # (F, C, *kernel), whatever order data have
+    weight_layout = None  # (F, C, *kernel), for any order of data
     graph = _HOOKS
     output_names = OUTPUTS
 
@@ -129,7 +129,7 @@ class _Int8Layer:
         }
 
     def primitives(self, geometry, in_types):
-        """oneDNN's, or None where the loops of int8_conv.h are taken."""
+        """oneDNN's primitives, or None for the loops of int8_conv.h."""
         return None
 
     def forward_resource(self, in_shapes):
@@ -255,7 +255,7 @@ _FUSED_DOC = {
 
 
 class _Fused(_Int8Layer):
-    """A whole layer."""
+    """A complete layer with its epilogue."""
 
     takes_float32 = True
     no_bias = False
@@ -310,7 +310,7 @@ class _Fused(_Int8Layer):
         bounds = self.output_bounds()
         low, high = bounds["low"], bounds["high"]
         residual = in_types[6] if self.with_residual else ""
-        # it adds integers as they are, in steps that the bounds would have to follow
+        # it adds integers without scaling, in steps that the bounds would have to follow
         bounded = residual in ("int8", "uint8") and (low not in (0, -inf) or high != inf)
         if bounded or 0 in (geometry["batch"], geometry["channels"], *geometry["out_size"]):
             return None

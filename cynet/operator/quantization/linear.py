@@ -1,5 +1,5 @@
-"""_quantize_linear, _dequantize_linear: floats as integers of 8 bits and back, as ONNX defines it:
-a step and the integer that stands for 0 are parameters."""
+"""_quantize_linear, _dequantize_linear: floats to integers of 8 bits and back, as ONNX defines it:
+scale and zero point are parameters."""
 
 from ...base.errors import ArgumentError
 from .._base import register_operator
@@ -51,8 +51,8 @@ class _Linear(Refusing, KernelProperty):
 
 
 class QuantizeLinearProperty(_Linear):
-    """Floats as integers of 8 bits: ``round(data / scale) + zero_point``, rounded to even, limited
-    to what these can hold. NaN is refused."""
+    """Floats to integers of 8 bits: ``round(data / scale) + zero_point``, rounded to even, clipped
+    to their limits. NaN is refused."""
 
     scale, zero_point = _SCALE, _ZERO
     out_type = Enum(("int8", "uint8"), "uint8", doc="Type of the output.")

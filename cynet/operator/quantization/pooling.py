@@ -22,14 +22,14 @@ class QuantizedPoolingHooks(GraphHooks):
 
 
 def _fits(prop):
-    """Maxima lose nothing, means of small windows half a step. The mean of a whole image, whose
-    range is far less than that of its pixels, would lose more, and costs little in float."""
+    """Maxima lose nothing, means of small windows half a step. The mean of a whole image has a far
+    smaller range than its pixels; it would lose more, and costs little in float."""
     return prop.pool_type == "max" or (prop.pool_type == "avg" and not prop.global_pool)
 
 
 class QuantizedPoolingProperty(KeptRange, PoolingProperty):
     """Reduce every window over the spatial axes of a quantized array to its maximum or its mean,
-    rounded to even. Parameters are those of Pooling; the range stays as it is."""
+    rounded to even. Parameters are those of Pooling; the range does not change."""
 
     graph = QuantizedPoolingHooks()
     inputs_doc = INPUTS_DOC

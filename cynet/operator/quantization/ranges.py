@@ -5,7 +5,7 @@ from ..checks.shapes import agree
 
 BYTES = ("uint8", "int8")
 LIMITS = {"uint8": (0, 255), "int8": (-128, 127)}
-FINE_STEPS = {"uint8": 255.5, "int8": 127.5}  # of the larger end of a range, in quantize_v2
+FINE_STEPS = {"uint8": 255.5, "int8": 127.5}  # steps for the larger end of a range, in quantize_v2
 ONE = (1,)
 
 
@@ -15,7 +15,7 @@ def ranges(names):
 
 
 def one_each(prop, in_shapes, first):
-    """The shapes of the inputs from `first` on, ranges, each of one element."""
+    """The shapes of the inputs from `first` on, ranges of one element each."""
     names = prop.list_arguments()[first:]
     return [agree(name, shape, ONE) for name, shape in zip(names, in_shapes[first:])]
 
@@ -29,7 +29,7 @@ def require_bytes(prop, dtype, name="data", allowed=BYTES):
 
 
 def not_a_number(where, name, place, value):
-    """The exception for a float of the input `name` of which no integer can be made."""
+    """The exception for a float of the input `name` that is NaN or infinite."""
     return ArgumentError(
         f"{where}: element {place} of '{name}' is {value:g}, of which integers of 8 bits have none"
     )
@@ -39,7 +39,7 @@ class Refusing:
     """Mixin whose error names the float that a kernel could not quantize; in front of a
     KernelProperty."""
 
-    takes_float32 = True  # and no narrower float (contrib/amp)
+    takes_float32 = True  # but not narrower floats (contrib/amp)
 
     def failure(self, place, values):
         name = self.forward.reads[int(values[0])]

@@ -1,4 +1,4 @@
-"""quantized_flatten, quantized_act: quantized arrays whose range stays as it is."""
+"""quantized_flatten, quantized_act: operators that do not change the range."""
 
 from math import prod
 
@@ -66,7 +66,7 @@ class QuantizedFlattenProperty(KeptRange):
 
 
 class QuantizedActProperty(KeptRange):
-    """The rectifier of a quantized array: ``max(data, 0)``. Its range stays as it is."""
+    """The rectifier of a quantized array: ``max(data, 0)``. Its range does not change."""
 
     act_type = Enum(
         ("relu", "sigmoid", "softrelu", "softsign", "tanh"),

@@ -78,13 +78,13 @@ class MultinomialProperty(KernelProperty):
 
     @property
     def forward(self):
-        """The kernel, with the outputs that there are."""
+        """The kernel, with the requested outputs."""
         writes = (*self.list_outputs(), "none?")[:2]
         return Kernel("multinomial", writes=writes, draws=True)
 
     @property
     def backward(self):
-        """The kernel of what `get_prob` gives."""
+        """The kernel for the gradient of `get_prob`'s output."""
         out = self.list_outputs()[0]
         return Kernel("multinomial_grad", ("d_output1?", "data", out), ("d_data",))
 

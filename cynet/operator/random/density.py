@@ -107,7 +107,7 @@ class DirichletDensityProperty(DensityProperty):
 
 # Laws in terms of operators: the logarithm of the density of x, which is counted where detached.
 def _ways(F, x, k):
-    """The logarithm of the number of ways to fail k times among x + k attempts."""
+    """The logarithm of the number of ways to have k failures among x + k attempts."""
     x = x.detach()
     return F.gammaln(x + k) - F.gammaln(x + 1) - F.gammaln(k)
 
@@ -228,8 +228,8 @@ _EXAMPLE = """
 
 
 def _where_inside(F, inside, log, sample):
-    """``log(sample)``, -inf with a gradient of 0 where the sample is not `inside`: there log is
-    asked about another one, so that it gives no NaN."""
+    """``log(sample)``, -inf with a gradient of 0 if the sample is not `inside`: log then gets
+    another argument, so that there is no NaN."""
     among = F.broadcast_to(inside, shape=sample.shape)
     value = log(F.where(among, sample, F.ones_like(sample)))
     return F.where(inside, value, (F.ones_like(value) * -inf).detach())

@@ -52,7 +52,7 @@ class _Random(KernelProperty):
 
     @property
     def forward(self):
-        """The kernel of the row, which reads arrays of parameters if there are."""
+        """The kernel of the row, which reads arrays of parameters if they are given."""
         reads = self.list_arguments() if self.per_parameter else ()
         name = "draw_by_rejection" if self.row.rejects else "draw"
         return Kernel(name, tuple(reads), draws=True)
@@ -60,7 +60,7 @@ class _Random(KernelProperty):
     per_parameter = False
 
     def kernel_dtype(self, in_types):
-        return "float32"  # the kernels ask for the output's dtype themselves
+        return "float32"  # the kernels take the output's dtype as a parameter
 
     def kernel_params(self, in_shapes):
         a, b = (*(getattr(self, name) for name, *_ in self.row.parameters), 0.0)[:2]
@@ -68,7 +68,7 @@ class _Random(KernelProperty):
 
 
 class _Scalar(_Random):
-    """Parameters are numbers, the shape is given (or comes from what the output is used for)."""
+    """Parameters are numbers, the shape is given (or inferred from the use of the output)."""
 
     default_type = "float32"
 
@@ -175,7 +175,7 @@ class Parameter(NamedTuple):
 
 
 class Distribution(NamedTuple):
-    """One row: name, code of the kernel, parameters, what is drawn.
+    """One row: name, code of the kernel, parameters, description.
 
     `shown` is what examples show: numbers of the parameters and the mean of what is drawn, then two
     sets of numbers and their means. `sample_names` are the parameters' names where they are arrays.

@@ -1,6 +1,6 @@
 """The docstrings of the functions of mx.nd.random and mx.sym.random: one row for both faces."""
 
-# Name: what is drawn, parameters, and an example.
+# Name: distribution, parameters, and an example.
 _ROWS = {
     "uniform": (
         "Numbers from [low, high), each equally likely.",

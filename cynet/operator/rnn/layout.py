@@ -1,4 +1,5 @@
-"""Offsets of the parts of an RNN: in its flat vector of parameters, and in what forward keeps."""
+"""Offsets of the parts of an RNN: in its flat vector of parameters, and in the values saved by
+forward."""
 
 from typing import NamedTuple
 
@@ -65,9 +66,9 @@ gates=0, h=0, c=0, n=0, full=0)], 42)
 
 
 def kept(prop, data):
-    """(passes, inputs, masks, size) for data of that shape: `parameters` with the offsets of what
-    forward keeps; for each layer those of its input and of its dropout's factors, both (steps,
-    batch, directions * out_size), or -1 where there are none; and the size of all.
+    """(passes, inputs, masks, size) for data of that shape: `parameters` with the offsets of the
+    values saved by forward; for each layer the offsets of its input and of its dropout factors,
+    both (steps, batch, directions * out_size), or -1 if absent; and the total size.
     """
     steps, batch, input_size = data
     cells = batch * prop.state_size

@@ -125,7 +125,7 @@ class RNNProperty(OperatorProperty):
 
     @property
     def out_size(self):
-        """Length of a state of one layer and direction, after its projection if there is one."""
+        """Length of a state of one layer and direction, after an optional projection."""
         return self.projection_size or self.state_size
 
     @property
@@ -149,7 +149,7 @@ class RNNProperty(OperatorProperty):
         return len(self.list_outputs()) - 1
 
     def _states(self):
-        """Return how many kinds of state there are."""
+        """Return the number of kinds of state."""
         return 2 if self.mode == "lstm" else 1
 
     def infer_shape(self, in_shapes, out_shapes):

@@ -24,7 +24,7 @@ def rows_of(F, array):
 
 
 def _clipped(p, F, cell):
-    """A cell as it is used; it goes on as it is."""
+    """A clipped cell for the output; the unclipped one is passed on."""
     if p.lstm_state_clip_min is None:
         return cell
     if p.lstm_state_clip_nan:
@@ -106,7 +106,7 @@ def _rnn(p, F, x, aux, training):
     passes, _ = parameters(p, data.shape[2])
     last, last_cells = [], []
     for layer in range(p.num_layers):
-        if layer and p.drops:  # by the factors that forward drew
+        if layer and p.drops:  # with the factors that forward has drawn
             factors = _cut(F, aux[-1], masks[layer], data.shape).astype(data.dtype)
             data = data * factors.detach()
         outs = []

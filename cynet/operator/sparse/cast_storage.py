@@ -24,7 +24,7 @@ def _makes(prop):
 
 
 class CastStorageProperty(KernelProperty):
-    """The input in another storage type; where all arrays are dense, as it is."""
+    """The input in another storage type; unchanged if all arrays are dense."""
 
     inputs_doc = {"data": "Input of any shape, of two axes for 'csr'."}
     forward = Kernel("identity", in_place=(("data", "output"),))

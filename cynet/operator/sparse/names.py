@@ -2,4 +2,4 @@
 
 from ..array_methods import declared
 
-OPERATORS = declared("in_sparse")  # name in those modules to the operator's
+OPERATORS = declared("in_sparse")  # name in those modules to the operator's name

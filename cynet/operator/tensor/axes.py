@@ -17,7 +17,7 @@ def axis_of(axis, ndim, what="axis"):
 
 
 def data_axis(axis, shape):
-    """`axis` of data of `shape`, counted from the front; ShapeError when there is no such one.
+    """`axis` of data of `shape`, counted from the front; ShapeError if it does not exist.
 
     >>> data_axis(-1, (2, 3, 4))
     2
@@ -28,7 +28,7 @@ def data_axis(axis, shape):
 
 
 def axes_of(axes, ndim, exclude=False):
-    """The sorted axes that `axes` (None or empty: all) names; with `exclude` the others.
+    """The sorted axes in `axes` (None or empty: all); with `exclude` the others.
 
     >>> axes_of((0,), 3, exclude=True)
     (1, 2)
@@ -54,7 +54,7 @@ def split_at(shape, axis):
 
 
 def lines_along(shape, axis):
-    """`split_at` by the names that kernels have for it; None takes the whole array as a line.
+    """`split_at` with the kernels' names for it; None takes the whole array as a line.
 
     >>> lines_along((2, 3, 4), 1)
     {'outer': 2, 'n': 3, 'inner': 4}

@@ -1,4 +1,4 @@
-"""Operators of the functions of two elements, on arrays of one shape (``functions/binary.py``).
+"""Operators of the binary functions, on arrays of one shape (``functions/binary.py``).
 
 ``output[i] = F(lhs[i], rhs[i])``; the gradients are ``out_grad[i] * G(lhs[i], rhs[i])`` with one G
 a side. Comparisons give 1 and 0 in the inputs' dtype. Integer division truncates; by zero it gives
@@ -53,7 +53,7 @@ class BinaryProperty(OperatorProperty):
         return [(in_data[0], out_data[0]), (in_data[1], out_data[0])]
 
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        # the gradient of lhs is written first, that of rhs still needs out_grad
+        # the gradient of lhs is written first: that of rhs still needs out_grad
         return [(out_grad[0], in_grad[1])]
 
     def create_operator(self, ctx, in_shapes, in_types):

@@ -34,13 +34,13 @@ class CastProperty(KernelProperty):
         return [in_types[0]], [self.dtype], []
 
 
-# what automatic mixed precision casts, narrow ones first; float64 is somebody's wish
+# dtypes that automatic mixed precision casts, narrow ones first; float64 is a user's choice
 FLOATING = ("bfloat16", "float16", "float32")
 
 
 class AmpCastProperty(CastProperty):
-    """The input in another dtype where it is bfloat16, float16 or float32, else as it is; as
-    automatic mixed precision inserts it."""
+    """The input in another dtype if it is bfloat16, float16 or float32, else unchanged; inserted by
+    automatic mixed precision."""
 
     sparse = None
     amp = Precision(EITHER, None)

@@ -276,7 +276,7 @@ class SplitV2Property(MoveProperty):
             raise ArgumentError(
                 f"_split_v2: indices {self.indices} must rise from 0 and stay below {length}"
             )
-        # where the length is not known yet, that of the last piece is not, either
+        # with an unknown length, the last piece's is unknown, too
         return [*self.indices, length or self.indices[-1]]
 
     def parts(self, shape):

@@ -21,7 +21,7 @@ class ProductHooks(GraphHooks):
 
     def algorithms(self, prop, in_shapes, in_types):
         if self.takes_bfloat16(prop, in_shapes, in_types):
-            return {}  # one way only
+            return {}  # no alternatives
         _, *sizes = prop.sizes(*in_shapes)
         dtype = "float32" if in_types[0] in NARROW else in_types[0]
         return product_choices(prop, dtype, *sizes)
@@ -154,7 +154,7 @@ class BatchDotProperty(ProductProperty):
         return ([leading + lhs[-2:], leading + rhs[-2:]], [merge_shapes((*leading, m, n), out)], [])
 
     def _from_output(self, lhs, rhs, out):
-        """The operands' shapes as far as those of the output and of one of them tell."""
+        """The operands' shapes, as far as the output's and the other one's determine them."""
         if len(out) < 3:
             raise ShapeError(f"batch_dot gives an array of at least 3 axes, not {out}")
         *leading, m, n = out

@@ -82,7 +82,7 @@ class HistogramProperty(KernelProperty):
             )
         edges = kind
         if self.bin_cnt is not None and kind in _INTEGERS:
-            edges = "float64"  # which are real numbers
+            edges = "float64"  # edges are real numbers
         return [kind] * len(in_types), ["int64", edges], []
 
     def create_operator(self, ctx, in_shapes, in_types):

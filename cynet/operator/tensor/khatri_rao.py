@@ -16,7 +16,7 @@ from ..precision import FLOAT32, Precision
 from ..property import is_known, merge_shapes
 from ..second_order import Rewritten
 
-MAX_FACTORS = 64  # of kernels/contrib/khatri_rao.cc
+MAX_FACTORS = 64  # the limit in kernels/contrib/khatri_rao.cc
 
 
 class KhatriRaoProperty(KernelProperty):

@@ -1,4 +1,4 @@
-"""moments: mean and variance (of the whole population) over some axes."""
+"""moments: mean and population variance over some axes."""
 
 from math import prod
 

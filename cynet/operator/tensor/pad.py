@@ -27,7 +27,7 @@ class PadProperty(MoveProperty, KernelProperty):
     """The input with borders around all axes but the first two."""
 
     graph = PadHooks(takes_empty=True)
-    last = False  # channels-last memory, which the layout pass asks for
+    last = False  # channels-last memory order, requested by the layout pass
     mode = Enum(
         ("constant", "edge", "reflect"),
         doc="Borders hold a constant, the nearest element, or the elements mirrored at the edge.",

@@ -1,4 +1,4 @@
-"""ravel_multi_index: places along axes to row-major places; unravel_index: the way back."""
+"""ravel_multi_index: from indices along axes to row-major positions; unravel_index: the inverse."""
 
 from math import prod
 
@@ -12,7 +12,7 @@ from ..property import is_known, merge_shapes
 
 
 class _IndexProperty(KernelProperty):
-    """Base: integers, in arrays of any dtype, and a shape that they are places in."""
+    """Base: integers, in arrays of any dtype, and the shape that they index."""
 
     differentiable = False
     floats = ()

@@ -33,7 +33,7 @@ class SameBytesProperty(CopyProperty):
         raise UndefinedError(f"{type(self).__name__} defines no new_shape")
 
     def old_shape(self, shape):
-        """The input's shape for a known output shape, or None where it is ambiguous."""
+        """The input's shape for a known output shape, or None if it is ambiguous."""
         return None
 
     def partial_shape(self, shape):
@@ -187,7 +187,7 @@ class ReshapeProperty(SameBytesProperty):
 
     def new_shape(self, shape):
         if self.shape:
-            if self.reverse:  # so the two values of a -4 stand before it
+            if self.reverse:  # so the two values of a -4 come before it
                 return resolve(shape[::-1], self.shape[::-1])[::-1]
             return resolve(shape, self.shape)
         if self.target_shape:

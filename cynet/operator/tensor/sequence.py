@@ -73,8 +73,8 @@ class SequenceProperty(KernelProperty):
 
 
 class SequenceMaskProperty(SequenceProperty):
-    """Sequences whose elements beyond their lengths are replaced by `value`; a length above that of
-    the axis keeps all, one below 0 none."""
+    """Sequences whose elements beyond their lengths are replaced by `value`; lengths are clipped to
+    the axis."""
 
     value = Float(0.0, doc="Value of the elements beyond the lengths.")
     axis = Int(0, doc="The axis of time, 0 or 1.")
@@ -113,8 +113,7 @@ class SequenceLastProperty(SequenceProperty):
 
 
 class SequenceReverseProperty(SequenceProperty):
-    """Sequences reversed within their lengths, which are at most that of the axis; what lies beyond
-    stays."""
+    """Sequences reversed within their lengths, at most the axis' length; elements beyond stay."""
 
     axis = Int(0, doc="The axis of time; 0 alone.", low=0, high=0)
     forward = Kernel("sequence_reverse", ("data", "sequence_length?"))

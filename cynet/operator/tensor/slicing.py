@@ -11,7 +11,7 @@ from .axes import axes_of, axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, contiguous, sliced
 from .transpose import MoveProperty
 
-_LONG = 1 << 40  # stands for an unknown length, of which every slice leaves something
+_LONG = 1 << 40  # replaces an unknown length; every slice of it is nonempty
 
 
 def slice_ranges(shape, begin, end, step, where="slice"):

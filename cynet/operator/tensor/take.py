@@ -20,8 +20,8 @@ from ..second_order import Linear
 from ..sparse.rows import TAKE
 from .axes import axis_of, split_at
 
-MODES = ("clip", "wrap", "raise")  # of kernels/movement/index.cc
-CLIP_AND_TELL = 3  # clip, where nobody has written that out
+MODES = ("clip", "wrap", "raise")  # the modes in kernels/movement/index.cc
+CLIP_AND_TELL = 3  # clip and warn, if the mode was not given explicitly
 
 
 class IndexedProperty(KernelProperty):
@@ -46,7 +46,7 @@ class IndexedProperty(KernelProperty):
 
     def failure(self, place, values):
         index, n = (min(int(value), 2**63 - 1) for value in values[:2])
-        if not -(2**63) < index < 2**63 - 1:  # what the cast of such a float is
+        if not -(2**63) < index < 2**63 - 1:  # result of casting such a float
             index = "NaN (or one of more than 64 bits)"
         where = f"operator {self.op_name}: index {index} is out of bounds for"
         if len(values) > 2:
@@ -275,8 +275,8 @@ class GatherNDProperty(IndexedProperty):
 
 
 class ScatterNDProperty(IndexedProperty):
-    """An array of zeros with values placed at index tuples, of which negative ones count from the
-    end; of equal tuples the last one wins."""
+    """An array of zeros with values placed at index tuples; negative ones count from the end, and
+    among equal ones the last one wins."""
 
     inputs_doc = {
         "data": "The values.",
@@ -313,7 +313,7 @@ class ScatterNDProperty(IndexedProperty):
 
 
 class ScatterAddNDProperty(ScatterNDProperty):
-    """An array of zeros with values added at index tuples, as often as they are named; negative
+    """An array of zeros with values added at index tuples, repeated ones several times; negative
     ones count from the end."""
 
     forward = Kernel("gather_nd_grad", ("data", "indices"))

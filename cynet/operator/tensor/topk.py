@@ -18,7 +18,7 @@ from .axes import axis_of, lines_along
 
 
 def _sorted_rows(F, data, axis, order):
-    """data along an axis in the order of `order` (NumPy), which has as many axes."""
+    """data along an axis, sorted by `order` (NumPy), which has as many axes."""
     shape = data.shape
     places = np.indices(order.shape, dtype=np.int64)
     places[axis] = order
@@ -36,7 +36,7 @@ class OrderProperty(KernelProperty):
 
     @property
     def forward(self):
-        """The kernel, with the outputs that there are."""
+        """The kernel, with the requested outputs."""
         names = dict(zip(self.given(), self.list_outputs()))
         writes = tuple(names.get(kind, "none?") for kind in ("value", "indices", "mask"))
         return Kernel("order", writes=writes)

@@ -1,4 +1,4 @@
-"""Operators of the functions of one element (``functions/unary.py``).
+"""Operators of the unary functions (``functions/unary.py``).
 
 ``output[i] = F(data[i])`` and ``in_grad[i] = out_grad[i] * G(...)``; every shape, every dtype.
 """
@@ -35,7 +35,7 @@ class UnaryProperty(OperatorProperty):
     function = None  # the row
     functor = None  # names in functors.h
     gradient = None
-    reads = ""  # what the gradient functor is a function of: 'x' data, 'y' output, '' nothing
+    reads = ""  # argument of the gradient functor: 'x' data, 'y' output, '' none
     backward_reads = READS[reads]
     computes_in_place = True
 

@@ -1,4 +1,4 @@
-"""AdamW, of one weight or several: Adam whose weight decay is apart from the gradient.
+"""AdamW, for one weight or several: Adam with decoupled weight decay.
 
 ``mean = beta1 * mean + (1 - beta1) * g``, ``var = beta2 * var + (1 - beta2) * g ** 2``, ``output =
 weight - eta * (lr * mean / (sqrt(var) + epsilon) + wd * weight)`` with the gradient ``g`` times

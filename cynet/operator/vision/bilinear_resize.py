@@ -8,7 +8,7 @@ from ..parameters import Bool, Enum, Float, Int
 from ..second_order import Linear
 from .planes import MAX_PIXELS, merged, zero_length
 
-# What a mode makes of a length
+# The output length that a mode makes of an input length
 _ROUNDED = {
     "to_even_down": lambda n: n - n % 2,
     "to_even_up": lambda n: n + n % 2,

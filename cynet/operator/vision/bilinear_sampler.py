@@ -1,4 +1,5 @@
-"""BilinearSampler: data (N, C, H, W), read at points of grid (N, 2, H', W'), gives (N, C, H', W').
+"""BilinearSampler: reads data (N, C, H, W) at the points of grid (N, 2, H', W'); returns (N, C, H',
+W').
 
 A point x, y in [-1, 1] lies at pixel ``((x + 1) (W - 1) / 2, (y + 1) (H - 1) / 2)``; its value is
 the bilinear interpolation of the four pixels around it, those outside being zeros.

@@ -14,7 +14,7 @@ from ..precision import WIDEST, Precision
 from ..second_order import Linear, Rewritten
 from .planes import merged
 
-LARGEST = 1 << 30  # of a size, so that places fit 64 bits
+LARGEST = 1 << 30  # limit of a size, so that positions fit 64 bits
 
 
 class CorrelationProperty(KernelProperty):
@@ -96,7 +96,7 @@ class CorrelationProperty(KernelProperty):
             for x in steps:
                 begin, end = (None, None, y, x), (None, None, y + height, x + width)
                 gap = middle - F.slice(two, begin=begin, end=end)
-                gap = F.where(gap >= 0, gap, -gap)  # with a slope at 0, as the kernel has it
+                gap = F.where(gap >= 0, gap, -gap)  # with slope 0 at 0, as in the kernel
                 outs.append(F.mean(gap, axis=1, keepdims=True))
         size, stride = (self.kernel_size,) * 2, (self.stride1,) * 2
         return [F.Pooling(F.concat(*outs, dim=1), kernel=size, stride=stride, pool_type="avg")]

@@ -17,7 +17,7 @@ from .regions import RegionsProperty
 
 
 class DeformablePSROIPoolingProperty(RegionsProperty):
-    """Move each bin of a region by an offset of its own, then take the mean of samples of it.
+    """Move each bin of a region by a learned offset, then take the mean of samples of it.
 
     The bins of output channel d are moved by the offsets of its class, ``d // (output_dim //
     classes)``: trans holds x, then y, of each class and part, in widths and heights of the region

@@ -3,12 +3,12 @@
 from ...base.errors import ShapeError, SizeError
 from ..checks.shapes import EMPTY, agree
 
-MAX_PIXELS = (1 << 31) - 1  # of a plane, so that places in it fit 32 bits
+MAX_PIXELS = (1 << 31) - 1  # limit of a plane, so that positions in it fit 32 bits
 
 
 def four_axes(name, shape):
-    """`shape`, four unknown lengths where it is None; raises ShapeError unless it has four axes,
-    SizeError where a plane has too many pixels."""
+    """`shape`, or four unknown lengths for None; raises ShapeError unless it has four axes,
+    SizeError if a plane has too many pixels."""
     if shape is None:
         return (0, 0, 0, 0)
     if len(shape) != 4:
@@ -26,5 +26,5 @@ def zero_length(*lengths):
 
 
 def merged(name, given, wanted):
-    """The shape that `given`, of four axes or None, and `wanted` describe."""
+    """The shape that fits both `given`, of four axes or None, and `wanted`."""
     return four_axes(name, agree(name, None if given is None else four_axes(name, given), wanted))

@@ -1,5 +1,5 @@
-"""PSROIPooling: the mean of each bin of regions, from channels of its own (Dai et al., "R-FCN",
-2016, section 2).
+"""PSROIPooling: the mean of each bin of regions, each bin from its own channels (Dai et al.,
+"R-FCN", 2016, section 2).
 
 data (N, output_dim * group_size^2, H, W), rois (R, 5), out (R, output_dim, pooled_size,
 pooled_size).

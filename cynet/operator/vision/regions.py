@@ -1,4 +1,4 @@
-"""Regions of interest: what operators that pool them share.
+"""Regions of interest: the common part of operators that pool them.
 
 A region is a row (image, x1, y1, x2, y2) in pixels of the image whose features the data are.
 """
@@ -34,11 +34,11 @@ class RegionsProperty(KernelProperty):
         return self.pooled_size
 
     def output_channels(self, channels):
-        """Channels of the output for data with so many (0: unknown)."""
+        """Channels of the output for data with this many (0: unknown)."""
         return channels
 
     def input_channels(self, channels):
-        """Channels of the data for an output with so many (0: unknown)."""
+        """Channels of the data for an output with this many (0: unknown)."""
         return channels
 
     def named_places(self, in_shapes, in_types):

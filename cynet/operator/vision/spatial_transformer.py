@@ -14,7 +14,7 @@ from .planes import merged
 
 
 class SpatialTransformerProperty(KernelProperty):
-    """Read data at the points to which affine maps move a grid of target_shape.
+    """Read data at the points of a grid of target_shape, moved by affine maps.
 
     The same as ``BilinearSampler(data, GridGenerator(loc, transform_type='affine',
     target_shape=target_shape))``. Both inputs have a gradient.

@@ -70,7 +70,7 @@ class _Module:
 
 @cache
 def function(path):
-    """The function of symbols; while a Block is traced it is that of mx.np."""
+    """The function for symbols; while a Block is traced, the one of mx.np."""
     imperative = called(path)
 
     def of_symbols(*args, **kwargs):
@@ -157,7 +157,7 @@ _ANY = [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]
 
 
 def _arguments(path, args, kwargs):
-    """Arguments by name; those of ``**kwargs`` are items of their own."""
+    """Arguments by name; ``**kwargs`` are separate items."""
     signature, words = _signature(path), getattr(called(path), "other_words", {})
     kwargs = {words.get(key, key): value for key, value in kwargs.items()}
     try:
@@ -214,7 +214,7 @@ def _is_default(path, key, value):
 
 
 def _row(path, given):
-    """MXNet's name and parameters; None where something given has no place there."""
+    """MXNet's name and parameters; None if an argument has no equivalent."""
     name = _BY_PATH.get(path) or _BY_PATH.get(f"np.{called(path).__name__}")
     if name is None or called(ROWS[name].path) is not called(path):
         return None
@@ -240,7 +240,7 @@ def _row(path, given):
 
 
 def _call(path, args, kwargs, count):
-    """A call in words: symbols stand as ``{"input": number}``."""
+    """A call as text: symbols become ``{"input": number}``."""
     inputs = []
 
     def said(value):

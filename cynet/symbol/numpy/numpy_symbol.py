@@ -13,7 +13,7 @@ NUMBERS = (bool, int, float, onp.generic)
 
 
 class NumpySymbol(Symbol):
-    """A symbol that stands for an array of mx.np.
+    """A symbol that represents an array of mx.np.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class NumpySymbol(Symbol):
         return _function("np.linalg.norm")(self, ord, axis, keepdims)
 
     def __getitem__(self, key):
-        """A part of the array by ints, slices and None; of several outputs one of them."""
+        """A part of the array by ints, slices and None; for several outputs one of them."""
         if len(self.entries) != 1 or isinstance(key, str):
             return NumpySymbol(Symbol.__getitem__(self, key).entries)
         keys = key if isinstance(key, tuple) else (key,)
@@ -155,7 +155,7 @@ def _legacy(name, *args, **kwargs):
 
 
 def binary_of(operators, lhs, rhs):
-    """A function of two operands of which one is a symbol at least."""
+    """A function of two operands, at least one of them a symbol."""
     _, arrays, scalar, reflected = operators
     for value, other, operator in ((rhs, lhs, scalar), (lhs, rhs, reflected)):
         if isinstance(value, NUMBERS) and isinstance(other, Symbol):

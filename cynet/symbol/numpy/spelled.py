@@ -1,5 +1,5 @@
-"""Calls of functions of mx.np that MXNet's names have other parameters for: of each function what
-gives the operator's name, its inputs and parameters; None where a call has no such form."""
+"""Calls of functions of mx.np whose MXNet operator has other parameters: for each function a
+converter to the operator's name, inputs and parameters; None if a call has no equivalent."""
 
 import operator as python
 

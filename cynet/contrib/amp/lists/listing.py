@@ -39,8 +39,8 @@ def _listed(kind, target_dtype):
 
 
 def of_one_dtype(dtype):
-    """Names of the operators that take inputs of one dtype alone: the wider one, or, where bfloat16
-    has them among those of either dtype, whichever it is."""
+    """Names of the operators whose inputs must have one dtype: the wider one. Of operators that
+    bfloat16 lists under either dtype, it may be any."""
     return {
         name
         for name, amp in _declared().items()

@@ -48,7 +48,12 @@ op_name, adj : optional
 prefix : str, optional
     Prefix of the parameters' names; by default made from the class's name and a number.
 params : ParameterDict, optional
-    Dictionary whose parameters are shared, by name."""
+    Dictionary whose parameters are shared, by name.
+
+Raises
+------
+ArgumentError
+    `layout`, `op_name` or `adj` is another one."""
 
 
 @guarded(but=("hybrid_forward",))

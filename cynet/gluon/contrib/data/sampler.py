@@ -1,4 +1,4 @@
-"""IntervalSampler: every n-th sample, then those beside."""
+"""IntervalSampler: every n-th sample, starting at 0, then at 1, and so on."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class _WikiText(SimpleDataset):
         )
 
     def _words(self, root, part):
-        """All words of a file; each line ends with `_END`, empty ones are passed over."""
+        """All words of a file; each line ends with `_END`, empty lines are skipped."""
         folder = os.path.expanduser(file_name(root, f"{type(self).__name__}: root"))
         path = os.path.join(folder, f"wiki.{part}.tokens")
         if not os.path.exists(path):

@@ -71,7 +71,7 @@ class AveragingHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
         self._epoch = 0
 
     def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Give the network its own weights back."""
+        """Restore the network's own weights."""
         self._means.close()
 
     def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""BatchProcessor: what is done with one batch of training or validation."""
+"""BatchProcessor: the work for one batch of training or validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CheckpointHandler: writes networks, optimizer states and random states, and goes on from them."""
+"""CheckpointHandler: writes networks, optimizer states and random states, and resumes from them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ....typing import EvalMetric, FileName
     from .estimator import Estimator
 
-_FORM = "cynet random 1"  # of the file that has the random states
+_FORM = "cynet random 1"  # format of the file with random states
 
 
 @guarded
@@ -139,13 +139,13 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     def _save_checkpoint(self, estimator, batches):
         """Write after `batches` batches of this run."""
         before = self.trained_batch if self.trained_batch >= 0 else 0
-        batch = self.current_batch + before  # as in MXNet's names of files
+        batch = self.current_batch + before  # MXNet's file names count like this
         prefix = f"{self.model_prefix}-epoch{self.current_epoch + self.trained_epoch + 1}"
         prefix += f"batch{batch}"
         ranks = estimator._ranks
         parts = {}
         estimator.trainer.gather_states()
-        if ranks.size > 1:  # each has random states of its own
+        if ranks.size > 1:  # each rank has its own random states
             parts = dict(enumerate(ranks.gather(training_bytes({}, {}, "CheckpointHandler"))))
             if not ranks.is_first:
                 return
@@ -208,7 +208,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     # --- going on ---------------------------------------------------------------------------------
     def _last(self):
-        """(epoch, batch) of the last checkpoint in the folder, or None."""
+        """(epoch, batch) of the newest checkpoint in the folder, or None."""
         form = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
         found = [form.fullmatch(name) for name in os.listdir(self.model_dir)]
         return max(((int(m[1]), int(m[2])) for m in found if m), default=None)
@@ -263,7 +263,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     @staticmethod
     def _restore_random(file, ranks):
-        """Of as many ranks each draws on; of another number the first one does."""
+        """With the same number of ranks each one restores its own state; with another number all
+        use the first one's."""
         meta, arrays = read_training(file, _FORM)
         if not ranks.is_first:
             if meta.get("ranks", 1) != ranks.size:

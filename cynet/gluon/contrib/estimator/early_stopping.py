@@ -1,4 +1,4 @@
-"""EarlyStoppingHandler: ends training when a metric improves no more."""
+"""EarlyStoppingHandler: ends training when a metric stops improving."""
 
 from __future__ import annotations
 

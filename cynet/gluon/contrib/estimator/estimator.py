@@ -1,4 +1,4 @@
-"""Estimator: trains and validates a network, and tells handlers what happens."""
+"""Estimator: trains and validates a network, and calls handlers of events."""
 
 from __future__ import annotations
 
@@ -322,7 +322,7 @@ class Estimator:
 
 
 class _Listeners:
-    """The handlers of each event; calling it tells them, and says whether one returned True."""
+    """The handlers of each event; calling it calls them, and returns whether one returned True."""
 
     def __init__(self, estimator, handlers):
         self._estimator = estimator

@@ -40,7 +40,7 @@ class TrainBegin(EventHandler):
     """
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Do what is to be done before the first epoch; a subclass defines it.
+        """Called before the first epoch; a subclass defines it.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class TrainEnd(EventHandler):
     """
 
     def train_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Do what is to be done after the last epoch; a subclass defines it.
+        """Called after the last epoch; a subclass defines it.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class EpochBegin(EventHandler):
     """
 
     def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Do what is to be done before an epoch; a subclass defines it.
+        """Called before an epoch; a subclass defines it.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class EpochEnd(EventHandler):
     """
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> bool | None:
-        """Do what is to be done after an epoch; a subclass defines it.
+        """Called after an epoch; a subclass defines it.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class BatchBegin(EventHandler):
     """
 
     def batch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Do what is to be done before a batch; a subclass defines it.
+        """Called before a batch; a subclass defines it.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class BatchEnd(EventHandler):
     """
 
     def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> bool | None:
-        """Do what is to be done after a batch; a subclass defines it.
+        """Called after a batch; a subclass defines it.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ EVENTS = {
 
 
 def metric_list(metrics):
-    """A list of metrics from one, a list, a composite one, or None."""
+    """A list of metrics from a metric, a list, a composite metric, or None."""
     if metrics is None:
         return []
     if isinstance(metrics, CompositeEvalMetric):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @guarded
 class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
-    """Ends training after so many epochs or batches.
+    """Ends training after a number of epochs or batches.
 
     ``Estimator.fit`` adds one of its own. When training begins, the numbers of `fit` take the place
     of those given here.
@@ -51,7 +51,7 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
         self.stop_training = False
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Count from 0 again, up to what `fit` was asked for."""
+        """Count from 0 again, up to the limit given to `fit`."""
         self.max_epoch, self.max_batch = estimator.max_epoch, estimator.max_batch
         self.current_batch = self.current_epoch = 0
         self.stop_training = False
@@ -128,13 +128,13 @@ class MetricHandler(EpochBegin, BatchEnd, EpochEnd):
                 metric.update(kwargs["label"], kwargs["pred"])
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Take what the other ranks have seen, too."""
+        """Combine the metric with those of the other ranks."""
         estimator._ranks.merge(self.metrics)
 
 
 @guarded
 class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
-    """Validates after every so many epochs or batches.
+    """Validates after every few epochs or batches.
 
     ``Estimator.fit`` adds one that does it after each epoch if it is given `val_data`.
 
@@ -219,8 +219,8 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
 
 @guarded
 class GradientUpdateHandler(BatchEnd):
-    """Updates the weights after each batch, by its gradients divided by its samples, those of all
-    ranks.
+    """Updates the weights after each batch, with gradients divided by the batch size of all ranks
+    together.
 
     ``Estimator.fit`` adds one unless there is one among its handlers.
 

@@ -1,4 +1,4 @@
-"""Tells when a metric has become better, for checkpoints and early stopping."""
+"""Detects when a metric has improved, for checkpoints and early stopping."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MODES = ("auto", "min", "max")
 
 
 def check_monitor(who, monitor):
-    """Refuse what is no metric."""
+    """Refuse an object that is not a metric."""
     if not isinstance(monitor, EvalMetric):
         raise ArgumentError(
             f"{who}: monitor must be one of estimator.train_metrics or estimator.val_metrics, got"
@@ -21,7 +21,7 @@ def check_monitor(who, monitor):
 
 
 def comparison(who, monitor, mode):
-    """``numpy.less`` or ``numpy.greater``: what a better value is to the one before."""
+    """``numpy.less`` or ``numpy.greater``: compares a better value to the one before."""
     if mode not in _MODES:
         warn_user(
             f"{who}: mode must be 'auto', 'min' or 'max', got {shown(mode)}; it is taken as 'auto'",

@@ -1,4 +1,4 @@
-"""LoggingHandler: what a training run says while it goes on."""
+"""LoggingHandler: log messages of a training run."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self._in_training = False
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Say what is to be done."""
+        """Log the plan of the training."""
         self._in_training = True
         self.batch_index = self.current_epoch = self.processed_samples = 0
         self.log_interval_time = 0.0
@@ -114,7 +114,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
             estimator.logger.info("Validation begins")
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Say what an epoch, or a validation, gave."""
+        """Log the results of an epoch, or of a validation."""
         took = time.perf_counter() - self.epoch_start
         what = f"[Epoch {self.current_epoch}]" if self._in_training else "Validation"
         text = f"{what} Finished in {took:.3f}s"

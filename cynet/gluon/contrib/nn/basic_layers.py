@@ -214,7 +214,7 @@ class SyncBatchNorm(BatchNorm):
 
 
 class _PixelShuffle(HybridBlock):
-    """Turns channels into pixels: (N, C*f1*f2.., D1, D2, ..) to (N, C, D1*f1, D2*f2, ..)."""
+    """Moves channels to pixels: (N, C*f1*f2.., D1, D2, ..) to (N, C, D1*f1, D2*f2, ..)."""
 
     _dims = 0
 

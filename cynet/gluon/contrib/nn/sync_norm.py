@@ -13,7 +13,7 @@ from ....distributed import is_joined, world
 from ....operator.custom.custom import CustomOp, CustomOpProp, register
 
 OPERATOR = "_sync_batch_norm"
-_layers = Counter()  # by name
+_layers = Counter()  # number of layers by name
 _calls = {}  # layer -> numbers of its forward passes, which come in the order of the script's calls
 
 
@@ -45,7 +45,7 @@ class _SyncBatchNorm(CustomOp):
         dtype = np.dtype(gamma.dtype)
         x = data.astype(dtype, copy=False)
         axes, form = _axes(x)
-        call, total = -1, 0  # of a call that trains nothing
+        call, total = -1, 0  # a call without training
         if is_train:
             call = next(_calls.setdefault(self._key, count()))
             number = np.array([x.size / x.shape[1]])  # ranks may have batches of several sizes
@@ -78,7 +78,7 @@ class _SyncBatchNorm(CustomOp):
             sums = self._sums("gradient", int(call), of_beta.asnumpy(), of_gamma.asnumpy())
             first, second = (nd.array(each / total, dtype=dtype).reshape(form) for each in sums)
             head = head - first - normal * second
-            for moving, new in zip(aux, (mean, var)):  # as BatchNorm does: in backward
+            for moving, new in zip(aux, (mean, var)):  # BatchNorm, too, does it in backward
                 moving[:] = moving * self._momentum + new * (1 - self._momentum)
         scale = inverse if self._fix_gamma else inverse * gamma
         self.assign(in_grad[0], req[0], (head * scale.reshape(form)).astype(data.dtype, copy=False))
@@ -87,7 +87,8 @@ class _SyncBatchNorm(CustomOp):
 
 
 def _axes(x):
-    """All axes but that of the channels, and the shape of what has an entry for each channel."""
+    """All axes except that of the channels, and the shape of an array with one entry for each
+    channel."""
     return tuple(i for i in range(x.ndim) if i != 1), (1, -1, *[1] * (x.ndim - 2))
 
 

@@ -75,7 +75,7 @@ class _ConvCell(HybridRecurrentCell):
     _gates = 1
     _states_kept = 1
     _hint = ""
-    _activated = ""  # of a docstring
+    _activated = ""  # in the docstring
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

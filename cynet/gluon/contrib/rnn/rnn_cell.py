@@ -63,7 +63,7 @@ class VariationalDropoutCell(ModifierCell):
         return "vardrop"
 
     def hybridize(self, active: bool = True, *args: Any, **kwargs: Any) -> None:
-        """Hybridize the base cell; what is dropped has to outlive a step of this one."""
+        """Hybridize the base cell; its dropout masks have to outlive a step of this cell."""
         self.base_cell.hybridize(active, *args, **kwargs)
 
     def reset(self) -> None:
@@ -112,7 +112,7 @@ class VariationalDropoutCell(ModifierCell):
         finally:
             self.base_cell._modified = True
         outputs = [self._dropped(F, "outputs", each) for each in outputs]
-        if merge_outputs is not False:  # None too, as in MXNet, where no states are dropped
+        if merge_outputs is not False:  # None, too, as in MXNet, where no states are dropped
             outputs = merged(F, outputs, layout)
         return outputs, states
 

@@ -44,7 +44,7 @@ class _Images(_DownloadedDataset):
         raise UndefinedError(f"{type(self).__name__} defines no _read")
 
     def _fields(self):
-        """Arrays of which a batch may be taken at once, and that a sample is a tuple."""
+        """Arrays that give a whole batch at once; a sample is a tuple."""
         plain = self._transform is None and type(self).__getitem__ is _Images.__getitem__
         return ([self._data, self._label], True) if plain else None
 

@@ -34,7 +34,7 @@ _CIFAR_SHA1 = {
     "test_batch.bin": "67eb016db431130d61cd03c7ad570b013799c88c",
     "train.bin": "e207cd2e05b73b1393c74c7f5e7bea451d63e08e",
     "test.bin": "8fb6623e830365ff53cf14adec797474f5478006",
-}  # of the files in the archives, whoever packed them
+}  # checksums of the files in the archives, independent of the packer
 
 
 def _repository(namespace, name):

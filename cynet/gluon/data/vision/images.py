@@ -33,14 +33,13 @@ _ENDINGS = (".jpg", ".jpeg", ".png")  # as in MXNet
 
 
 def _is_of_the_system(name):
-    """Return whether a file is one that programs leave in folders, of which nothing need be
-    said."""
+    """Return whether a file is one that systems leave in folders, which is skipped silently."""
     name = os.path.basename(name).lower()
     return name.startswith(".") or name in ("thumbs.db", "desktop.ini")
 
 
 class _Skipping:
-    """Images of which those that cannot be read may be skipped."""
+    """A dataset of images that can skip unreadable ones."""
 
     skip_damaged = False
     skipped = 0
@@ -228,7 +227,7 @@ class ImageFolderDataset(_Skipping, Dataset):
 
 
 def _endings(exts):
-    """The endings in small letters, refused where they are none."""
+    """The file name extensions in lower case; refused if there are none."""
     if isinstance(exts, str) or not all(isinstance(e, str) and e[:1] == "." for e in exts):
         raise ArgumentTypeError(
             f"ImageFolderDataset: exts must be a list of endings, as ['.png', '.bmp'], got "

@@ -33,7 +33,8 @@ def _grey(image):
 def _moved(image, matrix):
     """The pixels that an affine map of (x, y) finds; 0 where that is outside."""
     height, width = image.shape[:2]
-    out = cv().warpAffine(image, matrix, (width, height), flags=0 | 16)  # nearest, matrix as it is
+    # nearest neighbor, with the matrix not inverted
+    out = cv().warpAffine(image, matrix, (width, height), flags=0 | 16)
     return out.reshape(image.shape)
 
 

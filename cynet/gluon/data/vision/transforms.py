@@ -336,7 +336,7 @@ class RandomSaturation(_RandomColor):
 
 
 class RandomHue(_RandomColor):
-    """Turns the hue of an image, by a part of the circle.
+    """Rotates the hue of an image by a part of the circle.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ class BERT(HybridBlock):
 
     def __call__(self, tokens: Any, *more: Any) -> Any:
         """The outputs; sequences longer than `max_length` are refused."""
-        shape = getattr(tokens, "shape", None)  # a Symbol has none
+        shape = getattr(tokens, "shape", None)  # a Symbol has no shape
         if shape is not None and (len(shape) != 2 or shape[1] > self.max_length):
             raise ArgumentError(
                 f"BERT: tokens are of shape (batch, length), up to max_length {self.max_length} of"
@@ -120,7 +120,8 @@ class BERT(HybridBlock):
         x = F.broadcast_add(self.word(tokens), F.expand_dims(places, axis=0))
         x = x + self.type(F.zeros_like(tokens) if types is None else types)
         x = self.dropout(self.norm(x))
-        if mask is not None:  # (batch, length of the texts, of keys): all places look at the tokens
+        # (batch, length of the texts, of keys): all positions attend to the tokens
+        if mask is not None:
             column = F.ones_like(F.expand_dims(mask, axis=2))
             mask = F.cast(F.broadcast_mul(column, F.expand_dims(mask, axis=1)), dtype="float32")
         x = self.encoder(x) if mask is None else self.encoder(x, mask)

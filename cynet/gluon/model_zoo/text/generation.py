@@ -178,7 +178,7 @@ def _texts(net, tokens, length):
 
 
 def _next(net, rows, past):
-    """Logarithms of chances of what follows, (rows, vocabulary), float64; and the new past."""
+    """Log probabilities of the next token, (rows, vocabulary), float64; and the new past."""
     context = net.weight.list_ctx()[0]
     scores, past = net.step(ndarray.array(rows, context, "int32"), past)
     last = scores[:, -1].astype("float32").asnumpy().astype(np.float64)
@@ -196,7 +196,7 @@ def _chosen(logs, temperature, top_k, top_p):
     chances = np.take_along_axis(logs, order, axis=1) / temperature
     chances = np.exp(chances - chances[:, :1])
     chances /= chances.sum(axis=1, keepdims=True)
-    before = chances.cumsum(axis=1) - chances  # of the likelier ones
+    before = chances.cumsum(axis=1) - chances  # total probability of likelier tokens
     chances *= before < top_p
     sums = chances.cumsum(axis=1)
     drawn = ndarray.random.uniform(shape=(len(logs), 1), ctx=cpu()).asnumpy() * sums[:, -1:]
@@ -224,7 +224,7 @@ def _draw(net, rows, length, settings, stops):
 
 
 def _taken(net, past, count, kept):
-    """Keys and values of some of `count` sequences; each has as many rows as it has heads."""
+    """Keys and values for some of `count` sequences; each sequence has one row for each head."""
     heads = past[0][0].shape[0] // count
     rows = (np.array(kept)[:, None] * heads + np.arange(heads)).ravel()
     index = ndarray.array(rows, past[0][0].context, "int32")
@@ -232,7 +232,8 @@ def _taken(net, past, count, kept):
 
 
 def _beams(net, row, length, count, penalty, stops):
-    """The best continuation of a text; it is found once `count` have ended."""
+    """The best continuation of a text by beam search; it stops when `count` continuations have
+    ended."""
     ended: list[tuple[float, list[int]]] = []
     texts, sums = [[]], np.zeros(1)
     given, past = row[None], None

@@ -16,7 +16,7 @@ from ...nn.attention import hidden, seen
 if TYPE_CHECKING:
     from ....ndarray import NDArray
 
-_GELU = math.sqrt(2 / math.pi)  # of the approximation by tanh, which GPT-2 was trained with
+_GELU = math.sqrt(2 / math.pi)  # GPT-2 was trained with the tanh approximation
 
 
 def _gelu(F, x):
@@ -24,7 +24,7 @@ def _gelu(F, x):
 
 
 class _Attention(HybridBlock):
-    """Attention of each place to those before it; gives its keys and values, too."""
+    """Attention of each position to earlier ones; returns its keys and values, too."""
 
     def __init__(self, units, num_heads, dropout, **kwargs):
         super().__init__(**kwargs)
@@ -36,7 +36,8 @@ class _Attention(HybridBlock):
             self.dropout = nn.Dropout(dropout)
 
     def hybrid_forward(self, F: Any, x: Any, keys: Any = None, values: Any = None) -> Any:
-        """The output, (batch, length, units), and twice (batch * heads, places, units each)."""
+        """The output (batch, length, units), then keys and values (batch * heads, positions, units
+        of a head)."""
         parts = F.reshape(self.qkv(x), shape=(0, 0, -4, 3 * self._heads, -1))
         parts = F.split(F.transpose(parts, axes=(0, 2, 1, 3)), num_outputs=3, axis=1)
         q, k, v = (F.reshape(each, shape=(-3, 0, 0)) for each in parts)
@@ -65,7 +66,7 @@ class _Layer(HybridBlock):
             self.dropout = nn.Dropout(dropout)
 
     def hybrid_forward(self, F: Any, x: Any, keys: Any = None, values: Any = None) -> Any:
-        """The whole layer; gives what :class:`_Attention` gives."""
+        """The whole layer; returns the same tuple as :class:`_Attention`."""
         past = () if keys is None else (keys, values)
         out, keys, values = self.attention(self.norm1(x), *past)
         x = x + out
@@ -149,7 +150,7 @@ class GPT2(HybridBlock):
         return super().__call__(tokens)
 
     def _check_length(self, x, past):
-        shape = getattr(x, "shape", None)  # a Symbol has none
+        shape = getattr(x, "shape", None)  # a Symbol has no shape
         if shape is not None and (len(shape) != 2 or past + shape[1] > self.max_length):
             raise ArgumentError(
                 f"GPT2: tokens are of shape (batch, length), up to max_length {self.max_length}"
@@ -157,7 +158,7 @@ class GPT2(HybridBlock):
             )
 
     def _whole(self, F, tokens, weight, past):
-        """Scores, and keys and values of each layer, of which `past` are those before `tokens`."""
+        """Scores, and keys and values of each layer; `past` holds those of earlier tokens."""
         start = past[0][0].shape[1] if past else 0
         row = F.slice_axis(F.cast(tokens, dtype="float32"), axis=0, begin=0, end=1)
         places = self.place(F.contrib.arange_like(row, axis=1, start=start))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _NORM = {"gamma": "weight", "beta": "bias"}
 _DENSE = {"weight": "weight", "bias": "bias"}
-# What a file may have beside a network's weights: masks, tied copies, heads of pretraining.
+# Parts of a file beside a network's weights: masks, tied copies, heads of pretraining.
 _BESIDE = re.compile(
     r"(.*\.)?(attn\.bias|attn\.masked_bias|position_ids)|lm_head\.weight|cls\..*|classifier\..*"
 )
@@ -251,7 +251,7 @@ def _fill(net, names, given, folder):
     for ours, theirs in names.items():
         value, param = given[theirs].asnumpy(), params[ours]
         if isinstance(net, GPT2) and theirs.startswith("h.") and value.ndim == 2:
-            value = np.ascontiguousarray(value.T)  # its products have the weight on the right
+            value = np.ascontiguousarray(value.T)  # GPT-2 multiplies by the weight from the right
         if any(n not in (0, m) for n, m in zip(param.shape, value.shape)) or (
             len(param.shape) != value.ndim
         ):

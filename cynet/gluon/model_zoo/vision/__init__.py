@@ -1,4 +1,4 @@
-"""mx.gluon.model_zoo.vision: networks that classify images, as they are known by name."""
+"""mx.gluon.model_zoo.vision: networks for image classification, by name."""
 
 from .alexnet import AlexNet, alexnet
 from .convnext import ConvNeXt, convnext_base, convnext_small, convnext_tiny, get_convnext

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _meant(name):
-    """The names of networks that begin like a name that no network has."""
+    """Suggestions for an unknown network: names that begin alike."""
     if not isinstance(name, str):
         return ""
     start = name[:40].lower().replace("-", "_")

@@ -1,4 +1,4 @@
-"""ConvNeXt: residual blocks of a 7x7 convolution of each channel apart and two dense layers."""
+"""ConvNeXt: residual blocks of a 7x7 depthwise convolution and two dense layers."""
 
 from __future__ import annotations
 

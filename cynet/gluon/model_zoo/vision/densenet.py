@@ -22,7 +22,7 @@ def _normalized():
 
 
 def _layer(growth_rate, bn_size, dropout):
-    """The input, and beside it what a layer makes of it."""
+    """The input, concatenated with the output of a layer."""
     fresh = nn.HybridSequential(prefix="")
     fresh.add(
         *_normalized(),

@@ -38,7 +38,7 @@ _SCALES = {
     6: (1.8, 2.6, 0.5),
     7: (2.0, 3.1, 0.5),
 }
-_WIDE_NORM = {"epsilon": 1e-3, "momentum": 0.99}  # of the BatchNorms from B5 on
+_WIDE_NORM = {"epsilon": 1e-3, "momentum": 0.99}  # settings of BatchNorm from B5 on
 
 
 def _rounded(channels):
@@ -53,7 +53,7 @@ def _counts(depth):
 
 
 class _SqueezeExcitation(HybridBlock):
-    """Weighs each channel by what two convolutions make of the means of all."""
+    """Scales each channel by a weight that two convolutions compute from the means of all."""
 
     def __init__(self, channels, inner, **kwargs):
         super().__init__(**kwargs)
@@ -70,7 +70,7 @@ class _SqueezeExcitation(HybridBlock):
 
 
 class _Block(HybridBlock):
-    """Wide inside and narrow outside: 1x1, each channel apart, weights of channels, 1x1."""
+    """Wide inside and narrow outside: 1x1, depthwise, squeeze-excitation, 1x1."""
 
     def __init__(self, in_channels, channels, widening, kernel, stride, drop_path, norm, **kwargs):
         super().__init__(**kwargs)

@@ -26,7 +26,7 @@ def _conv(channels, kernel=1, stride=1, padding=0):
 
 
 def _branch(*convolutions, pool=None):
-    """Convolutions one after the other, each as arguments of `_conv`; `pool` stands before them."""
+    """Convolutions one after the other, each given as arguments of `_conv`; `pool` comes first."""
     out = nn.HybridSequential(prefix="")
     if pool == "avg":
         out.add(nn.AvgPool2D(3, strides=1, padding=1))

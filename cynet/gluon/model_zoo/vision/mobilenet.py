@@ -1,4 +1,4 @@
-"""MobileNet, versions 1 and 2: convolutions of each channel apart, then of 1x1 across them."""
+"""MobileNet, versions 1 and 2: depthwise convolutions, then 1x1 convolutions."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def get_mobilenet(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> MobileNet:
-    """MobileNet with so many times the channels.
+    """MobileNet with this multiple of the channels.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def get_mobilenet_v2(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> MobileNetV2:
-    """MobileNet of version 2 with so many times the channels.
+    """MobileNet of version 2 with this multiple of the channels.
 
     Parameters
     ----------

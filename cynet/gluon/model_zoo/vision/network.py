@@ -43,7 +43,7 @@ _STAGES = """\
 
 
 class Network(HybridBlock):
-    """A classifier of images: `features` compute what `output` weighs."""
+    """A classifier of images: `features`, then `output`."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The scores (N, classes) of images (N, C, H, W)."""
@@ -51,7 +51,7 @@ class Network(HybridBlock):
 
 
 def made(network, name, pretrained, ctx, root):
-    """`network`, with the trained weights of `name` where they are asked for."""
+    """`network`, with the trained weights of `name` if `pretrained`."""
     if pretrained:
         load_pretrained(network, name, root, ctx)
     return network
@@ -83,7 +83,7 @@ def named(
     keywords: str = "``classes``",
     size: int = 224,
 ) -> Callable[..., Made]:
-    """The function of one network.
+    """The function that builds one network.
 
     Parameters
     ----------

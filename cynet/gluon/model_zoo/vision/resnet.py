@@ -37,7 +37,7 @@ resnet_block_versions = [
     {"basic_block": BasicBlockV1, "bottle_neck": BottleneckV1},
     {"basic_block": BasicBlockV2, "bottle_neck": BottleneckV2},
 ]
-_VERSIONS = {1: 0, 2: 1}  # places in the two lists
+_VERSIONS = {1: 0, 2: 1}  # index in the two lists
 
 
 @guarded

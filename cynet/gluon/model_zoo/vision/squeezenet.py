@@ -26,7 +26,7 @@ def _conv(channels, kernel, padding=0):
 
 
 def _fire(squeezed, channels):
-    """Few channels, and from them `channels` by 1x1 and as many by 3x3 convolutions."""
+    """A 1x1 convolution to few channels, then 1x1 and 3x3 convolutions to `channels` each."""
     expand = HybridConcurrent(axis=1, prefix="")
     out = nn.HybridSequential(prefix="")
     out.add(_conv(squeezed, 1))

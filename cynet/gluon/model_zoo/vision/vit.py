@@ -24,8 +24,8 @@ _SIZES = {"s": (12, 384, 6, 1536), "b": (12, 768, 12, 3072), "l": (24, 1024, 16,
 
 
 class _Patches(HybridBlock):
-    """Images (N, C, H, W) to (N, 1 + patches, units): a token for the class, then a projection of
-    each patch, to which what is learned for their positions is added."""
+    """Images (N, C, H, W) to (N, 1 + patches, units): a class token, then a projection of each
+    patch; learned position embeddings are added."""
 
     def __init__(self, patch_size, length, units, **kwargs):
         super().__init__(**kwargs)
@@ -42,7 +42,7 @@ class _Patches(HybridBlock):
 
 
 class _ClassToken(HybridBlock):
-    """The first place of each sequence, (N, units)."""
+    """The first position of each sequence, (N, units)."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """That place."""

@@ -185,7 +185,7 @@ class ConvolutionProperty(FoldsActivation, FiltersProperty):
         return (size + 2 * pad - window) // stride + 1
 
     def input_size(self, axis, size):
-        """The one size that `output_size` makes `size` from; 0 where there are several."""
+        """The only size from which `output_size` makes `size`; 0 if there are several."""
         stride, dilate, pad = (values[axis] for values in self.window)
         return (
             max(size + dilate * (self.kernel[axis] - 1) - 2 * pad, 0) if size and stride == 1 else 0

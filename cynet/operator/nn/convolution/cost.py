@@ -12,29 +12,30 @@ from math import prod
 from ....kernels.conv.winograd import winograd_is_by_row
 from ...algorithms import NEVER
 
-MAX_TAPS = 49  # of the largest window that the loops over taps take
+MAX_TAPS = 49  # largest window for the loops over taps
 MAX_WINOGRAD = 8  # rows of the largest window of Winograd's loops
-FEW_PIXELS = 64  # of an image that may be summed by taps; of data with a packed weight to scatter
+# pixels of an image that may be summed by taps; of data with a packed weight to scatter
+FEW_PIXELS = 64
 
 
 @dataclass(frozen=True)
 class Costs:
     """Cycles of the parts of a convolution at one capability level."""
 
-    lanes: int  # of a vector
+    lanes: int  # floats in a vector
     direct: float  # a direct sum: a tap and channel by a vector of filters
     window: float  # a sum over the taps inside: a tap and channel by a vector of filters
     window_result: float  # the same: a vector of results
     window_start: float  # the same: a call
     least: int  # fewest channels and filters of Winograd's products
-    product: float  # of a tile, by a channel and a vector of filters
-    input: float  # of a tile, by a vector of channels
-    output: float  # of a tile, by a vector of filters
+    product: float  # cycles of a product of a tile, for a channel and a vector of filters
+    input: float  # cycles of a tile's input transform, for a vector of channels
+    output: float  # cycles of a tile's output transform, for a vector of filters
     odd_input: float  # more where the vectors of channels are not full
     odd_output: float  # more where the vectors of filters are not full
-    packing: float  # to transform a weight in forward
-    making: float  # to transform a weight, the mean of forward and both gradients
-    reading: float  # of a transformed weight
+    packing: float  # cycles to transform a weight in forward
+    making: float  # cycles to transform a weight, the mean of forward and both gradients
+    reading: float  # cycles to read a transformed weight
 
 
 NARROW = Costs(
@@ -163,7 +164,7 @@ class _Winograd:
         return self.desc.batch * prod(_parts(n, self.side) for n in sizes)
 
     def tiles(self, count):
-        """Cycles of so many tiles."""
+        """Cycles for this many tiles."""
         desc, costs = self.desc, self.costs
         channels = desc.channels if self.step == 1 else costs.lanes * self.blocks
         products = 2 * self.vectors * channels + self.blocks * desc.filters
@@ -175,9 +176,9 @@ class _Winograd:
 
 
 def implicit_gemm_cycles(desc):
-    """Cycles of implicit gemm: a direct sum's where it is faster than im2col. Each row of out
-    computes kernel - 1 pixels too many, which must be few; and with a stride at least two taps must
-    see a number, else im2col copies no more than it does."""
+    """Cycles of implicit gemm: those of a direct sum if it is faster than im2col. Each row of out
+    computes kernel - 1 pixels too many, which must be few; with a stride, at least two taps must
+    use each number, else im2col copies no more."""
     step = desc.stride[-1]
     row = _parts(desc.data[-1] + 2 * desc.pad[-1], step)
     few = prod(desc.stride) > 1 and desc.taps < 2 * prod(desc.stride)

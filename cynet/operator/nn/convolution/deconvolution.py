@@ -126,7 +126,7 @@ class DeconvolutionProperty(FiltersProperty):
         return shapes, [out], []
 
     def geometry(self, axis, size):
-        """(output size, pad) along a spatial axis of `size`; 0 for what is unknown."""
+        """(output size, pad) along a spatial axis of `size`; 0 for an unknown size."""
         stride, dilate, pad, adj, target = (values[axis] for values in self.window)
         if size == 0:
             return target, pad

@@ -7,14 +7,14 @@ from ..layout_adapter import LayoutAdapter, reorder_operator
 from ..spatial_window import is_last
 from . import select
 
-# oneDNN makes its primitives, and brings the weight into an order of its own, in every call: below
-# so many outputs of a filter, or products in all, copies of data to row-major order take less.
+# oneDNN creates its primitives, and reorders the weight, in every call: below this many outputs of
+# a filter, or multiplications in all, copies of data to row-major order are faster.
 FEW_PIXELS, FEW_PRODUCTS = 128, 1 << 24
-MAX_DESCRIBED = 16  # that a property remembers
+MAX_DESCRIBED = 16  # descriptions that a property caches
 
 
 def _desc(prop, in_shapes, in_types):
-    """``prop.desc``, which several passes ask in turn of the steps that have the property."""
+    """``prop.desc``, cached for several passes that read it for steps with the same property."""
     known = prop.__dict__.setdefault("_desc", {})
     asked = *in_shapes, *in_types
     desc = known.get(asked)

@@ -1,4 +1,4 @@
-"""The ways to compute a convolution or deconvolution, and the choice among them.
+"""The algorithms of convolutions and deconvolutions, and the choice among them.
 
 Everything that depends on the way asks these lists: `create_operator`, the hooks by which passes
 choose a memory order and prepack weights, and `Executor.debug_str`.
@@ -27,7 +27,7 @@ from .transposed import OnednnDeconvolution, OwnDeconvolution, ScatterPack, pack
 from .winograd import WinogradConvolution, WinogradPack, winograd_packed_size
 
 SETTING = "CYNET_CONV_ALGORITHM"
-# Outputs of a filter from which on reordering a weight, at about 1 ns an element, takes less than a
+# Outputs of a filter from which reordering a weight, at about 1 ns an element, takes less than a
 # twentieth of the time of its products.
 MANY_PIXELS = 2048
 LONGEST = 1 << 30  # so that positions, and windows around them, fit the ints of oneDNN
@@ -50,9 +50,9 @@ class ConvDesc(NamedTuple):
     dtype: str
     bias: bool
     channels_last: bool = False  # the memory order of data and out
-    packed: bool = False  # the weight comes prepacked by the same algorithm
+    packed: bool = False  # the weight is prepacked by the same algorithm
     transposed: bool = False
-    library: bool = True  # whether there is oneDNN
+    library: bool = True  # whether oneDNN is available
     level: str = cpu_capability()
 
     batch = property(lambda self: self.data[0])
@@ -65,8 +65,8 @@ class ConvDesc(NamedTuple):
 
 def describe(prop, data, out, pad, in_types, **more):
     """The ConvDesc of a property of `convolution` or `deconvolution`, whose `data` and `out` are
-    those of the convolution, (N, C, *size). Where they come in a layout with channels last, they
-    are channels-last data to whatever takes such."""
+    those of the convolution, (N, C, *size). Channels-last layouts count as channels-last data for
+    algorithms that take such."""
     desc = ConvDesc(
         tuple(data),
         tuple(out),
@@ -94,8 +94,8 @@ def _computed(dtype, transposed=False, **_):
 
 
 class PackWeight(OperatorProperty):
-    """A weight as an algorithm reads it prepacked, always written: `size` elements; `make` gives
-    the Operator. What is made of one weight is the same wherever `packs_as` is."""
+    """A weight in an algorithm's prepacked order, always written: `size` elements; `make` returns
+    the Operator. Equal `packs_as` mean that packed forms of one weight are equal."""
 
     op_name = "_pack_weight"
 
@@ -117,7 +117,7 @@ class PackWeight(OperatorProperty):
 
 
 class _Bare(FoldsActivation):
-    """Neither bias nor activation: the convolution in a deconvolution."""
+    """Without bias and activation: the convolution inside a deconvolution."""
 
     no_bias = True
 
@@ -144,8 +144,8 @@ def _is_shallow(desc):
 
 
 def _is_read_whole(desc):
-    """Return whether oneDNN's gradient of a bfloat16 weight is right: it leaves what was in the
-    workspace to a tap that reads padding in every window."""
+    """Return whether oneDNN's gradient of a bfloat16 weight is right: a tap that reads padding in
+    every window keeps stale workspace."""
     if _is_shallow(desc):
         return False
     for n, out, kernel, stride, dilate, pad in zip(desc.data[2:], desc.out[2:], *desc.window):
@@ -158,8 +158,8 @@ def _is_read_whole(desc):
 
 
 def _is_exact(desc):
-    """Return whether the convolution has the windows of `out` and no more, as a deconvolution's
-    has unless its target_shape cuts off too much."""
+    """Return whether the convolution has exactly the windows of `out`; a deconvolution's has them
+    unless its target_shape cuts off too much."""
     return all(
         (n + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1 == out
         for n, out, kernel, stride, dilate, pad in zip(desc.data[2:], desc.out[2:], *desc.window)
@@ -325,7 +325,7 @@ ALGORITHMS = Algorithms(
         _onednn,
         _pack_for_onednn,
     ),
-    # a product for each tap of the window that lies inside the image
+    # a product for each tap of the window that is inside of the image
     Algorithm(
         "direct",
         lambda desc: _is_plain_image(desc) and desc.taps <= cost.MAX_TAPS and not desc.packed,
@@ -354,7 +354,7 @@ ALGORITHMS = Algorithms(
     ),
     names=["by_channel"],
 )
-# What computes a gradient of a convolution that is oneDNN's.
+# The algorithms of a convolution's gradients with oneDNN.
 GRADIENT_OF_DATA = Algorithms(
     SETTING,
     Algorithm("scatter", _is_scattered, cost.scatter_cycles),
@@ -375,8 +375,8 @@ def create(desc, prop):
 
 
 def choices(desc):
-    """The Choice of "forward", and those of the gradients of "data" and "weight" where forward is
-    oneDNN's."""
+    """The Choice of "forward", and those of the gradients of "data" and "weight" if forward uses
+    oneDNN."""
     made = {"forward": ALGORITHMS.choose(desc)}
     if made["forward"].name == "onednn" and not desc.transposed:
         plain = desc._replace(packed=False)
@@ -393,8 +393,8 @@ def takes_channels_last(desc):
 
 
 def prepack(desc, prop, replaces):
-    """The PackWeight of an algorithm that reads its weight prepacked, or None; `replaces` as
-    `GraphHooks.prepack` has it."""
+    """The PackWeight of an algorithm with a prepacked weight, or None; `replaces` as in
+    `GraphHooks.prepack`."""
     packed = desc._replace(packed=True)
     choice, forced = ALGORITHMS.choose(packed), ALGORITHMS.forced(packed)
     if choice is None or choice.algorithm.prepack is None:

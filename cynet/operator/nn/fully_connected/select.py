@@ -1,4 +1,4 @@
-"""The ways to compute FullyConnected, and the choice among them.
+"""The algorithms of FullyConnected, and the choice among them.
 
 `create_operator`, the hooks that fold an activation or a mask in, and `Executor.debug_str` ask this
 list.
@@ -34,7 +34,7 @@ class LayerDesc(NamedTuple):
 
     product: ProductDesc  # data (rows, units) times the transposed weight (units, hidden)
     activation: str | None
-    library: bool  # whether there is oneDNN
+    library: bool  # whether oneDNN is available
 
     sizes = property(lambda self: (self.product.m, self.product.k, self.product.n))
 
@@ -92,8 +92,8 @@ def create(desc, prop):
 
 
 def choices(desc):
-    """The Choice of "forward", and those of the gradients of "data" and "weight" where forward is
-    by kernels of our own."""
+    """The Choice of "forward", and those of the gradients of "data" and "weight" if forward uses
+    our own kernels."""
     made = {"forward": ALGORITHMS.choose(desc)}
     if is_own(made["forward"]):
         products = layer_products(*desc.sizes)
@@ -102,7 +102,7 @@ def choices(desc):
 
 
 def applies_activation(desc):
-    """Return whether what computes `desc` applies an activation: not BLAS, where that is forced."""
+    """Return whether the algorithm for `desc` applies an activation: a forced BLAS does not."""
     folded = desc._replace(activation="relu")
     able = ALGORITHMS.choose(folded) is not None
     return able and (ALGORITHMS.forced(folded) or not ALGORITHMS.forced(desc))
