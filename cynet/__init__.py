@@ -12,7 +12,6 @@ from .base.errors import CynetError, MXNetError
 from . import engine, storage  # floor 1
 from .kernels.threading.threads import get_num_threads, set_num_threads  # floor 2
 from . import operator  # floor 3
-from .operator.custom import simple as simple_op
 from . import attribute, name, ndarray  # floor 4
 from . import ndarray as nd
 from . import symbol
@@ -26,6 +25,7 @@ from . import libinfo
 from .libinfo import __version__ as __version__
 
 if TYPE_CHECKING:  # imported when it is first used: see libinfo.py
+    from .operator.custom import simple as simple_op
     from . import executor
     from .executor import bind as binding
     from .executor import Executor as Executor

@@ -54,8 +54,14 @@ for _each in (
     _LATER[_each] = f"util:{_each}"
 for _each in FAMILIES:
     _LATER[f"operator.{_each}"] = f"operator.{_each}"
-for _each in ("compile_pyx", "extension"):
-    _LATER[f"operator.{_each}"] = f"operator.custom.build:{_each}"
+_LATER |= dict.fromkeys(("operator.simple", "simple_op"), "operator.custom.simple")
+for _each, _source in (
+    *((name, "build") for name in ("compile_pyx", "extension")),
+    *((name, "custom") for name in ("CustomOp", "CustomOpProp", "register")),
+    ("get_all_registered_operators", "custom"),
+    *((name, "legacy") for name in ("NDArrayOp", "NumpyOp", "PythonOp")),
+):
+    _LATER[f"operator.{_each}"] = f"operator.custom.{_source}:{_each}"
 for _each in ("", "UInt8", "Int8"):
     _LATER[f"io.ImageRecord{_each}Iter"] = f"image.record_iter:ImageRecord{_each}Iter"
 _LATER["io.ImageDetRecordIter"] = "image.record_boxes:ImageDetRecordIter"

@@ -4,10 +4,12 @@ import os
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import ArgumentError, shown
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Setting(NamedTuple):
@@ -356,7 +358,7 @@ def get(name):
     return setting.default
 
 
-def cache_folder() -> Path:
+def cache_folder() -> "Path":
     """Give the folder where downloads and compiled kernels are kept: CYNET_HOME, or ~/.cache/cynet.
 
     Returns
@@ -369,6 +371,8 @@ def cache_folder() -> Path:
     ...     mx.config.cache_folder().name
     'kept'
     """
+    from pathlib import Path  # here, because it takes 3 ms of an import of cynet
+
     return Path(get("CYNET_HOME") or Path.home() / ".cache" / "cynet")
 
 

@@ -5,9 +5,8 @@ and 2). Each group above the process's own counts as well.
 """
 
 import os
-from pathlib import Path, PurePosixPath
 
-_ROOT = Path("/")
+_ROOT = "/"
 
 
 def usable_cores() -> int:
@@ -26,35 +25,38 @@ def usable_cores() -> int:
     return max(1, int(min(cores, quota_of(_ROOT))))
 
 
-def quota_of(root: Path) -> float:
+def quota_of(root: "str | os.PathLike[str]") -> float:
     """The cores that control groups leave to this process; infinity where they set no limit.
 
     Parameters
     ----------
-    root : Path
+    root : str or os.PathLike
         The folder that has ``proc`` and ``sys``: ``/`` but in tests.
     """
-    least = float("inf")
-    for line in _text(root / "proc/self/cgroup").splitlines():
+    least, groups = float("inf"), os.path.join(root, "sys/fs/cgroup")
+    for line in _text(os.path.join(root, "proc/self/cgroup")).splitlines():
         number, controllers, group = (line.split(":", 2) + ["", ""])[:3]
         if number == "0" and not controllers:
-            mount, read = root / "sys/fs/cgroup", _quota_2
+            mount, read = groups, _quota_2
         elif "cpu" in controllers.split(","):
-            mount, read = root / "sys/fs/cgroup" / controllers, _quota_1
-            if not mount.is_dir():
-                mount = root / "sys/fs/cgroup/cpu"
+            mount, read = os.path.join(groups, controllers), _quota_1
+            if not os.path.isdir(mount):
+                mount = os.path.join(groups, "cpu")
         else:
             continue
-        inner = PurePosixPath(group.lstrip("/"))
+        inner = group.strip("/")
         # within a container the path may be the host's, which is not there: its mount is the group
-        for folder in (inner, *inner.parents):
-            least = min(least, read(mount / folder))
+        least = min(least, read(mount))
+        while inner:
+            least = min(least, read(os.path.join(mount, inner)))
+            inner = os.path.dirname(inner)
     return least
 
 
-def _text(path: Path) -> str:
+def _text(path: str) -> str:
     try:
-        return path.read_text()
+        with open(path) as file:
+            return file.read()
     except (OSError, UnicodeDecodeError):
         return ""
 
@@ -67,10 +69,11 @@ def _ratio(quota_text: str, period_text: str) -> float:
     return quota / period if quota > 0 and period > 0 else float("inf")
 
 
-def _quota_2(folder: Path) -> float:
-    words = _text(folder / "cpu.max").split()
+def _quota_2(folder: str) -> float:
+    words = _text(os.path.join(folder, "cpu.max")).split()
     return _ratio(*words) if len(words) == 2 else float("inf")
 
 
-def _quota_1(folder: Path) -> float:
-    return _ratio(_text(folder / "cpu.cfs_quota_us"), _text(folder / "cpu.cfs_period_us"))
+def _quota_1(folder: str) -> float:
+    texts = (_text(os.path.join(folder, f"cpu.cfs_{each}_us")) for each in ("quota", "period"))
+    return _ratio(*texts)

@@ -9,8 +9,8 @@ table of MXNet's globals, ``mxnet_globals.txt`` (``tests/fixtures/globals.py`` w
 import contextlib
 import importlib
 import math
+import os
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -42,13 +42,19 @@ _VALUES = {
 }
 
 
+def _lines(name):
+    """The lines of a file of names beside this one."""
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
+        return file.read().splitlines()
+
+
 @cache
 def globals_of_mxnet():
     """Dict from a module's path in MXNet 1.9.1 (``"metric"``, ``"mxnet"`` for the package) to a
     dict: each global name to its home ``(module, name there)``, with None as the name for a module
     itself. The key ``"metric *"`` has the names of ``__all__``."""
     table = {}
-    for line in Path(__file__).with_suffix(".txt").read_text().splitlines():
+    for line in _lines("mxnet_globals.txt"):
         path, _, words = line.partition(":")
         if path.endswith("*"):
             table[path] = words.split()
@@ -61,8 +67,7 @@ def globals_of_mxnet():
 def missing_names():
     """Dict of MXNet's path (``"mx.ndarray.contrib"``) to a frozenset of public names that are there
     in MXNet 1.9.1 and not here. Its file is written by ``tests/fixtures/names.py``."""
-    lines = (Path(__file__).parent / "missing_names.txt").read_text().splitlines()
-    pairs = (line.partition(": ") for line in lines)
+    pairs = (line.partition(": ") for line in _lines("missing_names.txt"))
     return {path: frozenset(names.split()) for path, _, names in pairs}
 
 

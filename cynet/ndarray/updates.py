@@ -14,13 +14,6 @@ from .ndarray import NDArray
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_adamw, _mp_adamw = function_of("_adamw_update"), function_of("_mp_adamw_update")
-_multi_adamw = function_of("_multi_adamw_update")
-_multi_mp_adamw = function_of("_multi_mp_adamw_update")
-_multi_lamb = function_of("_multi_lamb_update")
-_multi_mp_lamb = function_of("_multi_mp_lamb_update")
-
-
 _shared = with_paragraphs(
     one="""rescale_grad : NDArray or float
     Factor of the gradient; if it is 0, infinite or NaN, nothing is changed.
@@ -136,7 +129,7 @@ def adamw_update(
     """
     params = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "clip_gradient": clip_gradient}
     rescale = _as_array(rescale_grad, weight)
-    return _adamw(
+    return function_of("_adamw_update")(
         weight, grad, mean, var, rescale, lr=lr, eta=eta, wd=wd, out=out, **params, **kwargs
     )
 
@@ -186,7 +179,7 @@ def mp_adamw_update(
     """
     params = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "clip_gradient": clip_gradient}
     rescale = _as_array(rescale_grad, weight)
-    return _mp_adamw(
+    return function_of("_mp_adamw_update")(
         weight,
         grad,
         mean,
@@ -238,7 +231,7 @@ def multi_adamw_update(
     lists = {"weights": weights, "grads": grads, "mean": mean, "var": var}
     arrays = _in_turn("multi_adamw_update", lists)
     rescale, count = _as_array(rescale_grad, arrays[0]), size or len(weights)
-    return _multi_adamw(
+    return function_of("_multi_adamw_update")(
         *arrays, rescale, lrs=lrs, wds=wds, etas=etas, num_weights=count, out=out, **kwargs
     )
 
@@ -281,7 +274,7 @@ def multi_mp_adamw_update(
     lists = {"weights": weights, "grads": grads, "mean": mean, "var": var, "weights32": weights32}
     arrays = _in_turn("multi_mp_adamw_update", lists)
     rescale, count = _as_array(rescale_grad, arrays[0]), size or len(weights)
-    return _multi_mp_adamw(
+    return function_of("_multi_mp_adamw_update")(
         *arrays, rescale, lrs=lrs, wds=wds, etas=etas, num_weights=count, out=out, **kwargs
     )
 
@@ -320,7 +313,9 @@ def multi_lamb_update(
     lists = {"weights": weights, "grads": grads, "mean": mean, "var": var}
     arrays = _in_turn("multi_lamb_update", lists)
     kwargs.update(step_count=tuple(step_count), num_tensors=num_tensors or len(weights))
-    return _multi_lamb(*arrays, learning_rates=lrs, wds=wds, out=out, **kwargs)
+    return function_of("_multi_lamb_update")(
+        *arrays, learning_rates=lrs, wds=wds, out=out, **kwargs
+    )
 
 
 @_shared
@@ -358,4 +353,6 @@ def multi_mp_lamb_update(
     lists = {"weights": weights, "grads": grads, "mean": mean, "var": var, "weights32": weights32}
     arrays = _in_turn("multi_mp_lamb_update", lists)
     kwargs.update(step_count=tuple(step_count), num_tensors=num_tensors or len(weights))
-    return _multi_mp_lamb(*arrays, learning_rates=lrs, wds=wds, out=out, **kwargs)
+    return function_of("_multi_mp_lamb_update")(
+        *arrays, learning_rates=lrs, wds=wds, out=out, **kwargs
+    )

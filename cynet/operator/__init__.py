@@ -4,18 +4,18 @@ from typing import TYPE_CHECKING
 
 from . import families, loss, nn, random, rnn
 from .arguments import OperatorArguments, get_operator_arguments
-from .custom import simple
 from ._base import OPERATORS, Blob, Operator, get_operator, register_operator
-from .custom.custom import CustomOp, CustomOpProp, get_all_registered_operators, register
 from .graph_hooks import GraphHooks
 from .parameters import Bool, DType, Enum, Field, Float, FloatTuple, Int, Shape, Str
 from .property import OperatorProperty, OpReq, ResourceRequest
-from .custom.legacy import NDArrayOp, NumpyOp, PythonOp
-from . import control_flow, linalg, sparse, tensor, update
+from . import sparse, tensor, update
 
 if TYPE_CHECKING:  # imported at first use: see families.py and libinfo.py
-    from . import contrib, detection, image, quantization, vision
+    from . import contrib, control_flow, detection, image, linalg, quantization, vision
+    from .custom import simple
     from .custom.build import compile_pyx, extension
+    from .custom.custom import CustomOp, CustomOpProp, get_all_registered_operators, register
+    from .custom.legacy import NDArrayOp, NumpyOp, PythonOp
 
 __all__ = [
     "OPERATORS",

@@ -6,7 +6,6 @@ lowest estimate wins, of equals the first of the list. A setting can force one b
 
 from __future__ import annotations
 
-import logging
 from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -134,6 +133,8 @@ def _shown(cycles):
 
 def log_choices(prop: Any, in_shapes: Any, in_types: Any) -> None:
     """Log the algorithm of an imperative call (CYNET_LOG_ALGORITHMS), and its alternatives."""
+    import logging  # here, because it takes 3 ms of an import of cynet
+
     for what, choice in prop.graph.algorithms(prop, in_shapes, in_types).items():
         inputs = ", ".join(f"{s} {t}" for s, t in zip(in_shapes, in_types))
         of = prop.op_name if what == "forward" else f"{prop.op_name}, gradient of {what}"

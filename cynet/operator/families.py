@@ -11,6 +11,9 @@ FAMILIES = {
         *("_contrib_gradientmultiplier", "_contrib_ifft", "_contrib_index_array"),
         *("_contrib_index_copy", "_contrib_quadratic"),
     ),
+    "control_flow": ("_cond", "_foreach", "_while_loop"),
+    "custom.legacy": ("_NDArray", "_Native"),
+    "custom.node": ("Custom",),
     "detection": (
         *("_contrib_MultiBoxDetection", "_contrib_MultiBoxPrior", "_contrib_MultiBoxTarget"),
         *("_contrib_MultiProposal", "_contrib_Proposal", "_contrib_bipartite_matching"),
@@ -25,6 +28,15 @@ FAMILIES = {
         *("_image_random_lighting", "_image_random_saturation", "_image_resize"),
         "_image_to_tensor",
     ),
+    "linalg": tuple(
+        f"{each}linalg_{name}"
+        for each in ("_", "")
+        for name in (
+            *("det", "eig", "extractdiag", "extracttrian", "gelqf", "gemm", "gemm2", "inverse"),
+            *("makediag", "maketrian", "potrf", "potri", "slogdet", "solve", "sumlogdiag", "svd"),
+            *("syevd", "syrk", "trmm", "trsm"),
+        )
+    ),
     "numpy": numpy_names(),
     "quantization": (
         *("_contrib_calibrate_entropy", "_contrib_dequantize", "_contrib_quantize"),
@@ -35,6 +47,14 @@ FAMILIES = {
         *("_contrib_quantized_flatten", "_contrib_quantized_fully_connected"),
         *("_contrib_quantized_pooling", "_contrib_requantize", "_int8_convolution"),
         *("_dequantize_linear", "_int8_fully_connected", "_quantize_linear"),
+    ),
+    "random.density": tuple(
+        f"{each}random_pdf_{name}"
+        for each in ("_", "")
+        for name in (
+            *("dirichlet", "exponential", "gamma", "generalized_negative_binomial"),
+            *("negative_binomial", "normal", "poisson", "uniform"),
+        )
     ),
     "vision": (
         *("BilinearSampler", "Correlation", "GridGenerator", "ROIPooling", "SpatialTransformer"),

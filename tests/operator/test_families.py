@@ -19,7 +19,7 @@ def test_the_table_has_the_names_of_the_family(family):
     """`FAMILIES` in operator/families.py lists what the modules of the folder register."""
     import_module(f"cynet.operator.{family}")
     inside = f"cynet.operator.{family}."
-    found = sorted(n for n, e in OPERATORS.items() if e.prop.__module__.startswith(inside))
+    found = sorted(n for n, e in OPERATORS.items() if f"{e.prop.__module__}.".startswith(inside))
     assert sorted(FAMILIES[family]) == found
 
 

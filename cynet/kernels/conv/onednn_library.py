@@ -1,14 +1,14 @@
 """The path of oneDNN's shared library."""
 
+import os
 import sys
-from pathlib import Path
 
 
 def library_path():
     """Return the path of the shared library in the onednn-cpu-gomp wheel, or None."""
     name = "libdnnl.so.3"
-    usual = Path(sys.prefix) / "lib" / name
-    if usual.exists():
+    usual = os.path.join(sys.prefix, "lib", name)
+    if os.path.exists(usual):
         return usual
     from importlib import metadata  # imports email and zipfile: 10 ms of an import of cynet
 
@@ -16,4 +16,4 @@ def library_path():
         files = metadata.distribution("onednn-cpu-gomp").files or ()
     except metadata.PackageNotFoundError:
         return None
-    return next((Path(f.locate()).resolve() for f in files if f.name == name), None)
+    return next((os.path.realpath(f.locate()) for f in files if f.name == name), None)

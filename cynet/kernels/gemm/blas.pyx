@@ -7,9 +7,9 @@ from .small cimport Product, product_few, product_is_few
 from ..reduce.row_sums cimport dot_line
 
 import ctypes
+import os
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 from ...base import config
 from ...base.errors import ArgumentError
@@ -41,13 +41,14 @@ def _library_path():
     if spec is None or not spec.submodule_search_locations:
         raise ImportError("cynet needs the wheel scipy-openblas32 for matrix products: "
                           "pip install scipy-openblas32")
-    folder = Path(spec.submodule_search_locations[0]) / "lib"
+    folder = os.path.join(spec.submodule_search_locations[0], "lib")
     suffix = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
-    found = sorted(folder.glob(f"libscipy_openblas*{suffix}"))
+    names = os.listdir(folder) if os.path.isdir(folder) else ()
+    found = sorted(n for n in names if n.startswith("libscipy_openblas") and n.endswith(suffix))
     if not found:
         raise ImportError(f"scipy-openblas32 has no libscipy_openblas*{suffix} in {folder}; "
                           "reinstall it: pip install --force-reinstall scipy-openblas32")
-    return found[0]
+    return os.path.join(folder, found[0])
 
 
 def _open():
@@ -56,7 +57,7 @@ def _open():
     # The variable is read while the library loads; without it BLAS starts a thread per core at
     # once.
     with config.environment("OPENBLAS_NUM_THREADS", "1"):
-        _library = ctypes.CDLL(str(_library_path()))
+        _library = ctypes.CDLL(_library_path())
     _library.scipy_openblas_set_num_threads(1)
     _sgemm = <sgemm_t><size_t>address_of("cblas_sgemm")
     _dgemm = <dgemm_t><size_t>address_of("cblas_dgemm")

@@ -482,14 +482,9 @@ def _register_custom(name, cls):
 
 @atexit.register
 def _let_users_go():
-    """Delete users' operators with their modules: references from here would keep them, and
-    everything their modules hold (a sub-interpreter, a file), alive after Python's end."""
+    """Delete the classes of `register`, as `definition_checks.let_users_go` does operators."""
     for name in [*CUSTOM]:
         CUSTOM.remove(name)
-    OPERATORS.get("Custom").cache.clear()
-    for name, entry in [*OPERATORS.loaded_items()]:
-        if entry.prop.users:
-            OPERATORS.remove(name)
 
 
 def _check_definition(name, cls):

@@ -5,6 +5,7 @@ The graph passes trust what a property says. What a user's property says goes th
 it, made here, that refuses answers which do not fit.
 """
 
+import atexit
 import contextlib
 import math
 
@@ -14,6 +15,15 @@ from .._base import OPERATORS, Operator, register_operator
 from ..parameters import MissingParameter
 from ..property import OperatorProperty, ResourceRequest, is_known
 from .callback_checks import TRIED_SHAPES, Checker, callback
+
+
+@atexit.register
+def let_users_go():
+    """Delete users' operators with their modules: references from here would keep them, and
+    everything their modules hold (a sub-interpreter, a file), alive after Python's end."""
+    for name, entry in [*OPERATORS.loaded_items()]:
+        if entry.prop.users:
+            OPERATORS.remove(name)
 
 
 def register_property(name, cls):

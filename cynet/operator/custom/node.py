@@ -1,5 +1,6 @@
 """The operator ``Custom``: a registered CustomOpProp as a node of a network."""
 
+import atexit
 import inspect
 
 from ...base.dtype import scalar_type
@@ -159,7 +160,8 @@ class CustomOperator(Operator):
             reclaim(tuple(lent.values()), quiet=not done)
 
 
-register_operator("Custom", CustomProperty)
+# the cache holds objects of users: see definition_checks.let_users_go
+atexit.register(register_operator("Custom", CustomProperty).cache.clear)
 
 
 def _need_parameters(op_type, cls, given):

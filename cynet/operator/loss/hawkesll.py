@@ -12,11 +12,12 @@ from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
-from ..rnn.stepwise import constant
 from ..second_order import Rewritten
 
 
 def _rewritten(p, F, x, aux, training):
+    from ..rnn.stepwise import constant  # here, because few take gradients of gradients
+
     lda, alpha, beta, state = x[:4]
     lags, marks, lengths, ends = (each.asnumpy() for each in x[4:])
     n, steps = lags.shape

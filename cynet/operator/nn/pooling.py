@@ -15,7 +15,6 @@ from ..parameters import Bool, Enum, Int, Shape
 from ..precision import EITHER, Precision
 from ..property import ResourceRequest
 from ..second_order import Linear, Rewritten
-from . import pooling_rewritten
 from .layout_adapter import LayoutAdapter, reorder_operator
 from .spatial_window import (
     LAYOUTS,
@@ -207,7 +206,9 @@ class PoolingProperty(KernelProperty):
         """Means and sums are linear."""
         if self.pool_type in ("avg", "sum"):
             return Linear()
-        return Rewritten(pooling_rewritten.pooling)
+        from .pooling_rewritten import pooling  # here, because few take gradients of gradients
+
+        return Rewritten(pooling)
 
 
 class ChannelsLastPooling(PoolingProperty):

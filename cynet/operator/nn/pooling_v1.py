@@ -13,7 +13,6 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Shape
 from ..second_order import Linear, Rewritten
-from . import pooling_rewritten
 from .spatial_window import check_window, window_span
 
 
@@ -104,7 +103,9 @@ class PoolingV1Property(KernelProperty):
         """Means and sums are linear."""
         if self.pool_type in ("avg", "sum"):
             return Linear()
-        return Rewritten(pooling_rewritten.pooling_v1)
+        from .pooling_rewritten import pooling_v1  # here, because few take gradients of gradients
+
+        return Rewritten(pooling_v1)
 
 
 register_operator("Pooling_v1", PoolingV1Property)

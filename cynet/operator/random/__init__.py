@@ -1,3 +1,3 @@
 """Random operators: distributions, multinomial draws, shuffling."""
 
-from . import choice, density, distributions, zipfian
+from . import choice, distributions, zipfian

@@ -11,7 +11,6 @@ from ..precision import LOW, Precision
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
 from .layers import LayersOperator
 from .layout import GATES, kept, parameters
-from .stepwise import STEPWISE
 
 
 class RNNProperty(OperatorProperty):
@@ -81,7 +80,6 @@ class RNNProperty(OperatorProperty):
     graph = GraphHooks(
         private_outputs=True, float32_beside_half=("sequence_length",), draws_in_training_alone=True
     )
-    second_order = STEPWISE
     amp = Precision(LOW)
     drawn_as = "weighted"
     example = """
@@ -93,6 +91,13 @@ class RNNProperty(OperatorProperty):
     >>> out.shape
     (5, 2, 8)
     """
+
+    @property
+    def second_order(self):
+        """Written as steps."""
+        from .stepwise import STEPWISE  # here, because few take gradients of gradients
+
+        return STEPWISE
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

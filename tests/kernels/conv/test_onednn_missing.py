@@ -4,6 +4,7 @@ is missing. A copy of the library that wants a runtime which no system has stand
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ for each in seen:
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
     folder = tmp_path_factory.mktemp("prefix")
-    content = library_path().read_bytes()
+    content = Path(library_path()).read_bytes()
     assert b"libgomp.so.1\0" in content
     (folder / "lib").mkdir()
     library = folder / "lib" / "libdnnl.so.3"
