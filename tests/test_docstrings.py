@@ -39,7 +39,8 @@ PACKAGES = [
     "storage", "config", "test_utils", "contrib.horovod", "contrib.text.vocab",
     "contrib.text.utils", "contrib.text.embedding", "contrib.quantization",
     "contrib.sklearn", "contrib.tables", "contrib.series",
-    "contrib.explain", "contrib.svrg_optimization", "contrib.io", "distributed", "serving",
+    "contrib.explain", "numpy.fft", "contrib.svrg_optimization", "contrib.io", "distributed",
+    "serving",
 ]  # fmt: skip
 # What a body may raise without a section: ends of loops, methods that a subclass defines.
 SILENT = {"NotImplementedError", "StopIteration", "AttributeError", "self._undefined"}

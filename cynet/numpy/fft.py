@@ -139,60 +139,348 @@ def _whole(z, s, axes, norm, who):
 
 
 def fft(a, n=None, axis=-1, norm=None):
-    """The transform of complex numbers (..., 2) along an axis; see :func:`rfft` for real ones."""
+    """The transform of complex numbers (..., 2) along an axis; see :func:`rfft` for real ones.
+
+    Parameters
+    ----------
+    a : ndarray
+        Real and imaginary parts, (..., 2).
+    n : int, optional
+        Length of the axis to transform: it is cut, or filled with zeros; all of it by default.
+    axis : int
+        The axis to transform, of which the last one, the pairs, is none.
+    norm : str
+        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
+        ``'ortho'`` for its root both ways.
+
+    Returns
+    -------
+    mx.np.ndarray
+        Real and imaginary parts, (..., 2).
+
+    Examples
+    --------
+    >>> mx.np.fft.fft(mx.np.array([[1, 0], [0, 0]]))
+    array([[1., 0.],
+           [1., 0.]])
+    """
     return _all(a, (n,), (axis,), norm, False, "fft")
 
 
 def ifft(a, n=None, axis=-1, norm=None):
-    """The inverse of :func:`fft`."""
+    """The inverse of :func:`fft`.
+
+    Parameters
+    ----------
+    a : ndarray
+        Real and imaginary parts, (..., 2).
+    n : int, optional
+        Length of the axis to transform: it is cut, or filled with zeros; all of it by default.
+    axis : int
+        The axis to transform, of which the last one, the pairs, is none.
+    norm : str
+        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
+        ``'ortho'`` for its root both ways.
+
+    Returns
+    -------
+    mx.np.ndarray
+        Real and imaginary parts, (..., 2).
+
+    Examples
+    --------
+    >>> mx.np.fft.ifft(mx.np.array([[1, 0], [1, 0]]))
+    array([[1., 0.],
+           [0., 0.]])
+    """
     return _all(a, (n,), (axis,), norm, True, "ifft")
 
 
 def rfft(a, n=None, axis=-1, norm=None):
-    """The first ``n // 2 + 1`` numbers (..., 2) of the transform of real numbers along an axis."""
+    """The first ``n // 2 + 1`` numbers (..., 2) of the transform of real numbers along an axis.
+
+    Parameters
+    ----------
+    a : ndarray
+        Real numbers.
+    n : int, optional
+        Length of the axis to transform: it is cut, or filled with zeros; all of it by default.
+    axis : int
+        The axis to transform.
+    norm : str
+        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
+        ``'ortho'`` for its root both ways.
+
+    Returns
+    -------
+    mx.np.ndarray
+        (..., n // 2 + 1, 2).
+
+    Examples
+    --------
+    >>> mx.np.fft.rfft(mx.np.array([1, 2, 3, 4]))
+    array([[10.,  0.],
+           [-2.,  2.],
+           [-2.,  0.]])
+    """
     return _half(a, (n,), (axis,), norm, "rfft")
 
 
 def irfft(a, n=None, axis=-1, norm=None):
-    """Real numbers of half a spectrum, the inverse of :func:`rfft`; give `n` if it is odd."""
+    """Real numbers of half a spectrum, the inverse of :func:`rfft`; give `n` if it is odd.
+
+    Parameters
+    ----------
+    a : ndarray
+        Real and imaginary parts, (..., 2).
+    n : int, optional
+        Length of the result; an even one by default.
+    axis : int
+        The axis to transform, of which the last one, the pairs, is none.
+    norm : str
+        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
+        ``'ortho'`` for its root both ways.
+
+    Returns
+    -------
+    mx.np.ndarray
+        Real numbers.
+
+    Examples
+    --------
+    >>> mx.np.fft.irfft(mx.np.array([[10, 0], [-2, 2], [-2, 0]]))
+    array([1., 2., 3., 4.])
+    """
     return _whole(a, (n,), (axis,), norm, "irfft")
 
 
 def fft2(a, s=None, axes=(-2, -1), norm=None):
-    """:func:`fftn` of two axes."""
+    """:func:`fftn` of two axes.
+
+    Parameters
+    ----------
+    a : ndarray
+        Real and imaginary parts, (..., 2).
+    s : sequence of int, optional
+        Their lengths: they are cut, or filled with zeros.
+    axes : sequence of int, optional
+        The axes to transform, of which the last one, the pairs, is none; the last two by default.
+    norm : str
+        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
+        ``'ortho'`` for its root both ways.
+
+    Returns
+    -------
+    mx.np.ndarray
+        Real and imaginary parts, (..., 2).
+
+    Examples
+    --------
+    >>> z = mx.np.ones((2, 2, 2))
+    >>> mx.np.fft.fft2(z)[0, 0]
+    array([4., 4.])
+    """
     return _all(a, s, axes, norm, False, "fft2")
 
 
 def ifft2(a, s=None, axes=(-2, -1), norm=None):
-    """:func:`ifftn` of two axes."""
+    """:func:`ifftn` of two axes.
+
+    Parameters
+    ----------
+    a : ndarray
+        Real and imaginary parts, (..., 2).
+    s : sequence of int, optional
+        Their lengths: they are cut, or filled with zeros.
+    axes : sequence of int, optional
+        The axes to transform, of which the last one, the pairs, is none; the last two by default.
+    norm : str
+        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
+        ``'ortho'`` for its root both ways.
+
+    Returns
+    -------
+    mx.np.ndarray
+        Real and imaginary parts, (..., 2).
+
+    Examples
+    --------
+    >>> z = mx.np.ones((2, 2, 2))
+    >>> mx.np.fft.ifft2(z)[0, 0]
+    array([1., 1.])
+    """
     return _all(a, s, axes, norm, True, "ifft2")
 
 
 def rfft2(a, s=None, axes=(-2, -1), norm=None):
-    """:func:`rfftn` of two axes."""
+    """:func:`rfftn` of two axes.
+
+    Parameters
+    ----------
+    a : ndarray
+        Real numbers.
+    s : sequence of int, optional
+        Their lengths: they are cut, or filled with zeros.
+    axes : sequence of int, optional
+        The axes to transform; the last two by default.
+    norm : str
+        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
+        ``'ortho'`` for its root both ways.
+
+    Returns
+    -------
+    mx.np.ndarray
+        (..., s[-1] // 2 + 1, 2).
+
+    Examples
+    --------
+    >>> mx.np.fft.rfft2(mx.np.ones((2, 4))).shape
+    (2, 3, 2)
+    """
     return _half(a, s, axes, norm, "rfft2")
 
 
 def irfft2(a, s=None, axes=(-2, -1), norm=None):
-    """:func:`irfftn` of two axes."""
+    """:func:`irfftn` of two axes.
+
+    Parameters
+    ----------
+    a : ndarray
+        Real and imaginary parts, (..., 2).
+    s : sequence of int, optional
+        Lengths of the result; that of the last axis is even by default.
+    axes : sequence of int, optional
+        The axes to transform, of which the last one, the pairs, is none; the last two by default.
+    norm : str
+        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
+        ``'ortho'`` for its root both ways.
+
+    Returns
+    -------
+    mx.np.ndarray
+        Real numbers.
+
+    Examples
+    --------
+    >>> spectrum = mx.np.fft.rfft2(mx.np.ones((2, 4)))
+    >>> mx.np.fft.irfft2(spectrum)
+    array([[1., 1., 1., 1.],
+           [1., 1., 1., 1.]])
+    """
     return _whole(a, s, axes, norm, "irfft2")
 
 
 def fftn(a, s=None, axes=None, norm=None):
-    """The transform of complex numbers (..., 2) along several axes."""
+    """The transform of complex numbers (..., 2) along several axes.
+
+    Parameters
+    ----------
+    a : ndarray
+        Real and imaginary parts, (..., 2).
+    s : sequence of int, optional
+        Their lengths: they are cut, or filled with zeros.
+    axes : sequence of int, optional
+        The axes to transform, of which the last one, the pairs, is none; all by default.
+    norm : str
+        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
+        ``'ortho'`` for its root both ways.
+
+    Returns
+    -------
+    mx.np.ndarray
+        Real and imaginary parts, (..., 2).
+
+    Examples
+    --------
+    >>> z = mx.np.ones((2, 2, 2))
+    >>> mx.np.fft.fftn(z)[0, 0]
+    array([4., 4.])
+    """
     return _all(a, s, axes, norm, False, "fftn")
 
 
 def ifftn(a, s=None, axes=None, norm=None):
-    """The inverse of :func:`fftn`."""
+    """The inverse of :func:`fftn`.
+
+    Parameters
+    ----------
+    a : ndarray
+        Real and imaginary parts, (..., 2).
+    s : sequence of int, optional
+        Their lengths: they are cut, or filled with zeros.
+    axes : sequence of int, optional
+        The axes to transform, of which the last one, the pairs, is none; all by default.
+    norm : str
+        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
+        ``'ortho'`` for its root both ways.
+
+    Returns
+    -------
+    mx.np.ndarray
+        Real and imaginary parts, (..., 2).
+
+    Examples
+    --------
+    >>> z = mx.np.ones((2, 2, 2))
+    >>> mx.np.fft.ifftn(z)[0, 0]
+    array([1., 1.])
+    """
     return _all(a, s, axes, norm, True, "ifftn")
 
 
 def rfftn(a, s=None, axes=None, norm=None):
-    """:func:`rfft` along the last of several axes, then :func:`fft` along the others."""
+    """:func:`rfft` along the last of several axes, then :func:`fft` along the others.
+
+    Parameters
+    ----------
+    a : ndarray
+        Real numbers.
+    s : sequence of int, optional
+        Their lengths: they are cut, or filled with zeros.
+    axes : sequence of int, optional
+        The axes to transform; all by default.
+    norm : str
+        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
+        ``'ortho'`` for its root both ways.
+
+    Returns
+    -------
+    mx.np.ndarray
+        (..., s[-1] // 2 + 1, 2).
+
+    Examples
+    --------
+    >>> mx.np.fft.rfftn(mx.np.ones((2, 4))).shape
+    (2, 3, 2)
+    """
     return _half(a, s, axes, norm, "rfftn")
 
 
 def irfftn(a, s=None, axes=None, norm=None):
-    """The inverse of :func:`rfftn`; give `s` if the length of the last axis is odd."""
+    """The inverse of :func:`rfftn`; give `s` if the length of the last axis is odd.
+
+    Parameters
+    ----------
+    a : ndarray
+        Real and imaginary parts, (..., 2).
+    s : sequence of int, optional
+        Lengths of the result; that of the last axis is even by default.
+    axes : sequence of int, optional
+        The axes to transform, of which the last one, the pairs, is none; all by default.
+    norm : str
+        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
+        ``'ortho'`` for its root both ways.
+
+    Returns
+    -------
+    mx.np.ndarray
+        Real numbers.
+
+    Examples
+    --------
+    >>> spectrum = mx.np.fft.rfftn(mx.np.ones((2, 4)))
+    >>> mx.np.fft.irfftn(spectrum)
+    array([[1., 1., 1., 1.],
+           [1., 1., 1., 1.]])
+    """
     return _whole(a, s, axes, norm, "irfftn")
