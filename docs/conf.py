@@ -19,11 +19,13 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
     "numpydoc",
     "sphinx_copybutton",
     "outside",
     "reference",
     "notebooks",
+    "names",
 ]
 exclude_patterns = ["_ext"]
 default_role = "py:obj"

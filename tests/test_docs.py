@@ -1,5 +1,6 @@
 """The documents are true: links lead somewhere, settings are listed, the README's Python runs."""
 
+import base64
 import json
 import os
 import re
@@ -204,9 +205,41 @@ def test_notebooks_have_the_blocks_of_their_pages(monkeypatch):
 
     for name in NOTEBOOKS:
         page = ROOT / f"docs/tutorials/{name}.md"
-        cells = json.loads(notebook(page.read_text()))["cells"]
+        cells = json.loads(notebook(page.read_text(), page.parent))["cells"]
         code = ["".join(c["source"]) + "\n" for c in cells if c["cell_type"] == "code"]
         assert code == blocks(page, "python") and len(code) > 5
+        # it stands by itself: outputs and pictures are in it, no link leads to a file beside it
+        outputs = [each for c in cells for each in c.get("outputs", ())]
+        printed = ["".join(each["text"]) for each in outputs if each["output_type"] == "stream"]
+        assert printed == blocks(page, "text")
+        drawn = [each["data"]["image/png"] for each in outputs if "data" in each]
+        assert len(drawn) == len(re.findall(r"^!\[", page.read_text(), re.M))
+        assert all(base64.b64decode(each).startswith(b"\x89PNG") for each in drawn)
+        text = "".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+        assert not re.findall(r"\]\((?!\w+:)", text) and "needs cynet" in text
+
+
+def test_pages_name_what_their_code_uses(monkeypatch):
+    """What ends a page of the site: names of its blocks that the reference has."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs/_ext"))
+    from names import names_of
+
+    there = {"mod.Module": "M", "mod": "m", "gluon.nn.Dense": "D", "nd.ones": "o", "nd": "n"}
+    page = """
+```python
+import cynet as mx
+from cynet import autograd, nd
+from cynet.gluon import nn
+
+mx.mod.Module.load("mx.mod", 3); nn.Dense(3)(nd.ones(2)); x.nd.ones(); mx.nothing.there()
+```
+
+Text of `mx.mod`.
+"""
+    wanted = {"mx.nd": "n", "mx.mod.Module": "M", "mx.gluon.nn.Dense": "D", "mx.nd.ones": "o"}
+    found = names_of(page, there)
+    assert found.items() >= {k: v for k, v in wanted.items() if k != "mx.nd"}.items()
+    assert found.keys() <= wanted.keys()
 
 
 def test_each_page_is_in_the_site():

@@ -13,6 +13,9 @@ DOCS = Path(__file__).resolve().parents[1]
 # The name that users write, what it is.
 MODULES = {
     "nd": "arrays (the operators have pages of their own)",
+    "np": "arrays and functions with NumPy's semantics",
+    "np.fft": "Fourier transforms",
+    "npx": "what networks need beside mx.np",
     "sym": "symbols: networks as graphs",
     "mod": "Module: networks that are trained by fit",
     "model": "checkpoints, FeedForward",
@@ -55,6 +58,7 @@ MODULES = {
     "onnx": "ONNX files",
     "contrib.amp": "mixed precision",
     "contrib.explain": "what of an input an answer comes from",
+    "contrib.horovod": "the calls of horovod.mxnet",
     "contrib.quantization": "integers of 8 bits",
     "contrib.series": "time series: windows, scales, backtests",
     "contrib.tables": "columns of tables as arrays",
@@ -133,11 +137,33 @@ def module_page(short, what, homes):
     names = [(n, v) for n, v in public(module) if not is_operator(v)]
     text = heading(f"mx.{short}", "=") + f"{what[0].upper()}{what[1:]}.\n\n"
     text += f".. py:module:: {path}\n\n"
+    rows, entries = [], []
     for name, value in names:
         full = f"{path}.{name}"
         home = homes.setdefault(id(value), full) if inspect.isclass(value) else full
-        text += one(full, value) if home == full else f"``{name}`` is :py:class:`{home}`.\n\n"
-    return text, len(names)
+        DOCUMENTED[f"{short}.{name}"] = home
+        rows.append((f":py:obj:`{name} <{home}>`", summary(value)))
+        entries.append(
+            one(full, value) if home == full else f"``{name}`` is :py:class:`{home}`.\n\n"
+        )
+    return text + table(rows) + "".join(entries), len(names)
+
+
+DOCUMENTED = {}  # what users write after ``mx.``: the name that the reference has it under
+
+
+def summary(value):
+    """The first line of a docstring; nothing of what is no class and no function."""
+    doc = inspect.getdoc(value) if callable(value) else None
+    return re.split(r"\n\s*\n", doc.strip())[0].replace("\n", " ") if doc else ""
+
+
+def table(rows):
+    """A table of names and what each is."""
+    text = ".. list-table::\n   :widths: 30 70\n\n"
+    for name, what in rows:
+        text += f"   * - {name}\n     - {what}\n"
+    return text + "\n"
 
 
 def operators():
@@ -176,6 +202,7 @@ def family_page(family, what, names):
     text = heading(f"{family}: {what}", "=")
     text += f".. currentmodule:: cynet.nd\n\n{len(names)} operators, here as functions of "
     text += "arrays; ``mx.sym`` has the same under the same names.\n\n"
+    DOCUMENTED.update({path.removeprefix("cynet."): path for path in names.values()})
     return text + "".join(f".. autofunction:: {path}\n\n" for _, path in sorted(names.items()))
 
 
