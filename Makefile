@@ -119,9 +119,13 @@ asan: $(VENV)/.dev  ## the operator tests and the short fuzz under AddressSaniti
 tsan: $(VENV)/.dev  ## stress of kernels' threads, engine and storage under ThreadSanitizer
 	tests/tsan/run.sh
 
-wheels:  ## an sdist and a wheel for each Python that is here, into dist/, then try the wheels (PYTHONS="3.11 3.13")
+wheels:  ## an sdist and a wheel for each Python that is here, into dist/, then try the wheels (PYTHONS="3.11 3.13"; ARCH=aarch64: one for ARM, under an emulator)
+ifeq ($(ARCH),aarch64)
+	scripts/aarch64.sh wheel
+else
 	scripts/wheels.sh $(PYTHONS)
 	tests/smoke/run.sh dist/*.whl
+endif
 
 smoke:  ## install into fresh environments (Python 3.13 + NumPy 2, 3.10 + NumPy 1.26) and try them
 	tests/smoke/run.sh

@@ -38,8 +38,7 @@ if DEBUG or SANITIZER:  # tests read how many objects are alive (engine/live_obj
     COMPILE += ["-DCYNET_DEBUG_COUNTERS"]
 if SANITIZER:  # OpenMP's runtime has no annotations that ThreadSanitizer could follow
     left_out = ("-O3", "-g0", "-fopenmp") if SANITIZER == "thread" else ("-O3", "-g0")
-    COMPILE = [flag for flag in COMPILE if flag not in left_out]
-    COMPILE += ["-O1", "-g1", f"-fsanitize={SANITIZER}"]
+    COMPILE = [*(f for f in COMPILE if f not in left_out), "-O1", "-g1", f"-fsanitize={SANITIZER}"]
     LINK = [flag for flag in LINK if flag not in (*left_out, "-Wl,--strip-all")]
     LINK += [f"-fsanitize={SANITIZER}"]
 
@@ -144,8 +143,9 @@ class Build(build_ext):
         super().run()
         if not SANITIZER:  # type stubs of the operators, from the registry of what was just built
             root = os.path.abspath("." if self.inplace else self.build_lib)
-            path = os.pathsep.join([root, *sys.path])  # of an isolated build, too
-            command = [sys.executable, "scripts/make_stubs.py", "--into", root]
+            other = os.environ.get("CYNET_BUILD_PYTHON")  # of the machine that is built for
+            path = os.pathsep.join([root, *([] if other else sys.path)])  # an isolated build's, too
+            command = [other or sys.executable, "scripts/make_stubs.py", "--into", root]
             subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": path})
 
     def build_extension(self, ext):

@@ -78,10 +78,10 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_CPU_CAPABILITY",
-            _one_of("auto", "baseline", "avx2", "avx512", "amx"),
+            _one_of("auto", "baseline", "avx2", "avx512", "amx", "neon"),
             "auto",
             "Vector instructions of the CPU kernels: baseline, avx2, avx512, amx (avx512, and AMX "
-            "for products of matrices), or auto: the best that the machine has.",
+            "for products of matrices), on aarch64 neon, or auto: the best that the machine has.",
         ),
         Setting(
             "CYNET_KERNELS",

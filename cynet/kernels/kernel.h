@@ -246,7 +246,7 @@ struct RegisteredKernel {
 #ifdef CYNET_X86_LEVELS
 #define CYNET_EVERY_LEVEL(function) {function, function, function, function}
 #else
-#define CYNET_EVERY_LEVEL(function) {function}
+#define CYNET_EVERY_LEVEL(function) CYNET_ONE_SET(function)
 #endif
 
 #define CYNET_REGISTER(LEVELS, name, Params, cost, space, ...)                        \

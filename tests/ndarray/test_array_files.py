@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
+from tests.bfloat16 import as_type
 
 safetensors = pytest.importorskip("safetensors.numpy")
 DTYPES = ("float32", "float64", "float16", "uint8", "int8", "int32", "int64", "bool")
@@ -16,7 +17,7 @@ FORMS = ("npz", "safetensors")
 
 def arrays():
     rng = np.random.RandomState(3)
-    return {f"layer.{d}": (rng.randn(2, 3) * 4).astype(d) for d in DTYPES}
+    return {f"layer.{d}": as_type(rng.randn(2, 3) * 4, d) for d in DTYPES}
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -7,6 +7,7 @@ from cynet.kernels.isa.dispatch import cpu_capability
 
 import cynet as mx
 from cynet.operator.products import PRODUCTS, ProductDesc, own_choice
+from tests.levels import on_x86
 
 LEVELS = ["avx2", "avx512"]
 
@@ -15,6 +16,7 @@ def chosen(m, n, k, level="avx2", **flags):
     return own_choice(ProductDesc(m, n, k, "float32", weight=True, level=level, **flags)).name
 
 
+@on_x86
 @pytest.mark.parametrize("level", LEVELS)
 def test_few_rows_are_not_packed_for(level):
     """By rows, contiguous columns, and the size of b."""
@@ -33,6 +35,7 @@ def test_few_rows_are_not_packed_for(level):
     assert narrow(3, 1024, 1024) == (level != "avx2") and narrow(3, 1024, 1023)
 
 
+@on_x86
 def test_amx_where_it_pays():
     for m, n, k, pays in (
         (128, 784, 128, False),  # faster, but not by as much as the clock would be lower
@@ -46,6 +49,7 @@ def test_amx_where_it_pays():
         assert chosen(m, n, k, "avx512") != "amx"
 
 
+@on_x86
 def test_a_library_for_large_products_and_outer_ones():
     def name(m, n, k, level="avx2", **options):
         return PRODUCTS.choose(ProductDesc(m, n, k, "float32", level=level, **options)).name

@@ -100,3 +100,24 @@ def test_training_learns(tmp_path):
     again.bind(batches.provide_data, batches.provide_label, for_training=False)
     inputs = mx.io.NDArrayIter(points, batch_size=30)
     np.testing.assert_array_equal(again.predict(inputs).asnumpy(), module.predict(inputs).asnumpy())
+
+
+def test_a_network_of_convolutions_learns():
+    rng = np.random.default_rng(0)
+    mx.random.seed(1)
+    labels = rng.integers(0, 4, 256)
+    images = rng.normal(size=(256, 1, 28, 28)).astype(np.float32) * 0.3
+    for image, label in zip(images, labels):  # a bright stripe says which
+        image[0, 7 * label : 7 * label + 7] += 1
+    net = mx.sym.Variable("data")
+    for filters in (20, 50):  # LeNet
+        net = mx.sym.Convolution(net, kernel=(5, 5), num_filter=filters)
+        net = mx.sym.Activation(net, act_type="tanh")
+        net = mx.sym.Pooling(net, pool_type="max", kernel=(2, 2), stride=(2, 2))
+    net = mx.sym.FullyConnected(mx.sym.flatten(net), num_hidden=500)
+    net = mx.sym.FullyConnected(mx.sym.Activation(net, act_type="tanh"), num_hidden=4)
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    batches = mx.io.NDArrayIter(images, labels.astype(np.float32), 32)
+    settings = {"learning_rate": 0.05}
+    module.fit(batches, num_epoch=3, optimizer_params=settings, initializer=mx.init.Xavier())
+    assert dict(module.score(batches, "acc"))["accuracy"] > 0.95

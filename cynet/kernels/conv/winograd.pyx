@@ -2,7 +2,7 @@
 
 from ..isa.dispatch cimport cpu_level
 
-from ..isa.dispatch import cpu_capabilities
+from ..isa.dispatch import cpu_capabilities, level_number
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def winograd_is_by_row(level, channels, filters, stride):
     """True if the loops at that capability level are those by rows of positions."""
     cdef WinogradShape shape
     shape.channels, shape.filters, shape.stride = channels, filters, stride
-    cdef int at = ("baseline", "avx2", "avx512", "amx").index(level)
+    cdef int at = level_number(level)
     return form_at(at, shape) != at
 
 

@@ -2,7 +2,7 @@
 
 from ..isa.dispatch cimport cpu_level
 
-from ..isa.dispatch import cpu_capabilities
+from ..isa.dispatch import cpu_capabilities, level_number
 
 import numpy as np
 
@@ -120,8 +120,7 @@ cdef void window_channel_weight(const ConvWindow* shape, const float* x, const f
 def is_narrow(level, m, n, k, b_transposed):
     """True if a product of m x k by k x n (transposed with `b_transposed`) is narrow enough that
     reading b in place is faster than packing it, at a capability level."""
-    cdef int at = ("baseline", "avx2", "avx512", "amx").index(level)
-    return cpp_is_few(at, m, n, k, b_transposed, AMONG)
+    return cpp_is_few(level_number(level), m, n, k, b_transposed, AMONG)
 
 
 def _scratch(size_t size):

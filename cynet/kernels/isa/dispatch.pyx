@@ -5,11 +5,13 @@ from ...base import config
 from ...base.dtype import NAMES
 from ...base.errors import ArgumentError
 
-cdef extern from "isa/levels.h" namespace "cynet" nogil:
+cdef extern from "isa/level_names.h" namespace "cynet" nogil:
     int machine_level() noexcept
+    int N_LEVEL
+    const char* const* level_names
 
 cdef int _level = 0
-_NAMES = ("baseline", "avx2", "avx512", "amx")  # as enum Level of levels.h
+_NAMES = tuple([level_names[i].decode() for i in range(N_LEVEL)])  # of this architecture
 
 
 cdef int cpu_level() noexcept nogil:
@@ -36,7 +38,8 @@ def cpu_capabilities():
 
     ``'baseline'`` is what every processor of the architecture has: SSE2 on x86-64, NEON on
     aarch64. On x86-64, ``'avx2'`` (with FMA) and ``'avx512'`` (F, BW, DQ and VL) follow where the
-    processor and the operating system have them.
+    processor and the operating system have them. On aarch64, ``'neon'`` follows, which every
+    processor has: with it products and convolutions are cynet's own and not a library's.
 
     >>> cpu_capabilities()[0]
     'baseline'
@@ -53,6 +56,23 @@ def cpu_capability():
     return _NAMES[_level]
 
 
+def level_number(name):
+    """The number of a level of this architecture, by its name.
+
+    Raises
+    ------
+    ArgumentError
+        When the architecture has no such level.
+
+    >>> level_number("baseline")
+    0
+    """
+    if name not in _NAMES:
+        raise ArgumentError(f"a CPU capability of this architecture, one of {', '.join(_NAMES)}, "
+                            f"got {name!r}")
+    return _NAMES.index(name)
+
+
 def level_of(name, highest):
     """The level of a value of ``CYNET_CPU_CAPABILITY`` where `highest` is the machine's.
 
@@ -64,7 +84,7 @@ def level_of(name, highest):
     >>> level_of("auto", 1), level_of("baseline", 1)
     (1, 0)
     """
-    level = highest if name == "auto" else _NAMES.index(name)
+    level = highest if name == "auto" else level_number(name)
     if level > highest:
         raise ArgumentError(f"CYNET_CPU_CAPABILITY={name}: this machine and this build of cynet "
                             f"have {_NAMES[highest]} at most")

@@ -44,9 +44,9 @@ enum Level { BASELINE, AVX2, AVX512, AMX, N_LEVEL };
 #define CYNET_AMX 1
 #endif
 #else
-enum Level { BASELINE, N_LEVEL };
-#define CYNET_AT_LEVELS(...) \
-  { baseline::__VA_ARGS__ }
+// One set of loops serves every level: the baseline and, on aarch64, "neon", with which products of
+// matrices and convolutions are computed by those loops and not by a library.
+#include "isa/one_set.h"
 #endif
 
 #ifdef CYNET_AMX
@@ -73,7 +73,7 @@ inline int find_machine_level() {
     return AVX2;
   return has_amx() ? AMX : AVX512;
 #else
-  return BASELINE;
+  return N_LEVEL - 1;
 #endif
 }
 

@@ -1,15 +1,17 @@
 """Levels of CPU capability: which one is used, and that operators agree with NumPy at each."""
 
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from cynet.kernels.isa.dispatch import cpu_capabilities, cpu_capability, level_of
+from cynet.kernels.isa.dispatch import cpu_capabilities, cpu_capability, level_number, level_of
 
 from cynet.base.errors import ArgumentError
 
+OTHER = "neon" if platform.machine() == "aarch64" else "avx2"
 ROOT = Path(__file__).parents[3]
 # Elementwise families, reductions, softmax and updates: what has loops for each level.
 CHOSEN = "exp or log or tanh or sigmoid or relu or softmax or sum or norm or max or sgd or adam"
@@ -43,11 +45,20 @@ def test_environment_variable(level):
 
 def test_what_the_machine_lacks_is_refused():
     assert level_of("auto", 0) == 0
-    assert level_of("avx2", 2) == 1
-    with pytest.raises(ArgumentError, match="avx512: .* have avx2 at most"):
-        level_of("avx512", 1)
-    for level in {"avx2", "avx512", "amx"} - set(cpu_capabilities()):
-        assert f"{level}: this machine" in run(level, "-c", "import cynet").stderr
+    if platform.machine() == "x86_64":
+        assert level_of("avx2", 2) == 1
+        with pytest.raises(ArgumentError, match="avx512: .* have avx2 at most"):
+            level_of("avx512", 1)
+    for level in {"avx2", "avx512", "amx", "neon"} - set(cpu_capabilities()):
+        told = run(level, "-c", "import cynet").stderr
+        assert f"{level}: this machine" in told or f"architecture, one of baseline, {OTHER}" in told
+
+
+def test_levels_of_this_architecture():
+    assert level_number("baseline") == 0 and level_number(OTHER) == 1
+    for bad in ("sse9", "neon" if OTHER == "avx2" else "avx2", None):
+        with pytest.raises(ArgumentError, match=f"architecture, one of baseline, {OTHER}.*got"):
+            level_number(bad)
 
 
 def test_unknown_level_is_refused():

@@ -54,6 +54,7 @@ NARROW = Costs(
     making=105,
     reading=20,
 )
+NEON = replace(NARROW, lanes=4)  # not measured: no such machine was there
 WIDE = Costs(
     lanes=16,
     direct=0.83,
@@ -77,7 +78,7 @@ BY_ROW = replace(
 
 def costs_at(level):
     """The Costs at a capability level, except for Winograd's products by rows."""
-    return WIDE if level in ("avx512", "amx") else NARROW
+    return {"avx512": WIDE, "amx": WIDE, "neon": NEON}.get(level, NARROW)
 
 
 def direct_cycles(desc):
