@@ -112,5 +112,5 @@ class TrainerStates:
             updater.states = {name: copied(state) for name, state in own.items()}
             updater.states_synced = dict.fromkeys(own, False)
             updater.optimizer = loaded.optimizer
-        self._optimizer, self._gathered = first.optimizer, None
+        self._optimizer = first.optimizer
         self._optimizer.param_dict = self._param_dict()

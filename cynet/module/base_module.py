@@ -395,6 +395,13 @@ class BaseModule(ReprMixin, Interface):
         """The updater that holds the optimizer and its states."""
         raise UndefinedError(f"{purpose}: {type(self).__name__} has no optimizer states of its own")
 
+    def _whole_updater(self, purpose):
+        """The updater to save: with the states of all ranks if they are sharded."""
+        return self._updater_of_states(purpose)
+
+    def _gather_states(self):
+        """Gather sharded optimizer states, since files are about to be written."""
+
     def _has_own(self, base, *names):
         """Return whether these methods are those of `base`, overridden neither by a subclass nor by
         the object."""
@@ -773,6 +780,8 @@ class _Training:
         """All batches of the epoch are trained: devices and ranks agree, callbacks see weights."""
         module = self._module
         self._ranks.average(module)
+        if self._options["epoch_end_callback"] or self._callbacks or self._resumed:
+            module._gather_states()
         arg_params, aux_params = module.get_params()
         module.set_params(arg_params, aux_params)  # devices' auxiliary states may differ
         for callback in as_list(self._options["epoch_end_callback"]):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import symbol as sym
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import PER_BATCH, guarded
+from ..base.kinds import check_flag
 from ..executor.plan_cache import PlanCache
 from ..io.checkpoint import checked_prefix, load_params, save_checkpoint, states_of
 from ..name import NameManager
@@ -74,7 +75,8 @@ class BucketingModule(BaseModule):
     default_bucket_key : hashable
         The key of the largest bucket, whose memory the others use. All parameters of the other
         buckets must be among those of this one.
-    logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, compression_params
+    logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, \
+compression_params, shard_states
         Passed to the :class:`Module` of each bucket.
 
     Raises
@@ -131,8 +133,10 @@ class BucketingModule(BaseModule):
         state_names: Names | None = None,
         group2ctxs: Any = None,
         compression_params: dict[str, Any] | None = None,
+        shard_states: bool = False,
     ) -> None:
         super().__init__(logger)
+        check_flag("BucketingModule", "shard_states", shard_states)
         if not callable(sym_gen) or isinstance(sym_gen, sym.Symbol):
             raise ArgumentTypeError(
                 "BucketingModule: sym_gen must be a function of the bucket key that returns"
@@ -150,6 +154,7 @@ class BucketingModule(BaseModule):
             "state_names": state_names,
             "group2ctxs": group2ctxs,
             "compression_params": compression_params,
+            "shard_states": shard_states,
         }
         # bucket key -> result of sym_gen: a second call may choose other names
         self._generated = {}
@@ -398,6 +403,31 @@ class BucketingModule(BaseModule):
         self._need(purpose, "optimizer_initialized")
         return self._default._updater_of_states(purpose)
 
+    def _whole_updater(self, purpose):
+        self._need(purpose, "optimizer_initialized")
+        return self._default._whole_updater(purpose)
+
+    def _gather_states(self):
+        self._default._gather_states()
+
+    def gather_states(self) -> None:
+        """Have this rank's files know the optimizer's states of all ranks, until the next step;
+        see `Module.gather_states`.
+
+        Examples
+        --------
+        >>> def sym_gen(length):
+        ...     total = mx.sym.sum(mx.sym.Variable("data"), axis=1, keepdims=True)
+        ...     return mx.sym.FullyConnected(total, num_hidden=2, name="fc"), ["data"], None
+        >>> module = mx.mod.BucketingModule(sym_gen, default_bucket_key=5, shard_states=True)
+        >>> module.bind([("data", (1, 5))])
+        >>> module.init_params()
+        >>> module.init_optimizer(kvstore="dist_sync")
+        >>> module.gather_states()
+        """
+        self._need("gather_states", "optimizer_initialized")
+        self._default.gather_states()
+
     def _take_optimizer(self, optimizer):
         for module in self._modules():
             module._take_optimizer(optimizer)
@@ -456,8 +486,7 @@ class BucketingModule(BaseModule):
         self._need("save_checkpoint", "params_initialized")
         updater = None
         if save_optimizer_states:
-            self._need("save_checkpoint", "optimizer_initialized")
-            updater = self._default._updater_of_states("save_checkpoint")
+            updater = self._whole_updater("save_checkpoint")
         prefix = checked_prefix(prefix)
         keys = [self._default_bucket_key, *self._bound_keys]
         save_buckets(prefix, {key: self._generate(key)[0] for key in keys}, remove_amp_cast)

@@ -11,6 +11,7 @@ from .. import ndarray as nd
 from .. import optimizer as opt
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, listed, shown, warn_user
 from ..base.guard import PER_BATCH, guarded, refuse
+from ..base.kinds import check_flag
 from ..context import cpu, read_context
 from ..engine.trace import Span
 from ..initializer import InitDesc, create
@@ -81,6 +82,9 @@ class Module(Optimization, BaseModule):
         Context of each group of ``mx.AttrScope(ctx_group=...)``.
     compression_params : dict, optional
         Passed to the KVStore: ``{"type": "2bit", "threshold": 0.5}``.
+    shard_states : bool
+        Of several ranks each keeps the optimizer's states of a part of the parameters, updates
+        these and gives them to the others; see `gather_states`.
 
     Raises
     ------
@@ -113,8 +117,11 @@ class Module(Optimization, BaseModule):
         state_names: Names | None = None,
         group2ctxs: Any = None,
         compression_params: dict[str, Any] | None = None,
+        shard_states: bool = False,
     ) -> None:
         super().__init__(logger)
+        check_flag("Module", "shard_states", shard_states)
+        self._shard_states = shard_states
         if not isinstance(symbol, Symbol):
             raise ArgumentTypeError(
                 "Module: symbol must be a Symbol, the network that mx.sym makes, got"
@@ -469,8 +476,10 @@ class Module(Optimization, BaseModule):
                 kvstore, self._is_summed = None, False
                 if self._of_other_buckets[0]:
                     self._update_other_buckets()
+            updater = self._updater if self._shards is None else self._update_own
             if kvstore is None and len(self._context) == 1:
-                self._updater(*self._updates)
+                updater(*self._updates)
+                self._give_updated()
                 return
             if self._kvstore is None:
                 for grads in self._grad_arrays:
@@ -484,12 +493,13 @@ class Module(Optimization, BaseModule):
                 _update_params(
                     group.param_arrays,
                     self._grad_arrays,
-                    self._updater,
+                    updater,
                     len(self._context),
                     kvstore,
                     self._param_names,
                     [self._param_index[name] for name in self._param_names],
                 )
+                self._give_updated()
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last forward.

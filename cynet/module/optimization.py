@@ -13,6 +13,7 @@ from ..io.checkpoint import save_checkpoint
 from ..kvstore import DistKVStore
 from ..optimizer.clipping import clip_global_norm
 from ..optimizer.settings import check_real
+from .module_shards import ModuleShards
 from .parameter_update import _create_kvstore, _initialize_kvstore, _update_params
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @guarded
-class Optimization:
+class Optimization(ModuleShards):
     """The part of Module that has to do with its optimizer; it lives on Module's attributes."""
 
     def init_optimizer(
@@ -105,6 +106,7 @@ class Optimization:
                 kvstore.share({n: [self._aux_params[n], *arrays] for n, arrays in pairs})
         if not update_on_kvstore:
             self._updater = opt.get_updater(optimizer)
+        self._share_out_states()
         self.optimizer_initialized = True
         if self._preload_opt_states is not None:
             self.load_optimizer_states(self._preload_opt_states)
@@ -148,6 +150,7 @@ class Optimization:
         self._kvstore = shared_module._kvstore
         self._update_on_kvstore = shared_module._update_on_kvstore
         self._updater = shared_module._updater
+        self._shards = shared_module._shards
         strangers = [name for name in self._param_names if name not in shared_module._param_index]
         if strangers:
             raise ArgumentError(
@@ -161,6 +164,7 @@ class Optimization:
     def _take_optimizer(self, optimizer):
         """Use an optimizer that came with its states from a file."""
         self._optimizer = optimizer
+        self._keep_own_states()
 
     def _collect_updates(self):
         """Arguments of ``update``: all gradients, with None for parameters that are not updated;
@@ -212,7 +216,7 @@ class Optimization:
         ['net-0003.params', 'net-symbol.json']
         """
         self._need("save_checkpoint", "params_initialized")
-        updater = self._updater_of_states("save_checkpoint") if save_optimizer_states else None
+        updater = self._whole_updater("save_checkpoint") if save_optimizer_states else None
         save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast, updater)
 
     def _updater_of_states(self, purpose):
@@ -249,7 +253,7 @@ class Optimization:
         >>> os.path.exists("net-0001.states")
         True
         """
-        write_atomically(fname, self._updater_of_states("save_optimizer_states").chunks())
+        write_atomically(fname, self._whole_updater("save_optimizer_states").chunks())
 
     def load_optimizer_states(self, fname: FileName) -> None:
         """Load a file of ``save_optimizer_states``; the module needs an optimizer of the same
@@ -295,6 +299,7 @@ class Optimization:
         updater.load(fname)
         if isinstance(self._kvstore, DistKVStore):
             self._kvstore.agree_on_states(updater, "load_optimizer_states")
+        self._keep_own_states()
 
     def clip_gradients(self, max_norm: float) -> NDArray:
         self._need("clip_gradients", "binded", "optimizer_initialized")
@@ -361,5 +366,6 @@ class Optimization:
         """Update the parameters that other ranks' buckets use and this one's does not."""
         names, grads, weights = self._of_other_buckets
         numbers = [self._param_index[name] for name in names]
-        _update_params(weights, grads, self._updater, len(self._context), None, names, numbers)
+        updater = self._updater if self._shards is None else self._update_own
+        _update_params(weights, grads, updater, len(self._context), None, names, numbers)
         self._of_other_buckets = [], [], []

@@ -50,7 +50,7 @@ class Resume:
 
     def save(self, epoch, module, train_data, callbacks, history):
         """Write the state after `epoch`."""
-        updater = module._updater_of_states(_WHO)
+        updater = module._whole_updater(_WHO)
         arg_params, aux_params = module.get_params()
         data = train_data.state_dict() if hasattr(train_data, "state_dict") else None
         own_meta = None if data is None else {k: v for k, v in data.items() if not _is_array(v)}

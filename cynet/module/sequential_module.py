@@ -261,6 +261,10 @@ class SequentialModule(BaseModule):
             )
         self.optimizer_initialized = True
 
+    def _gather_states(self):
+        for module in self._modules:
+            module._gather_states()
+
     def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
         """Run the modules one after another."""
         self._need("forward", "binded", "params_initialized")

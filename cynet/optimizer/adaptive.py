@@ -50,6 +50,7 @@ class Adam(FusedOptimizer):
     [0.8999999761581421, 2.0999999046325684]
     """
 
+    _by_entry = True
     serialized_fields = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number(), "lazy_update": FLAG}
     _rule_name, _n_states = "adam", 2
 
@@ -109,6 +110,7 @@ class AdamW(FusedOptimizer):
     [0.8999999761581421, 2.0999999046325684]
     """
 
+    _by_entry = True
     serialized_fields = {
         "beta1": _DECAY,
         "beta2": _DECAY,
@@ -164,6 +166,7 @@ class Adamax(FusedOptimizer):
     [0.8999999761581421, 2.0999999046325684]
     """
 
+    _by_entry = True
     serialized_fields = {"beta1": _DECAY, "beta2": _DECAY}
     _rule_name, _n_states = "adamax", 2
 
@@ -277,6 +280,7 @@ class FTML(FusedOptimizer):
     [0.8999999761581421, 2.0999999046325684]
     """
 
+    _by_entry = True
     serialized_fields = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number()}
     _rule_name, _n_states = "ftml", 3
 
@@ -314,6 +318,7 @@ class AdaGrad(FusedOptimizer):
     [0.8999999761581421, 2.0999999046325684]
     """
 
+    _by_entry = True
     serialized_fields = {"float_stable_eps": number()}
     _rule_name, _n_states, _rests_rows = "adagrad", 1, True
 
@@ -351,6 +356,7 @@ class AdaDelta(FusedOptimizer):
     [0.9900000095367432, 2.009999990463257]
     """
 
+    _by_entry = True
     serialized_fields = {"rho": number(), "epsilon": number()}
     _rule_name, _n_states = "adadelta", 2
 
@@ -398,6 +404,7 @@ class RMSProp(FusedOptimizer):
     [0.6840000152587891, 2.315999984741211]
     """
 
+    _by_entry = True
     serialized_fields = {
         "gamma1": number(),
         "gamma2": number(),
@@ -462,6 +469,7 @@ class Ftrl(FusedOptimizer):
     [0.29899999499320984, 0.6990000009536743]
     """
 
+    _by_entry = True
     serialized_fields = {"lamda1": number(), "beta": number()}
     _rule_name, _n_states, _rests_rows = "ftrl", 2, True
 

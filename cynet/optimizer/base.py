@@ -194,6 +194,7 @@ class Optimizer(ShownOptimizer):
     _copy_is_last = False  # whether a state with a float32 copy has it behind, as MXNet's SGD
     _draws = False  # whether steps draw random numbers
     _couples_weights = False  # whether the step of one weight depends on the others
+    _by_entry = False  # whether the step of an entry needs no other entry; not inherited
     _group_rates: dict[Any, float] = {}  # factors of a Trainer's groups, by index
     _group_decays: dict[Any, float] = {}  # replace `wd`
     _takes_lists = True  # whether `update` gets all weights of an Updater's call at once

@@ -43,6 +43,7 @@ class SGD(FusedOptimizer):
     [0.949999988079071, 2.049999952316284]
     """
 
+    _by_entry = True
     serialized_fields = {"momentum": number(), "lazy_update": FLAG}
 
     _keeps_masters, _asks_for_lists, aggregate_num = True, True, 4
@@ -95,6 +96,7 @@ class NAG(FusedOptimizer):
     [0.949999988079071, 2.049999952316284]
     """
 
+    _by_entry = True
     serialized_fields = {"momentum": number()}
 
     _keeps_masters = _copy_is_last = True
@@ -139,6 +141,7 @@ class Signum(FusedOptimizer):
     [0.8999999761581421, 2.0999999046325684]
     """
 
+    _by_entry = True
     serialized_fields = {"momentum": number(), "wd_lh": number()}
 
     def __init__(
@@ -189,6 +192,7 @@ class Lion(FusedOptimizer):
     [0.8999999761581421, 2.0999999046325684]
     """
 
+    _by_entry = True
     serialized_fields = {"beta1": number(), "beta2": number()}
     _rule_name, _n_states = "lion", 1
 
@@ -264,6 +268,7 @@ class DCASGD(Optimizer):
     [0.949999988079071, 2.049999952316284]
     """
 
+    _by_entry = True
     serialized_fields = {"momentum": number(), "lamda": number()}
     _takes_lists = False
 

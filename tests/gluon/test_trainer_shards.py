@@ -8,7 +8,8 @@ import pytest
 
 import cynet as mx
 from cynet import gluon
-from cynet.gluon.trainer_shards import shared_out
+from cynet.kvstore import shards as sharing
+from cynet.kvstore.shards import shared_out
 from tests.distributed.together import run
 
 SHAPES = [(5, 4), (5,), (3, 5), (3,), (2, 2, 2), (40,)]
@@ -18,6 +19,13 @@ NAMES = [
     for name, kind in sorted(mx.optimizer.Optimizer.opt_registry.items())
     if kind.__module__.startswith("cynet.") and name not in {*REFUSED, "test"}
 ]
+
+
+@pytest.fixture(params=[sharing._SPLIT, 2], ids=["whole", "split"], autouse=True)
+def split(request, monkeypatch):
+    """Each test runs with weights that are too small to be split, and with pieces of them."""
+    monkeypatch.setattr(sharing, "_SPLIT", request.param)
+    return request.param == 2
 
 
 def parameters(contexts=(0,), first=0, shapes=SHAPES):
@@ -56,11 +64,11 @@ def arrays_of(state):
 
 def trained(monkeypatch, size, shards, name="adam", steps=3, contexts=(0,), look=None, **settings):
     """Weights behind some steps, and what `look` says, by rank."""
-    options = settings.pop("options", {})
+    options, given = settings.pop("options", {}), settings.pop("shapes", SHAPES)
 
     def everything(world):
         # all begin with rank 0's; GroupAdaGrad takes matrices alone
-        shapes = [each for each in SHAPES if name != "groupadagrad" or len(each) == 2]
+        shapes = [each for each in given if name != "groupadagrad" or len(each) == 2]
         params = parameters(contexts, world.rank, shapes)
         own = {k: v() if k == "lr_scheduler" else v for k, v in settings.items()}
         trainer = gluon.Trainer(
@@ -82,8 +90,9 @@ def same(found, wanted):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_weights_are_those_of_a_run_that_does_not_share(name, monkeypatch):
-    found = trained(monkeypatch, 3, True, name)
-    same(found, trained(monkeypatch, 3, False, name))
+    shapes = [*SHAPES, (61, 137)]  # the last one has loops of vectors, and a rest
+    found = trained(monkeypatch, 3, True, name, shapes=shapes)
+    same(found, trained(monkeypatch, 3, False, name, shapes=shapes))
     same(found, [found[0]] * 3)
     start = parameters()[0].data().asnumpy()
     assert not np.array_equal(found[0][0][0][0], start)
@@ -91,7 +100,7 @@ def test_weights_are_those_of_a_run_that_does_not_share(name, monkeypatch):
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8])
 @pytest.mark.parametrize("contexts", [(0,), (0, 1)])
-def test_numbers_of_ranks_and_contexts(size, contexts, monkeypatch):
+def test_numbers_of_ranks_and_contexts(size, contexts, split, monkeypatch):
     """More ranks than parameters, too: those keep time."""
 
     def states(trainer, params, world):
@@ -102,11 +111,53 @@ def test_numbers_of_ranks_and_contexts(size, contexts, monkeypatch):
     settings = {"momentum": 0.9, "learning_rate": 0.1, "contexts": contexts}
     found = trained(monkeypatch, size, True, "sgd", look=states, **settings)
     same(found, trained(monkeypatch, size, False, "sgd", **settings))
-    names = [each[1][0] for each in found]
-    assert sum(map(len, names)) == len(set().union(*names)) == len(SHAPES)
+    assert_shared_out([each[1][0] for each in found], split and size > 1)
     assert {each[1][2] for each in found} == {3}
-    whole, most = sum(int(np.prod(s)) for s in SHAPES), max(each[1][1] for each in found)
-    assert most <= max(whole / size + 8, 40)  # 40 numbers are one parameter
+    whole, kept = sum(int(np.prod(s)) for s in SHAPES), [each[1][1] for each in found]
+    assert sum(kept) == whole
+    # 40 numbers are one parameter; pieces are of 16
+    assert max(kept) <= (whole if size == 1 else 16 * 5 if split else max(whole / size + 8, 40))
+
+
+def assert_shared_out(names, split):
+    """Each state is on one rank, or in pieces on several."""
+    assert len(set().union(*names)) == len(SHAPES)
+    assert (sum(map(len, names)) > len(SHAPES)) == split
+
+
+def test_a_large_weight_is_split_evenly(monkeypatch):
+    """Nothing else is, and no optimizer whose step needs all entries."""
+    monkeypatch.setattr(sharing, "_SPLIT", 1 << 12)
+    entries = {}
+    for name in ("adam", "lamb"):
+
+        def everything(world, name=name):
+            params = parameters((0,), world.rank, [(100, 250), (30, 40)])
+            trainer = gluon.Trainer(params, name, kvstore="dist_sync", shard_states=True)
+            step(trainer, params, world.rank, 0)
+            states = trainer._updaters[0].states
+            return {key: sum(a.size for a in arrays_of(each)) for key, each in states.items()}
+
+        entries[name] = run(monkeypatch, 2, everything)
+    assert entries["adam"] == [{"p0_weight": 25024, "p1_weight": 2400}, {"p0_weight": 24976}]
+    assert entries["lamb"] == [{"p0_weight": 50000}, {"p1_weight": 2400}]
+
+
+def test_an_optimizer_of_a_users_own_is_given_whole_weights(monkeypatch):
+    seen = []
+
+    class Mine(mx.optimizer.SGD):
+        def update(self, index, weight, grad, state):
+            seen.append(weight.shape)
+            super().update(index, weight, grad, state)
+
+    def everything(world):
+        params = parameters((0,), world.rank)
+        trainer = gluon.Trainer(params, Mine(), kvstore="dist_sync", shard_states=True)
+        step(trainer, params, world.rank, 0)
+
+    run(monkeypatch, 2, everything)
+    assert sorted(seen) == sorted(SHAPES)
 
 
 def test_what_each_rank_gets():
@@ -137,7 +188,7 @@ def test_schedules_groups_clipping_and_frozen_parameters(monkeypatch):
 
 
 @pytest.mark.parametrize(("before", "after"), [(3, 3), (3, 2), (2, 4), (3, 1), (1, 3)])
-def test_files_go_between_numbers_of_ranks(before, after, monkeypatch, tmp_path):
+def test_files_go_between_numbers_of_ranks(before, after, split, monkeypatch, tmp_path):
     """The file is, byte for byte, that of a run that does not share; so is what follows."""
 
     def write(trainer, params, world):
@@ -166,8 +217,7 @@ def test_files_go_between_numbers_of_ranks(before, after, monkeypatch, tmp_path)
 
     shared = goes_on(True)
     same(shared, goes_on(False))
-    names = [each[1] for each in shared]
-    assert sum(map(len, names)) == len(set().union(*names)) == len(SHAPES)
+    assert_shared_out([each[1] for each in shared], split and after > 1)
 
 
 def test_whole_trainings_are_saved_and_loaded(monkeypatch, tmp_path):

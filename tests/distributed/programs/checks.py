@@ -279,7 +279,11 @@ def check_states_that_are_shared_out():
         folder = os.path.join(ARGUMENTS[0], f"shards-{shards}")
         for epochs in (1, 2):
             fitted = training.estimated(*mine, epochs, folder, shard_states=shards)
-        found[shards] = digest(weights), digest(fitted)
+        batch = training.B
+        by_module = training.module_weights(
+            "dist_sync", *mine, batch, "adam", shard_states=shards, clip_global_norm=0.2
+        )
+        found[shards] = digest(weights), digest(fitted), digest(by_module)
     assert found[True] == found[False]
     assert WORLD.gather(found[True][1]) == [found[True][1]] * SIZE
 

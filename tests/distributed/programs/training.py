@@ -52,8 +52,8 @@ def first_values(seed):
     return {n: mx.nd.array(rng.randn(*shape) * 0.3) for n, shape in shapes.items()}
 
 
-def module_weights(kvstore, x, y, batch, optimizer, seed=1, **options):
-    module = mx.mod.Module(symbol())
+def module_weights(kvstore, x, y, batch, optimizer, seed=1, shard_states=False, **options):
+    module = mx.mod.Module(symbol(), shard_states=shard_states)
     module.fit(
         mx.io.NDArrayIter(x, y, batch),
         num_epoch=1,

@@ -1,0 +1,211 @@
+"""States of an optimizer, sharded over the ranks: each one stores and updates a part."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from .. import ndarray as nd
+from ..base.errors import ArgumentError
+from ..optimizer import get_updater
+from ..optimizer.state_file import unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..ndarray import NDArray
+    from ..optimizer import Optimizer, Updater
+    from .dist import DistKVStore
+
+_SPLIT = 1 << 12  # entries, for each rank, from which a weight is split
+_ALIGNED = 16  # entries: pieces begin where lines of the cache do
+
+
+def shared_out(sizes: dict[Any, int], ranks: int) -> dict[Any, int]:
+    """The rank of each name, so that sums of sizes are about equal.
+
+    >>> shared_out({"a": 5, "b": 3, "c": 3, "d": 1}, 2)
+    {'a': 0, 'b': 1, 'c': 1, 'd': 0}
+    """
+    loads, owners = [0] * ranks, dict.fromkeys(sizes, 0)
+    for name in sorted(sizes, key=lambda each: -sizes[each]):  # the order of names breaks ties
+        rank = loads.index(min(loads))
+        owners[name] = rank
+        loads[rank] += sizes[name]
+    return owners
+
+
+def piece(size: int, rank: int, ranks: int) -> tuple[int, int]:
+    """(start, stop) of a rank's piece of so many entries.
+
+    >>> [piece(100, rank, 3) for rank in range(3)]
+    [(0, 48), (48, 96), (96, 100)]
+    """
+    step = -(-size // (ranks * _ALIGNED)) * _ALIGNED
+    return min(rank * step, size), min((rank + 1) * step, size)
+
+
+def check_shareable(who: str, optimizer: Optimizer) -> None:
+    """Refuse an optimizer whose steps of one weight depend on those of others."""
+    if optimizer._draws or optimizer._couples_weights:
+        why = "draws random numbers for" if optimizer._draws else "has a schedule of"
+        raise ArgumentError(
+            f"{who}: shard_states does not go with {type(optimizer).__name__}, which {why} all"
+            " weights in their order: ranks would take other steps than one process"
+        )
+
+
+class Shards:
+    """The part of the states that a rank owns: a piece of each large weight if the optimizer
+    updates entries independently, and the states of some other weights as a whole.
+
+    Parameters
+    ----------
+    store : DistKVStore
+    optimizer : Optimizer
+    shapes : dict of key to shape
+        Of all weights, in one order on all ranks.
+    whole : set of keys
+        Of weights that are not split: sparse ones.
+    names : list, optional
+        The key of `shapes` for each number: an updater's keys are ``number * copies + device``. By
+        default they are those of `shapes`.
+    copies : int
+        Devices of a rank.
+    """
+
+    def __init__(
+        self,
+        store: DistKVStore,
+        optimizer: Optimizer,
+        shapes: dict[Any, tuple[int, ...]],
+        whole: Iterable[Any] = (),
+        names: Sequence[Any] | None = None,
+        copies: int = 1,
+    ) -> None:
+        self._store, self._shapes, self._names, self._copies = store, shapes, names, copies
+        self.gathered = None  # an Updater with the states of all ranks, until the next step
+        self._rank, ranks = store.rank, store.num_workers
+        sizes = {key: math.prod(shape) for key, shape in shapes.items()}
+        by_entry = _changes_entries_alone(optimizer)
+        self._pieces = {  # of weights that are split: (start, stop) of each rank
+            key: [piece(n, rank, ranks) for rank in range(ranks)]
+            for key, n in sizes.items()
+            if by_entry and n >= _SPLIT * ranks and key not in whole
+        }
+        others = {key: n for key, n in sizes.items() if key not in self._pieces}
+        self._owners = shared_out(others, ranks)
+        self._views = {}  # (key of the updater, what) -> (array, its piece)
+
+    def _weight(self, key):
+        if self._names is None:
+            return key
+        number = key // self._copies
+        return self._names[number] if number < len(self._names) else None  # of another network
+
+    def _has(self, weight, rank):
+        """Return whether a rank owns states of a weight, or a piece of them."""
+        if weight in self._pieces:
+            start, stop = self._pieces[weight][rank]
+            return start < stop
+        return self._owners.get(weight) == rank
+
+    def _view(self, key, what, array):
+        """This rank's piece of an array; the same object in each step, since steps are cached."""
+        kept, view = self._views.get((key, what), (None, None))
+        if kept is not array:
+            view = _part(array, *self._pieces[self._weight(key)][self._rank])
+            self._views[key, what] = array, view
+        return view
+
+    def own(
+        self,
+        optimizer: Optimizer,
+        keys: Sequence[Any],
+        grads: Sequence[NDArray],
+        weights: Sequence[NDArray],
+    ) -> tuple[list[Any], list[NDArray], list[NDArray]]:
+        """The updates that belong to this rank; those of the others are only counted."""
+        self.gathered = None
+        for key in keys:  # in the order in which one process counts
+            optimizer._index_update_count.setdefault(key, optimizer.begin_num_update)
+        mine = [], [], []
+        for key, grad, weight in zip(keys, grads, weights):
+            if not self._has(self._weight(key), self._rank):
+                optimizer._update_count(key)
+                continue
+            row = key, grad, weight
+            if self._weight(key) in self._pieces:
+                row = key, self._view(key, "grad", grad), self._view(key, "weight", weight)
+            for column, each in zip(mine, row):
+                column.append(each)
+        return mine
+
+    def give(self, weights: dict[Any, Sequence[NDArray]]) -> None:
+        """Each rank broadcasts the weights that it has updated, to all devices."""
+        for rank in range(self._store.num_workers):
+            given = {}
+            for key, arrays in weights.items():
+                if self._has(key, rank):
+                    bounds = self._pieces.get(key)
+                    given[key] = [_part(a, *bounds[rank]) for a in arrays] if bounds else arrays
+            if given:
+                self._store.share(given, rank, keep=True)
+
+    def gather(self, updater: Updater, keys: Iterable[Any]) -> None:
+        """Set `gathered` to an Updater with the states of all ranks, in the order of `keys`; all
+        ranks call this method."""
+        found = get_updater(updater.optimizer)
+        content = b"".join(updater.chunks())
+        parts = self._store._world.gather(content, "states of the optimizer")
+        ranks = [unpack(part)[0] for part in parts]
+        for key in keys:
+            states = [each[key] for each in ranks if key in each]
+            if states:
+                split = self._weight(key) in self._pieces
+                shape = self._shapes[self._weight(key)]
+                found.states[key] = _joined(states, shape) if split else states[0]
+        found.states_synced = dict.fromkeys(found.states, True)
+        self.gathered = found
+
+    def own_states(self, states: dict[Any, Any]) -> dict[Any, Any]:
+        """The part of loaded states of all weights that this rank is to own."""
+        self.gathered, kept = None, {}
+        for key, state in states.items():
+            weight = self._weight(key)
+            if self._has(weight, self._rank):
+                bounds = self._pieces.get(weight)
+                if bounds:
+                    state = _parts(state, self._shapes[weight], bounds[self._rank])
+                kept[key] = state
+        return kept
+
+
+def _changes_entries_alone(optimizer):
+    """Return whether a part of a weight can be updated as if it were a weight."""
+    by_entry = vars(type(optimizer)).get("_by_entry", False)
+    return by_entry and not (optimizer._of_user or optimizer._on_object)
+
+
+def _part(array, start, stop):
+    return array._view((stop - start,), start)
+
+
+def _joined(states, shape):
+    """The state of a weight, joined from the pieces of all ranks."""
+    first = states[0]
+    if first is None:
+        return None
+    if isinstance(first, (tuple, list)):
+        return type(first)(_joined(each, shape) for each in zip(*states))
+    return nd.concat(*states, dim=0).reshape(shape)
+
+
+def _parts(state, shape, bounds):
+    """A copy of a piece of a state; arrays of an unexpected shape stay, for the next step to
+    refuse."""
+    if isinstance(state, (tuple, list)):
+        return type(state)(_parts(each, shape, bounds) for each in state)
+    if state is None or state.shape != tuple(shape):
+        return state
+    return _part(state, *bounds).copy()
