@@ -71,8 +71,17 @@ def rows(p):
     a, b = p.array(_wave(64, 64)), p.array(_wave(100, 100))
     yield "einsum ij,jk->ik 64", None, lambda: np.einsum("ij,jk->ik", a, a)
     yield "einsum ij,ij->i 100", None, lambda: np.einsum("ij,ij->i", b, b)
-    yield "64x64 @ 64x64", None, lambda: np.matmul(a, a)
     ten, more = p.array(_wave(10)), p.array(_wave(10_000))
+    yield "concatenate two of 10", None, lambda: np.concatenate([ten, ten])
+    yield "stack two of 10", None, lambda: np.stack([ten, ten])
+    whole = p.array(onp.arange(10_000) * 7919 % 10_007)
+    yield "sort 1e4 int64", None, lambda: np.sort(whole)[0] if torch else np.sort(whole)
+    large = p.array(_wave(10_000_000))
+    for n, x in ((10_000, more), (1_000_000, large)):
+        places = p.array((onp.arange(n) * 7919) % x.shape[0])
+        yield f"take, {n:.0e} int64", None, lambda x=x, i=places: np.take(x, i)
+    yield "expand_dims", None, lambda: ten.unsqueeze(0) if torch else np.expand_dims(ten, 0)
+    yield "64x64 @ 64x64", None, lambda: np.matmul(a, a)
     yield "x[10:20]", None, lambda: more[10:20]
     yield "concatenate two 64x64", None, lambda: np.concatenate([a, a], 0)
     i = p.array((onp.arange(10_000) * 7919) % 10_000)

@@ -169,6 +169,12 @@ def einsum(subscripts, *operands, out=None, optimize=False):
     if not isinstance(subscripts, str):
         raise ArgumentTypeError(f"mx.np.einsum: subscripts is a str, got {shown(subscripts)}")
     arrays = common_dtype([array_of(each, "einsum") for each in operands], "einsum")
+    if len(arrays) == 2 and arrays[0].shape == arrays[1].shape:
+        way = _of_alike(subscripts, arrays[0].ndim)
+        if way is not None and onp.dtype(arrays[0].dtype).kind == "f":
+            found = arrays[0] * arrays[1]
+            found = ops._np_sum(found, axis=way[0]) if way[0] else found
+            return finished(_ordered(found, way[1]), out)
     terms, result = _terms(subscripts.replace(" ", ""), tuple(each.ndim for each in arrays))
     arrays, terms = list(arrays), list(terms)
     for i, (array, term) in enumerate(zip(arrays, terms)):
@@ -186,6 +192,18 @@ def einsum(subscripts, *operands, out=None, optimize=False):
         term = "".join(letter for letter in term if letter in result)
     order = [term.index(letter) for letter in result]
     return finished(_ordered(array, order), out)
+
+
+@functools.lru_cache(maxsize=1000)
+def _of_alike(subscripts, ndim):
+    """(axes that are summed, order of the rest) of a product of elements; None for others."""
+    (left, right), result = _terms(subscripts.replace(" ", ""), (ndim, ndim))
+    if left != right or len(set(left)) < ndim:
+        return None
+    stays = [letter for letter in left if letter in result]
+    order = [stays.index(letter) for letter in result if letter in stays]
+    gone = tuple(i for i, letter in enumerate(left) if letter not in result)
+    return (gone, order) if len(order) == len(result) == len(stays) else None
 
 
 @functools.lru_cache(maxsize=1000)

@@ -212,6 +212,14 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=N
     count = 1
     for each in range(a.ndim) if axes is None else axes:
         count *= a.shape[each]
+    if a.ndim and axes != () and count > ddof:  # operators, where functions would look again
+        over = {} if axes is None else {"axis": axes}
+        centred = a - ops._npi_mean(a, keepdims=True, **over)
+        squares = centred * centred
+        if not ddof:
+            return finished(ops._npi_mean(squares, keepdims=bool(keepdims), **over), out)
+        total = ops._np_sum(squares, keepdims=bool(keepdims), **over)
+        return finished(total / (count - ddof), out)
     centred = a - mean(a, axis, keepdims=True)
     squares = sum(centred * centred, axis, keepdims=keepdims)
     return finished(squares / (count - ddof) if count > ddof else squares * float("nan"), out)
@@ -219,10 +227,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=N
 
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=None, where=True):
     """The standard deviation over axes, of floats."""
-    from .elementwise import FUNCTIONS
-
-    spread = var(a, axis, dtype, None, ddof, keepdims, correction, where)
-    return finished(FUNCTIONS["sqrt"](spread), out)
+    return finished(ops.sqrt(var(a, axis, dtype, None, ddof, keepdims, correction, where)), out)
 
 
 def cumsum(a, axis=None, dtype=None, out=None):

@@ -6,11 +6,14 @@ from math import prod
 
 import numpy as onp
 
+from ..base.dtype import dtype_flag
 from ..base.errors import ArgumentTypeError, BoundsError, ShapeError, shown
 from ..ndarray.ndarray import NDArray
 from ..operator.numpy.promotion import promoted
-from ._call import array_of, finished, is_traced, ops
+from ._call import NP, array_of, finished, is_traced, ops
 from .reductions import axes_of
+
+_PLACES = (dtype_flag("int32"), dtype_flag("int64"))
 
 
 def _ints(value, where):
@@ -169,8 +172,28 @@ def _listed(arrays, where):
     return common_dtype([array_of(each, where) for each in arrays], where)
 
 
+def _alike(arrays, axis, more):
+    """Return whether these are several arrays of mx.np of one dtype, with elements, as many axes
+    and one of these named, `more` of them in the result: an operator takes them as they are."""
+    if type(arrays) not in (list, tuple) or len(arrays) < 2 or type(axis) is not int:
+        return False
+    first = arrays[0]
+    kind = type(first)
+    if getattr(kind, "stands_for", None) is None or first._face is not NP:
+        return False
+    ndim, flag = first.ndim, first.dtype_flag
+    if not ndim or not -ndim - more <= axis < ndim + more or not first.size:
+        return False
+    for each in arrays:
+        if type(each) is not kind or each.dtype_flag != flag or each.ndim != ndim:
+            return False
+    return True
+
+
 def concatenate(seq, axis=0, out=None, dtype=None):
     """Concatenate arrays along an axis; None flattens them first."""
+    if out is None and dtype is None and _alike(seq, axis, 0):
+        return ops.Concat(*seq, dim=axis)
     arrays = _listed(seq, "concatenate")
     if axis is None:
         arrays, axis = [ravel(each) for each in arrays], 0
@@ -186,12 +209,18 @@ concat = concatenate
 
 def stack(arrays, axis=0, out=None):
     """Join arrays of one shape along a new axis."""
+    if out is None and _stacks(arrays, axis):
+        return ops.stack(*arrays, axis=axis)
     arrays = _listed(arrays, "stack")
     if any(each.shape != arrays[0].shape for each in arrays):
         raise ShapeError(f"mx.np.stack: shapes {[each.shape for each in arrays]} are not one")
     axis = _axis(axis, arrays[0].ndim + 1, "stack")
     wide = [expand_dims(each, axis) for each in arrays]
     return finished(concatenate(wide, axis), out)
+
+
+def _stacks(arrays, axis):
+    return _alike(arrays, axis, 1) and len({each.shape for each in arrays}) == 1
 
 
 def atleast_1d(*arys):
@@ -229,6 +258,8 @@ def _at_least(arrays, function):
 
 def vstack(arrays, out=None):
     """The arrays as rows, one below the other."""
+    if out is None and _stacks(arrays, 0) and arrays[0].ndim == 1:
+        return ops.stack(*arrays, axis=0)
     rows = [atleast_2d(each) for each in _listed(arrays, "vstack")]
     return finished(concatenate(rows, 0), out)
 
@@ -392,12 +423,27 @@ def rot90(m, k=1, axes=(0, 1)):
     return turned if k == 1 else flip(turned, b)
 
 
+def _are_places(a, indices, n):
+    """Return whether they are whole numbers from 0 to below n, which an operator takes as is."""
+    if not (isinstance(indices, NDArray) and isinstance(a, NDArray) and indices._face is NP):
+        return False
+    if indices.dtype_flag not in _PLACES or not indices.size:
+        return False
+    if indices.context.device_type == "cpu":
+        host = onp.frombuffer(indices, indices.dtype)
+    else:
+        host = indices.asnumpy()
+    return bool(host.view(f"u{host.itemsize}").max() < n)  # what is below 0 is large there
+
+
 def take(a, indices, axis=None, mode="raise", out=None):
     """Elements by number along an axis, or of all in one."""
     a = array_of(a, "take")
     if axis is None:
         a, axis = ravel(a), 0
     axis = _axis(axis, a.ndim, "take")
+    if mode == "raise" and out is None and _are_places(a, indices, a.shape[axis]):
+        return ops.take(a, indices, axis=axis, mode="clip")
     if not is_traced(indices):
         host = onp.asarray(indices.asnumpy() if isinstance(indices, NDArray) else indices)
         whole = host.dtype.kind in "iu" or (host.dtype.kind == "f" and (host % 1 == 0).all())

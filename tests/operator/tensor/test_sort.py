@@ -35,6 +35,33 @@ def test_order(n, dtype, seed):
             np.testing.assert_array_equal(top, order[:, :k], err_msg=f"k {k}")
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("n", [1, 2, 255, 256, 2047, 2048, 5000])
+def test_values_of_contiguous_rows(n, dtype, seed):
+    """By keys alone where positions tell no two values apart: zeros keep their signs."""
+    draw = np.random.RandomState(seed)
+    rows = numbers(draw, (4, n), dtype)
+    if "int" in dtype:
+        lowest, highest = np.iinfo(dtype).min, np.iinfo(dtype).max
+        rows[0] = draw.randint(lowest, highest, n, dtype=dtype)
+        rows[0, :1], rows[0, -1:] = highest, lowest
+    else:
+        rows[0] = draw.standard_normal(n) * 100
+        rows[1] = rows[0]
+        rows[1, ::3], rows[1, 1::3] = 0.0, -0.0
+        rows[0, -1] = -np.inf
+    for x in (rows, rows[:2], rows[0]):
+        a = mx.nd.array(x, dtype=dtype)
+        for ascending in (True, False):
+            keys = x.astype(np.longdouble) * (1 if ascending else -1)
+            expected = np.take_along_axis(x, np.argsort(keys, axis=-1, kind="stable"), -1)
+            got = mx.nd.sort(a, axis=-1, is_ascend=ascending).asnumpy()
+            np.testing.assert_array_equal(got, expected)
+            if "float" in dtype:
+                said = ~np.isnan(expected)
+                assert (np.signbit(got) == np.signbit(expected))[said].all()
+
+
 def test_whole_range_of_floats_and_integers():
     bits = np.random.RandomState(0).randint(0, 1 << 32, 5000, dtype=np.uint64).astype(np.uint32)
     for x in (bits.view(np.float32), bits.view(np.int32)):
