@@ -176,6 +176,8 @@ def einsum(subscripts, *operands, out=None, optimize=False):
             found = ops._np_sum(found, axis=way[0]) if way[0] else found
             return finished(_ordered(found, way[1]), out)
     terms, result = _terms(subscripts.replace(" ", ""), tuple(each.ndim for each in arrays))
+    if _is_product(*terms, result) and arrays[0].shape[1] == arrays[1].shape[0] != 1:
+        return finished(_matrices(*arrays), out)
     arrays, terms = list(arrays), list(terms)
     for i, (array, term) in enumerate(zip(arrays, terms)):
         arrays[i], terms[i] = _diagonals(array, term)
@@ -192,6 +194,13 @@ def einsum(subscripts, *operands, out=None, optimize=False):
         term = "".join(letter for letter in term if letter in result)
     order = [term.index(letter) for letter in result]
     return finished(_ordered(array, order), out)
+
+
+def _is_product(left, right="", *more):
+    """Return whether terms and result are those of a product of matrices: ``ij, jk, ik``."""
+    if len(left) != 2 or len(right) != 2 or len(more) != 1 or len({*left, *right}) != 3:
+        return False
+    return left[1] == right[0] and more[0] == left[0] + right[1]
 
 
 @functools.lru_cache(maxsize=1000)

@@ -2,13 +2,20 @@
 
 import numpy as onp
 
+from ..base.dtype import FLAGS, scalar_type
 from ..base.errors import ArgumentTypeError, BoundsError
+from ..ndarray.ndarray import NDArray
 from ._call import array_of, by_place, finished, ops
 
 _FLOATS = ("float16", "float32", "float64", "bfloat16")
 
 
+_KINDS = {flag: onp.dtype(scalar_type(name)).kind for name, flag in FLAGS.items()}
+
+
 def _kind(array):
+    if isinstance(array, NDArray):
+        return _KINDS[array.dtype_flag]
     return onp.dtype(array.dtype).kind if array.dtype is not None else "f"
 
 
@@ -233,6 +240,8 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=N
 def cumsum(a, axis=None, dtype=None, out=None):
     """Running sums along an axis, or of all elements in a row; small integers give int64."""
     a = array_of(a, "cumsum")
+    if axis is None and dtype is None and out is None and a.ndim and _kind(a) == "f":
+        return ops._np_cumsum(a)
     if dtype is None and _kind(a) in "biu":
         dtype = "int64"
     if dtype is not None and a.dtype != onp.dtype(dtype):

@@ -109,6 +109,9 @@ def rollaxis(a, axis, start=0):
 def expand_dims(a, axis):
     """The array with new axes of length 1."""
     a = array_of(a, expand_dims.__name__)
+    if type(axis) is int and 0 <= axis <= a.ndim:
+        shape = a.shape
+        return reshaped(a, (*shape[:axis], 1, *shape[axis:]))
     places = _ints(axis, expand_dims.__name__)
     ndim = a.ndim + len(places)
     new = axes_of(places, ndim, expand_dims.__name__)
