@@ -51,6 +51,7 @@ THERE = {
     "Ray": "callback.Ray",
     "prepare_qat": "contrib.quantization.prepare_qat",
     "/v2": "serving.Application",
+    "save_card": "model.save_card",
     "shard_states": "gluon.Trainer",
     "group": "distributed.group",
     "ProcessSet": "contrib.horovod.ProcessSet",

@@ -232,8 +232,9 @@ class Scaler(SettingsRepr):
         FormatError
             It is no such file.
         """
+        data = read_file(path)
         try:
-            found = json.loads(read_file(path))
+            found = json.loads(data)
             if found["form"] != _FORM:
                 raise FormatError(f"it has the form {shown(found['form'])}")
             scaler = cls(found["by"])

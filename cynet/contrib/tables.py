@@ -249,8 +249,9 @@ class Columns(SettingsRepr):
         FormatError
             It is no such file.
         """
+        data = read_file(path)
         try:
-            found = json.loads(read_file(path))
+            found = json.loads(data)
             if found["form"] != _FORM:
                 raise FormatError(f"it has the form {shown(found['form'])}")
             numeric, categorical = found["numeric"], found["categorical"]

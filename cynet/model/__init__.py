@@ -9,6 +9,7 @@ from ..module.parameter_update import (
     _update_params,
     _update_params_on_kvstore,
 )
+from .card import load_card, save_card
 from .feed_forward import FeedForward
 
 __all__ = [
@@ -20,7 +21,9 @@ __all__ = [
     "_update_params",
     "_update_params_on_kvstore",
     "find_checkpoint",
+    "load_card",
     "load_checkpoint",
     "load_params",
+    "save_card",
     "save_checkpoint",
 ]

@@ -18,6 +18,7 @@ from ..base.errors import (
     shown,
 )
 from ..base.opencv import cv
+from .about import about, as_html, as_json
 from .bodies import NPY, Images, only, read_json, read_npy, write_json, write_npy
 from .errors import BusyError, Refused, WaitedError
 from .metrics import text_of
@@ -62,6 +63,13 @@ class Application:
         Names of the columns of the first model's first output.
     top : int
         Number of names in an answer.
+    cards : dict of str to dict, optional
+        Cards of models by name, as ``mx.model.load_card`` gives them; ``GET /`` shows them.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        No Predictors, names that are none, or a card of no model.
 
     Examples
     --------
@@ -82,8 +90,12 @@ class Application:
         images: Images | None = None,
         classes: Sequence[str] | None = None,
         top: int = 5,
+        cards: Mapping[str, Any] | None = None,
     ) -> None:
         self.models = Models(models)
+        self.cards = dict(cards or {})
+        if unknown := [each for each in self.cards if each not in self.models.names]:
+            raise ArgumentError(f"Application: a card of {shown(unknown[0])}, which is no model")
         self.predictor = next(iter(self.models)).predictor
         self.max_body, self.images = max_body, images
         self.classes, self.top = classes, top
@@ -92,6 +104,7 @@ class Application:
             "/predict": ("POST", self._predict),
             "/health": ("GET", self._health),
             "/metrics": ("GET", self._metrics),
+            "/": ("GET", self._about),
         }
         self._protocol = Protocol(self)
 
@@ -186,6 +199,12 @@ class Application:
     def _metrics(self, environ):
         stats = [(each.name, each.version, each.predictor.stats()) for each in self.models]
         return 200, "text/plain; version=0.0.4", text_of(stats).encode()
+
+    def _about(self, environ):
+        page = about(self.models, self.cards)
+        if "text/html" in environ.get("HTTP_ACCEPT", ""):
+            return 200, "text/html; charset=utf-8", as_html(page)
+        return 200, "application/json", as_json(page)
 
     def _predict(self, environ):
         body, kind = body_of(environ, self.max_body), type_of(environ)

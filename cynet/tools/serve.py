@@ -2,6 +2,7 @@
 Protocol below /v2.
 
 python -m cynet.tools.serve model --shape data=3,224,224     model-symbol.json, model-NNNN.params
+python -m cynet.tools.serve model                            the same, if it has a card
 python -m cynet.tools.serve model.onnx --shape 16 --port 80  an ONNX file with one input
 python -m cynet.tools.serve cnn --name cnn --shape 1,28,28 --also mlp=mlp.onnx --shape mlp:data=784
 
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, CynetError
+from ..model import load_card
 from ..serving import Application, Predictor
 from ..serving.bodies import Images
 from ..serving.networks import DTYPES
@@ -105,9 +107,10 @@ def parser() -> argparse.ArgumentParser:
         "--shape",
         type=_shape,
         action="append",
-        required=True,
+        default=[],
         metavar="[MODEL:]NAME=N,N,...",
-        help="shape of one row of an input, -1 for a length that varies; once for each input",
+        help="shape of one row of an input, -1 for a length that varies; once for each input, but"
+        " for a model whose card says it",
     )
     add("--name", default="model", help="name of the model in paths below /v2")
     add(
@@ -168,8 +171,12 @@ def application(args: argparse.Namespace) -> Application:
         if word in shapes[name]:
             raise ArgumentError(f"--shape: the input {word!r} of {name!r} is named twice")
         shapes[name][word] = shape
-    predictors = {}
+    predictors, cards = {}, {}
     for name, model in models.items():
+        if Path(f"{model}-card.json").exists():
+            cards[name] = load_card(model)
+        if not shapes[name] and name in cards:
+            shapes[name] = {each["name"]: tuple(each["shape"]) for each in cards[name]["inputs"]}
         if not shapes[name]:
             raise ArgumentError(f"--shape: no input of {name!r} has one ({name}:INPUT=N,N,...)")
         predictors[name] = Predictor(
@@ -190,7 +197,7 @@ def application(args: argparse.Namespace) -> Application:
         )
     if args.classes is not None:
         classes = args.classes.read_text("utf-8").splitlines()
-    return Application(predictors, args.max_body, images, classes, args.top)
+    return Application(predictors, args.max_body, images, classes, args.top, cards)
 
 
 def serve(app: Application, args: argparse.Namespace) -> int:

@@ -155,11 +155,16 @@ DOCUMENTED = {}  # what users write after ``mx.``: the name that the reference h
 def summary(value):
     """The first line of a docstring; nothing of what is no class and no function."""
     doc = inspect.getdoc(value) if callable(value) else None
-    return re.split(r"\n\s*\n", doc.strip())[0].replace("\n", " ") if doc else ""
+    first = re.split(r"\n\s*\n", doc.strip())[0].replace("\n", " ") if doc else ""
+    parts = re.split(r"(``.*?``)", first)
+    parts[::2] = [part.replace("*", "\\*") for part in parts[::2]]
+    return "".join(parts)
 
 
 def table(rows):
     """A table of names and what each is."""
+    if not rows:
+        return ""
     text = ".. list-table::\n   :widths: 30 70\n\n"
     for name, what in rows:
         text += f"   * - {name}\n     - {what}\n"

@@ -157,7 +157,7 @@ def test_methods_of_each_page():
             fine = method == good or (method, good) == ("HEAD", "GET")
             assert status == (200 if fine else 405)
             assert fine or headers["Allow"] == good
-    for path in ("", "/", "/predict/", "/Predict", "/metric"):
+    for path in ("", "/x", "/predict/", "/Predict", "/metric"):
         assert ask(app, "GET", path)[0] == 404
 
 
