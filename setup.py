@@ -84,7 +84,7 @@ def translated(modules):
     """The extensions as C++ by Cython, each with all the headers that it depends on."""
     from Cython.Build import cythonize
 
-    tell(f"cynet: Cython translates {len(modules)} modules, then the C++ compiler takes minutes")
+    tell(f"cynet: Cython translates what changed of {len(modules)} modules, then C++ compiles")
     options, done = {"include_path": ["."], "nthreads": jobs()}, []
     for operators, directives in {False: DIRECTIVES, True: DIRECTIVES | CHECKED}.items():
         some = [m for m in modules if m.name.startswith("cynet.operator.") == operators]

@@ -2,5 +2,7 @@
 
 class NDArrayBase: ...
 
+MAX_ELEMENTS: int
+
 def waitall() -> None:
     """Wait until everything pushed to the engine is done; raise what failed before."""

@@ -248,8 +248,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--into", default=ROOT, help="the folder that has cynet/ (this checkout)")
     changed = write(parser.parse_args().into)
-    if changed:
-        print(f"stubs written: {', '.join(changed)}")
+    print(f"stubs written: {', '.join(changed)}" if changed else "stubs are up to date")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import os
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import ArgumentError, shown
 
@@ -317,7 +317,7 @@ def _warn_of_names(environ):
 _warn_of_names(os.environ)  # at import, once
 
 
-def get(name):
+def get(name: str) -> Any:
     """Give the value of a declared setting, from the environment or its default.
 
     Parameters

@@ -12,7 +12,7 @@ import json
 import math
 import operator
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def to_count(what, value):
     return count
 
 
-def to_index(what, value, wanted="an int"):
+def to_index(what: str, value: Any, wanted: str = "an int") -> int:
     """The int that `value` is; a bool, a float, an array of several are refused.
 
     >>> to_index("n", np.int64(3))

@@ -1,22 +1,37 @@
 """Arenas: memory for the intermediate values of plans, which take turns in using it."""
 
+from __future__ import annotations
+
 import threading
+from typing import TYPE_CHECKING, Any
 
 from ..base.errors import OutOfMemoryError, with_message
 from ..graph.ir import TEMP
 from ..graph.memory_plan import nbytes
 from ..ndarray import empty, zeros
 
+if TYPE_CHECKING:
+    import weakref
+    from collections.abc import Callable, Iterable
+    from typing import TypeVar
 
-def arena_size(graph):
+    from ..context import Context
+    from ..graph.ir import Graph, Value
+
+    _Made = TypeVar("_Made")
+    Holder = weakref.ref[Any]
+
+
+def arena_size(graph: Graph) -> int:
     """Bytes of the arena; 0 if the plan needs none."""
-    if graph.memory.planned:
-        return graph.memory.planned
+    planned: int = graph.memory.planned
+    if planned:
+        return planned
     written = (value for step in graph.steps for _, value in step.written())
     return int(any(0 in value.shape for value in written))  # an empty value needs an address, too
 
 
-def made(what, function, *args, **kwargs):
+def made(what: str | Graph, function: Callable[..., _Made], *args: Any, **kwargs: Any) -> _Made:
     """``function(*args, **kwargs)``, which allocates memory; an error names the purpose.
 
     Parameters
@@ -36,7 +51,7 @@ def made(what, function, *args, **kwargs):
         raise with_message(error, f"no memory for {what}: {error}") from None
 
 
-def blanks(values):
+def blanks(values: Iterable[Value | None]) -> list[Any]:
     """Zeros in newly allocated memory for values of a graph; None stays None."""
     return [
         None
@@ -46,10 +61,10 @@ def blanks(values):
     ]
 
 
-def take(idle, size, ctx):
+def take(idle: list[Any], size: int, ctx: Context) -> Any:
     """An arena of at least `size` bytes from the list `idle`, or a new one instead of one that is
     too small."""
-    small = []
+    small: list[Any] = []
     try:
         arena = idle.pop()
         while arena.size < size:
@@ -70,10 +85,12 @@ class ArenaLease:
 
     __slots__ = ("array", "holder", "pending")
 
-    def __init__(self, holder, array):
-        self.array, self.holder, self.pending = array, holder, False
+    def __init__(self, holder: Holder, array: Any) -> None:
+        self.array: Any = array
+        self.holder: Holder | None = holder
+        self.pending = False
 
-    def is_waited_for(self, other):
+    def is_waited_for(self, other: Holder | None) -> bool:
         """Return whether an executor other than `other` still has to run backward on this
         memory."""
         alive = self.holder is not None and self.holder() is not None
@@ -84,10 +101,12 @@ class ArenaPool:
     """The arenas of executors that share memory: one, unless several executors have run forward
     and not yet backward."""
 
-    def __init__(self):
-        self._leases, self._recorded, self._lock = [], [], threading.Lock()
+    def __init__(self) -> None:
+        self._leases: list[ArenaLease] = []
+        self._recorded: list[ArenaLease] = []
+        self._lock = threading.Lock()
 
-    def _forget(self):
+    def _forget(self) -> None:
         # Release the recorded outputs, unless a backward on them is still to come.
         stay = [each for each in self._recorded if each.is_waited_for(None)]
         for each in self._recorded:
@@ -95,7 +114,7 @@ class ArenaPool:
                 each.holder = each.array = None
         self._recorded = stay
 
-    def keep(self, holder, outputs):
+    def keep(self, holder: Holder, outputs: list[Any]) -> ArenaLease:
         """An ArenaLease for the outputs of a run recorded by autograd; the previous lease is lost,
         as with arenas.
 
@@ -110,7 +129,7 @@ class ArenaPool:
             self._recorded.append(ArenaLease(holder, outputs))
             return self._recorded[-1]
 
-    def take(self, holder, size, ctx):
+    def take(self, holder: Holder, size: int, ctx: Context) -> ArenaLease:
         """An ArenaLease whose array has at least `size` bytes; its previous user has lost it.
 
         Parameters

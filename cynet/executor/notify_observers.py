@@ -1,9 +1,16 @@
 """Notifies an observer of every value that an executor has computed."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..base.observers import executor_steps
 
+if TYPE_CHECKING:
+    from ..graph.ir import Value
 
-def notify_forward(executor):
+
+def notify_forward(executor: Any) -> None:
     """Notify of the values of the last forward."""
     graph = executor._graph
     for step in graph.steps[: graph.n_forward]:
@@ -13,7 +20,7 @@ def notify_forward(executor):
         executor_steps[0](step, inputs, [executor._array_of(value) for value in values], False)
 
 
-def notify_backward(executor):
+def notify_backward(executor: Any) -> None:
     """Tell of the gradients that the last backward has computed."""
     graph = executor._graph
     for step in graph.steps[graph.n_forward :]:
@@ -23,5 +30,5 @@ def notify_backward(executor):
             executor_steps[0](step, inputs, grads, True)
 
 
-def _pairs(executor, names, values):
+def _pairs(executor: Any, names: list[str], values: list[Value]) -> list[tuple[str, Any]]:
     return [(n, executor._array_of(v)) for n, v in zip(names, values) if v is not None]

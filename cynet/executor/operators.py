@@ -1,15 +1,23 @@
 """Operators, constants and lasting arrays of a plan."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .._executor import Plan
 from ..base.errors import ArgumentTypeError, describe_error, shown, wrap_error
 from ..graph.ir import Graph
 from ..ndarray import empty
 from ..operator import Operator
 
+if TYPE_CHECKING:
+    from ..graph.ir import Step, Value
 
-def create_operators(graph):
+
+def create_operators(graph: Graph) -> dict[Step, Any]:
     """The Operator of each forward step."""
-    operators, alike = {}, {}
+    operators: dict[Step, Any] = {}
+    alike: dict[Any, Any] = {}
     for step in graph.steps:  # a backward step's forward step may be inside a chain
         forward = step.origin or step
         if forward in operators:
@@ -28,7 +36,7 @@ def create_operators(graph):
     return operators
 
 
-def constants(graph):
+def constants(graph: Graph) -> dict[Value, Any]:
     """Arrays of the values that depend on no argument, computed here and now."""
     made = [value for step in graph.constant_steps for value in step.out_data]
     arrays = {v: empty(v.shape, ctx=v.ctx, dtype=v.dtype) for v in made}
@@ -40,7 +48,7 @@ def constants(graph):
     return {value: made_array for value, made_array in arrays.items() if value in read}
 
 
-def create_operator(step):
+def create_operator(step: Step) -> Any:
     """The Operator of a forward step; a failure names the node."""
     prop = step.prop
     if hasattr(prop, "noticed"):  # says which node has met something

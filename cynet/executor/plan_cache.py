@@ -1,10 +1,13 @@
 """The cache of plans: all caches of the process share one limit of memory."""
 
+from __future__ import annotations
+
 import heapq
 import os
 import threading
 import weakref
 from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,14 +16,20 @@ from ..base import config
 from ..context import cpu
 from .cached_results import cached_bytes
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ..graph.ir import Graph
+
+
 _STEP_BYTES = 4096  # approximate bytes of a plan's step in Python objects and tables
 _PRIMITIVE_BYTES = 8192  # approximate bytes of a oneDNN primitive
-_caches = weakref.WeakSet()  # caches whose plans count towards the limit
+_caches: weakref.WeakSet[PlanCache] = weakref.WeakSet()  # whose plans count towards the limit
 _lock = threading.RLock()
 _age = 0.0  # the rank of the plan dropped last
 
 
-def _after_fork():
+def _after_fork() -> None:
     global _lock
     _lock = threading.RLock()  # a thread that is not in this process may have held it
 
@@ -28,17 +37,19 @@ def _after_fork():
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def limit():
+def limit() -> int:
     """Bytes that kept plans may take, all together."""
-    return config.get("CYNET_PLAN_CACHE_MB") << 20 or memory_info(cpu())[1] // 4
+    setting: int = config.get("CYNET_PLAN_CACHE_MB") << 20
+    return setting or memory_info(cpu())[1] // 4
 
 
-def bytes_of_graph(graph, arrays=()):
+def bytes_of_graph(graph: Graph, arrays: Iterable[Any] = ()) -> int:
     """The bytes of a plan of `graph` beyond its arena, with the `arrays` that it owns."""
     chosen = [choice for step in graph.steps for choice in step.algorithms.values()]
     primitives = sum(choice is not None and choice.name == "onednn" for choice in chosen)
-    size = _STEP_BYTES * len(graph.steps) + _PRIMITIVE_BYTES * primitives
-    return size + sum(each.size * np.dtype(each.dtype).itemsize for each in arrays)
+    size: int = _STEP_BYTES * len(graph.steps) + _PRIMITIVE_BYTES * primitives
+    owned: int = sum(each.size * np.dtype(each.dtype).itemsize for each in arrays)
+    return size + owned
 
 
 class _Entry:
@@ -47,7 +58,7 @@ class _Entry:
 
     __slots__ = ("plan", "rank", "worth")
 
-    def __init__(self, plan, seconds):
+    def __init__(self, plan: Any, seconds: float) -> None:
         self.plan = plan
         self.worth = seconds / max(plan.nbytes, 1)
         self.rank = _age + self.worth
@@ -68,35 +79,36 @@ class PlanCache:
         cache, whose `nbytes` has them.
     """
 
-    def __init__(self, apart=True):
-        self._entries, self._last = {}, None
+    def __init__(self, apart: bool = True) -> None:
+        self._entries: dict[Any, _Entry] = {}
+        self._last: _Entry | None = None
         if apart:
             with _lock:
                 _caches.add(self)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._entries)
 
-    def __contains__(self, key):
+    def __contains__(self, key: object) -> bool:
         return key in self._entries
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(list(self._entries))
 
-    def values(self):
+    def values(self) -> list[Any]:
         """The plans that are kept."""
         return [entry.plan for entry in list(self._entries.values())]
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         return sum(plan.nbytes for plan in self.values())
 
     @property
-    def kept(self):
+    def kept(self) -> list[Any]:
         """The arrays that plans share with others."""
         return [each for plan in self.values() for each in _cached_of(plan)]
 
-    def get(self, key):
+    def get(self, key: Any) -> Any:
         """The plan of `key`, marked as most recently used; None if there is none."""
         entry = self._entries.get(key)
         if entry is None:
@@ -105,7 +117,7 @@ class PlanCache:
         self._last = entry
         return entry.plan
 
-    def add(self, key, plan, seconds):
+    def add(self, key: Any, plan: Any, seconds: float) -> Any:
         """Add a plan that took this many seconds to build.
 
         Returns
@@ -122,11 +134,11 @@ class PlanCache:
         del dropped  # deleted here: objects that end with a plan may need the lock
         return entry.plan
 
-    def clear(self):
+    def clear(self) -> None:
         """Drop all plans."""
         self.keep_only()
 
-    def keep_only(self, *keys):
+    def keep_only(self, *keys: Any) -> None:
         """Drop all plans except those of `keys`."""
         with _lock:
             dropped, self._last = self._entries, None
@@ -134,11 +146,11 @@ class PlanCache:
         del dropped
 
 
-def _cached_of(plan):
+def _cached_of(plan: Any) -> set[Any]:
     return set(plan.kept)
 
 
-def _evict():
+def _evict() -> Sequence[_Entry]:
     """Drop plans until the others are within the limit; returns the dropped ones."""
     global _age
     caches = list(_caches)
@@ -159,7 +171,7 @@ def _evict():
         )
     ]
     heapq.heapify(ranked)
-    dropped = []
+    dropped: list[_Entry] = []
     while total > maximum and ranked:
         rank, _, key, cache = heapq.heappop(ranked)
         entry = cache._entries.pop(key)

@@ -1,14 +1,23 @@
 """Arrays of an executor for new shapes: unchanged shapes share arrays, smaller ones use parts of
 the larger arrays."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..base.errors import ShapeError
 from ..graph.infer import infer_shapes
 from ..ndarray import zeros
 from ..operator.checks.shapes import plain
 from ..operator.property import is_known
 
+if TYPE_CHECKING:
+    from collections.abc import Container
 
-def fitted(executor, shapes, free, allow_up_sizing, hint):
+
+def fitted(
+    executor: Any, shapes: dict[str, Any], free: Container[str], allow_up_sizing: bool, hint: str
+) -> tuple[list[Any], list[Any], list[Any], dict[Any, Any]]:
     """(arguments, gradients, auxiliary states, shapes) for `Executor.reshape_free`."""
     given = executor._symbol._known_shapes((), shapes)
     found = infer_shapes(executor._symbol.entries, given, structure=executor._structure)
@@ -16,14 +25,15 @@ def fitted(executor, shapes, free, allow_up_sizing, hint):
     if not all(map(is_known, by_name.values())):
         raise ShapeError(f"reshape: the shapes given ({shapes}) do not determine all others")
 
-    def fit(kind, name, shape, old):
+    def fit(kind: str, name: str, shape: tuple[int, ...], old: Any) -> Any:
         if old is None or old.shape == tuple(shape):
             return old
         if name not in free:
             error = ShapeError(
                 f"reshape: {kind} '{name}' changes from {old.shape} to {tuple(shape)}{hint}"
             )
-            error.change = name, old.shape, tuple(shape)  # for callers that know the request
+            # for callers that know the request
+            error.change = name, old.shape, tuple(shape)  # type: ignore[attr-defined]
             raise error
         size = 1
         for n in shape:

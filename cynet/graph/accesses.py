@@ -1,13 +1,26 @@
 """Memory that a part of a plan reads and writes, and whether two parts overlap in the arena."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .ir import FORWARD, TEMP
 from .memory_plan import nbytes
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-def touched(steps):
+    from .ir import Step, Value
+
+    Span = tuple[int, int]
+    Accesses = tuple[list[Value], list[Value], list[Span], list[Span]]
+
+
+def touched(steps: Iterable[Step]) -> Accesses:
     """(read, written, read bytes, written bytes) of steps: external roots, and spans of the
     arena."""
-    read, written = {}, {}
+    read: dict[Value, None] = {}
+    written: dict[Value, None] = {}
     for step in steps:
         for value in (*step.out_data, *[v for _, v in step.written()], *step.aux):
             if value is not None and (step.direction == FORWARD or value not in step.out_data):
@@ -15,9 +28,9 @@ def touched(steps):
         for value in step.read():
             read[value.root] = None
 
-    def spans(roots):
+    def spans(roots: Iterable[Value]) -> list[Span]:
         """The bytes of all together, in the order of the arena."""
-        found = []
+        found: list[Span] = []
         for begin, end in sorted((r.offset, r.offset + nbytes(r)) for r in roots if r.kind == TEMP):
             if found and begin <= found[-1][1]:
                 begin, end = found[-1][0], max(end, found.pop()[1])
@@ -27,13 +40,13 @@ def touched(steps):
     return list(read), list(written), spans(read), spans(written)
 
 
-def meet(a, b):
+def meet(a: Accesses, b: Accesses) -> bool:
     """True if one of the two sets of accesses writes arena bytes that the other touches (results of
     `touched`)."""
     return _overlap(a[3], b[3]) or _overlap(a[3], b[2]) or _overlap(a[2], b[3])
 
 
-def _overlap(first, second):
+def _overlap(first: list[Span], second: list[Span]) -> bool:
     i = j = 0
     while i < len(first) and j < len(second):
         if first[i][0] < second[j][1] and second[j][0] < first[i][1]:

@@ -4,12 +4,18 @@ A large graph has hundreds of thousands of steps and values, all of which stay a
 would visit them again and again while they are made, which takes a quarter of the time.
 """
 
+from __future__ import annotations
+
 import contextlib
 import gc
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def collector_paused():
+def collector_paused() -> Iterator[None]:
     """The collector does not run by itself meanwhile, on any thread.
 
     >>> import gc

@@ -1,14 +1,22 @@
 """The cost of a step, estimated from shapes: arithmetic, and seconds on a plain machine."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .ir import FORWARD
 from .memory_plan import nbytes
+
+if TYPE_CHECKING:
+    from .ir import Step
+
 
 # Speeds of one or two cores; the passes only use their ratio.
 FLOPS_PER_SECOND = 2e11
 BYTES_PER_SECOND = 1e10
 
 
-def flops(step):
+def flops(step: Step) -> int:
     """Additions and multiplications of matrix products and convolutions in a step, else 0.
 
     A product of (n, k) with (k, m) counts 2nkm. Backward counts as much for each of the gradients
@@ -16,13 +24,13 @@ def flops(step):
     """
     forward = step.origin or step
     ins, outs = ([v.shape for v in values] for values in (forward.in_data, forward.out_data))
-    once = forward.prop.graph.flops(forward.prop, ins, outs)
+    once: int = forward.prop.graph.flops(forward.prop, ins, outs)
     if step.direction == FORWARD:
         return once
     return once * sum(1 for position, _ in step.written() if position < 2)
 
 
-def seconds(step):
+def seconds(step: Step) -> float:
     """Roughly the time of a step: its arithmetic, and its reads and writes of memory."""
-    touched = sum(map(nbytes, step.touched()))
+    touched: int = sum(map(nbytes, step.touched()))
     return flops(step) / FLOPS_PER_SECOND + touched / BYTES_PER_SECOND

@@ -1,22 +1,30 @@
 """The points where backward is cut, so that readers of the first gradients need not wait for
 all."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .ir import Graph, Value
+
 _SMALLEST = 1 << 14  # bytes of gradients that a cut is worth
 _parts = 1
 
 
-def cut_gradients(parts):
+def cut_gradients(parts: int) -> None:
     """Make plans from now on compute their gradients in about this many parts."""
     global _parts
     _parts = parts
 
 
-def gradient_cuts(graph):
+def gradient_cuts(graph: Graph) -> frozenset[int]:
     """The positions of steps behind which the backward of a Graph is cut."""
     if _parts == 1 or not graph.grads:
         return frozenset()
     total = sum(_size(value) for value in graph.grads.values())
-    goal, made, cuts = max(total // _parts, _SMALLEST), 0, set()
+    goal, made = max(total // _parts, _SMALLEST), 0
+    cuts: set[int] = set()
     wanted = set(graph.grads.values())
     for i, step in enumerate(graph.steps):
         if i >= graph.n_forward:
@@ -27,7 +35,7 @@ def gradient_cuts(graph):
     return frozenset(cuts)
 
 
-def _size(value):
+def _size(value: Value) -> int:
     """Its bytes, approximately: only the share of the total matters."""
     size = 4
     for n in value.shape:

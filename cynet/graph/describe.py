@@ -1,10 +1,19 @@
 """A Graph as text: its steps, their outputs, and the memory it needs."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..operator.property import ResourceRequest
 from .ir import FORWARD, SAVED, TEMP
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-def describe(graph):
+    from .ir import Graph, Step
+
+
+def describe(graph: Graph) -> str:
     """The text of ``Executor.debug_str`` for a Graph whose memory is planned."""
     lines = _steps(graph, "")
     lines.append(f"Total {graph.memory.kept >> 20} MB kept between runs")
@@ -14,7 +23,7 @@ def describe(graph):
     return "\n".join(lines)
 
 
-def _steps(graph, margin):
+def _steps(graph: Graph, margin: str) -> list[str]:
     """The lines of a graph's steps; the steps of an inner graph follow the step that runs it."""
     lines = []
     for index, step in enumerate(graph.steps):
@@ -35,13 +44,13 @@ def _steps(graph, margin):
     return lines
 
 
-def inside(step):
+def inside(step: Step) -> Iterable[tuple[str, Graph]]:
     """Pairs (word, Graph) of the graphs that a step runs."""
     ask = getattr(step.prop, "graphs_inside", None)
     return ask() if ask else ()
 
 
-def chosen(step):
+def chosen(step: Step) -> str:
     """``": algorithm (estimates)"`` of a step whose operator has several, else nothing."""
     made = (step.origin or step).algorithms
     if step.direction == FORWARD:
@@ -52,9 +61,10 @@ def chosen(step):
     return f": {', '.join(apart)}" if apart else ""
 
 
-def _temporary_spaces(step):
+def _temporary_spaces(step: Step) -> int:
     """Return the number of temporary spaces that a step requests."""
     shapes = [v.shape for v in (step.origin or step).in_data]
     forward = step.direction == FORWARD
     ask = step.prop.forward_resource if forward else step.prop.backward_resource
-    return ask(shapes).count(ResourceRequest.temp_space)
+    found: int = ask(shapes).count(ResourceRequest.temp_space)
+    return found

@@ -1,12 +1,24 @@
 """From a Symbol's nodes, inferred shapes and placement to the forward half of a Graph."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..base.errors import ArgumentError
 from ..operator import get_operator
 from .ir import ARG, AUX, FORWARD, OUTPUT, TEMP, WRITE, Graph, Step, Value
 from .subgraphs import step_of
 
+if TYPE_CHECKING:
+    from ..context import Context
 
-def build(structure, shapes, dtypes, contexts):
+
+def build(
+    structure: Any,
+    shapes: dict[Any, tuple[int, ...]],
+    dtypes: dict[Any, str],
+    contexts: dict[Any, Context],
+) -> Graph:
     """The forward Graph of a Symbol.
 
     Parameters
@@ -23,7 +35,10 @@ def build(structure, shapes, dtypes, contexts):
         twice among the heads, gets a value of its own and a copying step, so that every output has
         memory of its own.
     """
-    args, auxs, values, steps = {}, {}, {}, []
+    args: dict[str, Value] = {}
+    auxs: dict[str, Value] = {}
+    values: dict[Any, Value] = {}
+    steps: list[Step] = []
     aux_nodes, props = _auxiliary_nodes(structure.order), structure.properties()
     wanted = set(structure.heads)
     for node in structure.order:
@@ -69,7 +84,7 @@ def build(structure, shapes, dtypes, contexts):
                 attrs=node.attrs,
             )
         )
-    outputs = {}
+    outputs: dict[Value, None] = {}
     for entry in structure.heads:
         value = values[entry]
         if value.kind != OUTPUT or value in outputs:
@@ -78,16 +93,16 @@ def build(structure, shapes, dtypes, contexts):
     return Graph(steps, args, auxs, list(outputs))
 
 
-def _auxiliary_nodes(order):
+def _auxiliary_nodes(order: list[Any]) -> set[Any]:
     """Variables that some operator uses as an auxiliary state."""
-    found = set()
+    found: set[Any] = set()
     for node in order:
         if node.op is not None:
             found.update(entry[0] for entry in node.inputs[node.num_args :])
     return found
 
 
-def copy_step(source, target, req):
+def copy_step(source: Value, target: Value, req: int) -> Step:
     """A step that copies `source` to `target`, or adds it where `req` says so."""
     return Step(
         f"{source.name}_copy",
@@ -101,7 +116,7 @@ def copy_step(source, target, req):
     )
 
 
-def _copied(value, steps):
+def _copied(value: Value, steps: list[Step]) -> Value:
     out = Value(value.name, value.shape, value.dtype, value.ctx, OUTPUT)
     steps.append(copy_step(value, out, WRITE))
     return out

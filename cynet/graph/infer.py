@@ -1,6 +1,7 @@
 """Inference: completes shapes and types over a graph, forwards and backwards."""
 
 import heapq
+from typing import Any
 
 from ..base.dtype import FLAGS, NAMES
 from ..base.errors import (
@@ -94,7 +95,9 @@ def _kind(node):
     return type(node.prop), *((k, repr(v)) for k, v in attributes if not k.startswith("_"))
 
 
-def infer_shapes(heads, known=None, outputs=(), structure=None):
+def infer_shapes(
+    heads: Any, known: Any = None, outputs: Any = (), structure: Any = None
+) -> dict[Any, Any]:
     """Complete the shapes of all entries of a graph.
 
     Parameters

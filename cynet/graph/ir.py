@@ -4,9 +4,17 @@ A `Graph` is made from a Symbol by `build`, extended by `gradient`, and given me
 the executor turns it into native tables. Every pass takes a Graph and returns one.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..operator.property import ResourceRequest
 from .steps import Step as Step
 from .steps import Value as Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 FORWARD, BACKWARD = "forward", "backward"
 NULL, WRITE, INPLACE, ADD = 0, 1, 2, 3  # OpReq, as _typedefs.pxd has it
@@ -25,16 +33,16 @@ class CachedGroup:
         Arguments and auxiliary states; what is constant is left out.
     """
 
-    def __init__(self, sources):
+    def __init__(self, sources: Iterable[Value]) -> None:
         self.sources = list(dict.fromkeys(v for v in sources if v.kind != CONST))
 
 
-def depends_on_inputs_only(step):
+def depends_on_inputs_only(step: Step) -> bool:
     """True when a forward step gives the same bytes for the same inputs, and does nothing else."""
     return not step.aux and repeatable(step)
 
 
-def repeatable(step):
+def repeatable(step: Step) -> bool:
     """True when a forward step may be run again before backward: it gives the same bytes, and
     leaves its auxiliary states alone."""
     if not step.prop.pure or (step.aux and step.prop.graph.traits.moves_states):
@@ -65,25 +73,31 @@ class Graph:
         What `ask` has found.
     """
 
-    def __init__(self, steps, args, auxs, outputs):
+    def __init__(
+        self,
+        steps: list[Step],
+        args: dict[str, Value],
+        auxs: dict[str, Value],
+        outputs: list[Value],
+    ) -> None:
         self.steps = steps
         self.n_forward = len(steps)
         self.args = args
         self.auxs = auxs
         self.outputs = outputs
-        self.grads = {}
-        self.heads = [None] * len(outputs)
-        self.constant_steps = []
-        self.memory = None
+        self.grads: dict[str, Value] = {}
+        self.heads: list[Value | None] = [None] * len(outputs)
+        self.constant_steps: list[Step] = []
+        self.memory: Any = None
         self.saved = 0
-        self.asked = {}
+        self.asked: dict[Any, Any] = {}
 
-    def set_forward(self, steps):
+    def set_forward(self, steps: Iterable[Step]) -> None:
         """Replace all steps by `steps`, the result of a pass before the gradient pass."""
         self.steps = list(steps)
         self.n_forward = len(self.steps)
 
-    def ask(self, hook, step, *more):
+    def ask(self, hook: str, step: Step, *more: Any) -> Any:
         """The answer of a hook for a step's property and inputs; computed once for equal steps.
 
         Parameters
@@ -103,21 +117,22 @@ class Graph:
             found = self.asked[key] = getattr(prop.graph, hook)(prop, shapes, types, *more)
         return found
 
-    def neighbours(self):
+    def neighbours(self) -> tuple[dict[Value, list[Step]], dict[Value, Step]]:
         """(readers, writer): value to the list of steps that read it, once a position, and value
         to the step whose output it is."""
-        readers, writer = {}, {}
+        readers: dict[Value, list[Step]] = {}
+        writer: dict[Value, Step] = {}
         for step in self.steps:
             for value in step.in_data:
                 readers.setdefault(value, []).append(step)
             writer.update((value, step) for value in step.out_data)
         return readers, writer
 
-    def moved_states(self):
+    def moved_states(self) -> set[Value]:
         """The set of auxiliary states that running forward may write."""
         return {v for step in self.steps if step.prop.graph.traits.moves_states for v in step.aux}
 
-    def saved_values(self):
+    def saved_values(self) -> list[Value]:
         """Values that have memory of their own and stay from run to run, in the order of the steps
         that make them."""
         made = [v for step in self.steps if step.cached is not None for v in step.out_data]

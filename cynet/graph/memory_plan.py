@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from ..base.dtype import ITEMSIZES
 from .arena_packing import place
-from .ir import ADD, BACKWARD, FORWARD, INPLACE, NULL, OUTPUT, SAVED, TEMP, WRITE, Graph
+from .ir import ADD, BACKWARD, FORWARD, INPLACE, NULL, OUTPUT, SAVED, TEMP, WRITE, Graph, Value
 
 ALIGN = 64
 
@@ -48,7 +48,7 @@ class MemoryReport(NamedTuple):
     kept: int = 0
 
 
-def nbytes(value):
+def nbytes(value: Value) -> int:
     """Bytes of a value's elements."""
     return prod(value.shape) * ITEMSIZES[value.dtype]
 

@@ -4,7 +4,9 @@
 and ``-name``, taken from left to right; a list that begins with ``-name`` begins from ``all``.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..base import config
 from ..base.errors import ArgumentError
@@ -18,6 +20,11 @@ from .passes.pool_before_activation import commute
 from .passes.prepack_weights import pack
 from .passes.recompute import mirror
 from .verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container
+
+    from .ir import Graph
 
 # The stage of a pass: on the forward steps, on those of a plan for prediction only, on all steps,
 # or as a part of the memory pass.
@@ -36,10 +43,10 @@ class Pass(NamedTuple):
 
     name: str
     stage: str
-    function: object
+    function: Callable[[Graph], Graph] | None
     doc: str
-    requires: tuple = ()
-    devices: tuple = ALL
+    requires: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ALL
 
 
 # GPU forms compute each operator by itself, in row-major memory.
@@ -111,7 +118,7 @@ PASSES = (
 NAMES = frozenset(each.name for each in PASSES)
 
 
-def enabled(text=None):
+def enabled(text: str | None = None) -> frozenset[str]:
     """The names of the passes that `text`, by default CYNET_GRAPH_PASSES, switches on.
 
     Returns
@@ -151,7 +158,7 @@ def enabled(text=None):
     return frozenset(chosen)
 
 
-def run(graph, stages, names, device):
+def run(graph: Graph, stages: Container[str], names: Container[str], device: str) -> Graph:
     """Run those passes of `stages` that are in `names`, and made for `device`, over `graph`, in the
     order of the table.
 

@@ -1,10 +1,16 @@
 """The placement pass: which context every node runs in."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from ..base.errors import ArgumentError, CynetError, shown
 from ..context import Context
 
 
-def place(order, ctx, group2ctx=None):
+def place(
+    order: list[Any], ctx: Context, group2ctx: dict[str, Any] | None = None
+) -> dict[Any, Context]:
     """Assign a context to every node.
 
     Parameters
@@ -30,7 +36,7 @@ def place(order, ctx, group2ctx=None):
     """
     if not group2ctx:
         return dict.fromkeys(order, ctx)
-    contexts = {}
+    contexts: dict[Any, Context] = {}
     for node in order:
         group = node.attrs.get("__ctx_group__", node.attrs.get("ctx_group"))
         found = group2ctx.get(group)
@@ -59,6 +65,6 @@ def place(order, ctx, group2ctx=None):
     return contexts
 
 
-def _memory(ctx):
+def _memory(ctx: Context) -> tuple[str, int] | str:
     """The memory that a context uses; all CPUs share theirs."""
     return (ctx.device_type, ctx.device_id) if ctx.device_type == "gpu" else "host"

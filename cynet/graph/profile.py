@@ -1,13 +1,24 @@
 """Times of the steps of a plan, measured inside the loop that runs them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..base.errors import ArgumentError
 from ..base.kinds import to_index
 from ..ndarray import waitall
 from .describe import chosen
 from .ir import FORWARD
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
-def step_times(plan, steps, run, n):
+    from .ir import Step
+
+    Row = tuple[str, str, float]  # direction, name, microseconds
+
+
+def step_times(plan: Any, steps: list[Step], run: Callable[[], object], n: int) -> list[Row]:
     """The result of :meth:`cynet.executor.Executor.profile`.
 
     Parameters
@@ -41,7 +52,7 @@ def step_times(plan, steps, run, n):
                 each.set_profiled(False)
 
 
-def _inside(plan, steps):
+def _inside(plan: Any, steps: list[Step]) -> Iterator[tuple[Any, str]]:
     """Pairs (BodyPlan, word) of all inner graphs of the steps, recursively."""
     for step in steps:
         for word, inner in getattr(plan.operator_of(step), "plans", ()):
@@ -50,9 +61,15 @@ def _inside(plan, steps):
                 yield from _inside(inner.plan, inner.body.graph.steps)
 
 
-def _times(plan, steps, margin, runs, measured=None):
+def _times(
+    plan: Any,
+    steps: list[Step],
+    margin: str,
+    runs: int | None,
+    measured: list[tuple[int, int]] | None = None,
+) -> list[Row]:
     """Rows of the steps; a step that runs graphs is followed by their steps, timed for one run."""
-    rows = []
+    rows: list[Row] = []
     for step, (spent, calls) in zip(steps, measured or plan.profile()):
         name = f"{margin}{step.prop.op_name} {step.name}{chosen(step)}"
         rows.append((step.direction, name, spent / 1e3 / max(runs or calls, 1)))

@@ -5,13 +5,19 @@ the touched rows (``touched_rows.pxd``): the next backward clears only these, an
 the others.
 """
 
+from __future__ import annotations
+
 from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 from .accesses import touched
 from .ir import BACKWARD, GRAD, WRITE
 
+if TYPE_CHECKING:
+    from .ir import Graph, Step, Value
 
-def gradients_by_rows(graph, operators):
+
+def gradients_by_rows(graph: Graph, operators: dict[Step, Any]) -> dict[Step, Value]:
     """Gradients that one step writes: some rows, and zeros in all others.
 
     Parameters
@@ -25,14 +31,14 @@ def gradients_by_rows(graph, operators):
     dict of Step to Value
         Without those that another step writes or reads in the same run, or that are added to.
     """
-    found = {}
+    found: dict[Value, Step] = {}
     for step in graph.steps:
         index = operators[step.origin or step].rows_of
         if index and step.direction == BACKWARD and step.req[index] == WRITE:
             value = step.in_grad[index]
             if value.kind == GRAD and value.root is value:
                 found[value] = step
-    users = Counter()
+    users: Counter[Value] = Counter()
     for step in graph.steps if found else ():
         read, written, _, _ = touched([step])
         users.update({*read, *written})

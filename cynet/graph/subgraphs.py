@@ -6,7 +6,10 @@ needs meanwhile. Behind the gradient pass it is known which gradients are wanted
 each body through all passes and plans its memory, once, whatever the number of runs.
 """
 
+from typing import Any
+
 from ..base import config
+from ..context import Context
 from ..operator.checks.shapes import check_elements, known
 from ..operator.control_flow.subgraphs import row_of
 from ..operator.graph_hooks import GraphHooks, Traits
@@ -289,7 +292,7 @@ class RunsGraphs(OperatorProperty):
         return read, visible
 
 
-def step_of(node, inputs, outputs, ctx):
+def step_of(node: Any, inputs: list[Value], outputs: list[Value], ctx: Context) -> Step:
     """The forward step of a node that holds graphs, on these Values."""
     step_prop = RunsGraphs(node)
     hidden = [Value(f"{node.name}_{name}", (1,), "uint8", ctx, TEMP) for name in ("kept", "space")]

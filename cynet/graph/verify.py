@@ -3,7 +3,10 @@
 A pass that breaks one of these rules would give wrong numbers much later, in another step.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left, insort
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ..base.errors import CynetError, ShapeError
@@ -12,11 +15,21 @@ from ..operator.property import is_known
 from .ir import ADD, ARG, AUX, FORWARD, GRAD, HEAD, INPLACE, NULL, TEMP, WRITE
 from .memory_plan import nbytes
 
+if TYPE_CHECKING:
+    from collections.abc import Container
+    from typing import NoReturn
+
+    from .ir import Graph, Step, Value
+
+    Placed = tuple[int, int, str, int]
+
+
 _GIVEN = (ARG, AUX, GRAD, HEAD)  # values that are read without being written by a step
-_inferred = WeakKeyDictionary()  # property to the shapes and types of its last inference
+# property to the shapes and types of its last inference
+_inferred: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
-def verify(graph, after):
+def verify(graph: Graph, after: str) -> None:
     """Check the invariants of `graph`; `after` names the pass that made it.
 
     - Steps stand in an order in which each value is written before it is read, and written anew by
@@ -32,7 +45,8 @@ def verify(graph, after):
     """
     if not 0 <= graph.n_forward <= len(graph.steps):
         raise CynetError(f"{after} leaves {graph.n_forward} of {len(graph.steps)} steps forward")
-    made, own = set(), set()  # roots that hold something; values that are written
+    made: set[Value] = set()  # roots that hold something
+    own: set[Value] = set()  # values that are written
     for step in (*graph.constant_steps, *graph.steps):
         if step.direction == FORWARD:
             _check_forward(step, after)
@@ -55,11 +69,11 @@ def verify(graph, after):
             raise CynetError(f"{after} leaves no step that computes {value!r}")
 
 
-def _refuse(after, step, value, words):
+def _refuse(after: str, step: Step, value: Value, words: str) -> NoReturn:
     raise CynetError(f"{after} leaves {step!r} wrong: it {words}: {value!r}")
 
 
-def _check_forward(step, after):
+def _check_forward(step: Step, after: str) -> None:
     prop, aux = step.prop, len(step.prop.list_auxiliary_states())
     lengths = len(step.in_data), len(step.out_data), len(step.aux), len(step.req)
     outputs = len(prop.list_outputs())
@@ -88,8 +102,8 @@ def _check_forward(step, after):
     _inferred[prop] = shapes, types
 
 
-def _check_backward(step, after):
-    origin = step.origin
+def _check_backward(step: Step, after: str) -> None:
+    origin = step.origin or step
     for values, like in ((step.in_grad, origin.in_data), (step.out_grad, origin.out_data)):
         if len(values) != len(like):
             raise CynetError(
@@ -105,7 +119,7 @@ def _check_backward(step, after):
             raise CynetError(f"{after} leaves {step!r} with a request for no gradient")
 
 
-def verify_memory(graph, apart=()):
+def verify_memory(graph: Graph, apart: Container[Step] = ()) -> None:
     """Check a memory plan: no two values that live at one step share bytes.
 
     Parameters
@@ -120,20 +134,21 @@ def verify_memory(graph, apart=()):
     CynetError
         Naming the two values.
     """
-    lives = {}
+    lives: dict[Value, tuple[int, int]] = {}
     for i, step in enumerate(graph.steps):
         begin, end = (0, len(graph.steps)) if step in apart else (i, i)
         for value in (*step.read(), *(v for _, v in step.written())):
             first, last = lives.get(value.root, (begin, end))
             lives[value.root] = min(first, begin), max(last, end)
-    begins, ends = {}, {}
+    begins: dict[int, list[Value]] = {}
+    ends: dict[int, list[Value]] = {}
     for root, (first, last) in lives.items():
         if root.kind == TEMP:
             if root.offset is None or not 0 <= root.offset <= graph.memory.planned - nbytes(root):
                 raise CynetError(f"the memory pass puts {root!r} at {root.offset}")
             begins.setdefault(first, []).append(root)
             ends.setdefault(last + 1, []).append(root)
-    living = []  # (first byte, end, name, root) of the live values, sorted
+    living: list[Placed] = []  # (first byte, end, name, root) of the live values, sorted
     for i in range(len(graph.steps) + 1):
         for root in ends.get(i, ()):
             del living[bisect_left(living, _place(root))]
@@ -148,5 +163,5 @@ def verify_memory(graph, apart=()):
             insort(living, _place(root))
 
 
-def _place(root):
+def _place(root: Value) -> Placed:
     return root.offset, root.offset + nbytes(root), root.name, id(root)

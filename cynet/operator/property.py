@@ -552,6 +552,6 @@ def merge_shapes(*shapes):
     return out
 
 
-def is_known(shape):
+def is_known(shape: Any) -> bool:
     """True when `shape` has no unknown part."""
     return shape is not None and all(shape)

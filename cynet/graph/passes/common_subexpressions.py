@@ -5,10 +5,17 @@ that draw random numbers, keep states or run Python are never merged; nor are lo
 node's gradient counts.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..ir import OUTPUT, depends_on_inputs_only
 
+if TYPE_CHECKING:
+    from ..ir import Graph, Step, Value
 
-def share(graph):
+
+def share(graph: Graph) -> Graph:
     """Let the users of a step that repeats an earlier one read the earlier one's outputs.
 
     Parameters
@@ -22,7 +29,9 @@ def share(graph):
         The same graph, without the repeated steps. An output of the graph keeps its step: it has
         memory of its own to fill.
     """
-    first, same, steps = {}, {}, []
+    first: dict[Any, Step] = {}
+    same: dict[Value, Value] = {}
+    steps: list[Step] = []
     for step in graph.steps:
         step.in_data = [same.get(value, value) for value in step.in_data]
         if not _mergeable(step):
@@ -38,13 +47,13 @@ def share(graph):
     return graph
 
 
-def _mergeable(step):
+def _mergeable(step: Step) -> bool:
     if not depends_on_inputs_only(step) or any(v.kind == OUTPUT for v in step.out_data):
         return False
     return not step.prop.differentiable or _takes_gradient(step)
 
 
-def _takes_gradient(step):
+def _takes_gradient(step: Step) -> bool:
     """False for a loss: its backward ignores the gradient of its output."""
     n_out, n_in = len(step.out_data), len(step.in_data)
     ids = list(range(2 * n_out + n_in))
@@ -55,7 +64,7 @@ def _takes_gradient(step):
     return any(i in out_grad for i in used)
 
 
-def _key(step):
+def _key(step: Step) -> tuple[Any, ...]:
     params = tuple((name, repr(value)) for name, value in sorted(step.prop.params().items()))
     outs = tuple((v.shape, v.dtype) for v in step.out_data)
     return type(step.prop), params, step.ctx, tuple(map(id, step.in_data)), outs

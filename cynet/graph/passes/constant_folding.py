@@ -1,13 +1,21 @@
 """Constant folding: values that depend on no argument are computed once, when the executor is
 bound."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..ir import CONST, OUTPUT, depends_on_inputs_only
 from ..memory_plan import nbytes
+
+if TYPE_CHECKING:
+    from ..ir import Graph, Step, Value
+
 
 LARGEST = 1 << 20  # bytes of a constant: a larger one is cheaper to compute again than to keep
 
 
-def fold(graph):
+def fold(graph: Graph) -> Graph:
     """Move the steps whose result is always the same from the plan to ``graph.constant_steps``.
 
     Parameters
@@ -22,7 +30,8 @@ def fold(graph):
         Not moved are operators with random numbers, states or Python, outputs of the graph, and
         what makes more than `LARGEST` bytes for the others to read.
     """
-    made, constant = set(), {}
+    made: set[Value] = set()
+    constant: dict[Step, None] = {}
     for step in graph.steps:
         if (
             depends_on_inputs_only(step)
@@ -40,9 +49,9 @@ def fold(graph):
     return graph
 
 
-def _drop_large(steps, constant):
+def _drop_large(steps: list[Step], constant: dict[Step, None]) -> None:
     """Remove steps from `constant` whose values are large if other steps read them."""
-    read = set()  # values that the remaining steps read
+    read: set[Value] = set()  # values that the remaining steps read
     for step in reversed(steps):  # a step that stays may make its inputs' steps stay
         if step in constant and any(v in read and nbytes(v) > LARGEST for v in step.out_data):
             del constant[step]

@@ -5,12 +5,20 @@ its gradient then work on the result of the pooling, a quarter of the elements f
 2.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..ir import FORWARD, OUTPUT, TEMP, WRITE, Step, Value
+
+if TYPE_CHECKING:
+    from ..ir import Graph
+
 
 _RISING = frozenset(("relu", "sigmoid", "softrelu", "softsign", "tanh"))
 
 
-def commute(graph):
+def commute(graph: Graph) -> Graph:
     """Exchange every such pair of steps in `graph`.
 
     Parameters
@@ -24,7 +32,8 @@ def commute(graph):
         The same graph.
     """
     readers, writer = graph.neighbours()
-    gone, steps = set(), []
+    gone: set[Step] = set()
+    steps: list[Step] = []
     for step in graph.steps:
         before = writer.get(step.in_data[0]) if step.in_data else None
         if before is None or not _exchangeable(before, step, readers):
@@ -41,7 +50,7 @@ def commute(graph):
     return graph
 
 
-def _exchangeable(activation, pool, readers):
+def _exchangeable(activation: Step, pool: Step, readers: dict[Value, list[Step]]) -> bool:
     between = pool.in_data[0]
     return (
         activation.prop.graph.activation(activation.prop) in _RISING

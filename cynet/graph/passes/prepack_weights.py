@@ -7,6 +7,10 @@ arrays alone, as weight normalization does. Only at prediction: training writes 
 step.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..ir import (
     ARG,
     AUX,
@@ -21,10 +25,14 @@ from ..ir import (
     depends_on_inputs_only,
 )
 
+if TYPE_CHECKING:
+    from ..ir import Graph
+
+
 ARRAYS = (ARG, AUX, CONST)
 
 
-def pack(graph):
+def pack(graph: Graph) -> Graph:
     """Give the steps of `graph` packed weights.
 
     Parameters
@@ -42,15 +50,17 @@ def pack(graph):
     for step in graph.steps:
         if step.prop.graph.traits.linear_in_weight and len(step.in_data) > 1:
             _keep_made(step.in_data[1], readers, writer, moved)
-    packed = {}  # the step that computes a weight -> the step that packs it
+    packed: dict[Step, Step] = {}  # the step that computes a weight -> the step that packs it
     # cached steps first: other runs, of this plan and of others, then wait for nothing else
-    first = []
+    first: list[Step] = []
     for step in graph.steps:
-        weight = step.in_data[1] if len(step.in_data) > 1 else None
         packing = _packing(graph, step, readers, writer, moved)
-        if packing is not None and weight.kind == TEMP:
+        if packing is None:
+            continue
+        (weight,) = packing.in_data
+        if weight.kind == TEMP:
             packed[writer[weight]] = packing  # the unpacked weight is alive only until it is packed
-        elif packing is not None:
+        else:
             first.append(packing)
     for step in graph.steps:
         if step.cached is not None:
@@ -59,10 +69,14 @@ def pack(graph):
     return graph
 
 
-def _keep_made(weight, readers, writer, moved):
+def _keep_made(
+    weight: Value, readers: dict[Value, list[Step]], writer: dict[Value, Step], moved: set[Value]
+) -> None:
     """Run the steps that compute `weight` only after its sources were written, if the sources are
     arrays and nothing else reads the values in between."""
-    steps, sources, values = {}, [], [weight]
+    steps: dict[Step, None] = {}
+    sources: list[Value] = []
+    values = [weight]
     while values:
         value = values.pop()
         if value.kind in ARRAYS and value not in moved:
@@ -85,7 +99,13 @@ def _keep_made(weight, readers, writer, moved):
             made.cached = cached
 
 
-def _packing(graph, step, readers, writer, moved):
+def _packing(
+    graph: Graph,
+    step: Step,
+    readers: dict[Value, list[Step]],
+    writer: dict[Value, Step],
+    moved: set[Value],
+) -> Step | None:
     """The step that packs `step`'s weight, and whose output `step` then reads; or None."""
     if len(step.in_data) < 2:
         return None

@@ -1,6 +1,16 @@
 """Checks of operators that compute in floating point, before they are created."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ...base.errors import ArgumentError, ArgumentTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...context import Context
+
 
 FLOATS = ("float32", "float64")
 GPU_FLOATS = ("float32", "float64", "float16")  # of cuBLAS and cuDNN
@@ -9,7 +19,9 @@ NARROW = ("float16", "bfloat16")
 CPU_FLOATS = (*GPU_FLOATS, "bfloat16")
 
 
-def require_floats(prop, names, types, allowed=FLOATS):
+def require_floats(
+    prop: Any, names: Sequence[str], types: Sequence[str], allowed: Sequence[str] = FLOATS
+) -> None:
     """Raise ArgumentTypeError unless all `types` are one of `allowed`, naming the operator, the
     input and its dtype."""
     for name, dtype in zip(names, types):
@@ -24,7 +36,13 @@ def require_floats(prop, names, types, allowed=FLOATS):
             )
 
 
-def require_float_cpu(prop, ctx, names, types, allowed=FLOATS):
+def require_float_cpu(
+    prop: Any,
+    ctx: Context,
+    names: Sequence[str],
+    types: Sequence[str],
+    allowed: Sequence[str] = FLOATS,
+) -> None:
     """Raise unless `ctx` is a CPU and all `types` are one of `allowed`.
 
     Raises

@@ -1,6 +1,14 @@
 """Checks that a dtype can hold the indices of an axis, or its length."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ...base.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 # The largest integer below which the dtype represents all integers.
 LARGEST_EXACT = {
@@ -18,18 +26,18 @@ WIDE = dict.fromkeys(("float16", "bfloat16", "uint8", "int8", "bool"), "float32"
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
-class Read(tuple):
+class Read(tuple[Any, ...]):
     """Places that an operator reads from an array: (its name, its dtype, how many places).
 
     Those of integers are what they are, so that floats alone are looked at.
     """
 
 
-class Written(tuple):
+class Written(tuple[Any, ...]):
     """The same of an array that it writes."""
 
 
-def check_index_dtype(prop, places):
+def check_index_dtype(prop: Any, places: Iterable[Read | Written]) -> None:
     """Raise where a dtype cannot name all places of an axis.
 
     Parameters
@@ -58,7 +66,7 @@ def check_index_dtype(prop, places):
         )
 
 
-def types_beside_labels(in_types, out_types):
+def types_beside_labels(in_types: list[Any], out_types: list[Any]) -> tuple[list[Any], ...]:
     """`infer_type` of a loss whose second input, labels, may be of any dtype; float32 beside a
     narrow one of data, which names few classes."""
     kind = in_types[0] or out_types[0]

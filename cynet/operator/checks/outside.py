@@ -1,13 +1,19 @@
 """Indices outside of an axis, which are clipped to the nearest: warned of once, or refused."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from ...base import config
 from ...base.errors import BoundsError, warn_user
 
 _MAX_TOLD = 100  # limit of remembered lengths, which may differ at each call
-_told = set()
+_told: set[tuple[Any, ...]] = set()
 
 
-def told_outside(prop, name, index, n, beside="", refuse=False):
+def told_outside(
+    prop: Any, name: str, index: float, n: float, beside: str = "", refuse: bool = False
+) -> None:
     """Warn of an index that is clipped, once for each node and length, 100 at most; or refuse it.
 
     Parameters

@@ -1,13 +1,22 @@
 """Shapes: merged from two sides, read from real arrays, and limited in size."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..._ndarray import MAX_ELEMENTS
 from ...base.errors import ArgumentTypeError, ShapeError, SizeError, shown
 from ...base.np_shape import is_np_shape
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import NoReturn
+
+
 MAX_NDIM = 8  # as _typedefs.pxd has it
 
 
-def check_one_shape(where, *given):
+def check_one_shape(where: str, *given: Any) -> None:
     """Raise ArgumentTypeError if the arguments from the shape on are several ints: a shape in the
     style of other packages."""
     count = next((i for i, n in enumerate(given) if type(n) is not int), len(given))
@@ -27,57 +36,57 @@ class _Empty(int):
 
     __slots__ = ()
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return True
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self is other
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> bool:
         return self is not other
 
     __hash__ = int.__hash__
 
-    def __mul__(self, other):
+    def __mul__(self, other: Any) -> Any:
         return self if isinstance(other, int) else NotImplemented
 
     __rmul__ = __mul__
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         if not isinstance(other, int):
             return NotImplemented
         return int(other) or self
 
     __radd__ = __add__
 
-    def __sub__(self, other):
+    def __sub__(self, other: Any) -> Any:
         if not isinstance(other, int):
             return NotImplemented
         return -int(other) or self
 
-    def __neg__(self):
+    def __neg__(self) -> _Empty:
         return self
 
-    def __floordiv__(self, other):
+    def __floordiv__(self, other: Any) -> Any:
         return self if isinstance(other, int) and int(other) else _refuse_division(other)
 
-    def __mod__(self, other):
+    def __mod__(self, other: Any) -> Any:
         return 0 if isinstance(other, int) and int(other) else _refuse_division(other)
 
-    def __rfloordiv__(self, other):
+    def __rfloordiv__(self, other: Any) -> Any:
         return _refuse_division(other)
 
     __rmod__ = __rfloordiv__
 
 
-def _refuse_division(other):
+def _refuse_division(other: object) -> NoReturn:
     raise ShapeError("a length of 0 divides no other, nor is it divided by one")
 
 
 EMPTY = _Empty()
 
 
-def known(shape):
+def known(shape: Iterable[int]) -> tuple[int, ...]:
     """The shape of something that exists: a length of 0 in it is `EMPTY`, not unknown.
 
     >>> known((0, 3))[0] is EMPTY
@@ -86,12 +95,12 @@ def known(shape):
     return tuple([n or EMPTY for n in shape]) if 0 in shape else tuple(shape)
 
 
-def has_empty(shapes):
+def has_empty(shapes: Iterable[Any]) -> bool:
     """True when a length in one of these shapes is `EMPTY`."""
     return any(EMPTY in shape for shape in shapes if shape is not None)
 
 
-def plain(shape):
+def plain(shape: Iterable[int]) -> tuple[int, ...]:
     """An inferred shape in the form of an array's shape.
 
     >>> plain((EMPTY, 3)) == (0, 3)
@@ -100,7 +109,7 @@ def plain(shape):
     return tuple([0 if n is EMPTY else n for n in shape])
 
 
-def understood(shape):
+def understood(shape: Iterable[int] | None) -> tuple[int, ...] | None:
     """A shape that was declared, as inference has it, by the switch of ``mx.util.np_shape``.
 
     Without it 0 and -1 are unknown (0 in inference) and () is an unknown shape (None), under it 0
@@ -116,14 +125,14 @@ def understood(shape):
     return tuple([max(n, 0) for n in shape]) or None
 
 
-def spoken(shape):
+def spoken(shape: tuple[int, ...] | None) -> tuple[int, ...] | None:
     """A shape that inference has found, in the words of `understood`."""
     if is_np_shape():
         return shape if shape is None else tuple([0 if n is EMPTY else n or -1 for n in shape])
     return () if shape is None else plain(shape)
 
 
-def check_elements(shape, about):
+def check_elements(shape: tuple[int, ...], about: str) -> None:
     """Refuse, naming `about`, a shape of too many elements (SizeError) or axes (ShapeError)."""
     if len(shape) > MAX_NDIM:
         raise ShapeError(
@@ -137,7 +146,7 @@ def check_elements(shape, about):
         raise SizeError(f"{about} has shape {shown(plain(shape))}, more than any memory holds")
 
 
-def agree(name, given, wanted):
+def agree(name: str, given: Sequence[int] | None, wanted: Sequence[int]) -> tuple[int, ...]:
     """The shape that fits both `given` and `wanted`, or ShapeError for the difference."""
     if given is None:
         return tuple(wanted)

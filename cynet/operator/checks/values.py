@@ -1,6 +1,9 @@
 """Reads parameters of a call: an int, a float, a tuple, or the text of one."""
 
+from __future__ import annotations
+
 import re
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +12,7 @@ _FLOAT_TEXT = re.compile(r"\s*[+-]?[0-9.a-zA-Z][0-9.a-zA-Z+-]{0,400}\s*")
 _TUPLE_TEXT = re.compile(r"\s*(?:\(([^()\[\]]*)\)|\[([^()\[\]]*)\]|([^()\[\]]*))\s*")
 
 
-def whole_number(value):
+def whole_number(value: Any) -> int | None:
     """The int of `value`: an int, a whole float, a bool, or the text of one; None for anything
     else.
 
@@ -29,7 +32,7 @@ def whole_number(value):
         return None
 
 
-def real_number(value):
+def real_number(value: Any) -> float | None:
     """The float of `value`, or of its text; None for anything else, and for too large ints.
 
     >>> real_number("1e-3"), real_number(10**400), real_number("nan") != real_number("nan")
@@ -37,7 +40,7 @@ def real_number(value):
     """
     if isinstance(value, str) and not _FLOAT_TEXT.fullmatch(value):
         return None
-    if isinstance(value, (bytes, bytearray)) or getattr(value, "ndim", 0):
+    if isinstance(value, (bytes, bytearray)) or getattr(value, "ndim", None):
         return None
     try:
         return float(value)
@@ -45,7 +48,7 @@ def real_number(value):
         return None
 
 
-def items_of(value):
+def items_of(value: Any) -> list[Any] | None:
     """The items of a tuple, list or array of one axis, or of the text of one, without a limit of
     nesting; None for anything else.
 
@@ -64,7 +67,7 @@ def items_of(value):
     return list(value) if isinstance(value, np.ndarray) and value.ndim == 1 else None
 
 
-def read_shape(value, allow_none=False):
+def read_shape(value: Any, allow_none: bool = False) -> tuple[Any, ...] | None:
     """The tuple of ints in `value` or its text; None for anything else.
 
     One int counts as a tuple of it, whole floats do not count as ints.
@@ -77,7 +80,7 @@ def read_shape(value, allow_none=False):
     items = items_of(value)
     if items is None:
         items = [value]
-    out = []
+    out: list[int | None] = []
     for item in items:
         if allow_none and (item is None or (isinstance(item, str) and item == "None")):
             out.append(None)
