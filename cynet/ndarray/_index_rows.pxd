@@ -1,5 +1,5 @@
-"""The rows that index arrays and masks pick, as numbers: rows are the axes after the last one that
-an array indexes."""
+"""What index arrays and masks pick: rows by their numbers, or what a mask marks. Rows are the axes
+after the last one that an array indexes."""
 
 cimport numpy as cnp
 
@@ -11,6 +11,10 @@ cdef bint is_basic(object item)
 # True for ``:``, whose bounds may be arrays, which None does not compare with.
 cdef bint is_whole(object item)
 
+# The rows along the first axis that one array of int32 or int64 on the host picks; None: another
+# key, or not all of it is within bounds.
+cdef NDArrayBase by_numbers(NDArrayBase array, object key)
+
 # Row numbers along the first axis by one array of ints within bounds; None: by `rows_by_number`. As
 # it, in half the time.
 cdef cnp.ndarray rows_of_one(NDArrayBase array, object item)
@@ -21,3 +25,21 @@ cdef cnp.ndarray rows_of_many(NDArrayBase array, object key)
 
 # (row numbers as NumPy picks them, sizes of one row) for items that name every axis.
 cdef tuple rows_by_number(NDArrayBase array, tuple items)
+
+# A NumPy array of bool.
+cdef bint is_mask(object item)
+
+# What one mask picks, of the shape of array's first axes, both on the host; None: the key is
+# another one.
+cdef NDArrayBase by_mask(NDArrayBase array, object key)
+
+# A key with NumPy arrays of bool in place of the masks in it.
+cdef object with_masks(NDArrayBase array, object key)
+
+# A bool or a mask without axes, or one of them among others.
+cdef bint has_truth(object key)
+
+# ``x[key]`` of such a key; and, for ``x[key] = value``, the key in which they are new axes, as in
+# NumPy; None where one of them is False, so that nothing is picked.
+cdef object with_truths(NDArrayBase array, object key)
+cdef object without_truths(object key)

@@ -1,11 +1,15 @@
-"""The rows that index arrays and masks pick, as numbers (contract in the .pxd)."""
+"""What index arrays and masks pick (contract in the .pxd)."""
 
 cimport numpy as cnp
 from cpython.slice cimport PySlice_Check
 from libc.stdint cimport int32_t, int64_t
 
-from .._ndarray cimport NDArrayBase, blob_shape, on_host, same_shape
-from .._typedefs cimport kInt32, kInt64
+from .._core.face cimport ND
+from .._core.picked_rows cimport marked_rows, numbered_rows
+from .._core.sparse_kind cimport refuse_sparse
+from .._ndarray cimport NDArrayBase, blob_shape, new_array, on_host, same_shape
+from .._typedefs cimport kBool, kInt32, kInt64
+from ..kernels.movement.strided_copy cimport are_rows
 
 from math import prod
 
@@ -59,6 +63,35 @@ cdef object index_array(object item):
     if item.dtype.kind not in "iub":
         raise ArgumentTypeError(f"an index array holds ints or bools, got {item.dtype}")
     return item
+
+
+cdef NDArrayBase by_numbers(NDArrayBase array, object key):
+    cdef NDArrayBase item, numbers
+    cdef int64_t size, n
+    cdef bint inside
+    if not isinstance(key, NDArrayBase) or array.blob.ndim == 0:
+        return None
+    item = key
+    size, n = array.blob.shape[0], item.blob.size
+    if item.blob.dtype not in (kInt32, kInt64) or n == 0 or not on_host(&item.blob) or (
+            not on_host(&array.blob)):
+        return None
+    item.wait_read()
+    if item.blob.dtype == kInt64 and not item.chunk.exposed.load():  # else it may change meanwhile
+        with nogil:
+            inside = are_rows(<const int64_t*>item.blob.data, n, size)
+        if inside:
+            return numbered_rows(array, item)
+    numbers = new_array(ND, item.blob.shape, item.blob.ndim, kInt64, item.blob.dev_type,
+                        item.blob.dev_id)
+    with nogil:
+        if item.blob.dtype == kInt32:
+            inside = _add_axis(<const int32_t*>item.blob.data, <int64_t*>numbers.blob.data, n, size,
+                               True)
+        else:
+            inside = _add_axis(<const int64_t*>item.blob.data, <int64_t*>numbers.blob.data, n, size,
+                               True)
+    return numbered_rows(array, numbers) if inside else None
 
 
 cdef cnp.ndarray rows_of_one(NDArrayBase array, object item):
@@ -218,3 +251,109 @@ cdef tuple rows_by_number(NDArrayBase array, tuple items):
         arrays.pop()
     numbers = np.arange(prod(sizes), dtype=np.int64).reshape(sizes)
     return np.ascontiguousarray(numbers[tuple(arrays)]), shape[lead:]
+
+
+# --- masks ----------------------------------------------------------------------------------------
+cdef bint is_mask(object item):
+    return isinstance(item, np.ndarray) and cnp.PyArray_TYPE(item) == cnp.NPY_BOOL
+
+
+cdef NDArrayBase by_mask(NDArrayBase array, object key):
+    cdef NDArrayBase mask
+    cdef cnp.ndarray host
+    cdef int i, axes
+    if not on_host(&array.blob):
+        return None
+    if isinstance(key, NDArrayBase):
+        mask = key
+        axes = mask.blob.ndim
+        if mask.blob.dtype != kBool or not 0 < axes <= array.blob.ndim or (
+                not on_host(&mask.blob)):
+            return None
+        for i in range(axes):
+            if mask.blob.shape[i] != array.blob.shape[i]:
+                return None
+        refuse_sparse(mask, "x[index]")
+        return marked_rows(array, axes, mask, <const char*>mask.blob.data)
+    if not is_mask(key):
+        return None
+    host = key
+    axes = cnp.PyArray_NDIM(host)
+    if not 0 < axes <= array.blob.ndim:
+        return None
+    for i in range(axes):
+        if cnp.PyArray_DIM(host, i) != array.blob.shape[i]:
+            return None
+    if not cnp.PyArray_IS_C_CONTIGUOUS(host):
+        host = np.ascontiguousarray(host)
+    return marked_rows(array, axes, None, <const char*>cnp.PyArray_DATA(host))
+
+
+cdef object with_masks(NDArrayBase array, object key):
+    if array.face.key_of is not None:
+        return array.face.key_of(array, key)
+    if isinstance(key, NDArrayBase):
+        return key.asnumpy() if (<NDArrayBase>key).blob.dtype == kBool else key
+    if type(key) is tuple:
+        return tuple([with_masks(array, item) if isinstance(item, NDArrayBase) else item
+                      for item in <tuple>key])
+    return key
+
+
+# --- bools as keys --------------------------------------------------------------------------------
+cdef bint _is_truth(object item):
+    if isinstance(item, NDArrayBase):
+        return (<NDArrayBase>item).blob.ndim == 0 and (<NDArrayBase>item).blob.dtype == kBool
+    return isinstance(item, (bool, np.bool_)) or (is_mask(item) and item.ndim == 0)
+
+
+cdef bint has_truth(object key):
+    if type(key) is tuple:
+        for item in <tuple>key:
+            if _is_truth(item):
+                return True
+        return False
+    return _is_truth(key)
+
+
+cdef object with_truths(NDArrayBase array, object key):
+    # A new axis of length 1 or 0, one for all of them.
+    cdef tuple keys = key if type(key) is tuple else (key,)
+    cdef list places = [i for i, item in enumerate(keys) if _is_truth(item)]
+    first = places[0]
+    out = array[tuple([None if i == first else item for i, item in enumerate(keys)
+                       if i == first or i not in places])]
+    for i in places:
+        if not bool(keys[i]):
+            return _none_of(out, keys, first)
+    return out
+
+
+cdef object _none_of(object out, tuple keys, int place):
+    # Nothing of the axis that stands for a truth.
+    cdef int axis = 0, behind = 0
+    cdef bint dots = False
+    for i, item in enumerate(keys):
+        dots = dots or (i < place and item is Ellipsis)
+        if PySlice_Check(item) or item is None:
+            axis += i < place
+            behind += i > place
+    if dots:
+        axis = out.ndim - 1 - behind
+    return out[(slice(None),) * axis + (slice(0, 0),)]
+
+
+cdef object without_truths(object key):
+    cdef tuple items = key if type(key) is tuple else (key,)
+    cdef list kept = []
+    cdef int truths = 0
+    for item in items:
+        if _is_truth(item):
+            if not item:
+                return None
+            truths += 1
+            if truths > 1:
+                continue
+            item = None
+        kept.append(item)
+    return tuple(kept) if truths else key

@@ -5,7 +5,9 @@ from cpython.slice cimport PySlice_Check
 from libc.stdint cimport int64_t, uint64_t
 
 from ._arithmetic cimport NDArrayArithmetic
-from ._index_rows cimport is_basic, is_whole, rows_by_number, rows_of_many, rows_of_one
+from ._index_rows cimport (
+    by_mask, by_numbers, has_truth, is_basic, is_mask, is_whole, rows_by_number, rows_of_many,
+    rows_of_one, with_masks, with_truths, without_truths)
 from ._resolve cimport resolve
 from ._tape cimport flagged, record_view, records, refuse_part, refuse_write
 from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole
@@ -254,37 +256,6 @@ cdef int _assign(NDArrayBase array, const Region* to, object value) except -1:
     return _assign_host(array, to, host)
 
 
-# --- masks ----------------------------------------------------------------------------------------
-cdef object _with_masks(NDArrayBase array, object key):
-    # A key with NumPy arrays of bool in place of the masks in it.
-    if array.face.key_of is not None:
-        return array.face.key_of(array, key)
-    if isinstance(key, NDArrayBase):
-        return key.asnumpy() if (<NDArrayBase>key).blob.dtype == kBool else key
-    if type(key) is tuple:
-        return tuple([_with_masks(array, item) if isinstance(item, NDArrayBase) else item
-                      for item in <tuple>key])
-    return key
-
-
-cdef object _without_truths(object key):
-    # A key in which bools and masks without axes are new axes, as NumPy has it; None where one of
-    # them is False, so that nothing is picked.
-    cdef tuple items = key if type(key) is tuple else (key,)
-    cdef list kept = []
-    cdef int truths = 0
-    for item in items:
-        if isinstance(item, (bool, np.bool_)) or (_is_mask(item) and item.ndim == 0):
-            if not item:
-                return None
-            truths += 1
-            if truths > 1:
-                continue
-            item = None
-        kept.append(item)
-    return tuple(kept) if truths else key
-
-
 # --- basic keys -----------------------------------------------------------------------------------
 cdef int64_t _place(object index, int64_t size, int axis) except -1:
     cdef int64_t i, given
@@ -297,10 +268,6 @@ cdef int64_t _place(object index, int64_t size, int axis) except -1:
     if i < 0 or i >= size:
         raise BoundsError(f"index {given} is out of bounds for axis {axis} with size {size}")
     return i
-
-
-cdef inline bint _is_mask(object item):
-    return isinstance(item, np.ndarray) and cnp.PyArray_TYPE(item) == cnp.NPY_BOOL
 
 
 cdef inline bint _is_plain(object key):
@@ -322,7 +289,7 @@ cdef tuple _expand(NDArrayBase array, object key):
             dots += 1
         elif item is None:
             new += 1
-        elif _is_mask(item):
+        elif is_mask(item):
             named += item.ndim
         else:
             named += 1
@@ -451,7 +418,9 @@ cdef object recorded_item(NDArrayBase array, object key):
     cdef NDArrayBase picked
     if is_whole(key) or type(key) is tuple and not key:
         return array
-    key = _with_masks(array, key)
+    if array.face.has_scalars() and has_truth(key):
+        return with_truths(array, key)
+    key = with_masks(array, key)
     if array.blob.size == 0:
         return record_empty(array, array._view(blob_shape(&array.blob))[key])
     items = _expand(array, key)
@@ -511,7 +480,17 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         if _is_plain(key):
             region = _basic_region(self, _expand(self, key))
             return _pick(self, &region)
-        key = _with_masks(self, key)
+        picked = by_mask(self, key)
+        if picked is not None:
+            return picked
+        if self.face.has_scalars() and has_truth(key):
+            return with_truths(self, key)
+        key = with_masks(self, key)
+        picked = by_mask(self, key)
+        if picked is None:
+            picked = by_numbers(self, key)
+        if picked is not None:
+            return picked
         if isinstance(key, (list, np.ndarray, NDArrayBase)) and self.blob.ndim > 0:
             rows = rows_of_one(self, key)
             if rows is not None:
@@ -558,9 +537,9 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             region = _basic_region(self, _expand(self, key))
             _assign(self, &region, value)
             return
-        key = _with_masks(self, key)
+        key = with_masks(self, key)
         if self.face.has_scalars():
-            key = _without_truths(key)
+            key = without_truths(key)
             if key is None:
                 return
         if isinstance(key, (list, np.ndarray, NDArrayBase)) and self.blob.ndim > 0:

@@ -13,6 +13,7 @@ from ..base.kinds import is_one
 from ..operator import get_operator
 from ..operator.tensor.axes import axis_of
 from ._call import invoke, is_array
+from ._tape import follows
 from .creation import array
 from .functions import function_of
 from .ndarray import NDArray
@@ -128,6 +129,9 @@ def boolean_mask(
             f"boolean_mask: index has shape {index.shape}, expected ({data.shape[axis]},), the "
             f"length of axis {axis} of data {data.shape}"
         )
+    plain = data.stype == index.stype == "default"
+    if plain and axis == 0 and out is None and not follows(data):
+        return data[index.astype("bool", copy=False)]
     rows = np.flatnonzero(index.asnumpy())
     return function_of("take")(data, array(rows, ctx=data.ctx, dtype="int64"), axis=axis, out=out)
 

@@ -4,10 +4,8 @@ import numpy as onp
 
 from .._core.face import legacy_face
 from .._ndarray import with_face
-from ..base.dtype import dtype_flag, is_bfloat16, name_of
+from ..base.dtype import name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
-from ..ndarray._indexing import from_host
-from ..ndarray._tape import follows
 from ..ndarray.ndarray import NDArray
 from . import elementwise, reductions, shapes
 from ._call import NP, ops, refuse_other_kind
@@ -467,71 +465,6 @@ class ndarray(Members, NDArray):
         """The gradient array from `attach_grad`, an array of mx.np, or None."""
         found = NDArray.grad.__get__(self)
         return None if found is None else found.as_np_ndarray()
-
-    def __getitem__(self, key):
-        kind = type(key)
-        if kind is int or kind is slice:
-            return NDArray.__getitem__(self, key)
-        if kind is ndarray and _picks_elements(self, key):
-            return _picked(self, key)
-        if any(map(_is_truth, key)) if type(key) is tuple else _is_truth(key):
-            return _with_truths(self, key)
-        return NDArray.__getitem__(self, key)
-
-
-def _picks_elements(array, key):
-    """True if a key is a mask of the array's own shape, and no gradient is to flow."""
-    return (
-        key.dtype_flag == _BOOL
-        and key.ndim > 0
-        and key.shape == array.shape
-        and array.context.device_type == "cpu"
-        and not is_bfloat16(array.dtype)
-        and not follows(array)
-    )
-
-
-def _picked(array, mask):
-    """The elements where a mask is True; NumPy selects them faster than by their indices."""
-    values, kept = (
-        onp.frombuffer(e, e.dtype).reshape(e.shape) if e.size else e.asnumpy()
-        for e in (array, mask)
-    )
-    return from_host(
-        values[kept], array.dtype_flag, array.context.device_typeid, array.context.device_id, NP
-    )
-
-
-_BOOL = dtype_flag("bool")
-
-
-def _is_truth(item):
-    """Return whether an item of a key is a bool, or a mask without axes."""
-    kind = type(item)
-    if kind is ndarray or kind is onp.ndarray:
-        return item.ndim == 0 and item.dtype == bool
-    return kind is bool or kind is onp.bool_
-
-
-def _with_truths(array, key):
-    """``x[True]`` and ``x[..., False]``: a new axis of length 1 or 0, one for all of them."""
-    keys = key if type(key) is tuple else (key,)
-    places = [i for i, item in enumerate(keys) if _is_truth(item)]
-    out = array[
-        tuple(
-            None if i == places[0] else item for i, item in enumerate(keys) if i not in places[1:]
-        )
-    ]
-    return out if all(bool(keys[i]) for i in places) else _none_of(out, keys, places[0])
-
-
-def _none_of(out, keys, place):
-    """An empty slice along the axis of the boolean index."""
-    axis = sum(1 for item in keys[:place] if isinstance(item, slice) or item is None)
-    if any(item is Ellipsis for item in keys[:place]):
-        behind = sum(1 for item in keys[place + 1 :] if isinstance(item, slice) or item is None)
-        axis = out.ndim - 1 - behind
-    return out[(slice(None),) * axis + (slice(0, 0),)]
 
 
 def text_of(array):

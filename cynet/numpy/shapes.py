@@ -107,16 +107,18 @@ def rollaxis(a, axis, start=0):
 
 
 def expand_dims(a, axis):
-    """The array with new axes of length 1."""
+    """A view of the array with new axes of length 1."""
     a = array_of(a, expand_dims.__name__)
-    if type(axis) is int and 0 <= axis <= a.ndim:
-        shape = a.shape
-        return reshaped(a, (*shape[:axis], 1, *shape[axis:]))
-    places = _ints(axis, expand_dims.__name__)
-    ndim = a.ndim + len(places)
-    new = axes_of(places, ndim, expand_dims.__name__)
-    lengths = iter(a.shape)
-    return reshaped(a, tuple(1 if i in new else next(lengths) for i in range(ndim)))
+    shape = a.shape
+    if type(axis) is int and 0 <= axis <= len(shape):
+        sizes = (*shape[:axis], 1, *shape[axis:])
+    else:
+        places = _ints(axis, expand_dims.__name__)
+        ndim = len(shape) + len(places)
+        new = axes_of(places, ndim, expand_dims.__name__)
+        lengths = iter(shape)
+        sizes = tuple(1 if i in new else next(lengths) for i in range(ndim))
+    return reshaped(a, sizes) if is_traced(a) else a._reshaped(sizes)
 
 
 def squeeze(a, axis=None, out=None):

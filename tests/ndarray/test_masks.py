@@ -117,3 +117,81 @@ def test_view_is_reshape():
     with pytest.raises(AttributeError, match="reshape"):
         x.view(3, 2)
     assert not hasattr(x, "view") and x.reshape(3, 2).shape == (3, 2)
+
+
+# --- picking by a mask and by numbers, native -----------------------------------------------------
+WIDTHS = ["int8", "float16", "bfloat16", "float32", "float64", "bool"]
+
+
+def _host(shape, dtype, rng):
+    values = rng.integers(0, 2 if dtype == "bool" else 100, shape)
+    return values.astype("float32" if dtype == "bfloat16" else dtype)
+
+
+def _plain(array, dtype):
+    return array.astype("float32").asnumpy() if dtype == "bfloat16" else array.asnumpy()
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 300, 65_535, 65_536, 65_537, 140_000])
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
+def test_elements_by_a_mask_of_any_length(rng, dtype, size, share):
+    values, mask = _host(size, dtype, rng), rng.random(size) < share
+    x = nd.array(values, dtype=dtype)
+    for key in (mask, nd.array(mask, dtype="bool")):
+        assert _plain(x[key], dtype).tolist() == values[mask].tolist()
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (70_000, 3), (4, 1, 2, 3)])
+@pytest.mark.parametrize("dtype", WIDTHS)
+def test_rows_by_a_mask_of_the_first_axes(rng, shape, dtype):
+    values = _host(shape, dtype, rng)
+    x = nd.array(values, dtype=dtype)
+    for axes in range(1, len(shape) + 1):
+        mask = rng.random(shape[:axes]) < 0.4
+        for key in (mask, nd.array(mask, dtype="bool"), np.asfortranarray(mask)):
+            found = x[key]
+            assert found.shape == values[mask].shape
+            assert _plain(found, dtype).tolist() == values[mask].tolist()
+
+
+def test_marks_that_are_not_one():
+    key = np.array([0, 1, 2, 128, 255, 0, 7, 0, 64], "uint8").view(bool)
+    x = nd.arange(9)
+    assert x[key].asnumpy().tolist() == np.flatnonzero(key.view("uint8")).tolist()
+
+
+def test_an_array_picked_by_itself():
+    x = nd.array([True, False, True], dtype="bool")
+    assert x[x].asnumpy().tolist() == [True, True]
+
+
+def test_a_mask_that_is_written_behind_the_pick():
+    x, mask = nd.arange(200_000), nd.ones(200_000, dtype="bool")
+    mask[::2] = False
+    found = x[mask]
+    mask[:] = False
+    x[:] = 0
+    assert (found.asnumpy() == np.arange(1, 200_000, 2)).all()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("shape", [(9,), (9, 2), (9, 5, 3)])
+def test_rows_by_numbers_of_any_sign(rng, dtype, shape):
+    values = rng.random(shape).astype("float32")
+    x = nd.array(values)
+    for key in (rng.integers(0, 9, (4, 6)), rng.integers(-9, 9, 1000)):
+        found = x[nd.array(key, dtype=dtype)]
+        assert (found.asnumpy() == values[key]).all()
+    for wrong in (9, -10):
+        with pytest.raises(IndexError, match=f"{wrong} is out of bounds"):
+            x[nd.array([0, wrong], dtype=dtype)]
+
+
+def test_numbers_that_others_can_write(rng):
+    values = rng.random(50).astype("float32")
+    index = nd.array([3, 1, 4], dtype="int64")
+    shared = np.from_dlpack(index)
+    found = nd.array(values)[index]
+    assert (found.asnumpy() == values[[3, 1, 4]]).all()
+    assert shared.tolist() == [3, 1, 4]

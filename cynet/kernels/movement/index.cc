@@ -43,6 +43,66 @@ const int64_t* bounded(const Args& args, const Blob& index, int64_t n, int mode)
   return nullptr;
 }
 
+enum { INDICES_TOGETHER = 1024 };
+
+// m indices as they are, truncated; whether all are within [0, n). n has 31 bits.
+template <typename T>
+CYNET_NOINLINE bool read_within(const T* numbers, int64_t m, int64_t n, int64_t* index) {
+  if constexpr (std::is_integral<T>::value) {
+    typedef std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t> Bits;
+    Bits outside = 0;  // its first bit tells; vectors of the baseline cannot compare these
+    for (int64_t i = 0; i < m; ++i) {
+      const Bits number = static_cast<Bits>(numbers[i]);
+      outside |= number | (static_cast<Bits>(n) - 1 - number);
+      index[i] = static_cast<int64_t>(numbers[i]);
+    }
+    return !(outside >> (8 * sizeof(Bits) - 1));
+  } else {
+    typedef std::conditional_t<sizeof(T) == sizeof(double), double, float> Real;
+    const Real end = static_cast<Real>(n);
+    int outside = 0;
+    for (int64_t i = 0; i < m; ++i) {
+      const Real number = static_cast<Real>(numbers[i]);
+      const bool inside = number > Real(-1) && number < end;
+      outside |= !inside;
+      index[i] = static_cast<int32_t>(inside ? number : Real(0));
+    }
+    return !outside;
+  }
+}
+
+struct ReadWithin {
+  template <typename T>
+  static void run(const void* numbers, int64_t m, int64_t n, int64_t* index, bool* inside) {
+    *inside = read_within(static_cast<const T*>(numbers), m, n, index);
+  }
+};
+
+// body(first, m, index) for every few indices, while they are in the first-level cache; false: some
+// are not within [0, n), and not all were handed to it.
+template <class Body>
+bool each_within(const Args& args, const Blob& index, int64_t n, int64_t work, const Body& body) {
+  if (n >= INT32_MAX) return false;
+  std::atomic<bool> inside{true};
+  const int64_t blocks = (index.size + INDICES_TOGETHER - 1) / INDICES_TOGETHER;
+  parallel_for(args.threads_of(work), blocks, [&](int64_t begin, int64_t end) {
+    int64_t values[INDICES_TOGETHER];
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t first = b * INDICES_TOGETHER;
+      const int64_t m = std::min<int64_t>(INDICES_TOGETHER, index.size - first);
+      const char* from = static_cast<const char*>(index.data) + first * element_size(index.dtype);
+      bool good = false;
+      by_dtype<ReadWithin>(index.dtype, from, m, n, values, &good);
+      if (!good) {
+        inside = false;
+        return;
+      }
+      body(first, m, values);
+    }
+  });
+  return inside;
+}
+
 // Adds an axis of n elements to m positions: position * n + index, of the first axis the index. Bit
 // 63 of the result tells whether an index is outside. No branch, and no compare of 64 bits, which
 // the baseline's registers lack.
@@ -100,10 +160,18 @@ int64_t index_space(const Args& args) { return args.in[1]->size * sizeof(int64_t
 template <typename T>
 void take(const Args& args) {
   const Indexed& p = args.as<Indexed>();
+  const T* src = args.input<T>(0);
+  T* dst = args.output<T>(0);
+  if (p.outer == 1 && p.inner == 1 && !args.add[0] &&
+      each_within(args, *args.in[1], p.n, args.in[1]->size,
+                  [=](int64_t first, int64_t m, const int64_t* index) {
+                    gather_elements(src, index, m, dst + first);
+                  }))
+    return;
   const int64_t* index = bounded(args, *args.in[1], p.n, p.mode);
   if (index)
     gather(args, p.outer, p.n, p.inner, args.in[1]->size, index,
-           args.input<T>(0), args.output<T>(0));
+           src, dst);
 }
 
 template <typename T>
@@ -120,12 +188,22 @@ void take_grad(const Args& args) {
 template <typename T>
 void pick(const Args& args) {
   const Indexed& p = args.as<Indexed>();
-  const int64_t* index = bounded(args, *args.in[1], p.n, p.mode);
-  if (!index) return;
   const T* src = args.input<T>(0);
   T* picked = args.output<T>(0);
   const int64_t n = p.n, inner = p.inner;
   const bool add = args.add[0];
+  if (inner == 1 && !add &&
+      each_within(args, *args.in[1], n, p.outer,
+                  [=](int64_t first, int64_t m, const int64_t* index) {
+                    for (int64_t r = 0; r < m; ++r) {
+                      const int64_t later = std::min<int64_t>(r + ROWS_AHEAD, m - 1);
+                      fetch_row<false>(src + (first + later) * n + index[later], sizeof(T));
+                      picked[first + r] = src[(first + r) * n + index[r]];
+                    }
+                  }))
+    return;
+  const int64_t* index = bounded(args, *args.in[1], p.n, p.mode);
+  if (!index) return;
   parallel_for(args.threads_of(p.outer * inner), p.outer * inner, [=](int64_t begin, int64_t end) {
     if (inner == 1) {
       for (int64_t r = begin; r < end; ++r) {

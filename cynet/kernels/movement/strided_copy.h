@@ -151,12 +151,22 @@ inline void strided_copy(const StridedCopy* given, int threads, int level) {
   });
 }
 
+inline bool rows_within(const int64_t* rows, int64_t n, int64_t size, int level) {
+  typedef bool (*Within)(const int64_t*, int64_t, int64_t);
+  static const Within table[] = CYNET_AT_LEVELS(within);
+  return table[level](rows, n, size);
+}
+
 // Row i of dst from row rows[i] of src, all of `nbytes` bytes.
 inline void gather_rows(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
                         int threads) {
   parallel_for(threads, n, [=](int64_t begin, int64_t end) {
     if (nbytes == 4) {  // no call for each
       for (int64_t i = begin; i < end; ++i) std::memcpy(dst + i * 4, src + rows[i] * 4, 4);
+      return;
+    }
+    if (nbytes == 8) {
+      for (int64_t i = begin; i < end; ++i) std::memcpy(dst + i * 8, src + rows[i] * 8, 8);
       return;
     }
     for (int64_t i = begin; i < end; ++i) {

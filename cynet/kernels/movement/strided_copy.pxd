@@ -18,6 +18,8 @@ cdef extern from "movement/strided_copy.h" namespace "cynet" nogil:
 # dst[...] = src[...]; memory of the two must not overlap. `what` is changed. Above the grain
 # several threads share the work; where it is `serial`, only those of a team that is awake.
 cdef void copy_strided(StridedCopy* what, bint serial) noexcept nogil
+# All of n numbers are from 0 to size - 1.
+cdef bint are_rows(const int64_t* rows, int64_t n, int64_t size) noexcept nogil
 # dst row i = src row rows[i], rows of nbytes bytes; and the reverse, with src's rows `step` bytes
 # apart, where the last of equal rows stays.
 cdef void copy_gather(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,

@@ -146,6 +146,21 @@ inline void store(T* out, int add, V value) {
 
 enum { MAX_PARTS = 16, COLUMNS = 1024, PART_SIZE = 1 << 15, FEW_ROWS = 128 };
 
+// Rows side by side in memory, of so many bytes each, are asked for before they are needed: the
+// hardware looks ahead too little for rows that end this soon.
+struct AskedRows {
+  enum { AHEAD = 8192, LINE = 64, LONG = 4096, CACHED = 1 << 20 };
+  int64_t bytes;  // of a row; 0: not worth it
+  AskedRows(int64_t row, int64_t rows)
+      : bytes(row < 2 * LINE || row > LONG || row * rows < CACHED ? 0 : row) {}
+  CYNET_XINLINE void ask(const void* row) const {
+#if defined(__GNUC__)
+    const char* from = static_cast<const char*>(row) + AHEAD;
+    for (int64_t i = 0; i < bytes; i += LINE) __builtin_prefetch(from + i);
+#endif
+  }
+};
+
 // Functions of each level but AVX-512, for what gains nothing by it: they take long to compile.
 #ifdef CYNET_X86_LEVELS
 #define CYNET_UP_TO_AVX2(...) \
@@ -230,9 +245,12 @@ void reduce_last(int threads, int level, const ReduceSpace& s, const T* x, O* ou
   if (s.n_kept == 1 && s.n_reduced == 1) {  // rows side by side
     const auto loop = row_loop<T, R>(level);
     const int64_t n = s.reduced_size, stride = s.kept_stride[0];
+    const AskedRows rows(n * sizeof(T), s.kept_size);
     parallel_for(threads, s.kept_size, [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o)
+      for (int64_t o = begin; o < end; ++o) {
+        rows.ask(x + o * stride);
         store(out + o, add, R::finish(loop(x + o * stride, n), divisor));
+      }
     });
     return;
   }

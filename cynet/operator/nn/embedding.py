@@ -4,11 +4,18 @@ from .._base import register_operator
 from ..checks.index_dtype import Read
 from ..checks.outside import told_outside
 from ..checks.shapes import agree
-from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Int
 from ..second_order import Linear
 from ..sparse.rows import EMBEDDING
+from ..tensor.take import IndexedHooks
+
+
+class EmbeddingHooks(IndexedHooks):
+    """Indices come first."""
+
+    def one_pass(self, prop, in_shapes):
+        return super().one_pass(prop, in_shapes[::-1])
 
 
 class EmbeddingProperty(KernelProperty):
@@ -23,7 +30,7 @@ class EmbeddingProperty(KernelProperty):
     dtype = DType("float32", doc="Dtype of weight, if nothing else determines it.")
     sparse_grad = Bool(False, doc="For weights with a row_sparse gradient; else it is dense.")
 
-    graph = GraphHooks(float32_beside_half=("data",))
+    graph = EmbeddingHooks(float32_beside_half=("data",))
     inputs_doc = {
         "data": "Indices, any shape and dtype.",
         "weight": "Rows (input_dim, output_dim).",

@@ -24,6 +24,15 @@ MODES = ("clip", "wrap", "raise")  # the modes in kernels/movement/index.cc
 CLIP_AND_TELL = 3  # clip and warn, if the mode was not given explicitly
 
 
+class IndexedHooks(GraphHooks):
+    """Of operators that read what an index names, whatever else there is."""
+
+    WAITED_FOR = 1 << 20  # indices that are worth no other thread: a millisecond
+
+    def one_pass(self, prop, in_shapes):
+        return prod(in_shapes[1]) <= self.WAITED_FOR
+
+
 class IndexedProperty(KernelProperty):
     """Base: data of one dtype, indices of any."""
 
@@ -74,7 +83,7 @@ class TakeProperty(IndexedProperty):
     The output has the shape of `a` with the axis replaced by the shape of `indices`.
     """
 
-    graph = GraphHooks(takes_empty=True)
+    graph = IndexedHooks(takes_empty=True)
     inputs_doc = {
         "a": "The array to take from.",
         "indices": "Indices of the slices; any shape and dtype.",
@@ -120,7 +129,7 @@ class TakeProperty(IndexedProperty):
 class PickProperty(IndexedProperty):
     """One element of each row along an axis, by index."""
 
-    graph = GraphHooks(takes_empty=True)
+    graph = IndexedHooks(takes_empty=True)
     inputs_doc = {
         "data": "The array to take from.",
         "index": "Index of each element, in data's shape without the axis or with length 1 there.",
@@ -173,7 +182,7 @@ class PickProperty(IndexedProperty):
 class BatchTakeProperty(IndexedProperty):
     """One element of each row of a matrix, by index."""
 
-    graph = GraphHooks(takes_empty=True)
+    graph = IndexedHooks(takes_empty=True)
     inputs_doc = {"a": "Matrix of shape (rows, columns).", "indices": "A column for each row."}
     forward = Kernel("pick", ("a", "indices"))
     backward = Kernel("pick_grad", ("d_output", "indices"), ("d_a",))
@@ -243,6 +252,7 @@ class GatherNDProperty(IndexedProperty):
     the output has the shape of its other axes, followed by the rest of data's.
     """
 
+    graph = IndexedHooks()
     inputs_doc = {
         "data": "The array to take from.",
         "indices": "One row of indices for each of the first axes of data.",

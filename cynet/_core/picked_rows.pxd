@@ -1,0 +1,17 @@
+"""New arrays of some rows of an array, by a mask or by numbers, as functions of the engine.
+
+Promises:
+- Both arrays are on the host, and what is picked is of array's face.
+- The shape is known at once: a mask is waited for.
+"""
+
+from .._ndarray cimport NDArrayBase
+
+# The rows of `array` whose byte of `marks` is not 0; a row has the axes behind the first `axes`.
+# The marks are those of `mask`, which is waited for, or, where that is None, memory that is read before
+# this returns.
+cdef NDArrayBase marked_rows(NDArrayBase array, int axes, NDArrayBase mask, const char* marks)
+
+# The rows along the first axis that `numbers` has, of int64 and all of them within array's; that
+# array's memory is read when the engine runs this.
+cdef NDArrayBase numbered_rows(NDArrayBase array, NDArrayBase numbers)

@@ -1,0 +1,13 @@
+"""Rows that a mask marks, one behind the other (marked_rows.h): a byte a row."""
+
+from libc.stdint cimport int64_t
+
+cdef extern from "movement/marked_rows.h" namespace "cynet" nogil:
+    # How many numbers `starts` below has.
+    int64_t mark_blocks(int64_t n) noexcept
+    # The number of marks that are not 0; `starts` tells threads of gather_marked where to write.
+    int64_t count_marked(int threads, const char* marks, int64_t n, int64_t* starts) noexcept
+    # dst = the rows of src, of `nbytes` bytes, that are marked. Marks that have changed since they
+    # were counted may give other rows, never more.
+    void gather_marked(int threads, char* dst, const char* src, const char* marks, int64_t n,
+                       int64_t nbytes, const int64_t* starts, int64_t total) noexcept
