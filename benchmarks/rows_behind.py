@@ -18,6 +18,7 @@ import time
 import numpy as onp
 
 ALONE = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "CYNET")}
+ALONE["CYNET_CPU_WORKERS"] = "1"  # else two calls of which neither needs the other run at once
 PEERS = ("NumPy", "PyTorch", "MXNet")
 MILLION, MILLIONS = 10**6, 10**7
 

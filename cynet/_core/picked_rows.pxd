@@ -8,8 +8,8 @@ Promises:
 from .._ndarray cimport NDArrayBase
 
 # The rows of `array` whose byte of `marks` is not 0; a row has the axes behind the first `axes`.
-# The marks are those of `mask`, which is waited for, or, where that is None, memory that is read before
-# this returns.
+# The marks are those of `mask`, which is waited for, or, where that is None, memory that is read
+# before this returns.
 cdef NDArrayBase marked_rows(NDArrayBase array, int axes, NDArrayBase mask, const char* marks)
 
 # The rows along the first axis that `numbers` has, of int64 and all of them within array's; that

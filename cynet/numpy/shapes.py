@@ -8,6 +8,7 @@ import numpy as onp
 
 from ..base.dtype import dtype_flag
 from ..base.errors import ArgumentTypeError, BoundsError, ShapeError, shown
+from ..ndarray._tape import follows
 from ..ndarray.ndarray import NDArray
 from ..operator.numpy.promotion import promoted
 from ._call import NP, array_of, finished, is_traced, ops
@@ -118,7 +119,9 @@ def expand_dims(a, axis):
         new = axes_of(places, ndim, expand_dims.__name__)
         lengths = iter(shape)
         sizes = tuple(1 if i in new else next(lengths) for i in range(ndim))
-    return reshaped(a, sizes) if is_traced(a) else a._reshaped(sizes)
+    if is_traced(a) or follows(a):
+        return reshaped(a, sizes)
+    return a._view(sizes)
 
 
 def squeeze(a, axis=None, out=None):

@@ -116,9 +116,9 @@ class NumpyMethods:
         [2.0, 4.0]
         """
         x = self if dtype is None else self.astype(dtype)
-        given = {} if out is None else {"out": out}
         axis = () if axis is None else axis
-        return _call("mean", x, axis=axis, keepdims=keepdims, exclude=exclude, **given)
+        given = {} if out is None else {"out": out}
+        return function_of("mean")(x, axis=axis, keepdims=keepdims, exclude=exclude, **given)
 
     @guarded
     @_shared
