@@ -1,9 +1,11 @@
 """mx.nd.linalg: the operators whose names start with _linalg_, and functions of mx.np.linalg."""
 
 from .functions import namespace
+from .methods.numpy_functions import eigh as eigh
 from .methods.numpy_functions import inv as inv
 from .methods.numpy_functions import lstsq as lstsq
 from .methods.numpy_functions import norm as norm
+from .methods.numpy_functions import pinv as pinv
 from .methods.numpy_functions import qr as qr
 
 _operator, _operators = namespace(__name__, "_linalg_")
@@ -16,4 +18,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*_operators(), "inv", "lstsq", "norm", "qr"})
+    return sorted({*_operators(), "eigh", "inv", "lstsq", "norm", "pinv", "qr"})

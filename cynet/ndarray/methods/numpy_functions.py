@@ -359,3 +359,50 @@ def lstsq(a: NDArray, b: NDArray, rcond: float | None = None) -> tuple[Any, ...]
     ([1.0, 2.0], [9.0], 2)
     """
     return applied("linalg.lstsq", a, b, rcond=rcond)
+
+
+def eigh(a: NDArray, UPLO: str = "L") -> Any:
+    """Eigenvalues, in rising order, and eigenvectors of symmetric matrices.
+
+    `linalg.syevd` has them in MXNet's order, vectors first and as rows.
+
+    Parameters
+    ----------
+    a : NDArray
+        Matrices in the last two axes.
+    UPLO : str
+        Which triangle is read, ``'L'`` or ``'U'``.
+
+    Returns
+    -------
+    tuple of NDArray
+        The values, and the vectors as columns.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `UPLO` is neither.
+
+    Examples
+    --------
+    >>> values, vectors = mx.nd.linalg.eigh(mx.nd.array([[2, 1], [1, 2]]))
+    >>> values.tolist()
+    [1.0, 3.0]
+    """
+    return applied("linalg.eigh", a, UPLO=UPLO)
+
+
+def pinv(a: NDArray) -> NDArray:
+    """The pseudoinverses of matrices, which need not be square or of full rank.
+
+    Parameters
+    ----------
+    a : NDArray
+        Matrices in the last two axes.
+
+    Examples
+    --------
+    >>> mx.nd.linalg.pinv(mx.nd.array([[2, 0], [0, 0]])).tolist()
+    [[0.5, 0.0], [0.0, 0.0]]
+    """
+    return applied("linalg.pinv", a)

@@ -29,6 +29,9 @@ CALLS = [
     ("linalg.qr", A),
     ("linalg.qr", A.T),
     ("linalg.lstsq", A, A[:, 0] + 1, None),
+    ("linalg.pinv", A),
+    ("linalg.pinv", A.T),
+    ("linalg.pinv", np.stack([M, M @ np.diag([1, 1, 0]).astype("float32")])),
 ]
 
 
@@ -55,6 +58,16 @@ def test_beside_numpy(call):
         compare(own(*given), ours(*args))
 
 
+@pytest.mark.parametrize("triangle", ["L", "U"])
+def test_eigenvectors_beside_numpy_but_for_their_signs(triangle):
+    given = np.stack([M, 2 * M])
+    given[:, 0, 2] += 1  # in one of the triangles alone
+    values, vectors = nd.linalg.eigh(nd.array(given), triangle)
+    wanted = np.linalg.eigh(given, triangle)
+    np.testing.assert_allclose(values.asnumpy(), wanted[0], 1e-5)
+    np.testing.assert_allclose(abs(vectors.asnumpy()), abs(wanted[1]), 1e-4, 1e-5)
+
+
 def test_gradients():
     x, b = nd.array(A), nd.array(A[:, 0] + 1)
     x.attach_grad()
@@ -64,6 +77,8 @@ def test_gradients():
         lambda: nd.tril(x).sum(),
         lambda: (nd.linalg.lstsq(x, b)[0] * nd.array([1, 2])).sum(),
         lambda: (nd.linalg.qr(x)[0] * nd.array(A)).sum(),
+        lambda: (nd.linalg.pinv(x) * nd.array(A.T)).sum(),
+        lambda: (nd.linalg.eigh(nd.dot(x.T, x))[0] * nd.array([1, 2])).sum(),
         lambda: (nd.diff(x) ** 2).sum(),
         lambda: nd.linalg.norm(x, "nuc"),
     ):
@@ -102,6 +117,8 @@ def test_gradient_of_weights():
         (lambda: nd.linalg.qr(nd.ones(2)), "two axes at least"),
         (lambda: nd.linalg.lstsq(nd.ones((3, 2)), nd.ones(2)), r"\(3, 2\) and \(2,\)"),
         (lambda: nd.linalg.norm(nd.ones((2, 2)), "odd"), "no norm 'odd'"),
+        (lambda: nd.linalg.eigh(nd.ones((2, 2)), "X"), "UPLO is 'L' or 'U', got 'X'"),
+        (lambda: nd.linalg.eigh(nd.ones((2, 3))), "square"),
     ],
 )
 def test_refusals(run, text):
