@@ -148,9 +148,12 @@ def _pieces(array):
     return [slice(i, i + n) for i in range(0, max(len(array), 1), n)]
 
 
-def broadcasts(bucket, root):
-    """The request that broadcasts the bucket of one rank to all."""
-    target, note = memory(bucket.flat), f" from rank {root}" if root else ""
+def broadcasts(bucket, root, array=None):
+    """The request that gives all ranks the bucket of one of them, or an array in its place."""
+    target, note = (
+        memory(bucket.flat if array is None else array),
+        f" from rank {root}" * (root > 0),
+    )
     starts = [lambda comm, part=part: comm.Ibcast(target[part], root) for part in _pieces(target)]
     return bucket.request(starts, target, note=note)
 

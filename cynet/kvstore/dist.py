@@ -169,7 +169,7 @@ class DistKVStore(KVStore):
             buckets = self._buckets("sum", self._rows(given), priority)
             for bucket in reversed(buckets):
                 arrays = given[bucket.entries[0].key]
-                if self._is_direct(bucket, arrays):
+                if self._compress is None and _is_direct(bucket, arrays):
                     if self._world.size > 1:
                         self._hand_in(sums_in_place(bucket, arrays[0]), (), arrays)
                     continue
@@ -203,6 +203,13 @@ class DistKVStore(KVStore):
         with self._lock:
             self._world.check()
             for bucket in self._buckets("broadcast", self._rows(arrays), 0, keep):
+                first = arrays[bucket.entries[0].key]
+                if _is_direct(bucket, first[:1]):
+                    if self._world.size > 1:
+                        self._hand_in(broadcasts(bucket, root, first[0]), (), first[:1])
+                    for array in first[1:]:
+                        first[0].copyto(array)
+                    continue
                 for entry in bucket.entries:
                     arrays[entry.key][0].copyto(entry.view)
                 if self._world.size > 1:
@@ -314,22 +321,13 @@ class DistKVStore(KVStore):
         call = verb, rows, priority
         found = self._calls.pop(call, None)
         if found is None:
-            found = bucketed(verb, rows, priority)
+            # a broadcast overlaps no backward pass: parts would only be more requests
+            found = bucketed(verb, rows, priority, **({"parts": 1} if verb == "broadcast" else {}))
         if keep:
             self._calls[call] = found
             if len(self._calls) > _KEPT:
                 self._calls.popitem(last=False)
         return found
-
-    def _is_direct(self, bucket, arrays):
-        """Return whether ranks sum a bucket's one array where it is."""
-        return (
-            bucket.direct
-            and self._compress is None
-            and len(arrays) == 1
-            and arrays[0].context.device_type.startswith("cpu")
-            and NAMES[arrays[0].dtype_flag] == bucket.dtype
-        )
 
     def _summed(self, given, priority):
         """{key: sum over all devices and ranks}, in memory of buckets; of row_sparse arrays a
@@ -343,7 +341,8 @@ class DistKVStore(KVStore):
         # the last gradients are ready first
         for bucket in reversed(self._buckets("sum", self._rows(given), priority)):
             arrays = given[bucket.entries[0].key]
-            if self._is_direct(bucket, arrays) and self._world.size > 1:
+            sums_here = self._compress is None and _is_direct(bucket, arrays)
+            if sums_here and self._world.size > 1:
                 self._hand_in(sums(bucket, arrays[0]), arrays, [bucket.flat])
             else:
                 self._send(bucket, given)
@@ -406,3 +405,13 @@ def _of_scale(difference):
 def _dense(arrays):
     """The arrays, dense."""
     return [dense_of(each) for each in arrays]
+
+
+def _is_direct(bucket, arrays):
+    """Return whether ranks sum or broadcast the one array of a bucket in its own memory."""
+    return (
+        bucket.direct
+        and len(arrays) == 1
+        and arrays[0].context.device_type.startswith("cpu")
+        and NAMES[arrays[0].dtype_flag] == bucket.dtype
+    )

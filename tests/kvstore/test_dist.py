@@ -546,3 +546,22 @@ def test_after_a_failure_every_call_says_so(call, monkeypatch):
 
     found = failing(monkeypatch, everything)
     assert found[0] == "told" and str(found[1]) == "the disk is full"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bool"])
+@pytest.mark.parametrize("size", [5, 1 << 18, (1 << 20) + 3])
+def test_share_of_large_arrays_needs_no_copy(size, dtype, monkeypatch):
+    """All devices and ranks have what one rank has; also as a part of an array."""
+
+    def everything(world):
+        kv = mx.kv.create("dist_sync")
+        whole = mx.nd.full(size + 2, world.rank == 1, dtype=dtype)
+        kv.share({"w": [whole[1:-1], mx.nd.full(size, 0, dtype=dtype)]}, 2)
+        middle = mx.nd.full(size, world.rank == 1, dtype=dtype)
+        other = mx.nd.full(size, 0, mx.cpu(1), dtype=dtype)
+        kv.share({"w": [middle, other]}, 1, keep=True)
+        return whole.asnumpy(), middle.asnumpy(), other.asnumpy()
+
+    for rank, (whole, middle, other) in enumerate(run(monkeypatch, 3, everything)):
+        assert whole[[0, -1]].tolist() == [rank == 1] * 2 and not whole[1:-1].any()
+        assert middle.all() and other.all()
