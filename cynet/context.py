@@ -209,7 +209,7 @@ def _gpu_memory():
 
 
 def gpu_missing(device_id, count):
-    """A sentence that says which GPU is missing, and why."""
+    """A sentence with the missing GPU, and the reason."""
     there = f"gpu(0) to gpu({count - 1})" if count > 1 else "gpu(0)"
     return f"gpu({device_id}) does not exist: this machine has {there if count else 'no GPU'}"
 

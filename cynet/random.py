@@ -96,7 +96,7 @@ def get_state() -> dict[str, Any]:
 
 @guarded
 def set_state(state: dict[str, Any]) -> None:
-    """Go on where `get_state` was called.
+    """Restore the state that `get_state` returned.
 
     Parameters
     ----------

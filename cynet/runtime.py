@@ -118,7 +118,7 @@ class Features(dict):
 
     @guarded
     def is_enabled(self, feature_name: str) -> bool:
-        """Say whether a feature is there.
+        """Return whether a feature is there.
 
         Parameters
         ----------

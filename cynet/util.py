@@ -100,7 +100,7 @@ def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
 
 @guarded
 def set_module(module: str):
-    """Say from where users import a function or class: a decorator.
+    """Set the module that users import a function or class from: a decorator.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def set_recording(is_recording: bool) -> bool:
 
 
 def set_training(train_mode: bool) -> bool:
-    """Set whether operators of this thread behave as in training; returns what was set before.
+    """Set whether operators of this thread behave as in training; returns the old value.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Importing cynet from its source folder before anything is compiled raises an error that says what
-to do."""
+"""Importing cynet from its source folder before anything is compiled raises an error that explains
+it."""
 
 import os
 from importlib.util import find_spec

@@ -26,7 +26,7 @@ def usable_cores() -> int:
 
 
 def quota_of(root: "str | os.PathLike[str]") -> float:
-    """The cores that control groups leave to this process; infinity where they set no limit.
+    """The cores that control groups allow to this process; infinity without a limit.
 
     Parameters
     ----------

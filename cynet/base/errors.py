@@ -72,7 +72,7 @@ def shown(value: object) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number and what it counts, for a message.
+    """A number with its noun, for a message.
 
     >>> counted(1, "epoch"), counted(2, "epoch")
     ('1 epoch', '2 epochs')
@@ -333,7 +333,8 @@ def _annotated_class(kind: type) -> Any:
         return found
 
 
-# Made now: where they are needed there may be no memory, or no stack, to make a class.
+# Created in advance: when they are needed, there may be too little memory or stack to create a
+# class.
 _READY = [_annotated_class(kind) for kind in (Exception, MemoryError, RecursionError)]
 
 
@@ -373,7 +374,7 @@ def _from_user(trace: TracebackType | None) -> TracebackType | None:
 
 
 def wrap_error(error: Any, message: str) -> Any:
-    """An exception that says `message`: an `OperatorError` of `error`'s own type, caused by it.
+    """An exception with the text `message`: an `OperatorError` of `error`'s own type, caused by it.
 
     So ``except mx.base.MXNetError`` and ``except ZeroDivisionError`` both catch a division by zero
     that happened in a worker; what the error holds (errno, the errors of a group, attributes of the
@@ -434,5 +435,5 @@ def with_message(error: Any, message: str) -> Any:
 
 
 def _restored(cause: BaseException | None, text: str) -> Any:
-    """A pickled error again; its class is made anew where it is loaded."""
+    """A pickled error restored; its class is created again where it is loaded."""
     return OperatorError(text) if cause is None else wrap_error(cause, text)

@@ -1,4 +1,4 @@
-"""Ctrl-C, where it must not leave something halfway."""
+"""Delays Ctrl-C while something must not be left half done."""
 
 from __future__ import annotations
 

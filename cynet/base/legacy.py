@@ -177,7 +177,7 @@ def c_array_buf(ctype, buf):
 
 @guarded
 def check_call(ret):
-    """Raise if a function of C, called through ctypes, says that it failed.
+    """Raise if a C function, called through ctypes, reports a failure.
 
     Parameters
     ----------

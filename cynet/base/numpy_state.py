@@ -32,7 +32,7 @@ def place_of_numpy():
 
 
 def set_numpy_state(saved):
-    """Go on where `numpy_state` was called, with the generator of then.
+    """Restore the state that `numpy_state` returned, with its kind of generator.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def _plain(value):
 
 @contextmanager
 def seeded_numpy(seed):
-    """NumPy's global generator seeded for a while, afterwards where it was.
+    """Seed NumPy's global generator for a block of code, then restore it.
 
     ``get_state`` and ``set_state`` take 45 us each, number by number. Here the words of a Mersenne
     twister are copied in its memory. The second of a pair of normal numbers, which NumPy keeps

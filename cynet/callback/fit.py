@@ -309,7 +309,7 @@ class FitCallback(SettingsRepr):
 
 
 class StopOnNaN(FitCallback):
-    """Ends training when a figure of it is nan.
+    """Ends training when one of the metrics is nan.
 
     Parameters
     ----------
@@ -375,7 +375,8 @@ def is_nan(value):
 
 @guarded
 class HistoryFile(FitCallback):
-    """Writes a row of figures after each epoch: CSV, or JSON lines where the name says ``.jsonl``.
+    """Writes a row of figures after each epoch: CSV, or JSON lines for a name that ends with
+    ``.jsonl``.
 
     Parameters
     ----------

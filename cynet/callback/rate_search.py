@@ -171,7 +171,7 @@ class RateCurve:
 
 @guarded
 class LRFinder(FitCallback):
-    """Trains with a learning rate that rises from batch to batch, then undoes what it has trained.
+    """Trains with a learning rate that rises from batch to batch, then restores the weights.
 
     ``fit`` ends when the last rate is reached or the loss diverges; parameters, and states of the
     optimizer, are those of the beginning then. The first figure of `eval_metric` must be a loss:

@@ -82,7 +82,7 @@ class DataLoaderIter(DataIter):
         return lambda: {"ended": self._ended, **of_loader()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` says, with the epoch's other batches.
+        """Continue at the position of `state_dict`, with the remaining batches of the epoch.
 
         Parameters
         ----------

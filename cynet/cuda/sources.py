@@ -47,7 +47,7 @@ def explain(said, user_text, title):
     if brace and re.search(r"expected (a )?[‘'\"]\}[’'\"]", said):
         number, what = brace
         found = [f"  line {number}: {what}\n      {lines[number - 1].strip()}"]
-    if not found:  # the mistake shows in a header: say all
+    if not found:  # the mistake is in a header: show all messages
         first = re.search(rf"^{re.escape(title)}:(\d+):.*required from here", said, re.M)
         where = ""
         if first and int(first[1]) <= len(lines):

@@ -27,7 +27,7 @@ _IDLE = 0.05  # the same interval without requests
 _LISTEN = 0.02  # between two looks for notices, at most
 _FLYING = 2  # operations that move data at once
 _AT_ONCE = 4 << 20  # bytes of the operations that one round starts
-_ANSWERS = 2.0  # seconds for ranks to say that they are there
+_ANSWERS = 2.0  # seconds for ranks to answer that they are there
 _MEETING = 1.0  # seconds that a group waits before its ranks look for ranks that have ended
 _FAREWELL = 5.0  # seconds that ranks have for ending after a failure
 _TEXT = 2048  # bytes of a description that ranks exchange
@@ -391,7 +391,7 @@ class Communication(threading.Thread):
 
     # --- failures ---------------------------------------------------------------------------------
     def called(self, rank):
-        """A rank, as messages say it."""
+        """A rank's name in messages."""
         return f"rank {rank} ({self.hosts[rank]})"
 
     def _others(self):
@@ -448,7 +448,7 @@ class Communication(threading.Thread):
             self._finish(each, again(error))
 
     def _lost(self, error):
-        """MPI says that something is wrong: most often, that a rank has died."""
+        """Handle an error of MPI: in most cases a rank has died."""
         until = time.monotonic() + 0.5
         while time.monotonic() < until and self.failure is None:
             self._find_dead()
@@ -581,5 +581,5 @@ class Communication(threading.Thread):
 
 
 def again(error):
-    """A new error that says the same, for one more place that raises it."""
+    """A new error with the same text, for another place that raises it."""
     return type(error)(*error.args)

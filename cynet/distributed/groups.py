@@ -53,7 +53,7 @@ class GroupCommunication(Communication):
         return super().hand_in(request, reads, writes, in_order)
 
     def called(self, rank):
-        """A rank, as messages say it: by its number among all."""
+        """A rank's name in messages: its number among all."""
         return self._whole.called(self._ranks[rank])
 
     @property

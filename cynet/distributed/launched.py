@@ -25,13 +25,13 @@ def is_launched():
 
 
 def own_rank():
-    """The number of this process, as its launcher says, or None."""
+    """The number of this process according to its launcher, or None."""
     given = config.variables()
     return next((int(given[name]) for name in _RANKS if given.get(name, "").isdecimal()), None)
 
 
 def report(rank, host, text, dead=(), is_own=True):
-    """Leave word of a failure for ``python -m cynet.launch``, where it runs on this machine.
+    """Report a failure to ``python -m cynet.launch``, if that runs on this machine.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class Request:
 
     @property
     def told(self):
-        """The text that ranks send each other where they differ."""
+        """The text that ranks send each other if they differ."""
         return f"{self.terms}\n{self.what}" if self.terms else self.what
 
     def awaited(self):
@@ -112,7 +112,7 @@ def remedy(one, other):
 
 
 def differing(one, other):
-    r"""Two texts of requests, brief, and such that one sees where they differ.
+    r"""Two texts of requests, shortened around their first difference.
 
     >>> differing("sum of 'a' (1,) int8, 'b' (2,) int8", "sum of 'a' (1,) int8, 'b' (3,) int8")
     ("sum of ..., 'b' (2,) int8", "sum of ..., 'b' (3,) int8")

@@ -206,7 +206,7 @@ class World:
         return out
 
     def vote(self, yes: bool) -> Callable[[], bool]:
-        """Ask whether all ranks say yes; a function that waits for the answer.
+        """Ask whether all ranks agree; returns a function that waits for the answer.
 
         Parameters
         ----------

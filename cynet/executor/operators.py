@@ -51,7 +51,7 @@ def constants(graph: Graph) -> dict[Value, Any]:
 def create_operator(step: Step) -> Any:
     """The Operator of a forward step; a failure names the node."""
     prop = step.prop
-    if hasattr(prop, "noticed"):  # says which node has met something
+    if hasattr(prop, "noticed"):  # reports the node in warnings
         prop = prop.changed(node_name=step.name)
     shapes = [v.shape for v in step.in_data]
     types = [v.dtype for v in step.in_data]

@@ -1,4 +1,4 @@
-"""EMA and SWA: running means of a network's parameters, swapped in where they are wanted."""
+"""EMA and SWA: running means of a network's parameters, swapped in for validation."""
 
 from __future__ import annotations
 

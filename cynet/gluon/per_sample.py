@@ -188,7 +188,7 @@ def _accumulated(net):
 def _gathered(net, calls, data, before):
     found = {}
     for call in calls:
-        if call.grad is None:  # nothing of it came to the loss
+        if call.grad is None:  # it does not contribute to the loss
             continue
         for param, grad in _of_call(call):
             old = found.get(id(param))

@@ -78,7 +78,7 @@ def load_training(
     loader: DataLoader | None = None,
     average: EMA | SWA | None = None,
 ) -> Any:
-    """Go on where `save_training` was called: parameters, optimizer, random numbers, batches.
+    """Restore the state of `save_training`: parameters, optimizer, random numbers, batches.
 
     Parameters
     ----------

@@ -99,7 +99,8 @@ def lower(
 
 
 def _complete(shapes):
-    """Inferred `shapes` as arrays have them; ShapeError where one is unknown or too large."""
+    """Inferred `shapes` in the form of arrays' shapes; ShapeError for an unknown or too large
+    one."""
     out = {}
     for entry, shape in shapes.items():
         if (

@@ -1,4 +1,4 @@
-"""Nodes that are functions of mx.np become the operators that these are made of."""
+"""Replaces nodes that are functions of mx.np by the operators they consist of."""
 
 from itertools import count
 

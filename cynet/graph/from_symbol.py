@@ -103,7 +103,7 @@ def _auxiliary_nodes(order: list[Any]) -> set[Any]:
 
 
 def copy_step(source: Value, target: Value, req: int) -> Step:
-    """A step that copies `source` to `target`, or adds it where `req` says so."""
+    """A step that copies `source` to `target`, or adds it if `req` is ADD."""
     return Step(
         f"{source.name}_copy",
         get_operator("_copy").prop(),

@@ -54,7 +54,7 @@ def nbytes(value: Value) -> int:
 
 
 def views(graph):
-    """Let values that hold the bytes of another be views of it.
+    """Let values with the same bytes as another value be views of it.
 
     Parameters
     ----------

@@ -61,8 +61,8 @@ def mirrored(boxes):
 
 
 def moved(boxes, x, y, width, height):
-    """Boxes as parts of a frame at (x, y) of that size, which may be larger than the image; all in
-    parts of the image."""
+    """Boxes relative to a frame at (x, y) of this size, which may exceed the image; all numbers are
+    fractions of the image's size."""
     out = boxes.copy()
     out[:, (1, 3)] = (boxes[:, (1, 3)] - x) / width
     out[:, (2, 4)] = (boxes[:, (2, 4)] - y) / height

@@ -467,8 +467,8 @@ def _produce(source, apart, ready, stopping):
 
 
 def _next_of(source, apart):
-    """(batch, where its iterator is behind it), _END, or any exception: it is raised where the
-    batch is awaited."""
+    """(batch, the iterator's position after it), _END, or any exception, which is raised where the
+    batch is waited for."""
     try:
         batch = source.next()
     except StopIteration:

@@ -8,8 +8,8 @@ from .slicing import _cut
 
 
 def checked_pad(pad, size):
-    """Return how many examples at the end of a batch of `size` only fill it up, as its `pad`
-    says."""
+    """Return the number of padding examples at the end of a batch of `size`: its `pad`,
+    checked."""
     try:
         pad = operator.index(0 if pad is None else pad)
     except TypeError:

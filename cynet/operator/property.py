@@ -306,7 +306,7 @@ class OperatorProperty(Registered):
         return [t or known for t in in_types], outs, [known] * n_aux
 
     def infer_storage_type(self, in_stypes: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Say how arrays are stored: dense, as csr matrices, as rows.
+        """Return the storage types of arrays: dense, csr, row_sparse.
 
         Parameters
         ----------
@@ -427,7 +427,7 @@ class OperatorProperty(Registered):
     def backward_inplace_option(
         self, out_grad: list[int], in_data: list[int], out_data: list[int], in_grad: list[int]
     ) -> Sequence[tuple[int, int]]:
-        """Say which of the arrays that backward reads may lend a gradient their memory.
+        """Return which of the arrays that backward reads may lend a gradient their memory.
 
         Parameters
         ----------

@@ -277,7 +277,7 @@ class Registered:
         return copied
 
     def named_places(self, in_shapes, in_types):
-        """Say which places along axes arrays name; a dtype that cannot name them is refused.
+        """Return the indices that arrays must represent; a dtype that cannot is refused.
 
         Parameters
         ----------
@@ -420,7 +420,7 @@ class Registered:
                     )
 
     def _meets_bfloat16(self, in_types):
-        """Return whether an array of it is read or made."""
+        """Return whether an input or output is bfloat16."""
         return "bfloat16" in in_types or getattr(self, "dtype", None) == "bfloat16"
 
     def _is_converted(self, in_shapes, in_types):

@@ -255,7 +255,7 @@ def bind_positional(entry, args, is_array, wanted, name=None, tail=("out", "name
 
 
 def too_many(where, entry, names, count):
-    """A message for `count` inputs given by place where the parameters leave `names`."""
+    """A message for `count` positional inputs where the parameters allow only `names`."""
     strange = [each for each in describe(entry).inputs if each not in names]
     without = f"has no input '{strange[0]}' with these parameters: it " if strange else ""
     inputs = ", ".join(names) or "none"

@@ -73,7 +73,7 @@ class Averages:
             raise ArgumentError(f"{self.who}: no weights were averaged yet")
 
     def take(self, values, count):
-        """Go on from means that were saved."""
+        """Continue from saved means."""
         self.values, self.count = dict(values), int(count)
 
 

@@ -27,7 +27,7 @@ def _norm(array):
 
 
 def _ratio(above, below):
-    """``above / below`` of arrays (1,), 1 where one of the two is 0."""
+    """``above / below`` of arrays (1,), 1 if one of the two is 0."""
     return nd.where(above * below > 0, above / below, nd.ones_like(above))
 
 

@@ -247,7 +247,7 @@ def _part(described, name):
 
 
 def restored(described):
-    """The optimizer of a header, if everything that is said of it is of its kind."""
+    """The optimizer of a header, if all its settings have the right type."""
     name = _part(described, "name")
     if not isinstance(name, str) or name not in OPTIMIZERS:
         raise FormatError(f"no optimizer is named {shown(name)}")

@@ -104,7 +104,7 @@ def different(rows):
                 values = [each or "not set" for each in (first, row.get(name))]
                 out.append(f"{name} is {values[0]} on rank 0 and {values[1]} on rank {rank}")
                 break
-        if out and name == "optimizer":  # then its settings do not say anything
+        if out and name == "optimizer":  # its settings are then meaningless
             break
     return out
 

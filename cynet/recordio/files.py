@@ -202,7 +202,7 @@ class MXRecordIO:
             self.open()
 
     def _check_pid(self, allow_reset=False):
-        """See that this process has opened the file; `allow_reset` opens it where it has not."""
+        """Check that this process has opened the file; `allow_reset` reopens it if not."""
         if self.is_open and self.pid == os.getpid():
             return
         if allow_reset and self.is_open:

@@ -184,7 +184,7 @@ class RecordFile:
         return pieces[0] if len(pieces) == 1 else _MAGIC.join(pieces), behind
 
     def read_at(self, offset):
-        """(record, offset of the next one) at an offset that some index says.
+        """(record, offset of the next one) at an offset from an index.
 
         Raises
         ------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def normalized(length, inputs, layout, merge, in_layout=None):
-    """(sequence, its time axis): one symbol or a list of symbols, as `merge` says.
+    """(sequence, its time axis): one symbol or a list of symbols, according to `merge`.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class BaseRNNCell:
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
-        """Shape and ``__layout__`` of each state; 0 stands for the batch size."""
+        """Shape and ``__layout__`` of each state; 0 means the batch size."""
         raise UndefinedError(f"{type(self).__name__} defines no state_info")
 
     @property

@@ -214,7 +214,7 @@ class BucketSentenceIter(DataIter):
             np.random.shuffle(rows)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where it is: an int and arrays, which `load_state_dict` takes.
+        """Return the position: an int and arrays, for `load_state_dict`.
 
         Returns
         -------
@@ -224,7 +224,7 @@ class BucketSentenceIter(DataIter):
         return {"idx": np.array(self.idx), "position": self.curr_idx, **rows}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was called, with the same sentences.
+        """Continue where `state_dict` was called, with the same sentences.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""SequentialRNNCell and BidirectionalCell: cells made of cells."""
+"""SequentialRNNCell and BidirectionalCell: cells that contain cells."""
 
 from __future__ import annotations
 

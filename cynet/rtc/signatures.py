@@ -51,7 +51,7 @@ CHARACTERS = {name: np.dtype(name).char.replace("l", "q") for name in C_TYPES}
 
 
 class Argument(NamedTuple):
-    """One argument of a kernel, as its signature says."""
+    """One argument of a kernel's signature."""
 
     name: str
     code: str

@@ -21,7 +21,7 @@ _PATHS = {
 
 
 def about(models: Models, cards: Mapping[str, Any], paths: Mapping[str, str] = _PATHS) -> Any:
-    """What the page says."""
+    """The content of the page."""
     found = []
     for each in models:
         signature = each.predictor.signature()

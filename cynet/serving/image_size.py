@@ -1,4 +1,4 @@
-"""Height and width of an image as its file says them, before anything is decoded."""
+"""Height and width of an image from its header, before anything is decoded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SCANS = 100  # of one JPEG: each may need a pass over all of its pixels
 
 
 def size_of(file: bytes) -> tuple[int, int]:
-    """(height, width) that a JPEG, PNG, WebP or BMP file says that it has.
+    """(height, width) in the header of a JPEG, PNG, WebP or BMP file.
 
     Raises
     ------

@@ -1,5 +1,5 @@
-"""Limits of every request with a body, before anything of it is read: its length, its
-encoding, and the number of values of a JSON text."""
+"""Limits of every request with a body, checked before it is read: its length, its encoding, and the
+number of values of a JSON text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def type_of(environ: dict[str, Any]) -> str:
 
 
 def with_few_values(text: bytes, max_body: int, instead: str) -> bytes:
-    """A JSON text that does not have too many values; `instead` of it more may be sent."""
+    """A JSON text with few values; `instead` names the way to send more."""
     count, maximum = values_in(text), max_values(max_body)
     if count > maximum:
         raise Refused(

@@ -41,7 +41,7 @@ class Request(NamedTuple):
 
     inputs: dict[str, NumpyArray]
     outputs: dict[str, bool]  # wanted outputs; True: sent as bytes. Empty: all outputs
-    binary: bool  # where an output says nothing of it
+    binary: bool  # default of outputs that do not specify it
     id: str | None
     timeout: float | None  # seconds
 
@@ -75,7 +75,7 @@ def datatype(dtype: Any) -> str:
 
 
 def read_plan(head: bytes, predictor: Predictor) -> Plan:
-    """The request of a JSON text, but for the bytes behind it.
+    """The request in a JSON text, without the bytes behind it.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def _of_json(what, data, kind, shape):
 
 
 def _flat(what, data, shape):
-    """The values of a list that is flat, or nested as the shape says."""
+    """The values of a list that is flat, or nested according to the shape."""
     if not isinstance(data, list):
         raise ArgumentTypeError(f"{what} has a list as its data, got {shown(data)}")
     if data and isinstance(data[0], list):

@@ -111,7 +111,7 @@ class Application:
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        """Answer one request, as WSGI says."""
+        """Answer one request (WSGI)."""
         headers: dict[str, str] = {}
         try:
             status, kind, body, *more = self._answer(environ)

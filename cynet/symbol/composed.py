@@ -1,4 +1,4 @@
-"""Functions of mx.sym and mx.sym.contrib that are made of several operators."""
+"""Functions of mx.sym and mx.sym.contrib that combine several operators."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ def boolean_mask(data: Symbol, index: Symbol, axis: int = 0) -> Symbol:
 def rand_zipfian(
     true_classes: Symbol, num_sampled: int, range_max: int
 ) -> tuple[Symbol, Symbol, Symbol]:
-    """Draw candidates from a Zipfian distribution, and say how often classes are expected in them.
+    """Draw candidates from a Zipfian distribution; returns how often classes are expected in them,
+    too.
 
     Of classes sorted by falling frequency, class c has probability
     ``log((c + 2) / (c + 1)) / log(range_max + 1)``.
@@ -162,7 +163,7 @@ def SparseEmbedding(
     deterministic: bool = False,
     **kwargs: Any,
 ) -> Symbol:
-    """``Embedding(sparse_grad=True)``, MXNet's older name of it.
+    """``Embedding(sparse_grad=True)`` under MXNet's older name.
 
     Parameters
     ----------

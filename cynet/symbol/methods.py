@@ -54,7 +54,7 @@ class OperatorMethods:
         return function_of("cast", get_operator("Cast"))(self, *args, **kwargs)
 
     def expand_dims(self, axis, inplace=False, **kwargs):
-        """See ``mx.sym.expand_dims``; `inplace` says nothing of a graph.
+        """See ``mx.sym.expand_dims``; `inplace` is ignored.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class OperatorMethods:
         return function_of("expand_dims", get_operator("expand_dims"))(self, axis=axis, **kwargs)
 
     def squeeze(self, axis=None, inplace=False, **kwargs):
-        """See ``mx.sym.squeeze``; `inplace` says nothing of a graph.
+        """See ``mx.sym.squeeze``; `inplace` is ignored.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class OperatorMethods:
         return function_of("squeeze", get_operator("squeeze"))(self, **kwargs)
 
     def flatten(self, inplace=False, **kwargs):
-        """See ``mx.sym.flatten``; `inplace` says nothing of a graph.
+        """See ``mx.sym.flatten``; `inplace` is ignored.
 
         Parameters
         ----------

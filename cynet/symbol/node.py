@@ -1,4 +1,4 @@
-"""The graph that a Symbol is made of: Node, and the order in which nodes are visited.
+"""The graph behind a Symbol: Node, and the order in which nodes are visited.
 
 An edge is a pair ``(node, output index)``, called an entry everywhere. A Symbol is a list of
 entries (its heads); passes take such a list. Nodes are shared between symbols: only composition
@@ -105,8 +105,8 @@ def topological_order(heads):
 
 
 def fixed_arguments(order):
-    """Variable's name to the number it holds, whatever is written into it, because an operator of
-    the nodes in `order` says so (``fixed_inputs``)."""
+    """Variable's name to the constant that operators of the nodes in `order` read instead of its
+    value (``fixed_inputs``)."""
     fixed = {}
     for node in order:
         numbers = {} if node.op is None else node.prop.graph.fixed_inputs(node.prop)

@@ -7,7 +7,7 @@ from ..operator.signature import bind_positional, describe, docstring, python_si
 from .compose import apply_operator
 
 _functions = {}  # looked-up name -> (OpEntry, function)
-_kinds = set()  # subclasses of it, whose functions give the same
+_kinds = set()  # subclasses, whose functions return the same class
 
 
 def add_symbol_class(cls):

@@ -192,7 +192,7 @@ def _has_np_shapes(graph):
 
 
 def _written_by(graph):
-    """The version of MXNet that wrote a graph: 904 is 0.9.4; 0 when it does not say."""
+    """The version of MXNet that wrote a graph: 904 is 0.9.4; 0 if it is not in the file."""
     try:
         number = graph["attrs"]["mxnet_version"][1]
     except (KeyError, TypeError, IndexError):

@@ -77,7 +77,7 @@ class Subgraph:
 
 
 def mutable_inputs(node):
-    """The inputs of a node that operators inside of it take for auxiliary states."""
+    """The inputs of a node that inner operators use as auxiliary states."""
     held = getattr(node.prop, "subgraphs", ())
     return node.prop.mutable_inputs() if held else ()
 
@@ -95,7 +95,7 @@ def subgraph_scope(name):
 
 
 def cut(heads, name):
-    """Take the part of a graph that was made under `name` out of it.
+    """Move the part of a graph that was made under `name` out of it.
 
     Returns
     -------

@@ -232,7 +232,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         )
 
     def get_children(self) -> Symbol | None:
-        """The inputs of the output nodes as a group, or None where there are none."""
+        """The inputs of the output nodes as a group, or None."""
         nodes = {id(node): node for node, _ in self.entries}
         heads = [entry for node in nodes.values() for entry in node.inputs]
         return Symbol(heads) if heads else None

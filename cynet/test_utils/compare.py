@@ -320,7 +320,7 @@ def get_tols(
 
 @guarded
 def same(a: ArrayLike, b: ArrayLike) -> bool:
-    """Say whether two arrays are equal in shape and every entry.
+    """Return whether two arrays are equal in shape and every entry.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ def almost_equal(
     equal_nan: bool = False,
     use_broadcast: bool = True,
 ) -> bool:
-    """Say whether two arrays are equal within tolerances.
+    """Return whether two arrays are equal within tolerances.
 
     Parameters
     ----------

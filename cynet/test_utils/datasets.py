@@ -127,7 +127,7 @@ def idx_files(folder):
 
 
 def find_mnist(path=None):
-    """Paths of the four files, or None when no folder has all of them."""
+    """Paths of the four files, or None if no folder has all of them."""
     return next(filter(None, map(idx_files, _mnist_folders(path))), None)
 
 

@@ -63,7 +63,7 @@ def _samples(generator, nsamples):
 def mean_check(
     generator: Callable[[int], Any], mu: float, sigma: float, nsamples: int = 1000000
 ) -> bool:
-    """Say whether the mean of samples is within three of its standard deviations from `mu`.
+    """Return whether the mean of samples is within three of its standard deviations from `mu`.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def mean_check(
 
 @guarded
 def var_check(generator: Callable[[int], Any], sigma: float, nsamples: int = 1000000) -> bool:
-    """Say whether the variance of samples is within three of its standard deviations.
+    """Return whether the variance of samples is within three of its standard deviations.
 
     That is: from ``sigma ** 2``, for normal distributions.
 

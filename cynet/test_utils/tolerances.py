@@ -288,7 +288,7 @@ def checkShapes(a: ArrayLike, b: ArrayLike) -> None:
 def locationError(
     a: NumpyArray, b: NumpyArray, index: Any, names: tuple[str, str], maxError: bool = False
 ) -> str:
-    """Write a line that says where two arrays differ, and their entries there.
+    """Write a line with the position of a difference between two arrays, and their entries there.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ def locationError(
 
 @guarded
 def same_array(array1: NDArray, array2: NDArray) -> bool:
-    """Say whether two NDArrays share their memory: a change of the first shows in the second.
+    """Return whether two NDArrays share their memory: a change of the first shows in the second.
 
     Parameters
     ----------
@@ -336,7 +336,7 @@ def same_array(array1: NDArray, array2: NDArray) -> bool:
 
 @guarded
 def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
-    """Say whether two symbols have the same operators, node by node.
+    """Return whether two symbols have the same operators, node by node.
 
     Parameters
     ----------

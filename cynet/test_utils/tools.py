@@ -297,7 +297,7 @@ def compare_optimizer(
 
 
 def is_cd_run() -> bool:
-    """Say whether the variable CD_JOB is 1, as in MXNet's own continuous delivery.
+    """Return whether the variable CD_JOB is 1, as in MXNet's own continuous delivery.
 
     Examples
     --------
@@ -309,7 +309,7 @@ def is_cd_run() -> bool:
 
 
 def is_aarch64_run() -> bool:
-    """Say whether this is a 64-bit ARM machine.
+    """Return whether this is a 64-bit ARM machine.
 
     Examples
     --------
@@ -332,7 +332,7 @@ def has_tvm_ops() -> bool:
 
 
 def is_op_runnable() -> bool:
-    """Say whether operators run on the default context: cynet has no exceptions.
+    """Return whether operators run on the default context: cynet has no exceptions.
 
     Examples
     --------

@@ -124,7 +124,7 @@ def to_torch(network: str, params: Mapping[str, NDArray]) -> dict[str, NDArray]:
 
 
 def check_ending(name: str) -> None:
-    """Refuse the name of a file whose ending says of no format that it is to be written in."""
+    """Refuse a file name without a known extension of a format to write."""
     ending = os.path.splitext(name)[1].lower()
     if ending not in _ENDINGS:
         raise ArgumentError(

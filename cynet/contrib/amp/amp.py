@@ -21,7 +21,7 @@ def init(
     conditional_fp32_ops: Sequence[tuple[str, str, Sequence[str]]] | None = None,
     fp32_ops: Sequence[str] | None = None,
 ) -> None:
-    """From now on hybridized Blocks compute in mixed precision, as `convert_symbol` says.
+    """Let hybridized Blocks compute in mixed precision from now on, like `convert_symbol`.
 
     Graphs made before stay as they are, and so do calls that run operator by operator, symbols
     (`convert_symbol`) and Modules. On the CPU float16 is computed in float32 between two

@@ -271,8 +271,8 @@ def reducescatter(
     priority: int = 0,
     process_set: ProcessSet | None = None,
 ) -> NDArray:
-    """This process's rows of `allreduce`: the first processes have one more where they do not
-    share them evenly.
+    """This process's rows of `allreduce`: if they cannot be shared evenly, the first processes have
+    one more.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Quantization-aware training: prepare_qat, a network that rounds as int8 layers will, and convert,
-which makes these of it."""
+"""Quantization-aware training: prepare_qat makes a network that rounds as int8 layers do, convert
+makes the int8 layers."""
 
 from __future__ import annotations
 

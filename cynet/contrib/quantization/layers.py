@@ -1,5 +1,5 @@
-"""Finds the steps of a graph that make one int8 layer: a convolution or FullyConnected, the
-BatchNorm behind it, a term that is added, bounds."""
+"""Finds the steps of a graph that form one int8 layer: a convolution or FullyConnected, a following
+BatchNorm, a summand, bounds."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def is_layer(node):
 
 
 class Layer:
-    """A layer of the float graph, whose parts are nodes of it.
+    """A layer of the float graph: the nodes that form it.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ def _has_weights(node, params):
 
 
 def grown(layer, uses, params, excluded, taken, place):
-    """The layer with as many of the nodes behind it as can be part of it."""
+    """The layer extended by the following nodes that can be part of it."""
 
     def behind():
         node = uses.only(layer.end)

@@ -340,7 +340,7 @@ class Block(Files):
 
     # --- hooks ------------------------------------------------------------------------------------
     def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Call ``hook(block, inputs, output)`` after each `forward`; what it returns is ignored.
+        """Call ``hook(block, inputs, output)`` after each `forward`; its result is ignored.
 
         Parameters
         ----------

@@ -145,7 +145,7 @@ def _described(block, numbers):
 
 
 def load_model(block, prefix):
-    """Hybridize the Blocks that ``prefix-model.json`` says were, and load the parameters."""
+    """Hybridize the Blocks that are marked in ``prefix-model.json``, and load the parameters."""
     prefix = file_name(prefix, "Block.load: the beginning of file names")
     name = f"{prefix}-model.json"
     content = read_file(name)

@@ -10,8 +10,8 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def functions_of(kind):
-    """(``mx.nd``, ``mx.sym``) as the module that defines `kind`'s ``hybrid_forward`` imports them,
-    so that ``F is mx.nd`` holds there: of the package mxnet, where it imports nothing of cynet."""
+    """(``mx.nd``, ``mx.sym``) in the form that the module with `kind`'s ``hybrid_forward`` imports,
+    so that ``F is mx.nd`` holds there: from the package mxnet if it imports nothing of cynet."""
     namespace = getattr(kind.hybrid_forward, "__globals__", None)
     if namespace is None:
         namespace = vars(sys.modules.get(kind.__module__, sys))

@@ -274,7 +274,7 @@ class HybridBlock(Block):
 
     # --- computing --------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> NDArray:
-        """`forward`, or the graph made of it, with the hooks around it."""
+        """`forward`, or its graph, with the hooks around it."""
         if is_tracing():
             with self.name_scope():
                 return self.forward(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""SymbolBlock: a Block made of a symbol, as files of other APIs hold it."""
+"""SymbolBlock: a Block made from a symbol, for files of other APIs."""
 
 from __future__ import annotations
 

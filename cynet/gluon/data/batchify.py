@@ -224,7 +224,7 @@ class Pad:
         self._dtype, self._round_to = dtype, round_to
 
     def __call__(self, data: Sequence[Any]) -> NDArray | tuple[NDArray, NDArray]:
-        """The batch, with `ret_length` a tuple of it and the lengths."""
+        """The batch; with `ret_length` a tuple (batch, lengths)."""
         arrays = [
             np.asarray(each.asnumpy() if isinstance(each, NDArray) else each) for each in data
         ]

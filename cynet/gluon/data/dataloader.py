@@ -423,7 +423,7 @@ class _Epoch:
             self._pool.push(task)
 
     def _next_indices(self):
-        """(a list of samples, or _END; where a stream is behind them)."""
+        """(a list of samples, or _END; the position of a stream after them)."""
         indices, source = next(self._indices, _END), self._loader._source
         place = None if source is None else source.place()
         return (indices if indices is _END else list(indices)), place
@@ -505,7 +505,7 @@ def _set_random_state(loader, saved, rollover=True):
 
 
 def _size_of(loader):
-    """The size of batches where it is known, else without limit."""
+    """The size of batches if known, else no limit."""
     known = type(loader._batch_sampler) is BatchSampler
     return loader._batch_sampler._batch_size if known else float("inf")
 

@@ -1,4 +1,4 @@
-"""Samplers: the order in which samples are taken, and batches of it."""
+"""Samplers: the order of samples, and batches of indices."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def seeded_thread(seed):
 
 @contextmanager
 def seeded_here(seed):
-    """NumPy's, Python's and cynet's streams for a batch, afterwards where they were."""
+    """Seed NumPy's, Python's and cynet's streams for a batch, then restore them."""
     python_before, own = random.getstate(), mx_random.get_state()
     random.seed(seed)
     mx_random.seed(seed)

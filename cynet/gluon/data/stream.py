@@ -339,7 +339,7 @@ class Source:
         self._first = number
 
     def place(self):
-        """The position of a source that can go on from there."""
+        """The position of a source that can continue from it."""
         return copy.deepcopy(self._seeks.state_dict()) if self.can_seek else None
 
     def __iter__(self):

@@ -64,7 +64,7 @@ class L1Loss(Loss):
 
 @guarded(but=("hybrid_forward",))
 class HuberLoss(Loss):
-    """The squared error over 2 rho where it is below rho, else the absolute error less rho / 2.
+    """The squared error over 2 rho below rho, else the absolute error minus rho / 2.
 
     Parameters
     ----------

@@ -18,8 +18,8 @@ _MASKED = 3e4  # taken off a score, which float16 holds, too
 
 
 def seen(F, scores, start=1):
-    """1 at keys up to a query's own place, 0 behind it, (1, queries, keys), for scores of three
-    axes; the first query sees `start` keys."""
+    """A mask (1, queries, keys): 1 for keys up to a query's own position, 0 behind it; the first
+    query sees `start` keys."""
     ones = F.ones_like(F.slice_axis(scores, axis=0, begin=0, end=1))
     # positions are counted in float32: bfloat16 is exact only up to 256
     column = F.cast(F.slice_axis(ones, axis=2, begin=0, end=1), dtype="float32")

@@ -318,7 +318,7 @@ class Parameter(ParameterArrays, RowSparseData):
         self._init_grad()
 
     def _init_grad(self):
-        """Zero gradients for the arrays, or none where grad_req is 'null'."""
+        """Zero gradients for the arrays, or none if grad_req is 'null'."""
         if self._grad_req == "null":
             self._grad = None
             self._data = [each.detach() for each in self._data]

@@ -71,7 +71,7 @@ class DropoutCell(HybridRecurrentCell):
         merge_outputs: bool | None = None,
         valid_length: Any = None,
     ) -> tuple[Any, list[Any]]:
-        """All steps at once where they are one array."""
+        """All steps at once if they are one array."""
         self.reset()
         if not isinstance(inputs, (list, tuple)) and merge_outputs is not False:
             return self.hybrid_forward(face_of(inputs), inputs, begin_state or [])

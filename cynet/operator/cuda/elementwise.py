@@ -52,7 +52,7 @@ def binary(prop, shapes, types, forward, backward):
 def _number_launch(steps, device, loop, dtype, arrays, target):
     """Adds the launch of a Loop over `arrays` (by name) and a number to `steps`."""
     n = arrays["n"]
-    loop = fold_out_of_range_scalar(loop, dtype)  # as the CPU's loops are
+    loop = fold_out_of_range_scalar(loop, dtype)  # like the CPU's loops
     wide = computed_in(loop, dtype)
     instance, kind = computing(loop.family, loop.functor, wide)
     reads = {

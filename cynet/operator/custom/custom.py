@@ -131,7 +131,7 @@ class CustomOp:
             each[:] = 0
 
     def assign(self, dst: NDArray, req: str, src: Operand | NumpyArray) -> None:
-        """Write `src` to `dst` as `req` says: not at all, over it, or added.
+        """Write `src` to `dst` according to `req`: not at all, overwriting, or adding.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class CustomOp:
 
 
 class OneInputOneOutput:
-    """Names of inputs and outputs, as long as a subclass says no others."""
+    """Default names of inputs and outputs; a subclass may define others."""
 
     def list_arguments(self) -> list[str]:
         """List the inputs, in the order in which the operator takes them.
@@ -289,7 +289,7 @@ class CustomOpProp(OneInputOneOutput):
         )
 
     def infer_storage_type(self, in_stype: list[str], /) -> tuple[Sequence[Any], ...]:
-        """Say how arrays are stored in forward; cynet hands dense ones to every CustomOp.
+        """Return the storage types in forward; cynet passes dense arrays to every CustomOp.
 
         Parameters
         ----------
@@ -319,7 +319,7 @@ class CustomOpProp(OneInputOneOutput):
         igrad_stype: list[str],
         aux_stype: list[str],
     ) -> tuple[Sequence[Any], ...]:
-        """Say how arrays are stored in backward; cynet hands dense ones to every CustomOp.
+        """Return the storage types in backward; cynet passes dense arrays to every CustomOp.
 
         Parameters
         ----------
@@ -359,7 +359,8 @@ class CustomOpProp(OneInputOneOutput):
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int], /
     ) -> Sequence[int]:
-        """Say which arrays backward reads: by default all, without gradients of outputs for a loss.
+        """Return the arrays that backward reads: by default all, without gradients of outputs for a
+        loss.
 
         Parameters
         ----------

@@ -163,7 +163,7 @@ class PythonOp(OneInputOneOutput):
         return in_shape, [in_shape[0]]
 
     def need_top_grad(self) -> bool:
-        """Say whether backward needs the gradients of the outputs.
+        """Return whether backward needs the gradients of the outputs.
 
         Returns
         -------
@@ -180,7 +180,8 @@ class PythonOp(OneInputOneOutput):
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> Sequence[int]:
-        """Say which arrays backward reads: by default all, without gradients of outputs for a loss.
+        """Return the arrays that backward reads: by default all, without gradients of outputs for a
+        loss.
 
         Parameters
         ----------

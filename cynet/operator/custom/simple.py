@@ -107,7 +107,7 @@ class SimpleOp:
         self.prop = None
 
     def set_shape_function(self, function: Callable[..., Any]) -> SimpleOp:
-        """Set what gives the output's shape; without it, inputs and output have one shape.
+        """Set the function for the output's shape; without it, inputs and output have one shape.
 
         Parameters
         ----------

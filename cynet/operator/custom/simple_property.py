@@ -18,7 +18,7 @@ kNoInplace = 0  # inputs and output never share memory
 
 
 def assign(out: Any, req: int, value: Any) -> None:
-    """Write `value` to the blob `out` as `req` says: not at all, over it, or added.
+    """Write `value` to the blob `out` according to `req`: not at all, overwriting, or adding.
 
     Parameters
     ----------

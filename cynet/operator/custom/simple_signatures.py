@@ -37,7 +37,7 @@ def parameter_names(function, what):
 
 
 def unknown_signature(name, what, names, wanted):
-    """The error that says which parameters a function may have."""
+    """The error that lists the allowed parameters of a function."""
     choices = " or ".join(f"({', '.join(w)})" for w in wanted)
     return ArgumentError(
         f"simple_op '{name}': a {what} has parameters {choices}; this one has ({', '.join(names)})"

@@ -72,7 +72,7 @@ class BoxEncodeProperty(KernelProperty):
 
 
 class BoxDecodeProperty(KernelProperty):
-    """The corners of the boxes that codes say, seen from anchors."""
+    """The corners of boxes decoded from codes relative to anchors."""
 
     differentiable = False
     graph = GraphHooks(float32_beside_half=())

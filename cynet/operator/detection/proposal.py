@@ -19,7 +19,7 @@ MOST = 4096  # limit of anchors at a position
 
 
 def base_anchors(stride, ratios, scales):
-    """Corners of the anchors of the first place, a list of four numbers each.
+    """Corners of the anchors at the first position, a list of four numbers each.
 
     A square of `stride` pixels, in every ratio of height to width, times every scale; sides are
     whole numbers before they are scaled.

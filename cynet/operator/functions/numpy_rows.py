@@ -13,7 +13,7 @@ from .unary import UNARY
 
 BITS = "bits"  # a result of integers and bools alone
 
-# mx.nd's word of a function: NumPy's, where it is another.
+# mx.nd's name of a function if NumPy's is different.
 WORDS = {
     "divide": "true_divide",
     "modulo": "mod",

@@ -258,7 +258,7 @@ class MakeDiagProperty(_DiagonalProperty):
 
 
 def _diagonal(prop, shape):
-    """Length of the diagonal `offset` of square matrices, 0 where it is not known."""
+    """Length of the diagonal `offset` of square matrices, 0 if unknown."""
     size = shape[-1]
     if size and abs(prop.offset) >= size:
         raise ArgumentError(

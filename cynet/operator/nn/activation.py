@@ -40,7 +40,7 @@ FUNCTIONS = {
 
 
 class ActivationHooks(UnaryHooks):
-    """The layer in front of it may compute it."""
+    """The layer before it may compute it."""
 
     def activation(self, prop):
         return prop.act_type

@@ -1,4 +1,4 @@
-"""BatchNorm under other names: with relu behind it, and with statistics over several devices."""
+"""BatchNorm variants: followed by relu, and with statistics over several devices."""
 
 from ...base.errors import ArgumentError
 from .._base import register_operator

@@ -75,7 +75,7 @@ class CropProperty(OperatorProperty):
         return [data, *in_shapes[1:]], [out], []
 
     def first(self, data, out):
-        """First row and column of the window, or ShapeError where it does not lie in the images."""
+        """First row and column of the window; ShapeError if it is not inside of the images."""
         if any(a > b for a, b in zip(out[2:], data[2:])):
             raise ShapeError(f"a window {out[2:]} does not fit images {data[2:]}")
         if self.center_crop:

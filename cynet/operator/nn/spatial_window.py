@@ -84,8 +84,7 @@ def check_rank(name, shape, kernel, layout=None):
 
 
 def window_span(kernel, axis, size, pad):
-    """Return how far a window can slide along that spatial axis; a ShapeError where it is too
-    large."""
+    """Return how far a window can slide along that spatial axis; ShapeError if it is too large."""
     span = size + 2 * pad - kernel[axis]
     if span < 0:
         raise ShapeError(

@@ -33,7 +33,7 @@ class NumpyHooks(GraphHooks):
     """One loop if all arrays have the same dtype and shape."""
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
-        return len({*in_shapes}) == 1  # where it repeats, a gradient is a sum of rounded numbers
+        return len({*in_shapes}) == 1  # if it repeats, a gradient is a sum of rounded numbers
 
 
 class _Elementwise(OperatorProperty):

@@ -54,7 +54,7 @@ def value_of(text):
 
 
 def find_operator(name):
-    """The entry of a registered operator, or of a function of ``mx.np`` under MXNet's name of it.
+    """The entry of a registered operator, or of a function of ``mx.np`` by MXNet's name for it.
 
     Raises
     ------
@@ -199,7 +199,7 @@ class NumpyFunction(OperatorProperty):
         return in_types, self._told(in_types, out_types), []
 
     def _told(self, in_types, out_types):
-        """What is known of dtypes of outputs without shapes."""
+        """The known dtypes of outputs without shapes."""
         asked, kind, count = self.given.get("dtype"), self.row.kind, len(out_types)
         if asked is not None and kind != "bool":
             return [name_of(asked)] * count

@@ -2,7 +2,7 @@
 
 from . import named_calls
 
-# Parameters that say nothing here.
+# Parameters that are ignored.
 DROPPED = ("ctx", "num_args", "optimize", "order", "copy", "is_ascend", "size1", "is_int")
 
 # Name, function, its arrays, its parameters (MXNet's word=NumPy's), dtype of outputs, how many.

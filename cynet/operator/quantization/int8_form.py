@@ -29,7 +29,7 @@ class Int8Form(NamedTuple):
     fits: Callable = lambda prop: True
 
     def kept(self, node):
-        """The parameters that go on from a node."""
+        """The parameters to take over from a node."""
         return {name: getattr(node.prop, name) for name in self.params if name in node.params}
 
 

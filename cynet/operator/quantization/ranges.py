@@ -47,8 +47,7 @@ class Refusing:
 
 
 def check_calibrated(prop):
-    """Return whether `prop` was given a range; an ArgumentError where it has one end of it
-    alone."""
+    """Return whether `prop` has a range; ArgumentError if only one end is given."""
     low, high = prop.min_calib_range, prop.max_calib_range
     if (low is None) != (high is None):
         raise ArgumentError(

@@ -160,7 +160,8 @@ class Law(IntEnum):
 
 # --- the table -----------------------------------------------------------------------------------
 class Parameter(NamedTuple):
-    """A parameter: its value must `must`, which ``allowed(value, property)`` says."""
+    """A parameter with its condition: the text `must` and the function ``allowed(value,
+    property)``."""
 
     name: str
     default: float

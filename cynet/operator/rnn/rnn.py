@@ -125,7 +125,7 @@ class RNNProperty(OperatorProperty):
 
     @property
     def directions(self):
-        """1, or 2 where it is bidirectional."""
+        """1, or 2 if it is bidirectional."""
         return 2 if self.bidirectional else 1
 
     @property
@@ -187,7 +187,7 @@ class RNNProperty(OperatorProperty):
         return ins, [*outs, memory], []
 
     def _input_size(self, shape):
-        """The size of a step that parameters of this shape are for; 0 where it is not known."""
+        """The input size that parameters of this shape belong to; 0 if unknown."""
         if not is_known(shape):
             return 0
         each = GATES[self.mode] * self.state_size * self.directions

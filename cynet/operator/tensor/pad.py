@@ -90,7 +90,7 @@ class PadProperty(MoveProperty, KernelProperty):
         return KernelProperty.create_operator(self, ctx, in_shapes, in_types)
 
     def kernel_params(self, in_shapes):
-        """Of the kernels of borders that are made of the array's own elements."""
+        """Parameters of kernels for borders made from the array's own elements."""
         shape = in_shapes[0]
         widths = self.widths(len(shape))
         return {

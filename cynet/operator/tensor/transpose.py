@@ -51,7 +51,7 @@ class PermuteProperty(MoveProperty):
 
 
 class TransposeProperty(PermuteProperty):
-    """The input with its axes reordered: reversed, or as `axes` says."""
+    """The input with its axes reordered: reversed, or in the order `axes`."""
 
     axes = Shape((), doc="Axis of the input for each axis of the output; () reverses them.")
     second_order = Linear()

@@ -103,7 +103,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         return self.stop_training
 
     def train_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Say why it ended."""
+        """Log why training ended."""
         if self.stop_training:
             estimator.logger.info(
                 "[Epoch %d] EarlyStoppingHandler: %s does not improve, training ends",

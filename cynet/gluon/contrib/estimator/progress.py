@@ -94,7 +94,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
             estimator.logger.info("Train for %d batches.", estimator.max_batch)
 
     def train_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Say how it ended."""
+        """Log how training ended."""
         took = time.perf_counter() - self.train_start
         text = f"Training ended after {self.current_epoch} epochs, {took:.0f}s"
         if self.metrics:
@@ -102,7 +102,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         estimator.logger.info(text)
 
     def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Say that an epoch, or a validation, begins."""
+        """Log the beginning of an epoch or a validation."""
         self.epoch_start = time.perf_counter()
         if self._in_training:
             estimator.logger.info(

@@ -18,7 +18,7 @@ _calls = {}  # layer -> numbers of its forward passes, which come in the order o
 
 
 def layer_key(name):
-    """The name of a layer among ranks: another one where there was one before."""
+    """The name of a layer, equal on all ranks and unique."""
     _layers[name] += 1
     return name if _layers[name] == 1 else f"{name} ({_layers[name]})"
 

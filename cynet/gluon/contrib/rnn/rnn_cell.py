@@ -224,7 +224,7 @@ def _by_foreach(cell, inputs, begin_state, drop_inputs, drop_outputs, layout, va
 
 
 def _keeps_something(cell):
-    """Return whether a cell, or one inside of it, has a mask or an output of the step before."""
+    """Return whether a cell, or one inside, stores a mask or an output of the previous step."""
     if isinstance(cell, (VariationalDropoutCell, ZoneoutCell)):
         return True
     return any(map(_keeps_something, cell._children.values()))

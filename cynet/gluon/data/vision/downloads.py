@@ -1,4 +1,4 @@
-"""Files of data sets: where they are looked for, from where they are downloaded, their checksums.
+"""Files of data sets: local folders, addresses, checksums.
 
 MXNet's repository is asked first, then who made the data.
 """

@@ -19,7 +19,7 @@ _BINS = 31  # strengths from 0 to 30
 
 
 def _blend(a, b, share):
-    """a where `share` is 0, b where it is 1, beyond b above it."""
+    """Interpolates: a for `share` 0, b for 1, beyond b above 1."""
     return np.clip(np.rint(a + share * (b.astype(np.float32) - a)), 0, 255).astype(np.uint8)
 
 

@@ -230,7 +230,7 @@ def from_hugging_face(
 
 
 def _word(name: str) -> str:
-    """Files of older versions say gamma and beta."""
+    """Files of older versions have the names gamma and beta."""
     where, _, word = name.rpartition(".")
     return f"{where}.{_NORM[word]}" if word in _NORM else name
 

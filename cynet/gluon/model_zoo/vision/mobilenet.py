@@ -76,7 +76,7 @@ class MobileNet(Network):
 
 
 class LinearBottleneck(HybridBlock):
-    """Wide inside and narrow outside, without an activation where it is narrow.
+    """Wide inside and narrow outside, without an activation at the narrow ends.
 
     Parameters
     ----------

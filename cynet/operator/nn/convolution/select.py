@@ -308,7 +308,7 @@ def _pack_to_scatter(desc, prop, replaces):
 # --- the lists ------------------------------------------------------------------------------------
 ALGORITHMS = Algorithms(
     SETTING,
-    # windows that the pixels of data make, added up where they overlap
+    # windows made from the pixels of data, added where they overlap
     Algorithm(
         "scatter",
         lambda desc: desc.transposed and _is_scattered(desc),
