@@ -129,7 +129,10 @@ def eigh(a, UPLO="L"):
     """The eigenvalues and eigenvectors of symmetric matrices."""
     if UPLO not in ("L", "U"):
         raise ArgumentTypeError(f"mx.np.linalg.eigh: UPLO is 'L' or 'U', got {shown(UPLO)}")
-    vectors, values = ops._linalg_syevd(_floats(a, "linalg.eigh"))
+    a = _floats(a, "linalg.eigh")
+    if UPLO == "U" and a.ndim > 1:  # the operator reads the lower triangle
+        a = shapes.matrix_transpose(a)
+    vectors, values = ops._linalg_syevd(a)
     return values, shapes.matrix_transpose(vectors)
 
 
