@@ -307,6 +307,11 @@ cdef object _backward(NDArrayBase array, int number, object other):
     return NotImplemented if slot is None else (<Slot>slot).backward(array, other)
 
 
+cdef NDArrayBase _unary(NDArrayBase array, int number):
+    cdef OpEntry entry = <OpEntry><object>PyTuple_GET_ITEM(array.face.slots, number)
+    return run_small(resolve(array.face, entry, [array], (), {}, None), array, None, None)
+
+
 cdef class NDArrayArithmetic(NDArrayBase):
     """NDArrayBase with Python's operators, as its face has them."""
 
@@ -420,13 +425,10 @@ cdef class NDArrayArithmetic(NDArrayBase):
         return _forward(self, RIGHT_SHIFT, other, self)
 
     def __neg__(self):
-        return self._unary(self.face.slots[NEGATIVE])
+        return _unary(self, NEGATIVE)
 
     def __abs__(self):
-        return self._unary(self.face.slots[ABS])
-
-    def _unary(self, OpEntry entry):
-        return run_small(resolve(self.face, entry, [self], (), {}, None), self, None, None)
+        return _unary(self, ABS)
 
     def __eq__(self, other):
         return _slot(self, EQUAL).forward(self, other, None)

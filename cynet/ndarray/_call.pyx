@@ -174,7 +174,10 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
     cdef Call call
     cdef CallSite site
     if face is None:
-        face = _face_of(args, kwargs)
+        if len(args) and isinstance(<object>PyTuple_GET_ITEM(args, 0), NDArrayBase):
+            face = (<NDArrayBase>PyTuple_GET_ITEM(args, 0)).face
+        else:
+            face = _face_of(args, kwargs)
     site = face.sites.get(entry)
     if site is None:
         site = CallSite()

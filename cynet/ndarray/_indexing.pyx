@@ -15,7 +15,7 @@ from .._core.sparse_kind cimport dense_of
 from .._core.face cimport ND, Face
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view
 from .._typedefs cimport (
-    MAX_NDIM, dtype_size, kBfloat16, kBool, kFloat64, kGPU, kInt8, kInt32, kInt64, kUint8)
+    MAX_NDIM, dtype_size, kBfloat16, kBool, kFloat32, kFloat64, kGPU, kInt8, kInt32, kInt64, kUint8)
 
 from math import prod
 
@@ -165,13 +165,20 @@ cdef int _tell_rounding(cnp.ndarray host) except -1:
     return 0
 
 
-def from_host(source, int dtype, int dev_type, int dev_id, Face face=ND, bint default=False):
-    """A new array with the values of `source` (anything NumPy reads), as type flag `dtype`, which
-    nobody has asked for where it is the `default`."""
-    cdef cnp.ndarray host = _host_array(source, dtype, "array")
+def from_host(source, int dtype, int dev_type, int dev_id, Face face=ND):
+    """A new array with the values of `source` (anything NumPy reads), as type flag `dtype`; -1 is
+    float32 because nobody has asked for another."""
+    cdef bint default = dtype < 0
+    if default:
+        dtype = kFloat32
+    cdef cnp.ndarray host = _host_array(source, dtype, "array"), given = host
+    cdef char kind
+    cdef int size
     if default and not _warned_of_rounding:
-        given = source if isinstance(source, np.ndarray) else host  # unsigned: converted by now
-        if given.dtype.kind in "iu" and given.dtype.itemsize >= 4:
+        if isinstance(source, cnp.ndarray):
+            given = source  # unsigned: converted by now
+        kind, size = (<cnp.dtype>cnp.PyArray_DESCR(given)).kind, cnp.PyArray_ITEMSIZE(given)
+        if size >= 4 and (kind == c"i" or kind == c"u"):
             _tell_rounding(given)
     cdef int64_t shape[MAX_NDIM]
     cdef NDArrayBase out

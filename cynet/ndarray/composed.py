@@ -15,7 +15,7 @@ from ..operator.tensor.axes import axis_of
 from ._call import invoke, is_array
 from ._tape import follows
 from .creation import array
-from .functions import function_of
+from .functions import function_of, operator_first
 from .ndarray import NDArray
 from .random import uniform
 
@@ -382,6 +382,7 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     )
 
 
+@operator_first("where")
 @guarded
 def where(
     condition: NDArray | None = None,

@@ -93,8 +93,8 @@ def array(
         copy_into(source_array, out)
         note_copy(source_array, out)
         return out
-    place = context.device_typeid, context.device_id
-    return from_host(source_array, dtype_flag(dtype), *place, default=dtype is None)
+    flag = -1 if dtype is None else dtype_flag(dtype)
+    return from_host(source_array, flag, context.device_typeid, context.device_id)
 
 
 @_shared

@@ -1,7 +1,9 @@
 """The functions of mx.nd: one closure for each operator of the registry, made when it is first
 asked for."""
 
-from ..base.errors import ArgumentTypeError
+import functools
+
+from ..base.errors import ArgumentTypeError, CynetError
 from ..base.tracing import state
 from ..operator import OPERATORS, get_operator, namespaces
 from ..operator.graph_hooks import GraphHooks
@@ -20,6 +22,37 @@ def function_of(name):
     if function is None:
         function = _made.setdefault((entry, name), _make(entry, name))
     return function
+
+
+def operator_first(name):
+    """A decorator: a call goes to operator `name`, and to the function where the operator refuses
+    it, or draws numbers for a graph that is traced.
+
+    So a function that takes more than its operator costs no more than the operator's own.
+
+    Parameters
+    ----------
+    name : str
+        Its parameters are those of the function, as far as both have them.
+    """
+    entry = get_operator(name)
+
+    def decorate(function):
+        def call(*args, **kwargs):
+            try:
+                return invoke(entry, args, kwargs)
+            except CynetError:
+                pass
+            return function(*args, **kwargs)
+
+        def draw(*args, **kwargs):
+            if state.trace is None:
+                return call(*args, **kwargs)
+            return function(*args, **kwargs)
+
+        return functools.wraps(function)(draw if name.startswith("_random_") else call)
+
+    return decorate
 
 
 def traced_call(name, *args):

@@ -8,15 +8,13 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
 from ..operator.checks.values import real_number
 from ..operator.random.drawing import documented
-from .functions import function_of, namespace
+from .functions import function_of, namespace, operator_first
 from .ndarray import NDArray
 
 if TYPE_CHECKING:
     from ..typing import ContextLike, DTypeLike, ShapeLike
 
 _samplers = {}  # name -> its operator's function
-_PLAIN = (int, float)
-_uniform, _normal = function_of("_random_uniform"), function_of("_random_normal")
 _documented = documented(
     "NDArray",
     by_default="one number, or one for each entry of the parameters, or that of `out`",
@@ -73,6 +71,7 @@ def _draw_unusual(name, params, shape, dtype, ctx, out):
     return _draw_of_numbers(name, params, shape, dtype, ctx, out)
 
 
+@operator_first("_random_uniform")
 @guarded
 @_documented
 def uniform(
@@ -83,11 +82,10 @@ def uniform(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    if ctx is None and out is None and type(low) in _PLAIN and type(high) in _PLAIN:
-        return _uniform(low=low, high=high, shape=1 if shape is None else shape, dtype=dtype)
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
+@operator_first("_random_normal")
 @guarded
 @_documented
 def normal(
@@ -98,8 +96,6 @@ def normal(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    if ctx is None and out is None and type(loc) in _PLAIN and type(scale) in _PLAIN:
-        return _normal(loc=loc, scale=scale, shape=1 if shape is None else shape, dtype=dtype)
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
 
 

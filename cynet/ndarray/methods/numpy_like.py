@@ -14,7 +14,7 @@ from ...base.errors import ArgumentError, ArgumentTypeError, BoundsError, ShapeE
 from ...base.guard import guarded
 from ...operator.signature import with_paragraphs
 from ...operator.tensor.axes import axes_of
-from ..functions import function_of
+from ..functions import function_of, operator_first
 
 if TYPE_CHECKING:
     from ..ndarray import NDArray
@@ -98,6 +98,7 @@ class NumpyMethods:
         return self.asnumpy().tolist()
 
     # --- reductions -------------------------------------------------------------------------------
+    @operator_first("mean")
     @guarded
     @_shared
     def mean(self, axis=None, keepdims=False, exclude=False, dtype=None, out=None):
