@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as onp
 
-from ..base.errors import ArgumentError, ShapeError
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..base.tracing import active, has_trace
 from ..ndarray import random as legacy
 from ..ndarray.ndarray import NDArray
@@ -37,6 +37,16 @@ def _drawn(function, size, params, dtype, ctx):
     if not count:  # an operator takes 0 for a length that is not known
         return made(onp.zeros(shape), dtype, ctx, "random")
     return reshaped(function(shape=(count,), dtype=dtype, ctx=ctx).as_np_ndarray(), shape)
+
+
+def _typed(array, dtype, who):
+    """Numbers in the dtype that was asked for."""
+    if dtype is None:
+        return array
+    kind = onp.dtype(dtype)
+    if kind.kind != "f":
+        raise ArgumentTypeError(f"mx.np.random.{who}: dtype is one of floats, got {kind}")
+    return array if array.dtype == kind else array.astype(kind.name)
 
 
 def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, device=None):
@@ -140,10 +150,8 @@ def laplace(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None):
     loc, scale = _param(loc), _param(scale)
     centred = _unit(size, loc, scale) - 0.5
     size_of = FUNCTIONS["absolute"](centred)
-    return finished(
-        loc - scale * FUNCTIONS["sign"](centred) * FUNCTIONS["log"](1.0 - 2.0 * size_of + 1e-30),
-        out,
-    )
+    drawn = loc - scale * FUNCTIONS["sign"](centred) * FUNCTIONS["log"](1.0 - 2.0 * size_of + 1e-30)
+    return finished(_typed(drawn, dtype, "laplace"), out)
 
 
 def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
@@ -155,20 +163,20 @@ def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
         drawn = reshaped(ops._sample_gamma(wide, ops.ones_like(wide)), sizes)
     else:
         drawn = _drawn(lambda **k: legacy.gamma(shape, 1.0, **k), sizes, (), None, ctx)
-    return finished(drawn * scale, out)
+    return finished(_typed(drawn * scale, dtype, "gamma"), out)
 
 
 def beta(a, b, size=None, dtype=None, ctx=None):
     """Numbers of the beta distribution."""
     sizes = _shape(size, _param(a), _param(b))
     x, y = gamma(a, 1.0, sizes), gamma(b, 1.0, sizes)
-    return x / (x + y)
+    return _typed(x / (x + y), dtype, "beta")
 
 
 def chisquare(df, size=None, dtype=None, ctx=None):
     """Numbers of the chi-square distribution."""
     df = _param(df)
-    return gamma(df / 2.0, 2.0, size)
+    return _typed(gamma(df / 2.0, 2.0, size), dtype, "chisquare")
 
 
 def f(dfnum, dfden, size=None, ctx=None):

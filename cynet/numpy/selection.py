@@ -332,7 +332,12 @@ def array_equal(a1, a2, equal_nan=False):
     """Return whether two arrays have one shape and the same elements, a bool."""
     a1, a2 = array_of(a1, "array_equal"), array_of(a2, "array_equal")
     refuse_traced("array_equal", "a Python bool ((a1 == a2).all() is an array)", a1, a2)
-    return a1.shape == a2.shape and bool((a1 == a2).all())
+    if a1.shape != a2.shape:
+        return False
+    same = a1 == a2
+    if equal_nan:
+        same = same | ((a1 != a1) & (a2 != a2))
+    return bool(same.all())
 
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):

@@ -341,3 +341,35 @@ def test_the_softmax_of_a_single_number():
     assert y.shape == z.shape == () and (y.item(), z.item()) == (1, 0)
     y.backward()
     assert x.grad.item() == 0
+
+
+@pytest.mark.parametrize("equal_nan", [False, True])
+def test_array_equal_and_nan(equal_nan):
+    """It was taken and forgotten: arrays with NaN were never equal."""
+    nan = float("nan")
+    for a, b in (([nan, 1], [nan, 1]), ([nan, 1], [1, nan]), ([nan], [nan, 1]), ([1, 2], [1, 2])):
+        found = mx.np.array_equal(mx.np.array(a), mx.np.array(b), equal_nan=equal_nan)
+        assert found is np.array_equal(a, b, equal_nan=equal_nan)
+    whole = mx.np.array([1, 2], dtype="int32")
+    assert mx.np.array_equal(whole, whole, equal_nan=equal_nan)
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("gamma", (2.0,)),
+        ("laplace", ()),
+        ("beta", (1.0, 2.0)),
+        ("chisquare", (2.0,)),
+        ("normal", ()),
+    ],
+)
+def test_random_numbers_have_the_dtype_that_is_asked_for(name, params):
+    draw = getattr(mx.np.random, name)
+    assert draw(*params, size=3).dtype == np.float32
+    for dtype in ("float16", "float32", "float64", np.float64):
+        drawn = draw(*params, size=(2, 3), dtype=dtype)
+        assert drawn.dtype == np.dtype(dtype) and drawn.shape == (2, 3)
+    if name != "normal":
+        with pytest.raises(TypeError, match=f"random.{name}: dtype is one of floats, got int32"):
+            draw(*params, size=3, dtype="int32")
