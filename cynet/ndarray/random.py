@@ -71,7 +71,11 @@ def _draw_unusual(name, params, shape, dtype, ctx, out):
     return _draw_of_numbers(name, params, shape, dtype, ctx, out)
 
 
-@operator_first("_random_uniform")
+def _first(name):
+    return operator_first(f"_random_{name}")
+
+
+@_first("uniform")
 @guarded
 @_documented
 def uniform(
@@ -85,7 +89,7 @@ def uniform(
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
-@operator_first("_random_normal")
+@_first("normal")
 @guarded
 @_documented
 def normal(
