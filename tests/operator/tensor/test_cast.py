@@ -11,7 +11,9 @@ def test_every_half_to_float_and_back():
     bits = np.arange(65536, dtype="uint16")
     half = bits.view("float16")
     wide = call("Cast", half, dtype="float32")
-    np.testing.assert_array_equal(wide.view("uint32"), half.astype("float32").view("uint32"))
+    with np.errstate(invalid="ignore"):  # NumPy warns of signalling NaN on ARM
+        expected = half.astype("float32")
+    np.testing.assert_array_equal(wide.view("uint32"), expected.view("uint32"))
     back = call("Cast", wide, dtype="float16")
     numbers = ~np.isnan(half)
     np.testing.assert_array_equal(back[numbers].view("uint16"), bits[numbers])

@@ -6,6 +6,7 @@ import pytest
 from cynet.operator.algorithms import NEVER
 from cynet.operator.nn.convolution import cost
 from cynet.operator.nn.convolution.select import ALGORITHMS, ConvDesc
+from tests.levels import on_x86
 
 
 def described(data, filters, kernel, pad, stride=1, level="avx2", channels_last=True, **more):
@@ -75,6 +76,7 @@ def test_winograd(form, monkeypatch):
     assert suits((16, 28, 28, 256), 256, 3, (1, 1), stride=2) == (form == "avx2")
 
 
+@on_x86
 @pytest.mark.parametrize("level", ["avx2", "avx512", "amx"])
 def test_direct(level):
     def suits(batch, size, channels, filters, kernel, stride=1):

@@ -8,6 +8,7 @@ from cynet.operator.nn.fully_connected.gemm import layer_products
 import cynet as mx
 from cynet.kernels.conv import onednn
 from cynet.operator.nn.fully_connected import select
+from tests.levels import on_x86
 
 FUNCTIONS = {  # act_type: the function, and its derivative by what it gives
     None: (lambda x: x, lambda y: np.ones_like(y)),
@@ -59,6 +60,7 @@ def test_all_algorithms(algorithm, rows, act_type, no_bias, req, monkeypatch):
         np.testing.assert_allclose(got.asnumpy(), gradients[name] + before, rtol=1e-4, atol=1e-4)
 
 
+@on_x86
 @pytest.mark.parametrize(
     "sizes, level, wanted",
     [
