@@ -71,11 +71,7 @@ def _draw_unusual(name, params, shape, dtype, ctx, out):
     return _draw_of_numbers(name, params, shape, dtype, ctx, out)
 
 
-def _first(name):
-    return operator_first(f"_random_{name}")
-
-
-@_first("uniform")
+@operator_first("_random_uniform")
 @guarded
 @_documented
 def uniform(
@@ -89,7 +85,7 @@ def uniform(
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
-@_first("normal")
+@operator_first("_random_normal")
 @guarded
 @_documented
 def normal(
