@@ -9,11 +9,12 @@ import pytest
 import cynet as mx
 from cynet.gluon import nn
 
-from . import lessons, networks
+from . import courses, lessons, networks
 from .lessons import leaves
 
 PROGRAMS = {
     **dict.fromkeys(lessons.NAMES, (lessons.Lessons, lessons.VALUES)),
+    **dict.fromkeys(courses.NAMES, (courses.Courses, courses.VALUES)),
     **dict.fromkeys(networks.NAMES, (networks.Networks, networks.VALUES)),
 }
 
@@ -27,8 +28,8 @@ def semantics():
 
 @pytest.fixture(scope="module")
 def expected():
-    with np.load(lessons.VALUES) as found, np.load(networks.VALUES) as more:
-        return {**found, **more}
+    files = [np.load(each.VALUES) for each in (courses, lessons, networks)]
+    return {key: value for found in files for key, value in found.items()}
 
 
 def _hybridizing(kind):
