@@ -20,6 +20,7 @@ from .polynomials import trapezoid as trapz
 from .financial import *  # noqa: F403
 from .constants import *  # noqa: F403
 from .multiarray import ndarray
+from ..numpy_extension import described as _described
 
 __all__ = [
     name

@@ -138,7 +138,7 @@ def cross(a, b, axis=-1):
 def vecdot(x1, x2, out=None, axis=-1):
     """The sum of products along an axis."""
     out, axis = (None, out) if isinstance(out, int) else (out, axis)
-    found = array_of(x1, "vecdot") * x2
+    found = array_of(x1, "vecdot") * array_of(x2, "vecdot")
     if onp.dtype(found.dtype).kind == "b":
         return finished(any_of(found, axis), out)
     return finished(sum_of(found, axis, found.dtype), out)

@@ -3,7 +3,7 @@
 from ..context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
 from ..context import current_context as current_device
 from ..numpy.elementwise import erf, erfinv, gamma, gammaln, relu, sigmoid, softsign
-from . import image, random
+from . import described, image, random
 from ..ndarray.control_flow import foreach, while_loop
 from .arrays import (
     from_dlpack,
@@ -21,5 +21,5 @@ from .switches import *  # noqa: F403
 __all__ = [
     name
     for name in dir()
-    if not name.startswith("_") and name not in ("arrays", "operators", "switches")
+    if not name.startswith("_") and name not in ("arrays", "described", "operators", "switches")
 ]

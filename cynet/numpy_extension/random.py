@@ -23,6 +23,9 @@ def _batched(draw, first, second):
         inner = _random._shape(None, _random._param(a), _random._param(b))
         return draw(a, b, (*batch, *inner), dtype, ctx)
 
+    function.__doc__ = (
+        f"As ``mx.np.random.{draw.__name__}``, in the shape of a batch and that of the parameters."
+    )
     return function
 
 

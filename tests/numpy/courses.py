@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as onp
 
+try:
+    from .lessons import Lessons, _wave, leaves
+except ImportError:  # as a program, in MXNet's environment
+    from lessons import Lessons, _wave, leaves
+
 VALUES = Path(__file__).with_suffix(".npz")
-
-
-def _wave(shape, k=0, scale=0.5):
-    n = int(onp.prod(shape))
-    return (onp.sin(onp.arange(n) * 0.7 + k) * scale).reshape(shape).astype("float32")
 
 
 def _fill(net, np, scale=0.3):
@@ -24,12 +24,8 @@ def _fill(net, np, scale=0.3):
         p.set_data(np.array(_wave(p.shape, k, scale)))
 
 
-class Courses:
-    """The programs, of the package `mx`; `nn` may have other classes than gluon.nn."""
-
-    def __init__(self, mx, nn=None):
-        self.mx, self.np, self.npx, self.gluon = mx, mx.np, mx.npx, mx.gluon
-        self.nn, self.autograd, self.init = nn or mx.gluon.nn, mx.autograd, mx.init
+class Courses(Lessons):
+    """The programs, of the package `mx`; each gives nested lists of arrays and numbers."""
 
     def linear_regression(self):
         np, ag, gluon, mx = self.np, self.autograd, self.gluon, self.mx
@@ -113,7 +109,7 @@ class Courses:
         return [*found, pooled, padded, own]
 
     def lenet(self):
-        np, nn, ag, gluon, mx = self.np, self.nn, self.autograd, self.gluon, self.mx
+        np, nn, ag, gluon = self.np, self.nn, self.autograd, self.gluon
         net = nn.Sequential()
         net.add(
             nn.Conv2D(channels=3, kernel_size=5, padding=2, activation="sigmoid"),
@@ -125,8 +121,7 @@ class Courses:
         )
         net.initialize(init=self.init.Xavier())
         X, y = np.array(_wave((5, 1, 12, 12), 0, 1)), np.array([0, 1, 2, 3, 1])
-        shapes = []
-        out = X
+        shapes, out = [], X
         for layer in net:
             out = layer(out)
             shapes.append(out.shape)
@@ -140,8 +135,7 @@ class Courses:
             cost.backward()
             trainer.step(5)
             costs.append(cost)
-        metric = mx.metric.CrossEntropy()
-        return [costs, shapes, net(X), net[0].weight.data(), metric.name]
+        return [costs, shapes, net(X), net[0].weight.data()]
 
     def batch_norm_by_hand(self):
         np, nn, ag = self.np, self.nn, self.autograd
@@ -323,7 +317,7 @@ class Courses:
         with ag.record():
             out = net(queries, keys, values, valid)
         out.backward()
-        scores = npx.batch_dot(keys, keys, transpose_b=True) / math.sqrt(2)
+        scores = npx.batch_dot(keys, keys, transpose_b=True) / 2
         two = masked_softmax(np.array(_wave((2, 2, 4))), np.array([[1, 3], [2, 4]]))
         return [out, keys.grad, masked_softmax(scores, valid), two]
 
@@ -511,9 +505,8 @@ class Courses:
         return [boxes.shape, grid[2, 3], iou, best, targets, out, order]
 
     def fine_tuning(self):
-        np, npx, nn, ag, gluon, mx = (
-            self.np, self.npx, self.nn, self.autograd, self.gluon, self.mx,
-        )  # fmt: skip
+        np, npx, nn, ag = self.np, self.npx, self.nn, self.autograd
+        gluon, mx = self.gluon, self.mx
 
         def made():
             net = nn.Sequential()
@@ -544,42 +537,8 @@ class Courses:
                 cost = -npx.pick(npx.log_softmax(out), y)
             cost.backward()
             trainer.step(4)
-        same = float(np.abs(net[0].weight.data() - before).sum())
-        return [cost, net(X), same, net[2].bias.data(), arrays["x"], arrays["y"], several]
-
-    def matrix_factorization(self):
-        np, nn, ag, gluon = self.np, self.nn, self.autograd, self.gluon
-
-        class MF(nn.Block):
-            def __init__(self, factors, users, items, **kwargs):
-                super().__init__(**kwargs)
-                self.P, self.Q = nn.Embedding(users, factors), nn.Embedding(items, factors)
-                self.user_bias, self.item_bias = nn.Embedding(users, 1), nn.Embedding(items, 1)
-
-            def forward(self, user, item):
-                P_u, Q_i = self.P(user), self.Q(item)
-                b_u, b_i = self.user_bias(user), self.item_bias(item)
-                out = (P_u * Q_i).sum(axis=1) + np.squeeze(b_u) + np.squeeze(b_i)
-                return out.flatten()
-
-        net = MF(3, 5, 6)
-        net.initialize()
-        users, items = np.array([0, 1, 4, 2, 1]), np.array([5, 0, 2, 2, 3])
-        ratings = np.array([5.0, 3, 1, 4, 2])
-        net(users, items)
-        _fill(net, np)
-        trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.05, "wd": 1e-3})
-        loss, costs = gluon.loss.L2Loss(), []
-        for _ in range(4):
-            with ag.record():
-                cost = loss(net(users, items), ratings)
-            cost.backward()
-            trainer.step(5)
-            costs.append(cost)
-        rmse = np.sqrt(((net(users, items) - ratings) ** 2).mean())
-        table = np.zeros((5, 6))
-        table[users.astype("int32"), items.astype("int32")] = ratings
-        return [costs, rmse, net.P.weight.data(), table, (table > 0).sum(axis=0)]
+        moved = float(np.abs(net[0].weight.data() - before).sum())
+        return [cost, net(X), moved, net[2].bias.data(), arrays["x"], arrays["y"], several]
 
     def adversarial_pair(self):
         np, nn, ag, gluon = self.np, self.nn, self.autograd, self.gluon
@@ -621,57 +580,6 @@ class Courses:
             trainers[0].step(2)
             costs += [cost, told]
         return [costs, G(Z), D(X)]
-
-    def linear_algebra(self):
-        np, npx, ag = self.np, self.npx, self.autograd
-        A = np.array(_wave((4, 4), 2, 1)) + 3 * np.eye(4)
-        S = A + A.T
-        b = np.arange(4).astype("float32")
-        u, s, vt = np.linalg.svd(A)
-        w, V = np.linalg.eigh(S)
-        A.attach_grad()
-        with ag.record():
-            y = np.linalg.slogdet(A)[1] + np.linalg.norm(np.linalg.inv(A)) + np.trace(A)
-        y.backward()
-        found = [s, np.dot(u * s, vt), w, np.dot(V * w, V.T)]
-        found += [np.linalg.solve(A, b), np.linalg.det(A), np.linalg.cholesky(np.dot(A, A.T))]
-        found += [np.linalg.pinv(A[:, :2]), np.linalg.norm(A, axis=1), y, A.grad]
-        found += [np.linalg.tensorsolve(A, b), np.linalg.matrix_rank(A), np.linalg.eigvalsh(S)]
-        C = np.array(_wave((2, 3, 4), 1, 2))
-        found += [np.einsum("ijk,ijl->ikl", C, C), np.tensordot(C, C, axes=((0, 1), (0, 1)))]
-        found += [np.ldexp(C[0], np.array([0, 1, 2, 3])), np.hypot(C, 1), np.cumsum(C, axis=1)]
-        found += [np.diff(C, axis=2), np.std(C, axis=(0, 2)), np.percentile(C, 30, axis=1)]
-        found += [np.where(C > 0, C, 0), np.histogram(C, bins=4, range=(-2, 2))[0], np.rot90(C[0])]
-        found += [npx.reshape(C, (-5, -2)), npx.reshape(C, (-2, -6, 1, 3, -4)), np.unique(b % 2)]
-        found += [np.tril(A), np.diagonal(C, axis1=1, axis2=2), np.nan_to_num(np.log(C * 0))]
-        return found
-
-    def images(self):
-        np, gluon = self.np, self.gluon
-        T = gluon.data.vision.transforms
-        host = (onp.arange(10 * 12 * 3) * 37 % 256).reshape(10, 12, 3)
-        image = np.array(host, dtype="uint8")
-        tensor = T.ToTensor()(image)
-        normal = T.Normalize((0.4, 0.5, 0.6), (0.2, 0.3, 0.4))(tensor)
-        crop, cast = T.CenterCrop((6, 4))(image), T.Cast("float32")(image)
-        chain = T.Compose([T.CenterCrop((8, 8)), T.ToTensor()])
-        batch = np.stack([tensor, normal])
-        data = gluon.data.ArrayDataset(np.stack([image, image]), np.array([1, 0]))
-        loader = gluon.data.DataLoader(data.transform_first(chain), batch_size=2)
-        X, y = next(iter(loader))
-        flipped = self.npx.image.flip_left_right(image)
-        palette = np.array([[0, 1, 2], [128, 0, 0]])
-        index = (palette[:, 0] * 256 + palette[:, 1]) * 256 + palette[:, 2]
-        return [tensor, normal, crop, cast, batch.shape, X, y, flipped, index, tensor.mean((1, 2))]
-
-
-def leaves(value):
-    """The arrays and numbers of nested lists, in order, as NumPy's."""
-    if isinstance(value, (list, tuple)):
-        return [leaf for each in value for leaf in leaves(each)]
-    if isinstance(value, str):
-        return []
-    return [onp.asarray(value.asnumpy() if hasattr(value, "asnumpy") else value)]
 
 
 NAMES = [name for name in vars(Courses) if not name.startswith("_")]

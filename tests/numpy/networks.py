@@ -421,6 +421,82 @@ class Networks(Lessons):
             np.linalg.norm(X, axis=-1), np.einsum("bij,bkj->bik", X, X), npx.erf(X),
         ]  # fmt: skip
 
+    def matrix_factorization(self):
+        np, nn, ag, gluon = self.np, self.nn, self.autograd, self.gluon
+
+        class MF(nn.Block):
+            def __init__(self, factors, users, items, **kwargs):
+                super().__init__(**kwargs)
+                self.P, self.Q = nn.Embedding(users, factors), nn.Embedding(items, factors)
+                self.user_bias, self.item_bias = nn.Embedding(users, 1), nn.Embedding(items, 1)
+
+            def forward(self, user, item):
+                P_u, Q_i = self.P(user), self.Q(item)
+                b_u, b_i = self.user_bias(user), self.item_bias(item)
+                out = (P_u * Q_i).sum(axis=1) + np.squeeze(b_u) + np.squeeze(b_i)
+                return out.flatten()
+
+        net = MF(3, 5, 6)
+        net.initialize()
+        users, items = np.array([0, 1, 4, 2, 1]), np.array([5, 0, 2, 2, 3])
+        ratings = np.array([5.0, 3, 1, 4, 2])
+        net(users, items)
+        _fill(net, np)
+        trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.05, "wd": 1e-3})
+        loss, costs = gluon.loss.L2Loss(), []
+        for _ in range(4):
+            with ag.record():
+                cost = loss(net(users, items), ratings)
+            cost.backward()
+            trainer.step(5)
+            costs.append(cost)
+        rmse = np.sqrt(((net(users, items) - ratings) ** 2).mean())
+        table = np.zeros((5, 6))
+        table[users.astype("int32"), items.astype("int32")] = ratings
+        return [costs, rmse, net.P.weight.data(), table, (table > 0).sum(axis=0)]
+
+    def linear_algebra(self):
+        np, npx, ag = self.np, self.npx, self.autograd
+        A = np.array(_wave((4, 4), 2, 1)) + 3 * np.eye(4)
+        S = A + A.T
+        b = np.arange(4).astype("float32")
+        u, s, vt = np.linalg.svd(A)
+        w, V = np.linalg.eigh(S)
+        A.attach_grad()
+        with ag.record():
+            y = np.linalg.slogdet(A)[1] + np.linalg.norm(np.linalg.inv(A)) + np.trace(A)
+        y.backward()
+        found = [s, np.dot(u * s, vt), w, np.dot(V * w, V.T)]
+        found += [np.linalg.solve(A, b), np.linalg.det(A), np.linalg.cholesky(np.dot(A, A.T))]
+        found += [np.linalg.pinv(A[:, :2]), np.linalg.norm(A, axis=1), y, A.grad]
+        found += [np.linalg.tensorsolve(A, b), np.linalg.matrix_rank(A), np.linalg.eigvalsh(S)]
+        C = np.array(_wave((2, 3, 4), 1, 2))
+        found += [np.einsum("ijk,ijl->ikl", C, C), np.tensordot(C, C, axes=((0, 1), (0, 1)))]
+        found += [np.ldexp(C[0], np.array([0, 1, 2, 3])), np.hypot(C, 1), np.cumsum(C, axis=1)]
+        found += [np.diff(C, axis=2), np.std(C, axis=(0, 2)), np.percentile(C, 30, axis=1)]
+        found += [np.where(C > 0, C, 0), np.histogram(C, bins=4, range=(-2, 2))[0], np.rot90(C[0])]
+        found += [npx.reshape(C, (-5, -2)), npx.reshape(C, (-2, -6, 1, 3, -4)), np.unique(b % 2)]
+        found += [np.tril(A), np.diagonal(C, axis1=1, axis2=2), np.nan_to_num(np.log(C * 0))]
+        return found
+
+    def images(self):
+        np, gluon = self.np, self.gluon
+        T = gluon.data.vision.transforms
+        host = (onp.arange(10 * 12 * 3) * 37 % 256).reshape(10, 12, 3)
+        image = np.array(host, dtype="uint8")
+        tensor = T.ToTensor()(image)
+        normal = T.Normalize((0.4, 0.5, 0.6), (0.2, 0.3, 0.4))(tensor)
+        crop, cast = T.CenterCrop((6, 4))(image), T.Cast("float32")(image)
+        chain = T.Compose([T.CenterCrop((8, 8)), T.ToTensor()])
+        batch = np.stack([tensor, normal])
+        data = gluon.data.ArrayDataset(np.stack([image, image]), np.array([1, 0]))
+        loader = gluon.data.DataLoader(data.transform_first(chain), batch_size=2)
+        X, y = next(iter(loader))
+        flipped = self.npx.image.flip_left_right(image)
+        palette = np.array([[0, 1, 2], [128, 0, 0]])
+        index = (palette[:, 0] * 256 + palette[:, 1]) * 256 + palette[:, 2]
+        return [tensor, normal, crop, cast, batch.shape, X, y, flipped, index, tensor.mean((1, 2))]
+
 
 NAMES = [name for name in vars(Networks) if not name.startswith("_")]
 

@@ -327,9 +327,9 @@ CYNET_NOINLINE bool sort_values(const Args& args) {
   if (shares > MAX_SHARES) return false;
   for_parts(shares, [&, x, out, scratch](int64_t part) {
     whole[part] = 1;
+    int64_t* own = scratch + part * 2 * p.n;
     for (int64_t r = p.outer * part / shares; r < p.outer * (part + 1) / shares && whole[part]; ++r)
-      whole[part] = sort_row(x + r * p.n, p.n, p.ascending, scratch + part * 2 * p.n,
-                             out + r * p.n);
+      whole[part] = sort_row(x + r * p.n, p.n, p.ascending, own, out + r * p.n);
   });
   for (int64_t part = 0; part < shares; ++part)
     if (!whole[part]) return false;
