@@ -39,13 +39,13 @@ cdef class Plan:
     # Push one segment of a run whose first random stream is `stream`.
     cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
                           size_t origin) except -1 nogil
-    # The number of the user's line that asks for a run; HERE (tables.pxd) stands for it where
-    # the line still is on the stack.
+    # The number of the user's line that started the run; HERE (tables.pxd) while that line is still
+    # on the stack.
     cdef size_t origin(self) except? 0
 
-# Run one step, and measure it if asked to; -1 with an exception pending when it fails.
+# Run one step, and time it if profiling is on; -1 with an exception pending when it fails.
 cdef int run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil
-# What an error says of a step that has failed.
+# The text of the error of a failed step.
 cdef str failed_step(Tables* tables, size_t index)
 # Drop one reference to a Plan's tables; the last one frees them.
 cdef void release_tables(Tables* tables) noexcept nogil

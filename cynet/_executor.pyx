@@ -135,7 +135,7 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
 
 
 cdef int _give_up(PlanRun* run) except -1 nogil:
-    """Step `current` has failed: raise what is pending."""
+    """Raise the pending exception of step `current`, which has failed."""
     with gil:
         _raise_annotated(run)
     return 0
@@ -147,8 +147,8 @@ cdef int _pending() except -1:
 
 
 cdef int _raise_annotated(PlanRun* run) except -1:
-    """Raise the pending exception, saying which node failed, with which shapes, and who asked
-    for the run."""
+    """Raise the pending exception, with the node that failed, its shapes, and the line that started
+    the run."""
     cdef list keep = <list>run.tables.keep
     try:
         _pending()
@@ -169,12 +169,12 @@ cdef str failed_step(Tables* tables, size_t index):
 
 
 cdef tuple _where(PlanRun* run, list origins):
-    """The user's line that asked for the run."""
+    """The user's line that started the run."""
     if run.origin != HERE:
         return origins[run.origin]
     try:
         return user_frame()
-    except ValueError:  # no Python on this thread: what was ready has been taken meanwhile
+    except ValueError:  # no Python on this thread: another thread has taken the step that was ready
         return "an unknown line", 0
 
 
@@ -190,7 +190,8 @@ cdef void end_run(void* arg) noexcept nogil:
 
 
 cdef void release_tables(Tables* tables) noexcept nogil:
-    """Drop one reference; the last one frees the tables and what Python keeps for them."""
+    """Drop one reference; the last one frees the tables and the Python objects that belong to
+    them."""
     cdef size_t i
     cdef int k
     if tables.references.fetch_sub(1) != 1:
@@ -395,7 +396,7 @@ cdef class Plan:
             if python[first]:
                 segment.flags = kPython
             elif segment.dev_type == kGPU:
-                segment.flags = kInline  # what a GPU runs is only put on its stream
+                segment.flags = kInline  # work of a GPU is only put on its stream
             elif 1e6 * sum([seconds(step) for step in steps]) <= INLINE_SEGMENT_US:
                 segment.flags = kInline
             reached = touched(steps)
@@ -409,8 +410,9 @@ cdef class Plan:
         return 0
 
     cdef bint _recordable(self, dict operators, list steps, Segment* segment) except -1:
-        """True if a graph of these steps does the same in each run: none is left out when it is
-        fresh, and those that take random numbers find them where each replay puts them."""
+        """True if a graph of these steps does the same in each run: none is skipped because its
+        result is cached, and random steps read their numbers from the place where each replay puts
+        them."""
         cdef size_t i
         cdef int k
         cdef NativeStep* native

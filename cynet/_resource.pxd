@@ -30,12 +30,13 @@ cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL no
 cdef cppclass KeptSpace:
     # Memory of a GPU that captured graphs use for as long as they live.
     vector[Handle] handles
-    size_t newest[64]  # of each index: which of the handles is its newest, from 1 on; 0: none
+    size_t newest[64]  # of each index the newest handle, counted from 1; 0 if there is none
 
 # While `keep` is not NULL, this thread's memory from get_device_space is found or put there instead
 # of being reused.
 cdef void keep_device_space(KeptSpace* keep) noexcept nogil
-# Fill in what a request gets, in push order: called by whoever pushes, once per run.
+# Fill in the resources that a request asks for, in push order: called once per run, by the thread
+# that pushes.
 cdef void draw(Resource* resource, int dev_type, int dev_id) noexcept nogil
 # Move the streams on by n at once; returns the first of them (a plan draws for all its steps so).
 cdef uint64_t draw_many(uint64_t n, int dev_type, int dev_id, uint64_t* seed) noexcept nogil

@@ -105,7 +105,8 @@ cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil:
 
 
 cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL nogil:
-    """This thread's buffer of the index on a GPU, or one that `keep_device_space` has taken."""
+    """This thread's buffer of that index on a GPU, or a buffer that `keep_device_space` has
+    reserved."""
     cdef Handle handle
     cdef KeptSpace* keep
     if index < 0 or index >= TEMPS:
@@ -188,13 +189,13 @@ cdef uint64_t draw_many(uint64_t n, int dev_type, int dev_id, uint64_t* seed) no
 
 
 cdef uint64_t _device_seed(uint64_t seed, int dev_id) noexcept nogil:
-    # Index 0 keeps the seed as it is; the others must not repeat its numbers (data-parallel
+    # Index 0 uses the seed unchanged; the others must not repeat its numbers (data-parallel
     # dropout).
     return seed + <uint64_t>dev_id * <uint64_t>0x9E3779B97F4A7C15
 
 
 def seed_device(seed, ctx="all"):
-    """Seed the generator of one device or of all: what ``mx.random.seed`` does.
+    """Seed the generator of one device or of all; the implementation of ``mx.random.seed``.
 
     Parameters
     ----------
@@ -231,8 +232,9 @@ def seed_device(seed, ctx="all"):
 
 
 def random_state():
-    """(seed of all devices, [(device type, index, seed, streams drawn), ...] of those that differ
-    from a device that was just seeded): ints, for `set_random_state`."""
+    """(seed of all devices, [(device type, index, seed, streams drawn), ...]) for
+    `set_random_state`; the list has the devices whose state differs from that of a fresh seed. All
+    are ints."""
     cdef int i, j
     cdef Generator one
     found = []
@@ -281,7 +283,7 @@ def set_random_state(state):
 
 
 def use_own_streams(state):
-    """Give this thread CPU streams of its own, or take them away.
+    """Give this thread its own CPU streams, or take them away.
 
     Parameters
     ----------

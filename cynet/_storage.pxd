@@ -12,7 +12,7 @@ Promises:
 
 cdef struct Handle:
     void* ptr
-    size_t size      # bytes asked for
+    size_t size      # number of bytes that were requested
     size_t capacity  # bytes of the size class
     int dev_type
     int dev_id

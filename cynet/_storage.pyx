@@ -21,7 +21,7 @@ cdef cppclass Pool:
     Node* lists[CLASSES]
     Arena arenas[ARENAS]
     uint64_t due    # allocation at which the arenas are looked at
-    size_t listed   # blocks of at most so many bytes come from the lists
+    size_t listed   # blocks of at most this many bytes come from the free lists
     size_t used
     size_t cached   # in the lists
     size_t peak
@@ -66,7 +66,7 @@ cdef class Backend:
         raise CynetError(f"{type(self).__name__} defines no raw_alloc")
 
     def raw_free(self, address, nbytes, dev_id):
-        """Give back what raw_alloc returned.
+        """Free memory that raw_alloc returned.
 
         Parameters
         ----------
@@ -126,7 +126,8 @@ cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
         except CynetError:
             if dev_type == kGPU:
                 raise
-        backend = _backends.get(dev_type)  # none: without a GPU, pinned memory is the host's
+        # None without a GPU: pinned memory is then ordinary host memory
+        backend = _backends.get(dev_type)
     if backend is None and dev_type not in (kCPU, kCPUPinned, kCPUShared):
         _no_pool(dev_type, dev_id)
     cdef size_t limit = _host_limit
@@ -158,7 +159,7 @@ cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
 
 cdef inline Pool* _pool(int dev_type, int dev_id) except NULL nogil:
     if dev_id >= IDS and (dev_type == kCPU or dev_type == kCPUShared):
-        dev_id &= IDS - 1  # labels of one memory
+        dev_id &= IDS - 1  # the ids are labels of one and the same memory
     if dev_type < 0 or dev_type >= TYPES or dev_id < 0 or dev_id >= IDS:
         _no_pool(dev_type, dev_id)
     if not _made[dev_type][dev_id].load():
@@ -167,7 +168,7 @@ cdef inline Pool* _pool(int dev_type, int dev_id) except NULL nogil:
 
 
 cdef void* _raw_alloc(Pool* pool, size_t capacity) except? NULL nogil:
-    """Fresh memory; NULL without an exception when there is none."""
+    """Newly allocated memory; NULL without an exception if the system has no more."""
     if pool.backend == NULL:
         return cynet_host_alloc(capacity)
     with gil:
@@ -200,7 +201,7 @@ cdef inline void _count(Pool* pool, size_t capacity) noexcept nogil:
 
 
 cdef void _tend(Pool* pool) noexcept nogil:
-    """Give back what the arenas have long not needed."""
+    """Free the memory of arenas that were not needed for a long time."""
     cdef void* blocks
     cdef Arena* arena
     cdef uint64_t due
@@ -268,7 +269,7 @@ cdef int _exhausted(Pool* pool, size_t nbytes, size_t given) except -1 with gil:
 
 
 cdef void* _from_list(Pool* pool, size_t nbytes, size_t* capacity) except? NULL nogil:
-    """A block of a size class; NULL without an exception when there is no memory."""
+    """A block of a size class; NULL without an exception if memory is exhausted."""
     cdef int index = _class_of(nbytes, capacity)
     cdef Node* node
     cdef void* ptr
@@ -303,7 +304,7 @@ cdef inline Arena* _arena(Pool* pool, size_t nbytes) noexcept nogil:
 
 
 cdef void* _from_arena(Pool* pool, size_t nbytes, size_t* capacity) noexcept nogil:
-    """Whole pages of the host; NULL when there is no memory."""
+    """Whole pages of host memory; NULL if memory is exhausted."""
     cdef size_t rounded = _arena(pool, nbytes).round(nbytes)
     cdef Arena* arena = _arena(pool, rounded)
     cdef uint64_t clock
@@ -550,7 +551,7 @@ def register_backend(device_type, backend):
 
     Examples
     --------
-    >>> mx.storage.register_backend("cpu", mx.storage.Backend())  # memory of the host stays its own
+    >>> mx.storage.register_backend("cpu", mx.storage.Backend())  # host memory keeps its own one
     Traceback (most recent call last):
     cynet.errors.ArgumentError: device_type must be 'gpu' or 'cpu_pinned', got 'cpu'
     """

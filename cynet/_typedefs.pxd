@@ -21,9 +21,9 @@ cdef enum DType:
 
 cdef enum OpReq:
     kNullOp = 0        # write nothing
-    kWriteTo = 1       # overwrite what the output holds
+    kWriteTo = 1       # overwrite the output
     kWriteInplace = 2  # overwrite; the output's memory is an input's memory
-    kAddTo = 3         # add to what the output holds
+    kAddTo = 3         # add to the output
 
 cdef enum DeviceType:
     kCPU = 1
@@ -49,7 +49,7 @@ cdef struct RunContext:
     int worker    # index of the worker; 0 is the thread that pushed
 
 cdef inline size_t dtype_size(int dtype) noexcept nogil:
-    """Bytes of one element; 0 for a code that is none of DType."""
+    """Bytes of one element; 0 for a number that is not a DType."""
     if dtype == kFloat32 or dtype == kInt32:
         return 4
     if dtype == kFloat64 or dtype == kInt64:

@@ -23,11 +23,11 @@ import numpy as np
 from ..cuda.device import device
 from ..base.errors import OutOfMemoryError, ShapeError
 
-# what kernels/strided.cu calls the dtypes, by flag
+# names of the dtypes in kernels/strided.cu, by flag
 cdef dict _TYPES = {0: "float", 1: "double", 2: "cynet::half", 3: "unsigned char", 4: "int",
                     5: "signed char", 6: "long long", 7: "bool", kBfloat16: "cynet::bfloat16"}
 cdef dict _WIDTHS = {1: "unsigned char", 2: "unsigned short", 4: "int", 8: "long long"}
-cdef dict _kernels = {}  # (GPU, instance) -> what Device.kernel gave
+cdef dict _kernels = {}  # (GPU, instance) -> the kernel from Device.kernel
 
 cdef enum:
     BLOCK = 256      # threads
@@ -43,7 +43,7 @@ cdef struct CopyTask:
     void* kernel
     size_t nbytes
     bint direct     # the host's side is pinned
-    int dev_id      # the GPU that `what` is on, or that its source is on
+    int dev_id      # the GPU that holds `what`, or the GPU of its source
     void* token     # of the engine
 
 
@@ -220,7 +220,7 @@ cdef void* _kernel(int dev_id, str instance) except NULL:
 
 
 cdef int _launch_kernel(CopyTask* task, const void* second, void* stream) except -1 nogil:
-    """The kernel of `task` on (target, what `second` points at, strides)."""
+    """The kernel of `task` for (target, argument behind the pointer `second`, strides)."""
     cdef unsigned grid[3]
     cdef unsigned block[3]
     cdef void* params[3]
@@ -280,7 +280,8 @@ cdef void _read(void* arg, void* error) noexcept nogil:
 
 
 cdef int _run_upload_pinned(void* arg, RunContext* run_ctx, void* token) except -1 nogil:
-    # The target is there for what comes on the GPU's stream; the source, until the GPU has read it.
+    # The target exists for later work on the GPU's stream; the source lives until the GPU has read
+    # it.
     cdef CopyTask* task = <CopyTask*>arg
     cdef void* read = upload_pinned(run_ctx.dev_id, task.what.dst, task.what.src, task.nbytes)
     task.token = token
@@ -406,7 +407,7 @@ cdef int _push_device_fill(NDArrayBase dst, const Region* to, const char* value)
     cdef void* kernel = NULL
     narrow = width
     while narrow > 1 and memcmp(value, value + narrow // 2, narrow // 2) == 0:
-        narrow //= 2  # what the driver's fill repeats: at most 4 bytes
+        narrow //= 2  # the driver's fill repeats a pattern of at most 4 bytes
     if not _plain(to.ndim, to.shape, to.stride) or narrow == 8:
         kernel = _kernel(dst.blob.dev_id, f"fill<{_WIDTHS[width]}>")
     task = _new_task(dst, to)
@@ -583,6 +584,7 @@ cdef NDArrayBase _upload_rows(const int64_t* rows, int64_t n, int dev_id):
 
 
 def last_of_equal(rows):
-    """Places at which each number of `rows` stands last: what several threads may write at once."""
+    """The last position of each row number in `rows`: repeated rows are then written by one
+    thread."""
     _, last = np.unique(rows[::-1], return_index=True)
     return np.sort(len(rows) - 1 - last)

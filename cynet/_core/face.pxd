@@ -7,16 +7,16 @@ knows its face; what is computed from the array belongs to the same one.
 cdef class Face:
     cdef readonly str name
     cdef readonly object array_class  # the Python class of its arrays
-    # What Python's operators call (a Slot each, ndarray/_arithmetic.pyx), by number.
+    # Python's operators by number; each has a Slot (ndarray/_arithmetic.pyx).
     cdef tuple slots
     cdef dict sites                   # OpEntry -> CallSite (ndarray/_call.pyx)
-    # key_of(array, key): a key in which NumPy arrays of bool stand for masks; None: what is a mask
-    # has dtype bool.
+    # key_of(array, key): the key with NumPy's bool arrays turned into masks; None where a mask is
+    # an array of dtype bool.
     cdef object key_of
     cdef object scalars               # True, or a function that says it at each call
 
-    # Whether what has no axes left has the shape (): else it is (1,).
+    # Whether a result without axes has the shape (); else it is (1,).
     cdef bint has_scalars(self) except -1
 
-# The face of mx.nd, whose arrays are those of MXNet before NumPy's semantics.
+# The face of mx.nd: arrays of MXNet as they were before NumPy's semantics.
 cdef Face ND

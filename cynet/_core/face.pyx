@@ -37,12 +37,12 @@ cdef class Face:
         cls._face = self
 
     def set_key_of(self, key_of):
-        """Say what a mask is, see `key_of` above."""
+        """Set which keys count as masks, see `key_of` above."""
         self.key_of = key_of
 
     @property
     def no_axes(self):
-        """The shape of what has no axes left."""
+        """The shape of a result without axes: () or (1,)."""
         return () if self.has_scalars() else (1,)
 
     cdef bint has_scalars(self) except -1:

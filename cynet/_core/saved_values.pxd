@@ -5,11 +5,11 @@ from .._ndarray cimport NDArrayBase
 
 # One step more (1) or less (-1) keeps arrays for its backward.
 cdef void count_reader(int more) noexcept
-# What `array` held when `writes` writes of its variable had been pushed; None: not known.
+# The values of `array` after `writes` writes of its variable were pushed; None if unknown.
 cdef NDArrayBase older_values(NDArrayBase array, unsigned writes)
-# Drop what is kept, where no step reads it any more.
+# Drop saved values that no recorded step reads any more.
 cdef int forget_older() except -1
-# `marks` (or a new dict) with what array i of a step holds, whose memory is exposed.
+# `marks` (or a new dict), with an entry for array i of a step, whose memory was exported.
 cdef dict marked(dict marks, Py_ssize_t i, NDArrayBase array)
 # Somebody outside has written array i since it was marked, or since it was exposed.
 cdef bint changed_outside(dict marks, Py_ssize_t i, NDArrayBase array) except -1

@@ -44,7 +44,8 @@ cdef int forget_older() except -1:
 
 
 def write_apart(NDArrayBase array not None, value):
-    """``array[:] = value``, such that what was recorded with the old values goes back with those.
+    """``array[:] = value``; steps recorded with the old values still use the old values in
+    backward.
 
     For writes that are no part of what is differentiated (`Parameter.set_data`). The old values
     are kept while anything is recorded that backward has not let go of.
@@ -59,7 +60,7 @@ def write_apart(NDArrayBase array not None, value):
 
 
 def total_writes(list arrays):
-    """A number that another write of one of the arrays changes."""
+    """A version number, which every write to one of the arrays changes."""
     cdef NDArrayBase array
     cdef uint64_t total = 0
     for array in arrays:
@@ -68,8 +69,8 @@ def total_writes(list arrays):
 
 
 def write_stamp(list arrays):
-    """The arrays and what tells whether one of them was written since; None where somebody may
-    write to one without the engine: two stamps are equal while all values are as they were."""
+    """The arrays with a version stamp; None where code outside of the engine may write to one. Two
+    equal stamps mean that no value has changed."""
     cdef NDArrayBase array
     for array in arrays:
         if array.chunk.exposed.load():
@@ -93,7 +94,8 @@ cdef uint64_t _digest(const char* data, size_t n) noexcept nogil:
 
 
 cdef object _fingerprint(NDArrayBase array):
-    # Of what the array holds, once it is computed; 0 on a GPU, whose memory is not looked at.
+    # A checksum of the array's values, once they are computed; 0 on a GPU, whose memory is not
+    # read.
     cdef uint64_t out = 0
     cdef const char* data = <const char*>array.blob.data
     cdef size_t n = array.blob.size * dtype_size(array.blob.dtype)
@@ -124,8 +126,8 @@ cdef bint changed_outside(dict marks, Py_ssize_t i, NDArrayBase array) except -1
 
 
 def expose(NDArrayBase array not None):
-    """Before somebody outside gets the array's memory to write in: it is its own, and what recorded
-    steps know of it is marked, so that they notice."""
+    """Prepare an array for code outside that may write to its memory: the array gets memory of its
+    own, and recorded steps are marked, so that they notice a change."""
     array.chunk.exposed.store(True)
     own_memory(array)
     forget_older()

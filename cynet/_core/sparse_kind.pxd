@@ -1,5 +1,5 @@
-"""Sparse arrays are told from dense ones: their own blob has no elements and is on a device that is
-none; what they are made of is in ndarray/sparse/arrays.py."""
+"""The test for sparse arrays: their own blob has no elements and an invalid device; their parts are
+in ndarray/sparse/arrays.py."""
 
 from .._ndarray cimport NDArrayBase
 from .._typedefs cimport TBlob

@@ -23,8 +23,8 @@ cdef RowSet* watch_rows(NDArrayBase array) except? NULL:
 
 
 def known_rows(NDArrayBase array):
-    """Numbers of the rows of which the engine knows that all others are zeros, or None where it
-    knows nothing. Waits for the array; for tests and to look closer."""
+    """Numbers of the rows that may hold other values than zeros, or None if the engine does not
+    know. Waits for the array; for tests and debugging."""
     cdef int64_t i
     cdef const RowSet* rows
     array.wait_read()

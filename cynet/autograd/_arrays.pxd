@@ -20,11 +20,11 @@ cdef NDArrayBase copied(NDArrayBase source)
 cdef NDArrayBase plus(NDArrayBase a, NDArrayBase b, NDArrayBase out)
 # The same bytes under the shape of `like`.
 cdef NDArrayBase in_shape(NDArrayBase array, const TBlob* like)
-# What a user gives as the gradient of head `i`, with the head's dtype on its device.
+# The gradient that the user gives for output `i`, in the output's dtype and on its device.
 cdef NDArrayBase gradient_of_head(NDArrayBase head, object given, int i)
 # Output `i` of a node as an entry.
 cdef object own_entry(CallNode node, int i)
 # The array as the output of a graph that it was when it was recorded.
 cdef NDArrayBase linked(NDArrayBase array, object entry)
-# What heads are in a graph; raises for those that are in none.
+# The graph nodes of the outputs; raises for an output that was not recorded.
 cdef list entries_of(list heads)

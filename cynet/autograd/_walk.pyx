@@ -1,4 +1,4 @@
-"""Backward: from heads to leaves, each node once (docs/architecture/autograd.md).
+"""Backward: from outputs to leaves, each node once (docs/architecture/autograd.md).
 
 Nothing is changed before everything that backward reads has been found as it was recorded."""
 
@@ -28,7 +28,7 @@ from ._adjoint import alias_of, as_backward, record_adjoint
 from .hooks import hooked
 
 cdef enum:
-    SLOTS = 64  # outputs of a node that its `shared_grads` tells of
+    SLOTS = 64  # most outputs of a node in its bit set `shared_grads`
 cdef uint64_t _walks = 0
 cdef set _live = set()  # walks that are on their way
 cdef list _watchers = backward_steps
@@ -45,7 +45,8 @@ cdef class Walk:
     cdef uint64_t id
     cdef readonly bint retain
     cdef bint create
-    cdef dict wanted      # Leaf -> its gradient so far, or None; None: each leaf has its own array
+    # Leaf -> its gradient so far, or None; None instead of the dict: each leaf has its own array
+    cdef dict wanted
     cdef set begun        # leaves that something was written to
     cdef list order       # nodes, each behind its inputs
     cdef list late        # (entry, gradient) of steps, to be delivered behind them
@@ -59,7 +60,7 @@ cdef class Walk:
         self.begun, self.order, self.late = set(), [], []
 
     cdef int collect(self, list entries) except -1:
-        # Fills `order`, marks what is needed and checks what was kept: before anything is changed.
+        # Fills `order`, marks needed nodes, checks saved values; all before anything is changed.
         cdef list stack = []
         cdef Node node, child
         cdef bint others = len(_live) > 0
@@ -160,7 +161,7 @@ cdef class Walk:
         return 0
 
     def _show(self, Node node):
-        # The gradients of its inputs, as far as they have come, to whoever watches.
+        # Report the gradients of the node's inputs, as far as they are known, to observers.
         cdef Node source
         for i, entry in enumerate(node.inputs):
             source = node_of(entry) if self.wants(entry) else None
@@ -171,7 +172,7 @@ cdef class Walk:
                              else self.wanted[source])
 
     cdef bint ends_at(self, Node node):
-        # No further than this: a leaf, or what `grad` was asked for.
+        # Stop here: at a leaf, or at a variable that `grad` was called for.
         return isinstance(node, Leaf) or (self.wanted is not None and node in self.wanted)
 
     cdef bint is_written(self, Node node) except -1:
@@ -314,8 +315,8 @@ cdef class Walk:
             i += 1
 
     def targets_of(self, StepNode node, list numbers):
-        """(arrays, requests) for the gradients of inputs of a node, by number; None and 0 where one
-        is not wanted."""
+        """(arrays, requests) for the gradients of a node's inputs, by number; None and 0 for an
+        input that needs no gradient."""
         cdef list arrays = [], requests = []
         cdef int request, i
         for i in numbers:
@@ -357,7 +358,7 @@ cdef class Walk:
         arrays.in_grad = arrays.out_data + n_out
         arrays.aux = arrays.in_grad + n_in
         arrays.req = self.requests.data()
-        if info.view or info.passes:  # what comes to the output may be the inputs' gradient itself
+        if info.view or info.passes:  # the output's gradient may be the inputs' gradient itself
             for i in range(n_in):
                 if self._passes_to(node.inputs[i]):
                     takers += 1
@@ -417,7 +418,7 @@ cdef class Walk:
             owner = (<object>state.op).memory_owner or []
             (<object>state.op).memory_owner = [
                 *owner, *held, *node.grads, *[a for a in node.arrays if a is not None]]
-        if state == NULL:  # a view of an operator that has a state: none has
+        if state == NULL:  # a view of an operator with a state: views have none
             raise GradientError(f"operator {call.entry.name} has nothing to go back with")
         push_backward(call, state, &info.resources, node.is_train, &arrays, node)
         if late is not None:
@@ -557,7 +558,7 @@ cdef int _seed(Walk walk, list heads, list entries, list grads) except -1:
 
 
 def backward(list heads, list grads, bint retain, bint train_mode):
-    """Fill the gradients of the variables that `heads` were computed from.
+    """Fill the gradients of the variables that the outputs `heads` were computed from.
 
     Parameters
     ----------
@@ -582,8 +583,8 @@ def backward(list heads, list grads, bint retain, bint train_mode):
 
 
 def gradients(list heads, list grads, list variables, bint retain, bint create, bint train_mode):
-    """The gradients of `heads` with respect to `variables`, as new arrays; `create`: they belong to
-    a graph themselves."""
+    """The gradients of the outputs `heads` with respect to `variables`, as new arrays; with
+    `create` the gradients are recorded, too."""
     cdef Walk walk = Walk.__new__(Walk)
     cdef list entries = entries_of(heads), leaves = []
     cdef Node node
@@ -609,7 +610,7 @@ def gradients(list heads, list grads, list variables, bint retain, bint create, 
 
 
 def gradients_to(list heads, list grads, list nodes, bint retain, bint create):
-    """The gradients of `heads` at nodes; None where no way leads there."""
+    """The gradients of the outputs `heads` at nodes; None for a node that no output depends on."""
     cdef Walk walk = Walk.__new__(Walk)
     chosen = [i for i, head in enumerate(heads)
               if (<NDArrayBase>head).grad_entry not in (None, DETACHED)]

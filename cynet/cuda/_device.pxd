@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t
 ctypedef int (*LaunchFn)(void* kernel, const unsigned* grid, const unsigned* block,
                          unsigned shared, void* stream, void** params) noexcept nogil
 # Temporary memory on the device, 64-byte aligned, for work put on the stream before the operator
-# returns; `index` tells several apart. NULL with an exception set when there is none.
+# returns; `index` tells buffers apart. NULL with an exception set if memory is exhausted.
 ctypedef void* (*SpaceFn)(int dev_id, int index, size_t nbytes, void* stream) except? NULL nogil
 # Copies nbytes of the device's memory to the host when the stream has come so far, and waits for
 # it. 0, or a code as above.

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 cdef enum:
-    FAILURE_BYTES = 512  # at least what the emulator's Failure has
+    FAILURE_BYTES = 512  # at least the size of the emulator's Failure
     THREAD_WORK = 64     # elements of work that a thread of a kernel counts as
 
 cdef struct Request:  # the emulator's Launch

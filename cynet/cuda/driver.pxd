@@ -59,7 +59,7 @@ cdef int enter(int dev_id, void** stream) except -1 nogil
 # One launch on a stream (LaunchFn of _device.pxd).
 cdef int launch(void* kernel, const unsigned* grid, const unsigned* block, unsigned shared,
                 void* stream, void** params) noexcept nogil
-# Raise a CynetError that says what failed and what the driver calls `code`; 0 passes.
+# Raise a CynetError with the failed call and the driver's name of `code`; 0 passes.
 cdef int check(int code, int dev_id, const char* what) except -1 nogil
 # An event without timing; NULL with an exception.
 cdef void* new_event(int dev_id) except NULL nogil

@@ -67,7 +67,8 @@ def load(library):
 
 
 def parameter_sizes(size_t function):
-    """Bytes of each argument of a kernel, a tuple; None where the driver is too old to tell."""
+    """The size in bytes of each argument of a kernel, a tuple; None if the driver is too old to
+    know."""
     cdef size_t offset, size
     sizes = []
     if _parameter_info == NULL:
@@ -157,7 +158,7 @@ cdef void* new_event(int dev_id) except NULL nogil:
 
 
 def synchronize(int dev_id):
-    """Wait until a GPU has done all that was put on its streams; raise what it failed of."""
+    """Wait until a GPU has finished all work on its streams; raise its error if one failed."""
     cdef Machine* machine = &machines[dev_id]
     with nogil:
         enter(dev_id, NULL)

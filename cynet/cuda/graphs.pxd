@@ -1,4 +1,4 @@
-"""CUDA graphs: what a function puts on a GPU's stream, recorded once and replayed.
+"""CUDA graphs: a function's work on a GPU's stream, recorded once and replayed.
 
 A function is run as it is at first; then once on the side stream, so that libraries that keep
 something for each stream have it; then recorded on the side stream, where nothing else is put, and
@@ -23,11 +23,11 @@ cdef cppclass Recording:
     atomic[long] holders
     int runs           # so far, at most those before it is recorded
     bint never         # it cannot be recorded
-    void* executable   # the graph, once there is one
+    void* executable   # the graph, after it was recorded
     void* numbers      # of a graph that reads some: where, on the GPU
-    vector[char] sent  # and what is there since the last replay
+    vector[char] sent  # the values there since the last replay
     KeptSpace own      # memory of this graph alone
-    KeptSpace* spaces  # what operators asked for: `own`, or what others use, too
+    KeptSpace* spaces  # buffers that operators asked for: `own`, or shared ones
 
 cdef cppclass Addressed:
     # The recording of a function with arrays at these addresses.
@@ -36,32 +36,32 @@ cdef cppclass Addressed:
     long used  # in which run, the last time
 
 cdef cppclass Recordings:
-    # Those of one function, MAX_ADDRESSES of graphs.pyx at most; all have one holder. All of a GPU
-    # use the same temporary memory, since they run one after the other.
+    # Recordings of one function, at most MAX_ADDRESSES of graphs.pyx, with one holder. All
+    # recordings of a GPU share their temporary memory, since they run one after the other.
     vector[Addressed*] known
     long runs
 
-# Puts the work of `arg` on run_ctx.stream. Where `numbers` is NULL, its numbers are arguments as
-# they are now. Else a graph is recorded, and what it launches has to read them from there.
+# Puts the work of `arg` on run_ctx.stream. If `numbers` is NULL, the numbers are passed as
+# arguments. Else a graph is being recorded, and its launches must read them from `numbers`.
 ctypedef int (*Put)(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil
 
 # A new recording's members; it has one holder.
 cdef void prepare(Recording* recording, bint never) noexcept nogil
 # Put the function's work on the GPU's stream: by calling `put`, or by replaying its graph with
-# `numbers`, nbytes on the host that have been read when this returns. Whoever calls keeps runs of
-# one Recording apart.
+# `numbers`, nbytes on the host, which may be overwritten when this returns. Runs of one Recording
+# must not overlap; the caller sees to it.
 cdef int run(Recording* recording, RunContext* run_ctx, Put put, void* arg, const void* numbers,
              size_t nbytes) except -1 nogil
-# The recording for a run with arrays at these addresses; NULL while others take all room.
+# The recording for arrays at these addresses; NULL while all slots are in use.
 cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
                              int dev_id) noexcept nogil
 cdef void release_all(Recordings* recordings, int dev_id) noexcept nogil
 cdef void hold(Recording* recording) noexcept nogil
-# One holder less. True for the last one: the graph and its memory are given up when the GPU is done
-# with them, and what the recording is a part of may go.
+# Remove one holder. True for the last one: the graph and its memory are freed when the GPU is done
+# with them, and the object that contains the recording may be freed.
 cdef bint release(Recording* recording, int dev_id) noexcept nogil
 
-# What this thread's launches take as `base` of their random numbers (RandomStream of
-# kernels/random.cu): NULL but while a graph is recorded.
+# The `base` of random numbers for this thread's launches (RandomStream of kernels/random.cu); NULL
+# unless a graph is being recorded.
 cdef void* random_base() noexcept nogil
 cdef void set_random_base(void* base) noexcept nogil

@@ -43,7 +43,8 @@ ctypedef int (*QuietRecord)(Recording* recording, RunContext* run_ctx, Put put, 
 
 cdef atomic[bint] _exits  # the process does: pycuda destroys streams, the driver all else
 cdef atomic[int] _held[64]  # the side stream of each GPU is somebody's
-cdef KeptSpace _shared[64]    # by all Recordings of each GPU; only whoever records adds to it
+# buffers shared by all Recordings of each GPU; only a recording thread adds to it
+cdef KeptSpace _shared[64]
 cdef long _users[64]          # Recordings of each GPU that have any
 cdef mutex _users_lock
 cdef bint _switched_on = config.get("CYNET_CUDA_GRAPHS")
@@ -61,7 +62,7 @@ cdef void prepare(Recording* recording, bint never) noexcept nogil:
 
 cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
                              int dev_id) noexcept nogil:
-    """Perhaps in the place of the one that was not used for longest."""
+    """May evict the least recently used recording."""
     cdef Addressed* each
     cdef size_t i, oldest = 0
     if recordings.known.empty():
@@ -126,7 +127,8 @@ cdef int run(Recording* recording, RunContext* run_ctx, Put put, void* arg, cons
         return -1 if failed else 0
     failed = (<QuietRecord>_record)(recording, run_ctx, put, arg, nbytes) == -1
     if failed:
-        with gil:  # what cannot be recorded may still run; if not, it says so then
+        # work that cannot be recorded may still run directly; if not, that call reports it
+        with gil:
             PyErr_Clear()
     if _finish(recording, dev_id, failed):
         return _replay(recording, dev_id, numbers, nbytes)
@@ -197,7 +199,7 @@ cdef int _record(Recording* recording, RunContext* run_ctx, Put put, void* arg,
 
 
 cdef bint _finish(Recording* recording, int dev_id, bint failed) noexcept nogil:
-    """The end of what is recorded; False when there is no graph and never will be."""
+    """End of a recording; False if no graph could be made and none ever can."""
     global _recorded
     cdef Machine* machine = &machines[dev_id]
     cdef void* graph = NULL
@@ -222,7 +224,7 @@ cdef bint _finish(Recording* recording, int dev_id, bint failed) noexcept nogil:
 
 cdef int _replay(Recording* recording, int dev_id, const void* numbers,
                  size_t nbytes) except -1 nogil:
-    """The copy goes on the stream: replays before it have read what it writes over."""
+    """The copy is put on the stream, behind replays that read the old values."""
     global _replayed
     cdef const char* given = <const char*>numbers
     if nbytes and (recording.sent.size() != nbytes
@@ -279,7 +281,7 @@ def counts():
 
 
 def switch(bint on):
-    """Record graphs from now on, or do not; returns what it was."""
+    """Turn recording of graphs on or off; returns the old value."""
     global _switched_on
     before = _switched_on
     _switched_on = on

@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t
 
 from ..kernels.movement.strided_copy cimport StridedCopy
 
-cdef struct Strides:  # what kernels/strided.cu takes
+cdef struct Strides:  # argument of kernels/strided.cu
     int64_t n
     int ndim
     int64_t shape[16]
@@ -35,12 +35,12 @@ cdef int across(int to_id, void* to, int from_id, const void* source,
 # Every element of nbytes is `value`, of `width` bytes: 1, 2 or 4.
 cdef int fill(int dev_id, void* to, unsigned value, int width, size_t nbytes) except -1 nogil
 
-# What a thread of each GPU does once all that was on the stream so far is done: copy, on the host,
-# from a buffer that `download` has filled.
+# A job for a GPU's thread, done when the stream has come to this point: a copy, on the host, from a
+# buffer that `download` has filled.
 ctypedef void (*Finish)(void* arg, void* error) noexcept nogil
-# Push: when the GPU's stream has come to this point, its nbytes at `source` are copied to `what`'s
-# target (on the host, with strides and change of dtype), then `finish(arg, error)` is called on
-# that thread; `error` is a borrowed exception (the GIL is held then) or NULL.
+# Push a job: when the GPU's stream has come to this point, nbytes at `source` are copied to
+# `what`'s target (on the host, with strides and change of dtype). Then `finish(arg, error)` is
+# called on that thread; `error` is a borrowed exception (with the GIL held) or NULL.
 cdef int download_later(int dev_id, const void* source, size_t nbytes, const StridedCopy* what,
                         Finish finish, void* arg) except -1 nogil
 # The same into pinned memory, where the GPU puts the bytes by itself.

@@ -66,7 +66,7 @@ cdef cppclass Station:
     condition_variable wake
     StagingBuffer pieces[16]
     Landing landings[2]
-    int turn         # the landing that was taken last
+    int turn         # the landing that was used last
     bint working     # the worker's thread runs
     Job* first
     Job* last
@@ -231,10 +231,10 @@ cdef bint _make_room(int dev_id, Landing* landing, size_t nbytes) except -1 nogi
         landing.left = new_event(dev_id)
     if landing.memory.ptr != NULL and landing.memory.capacity >= nbytes:
         return True
-    storage_free(&landing.memory)  # whoever gets it comes after what `left` stands for
+    storage_free(&landing.memory)  # the next owner of this memory comes after the event `left`
     if not _have_memory(dev_id, landing, nbytes):
         return False
-    # It may be in use by what was put on the stream before.
+    # Work that was put on the stream before may still use it.
     check(driver.event_record(landing.left, machines[dev_id].stream), dev_id, b"copying to it")
     return True
 
@@ -275,7 +275,7 @@ cdef int download(int dev_id, void* to, const void* source, size_t nbytes) excep
 
 cdef int _fetch(int dev_id, void* to, const void* source, size_t nbytes,
                 void* reached) except -1 nogil:
-    """Copy what is there once `reached` is; two pieces are under way at a time."""
+    """Copy the data once `reached` is passed; two pieces are in flight at a time."""
     cdef Machine* machine = &machines[dev_id]
     cdef StagingBuffer* pieces[2]
     cdef size_t sent = 0, got = 0, n
@@ -405,7 +405,8 @@ cdef void* _mark(int dev_id, void* stream) except NULL nogil:
 
 
 cdef Job* _job(void* reached, Finish finish, void* arg) except NULL nogil:
-    """A job; where there is no memory for one, the event goes, once it is reached."""
+    """A job, freed after use. If memory for one is exhausted, its event is destroyed once it is
+    reached."""
     cdef Job* job = <Job*>malloc(sizeof(Job))
     if job == NULL:
         driver.event_synchronize(reached)
@@ -430,7 +431,7 @@ cdef void _put(int dev_id, Job* job) noexcept nogil:
     station.wake.notify_one()
     station.guard.unlock()
     if start and not start_thread(_work, <void*><size_t>dev_id):
-        _work_off(dev_id, False)  # no thread could be created: better on this one than never
+        _work_off(dev_id, False)  # no thread could be created: do it on this one
 
 
 cdef int _no_memory() except -1 with gil:
@@ -445,7 +446,7 @@ cdef void _work(void* arg) noexcept nogil:
 
 
 cdef void _work_off(int dev_id, bint stay) noexcept nogil:
-    """Do the jobs in order; a worker stays for ever, another thread until there are none."""
+    """Do the jobs in order; a worker stays for ever, another thread until no jobs are left."""
     cdef Station* station = _station(dev_id)
     cdef Job* job
     while True:
@@ -461,7 +462,8 @@ cdef void _work_off(int dev_id, bint stay) noexcept nogil:
         if station.first == NULL:
             station.last = NULL
         station.guard.unlock()
-        if (<int (*)(int, Job*) noexcept nogil>_do)(dev_id, job) == -1:  # what it raises stays
+        # a raised exception stays pending
+        if (<int (*)(int, Job*) noexcept nogil>_do)(dev_id, job) == -1:
             _fail(job)
         else:
             job.finish(job.arg, NULL)

@@ -27,7 +27,7 @@ cdef struct Task:
     int64_t number
     int pipe
     void* token    # of the engine, once the function runs
-    void* work     # the Work, of which this is a reference
+    void* work     # the Work; this holds a reference to it
 
 
 cdef void _say(int pipe, int64_t number) noexcept nogil:
@@ -125,8 +125,8 @@ cdef class Work:
 
 
 def memory(NDArrayBase array not None):
-    """A NumPy array over the memory of an array on the host, which nobody waits for: whoever looks
-    into it is a function of the engine that reads or writes the array. bfloat16 is uint16."""
+    """A NumPy array over the memory of an array on the host, without waiting: the caller is a
+    function of the engine that reads or writes the array. bfloat16 becomes uint16."""
     cdef cnp.npy_intp size
     own_memory(array)
     size = array.blob.size

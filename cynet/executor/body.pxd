@@ -14,7 +14,7 @@ from ..operator._base cimport OpContext
 from .tables cimport PlanRun, Tables
 
 cdef struct Spot:
-    # Where an address stands in the tables.
+    # The position of an address in the tables.
     size_t blob
     int64_t offset
 
@@ -27,13 +27,13 @@ cdef class BodyPlan:
     cdef Tables* tables
     cdef readonly object body    # the Body (graph/subgraphs.py)
     cdef readonly bint runs_python
-    # [(step, positions of its steps, an Operator for each run)], those that run Python
+    # [(step, positions of its steps, an Operator for each run)], for steps that run Python
     cdef list python
     cdef size_t n_forward, n_steps, n_variables, n_outputs
     cdef vector[Spots] slots
-    cdef PlanRun run             # what its steps are told of the run
+    cdef PlanRun run             # the state of the run that its steps see
 
-    # Give what variable, output, head gradient and gradient i is, and where temporaries lie.
+    # Set which variable, output, output gradient and gradient i is, and the offsets of temporaries.
     cdef void put_variable(self, size_t i, void* at) noexcept nogil
     cdef void put_output(self, size_t i, void* at) noexcept nogil
     cdef void put_head(self, size_t i, void* at) noexcept nogil
@@ -41,7 +41,7 @@ cdef class BodyPlan:
     cdef void put_arena(self, void* at) noexcept nogil
     cdef void put_saved(self, void* at) noexcept nogil
     cdef void _put(self, size_t slot, void* at) noexcept nogil
-    # Say which random numbers the runs take, from what the operator was given, or NULL.
+    # Set which random numbers the runs draw, from those of the operator, or NULL.
     cdef void begin(self, OpContext* ctx) noexcept nogil
     # Run forward or backward for the time number t; `outer` is the Operator that does so.
     cdef int go(self, OpContext* ctx, bint backward, int64_t t, void* outer) except -1 nogil

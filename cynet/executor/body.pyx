@@ -44,7 +44,7 @@ cdef class BodyPlan:
         self.plan = Plan(graph, operators, arrays, arena, False)
         self.tables = self.plan.tables
         for i in range(self.tables.steps.size()):
-            # rows that are known of one array say nothing of the next one given
+            # known rows of one array say nothing about the next one
             self.tables.steps[i].watched = NULL
             self.tables.steps[i].context.rows = NULL
         self.slots.resize(count + 2)
@@ -103,8 +103,8 @@ cdef class BodyPlan:
         self.run.segment = NULL
         self.run.seed = self.run.stream = 0
         if ctx.n_requested and ctx.requested[0].type == kRandom:
-            # a stream of its own for each draw of each run, told from those of the outer plan by a
-            # key that the operator's own stream makes (the finalizer of SplitMix64)
+            # each draw of each run has its own stream, separated from those of the outer plan by a
+            # key made from the operator's own stream (the finalizer of SplitMix64)
             key = ctx.requested[0].seed + (ctx.requested[0].stream + 1) * 0x9E3779B97F4A7C15UL
             key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9UL
             key = (key ^ (key >> 27)) * 0x94D049BB133111EBUL

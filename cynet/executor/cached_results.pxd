@@ -19,10 +19,10 @@ cdef class CachedResult:
 
 # Whether, in a run that has the variables, nothing that it was made of has been written since.
 cdef bint is_fresh(const CachedState* state) noexcept nogil
-# Remember what it was made of. The run reads the sources, so nobody writes them.
+# Note the versions of its sources. The run reads them, so they cannot be written meanwhile.
 cdef void complete(CachedState* state) noexcept nogil
-# The same as `is_fresh` for who is about to push a run: no function is to come that makes it, or
-# writes what it is made of.
+# Like `is_fresh`, for a caller about to push a run: true if no queued function computes it or
+# writes its sources.
 cdef bint is_current(const CachedState* state) noexcept nogil
 cdef void hold(CachedState* state) noexcept nogil
 cdef void drop(CachedState* state) noexcept nogil

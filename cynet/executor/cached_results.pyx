@@ -83,7 +83,7 @@ cdef bint is_current(const CachedState* state) noexcept nogil:
     cdef bint same
     cdef size_t i
     lock(var.engine)
-    # a function that makes it counts as pending until what it has found is there to read
+    # a function that computes it counts as pending until its result can be read
     same = var.pending_writes.load(memory_order_relaxed) == 0 and state.valid
     for i in range(state.sources.size()):
         source = <Var*>state.sources[i].var
@@ -123,7 +123,7 @@ class Group:
         self.form = _form(steps, self.sources)
 
     def result(self, list arrays):
-        """The CachedResult for these arrays as its sources: that of another plan, or a new one."""
+        """The CachedResult with these arrays as sources: one of another plan, or a new one."""
         cdef NDArrayBase array
         if self.form is None:
             return CachedResult(self.value, arrays)
@@ -145,13 +145,13 @@ def cached_groups(graph):
 
 
 def _form(list steps, list sources):
-    names = itertools.count()  # of what a place in memory holds
+    names = itertools.count()  # identifies the contents of an address
     held = {id(value): next(names) for value in sources}
     form = []
     for step in steps:
         how = _how(step.prop)
         if how is None or any(id(value.root) not in held for value in step.in_data):
-            return None  # it reads what is constant, which each plan has computed for itself
+            return None  # it reads a constant that each plan has computed for itself
         reads = [(held[id(value.root)], _look(value)) for value in step.in_data]
         held.update((id(value.root), next(names)) for value in step.out_data)
         form.append((how, step.ctx, *reads, *map(_look, step.out_data)))
@@ -163,7 +163,7 @@ def _look(value):
 
 
 def _how(prop):
-    """A key for the function of a property; None where its attributes do not say."""
+    """A key for the function of a property; None if its attributes do not determine it."""
     packs_as = getattr(prop, "packs_as", None)
     if packs_as is not None:
         return type(prop), packs_as

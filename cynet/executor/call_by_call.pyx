@@ -26,8 +26,8 @@ _WITH_GRADIENTS = 3  # times as much work as a prediction, about
 
 
 def due(runs):
-    """True if the next run is to be one call by call, where there were so many."""
-    # who looks on sees plans
+    """True if the next run is to go call by call, after `count` of them."""
+    # observers see plans
     return runs < config.get("CYNET_RUNS_BEFORE_PLAN") and not (tracing or watched())
 
 
@@ -107,7 +107,7 @@ cdef class Calls:
         self.n_values, self.structure, self.leading = len(places), structure, {}
         self.given = [names[name] for name in inputs]
         self.heads = [places[entry] for entry in structure.heads]
-        # each output is to have memory of its own
+        # each output gets memory of its own
         self.fits = len({*self.heads}.difference(names.values())) == len(self.heads)
         self.rows, self.sources, self.made, self.dead = [], [], [], []
         for row, kind in zip(structure.rows, structure.kinds):
@@ -226,15 +226,15 @@ cdef class CallByCall:
 
     @property
     def kept(self):
-        """The cached results it shares with others (`PlanCache`): none."""
+        """The cached results that are shared with other plans (`PlanCache`): none."""
         return ()
 
     def rest(self):
-        """Hold nothing: from now on there is a plan. How often it was run stays known."""
+        """Release everything: a plan takes over. The number of runs stays known."""
         self.calls, self.nbytes = None, 0
 
     def __call__(self, list arrays not None):
-        """Run it on arrays; the outputs, new arrays. None where another thread had it rest."""
+        """Run on arrays; returns new arrays. None if another thread is releasing it."""
         cdef Calls graph = self.graph
         cdef list values = [None] * graph.n_values, given
         cdef list calls = self.calls  # which another thread may give up

@@ -1,4 +1,4 @@
-"""The operators that run graphs: a loop over runs of one body, and one of two bodies.
+"""Control flow operators: a loop over runs of one body, and a choice between two bodies.
 
 Their property (graph/subgraphs.py) says where in their two hidden outputs what lies.
 """
@@ -17,7 +17,7 @@ from ..graph.subgraphs import HEADER, STATE
 from ..operator import get_operator
 
 cdef enum:
-    kRow = 0  # what feeds a variable: the numbers of graph/subgraphs.py
+    kRow = 0  # kinds of sources of a variable: the numbers of graph/subgraphs.py
     kState = 1
     kInput = 2
     kAux = 3
@@ -58,7 +58,7 @@ cdef int feeds_of(body, vector[Feed]* out) except -1:
 
 
 cdef class RunsBodies(Operator):
-    # What both operators have in common.
+    # The common part of both operators.
     cdef object prop
     cdef BodyPlan condition
     cdef vector[Feed] condition_feeds
@@ -66,7 +66,7 @@ cdef class RunsBodies(Operator):
     cdef size_t n_inputs, n_visible
     cdef int64_t said, header
     cdef int said_dtype
-    cdef readonly list plans  # (word, BodyPlan), for those who look inside
+    cdef readonly list plans  # (word, BodyPlan), for debugging
 
     def __init__(self, prop):
         self.prop = prop
@@ -169,7 +169,7 @@ cdef class LoopOperator(RunsBodies):
 
     cdef void feed(self, void* plan, const vector[Feed]* feeds, const TBlob* in_data,
                    const TBlob* aux, char* kept, char* space, int64_t t) noexcept nogil:
-        """Give the variables of a body, or of the condition, what run t reads."""
+        """Set the variables of a body, or of the condition, for run t."""
         cdef size_t p, index
         cdef int kind
         cdef char* at
@@ -243,7 +243,7 @@ cdef class LoopOperator(RunsBodies):
         self.body.put_arena(space + self.arenas[0])
         self.clear(req, in_grad, runs)
         for i in range(self.n_states):
-            # what comes to states without a gradient of their own, but from the last run
+            # gradients of states that have none of their own come from the last run only
             memset(space + self.grad[i], 0, bytes_of(&out_grad[self.n_stacked + i]))
             memset(space + self.other_grad[i], 0, bytes_of(&out_grad[self.n_stacked + i]))
         t = runs - 1
@@ -306,7 +306,7 @@ cdef class LoopOperator(RunsBodies):
             self.body.put_grad(p, at)
 
     cdef void clear(self, const int* req, TBlob* in_grad, int64_t runs) noexcept nogil:
-        """Zeros for what the runs add to, and for what none of them writes."""
+        """Zero the targets that runs add to, and those that no run writes."""
         cdef size_t i, p
         cdef int64_t begin
         cdef bint state

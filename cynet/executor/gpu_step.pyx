@@ -43,8 +43,8 @@ cdef cppclass Part:
 
 
 cdef struct PartRun:
-    # One run of a part, queued in the engine. Behind it lie what its graph reads: pairs of seed and
-    # stream for forward and backward, and the numbers of the update.
+    # One run of a part, queued in the engine. The data for its graph follow behind it: pairs of
+    # seed and stream for forward and backward, and the numbers of the update.
     Part* part
     void* task       # NULL: without the update
     int (*put)(void* task, RunContext* run_ctx, void* numbers) except -1 nogil
@@ -52,7 +52,7 @@ cdef struct PartRun:
     int n_runs
     size_t nbytes    # of the numbers
     PlanRun** runs       # one a segment
-    bint* backward   # of which direction it is
+    bint* backward   # which ones belong to backward
     char* numbers
 
 
@@ -263,7 +263,7 @@ cdef bint _follows(Segment* first, Segment* second) noexcept nogil:
 
 
 def joins_steps(Plan plan):
-    """True if there is anything to put together."""
+    """True if there are tensors to join."""
     cdef Segment* segment
     for segment in plan.tables.segments:
         if _recordable(segment):

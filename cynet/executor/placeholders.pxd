@@ -8,6 +8,7 @@ cdef inline void* address_of(size_t number) noexcept nogil:
     return <void*>((number + FROM) << APART)
 
 cdef inline size_t number_of(const void* address) noexcept nogil:
-    # Of which placeholder this is a byte; a number that none has for any other address.
+    # The placeholder that this byte belongs to; for any other address a number that no placeholder
+    # has.
     cdef size_t number = <size_t>address >> APART
     return number - FROM if number >= FROM else <size_t>-1

@@ -28,7 +28,7 @@ from ..base.errors import ArgumentError, OutOfMemoryError
 
 
 def placeholder(size_t number, value):
-    """An array for `value` (graph/ir.py) that has no memory, with an address of its own."""
+    """An array without memory for `value` (graph/ir.py), with a unique address."""
     cdef int64_t shape[8]
     for i, n in enumerate(value.shape):
         shape[i] = n
@@ -57,7 +57,7 @@ def fresh_arrays(list values, dict placeholders, list inputs):
 
 cdef enum Kind:
     BLOB = 0     # its address
-    STATE = 1     # that of a CachedGroup
+    STATE = 1     # the state of a CachedGroup
     WATCHED = 2   # a chunk of a step, and its rows
     PROMISED = 3  # a chunk that a segment writes
 
@@ -69,22 +69,22 @@ cdef struct Place:
 
 cdef struct Change:
     Place place
-    void* value             # address, Chunk*, or a KeptState* of which it holds a reference
+    void* value             # address, Chunk*, or a KeptState* (with a reference)
     RowSet* rows
 
 cdef struct Patch:
     Tables* tables
     size_t n                # of changes, which follow in memory
-    bint full               # they are those of all slots
+    bint full               # the patch replaces all slots
     bint applied
 
 
 cdef cppclass Slot:
-    void* data              # what is there now
+    void* data              # its present value
     VarHandle var
     Chunk* chunk
     bint watched
-    bint is_source          # of what the plan keeps
+    bint is_source          # a source of a cached result
     RowSet* rows
     vector[Place] places
     vector[size_t] segments  # where its variable is named
@@ -132,7 +132,7 @@ cdef void _changes_of(const Slot* slot, vector[Change]* changes) noexcept nogil:
 cdef void _end(void* arg) noexcept nogil:
     cdef Patch* patch = <Patch*>arg
     cdef Change* change = <Change*>(patch + 1)
-    if not patch.applied:  # what came before has failed
+    if not patch.applied:  # an earlier function has failed
         patch.tables.stale.store(True)
         for _ in range(patch.n):
             if change.place.kind == STATE:
@@ -276,12 +276,12 @@ cdef class ArgumentSlots:
     def bind_cached(self, size_t first, list cached):
         """Give a CachedResult to each slot from `first` on, and to each group of cached steps."""
         cdef vector[Change] changes
-        self.plan.cached[:] = cached  # the functions pushed before hold what they need
+        self.plan.cached[:] = cached  # functions pushed before hold references to their own
         self._states(&changes)
         self._bind(first, [(<CachedResult>each).array for each in cached], &changes)
 
     cdef int _states(self, vector[Change]* changes) except -1:
-        """Changes to the states of what the plan keeps."""
+        """Pushes changes to the cached states of the plan."""
         cdef Change change
         cdef size_t i
         change.rows = NULL
@@ -345,7 +345,7 @@ cdef class ArgumentSlots:
                          kInline, b"executor")
 
     cdef int _name(self, size_t segment) except -1:
-        # The variables of a segment anew, each once: an array may stand in several slots.
+        # Rebuild the variables of a segment, each once: an array may be in several slots.
         cdef Segment* native = self.plan.tables.segments[segment]
         cdef unordered_set[size_t] seen
         cdef VarHandle var
@@ -364,8 +364,8 @@ cdef class ArgumentSlots:
 
 
 cdef class Lease:
-    """The use of an instance and of its arena, which go back to those that are idle when it is
-    dropped; the arena stays with the instance where `arenas` is None."""
+    """The use of an instance and its arena, which return to the idle ones when this is dropped; the
+    arena stays with the instance if `arenas` is None."""
 
     cdef readonly object instance
     cdef list idle, arenas
@@ -402,7 +402,7 @@ def examine(list arrays, Py_ssize_t n_args):
         if array.blob.dev_type != kCPU and first.blob.dev_type != kGPU and on_host(&array.blob):
             pass
         elif first.blob.dev_type != kCPU and array.blob.dev_type == kCPU and on_host(&first.blob):
-            first = array  # the plan, and the outputs, are those of ordinary memory
+            first = array  # the plan and the outputs have the face of ordinary memory
         elif array.blob.dev_type != first.blob.dev_type or array.blob.dev_id != first.blob.dev_id:
             raise ArgumentError(f"the inputs of a CachedOp are on {first.context} and "
                                 f"{array.context}; copy them to one device (as_in_context)")

@@ -20,13 +20,13 @@ cdef struct NativeStep:
     size_t out_grad, in_data, out_data, in_grad, aux, req, requested
     const char* name   # of the operator, and of its node; the tables keep both
     const char* node
-    uint64_t random    # random streams drawn by the steps before this one
-    Chunk* watched     # of a gradient of which backward keeps the rows, or NULL
+    uint64_t random    # number of random streams drawn by the earlier steps
+    Chunk* watched     # memory of a gradient whose nonzero rows backward notes, or NULL
     CachedGroup* cached  # its group of steps that run when something changed, or NULL
 
 cdef cppclass CachedState:
-    # Whether cached results are still what their steps would make now (cached_results.pxd).
-    # `valid` and `seen` are guarded by the memory's variable.
+    # Whether cached results still hold (cached_results.pxd). `valid` and `seen` are guarded by the
+    # memory's variable.
     atomic[long] references
     bint valid               # they were run to the end, and nothing failed on the way
     VarHandle var            # of the memory
@@ -38,8 +38,8 @@ cdef cppclass CachedGroup:
     # the variable of their segment, in which they all lie.
     # Its first step, which decides whether to run, and its last, which completes it.
     size_t first, last
-    bint fresh               # what was decided: this run leaves them out
-    CachedState* state         # a reference is held; NULL until there are arrays (rebind.pyx)
+    bint fresh               # the decision for this run: its steps are skipped
+    CachedState* state         # holds a reference; NULL until there are arrays (rebind.pyx)
 
 cdef cppclass Segment:
     size_t first, last  # steps [first, last)
@@ -116,13 +116,13 @@ cdef struct PlanRun:
     Tables* tables
     Segment* segment
     size_t current  # the step that runs, for the error message
-    size_t origin   # who asked: index into the plan's origins, or HERE
+    size_t origin   # the line that started it: index into the plan's origins, or HERE
     bint is_train
     uint64_t seed
     uint64_t stream
 
 cdef inline Recording* recording_of(PlanRun* run) noexcept nogil:
-    # What a run on a GPU is recorded in; where its arrays are exchanged, that of their addresses.
+    # The recording of a run on a GPU; with exchanged arrays, the one for their addresses.
     cdef Segment* segment = run.segment
     cdef Recording* found = NULL
     cdef vector[void*] at

@@ -1,4 +1,4 @@
-"""UpdateStep: what becomes of the gradients of a plan, as `Executor.step` puts it behind a run.
+"""UpdateStep: the update that `Executor.step` runs with a plan's gradients.
 
 The optimizers' updates, which know what is computed, are subclasses (optimizer/_joined.pxd).
 """
@@ -11,10 +11,10 @@ from .._typedefs cimport RunContext
 cdef class UpdateStep:
     cdef vector[VarHandle] reads, writes
     cdef int dev_type, dev_id
-    # Puts the launches of a task on run_ctx.stream (Put of cuda/graphs.pxd); `numbers` are those of
-    # the task, or NULL. Set by the subclass, as is what frees a task.
+    # Puts the launches of a task on run_ctx.stream (Put of cuda/graphs.pxd); `numbers` belong to
+    # the task, or are NULL. The subclass sets it, and the function that frees a task.
     cdef int (*put)(void* task, RunContext* run_ctx, void* numbers) except -1 nogil
     cdef void (*free_task)(void* task) noexcept nogil
-    # A run with the arguments of its call, to be given to `free_task` once it is over; `numbers` is
-    # set to what its launches read, of `nbytes`.
+    # A run with the arguments of its call, passed to `free_task` at its end; `numbers` is set to
+    # the nbytes that its launches read.
     cdef void* new_task(self, tuple arguments, void** numbers, size_t* nbytes) except NULL

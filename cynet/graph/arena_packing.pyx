@@ -1,4 +1,4 @@
-"""Places in the arena: each value in turn at the lowest one that is free while it lives.
+"""Offsets in the arena: each value in turn gets the lowest one that is free during its lifetime.
 
 The steps are the leaves of a segment tree, in which what lives from one step to another covers
 O(log n) nodes. A node holds two sets of places: those of the values that cover it, and those of all
@@ -22,7 +22,7 @@ cdef enum:
     LOOK = 8  # a look into a set takes as long as that many values of the list
     TOO_LONG = -2
 
-ctypedef map[int64_t, int64_t] Places  # begin to end; between two of them lies what is free
+ctypedef map[int64_t, int64_t] Places  # begin to end of used intervals; between them memory is free
 
 cdef struct Placed:
     int64_t begin, end
@@ -76,7 +76,7 @@ def place(list sizes, list firsts, list lasts):
 
 
 cdef int64_t _find(Tree* tree, size_t first, size_t last, int64_t size) except -1 nogil:
-    """The lowest place for what lives from `first` to `last`."""
+    """The lowest offset that is free from step `first` to step `last`."""
     cdef int64_t offset
     if tree.wait:
         tree.wait -= 1
@@ -149,7 +149,7 @@ cdef int _take(Tree* tree, size_t first, size_t last, int64_t begin, int64_t end
 
 
 cdef int _join(Places* places, int64_t begin, int64_t end) except -1 nogil:
-    """Take an interval in, which becomes one with those that it meets or touches."""
+    """Add an interval; it is merged with intervals that it overlaps or touches."""
     cdef Places.iterator each = places.upper_bound(begin)
     if each != places.begin():
         one_before(each)

@@ -1,4 +1,4 @@
-"""Steps and values, of which ir.py speaks: compiled, since every pass looks at every one."""
+"""Steps and values of ir.py: compiled, since every pass reads them all."""
 
 
 cdef class Value:
@@ -101,7 +101,7 @@ cdef class Step:
         return made
 
     cpdef list written(self):
-        """Pairs (position, Value) of what the step writes, auxiliary states apart."""
+        """Pairs (position, Value) of the step's outputs, without auxiliary states."""
         cdef list targets = self.out_data if self.direction == "forward" else self.in_grad
         cdef Py_ssize_t i
         cdef list found = []

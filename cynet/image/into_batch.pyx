@@ -19,7 +19,7 @@ cdef extern from "image/into_batch.h" namespace "cynet" nogil:
 
 cdef int check(const uint8_t[:, :, :] image, int64_t channels, int64_t height,
                int64_t width) except -1:
-    """The pixels of a row lie side by side, in either direction, and there are as many as asked."""
+    """The pixels of a row are contiguous, in either direction, and of the expected number."""
     cdef int64_t step = image.strides[1]
     if image.shape[0] != height or image.shape[1] != width or image.shape[2] != channels:
         raise ShapeError(

@@ -1,8 +1,8 @@
-// What a kernel is: one C++ function that reads tensors and writes tensors, in a table by name.
+// A kernel is one C++ function that reads tensors and writes tensors, in a table by name.
 //
 // A file `kernels/FAMILY/NAME.cc` holds kernels. It includes itself once for each level of CPU
-// capability (isa/for_each_isa.h), so that all of it is compiled for the level, and registers what
-// it has:
+// capability (isa/for_each_isa.h), so that all of it is compiled for the level, and registers its
+// kernels:
 //
 //     #ifndef CYNET_LANES
 //     #include "kernel.h"
@@ -55,7 +55,7 @@ enum { MAX_TENSORS = 72 };  // that a kernel reads, or writes
 // The first of the places that threads tell.
 struct FirstPlace {
   std::atomic<int64_t> first{-1};
-  std::vector<double> values;  // what else there is to say of it
+  std::vector<double> values;  // further parameters
   int64_t place() const { return first; }
   void tell(int64_t place) {
     int64_t seen = first;
@@ -64,7 +64,7 @@ struct FirstPlace {
   }
 };
 
-// Where a run failed, and where it met what its user is to be told of.
+// The place of a failure, and of values that the user is to be warned of.
 struct Failure : FirstPlace {
   FirstPlace noted;
 };
@@ -74,7 +74,7 @@ struct Args {
   const Blob* in[MAX_TENSORS];  // nullptr: not given
   const Blob* out[MAX_TENSORS];
   bool wanted[MAX_TENSORS];  // whether that output is to be written at all; one is
-  bool add[MAX_TENSORS];     // whether it is added to what the output holds
+  bool add[MAX_TENSORS];     // whether to add to the output
   const void* params;        // the struct that CYNET_PARAMS names
   int threads;               // how many it may use
   int level;                 // the CPU's, for loops that are chosen by it (levels.h)
@@ -97,20 +97,20 @@ struct Args {
   const P& as() const {
     return *static_cast<const P*>(params);
   }
-  // As many of the threads as so many simple operations are worth (GRAIN of parallel.pxd): a kernel
-  // that works on little of a large tensor asks.
+  // As many of the threads as this number of simple operations is worth (GRAIN of parallel.pxd):
+  // for a kernel that works on a small part of a large tensor.
   int threads_of(int64_t work) const {
     const int64_t maximum = work < 65536 ? 1 : work / 32768;
     return threads < maximum ? threads : static_cast<int>(maximum);
   }
-  // The declaration's `failure` says what is wrong there; forward or backward then raises.
+  // The declaration's `failure` describes the error; forward or backward then raises it.
   void fail(int64_t place) const { failure->tell(place); }
   // The declaration's `noticed` is called after the run, which goes on.
   void note(int64_t place, const std::vector<double>& values) const {
     failure->noted.values = values;
     failure->noted.tell(place);
   }
-  // As the first, outside of what threads share, with numbers for the message.
+  // As the first, outside of parallel parts, with numbers for the message.
   void fail(int64_t place, const std::vector<double>& values) const {
     failure->values = values;
     failure->tell(place);
@@ -262,10 +262,10 @@ struct RegisteredKernel {
 // Registers `template <typename T> void name(const Args&)` of each level, for the types given.
 #define CYNET_KERNEL(name, Params, cost, ...) \
   CYNET_REGISTER(CYNET_AT_LEVELS, name, Params, cost, nullptr, __VA_ARGS__)
-// One that gets workspace; `space` is a function of Args, whose `threads` are known.
+// A kernel with workspace; `space` is a function of Args, whose `threads` are known.
 #define CYNET_SPACE_KERNEL(name, Params, cost, space, ...) \
   CYNET_REGISTER(CYNET_AT_LEVELS, name, Params, cost, space, __VA_ARGS__)
-// One that is compiled for the baseline alone, outside of the levels.
+// A kernel compiled for the baseline alone, outside of the levels.
 #define CYNET_PLAIN_KERNEL(name, Params, cost, ...) \
   CYNET_REGISTER(CYNET_EVERY_LEVEL, name, Params, cost, nullptr, __VA_ARGS__)
 #define CYNET_PLAIN_SPACE_KERNEL(name, Params, cost, space, ...) \

@@ -1,16 +1,16 @@
 // The door to the team of threads (team.h) for C++ kernels: splits a range over its threads.
 //
-// How many threads a kernel may use is decided in parallel.pyx (`threads_for`) and handed in, so
-// that the setting exists once in the process and a range below the grain stays on the caller's
-// thread. A range has as many parts as threads were asked for, whoever computes them in the end.
+// The number of threads of a kernel is decided in parallel.pyx (`threads_for`) and passed on, so
+// that the process has one setting and a range below the grain stays on the caller's thread. A
+// range has as many parts as threads were requested, whichever thread computes them.
 #ifndef CYNET_PARALLEL_H
 #define CYNET_PARALLEL_H
 
 #include <cstdint>
 #include <type_traits>
 
-// function(arg, part, parts) for each part, by the caller and whoever helps. All modules share the
-// one in parallel.pyx, which kernels/threading/threads.py loads where they find it.
+// function(arg, part, parts) for each part, by the caller and helpers. All modules share the
+// implementation in parallel.pyx, whose address kernels/threading/threads.py passes to them.
 extern "C" {
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
@@ -20,13 +20,13 @@ void cynet_run_parts(int parts, void (*function)(void* arg, int part, int parts)
 
 namespace cynet {
 
-// A result of more bytes would drive all else out of a last-level cache. (What sysconf says of its
-// size is that of many caches together on virtual machines.)
+// A result of more bytes would evict all else from a last-level cache. (On virtual machines sysconf
+// reports the size of many caches together.)
 enum { BEYOND_CACHES = 32 << 20 };
 
-// Floats between what a thread writes and what others read or write. Prefetchers run ahead of what
-// a core reads, to the end of its page and into the next one, and take away what another core is
-// writing there.
+// Floats between the writes of one thread and the data of others. Prefetchers run ahead of a core's
+// reads, to the end of the page and into the next one, and steal lines that another core is writing
+// there.
 enum { FLOATS_APART = 2048 };
 
 template <typename Body>
@@ -74,10 +74,9 @@ inline void parallel_ranges(int threads, int64_t n, RangeFunction function, void
 }  // namespace cynet
 
 #if defined(CYNET_TEAM) && defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__)
-// `prange` in cynet's own modules: GNU's compiler makes a function of the loop and calls
-// GOMP_parallel, which in these modules is this one. Each part asks for its number and that of all
-// parts to find its iterations. A region holds one loop (tests/test_house.py), so its barrier is
-// its end.
+// `prange` in cynet's own modules: GCC makes a function of the loop and calls GOMP_parallel, which
+// in these modules is this one. Each part asks for its number and the number of parts to find its
+// iterations. A region holds one loop (tests/test_house.py), so its barrier is its end.
 namespace cynet {
 
 struct Region {

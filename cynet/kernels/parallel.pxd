@@ -14,15 +14,15 @@ cdef enum:
 # `work`: about how many simple element operations the whole loop has.
 cdef int threads_for(int64_t work) noexcept nogil
 
-# For loops whose result no number of threads changes, bit for bit: as many as `work` is worth while
-# a helper is awake, 1 when all sleep or none was ever started. A sleeping thread takes 30 us to
-# wake, half a millisecond on an idle virtual machine.
+# For loops whose result does not depend on the number of threads, bit for bit: as many as `work` is
+# worth while a helper is awake, 1 if all sleep or none was ever started. A sleeping thread takes 30
+# us to wake, half a millisecond on an idle virtual machine.
 cdef int threads_awake(int64_t work) noexcept nogil
 
 # Lets the OpenMP regions of a loaded library run on the team, before it has run any. Raises
 # CynetError when the library needs functions of OpenMP that the team does not have.
 cdef int lend_team_to(void* library, str name) except -1
-# Whether a region of such a library can have so many threads.
+# Whether a region of such a library can have this many threads.
 cdef bint openmp_can_run(int threads) noexcept nogil
 # How many its regions may have now.
 cdef int openmp_threads() noexcept nogil

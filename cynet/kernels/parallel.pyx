@@ -40,7 +40,7 @@ cdef int threads_awake(int64_t work) noexcept nogil:
 
 
 cdef int lend_team_to(void* library, str name) except -1:
-    # 1: its loops run on the team; 0: on threads of its own, as the setting says.
+    # 1: its loops run on the team; 0: on its own threads, whose number is the setting.
     cdef const char* missing
     if config.get("CYNET_ONEDNN_THREADS") == "openmp":
         return 0

@@ -22,7 +22,7 @@ cdef extern from "kernel.h" namespace "cynet" nogil:
         int64_t place() noexcept  # or -1
         vector[double] values
     cppclass Failure(FirstPlace):  # where the run failed
-        FirstPlace noted  # of what its user is told
+        FirstPlace noted  # a value that the user is to be warned of
     struct Args:
         const Blob** in_ "in"
         const Blob** out
@@ -42,7 +42,7 @@ cdef extern from "kernel.h" namespace "cynet" nogil:
 cdef class Kernel:
     # A kernel for one dtype at the CPU's level, and its parameters.
     cdef KernelFunction run
-    cdef SpaceFunction space  # bytes of workspace; NULL: none
+    cdef SpaceFunction space  # bytes of workspace; NULL if it needs none
     cdef int cost  # simple operations for each element of the largest tensor
     cdef const void* params
     cdef readonly tuple names  # of the parameters

@@ -178,7 +178,7 @@ cdef int _keep(Kernel kernel, const char* params, size_t n) except -1:
 
 
 cdef class Kernel:
-    """A kernel for one dtype, and its parameters; `kernels` lists what there is."""
+    """A kernel for one dtype, and its parameters; `kernels` lists the existing ones."""
 
     def __init__(self):
         raise ArgumentError("a Kernel is found by its name; it cannot be made")
@@ -217,7 +217,7 @@ def has_space(str name):
     return _spaces[name]
 
 
-cdef dict _spaces = {}  # what has_space said, which each bind asks again
+cdef dict _spaces = {}  # cached answers of has_space, which each bind needs
 
 
 cdef Functor _functor(const FunctorTable& table, const char* name, int dtype, bint add) except *:
@@ -339,7 +339,7 @@ def update_rules():
 
 
 def philox_block(seed, stream, number):
-    """The four 32-bit words of one block, for tests against published answers.
+    """The four 32-bit words of one block, for tests against published values.
 
     >>> [hex(word) for word in philox_block(0, 0, 0)]
     ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']

@@ -12,7 +12,7 @@ from .._typedefs cimport RunContext, TBlob
 cdef struct OpContext:
     int is_train
     RunContext run_ctx
-    Resource* requested  # as forward_resource / backward_resource asked, in that order
+    Resource* requested  # the resources of forward_resource / backward_resource, in that order
     int n_requested
     int n_in             # lengths of in_data, out_data (= out_grad) and aux_states
     int n_out
@@ -27,15 +27,15 @@ cdef class Operator:
     # Errors: return -1 with an exception set (`with gil: raise ...`). Must be safe to run from
     # several threads at once unless `stateful` is set.
     cdef public bint stateful
-    # Set by __init__: the input of whose gradient backward fills some rows, and all others with
-    # zeros; it keeps ctx.rows, if there are. 0: none.
+    # Set by __init__: the input whose gradient backward fills in some rows only (the others are
+    # zeros); backward notes these rows in ctx.rows, if it is there. 0: none.
     cdef int _rows_of
-    # What keeps the tensors' memory alive, for Python code that holds on to a view of one; or None.
+    # Owner of the tensors' memory, for Python code that holds a view of one; or None.
     cdef public object memory_owner
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil
-    # What declare_backward_dependency does not name has data == NULL, and so have hidden outputs'
-    # out_grad.
+    # Tensors that declare_backward_dependency does not name have data == NULL, and so has the
+    # out_grad of hidden outputs.
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil
@@ -51,7 +51,7 @@ cdef class Blob:
     cdef Blob wrap(const TBlob* blob)
 
 cdef class OpEntry:
-    # One registered operator: what every face looks up.
+    # One registered operator, as mx.nd, mx.sym and mx.np look it up.
     cdef readonly str name          # canonical, as JSON has it
     cdef readonly object prop       # the OperatorProperty subclass
     cdef readonly tuple aliases

@@ -57,7 +57,7 @@ cdef class Operator:
 
     @property
     def rows_of(self):
-        """The input of whose gradient backward keeps the rows that are not zero, or 0."""
+        """The input whose gradient's nonzero rows backward notes, or 0."""
         return self._rows_of
 
     def waits(self, bint backward):
@@ -279,8 +279,8 @@ cdef class PyResource:
             nbytes *= n
         if self.resource.type == kRandom:
             raise ArgumentTypeError("get_space: this resource was requested as random")
-        # A block of its own, not the thread's buffer: operators that this one calls run on this
-        # thread too.
+        # Its own block, not the thread's buffer: operators that this one calls run on this thread,
+        # too.
         memory = Memory(nbytes if nbytes else 1, _HOST)
         return np.asarray(memory)[:nbytes].view(dtype).reshape(shape)
 
@@ -365,7 +365,7 @@ def register_operator(str name, prop, aliases=()):
     """
     entry = OpEntry(name, prop, tuple(aliases), prop.__doc__ or "")
     OPERATORS.register(name, entry, aliases)
-    prop.op_name = name  # the class keeps the name it has where this one is refused
+    prop.op_name = name  # the class keeps its name if this one is refused
     return entry
 
 

@@ -1,4 +1,4 @@
-"""Operators that are lists of elementwise loops (loops.py says what a loop is)."""
+"""Operators that are lists of elementwise loops (loops.py defines a loop)."""
 
 from libcpp.vector cimport vector
 
@@ -17,7 +17,7 @@ cdef struct NativeLoop:
     int source[3]  # which list an operand is in: a Source
     int index[3]   # which of them
     int target
-    bint more      # adds to what the loop before it wrote
+    bint more      # adds to the result of the loop before it
     char number[8]  # an operand that is a number, in the arrays' dtype
 
 cdef class LoopsOperator(Operator):
@@ -26,8 +26,8 @@ cdef class LoopsOperator(Operator):
     cdef vector[NativeLoop] forward_loops
     cdef vector[NativeLoop] backward_loops
 
-# The kernels of a Loop: `write` and `add`; the dtype that they take its number in. Raises
-# MissingLoop when there is no such functor.
+# The kernels of a Loop: `write` and `add`, and the dtype of their scalar. Raises MissingLoop if
+# there is no such functor.
 cdef int find_kernels(loop, int dtype, Kernel* write, Kernel* add) except -1
 # A number, a float or a LargeInt, as one element of `dtype`.
 cdef int put_number(object number, int dtype, void* out) except -1

@@ -73,8 +73,8 @@ cdef class LoopsOperator(Operator):
         _add_loops(self, &self.backward_loops, loops)
 
     def with_scalar(self, double value):
-        """The same operator for another number, which an imperative call with a new number needs;
-        None where another number may need other loops."""
+        """The same operator with another scalar, for an imperative call with a new number; None if
+        another number may need other loops."""
         cdef LoopsOperator out
         cdef size_t i
         if self.dtype not in (kFloat32, kFloat64, kFloat16, kBfloat16) and (

@@ -96,7 +96,7 @@ cdef const char* keyword(const EnvArguments* env, const char* key) noexcept nogi
 
 
 cdef class Env:
-    """The EnvArguments of one operator: its scalar and keywords as C functions read them."""
+    """The EnvArguments of one operator: its scalar and keywords in the form for C functions."""
 
     cdef EnvArguments env
     cdef list texts
@@ -124,7 +124,7 @@ cdef class CSimpleOperator(Operator):
     cdef void* function
     cdef void* gradient
     cdef int operands
-    cdef int reads  # what the gradient reads: 0 out_grad only, 1 the output, 2 the inputs
+    cdef int reads  # inputs of the gradient: 0 out_grad only, 1 the output, 2 the inputs
 
     def __init__(self, Env env not None, int operands, CFunction function not None,
                  CFunction gradient, int reads):

@@ -13,7 +13,7 @@ from ..base.dtype import dtype_flag
 from .checks.shapes import known, plain
 
 cdef enum:
-    MOST = 64  # arrays or resources of one operator here
+    MOST = 64  # limit of arrays or resources of one operator here
 
 
 cdef int _fill(TBlob* blobs, list arrays) except -1:
@@ -56,7 +56,7 @@ def run_forward(Operator op, list in_data, list req, list out_data, aux=(), bint
 
 def run_backward(Operator op, list out_grad, list in_data, list out_data, list req, list in_grad,
                  aux=(), bint is_train=True, resources=()):
-    """Run `op.backward` on NumPy arrays; None stands for an array that is not given."""
+    """Run `op.backward` on NumPy arrays; None for an absent array."""
     _run(op, out_grad, in_data, req, out_data, in_grad, list(aux), is_train, list(resources))
 
 

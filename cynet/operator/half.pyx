@@ -51,8 +51,8 @@ def in_float32(prop, ctx, in_shapes, in_types):
 
 
 def between_conversions(Operator operator not None, sources, str dtype):
-    """`operator`, which computes in `dtype`, where arrays are of the dtypes `sources`; those of
-    others (lengths) stay as they are.
+    """`operator` computes in `dtype`; arrays of the dtypes `sources` are converted, those of others
+    (lengths) are not.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def _agrees(prop, in_types, wide, wide_types, narrow):
 
 cdef struct Rule:
     int sources     # bits of the dtypes that are converted
-    int wide        # to which one
+    int wide        # the dtype it computes in
     Kernel add[16]  # adds numbers of it to a dtype's
 
 
@@ -157,8 +157,8 @@ cdef size_t _bytes(const TBlob* blobs, int n, const Rule* rule) noexcept nogil:
 
 
 cdef char* _workspace(OpContext* ctx, size_t nbytes, int n_blobs, int n_asked) except NULL nogil:
-    """Memory for so many bytes of numbers behind tables of tensors and requests: of the request
-    behind the operator's own."""
+    """Memory for this many bytes of numbers after the tables of tensors and requests: the request
+    after the operator's own."""
     cdef Resource resource
     resource.type = kTempSpace
     resource.index = ctx.n_requested
@@ -177,7 +177,8 @@ cdef void _convert(OpContext* ctx, const TBlob* source, int to_type, void* to) n
 
 cdef char* _widen(OpContext* ctx, const TBlob* given, int n, TBlob* to, char* at,
                   const Rule* rule) noexcept nogil:
-    """`to` is `given` with what is converted from `at` on; returns what is behind."""
+    """`to` is a copy of `given` with converted tensors in memory from `at` on; returns the end of
+    that memory."""
     cdef int i
     memcpy(to, given, n * sizeof(TBlob))
     for i in range(n):
@@ -190,7 +191,7 @@ cdef char* _widen(OpContext* ctx, const TBlob* given, int n, TBlob* to, char* at
 
 cdef void _offer(const TBlob* given, const int* req, int n, TBlob* to, int* asked, char* at,
                  const Rule* rule) noexcept nogil:
-    """The same for what is to be written; sums are made when it is."""
+    """The same for outputs; sums are made when they are converted back."""
     cdef int i
     memcpy(to, given, n * sizeof(TBlob))
     for i in range(n):

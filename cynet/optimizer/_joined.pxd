@@ -22,21 +22,21 @@ cdef struct Item:
     int64_t size
     int width           # bytes of an element of weight, gradient and out
     int state_width[4]  # and of each state
-    int master    # which of the states is a float32 copy of the weight; -1: none
+    int master    # index of the state that is a float32 copy of the weight; -1: none
     void* kernel  # of a GPU, instead of `loop`
     bint skips_zero_gradient    # where its gradient is 0, if it does not decay
     Chunk* grad   # in which the gradient lies
     UpdateLoop first      # where rates follow from norms: gives the step whose norm counts, or NULL
     int64_t blocks_before  # of the items before, whose squares are partial sums
-    int exact, dtype      # of what is updated (a float32 copy or the weight), and of the gradient
+    int exact, dtype      # of the updated array (a float32 copy or the weight), and of the gradient
 
 cdef cppclass FusedUpdate:
-    # What the runs of a JoinedUpdate share with it, each a holder of the recording. Fixed, but for
-    # the recording, which the weights' variables guard.
+    # State that the runs of a JoinedUpdate share with it; each run holds the recording. Constant
+    # except for the recording, which the weights' variables guard.
     vector[Item] items
     bint apart     # some lie in the same memory: one item after the other
     NormRate rate  # how learning rates follow from norms, or NULL
-    vector[double] squares  # of each block, of the weight and of what else counts
+    vector[double] squares  # of each block, of the weight and of the gradient or step
     int dev_id
     Recording recording
 

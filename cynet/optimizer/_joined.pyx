@@ -27,12 +27,12 @@ from ..kernels.table import update_rules
 from ..base.dtype import NAMES
 from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
 
-# How many states each rule reads and moves: of all, and of those that run on every device.
+# The number of states of each rule: for all rules, and for those that run on every device.
 _OF_ALL = {rule: states for rule, (states, _, _) in update_rules().items()}
 _STATES = {rule: states for rule, (states, on_gpus, _) in update_rules().items() if on_gpus}
 
 
-# what cuda/kernels/update.cu calls the dtypes that have rules
+# names of the dtypes in cuda/kernels/update.cu
 cdef dict _TYPES = {kFloat32: "float", kFloat64: "double", kFloat16: "cynet::half",
                     kBfloat16: "cynet::bfloat16"}
 
@@ -65,7 +65,7 @@ cdef struct Norms:
     int64_t first  # block
 
 
-cdef struct KernelArgs:  # what kernels/update.cu takes
+cdef struct KernelArgs:  # arguments of kernels/update.cu
     UpdateParams values
     const UpdateParams* now
 
@@ -109,7 +109,7 @@ cdef size_t _end_of_group(const FusedUpdate* joined, size_t first) noexcept nogi
 
 cdef void _take_norms(UpdateTask* task, size_t first, size_t last) noexcept nogil:
     """Set learning rates of items `first` to `last` by their norms, if the rule wants that. Partial
-    sums are those of blocks, whatever the threads."""
+    sums are those of blocks, whatever the number of threads."""
     cdef FusedUpdate* joined = task.joined
     cdef Norms norms
     cdef int64_t blocks, block
@@ -159,8 +159,8 @@ cdef void _sum_blocks(void* arg, int64_t begin, int64_t end) noexcept nogil:
 
 
 cdef int64_t _changed(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
-    """The number of weights the step changes, about: those of rows without gradients stay as they
-    are."""
+    """The approximate number of weights that the step changes: rows without gradients stay
+    unchanged."""
     cdef const Item* item
     cdef const RowSet* rows
     cdef int64_t changed = 0
@@ -224,7 +224,7 @@ cdef inline bint _is_large(const Item* item, int64_t parts) noexcept nogil:
 
 
 cdef void _update_part(UpdateTask* task, size_t i, int64_t begin, int64_t end) noexcept nogil:
-    """The update of what elements `begin` to `end` and the i-th weight have in common."""
+    """Update the elements that range `begin` to `end` has in common with the i-th weight."""
     cdef const Item* item = &task.joined.items[i]
     cdef int64_t first = _edge(begin, item.size), last = _edge(end, item.size)
     if first < last:
@@ -456,7 +456,7 @@ cdef class JoinedUpdate(UpdateStep):
 
     cdef int _flags(self, const UpdateTask* task) noexcept nogil:
         if self.dev_type == kGPU:
-            return kInline  # what a GPU runs is only put on its stream
+            return kInline  # work of a GPU is only put on its stream
         cdef int64_t changed = _changed(task, 0, task.joined.items.size())
         return kInline if changed <= INLINE_UPDATE_ELEMENTS else kNormal
 

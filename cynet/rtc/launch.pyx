@@ -22,7 +22,7 @@ from ..kernels.parallel cimport threads_for
 from ..base.errors import ArgumentTypeError, OutOfMemoryError, wrap_error, user_frame
 
 cdef enum:
-    MAX_VALUE = 64         # bytes of one argument that is no array
+    MAX_VALUE = 64         # bytes of one argument that is not an array
     FILE_BYTES = 240
     # A launch on arrays of at most this size runs on the caller's thread, a larger one if it should
     # take INLINE_SEGMENT_US at most.
@@ -45,13 +45,14 @@ cdef struct LaunchTask:
     int line
     char file[FILE_BYTES]
     int64_t work
-    double* pace  # nanoseconds that a unit of work took in the last launch; 0: there was none
+    double* pace  # nanoseconds for a unit of work in the last launch; 0: not launched yet
     Request request
     char failure[FAILURE_BYTES]
     Argument* arguments
     void** values
     int64_t* sizes
-    void* device_kernel  # of a GPU: what `launch` takes; the emulator's fields are not used then
+    # on a GPU: the argument of `launch`; the emulator's fields are not used then
+    void* device_kernel
 
 # Kernels and their names; a launch names its kernel by a number, so that it needs no reference.
 cdef list _kernels = []

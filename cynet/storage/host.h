@@ -1,4 +1,4 @@
-// What the pools ask of the host's system: memory, its size, handlers of forks.
+// The pools' interface to the host's system: memory, its size, fork handlers.
 #pragma once
 #include <cstddef>
 #include <cstdlib>

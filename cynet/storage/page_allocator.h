@@ -7,9 +7,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <thread>
-// Held for some tens of instructions: waiting on a core beats sleeping, and half the price of a
-// mutex is what makes a pooled block cost less than malloc's. Yields, should its holder have
-// lost its core.
+// Held for some tens of instructions: spinning is better than sleeping, and makes a pooled block
+// cheaper than malloc's, as a mutex would be half the cost. Yields, in case its holder has lost its
+// core.
 struct CynetSpinLock {
     std::atomic<bool> taken{false};
     void lock() {
@@ -58,7 +58,7 @@ struct CynetArena {
         Block** list = nullptr;
         size_t n = 0, capacity = 0;
     };
-    // A process may have 65,530 mappings; beyond so many holes an arena makes none.
+    // A process may have 65,530 mappings; beyond this many holes an arena makes no more.
     static const size_t MAX_PIECES = 1024;
     static const int STEPS = 32, LOWEST = 12, POWERS = 36;  // classes: 32 to each doubling
 
@@ -71,16 +71,16 @@ struct CynetArena {
     Block** table = nullptr;  // taken blocks by address: open addressing, linear probing
     size_t n_slots = 0, n_taken = 0;
     Ends ends[2];  // the first blocks of the mappings, and the last ones; few, in no order
-    // What to keep: the most that was in use during the last `patience` allocations of the pool.
+    // The amount to keep: the maximum in use during the last `patience` allocations of the pool.
     size_t peak = 0;
-    // What grows again within `soon` of a release recurs: patience rises, up to `soon`.
+    // A demand that recurs within `soon` of a release raises patience, up to `soon`.
     uint64_t due = UINT64_MAX, patience = 0, base = 0, soon = 0, released_at = 0;
-    // An arena of up to `least` bytes keeps all it has: what comes and goes would be noise.
+    // An arena of up to `least` bytes is never trimmed: its changes are noise.
     size_t least = 0;
     bool released = false, came_back = false;
 
-    // Addresses that nothing else is mapped at, so that what is mapped later joins what is there:
-    // the process's other mappings grow from either end of the address space. A mere wish.
+    // Addresses without neighboring mappings, so that later mappings join the arena's: the
+    // process's other mappings grow from either end of the address space. Only a hint.
     char* home = nullptr;
 
     void init(size_t grain_, uint64_t patience_, uint64_t soon_, size_t least_) {
@@ -124,7 +124,7 @@ struct CynetArena {
         return hand_out(b, got);
     }
 
-    // Fresh memory of n bytes, or nullptr when the system has none. Takes and drops the lock.
+    // n bytes of new memory, or nullptr if the system has none. Takes and drops the lock.
     void* grow(size_t n, size_t* got, uint64_t clock, CynetSpinLock* lock) {
         Block* edge = nullptr;  // a free block at an end of a mapping, to be made larger
         lock->lock();
@@ -234,7 +234,7 @@ struct CynetArena {
         return out;
     }
 
-    // Gives what detach() took back to the system. Takes and drops the lock.
+    // Returns the memory of detach() to the system. Takes and drops the lock.
     void unmap(void* list, CynetSpinLock* lock) {
         for (Block* b = (Block*)list; b;) {
             Block* next = b->next;
@@ -255,8 +255,8 @@ struct CynetArena {
     }
 
   private:
-    // At least four records to spare, so that splitting cannot fail, and room in the tables.
-    // False, nothing changed: the system has no memory for them.
+    // Reserves at least four records, so that splitting cannot fail, and space in the tables.
+    // Returns false and changes nothing if the system has no memory for them.
     bool reserve() {
         if (2 * (n_taken + 2) > n_slots && !rehash()) return false;
         for (Ends& side : ends) {
@@ -313,7 +313,7 @@ struct CynetArena {
             if (!steps[power]) powers &= ~((uint64_t)1 << power);
         }
     }
-    // Leaves b with its first n bytes; returns the rest, free and in no list.
+    // Shrinks b to its first n bytes; returns the remainder, free and in no list.
     Block* cut(Block* b, size_t n) {
         Block* rest = record(b->at + n, b->size - n);
         rest->taken = false;

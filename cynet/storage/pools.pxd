@@ -15,7 +15,8 @@ cdef extern from "storage/host.h":
 
 cdef extern from "storage/page_allocator.h":
     cppclass Lock "CynetSpinLock":
-        # Never held while the GIL is asked for, so taking it with the GIL held cannot deadlock.
+        # A thread that holds it does not wait for the GIL, so taking it with the GIL held cannot
+        # deadlock.
         void lock() noexcept nogil
         void unlock() noexcept nogil
     cppclass Arena "CynetArena":
@@ -35,13 +36,13 @@ cdef enum:
     CLASSES = 4 + 4 * (47 - 8)  # 64, 128, 192, 256, then four steps to each doubling up to 2**47
     TYPES = 6                   # device codes are below this
     IDS = 64                    # device indices with a pool of their own
-    ARENAS = 4                  # of blocks below MIDDLE, LARGE, HUGE, and the rest
-    MIDDLE = 64 << 10           # what stays long is mostly smaller: it would split the others'
+    ARENAS = 4                  # for blocks below MIDDLE, LARGE, HUGE, and larger ones
+    MIDDLE = 64 << 10           # long-lived blocks are mostly smaller: they would split larger ones
     HUGE_PAGE = 2 << 20
     LARGE = 4 * HUGE_PAGE       # from here blocks begin at huge pages
     HUGE = 8 * HUGE_PAGE
-    # Allocations after which the system gets what none of them needed, and those within which
-    # what is needed again is known to recur.
+    # Allocations after which unused memory is returned to the system; and those within which a new
+    # demand counts as recurring.
     PATIENCE = 4096
     SOON = 2 * PATIENCE
     HUGE_PATIENCE = 16

@@ -32,7 +32,7 @@ cdef extern from *:
 
 cdef enum:
     SLOTS = 32
-    SMALL = 3000   # bytes up to which every one is written and checked
+    SMALL = 3000   # bytes up to which every byte is written and checked
     STRIDE = 4001
 
 cdef Handle _shared[SLOTS]  # blocks left for any thread to take, so that memory is freed by others

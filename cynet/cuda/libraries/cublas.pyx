@@ -21,7 +21,7 @@ cdef enum:
     CUDA_R_16BF = 14
     COMPUTE_64F = 70
     COMPUTE_32F_FAST_TF32 = 77
-    WORKSPACE = 32 << 20  # bytes for each handle, what cuBLAS takes by itself on its largest GPUs
+    WORKSPACE = 32 << 20  # bytes for each handle, cuBLAS's own default on its largest GPUs
 
 cdef dict _STATUS = {
     1: "NOT_INITIALIZED", 3: "ALLOC_FAILED", 7: "INVALID_VALUE", 8: "ARCH_MISMATCH",
@@ -63,7 +63,7 @@ _opened = None  # the ctypes library, kept open
 
 
 def open_door():
-    """Open the library unless it is open; CynetError says what is missing."""
+    """Open the library unless it is open; the CynetError names a missing one."""
     global _opened, _float_compute
     if _opened is None:
         library = open_library("cuBLAS", NAMES, PACKAGES)
@@ -87,7 +87,7 @@ cdef void* _make_handle(const RunContext* run) except NULL with gil:
     open_door()
     _check(_blas.create(&handle), f"cublasCreate_v2 on gpu({run.dev_id})")
     _check(_blas.set_stream(handle, run.stream), f"cublasSetStream_v2 on gpu({run.dev_id})")
-    if run.stream != NULL:  # memory of its own, so that a graph may capture what the handle does
+    if run.stream != NULL:  # its own memory, so that a graph can capture the handle's work
         alloc(WORKSPACE, kGPU, run.dev_id, &space)
         _check(_blas.set_workspace(handle, space.ptr, WORKSPACE),
                f"cublasSetWorkspace_v2 on gpu({run.dev_id})")

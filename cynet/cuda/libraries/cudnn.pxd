@@ -30,7 +30,7 @@ ctypedef int (*convolution_nd_t)(void*, int, const int*, const int*, const int*,
                                  int) noexcept nogil
 ctypedef int (*set_int_t)(void*, int) noexcept nogil
 ctypedef int (*output_dims_t)(void*, void*, void*, int, int*) noexcept nogil
-# handle, three descriptors and the convolution's in the call's order, asked, found, results
+# handle, three descriptors and the convolution's in the call's order, requested, found, results
 ctypedef int (*algorithms_t)(void*, void*, void*, void*, void*, int, int*,
                              AlgorithmPerf*) noexcept nogil
 # handle, alpha, desc, data, desc, data, convolution, algorithm, space, bytes, beta, desc, data
@@ -104,7 +104,7 @@ cdef struct Library:
     output_dims_t convolution_output
     destroy_t convolution_destroy
     algorithms_t guess[3]  # forward, backward data, backward filter: by heuristics
-    algorithms_t time[3]   # by trying them all, in memory of its own
+    algorithms_t time[3]   # time by trying them all, in memory of their own
     convolve_t convolve[3]
     map_t add
     create_t pooling_create
@@ -133,9 +133,9 @@ cdef struct Library:
 
 # The functions, once open_door() has returned.
 cdef Library* library() noexcept nogil
-# The handle of run's device and stream, made when it is first asked for.
+# The handle of run's device and stream, created at its first use.
 cdef void* handle_of(const RunContext* run) except NULL nogil
-# Raise CynetError unless status is 0; names the call, what it was for and cuDNN's own words.
+# Raise CynetError unless status is 0; the message has the call, its purpose and cuDNN's own words.
 cdef int check(int status, str call, str what=*) except -1
 # 0 or 1 as alpha or beta of a call on tensors of `dtype`.
 cdef const void* scale(int dtype, bint one) noexcept nogil

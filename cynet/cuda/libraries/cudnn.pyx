@@ -52,7 +52,7 @@ _opened = None  # the ctypes library, kept open
 
 
 def open_door():
-    """Open the library unless it is open; CynetError says what is missing."""
+    """Open the library unless it is open; the CynetError names a missing one."""
     global _opened
     if _opened is None:
         opened = open_library("cuDNN", NAMES, PACKAGES)
@@ -114,7 +114,8 @@ def data_type(dtype):
 
 
 def at_least_2d(values, fill):
-    """Numbers of a window's axes; one of one axis is a row of height 1, since cuDNN has none."""
+    """The numbers of a window's axes; a window with one axis becomes a row of height 1, since cuDNN
+    has no 1-D windows."""
     return (fill, *values) if len(values) == 1 else tuple(values)
 
 

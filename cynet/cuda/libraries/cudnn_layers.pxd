@@ -1,4 +1,4 @@
-"""cuDNN's layers over fixed shapes: what is computed is queued on run.stream.
+"""cuDNN's layers over fixed shapes; their work is queued on run.stream.
 
 Made once with descriptors of their own; a convolution's algorithm is chosen when it first runs, and
 kept. `add` adds to the result instead of overwriting it.
@@ -30,7 +30,7 @@ cdef class Convolution:
     cdef bint tune
     cdef size_t limit
     cdef str what
-    # Choose the algorithm unless it is chosen; then space[direction] is what `run` needs.
+    # Choose the algorithm unless it was chosen; then space[direction] is the workspace of `run`.
     cdef int prepare(self, const RunContext* run, int direction) except -1 nogil
     cdef int run(self, const RunContext* run, int direction, const void* a, const void* b,
                  void* out, bint add, void* space) except -1 nogil
@@ -38,7 +38,7 @@ cdef class Convolution:
 
 
 cdef class BatchNorm:
-    # gamma, beta, mean and the like (C,)
+    # gamma, beta, mean and so on, of shape (C,)
     cdef Tensor x
     cdef Tensor parameter
     cdef int dtype

@@ -116,7 +116,7 @@ cdef class Convolution:
 
 
 cdef inline void _descriptors(Convolution self, int direction, void** out) noexcept nogil:
-    # those of a, b and out, in the order of the calls
+    # descriptors of a, b and out, in the order of the calls
     out[0], out[1], out[2] = self.x.desc, self.w.desc, self.y.desc
     if direction == kToData:
         out[0], out[1], out[2] = self.w.desc, self.y.desc, self.x.desc

@@ -11,7 +11,7 @@ cdef class Layer:
     cdef int dtype
     # y may be x.
     cdef int forward(self, const RunContext* run, const void* x, void* y, bint add) except -1 nogil
-    # dx may be dy; y is what forward wrote.
+    # dx may be dy; y is the output of forward.
     cdef int backward(self, const RunContext* run, const void* y, const void* dy, void* dx,
                       bint add) except -1 nogil
 

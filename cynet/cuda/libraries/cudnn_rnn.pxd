@@ -1,4 +1,4 @@
-"""cuDNN's stack of recurrent layers over fixed shapes: what is computed is queued on run.stream.
+"""cuDNN's stack of recurrent layers over fixed shapes; its work is queued on run.stream.
 
 x (steps, batch, inputs), y (steps, batch, directions * state), states (layers * directions, batch,
 state), where `state` is the projection's size or `hidden`, cells (layers * directions, batch,
@@ -28,7 +28,7 @@ cdef class Recurrent:
     cdef void* y
     cdef Tensor state, cell    # as the layers take them
     cdef Tensor states, cells  # as copies take them
-    cdef Tensor state_row, cell_row  # of one sequence in one layer and direction
+    cdef Tensor state_row, cell_row  # descriptors of one sequence in one layer and direction
     cdef int dtype, kind  # cynet's number and cudnnDataType_t
     cdef int item, steps, batch, inputs, hidden, width, layers, directions, gates
     cdef list passes, tensors
@@ -47,7 +47,7 @@ cdef class Recurrent:
                     void* space) except -1 nogil
     cdef int scatter(self, const RunContext* run, const void* space, void* gradient,
                      bint add) except -1 nogil
-    # In training `reserve` keeps what backward needs; else it may be NULL.
+    # In training `reserve` holds data for backward; else it may be NULL.
     cdef int forward(self, const RunContext* run, bint training, const void* x, void* y,
                      States first, States last, const void* weights, void* work,
                      void* reserve) except -1 nogil
@@ -61,6 +61,6 @@ cdef class Recurrent:
     # to (+)= source, arrays as a cudnnTensorDescriptor_t of the same dtype says
     cdef int copy(self, const RunContext* run, void* desc, const void* source, void* to,
                   bint add) except -1 nogil
-    # of all states (kind 0) or cells (1), or those of one sequence in one layer and direction
+    # of all states (kind 0) or cells (1), or of one sequence in one layer and direction
     cdef int copy_states(self, const RunContext* run, int kind, bint row, const void* source,
                          void* to, bint add) except -1 nogil

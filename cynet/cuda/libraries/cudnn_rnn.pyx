@@ -33,7 +33,7 @@ cdef enum:
     FMA_MATH = 3
 
 cdef dict _MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
-cdef double _zero = 0  # what outputs behind a sequence's end hold, in any dtype
+cdef double _zero = 0  # the value of outputs behind a sequence's end, in any dtype
 
 
 cdef class Recurrent:

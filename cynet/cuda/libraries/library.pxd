@@ -35,7 +35,8 @@ cdef extern from *:
         void* find(int device, void* stream) noexcept nogil
         bint add(int device, void* stream, void* handle) noexcept nogil
 
-# Fill `slots` with the addresses of the functions `names` of what `open_library` returned.
+# Fill `slots` with the addresses of the functions `names` of the library that `open_library`
+# returned.
 cdef int load(void** slots, object library, tuple names, str what) except -1
 # Remember a handle that was made for run's device and stream.
 cdef int keep(Handles* handles, const RunContext* run, void* handle, str what) except -1

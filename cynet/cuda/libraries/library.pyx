@@ -1,5 +1,6 @@
 # distutils: extra_compile_args = -Os
-"""Paths of NVIDIA's libraries, and what to install where one is missing (contract in the .pxd)."""
+"""Paths of NVIDIA's libraries, and the package to install for a missing one (contract in the
+.pxd)."""
 
 import ctypes
 from importlib import metadata
@@ -10,7 +11,7 @@ from ...base.errors import CynetError
 
 
 def open_library(what, names, packages):
-    """The library `what` as a ``ctypes.CDLL``: the first that opens of those it may be.
+    """The library `what` as a ``ctypes.CDLL``: the first of its possible files that opens.
 
     Looked for in the folder CYNET_CUDA_LIBRARIES if that is set, in the pip packages, and where
     the system's loader looks.

@@ -1,5 +1,5 @@
 // bfloat16, the upper half of a float: exact conversion to float, rounding to nearest even, on any
-// compiler. Subnormal numbers stay what they are, and what is NaN stays NaN.
+// compiler. Subnormal numbers are preserved, and NaN stays NaN.
 #ifndef CYNET_BFLOAT16_H
 #define CYNET_BFLOAT16_H
 
@@ -18,7 +18,7 @@ struct bfloat16 {
 
   static CYNET_XINLINE uint16_t from_float(float value) {
     const uint32_t all = bit_cast<uint32_t>(value);
-    // just under half a unit, and the odd bit to break ties to even; what overflows is infinite
+    // just under half a unit, and the odd bit to break ties to even; overflow gives infinity
     const uint32_t near = (all + 0x7fffu + ((all >> 16) & 1u)) >> 16;
     const uint32_t nan = (all >> 16) | 0x40u;  // quiet, though the bits that stay may be 0
     return static_cast<uint16_t>((all & 0x7fffffffu) > 0x7f800000u ? nan : near);

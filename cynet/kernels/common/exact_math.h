@@ -1,6 +1,6 @@
-// Functions of random numbers whose bits are the same on the CPU and in CUDA kernels: made of IEEE
-// sums, products, quotients and square roots, each of which is rounded by itself. No function of a
-// C library is called, since libraries differ in the last bit.
+// Functions for random numbers whose bits are the same on the CPU and in CUDA kernels: built from
+// IEEE sums, products, quotients and square roots, each rounded separately. No C library function
+// is called, since libraries differ in the last bit.
 //
 // Whoever includes this is compiled without joining a product and a sum: setup.py and
 // cuda/families.py see to it. Where nvcc decides, CYNET_MUL and CYNET_ADD keep them apart anyway.
@@ -119,7 +119,7 @@ CYNET_XINLINE double exp_not_positive(double x) {
   p = CYNET_ADD(CYNET_MUL(p, r), 0.1666666666666667);
   p = CYNET_ADD(CYNET_MUL(p, r), 0.5);
   p = CYNET_ADD(CYNET_ADD(r, CYNET_MUL(CYNET_MUL(r, r), p)), 1.0);
-  // 2^n by two factors, the first of which leaves a normal number: a subnormal one is rounded once
+  // 2^n as two factors; the first one leaves a normal number, so a subnormal result is rounded once
   const uint64_t i = bit_cast<uint64_t>(shifted) - bit_cast<uint64_t>(1.5 * double_shift) + 2046;
   const uint64_t first = i >> 1;
   const double scaled = CYNET_MUL(p, bit_cast<double>(first << 52));
@@ -138,7 +138,7 @@ CYNET_XINLINE void cos_sin_turn(double u, double* cosine, double* sine) {
   s = CYNET_ADD(CYNET_MUL(s, q), -0.004681754134254207);
   s = CYNET_ADD(CYNET_MUL(s, q), 0.07969262624614423);
   s = CYNET_ADD(CYNET_MUL(s, q), -0.6459640975062462);
-  s = CYNET_ADD(CYNET_MUL(s, q), 6.123233995736766e-17);  // what pi / 2 has beyond a double
+  s = CYNET_ADD(CYNET_MUL(s, q), 6.123233995736766e-17);  // the low part of pi / 2, beyond a double
   s = CYNET_ADD(CYNET_MUL(t, 1.5707963267948966), CYNET_MUL(t, s));
   double c = -6.329396344967424e-09;
   c = CYNET_ADD(CYNET_MUL(c, q), 4.710678405505227e-07);
@@ -177,7 +177,7 @@ CYNET_XFUNCTION double log_factorial(double k) {
   return k < 15 ? small[static_cast<int>(k)] : log_factorial_from_15(k);
 }
 
-// The logarithm of part / whole, of which the first may be 0; -infinity then.
+// The logarithm of part / whole; -infinity if part is 0.
 CYNET_XFUNCTION double log_share(double part, double whole) {
   const double share = part / whole;
   if (share >= 2.2250738585072014e-308) return log_double(share);

@@ -1,5 +1,5 @@
-// Rows that lie anywhere in a large table: each is asked for a while before it is needed, or every
-// one would be waited for.
+// Rows at random places of a large table: each is prefetched a while before it is needed, to hide
+// the latency of memory.
 #ifndef CYNET_ROWS_H
 #define CYNET_ROWS_H
 
@@ -12,8 +12,8 @@ namespace cynet {
 
 enum { ROWS_AHEAD = 16, BYTES_AHEAD = 512 };  // how many rows before, and how much of each
 
-// What threads take in turn of rows that have a bit each: a cache line of bits. Halves would not do
-// where most rows are in one of them, as frequent words are in the first.
+// The unit of work for threads that share rows with one bit each: a cache line of bits. Halves
+// would be unfair when most rows are in one of them, as frequent words are in the first.
 enum { ROWS_TOGETHER = 512 };
 
 template <bool WRITTEN>
@@ -35,7 +35,7 @@ inline int64_t lowest_bit(uint64_t word) {
 #endif
 }
 
-// The first row from `row` on whose bit is set; `last` if there is none before.
+// The first row from `row` on whose bit is set; `last` if no row before it is.
 inline int64_t next_row(const uint64_t* bits, int64_t row, int64_t last) {
   while (row < last) {
     const uint64_t word = bits[row / 64] >> (row & 63);

@@ -125,8 +125,8 @@ CYNET_XINLINE double sinh(double x) { return ::sinh(x); }
 
 const int32_t root_half_bits = 0x3f3504f3;  // sqrt(1/2)
 
-// log(1 + f) - f for f within [sqrt(1/2) - 1, sqrt(2) - 1], plus what n 0.693359375 lacks of n ln
-// 2. Cephes logf.c.
+// log(1 + f) - f for f within [sqrt(1/2) - 1, sqrt(2) - 1], plus the low part of n ln 2, of which
+// 0.693359375 n is the high part. Cephes logf.c.
 CYNET_XINLINE float log_rest(float f, float n) {
   const float z = f * f;
   float p = 7.0376836292e-2f;
@@ -156,7 +156,7 @@ CYNET_XINLINE float log_reduce(float x, float* n) {
   return bit_cast<float>((bits & 0x007fffff) + root_half_bits) - 1.0f;
 }
 
-// y, or what a logarithm is where its argument x is not positive and finite
+// y, or the limit of the logarithm if its argument x is not positive and finite
 CYNET_XINLINE float log_limits(float x, float y) {
   y = x <= 3.402823466e38f ? y : x;  // infinity and NaN
   y = x == 0.0f ? -std::numeric_limits<float>::infinity() : y;
@@ -185,7 +185,7 @@ CYNET_XINLINE float log10(float x) {
 }
 CYNET_XINLINE double log10(double x) { return ::log10(x); }
 
-// 1 + x = (1 + f) 2^n, where f = x 2^-n + (2^-n - 1) keeps what the rounding of 1 + x would lose
+// 1 + x = (1 + f) 2^n, where f = x 2^-n + (2^-n - 1) avoids the rounding error of 1 + x
 CYNET_XINLINE float log1p(float x) {
   const float u = 1.0f + x;
   const int32_t n = (bit_cast<int32_t>(u) - root_half_bits) >> 23;
@@ -281,7 +281,7 @@ CYNET_XINLINE float cos_near(float r) {
   return p * z * z - 0.5f * z + 1.0f;
 }
 
-// The sine of r plus so many quarter turns
+// The sine of r plus `quarter` quarter turns
 CYNET_XINLINE float sin_turned(float r, int32_t quarter) {
   const float y = quarter & 1 ? cos_near(r) : sin_near(r);
   return bit_cast<float>(bit_cast<uint32_t>(y) ^ (static_cast<uint32_t>(quarter & 2) << 30));

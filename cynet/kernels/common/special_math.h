@@ -32,9 +32,9 @@ CYNET_XINLINE float erf(float x) {
 }
 CYNET_XINLINE double erf(double x) { return ::erf(x); }
 
-// Inverse of erf on (-1, 1), of size = |y|: by the formulas of M. J. Wichura, "Algorithm AS 241:
-// the percentage points of the normal distribution", 1988 (PPND16), of which one of Halley's steps
-// takes the last digits.
+// Inverse of erf on (-1, 1), of size = |y|: the formulas of M. J. Wichura, "Algorithm AS 241: the
+// percentage points of the normal distribution", 1988 (PPND16), then one step of Halley's method
+// for the last digits.
 CYNET_XFUNCTION double erfinv_start(double size) {
   double p, q, r;
   if (size <= 0.85) {
@@ -143,9 +143,9 @@ CYNET_XINLINE float erfinv(float y) {
 
 // ----- gamma functions
 
-// log gamma of x >= 0. From 3 on Stirling's series, log x - 1 taken as a whole; below it (x - 1)
-// (x - 2) p(x - 2) with a polynomial p (tests/fixtures/make_gammaln.py), and below 1 that of x + 1
-// less log x.
+// log gamma of x >= 0. From 3 on Stirling's series, with log x - 1 computed as one number; below,
+// (x - 1) (x - 2) p(x - 2) with a polynomial p (tests/fixtures/make_gammaln.py); below 1, log gamma
+// of x + 1 minus log x.
 CYNET_XINLINE bool gammaln_suits(float x) { return x >= 0.0f; }
 CYNET_XINLINE float gammaln_suited(float x) {
   const bool small = x < 1.0f, large = x >= 3.0f;

@@ -11,7 +11,8 @@
 
 namespace cynet {
 
-// Unsigned numbers may wrap; those of 32 bits and more are not widened to a signed type before.
+// Unsigned arithmetic may wrap; types of 32 bits and more must not be promoted to a signed type
+// first.
 template <typename T>
 using wrapping = typename std::conditional<
     std::is_integral<T>::value,
@@ -67,8 +68,8 @@ CYNET_XINLINE T whole_floor_quotient(T a, T b) {
   return q;
 }
 
-// By as many bits as the type has, or more, all are gone: 0, or -1 of a negative number to the
-// right. By fewer than none likewise.
+// A shift by the width of the type or more gives 0, or -1 for a negative number to the right. So
+// does a shift by a negative count.
 template <typename T>
 CYNET_XINLINE T shifted_left(T a, T b) {
   const bool inside = b >= T(0) && b < T(8 * sizeof(T));
@@ -98,7 +99,7 @@ CYNET_XINLINE T whole_lcm(T a, T b) {
   return product < T(0) ? negative_of(product) : product;
 }
 
-// The low bits of a^b. Of a negative b what a truncated fraction is: 0, but for 1 and -1.
+// The low bits of a^b. A negative b gives the truncated fraction: 0, except for 1 and -1.
 template <typename T>
 CYNET_XINLINE T whole_power(T a, T b) {
   if constexpr (std::is_signed<T>::value) {

@@ -7,7 +7,7 @@ namespace {
 
 inline int64_t sketch_space(const Args& args) { return args.in[1]->size * sizeof(int64_t); }
 
-// Which of n sums each number goes to, in the workspace; nullptr where one is none of them.
+// The index among n sums for each number, in the workspace; nullptr if one is out of range.
 template <typename T>
 const int64_t* read_sums(const Args& args, int64_t n) {
   int64_t* sums = static_cast<int64_t*>(args.space);

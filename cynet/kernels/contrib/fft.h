@@ -1,5 +1,5 @@
-// Discrete Fourier transforms of any length, in double: by powers of two, and by Bluestein's
-// convolution where the length is none.
+// Discrete Fourier transforms of any length, in double: powers of two directly, other lengths by
+// Bluestein's convolution.
 #ifndef CYNET_FFT_H
 #define CYNET_FFT_H
 
@@ -47,10 +47,10 @@ inline void transform_power(Complex* x, int64_t n, const Complex* roots, int sig
   }
 }
 
-// The tables of one length, in memory of `numbers()` complex numbers; a transform works in as many
-// as `padded` beside them.
+// The tables of one length, in memory of `numbers()` complex numbers; a transform needs `padded`
+// more for its work.
 struct Fourier {
-  int64_t n, padded;  // padded: n itself if it is a power of two, else that of the convolution
+  int64_t n, padded;  // n itself if it is a power of two, else the length of the convolution
   Complex *roots, *chirp, *kernel;
 
   explicit Fourier(int64_t n = 1) : n(n), padded(1) {
@@ -81,7 +81,7 @@ struct Fourier {
     transform_power(kernel, padded, roots, -1);
   }
 
-  // x (padded numbers, n of which count) becomes its transform; sign as above, unscaled
+  // Transforms x (padded numbers, the first n are data); sign as above, unscaled
   void transform(Complex* x, int sign) const {
     if (plain()) return transform_power(x, n, roots, sign);
     if (sign > 0)

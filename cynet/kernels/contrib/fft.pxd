@@ -9,7 +9,7 @@ cdef extern from "contrib/fft.h" namespace "cynet" nogil:
         int64_t padded
         Fourier()
         Fourier(int64_t n)
-        int64_t numbers()  # complex ones that `prepare` fills
+        int64_t numbers()  # complex numbers that `prepare` fills
         void prepare(Complex* memory)
     # Lines [begin, end) of n real numbers to n complex ones, or with `back` the real parts the
     # other way; unscaled. `space`: `padded` complex numbers.

@@ -31,12 +31,12 @@ cdef extern from "conv/implicit_gemm.h" namespace "cynet" nogil:
                        const float* bias, float* y, bint add, int threads, float* space) noexcept
 
 cdef enum:
-    TILE_ELEMENTS = 1 << 17  # of one unrolled tile: half a megabyte of floats
+    TILE_ELEMENTS = 1 << 17  # elements of one unrolled tile: half a megabyte of floats
     LEAST_TILE = 48          # output positions; narrower products waste gemm
     FEW_TASKS = 8            # tiles of all images that may be too few for the threads
     MAX_SUMS = 8            # gradients of a weight, each of some tiles, that are added in the end
     MAX_SUMMED = 1 << 21    # elements of these, but for two of them
-    FEW_PIXELS = 512         # of one of these, whose sum would take longer than threads gain
+    FEW_PIXELS = 512  # pixels of an image, below which the sum would take longer than threads save
 
 
 cdef inline int64_t _ceil_div(int64_t a, int64_t b) noexcept nogil:
@@ -96,8 +96,8 @@ cdef int64_t conv_space(const ConvShape* shape, int threads, bint weight_gradien
 
 
 cdef int64_t _sums(const ConvShape* shape) noexcept nogil:
-    """The number of partial gradients of the weight that are added: by shape, so that threads
-    change none of them."""
+    """The number of partial gradients of the weight that are summed: by shape, so that the result
+    does not depend on threads."""
     cdef int64_t fitting = MAX_SUMMED // (shape.filters * shape.unrolled)
     return max(1, min(min(shape.batch * shape.tiles, shape.batch * shape.out_space // FEW_PIXELS),
                       max(2, min(MAX_SUMS, fitting))))

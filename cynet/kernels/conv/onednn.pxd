@@ -128,16 +128,16 @@ cdef class ReorderedPrimitive:
     cdef int dtype              # of that tensor: a DType
     cdef Kernel add
     cdef int run(self, void** data, void* scratch) except -1 nogil
-    # The same, its result of `size` elements added to what there is if `add`; `space` holds
+    # The same, with a result of `size` elements that is added to the output if `add`; `space` holds
     # `workspace` bytes.
     cdef size_t workspace(self, int64_t size, bint add) noexcept nogil
     cdef int run_to(self, void** data, int64_t size, bint add, void* space) except -1 nogil
     cdef int _reorder(self, int i, void** pair, char* base) except -1 nogil
 
 
-# What files of further primitives need: the functions, once a Layout was made; whether they run on
-# cynet's threads; an exception for a status; the primitive of a description; whether that is, now,
-# of kernels that are freed with it.
+# For files of further primitives: the functions, after a Layout was made; whether they run on
+# cynet's threads; an exception for a status; the primitive of a description; whether the
+# primitive's kernels are freed with it.
 cdef const Library* opened() noexcept
 cdef bint runs_on_team() noexcept
 cdef int check(int status, str what) except -1

@@ -22,14 +22,14 @@ from .onednn_library import library_path
 
 ctypedef int64_t Dims[12]
 
-# dnnl_status_t: what `check` knows by name; the rest is a fault
+# dnnl_status_t: the values that `check` has names for; others are internal errors
 cdef dict _STATUS = {1: "out of memory", 2: "invalid arguments", 3: "not implemented",
                      4: "no further implementation", 5: "runtime error", 6: "not required"}
 
 cdef enum:
     PRIMITIVES = 8  # that oneDNN keeps, in use or not, in each of its cache's 16 parts
     F32 = 3, BF16 = 2, S8 = 5, U8 = 6
-    # dnnl_cpu_isa_...: what has avx512_core_bf16, avx512_core_vnni or avx2_vnni has these bits
+    # dnnl_cpu_isa_...: levels with avx512_core_bf16, avx512_core_vnni or avx2_vnni have these bits
     ISA_BF16 = 0xe7
     ISA_VNNI = 0x67
     ISA_VNNI_256 = 0xf
@@ -43,7 +43,7 @@ cdef enum:
     QUERY_DST = 133, QUERY_DIFF_DST = 134, QUERY_SCRATCHPAD = 136
     ARG_SRC = 1, ARG_DST = 17, ARG_WEIGHTS = 33, ARG_BIAS = 41, ARG_SCRATCHPAD = 80
     ARG_DIFF_SRC = 129, ARG_DIFF_DST = 145, ARG_DIFF_WEIGHTS = 161, ARG_DIFF_BIAS = 169
-    FEW_CHANNELS = 16  # what one register of AVX-512 holds
+    FEW_CHANNELS = 16  # floats in one register of AVX-512
 
 # act_type of Activation -> dnnl_alg_kind_t
 cdef dict _ELTWISE = {"relu": 32, "tanh": 33, "sigmoid": 41, "softrelu": 39}
@@ -64,7 +64,7 @@ cdef tuple _FUNCTIONS = (
     "primitive_desc_next_impl", "primitive_attr_set_scales_mask", "post_ops_append_binary")
 
 cdef Library _dnnl
-_opened = None  # None: not tried yet; False: not here; else the ctypes library, kept open
+_opened = None  # None: not tried yet; False: not installed; else the ctypes library, kept open
 _why_not = None
 cdef int _on_team = 0  # 1: its regions run on cynet's threads
 
@@ -89,7 +89,7 @@ def available():
 
 
 def _open():
-    """True if the library is open; it is tried once, and what keeps it from loading is said."""
+    """True if the library is open; it is tried once, and the reason of a failure is reported."""
     global _opened, _why_not
     if _opened is None:
         try:
@@ -103,8 +103,8 @@ def _open():
 
 
 def _loaded(path):
-    """The library at `path`, its functions in place, and cynet's threads lent to it; False where
-    there is none."""
+    """Open the library at `path`, bind its functions, and let it use cynet's threads; False if
+    there is no library."""
     global _on_team
     cdef void** slots = <void**>&_dnnl
     if path is None:
@@ -120,7 +120,7 @@ def _loaded(path):
 
 
 def why_not():
-    """Why oneDNN cannot be loaded; None where nothing is wrong with it."""
+    """The reason why oneDNN cannot be loaded, or None."""
     return _why_not
 
 
@@ -146,8 +146,8 @@ cdef dict _KINDS = {"float32": (F32, kFloat32), "bfloat16": (BF16, kBfloat16),
 
 
 cdef class Layout:
-    """Shape and strides of a tensor of float32, bfloat16, int8 or uint8; ``strides`` None leaves
-    the order to oneDNN."""
+    """Shape and strides of a tensor of float32, bfloat16, int8 or uint8; with ``strides`` None
+    oneDNN chooses the order."""
 
     def __cinit__(self, shape=None, strides=None, dtype="float32"):
         cdef Dims dims, steps
@@ -180,7 +180,7 @@ cdef class Layout:
 
 
 def row_major(shape, dtype="float32", within=None):
-    """The Layout of a C-contiguous tensor, or of a part of one of shape `within`."""
+    """The Layout of a C-contiguous tensor, or of a slice of a tensor of shape `within`."""
     strides = [1]
     for n in reversed((within or shape)[1:]):
         strides.insert(0, n * strides[0])
@@ -297,14 +297,15 @@ cdef Primitive primitive_of(void* pd, list tensors):
 
 
 cdef ReorderedPrimitive _chain(void* pd, list tensors, str dtype):
-    """A ReorderedPrimitive whose tensors are (number, query, index, layout as given or None); the
-    last one is written."""
+    """A ReorderedPrimitive with tensors (number, query, index, layout as given or None); the last
+    one is the output."""
     return ReorderedPrimitive(primitive_of(pd, tensors), tuple([t[3] for t in tensors]),
                               len(tensors) - 1, dtype)
 
 
 cdef class _Attributes:
-    """Options of a primitive: scratch memory from the caller, and what follows the computation."""
+    """Attributes of a primitive: scratch memory from the caller, and operations after the
+    computation (post-ops)."""
 
     cdef void* attr
 
@@ -420,8 +421,8 @@ cdef class Window:
 
 
 cdef class Convolution:
-    """The three primitives of one convolution over channels-last data, or over row-major data,
-    which are then reordered.
+    """The three primitives of one convolution over channels-last data; row-major data are
+    reordered.
 
     Parameters
     ----------
@@ -438,7 +439,7 @@ cdef class Convolution:
     cdef Window window
     cdef bint thin           # strided 1x1 windows over few channels
     cdef Layout data, weight, out, plain_weight, bias
-    cdef Layout row_data, row_out  # None where data and out are channels-last
+    cdef Layout row_data, row_out  # None if data and out are channels-last
     cdef str dtype
     cdef tuple shape  # of the weight
     cdef int filters
@@ -474,8 +475,8 @@ cdef class Convolution:
             _dnnl.pd_destroy(pd)
 
     def packing(self, activation=None, add=False):
-        """(elements, Primitive) of the order in which the primitive of `forward` reads its weight,
-        and of what brings a row-major weight into it; None where that is row-major."""
+        """(elements, Primitive): the size of the weight in the order of `forward`, and the
+        primitive that reorders a row-major weight; None if the order is row-major."""
         cdef void* pd = self._forward(_Attributes(activation, add))
         cdef Layout wanted = Layout()
         try:
@@ -488,9 +489,9 @@ cdef class Convolution:
         return (wanted.nbytes() + size - 1) // size, reorder(self.plain_weight, wanted)
 
     def forward(self, activation=None, packed=False, add=False):
-        """A ReorderedPrimitive (data, weight[, bias], out); `activation` (an act_type) is applied
-        to out, a `packed` weight is one that went through `packing`, and with `add` what is in out
-        is added before the activation."""
+        """A ReorderedPrimitive (data, weight[, bias], out). `activation` (an act_type) is applied
+        to out; `packed`: the weight was reordered by `packing`; `add`: the old value of out is
+        added before the activation."""
         cdef void* pd = self._forward(_Attributes(activation, add))
         cdef list tensors = [(ARG_SRC, QUERY_SRC, 0, self.row_data),
                              (ARG_WEIGHTS, QUERY_WEIGHTS, 0,
@@ -506,8 +507,8 @@ cdef class Convolution:
         return 0
 
     def backward_data(self):
-        """A ReorderedPrimitive (out_grad, weight, data_grad); of one thread where all that oneDNN
-        has are kernels whose blocks, and so the order of their sums, depend on how many there are.
+        """A ReorderedPrimitive (out_grad, weight, data_grad). It uses one thread if oneDNN only has
+        kernels whose blocks, and thus the order of sums, depend on the number of threads.
         """
         cdef void* pd = NULL
         cdef Window w = self.window
@@ -530,8 +531,8 @@ cdef class Convolution:
             openmp_single_threaded(False)
 
     def backward_weight(self, grad=None, ordered=True):
-        """A ReorderedPrimitive (out_grad, data[, bias_grad], weight_grad), of one thread: those of
-        several add what each has, in an order that depends on their number.
+        """A ReorderedPrimitive (out_grad, data[, bias_grad], weight_grad) on one thread: several
+        threads would add their parts in an order that depends on their number.
 
         `grad` is the Layout of out_grad where it is not that of out. With `ordered` False both
         gradients are float32, that of the weight in the primitive's order.
@@ -558,14 +559,14 @@ cdef class Convolution:
                 bias.desc if bias is not None else NULL, self.out.desc, w.stride,
                 w.dilate, w.pad, w.pad, self.hint, attributes.attr), "convolution weight gradient")
             if self.thin:
-                _leave(pd, b"jit_1x1")  # 2023.2's add what was in the workspace below 7 channels
+                _leave(pd, b"jit_1x1")  # 2023.2's kernels add stale workspace below 7 channels
             return _chain(pd, tensors, dtype)
         finally:
             openmp_single_threaded(False)
 
 
 def matmul(Layout a, Layout b, Layout c, Layout bias=None, activation=None, add=False):
-    """A Primitive (a, b[, bias], c) of one thread: ``c = activation(a b + bias)``, or ``c +=`` with
+    """A Primitive (a, b[, bias], c) on one thread: ``c = activation(a b + bias)``, or ``c +=`` with
     `add`.
 
     a (M, K), b (K, N), bias (1, N), c (M, N); their strides may be those of a transposed matrix.

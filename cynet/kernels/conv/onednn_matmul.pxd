@@ -1,4 +1,4 @@
-"""A product of matrices by oneDNN, cut into parts each of which is one thread's."""
+"""A matrix product by oneDNN, cut into parts for one thread each."""
 
 from libc.stdint cimport int64_t
 

@@ -1,4 +1,4 @@
-"""The gradient of a convolution's weight, cut into parts each of which is one thread's."""
+"""The gradient of a convolution's weight, cut into parts for one thread each."""
 
 from libc.stdint cimport int64_t
 
@@ -16,18 +16,18 @@ cdef class WeightGradient:
     cdef void* chains[2][MAX_THREADS]
     cdef bint of_slices             # whether they are
     cdef int threads                # how many these are
-    cdef Primitive finish           # brings a sum of slices into row-major order, or None
+    cdef Primitive finish           # reorders a sum of slices to row-major, or None
     cdef Kernel add, add_slice
     cdef int dtype
     cdef bint has_bias
     cdef int64_t products
     cdef int64_t size, filters      # of the weight, and of a cut's share of it: elements, bytes
     cdef int64_t cut_filters, cut_bytes, cut_bias_bytes
-    cdef int64_t slice_bytes, slice_bias_bytes  # of one slice's gradients of a cut, in the scratch
+    cdef int64_t slice_bytes, slice_bias_bytes  # of one slice's gradients, in the scratch
     cdef int64_t data_step, grad_step, grad_cut_step  # bytes from one part's operand to the next
     cdef int64_t bias_at, slices_at, slice_bias_at, space_at, space_bytes  # places in the scratch
     cdef readonly int64_t scratch_bytes
-    # Gradients that are NULL are not asked for; `scratch` has `scratch_bytes`.
+    # Gradients that are NULL are not computed; `scratch` has `scratch_bytes`.
     cdef int run(self, void* grad, void* data, void* weight, bint add_weight, void* bias,
                  bint add_bias, char* scratch) except -1 nogil
     cdef int _run_parts(self, int thread, int threads, char* grad, char* data, char* weight,

@@ -37,7 +37,7 @@ cdef class WeightGradient:
         self.add_slice = find_unary(b"identity", kFloat32, True)
         self.size, self.filters = prod(weight), out[1]
         self.products = self.size * out[0] * prod(out[2:])
-        # beside threads of oneDNN's own, those of the team would be too many
+        # oneDNN's own threads and the team's would be too many together
         threads = get_num_threads() if runs_on_team() else 1
         for self.slices, self.cuts in (slices_and_cuts(data, weight, out), (1, 1)):
             self.parts = self.slices * self.cuts

@@ -88,7 +88,8 @@ inline void scatter_pack(const ConvWindow& s, const float* w, int threads, float
 inline void scatter_row(const ConvWindow& s, const ScatterChunk& chunk, const float* windows,
                        int64_t y, int64_t begin, int64_t end, float* dx) {
   const int64_t length = s.kernel_w * chunk.channels;
-  const int64_t turns = (s.kernel_w + s.stride_w - 1) / s.stride_w;  // in each, none overlap
+  // each turn has windows that do not overlap
+  const int64_t turns = (s.kernel_w + s.stride_w - 1) / s.stride_w;
   const bool whole = chunk.channels == s.channels;
   for (int64_t a = 0; a < s.kernel_h; ++a, windows += length) {
     const int64_t at = y * s.stride_h - s.pad_h + a;

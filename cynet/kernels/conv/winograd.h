@@ -65,10 +65,10 @@ struct Problem {
   float* y;
 };
 
-// What scratch is for: forward, forward with packed weights, or both gradients.
+// The purpose of scratch: forward, forward with packed weights, or both gradients.
 enum Stage { FORWARD = 0, BACKWARD = 1, PACKED = 2 };
 
-// The functions of one form of the loops; their contract is below.
+// The functions of one form of the loops; see below for their contract.
 struct Loops {
   int64_t (*scratch)(const WinogradShape&, int threads, Stage);
   int64_t (*packed_size)(const WinogradShape&);
@@ -138,8 +138,8 @@ inline void winograd_backward_data(int form, const WinogradShape& shape, const f
                                      reinterpret_cast<float*>(space));
 }
 
-// dw = gradient of w, or dw += if `add`. Each thread has a sum of its own; they are added in the
-// order of threads.
+// dw = gradient of w, or dw += if `add`. Each thread has its own sum; sums are added in the order
+// of threads.
 inline void winograd_backward_weight(int form, const WinogradShape& shape, const float* x,
                                      const float* dy, float* dw, bool add, int threads,
                                      char* space) {

@@ -19,7 +19,7 @@ cdef extern from "conv/winograd_sizes.h" namespace "cynet::winograd" nogil:
     int64_t winograd_side "cynet::winograd::side_of"(const WinogradShape& shape) noexcept
 
 cdef extern from "conv/winograd.h" namespace "cynet::winograd" nogil:
-    # what scratch is for: winograd_forward, both gradients, winograd_forward with packed weights
+    # the purpose of scratch: winograd_forward, both gradients, winograd_forward with packed weights
     enum Stage:
         FORWARD
         BACKWARD
@@ -35,8 +35,8 @@ cdef int64_t winograd_packed_size(const WinogradShape* shape) noexcept nogil
 cdef void winograd_pack(const WinogradShape* shape, const float* w, int threads,
                         float* packed) noexcept nogil
 
-# y = relu(x * w + bias + y): `bias` of `filters` numbers or NULL, `relu` and `add` where true;
-# `packed`: w is what winograd_pack made.
+# y = relu(x * w + bias + y): `bias` has `filters` numbers or is NULL, `relu` and `add` are
+# switches; `packed`: w comes from winograd_pack.
 cdef void winograd_forward(const WinogradShape* shape, const float* x, const float* w,
                            bint packed, const float* bias, bint relu, float* y, bint add,
                            int threads, char* space) noexcept nogil

@@ -1,16 +1,16 @@
 // Winograd's convolutions in one form: loops over vectors of LANES channels. After
 // winograd_tiles.h; included by winograd_forms.h for each form.
 //
-// P, M and K are those of winograd_transforms.h. N is the number of a tile's pixels per direction
-// that are written: M, or P where tiles of a gradient are added to the inputs. Scratch is laid out
-// as winograd_plans.h says.
+// P, M and K as in winograd_transforms.h. N is the number of pixels written per direction of a
+// tile: M, or P if tiles of a gradient are added to the inputs. Scratch is laid out as in
+// winograd_plans.h.
 
 // ----- weights
 
 constexpr int64_t MAX_TAPS = MAX_KERNEL * MAX_KERNEL;  // taps of a window
 
-// The places of a phase's KxK taps in the window, -1 where it has none; with `turn`, of the window
-// rotated by 180 degrees.
+// The positions of a phase's KxK taps in the window, -1 for a missing tap; with `turn`, in the
+// window rotated by 180 degrees.
 template <int K>
 struct Taps {
   int64_t at[K * K];
@@ -93,9 +93,8 @@ struct Part {
   int64_t begin, end, first_block, last_block;
 };
 
-// Divides y = x * w among threads: the tiles of `to`, or with `spread` those of `from`. If tiles
-// are few and channels many, most of what is read are weights, so threads share the filters
-// instead.
+// Divides y = x * w among threads: the tiles of `to`, or with `spread` those of `from`. With few
+// tiles and many channels, weights dominate the reads, so threads share the filters instead.
 struct Parts {
   int64_t threads, tiles, unit, units;
   bool by_filters;

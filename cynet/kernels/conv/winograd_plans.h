@@ -144,8 +144,8 @@ struct GradientPlan {
     part = apart(v + m + strip_of(tile_block));
   }
   int64_t size(int threads) const { return apart(zeros) + cuts * sums + threads * part; }
-  // How many parts of a chunk's groups of FILTERS blocks each cut has: there are as many units of
-  // work as threads, or a multiple of that, if groups are enough. A sum is made of the same.
+  // The parts of a chunk's groups of FILTERS blocks in each cut: as many units of work as threads,
+  // or a multiple, if there are enough groups. A sum is made of the same parts.
   int64_t spans(int64_t groups, int64_t threads) const {
     for (int64_t n = 1; n <= groups; ++n)
       if (cuts * n % threads == 0) return n;

@@ -29,7 +29,7 @@ CYNET_XINLINE void each_channel(const float* v, const float* u, int64_t channels
   for (int64_t c = 0; c < channels; ++c) add(v, u, c);
 }
 
-// The transform along the columns of one tile, to s[N].
+// Transforms the columns of one tile into s[N].
 template <int P, int N, class Get>
 CYNET_XINLINE void columns(const Get& get, float* s) {
   Vec x[P], y[N];
@@ -85,7 +85,7 @@ inline void product_of_tiles(int64_t tiles, const float* v, const float* u, int6
   run(v, u, channels, s);
 }
 
-// s for so many tiles and the filter blocks b .. last, at most plan.chunk of them.
+// s for a number of tiles and the filter blocks b .. last, at most plan.chunk of them.
 template <int P, int N>
 inline void multiply(const ForwardPlan& plan, const float* v, const float* u, int64_t channels,
                      int64_t tiles, int64_t b, int64_t last, float* s) {

@@ -75,8 +75,8 @@ struct Tiles {
   }
 };
 
-// Whether the gradient of x is made from tiles of dy: if these are fewer, and there is an image for
-// each thread.
+// Whether the gradient of x is computed from tiles of dy: if they are fewer, and there is an image
+// for each thread.
 inline bool spreads(const WinogradShape& s) {
   const int64_t side = side_of(taps_of(s));
   return s.batch >= 8 && 4 * Tiles(input_of(s), side).count > 5 * Tiles(output_of(s), side).count;

@@ -21,7 +21,7 @@ inline int64_t steps_in(const Image& image, int64_t pixels) {
 }
 
 // Calls body(block, get) for each block of channels of a tile of SIDE x SIDE pixels, `step` apart.
-// `zeros` stands in for pixels outside. Their offset is computed without a branch: half of a small
+// Pixels outside are read from `zeros`. The offset is computed without a branch: half of a small
 // image's tiles reach outside.
 template <int SIDE, class Body>
 CYNET_XINLINE void read_phase(const float* x, const Image& image, const Tile& tile,
@@ -182,8 +182,8 @@ inline void read_gradients(const float* dy, const Image& image, const Tiles& til
                  });
 }
 
-// Writes the NxN pixels of one tile and block: bias, sum, relu, edges of the image. By position, s
-// has them `apart` floats apart, else it is [P][N].
+// Writes the NxN pixels of one tile and block: bias, sum, relu, edges of the image. s has positions
+// `apart` floats apart, or is [P][N].
 template <int P, int N>
 inline void write_tile(const float* s, int64_t apart, const Image& image,
                        const Tile& virtual_tile, int64_t block, const Finish& finish, float* y) {

@@ -68,8 +68,8 @@ inline void convert_box(T* box, bool to_center) {
   }
 }
 
-// Rows of one image: those kept, the best first, then rows of -1. record[i]: the row of data that
-// row i of out is, or -1.
+// Rows of one image: first the boxes that stay, the best first, then rows of -1. record[i]: the row
+// of data for row i of out, or -1.
 template <typename T>
 inline void suppress_boxes(const Nms& o, const T* data, int64_t n, int64_t width, T* out,
                     int32_t* record, void* space) {
@@ -200,8 +200,8 @@ void bipartite_matching(const Args& args) {
   });
 }
 
-// reads samples, matches, anchors, refs, means, stds: codes of the boxes that samples are matched
-// with, 0 for samples that are none, and what is one. Fails at a sample whose match is no box.
+// reads samples, matches, anchors, refs, means, stds; writes codes of the boxes matched to samples
+// (0 for other anchors), and a mask of the samples. Fails at a sample whose match is not a box.
 template <typename T>
 void box_encode(const Args& args) {
   const T *samples = args.input<T>(0), *matches = args.input<T>(1), *anchors = args.input<T>(2);

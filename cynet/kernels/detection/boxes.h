@@ -1,4 +1,4 @@
-// Boxes: corners, overlap, orders by score, and greedy suppression of what overlaps.
+// Boxes: corners, overlap, sorting by score, and greedy non-maximum suppression.
 //
 // A box is four numbers: left, top, right, bottom (corners), or middle x, middle y, width, height.
 #ifndef CYNET_DETECTION_BOXES_H
@@ -29,8 +29,8 @@ inline int64_t piece_bytes(int64_t n) {
   return (n * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
 }
 
-// body(i, space) for `batch` images shared among threads, each of which has
-// `bytes_each` bytes of the workspace.
+// body(i, space) for `batch` images shared among threads; each thread has `bytes_each` bytes of the
+// workspace.
 template <class Body>
 void for_images(const Args& args, int64_t batch, int64_t bytes_each, Body body) {
   const int64_t parts = args.threads < batch ? args.threads : batch;
@@ -52,15 +52,15 @@ inline Corners<T> corners_of(const T* box, bool center) {
   return {box[0] - w, box[1] - h, box[0] + w, box[1] + h};
 }
 
-// A length from one side to the other; boxes whose sides are swapped have none. `more` is 1 where
-// sides are pixels that belong to the box.
+// The length of a side; 0 if its ends are swapped. `more` is 1 if the last pixel belongs to the
+// box.
 template <typename T>
 inline T length(T low, T high, T more = 0) {
   const T n = high - low + more;
   return n > 0 ? n : 0;
 }
 
-// Intersection over union; 0 where there is no union.
+// Intersection over union; 0 if the union is empty.
 template <typename T>
 inline T overlap(const Corners<T>& a, const Corners<T>& b) {
   const T w = length(std::max(a.left, b.left), std::min(a.right, b.right));
@@ -84,8 +84,8 @@ inline void encode_box(const Corners<T>& anchor, const Corners<T>& box, T* code)
   code[3] = std::log(h / ah);
 }
 
-// Numbers 0 .. n - 1, of which the first `maximum` are in the order of their scores: the highest
-// first, of equal ones the one with the lower number. NaN comes last. (`maximum` >= n: all.)
+// Numbers 0 .. n - 1, the first `maximum` of them in descending order of score; equal scores in
+// ascending order of number. NaN comes last. (`maximum` >= n: all.)
 template <typename T, typename I>
 inline void order_by_score(const T* scores, I* order, int64_t n, int64_t maximum, bool ascending) {
   for (int64_t i = 0; i < n; ++i) order[i] = static_cast<I>(i);
@@ -104,12 +104,12 @@ inline void order_by_score(const T* scores, I* order, int64_t n, int64_t maximum
   std::sort(order, order + n, before);
 }
 
-// Candidates of a suppression, in the order of their scores: one array a number, as loops want it.
-// Where kinds count, those of a kind lie side by side.
+// Candidates of a suppression in descending order of score: one array for each coordinate, which
+// suits the loops. If kinds count, boxes of one kind are contiguous.
 template <typename T>
 struct Candidates {
   T *left, *top, *right, *bottom, *area, *dropped;
-  T *kind, *gone;   // of a place; NULL, and `dropped`: all are of one kind
+  T *kind, *gone;   // of a position; NULL, like `dropped`, if all boxes are of one kind
   int32_t* places;  // in the order of the arrays before; NULL: their own
   T more;           // see `length`
 

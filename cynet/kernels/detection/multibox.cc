@@ -1,5 +1,5 @@
-// Anchors of an SSD, what they are to learn, and what they say: MultiBoxPrior, MultiBoxTarget,
-// MultiBoxDetection.
+// Anchors of an SSD, their training targets, and the decoding of predictions: MultiBoxPrior,
+// MultiBoxTarget, MultiBoxDetection.
 #include <cstring>
 
 #include "detection/boxes.h"
@@ -50,7 +50,7 @@ void multibox_prior(const Args& args) {
       field(Doubles<4>, variances)
 CYNET_PARAMS(TargetParams, TARGET)
 
-// A box that an anchor may be matched with: where its best anchor is, unless it has its own.
+// A box for matching, with its best anchor among those that have no box yet.
 struct BestAnchor {
   int64_t anchor;
   float share;
@@ -62,7 +62,7 @@ inline int64_t target_bytes(int64_t anchors, int64_t boxes) {
          piece_bytes<BestAnchor>(boxes);
 }
 
-// The first anchor without a box of its own whose overlap with a box is largest, and over `least`.
+// The first free anchor with the largest overlap with a box, above `least`.
 inline BestAnchor best_anchor(const float* shares, const signed char* taken, int64_t anchors,
                               float least) {
   BestAnchor best = {-1, least};
@@ -218,7 +218,7 @@ inline int64_t detection_bytes(int64_t n) {
          Candidates<float>::bytes(n);
 }
 
-// Rows (class, score, left, top, right, bottom) of one image, the class -1 where there is nothing.
+// Rows (class, score, left, top, right, bottom) of one image; class -1 marks an unused row.
 void detect(const DetectionParams& o, const float* scores, int64_t classes,
                                const float* codes, const float* anchors, int64_t n, float* out,
                                void* space) {
@@ -271,7 +271,7 @@ void detect(const DetectionParams& o, const float* scores, int64_t classes,
       some, [=](int64_t i) { return corners_of(out + 6 * i + 2, false); },
       [=](int64_t i) { return out[6 * i]; });
   suppress(candidates, some, some, maximum, true, kept);
-  for (int64_t i = 0; i < valid; ++i)  // what is dropped keeps score and box, as in MXNet
+  for (int64_t i = 0; i < valid; ++i)  // suppressed rows still have score and box, as in MXNet
     if (i >= some || candidates.gone[i] != 0) out[6 * i] = -1;
 }
 

@@ -39,9 +39,10 @@ inline float inside(float length, const ProposalParams& o) {
   return std::trunc(length / o.feature_stride);
 }
 
-// Regions of one image: rows (batch_index, left, top, right, bottom), where there are too few again
-// from the first on, and their scores. `scores` are those of the foreground (n_anchors, height,
-// width), `deltas` (4 * n_anchors, height, width), `info` the image's height, width and scale.
+// Regions of one image: rows (batch_index, left, top, right, bottom) and their scores; if there are
+// too few, they are repeated from the first on. `scores` are those of the foreground (n_anchors,
+// height, width), `deltas` (4 * n_anchors, height, width), `info` the image's height, width and
+// scale.
 void propose(const ProposalParams& o, int64_t height, int64_t width, const float* scores,
              const float* deltas, const float* info, float batch_index, float* out,
              float* out_scores, void* space) {
@@ -98,7 +99,7 @@ void proposal(const Args& args) {
   const int64_t *shape = args.in[0]->shape, n = args.in[0]->size / shape[0];
   const int64_t after = p.rpn_post_nms_top_n;
   const float* info = args.input<float>(2);
-  for (int64_t i = 0; i < shape[0]; ++i)  // NaN and what is too large is refused
+  for (int64_t i = 0; i < shape[0]; ++i)  // NaN and too large values are refused
     if (!(inside(info[3 * i], p) <= shape[2] && inside(info[3 * i + 1], p) <= shape[3]))
       return args.fail(i, {info[3 * i], info[3 * i + 1], double(shape[2]), double(shape[3])});
   for_images(args, shape[0], proposal_bytes(n / 2), [&](int64_t i, char* space) {

@@ -81,10 +81,10 @@ void convert(int from, int to, const void* src, void* dst, int64_t n) {
 }
 
 enum { CHUNK = 1024 };
-// Bits of a kernel's `add`: it adds to what the output holds; an operand that repeats is a number
-// in the loop's type, which the arrays' cannot hold, and the loop is the one that writes.
-// With MIXED each operand has a dtype of its own, in 4 bits from bit 8 on; a number that repeats is
-// in the loop's type, as `dtype` is that of the output alone.
+// Bits of a kernel's `add`: it adds to the output; a repeated operand is a number in the loop's
+// type, which may not fit the arrays' type, and the loop is then one that writes. With MIXED each
+// operand has a dtype of its own, in 4 bits from bit 8 on; a repeated number is in the loop's type,
+// and `dtype` is that of the output alone.
 enum { ADDS = 1, NUMBER_IS_WIDE = 2, MIXED = 4 };
 
 // The dtype of an operand.
@@ -147,7 +147,7 @@ inline void with_output(const Kernel& k, void* out, int64_t n, Run&& run) {
     return;
   }
   Chunk chunk;
-  if (k.add == (ADDS | NUMBER_IS_WIDE)) {  // what is added is an integer of the output's dtype
+  if (k.add == (ADDS | NUMBER_IS_WIDE)) {  // the sum is computed in the output's integer dtype
     Chunk narrow;
     for (int64_t i = 0; i < n; i += CHUNK) {
       const int64_t m = n - i < CHUNK ? n - i : static_cast<int64_t>(CHUNK);
@@ -288,8 +288,8 @@ inline void unary_all(int threads, const Kernel& k, const void* x, void* out, in
 #ifdef CYNET_X86_LEVELS
 enum { STREAMED = 1024 };  // bytes at a time
 
-// binary_run of two runs into memory that it does not read, past the caches: a core that writes
-// into its cache first reads what it is going to overwrite.
+// binary_run of two runs into memory that is not read, past the caches: a core that writes into its
+// cache first reads the line that it is going to overwrite.
 inline void binary_streamed(const Kernel& k, const char* a, const char* b, char* out, int64_t n) {
   const int64_t size = element_size(k.dtype), each = STREAMED / size;
   const BinaryLoop loop = reinterpret_cast<BinaryLoop>(k.loop);
@@ -335,8 +335,8 @@ inline void grad_all(int threads, const Kernel& k, const void* g, int sg, const 
   });
 }
 
-// Runs shorter than SHORT cost more in calls than in arithmetic, as those of pixels (H, W, 3) less
-// a mean (3,) do. Operands whose elements do not follow each other are laid out in chunks first.
+// Runs shorter than SHORT cost more in calls than in arithmetic: pixels (H, W, 3) minus a mean
+// (3,), for example. Operands with gaps between elements are first packed in chunks.
 enum { SHORT = 64 };
 
 // One operand of a space, in the space's flat order.
@@ -467,7 +467,7 @@ inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const v
   });
 }
 
-// Cast: with `add` the values are added to what dst holds, in dst's type.
+// Cast: with `add` the values are added to dst, in dst's type.
 inline void cast_all(int threads, int from, int to, const void* src, void* dst, int64_t n) {
   const int64_t in = element_size(from), out = element_size(to);
   in_blocks(threads, n, [=](int64_t begin, int64_t end) {

@@ -1,5 +1,5 @@
-// One value of one dtype as another, for CPU and CUDA: real to integer truncates, out of range and
-// NaN become the lowest value of the 32 or 64 bit integer (then the low bits), anything but 0 is
+// Conversion of one value to another dtype, for CPU and CUDA: real to integer truncates; out of
+// range and NaN become the lowest value of the 32 or 64 bit integer (then the low bits); nonzero is
 // true.
 #ifndef CYNET_CONVERT_H
 #define CYNET_CONVERT_H
@@ -12,8 +12,8 @@
 
 namespace cynet {
 
-// x as a float that is rounded to an odd last bit where it is not exact: rounded once more, to
-// fewer bits, it gives what x itself would.
+// x as a float, rounded to odd if it is not exact: rounding that once more, to fewer bits, gives
+// the same as rounding x itself.
 CYNET_XINLINE float float_for_rounding(double x) {
   const float near = static_cast<float>(x);
   const double back = near;
@@ -22,14 +22,14 @@ CYNET_XINLINE float float_for_rounding(double x) {
   return exact ? near : bit_cast<float>((beyond ? bits - 1 : bits) | 1u);
 }
 
-// The same for an integer, of which a float has 24 bits.
+// The same for an integer; a float has 24 bits for it.
 template <typename From>
 CYNET_XINLINE float whole_for_rounding(From x) {
   if constexpr (sizeof(From) < 4) {
     return static_cast<float>(x);
   } else if constexpr (sizeof(From) == 4) {
     return float_for_rounding(static_cast<double>(x));
-  } else {  // a double has 53 bits: below 2^11, one bit says whether there are others
+  } else {  // a double has 53 bits: below 2^11, one bit says whether lower bits are set
     const bool large = x > (From(1) << 53) || x < -(From(1) << 53);
     const From rest = x & 0x7ff, kept = (x ^ rest) | (rest ? 0x800 : 0);
     return float_for_rounding(static_cast<double>(large ? kept : x));
@@ -62,8 +62,8 @@ CYNET_XINLINE To convert_one(From x) {
   }
 }
 
-// x brought into the range of T, truncated for integers; `nan` for NaN where T has none. An
-// integer x is no wider than T.
+// x clamped to the range of T, truncated for integers; `nan` for NaN if T has none. An integer x is
+// no wider than T.
 template <typename T, typename From>
 CYNET_XINLINE T saturated(From x, T nan) {
   if constexpr (std::is_integral<From>::value) {
@@ -79,7 +79,7 @@ CYNET_XINLINE T saturated(From x, T nan) {
   }
 }
 
-// Limits of values of type T; one that is NaN, and one beyond the type, limits nothing.
+// Limits of values of type T; a NaN, or a limit beyond the type, limits nothing.
 template <typename T>
 CYNET_XINLINE T lower_limit(double x) {
   return saturated<T>(x, std::numeric_limits<T>::lowest());

@@ -1,4 +1,4 @@
-"""Dropout inside of a layer, for float and double; that of the operator is in dropout.cc."""
+"""Dropout inside of a layer, for float and double; the operator Dropout is in dropout.cc."""
 
 from cython cimport floating
 from libc.stdint cimport int64_t, uint64_t

@@ -86,8 +86,8 @@ struct Row {
     }                                                                                             \
   }
 
-// The loop of functor `name` for `dtype`; bool arrays use the uint8 loop, and what it adds becomes
-// 0 or 1 again (broadcast.h). loop == NULL: no such functor.
+// The loop of functor `name` for `dtype`; bool arrays use the uint8 loop, whose sums become 0 or 1
+// again (broadcast.h). loop == NULL: no such functor.
 template <typename Loop, size_t rows>
 Kernel find_kernel(const Row<Loop> (&table)[rows], const char* name, int dtype, int add,
                    int level) {

@@ -6,10 +6,10 @@ from ..._typedefs cimport TBlob
 
 cdef extern from "isa/kernel_table.h" namespace "cynet" nogil:
     struct Kernel:
-        void* loop    # NULL: none
+        void* loop    # NULL if there is no such functor
         int dtype     # of the arrays
         int compute   # dtype of the loop: float16 and some integers are converted around it
-        int add       # adds to what the output holds
+        int add       # 1: adds to the output
     struct Space:
         # Operands over one index space; strides in elements, 0 where one repeats; operand 0 is the
         # output.
@@ -35,7 +35,7 @@ cdef void broadcast_binary(const Kernel* kernel, const Space* space, const void*
                            void* out) noexcept nogil
 cdef void broadcast_grad(const Kernel* kernel, const Space* space, const void* g, const void* a,
                          const void* b, void* out) noexcept nogil
-# Elements of one dtype to another
+# Conversion of elements to another dtype
 cdef void run_cast(int from_dtype, int to_dtype, const void* src, void* dst,
                    int64_t n) noexcept nogil
 # Cast and add: `identity` is the unary kernel of that name for the target dtype, adding

@@ -1,4 +1,4 @@
-// The tables of elementwise loops, each compiled in a file of its own (unary.cc and its like).
+// The tables of elementwise loops, each compiled in a file of its own (unary.cc and so on).
 #ifndef CYNET_FUNCTOR_TABLES_H
 #define CYNET_FUNCTOR_TABLES_H
 
@@ -9,7 +9,7 @@
 namespace cynet {
 
 struct FunctorTable {
-  // loop == nullptr: there is no such functor
+  // loop == nullptr: no such functor
   Kernel (*find)(const char* name, int dtype, int add, int level);
   // The functor of row i, nullptr behind the last, and whether integers have loops of their own.
   const char* (*row)(size_t i, bool* whole);

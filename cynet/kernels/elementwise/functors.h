@@ -117,7 +117,7 @@ struct signbit {
   }
 };
 
-// Of integers it is what MXNet gives: infinity, cast, at 1 and -1, else 0.
+// For integers MXNet's values: infinity, cast, at 1 and -1, else 0.
 struct erfinv {
   template <typename T>
   static CYNET_XINLINE T map(T x) {
@@ -209,9 +209,9 @@ CYNET_UNARY(gammaln_grad, math::digamma(static_cast<double>(x)))
 CYNET_UNARY(degrees_grad, T(57.29577951308232))
 CYNET_UNARY(radians_grad, T(0.017453292519943295))
 
-// Base of binary functors with branches on one operand. Where it repeats, compilers would take the
-// branches out of the loop and not vectorise it, so the loops write it out as a run. `at_two`: what
-// the functor is where b is 2 throughout.
+// Base of binary functors with branches on one operand. If that operand repeats, compilers would
+// hoist the branches out of the loop and not vectorise it, so the loops expand it to a run.
+// `at_two`: the functor for b equal to 2 throughout.
 struct repeats_operand {};
 
 // ----- binary ------------------------------------------------------------------------------------

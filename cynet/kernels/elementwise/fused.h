@@ -1,5 +1,5 @@
-// A chain: elementwise loops that run over their arrays together, a block at a time. What operators
-// hold of it; fused_broadcast.h runs it.
+// A chain: elementwise loops that run over their arrays together, a block at a time. The data
+// structures of operators; fused_broadcast.h runs it.
 #ifndef CYNET_CHAIN_H
 #define CYNET_CHAIN_H
 
@@ -19,8 +19,8 @@ struct FusedOperand {
   char number[8];  // in the arrays' dtype
 };
 
-// What a loop does: a kernel over arrays of the chain's dtype, or integers of 8 bits to or from
-// floats, whose operands are what it reads, a step and the integer that stands for 0.
+// The work of a loop: a kernel over arrays of the chain's dtype; or a conversion between integers
+// of 8 bits and floats, with operands source, step and zero point.
 enum FusedKind { FUSED_KERNEL, FROM_UINT8, FROM_INT8, TO_UINT8, TO_INT8 };
 
 struct FusedLoop {

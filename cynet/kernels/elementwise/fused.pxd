@@ -33,11 +33,11 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
         const FusedLoop* loops
         const FusedOperand* operands
     enum:
-        FUSED_REGISTERS  # the most there are
+        FUSED_REGISTERS  # the maximum number
         FUSED_BYTES      # of all registers together
 
 cdef extern from "elementwise/fused_broadcast.h" namespace "cynet" nogil:
-    # Whoever runs chains says once at which level elements are converted.
+    # The CPU level for the conversion of elements, set once by the module that runs chains.
     void convert_at(int level) noexcept
     # Every loop over the first block, then over the next; `arrays` as the operands number them.
     # Gives whether a NaN was to be made an integer.

@@ -1,6 +1,6 @@
-// Runs a chain (fused.h): every loop of it over one block, then over the next. What only passes
-// between loops stays in registers, blocks of memory on the stack that the first-level cache holds.
-// Included by fused_elementwise.pyx.
+// Runs a chain (fused.h): every loop of it over one block, then over the next. Values that only
+// pass between loops stay in registers: blocks of memory on the stack that fit the first-level
+// cache. Included by fused_elementwise.pyx.
 #ifndef CYNET_DRIVE_CHAIN_H
 #define CYNET_DRIVE_CHAIN_H
 

@@ -145,8 +145,8 @@ void hard_sigmoid(const Args& args) {
   });
 }
 
-// out (+)= x or y of each element. One condition stands for some neighbours. x nullptr: zero is
-// taken where the condition holds, y nullptr: where it does not.
+// out (+)= x or y of each element. One condition may serve several neighbors. x nullptr: 0 if the
+// condition holds; y nullptr: 0 if it does not.
 template <typename T>
 void choose(const Args& args, const Blob& condition, const T* x, const T* y, T* out, int64_t n,
             bool add) {

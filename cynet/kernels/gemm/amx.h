@@ -35,8 +35,8 @@ constexpr int64_t PARTS = 3;
 constexpr int64_t TILE = SIDE * CHUNK / 2;           // floats of a tile's bytes
 constexpr int64_t STEP = BLOCK / SIDE * PARTS * TILE;  // of a chunk: its tiles, each of three parts
 constexpr int64_t SPLIT_A = DEPTH / CHUNK * STEP, SPLIT_B = STRIP / (BLOCK * CHUNK) * STEP;
-constexpr int64_t AHEAD = 32 * TILE;  // of what is multiplied, lines are asked for
-constexpr int64_t WIDE_PANEL = DEPTH * BLOCK;  // of b as it is
+constexpr int64_t AHEAD = 32 * TILE;  // lines of the operands are prefetched this far ahead
+constexpr int64_t WIDE_PANEL = DEPTH * BLOCK;  // of b unpacked
 constexpr int64_t SCRATCH = 2 * SPLIT_A + SPLIT_B + WIDE_PANEL + FLOATS_APART;  // floats a thread
 
 #include "gemm/amx_split.h"
@@ -117,7 +117,7 @@ inline void sum_tiles(const float* a, const float* b, int64_t chunks, float* sum
   asm volatile("" ::: "memory");
 }
 
-// The same by the tiles that a block of so many rows and columns has.
+// The same, with the number of tiles that a block of this size needs.
 template <class Work>
 inline void sum_block(const float* a, const float* b, int64_t rows, int64_t columns,
                       int64_t chunks, float* sums, const Work& work) {
@@ -235,7 +235,7 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
             for (int64_t line = 0; line < TILE; line += LANES) fetch<false>(ahead + line);
             ahead += TILE;
           };
-          for (int64_t r = 0; r < rows; ++r)  // what will be written comes meanwhile
+          for (int64_t r = 0; r < rows; ++r)  // the lines of the result are prefetched meanwhile
             for (int64_t j = 0; j < columns; j += LANES) fetch<true>(c + r * p.c_row + j);
           const float *a = BY_ROWS ? block : other, *b = BY_ROWS ? other : block;
           sum_block(a, b, rows, columns, chunks, sums[buffer], work);

@@ -1,9 +1,9 @@
 // Matrices that are split in three parts once and multiplied often. Included by amx.h
 // within its namespace.
 
-// How a matrix b (k, n) lies then: for each part of its depth, of at most LIMIT numbers, blocks of
-// 32 columns; before all of them what their numbers range over. A block whose numbers cannot be
-// split is a panel as small_loops.h reads it.
+// The layout of a packed matrix b (k, n): for each slice of its depth, at most LIMIT numbers,
+// blocks of 32 columns; the range of the numbers comes first. A block whose numbers cannot be split
+// is a panel in the layout of small_loops.h.
 template <int64_t LIMIT>
 struct Packing {
   int64_t k, n;
@@ -66,7 +66,7 @@ inline void pack(const float* b, int64_t b_row, bool transposed, int64_t k, int6
   pack_by<LIMIT>(1, b, b_row, transposed, k, n, to);
 }
 
-// A packed block as a panel: itself, or what its parts add up to, exactly, in `panel`.
+// A packed block as a panel: itself, or the exact sum of its parts, in `panel`.
 inline const float* panel_of(const float* block, const Range& range, int64_t depth,
                              int64_t columns, float* panel) {
   if (!range.splits()) return block;

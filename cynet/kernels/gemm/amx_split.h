@@ -83,7 +83,8 @@ struct Splitter {
   const float* from = nullptr;
   int64_t step = 0, count = 0, depth = 0;
   float* to = nullptr;
-  int64_t k = 0, tile = 0, row = 0;  // what is next: of the depth, of count, of the tile
+  // the position of the next one: in the depth, in count, in the tile
+  int64_t k = 0, tile = 0, row = 0;
   Extent extent;
   Vec halves[2][LANES];
 
@@ -154,7 +155,7 @@ struct Splitter {
     extent = seen;
   }
 
-  // What is left, and what was found in all.
+  // The remaining ones, and the total found.
   template <TileOrder ORDER>
   Range end() {
     run<ORDER>(INT64_MAX);

@@ -21,7 +21,8 @@ cdef enum:
     VECTORS = 1 << 18  # elements of a matrix that is slower to copy than to sum row by row
     DOT_PARTS = 64     # of two long vectors, each summed by itself
     DOT_LEAST = 1 << 14  # elements of a part
-    # blocks of a product at most, and multiplications of one that are worth packing its operands
+    # limit of a product's blocks, and the number of multiplications from which packing operands
+    # pays
     MAX_BLOCKS = 64, BLOCK_WORK = 1 << 20
     MAX_WIDE = 8, WIDE_WORK = 1 << 21  # of doubles
 
@@ -52,7 +53,7 @@ def _library_path():
 
 
 def _open():
-    """Open the library with no threads of its own, and take the functions' addresses."""
+    """Open the library without threads of its own, and look up its functions."""
     global _library, _sgemm, _dgemm
     # The variable is read while the library loads; without it BLAS starts a thread per core at
     # once.
@@ -91,7 +92,7 @@ cdef void _block(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
 
 
 cdef int64_t _cut(int64_t size, int64_t parts, int64_t part) noexcept nogil:
-    """Start of a part: a multiple of 16 (the kernels' widest tile) while there are that many."""
+    """Start of a part: a multiple of 16 (the kernels' widest tile) if there are enough."""
     cdef int64_t tiles = (size + 15) // 16
     cdef int64_t start = (tiles * part // parts) * 16
     return start if start < size else size
@@ -99,7 +100,7 @@ cdef int64_t _cut(int64_t size, int64_t parts, int64_t part) noexcept nogil:
 
 cdef void _rows_by_vector(int64_t m, int64_t k, floating alpha, const floating* a, int64_t lda,
                           const floating* x, floating beta, floating* y) noexcept nogil:
-    """y = alpha a x + beta y, of which BLAS's product of matrices would copy all of a first."""
+    """y = alpha a x + beta y; BLAS's matrix product would copy all of a first."""
     cdef int threads = threads_for(m * k // 2)
     cdef double total
     cdef int64_t i
@@ -201,7 +202,7 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
 
 
 def _gemm_arrays(a, b, c, bint trans_a, bint trans_b, double alpha, double beta):
-    """gemm on NumPy matrices of one dtype whose rows are lines, for tests and benchmarks."""
+    """gemm on NumPy matrices of one dtype with contiguous rows, for tests and benchmarks."""
     cdef int64_t m = c.shape[0], n = c.shape[1]
     cdef int64_t k = a.shape[0] if trans_a else a.shape[1]
     cdef int64_t lda = a.strides[0] // a.itemsize, ldb = b.strides[0] // b.itemsize

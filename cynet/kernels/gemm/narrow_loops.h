@@ -3,11 +3,11 @@
 //
 // b is read in place. If its columns are contiguous (transposed b), rows of a are multiplied by
 // columns of b: dot products. If its rows are contiguous, each is multiplied by numbers of a and
-// added to the result. The time is that of reading b once. The order of the sums does not depend on
-// the number of threads.
+// added to the result. The time is that of reading b once. The order of sums does not depend on the
+// number of threads.
 
-// Numbers of rows from which packing pays: for a transposed b, and for a b as it is. With vectors
-// of less than a cache line, parts of the rows of a large b are read too slowly.
+// Numbers of rows from which packing pays: for a transposed b, and for an ordinary one. With
+// vectors of less than a cache line, parts of the rows of a large b are read too slowly.
 constexpr int64_t FEW_TURNED = LANES == 16 ? 16 : 8, FEW_STRAIGHT = 17;
 // Numbers of contiguous columns from which packing pays, for many rows. With columns shorter than
 // NARROW_LINE it pays from the third.

@@ -59,8 +59,8 @@ struct Term {
   int64_t a, b;  // offsets of the factors: floats in a, vectors in the panel
 };
 
-// A part of the result with factors of its own: it begins at float `c` of the result and is the sum
-// of the terms begin .. end.
+// A part of the result with its own factors: it begins at float `c` of the result and is the sum of
+// the terms begin .. end.
 struct Target {
   int64_t c, begin, end;
 };
@@ -69,8 +69,8 @@ struct Span {
   int64_t begin, end;
 };
 
-// What is the same for all of a panel. `step` is the distance of a's rows, or of its columns if a
-// is transposed (LINES is false).
+// The constants of a whole panel. `step` is the distance of a's rows, or of its columns if a is
+// transposed (LINES is false).
 struct Job {
   const float* a;
   int64_t step, depth, c_row;

@@ -49,7 +49,7 @@ CYNET_XINLINE T read(const float* from) {
   return all;
 }
 
-// Writes a vector of sums, or its first `lanes` floats: adds the bias and what is there, and
+// Writes a vector of sums, or its first `lanes` floats; adds the bias and the old values, and
 // applies relu or its gradient, as the job says.
 CYNET_XINLINE void finish(const Job& job, Vec y, float* to, const float* bias, const float* mask,
                           int64_t lanes) {
@@ -294,7 +294,7 @@ inline void multiply(const Product& p, int threads, float* space) {
   });
 }
 
-// Floats of scratch per thread, for products over so many channels.
+// Floats of scratch per thread, for products over this many channels.
 inline int64_t panel_scratch(const ConvWindow& s, int64_t channels) {
   return taps_of(s) * tap_rows(channels) * WIDTH * LANES + FLOATS_APART;
 }

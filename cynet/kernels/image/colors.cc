@@ -1,7 +1,7 @@
 // Changes of colors: brightness, contrast, saturation, hue, light; and draws of how much.
 //
-// Integers are truncated, and those of uint8 kept from 0 to 255. An image of one channel has no
-// saturation, no hue and no colored light: it stays as it is.
+// Integers are truncated, uint8 clamped to 0 .. 255. An image of one channel has no saturation, hue
+// or colored light: it stays unchanged.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,8 +16,8 @@ enum ColorKind { kBrightness, kContrast, kSaturation, kHue, kLight };
 
 struct ColorChange {
   int kind;
-  float factor;     // of kLight: of none; of kHue: part of the circle
-  float light[3];   // of kLight: what is added to red, green, blue
+  float factor;     // of kHue: the angle as part of the circle; unused by kLight
+  float light[3];   // of kLight: the summands of red, green, blue
 };
 
 static const float kGrey[3] = {0.299f, 0.587f, 0.114f};
@@ -121,8 +121,8 @@ inline void change_colors(const ColorChange& how, const T* data, int64_t n, int6
   }
 }
 
-// What is added to red, green and blue where the principal components of ImageNet's colors get
-// these parts.
+// The summands of red, green and blue for these coefficients of the principal components of
+// ImageNet's colors.
 inline void light_of(const float* parts, float* light) {
   static const float kComponents[3][3] = {
       {55.46f * -0.5675f, 4.794f * 0.7192f, 1.148f * 0.4009f},

@@ -93,7 +93,7 @@ inline void mirror_row(const T* x, int64_t width, int64_t channels, T* y, bool a
   }
 }
 
-// One image, mirrored left to right or top to bottom, or as it is: out (+)= data
+// One image, mirrored left to right or top to bottom, or unchanged: out (+)= data
 template <typename T>
 inline void mirror(const T* data, int64_t height, int64_t width, int64_t channels, bool sideways,
                    bool mirrored, T* out, bool add) {
@@ -139,7 +139,7 @@ void random_mirror(const Args& args) {
   mirror_images<T>(args, mirrored);
 }
 
-// reads d_output, mirrored: the gradient of a mirror image is that of the output, mirrored
+// reads d_output and mirrors it: the gradient of a mirror image is the mirrored gradient
 template <typename T>
 void random_mirror_grad(const Args& args) {
   mirror_images<T>(args, args.input<uint8_t>(1));

@@ -18,10 +18,10 @@ struct ImageShape {
     height = lengths[0], width = lengths[1], channels = lengths[2];
   }
   int64_t pixels() const { return height * width; }
-  int64_t size() const { return height * width * channels; }  // of one
+  int64_t size() const { return height * width * channels; }  // of one image
 };
 
-// What numbers of type T are computed in.
+// The type of the arithmetic for numbers of type T.
 template <typename T>
 using Computed = typename std::conditional<std::is_same<T, double>::value, double, float>::type;
 

@@ -1,4 +1,4 @@
-"""The CPU level of this process, which says what instructions kernels use (contract in
+"""The CPU level of this process: the instructions that kernels may use (contract in
 dispatch.pxd)."""
 
 from ...base import config
@@ -19,7 +19,7 @@ cdef int cpu_level() noexcept nogil:
 
 
 class MissingLoop(ArgumentError):
-    """There is no loop for arrays of a dtype; `OperatorProperty.operator_on` names the operator.
+    """Raised if a table has no loop for a dtype; `OperatorProperty.operator_on` names the operator.
 
     dtype : str
     """

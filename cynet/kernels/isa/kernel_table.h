@@ -1,5 +1,5 @@
-// What operators hold of a kernel: its loop and the types around it; the axes it runs over. The
-// loops themselves are in elementwise.h, so that nothing that holds a kernel compiles them.
+// A kernel as operators store it: its loop, the types around it, and the axes it runs over. The
+// loops themselves are in elementwise.h, so that code that stores a kernel does not compile them.
 #ifndef CYNET_KERNEL_H
 #define CYNET_KERNEL_H
 
@@ -40,10 +40,10 @@ inline int64_t element_size(int dtype) {
 }
 
 struct Kernel {
-  void* loop;   // UnaryLoop, BinaryLoop or GradLoop; NULL: the functor has none for this dtype
+  void* loop;   // UnaryLoop, BinaryLoop or GradLoop; NULL: no loop of the functor for this dtype
   int dtype;    // of the arrays
   int compute;  // of the loop
-  int add;      // 1: adds to what the output holds
+  int add;      // 1: adds to the output
 };
 
 enum { MAX_OPERANDS = 4, MAX_AXES = 8 };

@@ -1,5 +1,5 @@
-// Levels of CPU capability: which there are, which of them this machine has, and how code is
-// compiled for each of them.
+// Levels of CPU capability: the levels that exist, the ones this machine has, and the compilation
+// of code for each.
 //
 // A header of loops has neither include guard nor #include. Another header includes what they need,
 // and then the loops once for each level:
@@ -50,8 +50,8 @@ enum Level { BASELINE, AVX2, AVX512, AMX, N_LEVEL };
 #endif
 
 #ifdef CYNET_AMX
-// Whether there is AMX for bfloat16 and the operating system lets this process use its registers:
-// Linux wants to be asked.
+// Whether the CPU has AMX for bfloat16 and the operating system lets this process use its
+// registers: Linux must be asked.
 inline bool has_amx() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;

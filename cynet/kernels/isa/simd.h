@@ -61,7 +61,7 @@ CYNET_XINLINE __m256i first_lanes(int64_t n) {
 }
 #endif
 
-// Asks for what will be read, or written, soon.
+// Prefetches memory that will soon be read, or written.
 template <bool WRITTEN>
 CYNET_XINLINE void fetch(const void* p) {
 #if defined(__GNUC__)

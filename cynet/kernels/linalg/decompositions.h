@@ -1,8 +1,8 @@
 // Decompositions of general matrices, equations with them, and their gradients.
 //
 // Gradients: Townsend: Differentiating the singular value decomposition (2016); Giles: Collected
-// matrix derivative results (2008). Where singular values or eigenvalues are equal their vectors
-// are not unique, and what they would add is left out.
+// matrix derivative results (2008). Equal singular values or eigenvalues have no unique vectors;
+// their contribution is left out.
 #ifndef CYNET_LINALG_DECOMPOSITIONS_H
 #define CYNET_LINALG_DECOMPOSITIONS_H
 
@@ -13,7 +13,7 @@
 namespace cynet {
 namespace linalg {
 
-enum { COMPLEX_VALUES = -1 };  // what Eig says of a matrix whose eigenvalues are complex
+enum { COMPLEX_VALUES = -1 };  // status of Eig for a matrix with complex eigenvalues
 
 // op(A)^-1 b (size, columns) from an LU factorization of A; `work` has size * columns numbers.
 template <typename T>
@@ -57,8 +57,8 @@ struct Solve {
   }
 };
 
-// -1 where the entry of largest size of a column of `a` (rows, columns) is negative, else 1: the
-// columns' signs are made unique by it, as those of syevd are.
+// -1 if the entry of largest size of a column of `a` (rows, columns) is negative, else 1: this
+// makes the columns' signs unique, like those of syevd.
 template <typename T>
 inline T sign_of_column(int64_t rows, int64_t columns, const T* a, int64_t column) {
   T maximum = 0;

@@ -10,9 +10,9 @@
 namespace cynet {
 namespace linalg {
 
-inline int64_t int_space(int64_t n) { return n; }  // numbers that hold n ints: none is shorter
+inline int64_t int_space(int64_t n) { return n; }  // numbers that hold n ints: no number is shorter
 
-// An LU factorization in `lu` of what is there; LAPACK's info: the first pivot that is 0.
+// An LU factorization in place in `lu`; LAPACK's info: the first pivot that is 0.
 template <typename T>
 inline int factorize(int64_t size, T* lu, int* pivots) {
   const int n = static_cast<int>(size);
@@ -79,7 +79,7 @@ inline int cofactors(int64_t size, const T* a, T* out, T* work) {
   T* space = values + size + int_space(8 * size);
   const int lwork = static_cast<int>(4 * square + 7 * size);
   int info = 0;
-  copy(square, a, copied);  // to LAPACK its transpose, of whose cofactors the same holds
+  copy(square, a, copied);  // LAPACK sees its transpose, whose cofactors obey the same formula
   Lapack<T>::call.gesdd("A", &n, &n, copied, &n, values, u, &n, v, &n, space, &lwork, integers,
                         &info);
   if (info) return info;

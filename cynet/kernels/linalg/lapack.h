@@ -1,7 +1,8 @@
 // The routines of BLAS and LAPACK that stacks of matrices are computed by, on row-major matrices.
 //
-// linalg.pyx puts their addresses here. LAPACK is written for column-major matrices, to which a
-// row-major one is its transpose: a lower triangle is an upper one, an LQ factorization a QR one.
+// linalg.pyx stores their addresses here. LAPACK is written for column-major matrices; it sees a
+// row-major one as its transpose, so that a lower triangle is an upper one, an LQ factorization a
+// QR one.
 #ifndef CYNET_LINALG_LAPACK_H
 #define CYNET_LINALG_LAPACK_H
 
@@ -66,7 +67,7 @@ inline void product(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
                        add ? T(1) : T(0), c, n);
 }
 
-// How a triangular matrix stands in a product or an equation.
+// The side and form of a triangular matrix in a product or an equation.
 struct Triangle {
   bool right, lower, transpose;
   Triangle flipped() const { return {right, lower, !transpose}; }

@@ -13,16 +13,16 @@ cdef extern from "linalg/stack.h" namespace "cynet::linalg" nogil:
         TRMM, TRSM, SYRK, EXTRACT_TRIAN, MAKE_TRIAN, POTRF, POTRI, GELQF, SYEVD, INVERSE, DET
         SLOGDET, SUM_LOG_DIAG, SOLVE, SVD, EIG
     enum: COMPLEX_VALUES
-    # What is computed of each matrix: (m, n), or (n, n) where it is square.
+    # The computation for each matrix: (m, n), or (n, n) if it is square.
     struct Stack:
         int op  # Operation
         int64_t m, n
         double alpha
         bint transpose, right, lower
         int64_t offset
-    # in: what forward reads; out: its outputs, for backward; grad: their gradients, NULL in
-    # forward; target: what is written, NULL what is not; add: whether it is added to; sizes:
-    # numbers of one matrix in each.
+    # in: inputs of forward; out: its outputs, for backward; grad: their gradients, NULL in forward;
+    # target: outputs of this run, NULL if unwanted; add: whether to add to it; sizes: numbers of
+    # one matrix in each.
     cppclass Arrays[T]:
         const T* in_ "in" [3]
         const T* out[3]
@@ -36,8 +36,8 @@ cdef extern from "linalg/stack.h" namespace "cynet::linalg" nogil:
 # Numbers of working memory that one part needs.
 cdef int64_t part_space_float(const Stack* s, const Arrays[float]* a) noexcept nogil
 cdef int64_t part_space_double(const Stack* s, const Arrays[double]* a) noexcept nogil
-# Computes `batch` matrices in `parts` (<= MAX_PARTS) parts, `space` has room for each. Returns -1,
-# or the first matrix that LAPACK cannot use, of which it says `info`.
+# Computes `batch` matrices in `parts` (<= MAX_PARTS) parts; `space` has memory for each. Returns
+# -1, or the first matrix that LAPACK refuses, with its `info`.
 cdef int64_t run_float(const Stack* s, const Arrays[float]* a, bint back, int64_t batch, int parts,
                        float* space, int64_t* info) noexcept nogil
 cdef int64_t run_double(const Stack* s, const Arrays[double]* a, bint back, int64_t batch,

@@ -1,4 +1,5 @@
-// One operator on a stack of matrices: which functions compute it, and who computes which matrix.
+// One operator on a stack of matrices: its functions, and the distribution of matrices over
+// threads.
 #ifndef CYNET_LINALG_STACK_H
 #define CYNET_LINALG_STACK_H
 
@@ -9,7 +10,7 @@
 namespace cynet {
 namespace linalg {
 
-enum { MAX_PARTS = 64, ALIGNED = 16 };  // numbers that a part's room is a multiple of
+enum { MAX_PARTS = 64, ALIGNED = 16 };  // a part's memory is a multiple of this many numbers
 
 // The arrays of a run: `sizes` are numbers of one matrix (or vector) in each. NULL: not given.
 template <typename T>
@@ -17,7 +18,7 @@ struct Arrays {
   const T* in[3];
   const T* out[3];   // forward's outputs, for backward
   const T* grad[3];  // out_grads
-  T* target[3];      // what is written: outputs, or in_grads
+  T* target[3];      // outputs, or in_grads
   bool add[3];
   int64_t in_sizes[3], out_sizes[3];
   int n_targets;
@@ -25,7 +26,7 @@ struct Arrays {
   const int64_t* target_sizes() const { return is_backward() ? in_sizes : out_sizes; }
 };
 
-// Room of one part: `work` of the operator and a copy of each target that is added to.
+// Memory of one part: `work` of the operator and a copy of each target that is added to.
 template <typename T, typename Op>
 int64_t workspace(const Stack& s, const Arrays<T>& a) {
   int64_t size = Op::work(s);
@@ -65,7 +66,7 @@ int64_t some(const Stack& s, const Arrays<T>& a, bool back, int64_t begin, int64
   return -1;
 }
 
-// All matrices, in `parts` contiguous parts with a room each.
+// All matrices, in `parts` contiguous parts with separate memory.
 template <typename T, typename Op>
 int64_t all(const Stack& s, const Arrays<T>& a, bool back, int64_t batch, int parts, T* space,
             int64_t* info) {

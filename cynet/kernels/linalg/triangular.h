@@ -1,7 +1,7 @@
 // Products and equations of triangular matrices, Gram matrices, triangles as vectors.
 //
-// Each function computes one matrix of a stack: it writes what is not NULL and returns 0, or what
-// LAPACK says of a matrix that it cannot use.
+// Each function computes one matrix of a stack: it writes the targets that are not NULL, and
+// returns 0 or LAPACK's info for a matrix that it refuses.
 #ifndef CYNET_LINALG_TRIANGULAR_H
 #define CYNET_LINALG_TRIANGULAR_H
 
@@ -11,8 +11,8 @@
 namespace cynet {
 namespace linalg {
 
-// What is computed of each matrix. `in` and `out` of forward are one matrix (or vector, or number)
-// each; `n` rows and columns, `m` the other length where there is one.
+// The computation for each matrix. `in` and `out` of forward are one matrix (or vector, or number)
+// each; `n` rows and columns, `m` the other length if there is one.
 struct Stack {
   int op;
   int64_t m, n;
@@ -120,7 +120,7 @@ struct ExtractTrian {
   }
 };
 
-// The matrix (n, n) of which ExtractTrian gives A, zeros elsewhere
+// The matrix (n, n) from which ExtractTrian takes A, zeros elsewhere
 struct MakeTrian {
   static int64_t work(const Stack&) { return 0; }
   template <typename T>

@@ -1,5 +1,5 @@
-// Gradients of operators that end a network: of the losses that regression outputs, support vector
-// machines and softmax outputs stand for, and constants.
+// Gradients of operators that end a network: of the losses behind regression outputs, support
+// vector machines and softmax outputs, and constants.
 #include <cstring>
 
 #include "common/by_dtype.h"
@@ -12,7 +12,7 @@ CYNET_PARAMS(Difference, DIFFERENCE)
   field(int64_t, classes) field(double, margin) field(double, regularization) field(bool, linear)
 CYNET_PARAMS(Hinge, HINGE)
 // Classes along the middle axis of (outer, n, inner). `normalization`: 0 by inner alone, 1 by the
-// number of labels, 2 by those that are not ignore_label. `smooth`: the part of 1 that all other
+// number of labels, 2 by the labels other than ignore_label. `smooth`: the part of 1 that all other
 // classes share.
 #define SOFTMAX_LOSS(field)                                                                 \
   field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(bool, probabilities)  \
@@ -23,7 +23,7 @@ CYNET_PARAMS(SoftmaxLoss, SOFTMAX_LOSS)
 #define CONSTANT(field) field(double, scale) field(bool, valid) field(double, threshold)
 CYNET_PARAMS(Constant, CONSTANT)
 
-// What value(i) reads is at i of `to`, or in other memory.
+// The source of value(i) is at i of `to`, or in other memory.
 template <typename T, class F>
 static inline void put_each(T* to, int64_t begin, int64_t end, bool add, F&& value) {
   if (add) {
@@ -103,7 +103,7 @@ static void hinge_grad(const Args& args) {
   });
 }
 
-// The label truncated to an integer; -1 for what fits none.
+// The label truncated to an integer; -1 for an invalid one.
 template <typename T>
 static int64_t class_of(T label) {
   return -2147483648.0 < label && label < 2147483648.0 ? int64_t(label) : -1;
@@ -111,7 +111,7 @@ static int64_t class_of(T label) {
 
 enum { LOSS_WIDTH = 256, LOSS_PART = 4096 };  // lines, and elements, that are taken together
 
-// What the class of the label is to be, and every other one.
+// The target of the label's class, and of every other class.
 template <typename T>
 struct Targets {
   T hit, miss;
@@ -131,8 +131,8 @@ static void loss_line(const SoftmaxLoss& p, const T* y, int64_t label, const T* 
   }
 }
 
-// Up to LOSS_WIDTH lines one behind the other, as if no label hit, and then what the labels hit. dx
-// may be y.
+// Up to LOSS_WIDTH contiguous lines: first as if no label matched, then the corrections at the
+// labels. dx may be y.
 template <typename T>
 static void loss_rows(const SoftmaxLoss& p, const T* y, const T* label, T* dx, T scale,
                       int64_t rows) {
@@ -157,7 +157,7 @@ static void loss_rows(const SoftmaxLoss& p, const T* y, const T* label, T* dx, T
   }
 }
 
-// `width` lines beside each other, by class: what lies together in memory at a time.
+// `width` interleaved lines, by class: the part that is contiguous in memory at a time.
 template <typename T>
 static void loss_lines(const SoftmaxLoss& p, const T* y, const T* label, const T* dy, T* dx,
                        T scale, int64_t width, bool add) {
@@ -178,7 +178,7 @@ static void loss_lines(const SoftmaxLoss& p, const T* y, const T* label, const T
 }
 
 // dx (+)= scale / normalization (y - onehot(label)) (dy); a label outside [0, n) marks no class.
-// Labels that are probabilities are taken as they are.
+// Labels that are probabilities are used directly.
 template <typename T>
 static void softmax_output_grad(const Args& args) {
   const SoftmaxLoss& p = args.as<SoftmaxLoss>();

@@ -10,7 +10,7 @@
 namespace cynet {
 enum { ROWS_AT_A_TIME = 256 };  // indices that are read together
 
-// Rows of so many bytes one behind the other.
+// Contiguous rows of this many bytes.
 static void copy_rows(const char* from, const int64_t* rows, int64_t n, int64_t bytes, char* to) {
   for (int64_t i = 0; i < n; ++i) {
     if (i + ROWS_AHEAD < n) fetch_row<false>(from + rows[i + ROWS_AHEAD] * bytes, bytes);
@@ -24,7 +24,7 @@ static void each_bit(uint64_t word, int64_t first, const Body& body) {
   for (; word; word &= word - 1) body(first + lowest_bit(word));
 }
 
-// Zeros to those of n rows whose bits are set, and to these bits: one of several parts.
+// Clears those of n rows whose bits are set, and the bits: one of several parts.
 static void clear_rows(uint64_t* bits, int64_t n, int64_t part, int64_t parts, char* rows,
                        int64_t bytes) {
   constexpr int64_t WORDS_AHEAD = 4;
@@ -44,8 +44,8 @@ static void set_bits(uint64_t* bits, const int64_t* rows, int64_t n) {
   for (int64_t i = 0; i < n; ++i) bits[uint64_t(rows[i]) / 64] |= uint64_t(1) << (rows[i] & 63);
 }
 
-// The rows of [0, rows) that n indices name, from the one at `first` on: truncated, NaN is 0;
-// whether some name none.
+// Marks the rows of [0, rows) that n indices name, from index number `first` on: indices are
+// truncated, NaN is 0; returns whether one is outside.
 static bool read_rows(const Blob& index, int64_t first, int64_t n, int64_t rows, int64_t* row) {
   bool outside = false;
   by_dtype(index.dtype, [=, &index, &outside](auto zero) {
@@ -62,7 +62,7 @@ static bool read_rows(const Blob& index, int64_t first, int64_t n, int64_t rows,
   return outside;
 }
 
-// Tells the first index that names no row.
+// Reports the first index outside of the table.
 static void note_outside(const Args& args, const Blob& index, int64_t rows) {
   by_dtype(index.dtype, [=, &args, &index](auto zero) {
     const auto* at = static_cast<const decltype(zero)*>(index.data);
@@ -74,8 +74,8 @@ static void note_outside(const Args& args, const Blob& index, int64_t rows) {
   });
 }
 
-// Zeros, written only where anything else is: most rows were not touched since the last run, and
-// what is not written need not go back to memory.
+// Clears memory, writing only where it is not 0 yet: most rows were not touched since the last run,
+// and unwritten lines need not go back to memory.
 static void clear_dirty(char* bytes, int64_t n) {
   const int64_t BLOCK = 512;
   for (int64_t i = 0; i < n; i += BLOCK) {

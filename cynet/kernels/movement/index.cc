@@ -290,7 +290,7 @@ void one_hot(const Args& args) {
 }
 int64_t one_hot_space(const Args& args) { return args.in[0]->size * sizeof(int64_t); }
 
-// out = in[0] (n, k) with in[1][i] at column in[2][i] of row i, where there is such a column
+// out = in[0] (n, k) with in[1][i] at column in[2][i] of row i, if that column exists
 template <typename T>
 void fill_element(const Args& args) {
   const int64_t n = args.in[1]->size, k = args.in[0]->shape[1];

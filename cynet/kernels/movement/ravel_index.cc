@@ -34,8 +34,8 @@ static void ravel_index(const Args& args) {
   });
 }
 
-// Divides by n and gives the rest. Small numbers are divided by 32 bits, which takes a third of the
-// time on many processors.
+// Divides by n and returns the remainder. Small numbers are divided with 32 bits, which takes a
+// third of the time on many processors.
 static inline int64_t divide(int64_t& at, int64_t n) {
   if (((at | n) >> 32) == 0) {
     const uint32_t whole = static_cast<uint32_t>(at), by = static_cast<uint32_t>(n);
@@ -47,8 +47,8 @@ static inline int64_t divide(int64_t& at, int64_t n) {
   return whole % n;
 }
 
-// column j of out (ndim, n) (+)= the place of index[j] along each axis; what is beyond the shape is
-// left to the first axis
+// column j of out (ndim, n) (+)= the position of index[j] along each axis; an excess over the shape
+// goes to the first axis
 template <typename T>
 static void unravel_index(const Args& args) {
   const Axes axes = args.as<Axes>();
@@ -68,7 +68,7 @@ static void unravel_index(const Args& args) {
   });
 }
 
-// out (elements, n_asked) (+)= the place of each element along the axes that are asked for
+// out (elements, n_asked) (+)= the position of each element along the requested axes
 template <typename T>
 static void index_array(const Args& args) {
   const RequestedAxes& axes = args.as<RequestedAxes>();

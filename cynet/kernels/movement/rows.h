@@ -9,8 +9,8 @@
 
 namespace cynet {
 
-// Numbers of any dtype as indices: truncated. Those beyond 64 bits are the first or last there is,
-// NaN the first; not `saturate`d, all of them are the first.
+// Numbers of any dtype as indices: truncated. With `saturate`, numbers beyond 64 bits become the
+// smallest or largest index and NaN the smallest; else all of them the smallest.
 template <bool saturate>
 struct ReadIndices {
   template <typename T>

@@ -54,8 +54,8 @@ int64_t rows_space(const Args& args) {  // lengths, and which row of data each o
   return p.batch * (1 + p.time) * sizeof(int64_t);
 }
 
-// Lengths of the sequences, in the workspace: those of in[1], each `least` to the axis'; nullptr:
-// the run has failed. Beyond, `clip` brings them there.
+// Lengths of the sequences, in the workspace: those of in[1], from `least` to the axis' length;
+// nullptr if one is outside: the run has failed. `clip` clamps them instead.
 const int64_t* lengths(const Args& args, int64_t least, bool clip) {
   const Sequences& p = args.as<Sequences>();
   int64_t* length = static_cast<int64_t*>(args.space);

@@ -149,7 +149,7 @@ static void order_by_comparing(const T* row, int64_t step, int64_t n, int64_t k,
   for (int64_t i = 0; i < k; ++i) order[i * step] = p[i];
 }
 
-// Positions in order, and what each thread sorts: 2 n numbers.
+// Positions in order, and the threads' buffers for sorting: 2 n numbers.
 static int64_t order_space(const Args& args) {
   const Order& p = args.as<Order>();
   const int64_t rows = p.outer * p.inner, shares = std::min<int64_t>(args.threads, rows);
@@ -181,8 +181,8 @@ static void for_ordered(const Args& args, const int64_t* order, const Body& elem
   });
 }
 
-// What is asked for: out[0] values (outer, k, inner), out[1] positions of any dtype, out[2] a mask
-// (outer, n, inner).
+// The outputs: out[0] values (outer, k, inner), out[1] positions of any dtype, out[2] a mask
+// (outer, n, inner); NULL if unwanted.
 template <typename T>
 static void put_order(const Args& args, const int64_t* order) {
   const T* x = args.input<T>(0);

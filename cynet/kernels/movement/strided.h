@@ -1,6 +1,5 @@
-// Copies between strided views: what transposition, slicing, reversal, tiling, joining and
-// splitting are made of. The memory of the two views must not overlap. Included by strided.pyx
-// alone.
+// Copies between strided views: the base of transposition, slicing, reversal, tiling, joining and
+// splitting. The memory of the two views must not overlap. Included by strided.pyx alone.
 #ifndef CYNET_STRIDED_H
 #define CYNET_STRIDED_H
 

@@ -101,8 +101,8 @@ inline MoveFunction move_function(int level, int dtype) {
   return table[by_size(dtype)][level];
 }
 
-// Rows begin .. end with a change of type. Only what is contiguous is converted: other elements are
-// moved to a buffer in the first-level cache before, or from one behind.
+// Rows begin .. end with a change of type. Conversion works on contiguous elements: others are
+// first gathered in a buffer in the first-level cache, or scattered from one afterwards.
 inline void convert_range(const StridedCopy& c, int level, int64_t begin, int64_t end) {
   constexpr int64_t PART = 512;
   alignas(64) char given[PART * 8], made[PART * 8];

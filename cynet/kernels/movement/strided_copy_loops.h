@@ -28,8 +28,8 @@ void convert_row(void* dst_, const void* src_, int64_t n) {
   }
 }
 
-// memcpy. Non-temporal stores if several cores copy what several cores will read: cache lines that
-// all have read would be taken back from them one by one.
+// memcpy. With non-temporal stores if several cores copy data that several cores will read: cache
+// lines shared by all cores would have to be invalidated one by one.
 CYNET_XINLINE void copy_bytes(void* dst, const void* src, size_t n, bool shared) {
 #ifdef CYNET_X86_LEVELS
   if (shared && n >= 4096) {

@@ -52,9 +52,9 @@ inline void swap_matrices(int level, const Swap& s, int64_t count, int threads,
   });
 }
 
-// dst (+)= src, strided views of floats without axes of length 1 or that could be one, where it is
-// a transposition: both walk an axis by single elements, but not the same one. False, and nothing
-// is done, where it is none.
+// dst (+)= src, strided views of floats without axes of length 1 or that could be joined, if it is
+// a transposition: both views have an axis of stride 1, but not the same one. Else it returns false
+// and does nothing.
 inline bool swap_strided(int level, int ndim, const int64_t* shape, const int64_t* dst_stride,
                          const int64_t* src_stride, float* dst, const float* src, bool add,
                          int threads) {

@@ -12,7 +12,7 @@ static void swap_singly(const Swap& s, const float* from, float* to, int64_t i, 
 }
 
 #if defined(__GNUC__)
-// LANES rows by 4 columns, of which the last 4 - `done` are written.
+// LANES rows by 4 columns; the last 4 - `done` of them are written.
 CYNET_XINLINE void swap_four_columns(const Swap& s, const float* from, float* to, int64_t i,
                                      int64_t j, int done) {
   Vec four[4];

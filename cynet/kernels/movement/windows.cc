@@ -24,7 +24,7 @@ static void put_line(const T* line, T* to, int64_t n, int64_t start, int64_t ste
   }
 }
 
-// columns (+)= what the windows hold, zeros beside the image
+// columns (+)= the elements in the windows, zeros outside of the image
 template <typename T>
 static void windows_to_columns(const Args& args) {
   const Windows& w = args.as<Windows>();
@@ -54,7 +54,7 @@ static void windows_to_columns(const Args& args) {
   });
 }
 
-// Which window, along one axis, has element `place` at its number k; -1: none.
+// The window, along one axis, that has element `place` at its position k; -1 if there is none.
 static int64_t window_at(const Windows& w, int axis, int64_t place, int64_t k) {
   const int64_t begins = place + w.pad[axis] - k * w.dilate[axis];
   const int64_t number = begins / w.stride[axis];
@@ -62,8 +62,8 @@ static int64_t window_at(const Windows& w, int axis, int64_t place, int64_t k) {
   return there ? number : -1;
 }
 
-// sums[z - first] += what the windows of one row hold of the elements [first, last) of a line at
-// their number k; `from`: of each window.
+// sums[z - first] += position k of the windows of one row, for the elements [first, last) of a
+// line; `from`: start of each window.
 template <typename T>
 static void add_windows(const Windows& w, int64_t k, const T* from, int64_t first, int64_t last,
                         double* sums) {

@@ -30,7 +30,7 @@ static bool by_rows(const Args& args, const BatchNorm& p) {
   return p.last || (p.inner == 1 && args.in[0]->dtype == F32);
 }
 
-// Doubles of 1 / sqrt(variance + eps) of each channel, and what follows them.
+// 1 / sqrt(variance + eps) of each channel in double, and further buffers behind it.
 static int64_t inverses(int64_t channels) { return (channels + 7) / 8 * 8; }
 
 static int64_t batch_norm_space(const Args& args) {
@@ -60,7 +60,7 @@ CYNET_SPACE_KERNEL(instance_norm_last_grad, SampleNorm, 1, sample_norm_space, fl
 #else
 namespace {
 
-// scale[c] and, behind them, shift[c]: what forward multiplies and adds.
+// scale[c], then shift[c]: the factors and summands of forward.
 void put_affine(const NormShape& s, const float* gamma, const float* beta, const float* mean,
                 const float* inverse, float* scale) {
   const int64_t n = s.channels;
@@ -85,7 +85,7 @@ void rows_forward(const Args& args, const BatchNorm& p, bool given) {
     norm_statistics(&s, x, args.threads, space);
   }
   float *mean = reinterpret_cast<float*>(space + 2 * n), *inverse = mean + n;
-  float* scale = reinterpret_cast<float*>(space);  // written behind what is read
+  float* scale = reinterpret_cast<float*>(space);  // written behind the part that is read
   for (int64_t c = 0; c < n; ++c) {
     mean[c] = float(space[c]);
     inverse[c] = float(1 / std::sqrt(space[n + c] + p.eps));
@@ -139,7 +139,7 @@ void channel_forward(const Args& args, const BatchNorm& p, bool given, int64_t c
 }
 
 // y, mean and 1 / sqrt(variance + eps) or the variance: reads x, gamma, beta, the moving mean and
-// variance and, if there is one, a residual.
+// variance and optionally a residual.
 template <typename T>
 void batch_norm(const Args& args) {
   const BatchNorm& p = args.as<BatchNorm>();
@@ -199,8 +199,8 @@ void channel_backward(const Args& args, const BatchNorm& p, bool given, int64_t 
   }
 }
 
-// dx, dgamma, dbeta, the moving mean and variance and, if there is one, dresidual: reads dy, x,
-// gamma, mean, 1 / sqrt(variance + eps) or the variance and, for relu, beta or y. dx may be dy.
+// dx, dgamma, dbeta, the moving mean and variance and optionally dresidual: reads dy, x, gamma,
+// mean, 1 / sqrt(variance + eps) or the variance and, for relu, beta or y. dx may be dy.
 template <typename T>
 void batch_norm_grad(const Args& args) {
   const BatchNorm& p = args.as<BatchNorm>();
@@ -243,7 +243,7 @@ void batch_norm_grad(const Args& args) {
   }
 }
 
-// mean, 1 / sqrt(variance + eps) and, with gamma and beta, what forward multiplies and adds: four
+// mean, 1 / sqrt(variance + eps) and, with gamma and beta, forward's factors and summands: four
 // floats a channel.
 void sample_statistics(const NormShape& s, const float* x, const float* gamma, const float* beta,
                        int threads, double* space, float* own) {

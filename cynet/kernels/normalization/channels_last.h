@@ -40,7 +40,7 @@ constexpr int64_t kReadAtOnce = 4;    // places of a part: prefetchers ask for m
 constexpr int64_t kPage = 1024;       // floats of a page of memory
 constexpr int64_t kMapped = 1024;     // floats of an array that are written together
 
-// Rows of one piece of work: about 128 KB, whole blocks. Sums of pieces are added in order.
+// Rows of one task: about 128 KB, whole blocks. Sums of tasks are added in order.
 static inline int64_t norm_rows(const NormShape* s) {
   return std::clamp<int64_t>((1 << 15) / s->channels / kRowsABlock, 1, 32) * kRowsABlock;
 }

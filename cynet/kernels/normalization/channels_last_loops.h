@@ -84,8 +84,8 @@ template <typename Terms>
 static inline void norm_sums(const NormShape* s, int threads, double* total, const Terms& terms) {
   const int64_t C = s->channels, rows = s->rows, each = norm_rows(s), parts = norm_parts(s);
   parallel_for(threads, parts, [=](int64_t begin, int64_t end) {
-    // From the last row to the first: the last rows are still in the cache, and the first ones are
-    // what the next pass begins with.
+    // From the last row to the first: the last rows are still in the cache, and the next pass
+    // begins with the first ones.
     for (int64_t part = end - 1; part >= begin; --part) {
       double* first = total + part * 2 * C;
       double* second = first + C;

@@ -31,7 +31,7 @@ void for_lines(const Args& args, const L2Norm& p, Line line) {
   });
 }
 
-// out (+)= a[i] x + b[i] y over `width` lines, of which y may be none.
+// out (+)= a[i] x + b[i] y over `width` lines; y may be absent.
 template <typename T>
 void combine_lines(const T* x, const T* a, const T* y, const T* b, T* out, const L2Norm& p,
                    int64_t width, bool add) {

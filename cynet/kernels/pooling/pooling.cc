@@ -12,9 +12,9 @@
 #include "kernel.h"
 
 namespace cynet {
-// Planes of in_size give planes of out_size; fewer than three axes: the first ones have size 1.
-// `p`: of POOL_LP. `count_pad`: averages divide by the window as far as the padded input goes. What
-// pad_after says, only they notice. `last`: memory is (batch, *size, channels), of floats.
+// Planes of in_size give planes of out_size; with fewer than three axes, the first ones have size
+// 1. `p`: of POOL_LP. `count_pad`: averages divide by the window, clipped to the padded input; only
+// then pad_after matters. `last`: memory is (batch, *size, channels), of floats.
 #define POOL_SHAPE(field)                                                                   \
   field(int, type) field(int, p) field(bool, count_pad) field(bool, last)                   \
   field(int64_t, batch) field(int64_t, channels) field(Int64s<3>, in_size)                  \
@@ -200,7 +200,7 @@ static void plane_backward(const PoolShape& s, const T* dy, const T* x, const T*
 struct PlanesAndDepth {
   PoolWindow plane, depth;
   bool deep;
-  size_t nbytes;  // of what lies between
+  size_t nbytes;  // bytes of the result of the first window
 
   explicit PlanesAndDepth(const PoolShape& s) {
     const int64_t across = s.out_size[1] * s.out_size[2];

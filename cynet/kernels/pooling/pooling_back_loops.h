@@ -71,7 +71,7 @@ static void pool_rows_choice(const PoolShape& s, const T* dy, const T* x, T* dx)
   typedef typename std::conditional<sizeof(T) == 4, int32_t, int64_t>::type I;
   const int64_t stride = s.stride[2], kernel = s.kernel[2], out = s.out_size[2];
   const int64_t part = pool_part(s);
-  // Loops run over whole vectors; what they compute behind the end is not used.
+  // Loops run over whole vectors; results behind the end are not used.
   T line[POOL_LINE + 64], lines[2 * POOL_HALF], best[POOL_OUT];
   I row[POOL_LINE + 64], rows[2 * POOL_HALF], where[POOL_OUT];
   int64_t begin[2], end[2];

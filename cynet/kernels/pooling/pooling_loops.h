@@ -111,8 +111,8 @@ CYNET_XINLINE void pool_fold_columns(const PoolShape& s, const T* x, const int64
   fold.put(to);
 }
 
-// The same of [0, n). The last columns are reduced together with some again that are done, so that
-// there are always W.
+// The same for [0, n). The last columns are reduced together with some that are done already, so
+// that there are always W.
 template <bool largest, int W, typename T>
 CYNET_XINLINE void pool_fold_by(const PoolShape& s, const T* x, const int64_t* begin,
                                 const int64_t* end, int64_t n, T* to) {
@@ -121,8 +121,8 @@ CYNET_XINLINE void pool_fold_by(const PoolShape& s, const T* x, const int64_t* b
   if (n % W) pool_fold_columns<largest, W>(s, x + n - W, begin, end, to + n - W);
 }
 
-// Reduces [from, from + width) of all rows in the window to one row, with neutral elements for what
-// lies beside the plane.
+// Reduces [from, from + width) of all rows in the window to one row, with neutral elements outside
+// of the plane.
 template <bool largest, typename T>
 CYNET_XINLINE void pool_fold(const PoolShape& s, const T* x, const int64_t* begin,
                              const int64_t* end, int64_t from, int64_t width, T* line) {
@@ -158,8 +158,8 @@ CYNET_XINLINE T pool_along(const T* line, int64_t n) {
   return folds[0];
 }
 
-// Puts n outputs of a row, which begins with output w, where they belong. An average has divided by
-// the whole window but for those that have a part beside the plane.
+// Writes n outputs of a row, which begins with output w. An average was divided by the whole
+// window; windows that reach outside of the plane are corrected.
 template <typename T>
 CYNET_XINLINE void pool_put(const PoolShape& s, const T* values, int64_t w, int64_t n, int64_t high,
                             T* y, bool add) {
@@ -188,8 +188,8 @@ CYNET_XINLINE void pool_put(const PoolShape& s, const T* values, int64_t w, int6
   }
 }
 
-// As many rows of outputs as a line has room for are computed together: so loops are long, whatever
-// the length of a row.
+// Several rows of outputs are computed together, as many as fit the buffer: loops are then long,
+// whatever the length of a row.
 template <typename T, bool largest>
 void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
   if (pools_whole(s)) {

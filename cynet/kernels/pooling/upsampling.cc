@@ -1,4 +1,4 @@
-// Planes enlarged by repeating elements, and the sums of what each of them became.
+// Planes enlarged by repeating elements, and the sums over the copies of each element.
 #include <cstring>
 
 #include "kernel.h"
@@ -73,7 +73,7 @@ void sum_rows_of(const T* dy, T* dx, int64_t width, int64_t channels, int64_t st
 }
 
 // All of one input (batch, count, ...), which starts at channel `offset` of y (batch, channels,
-// height, width): enlarged there, or `back` the sums of it.
+// height, width): enlarged into y, or with `back` summed from it.
 template <typename T, bool back>
 void one_input(const Args& args, const Blob& small, const Blob& large, int64_t offset, T* x, T* y,
                bool add) {

@@ -1,5 +1,5 @@
-// Integers of 8 bits as floats and back, by a step and the integer that stands for 0, as ONNX
-// defines them; compiled for each level (levels.h). Included by fused_broadcast.h and linear.cc.
+// Conversion between integers of 8 bits and floats, by a step and a zero point, as ONNX defines
+// them; compiled for each level (levels.h). Included by fused_broadcast.h and linear.cc.
 
 template <typename T>
 void floats_of_bytes(const void* x_, float step, float zero, float* y, int64_t n) {
@@ -8,8 +8,8 @@ void floats_of_bytes(const void* x_, float step, float zero, float* y, int64_t n
   for (int64_t i = 0; i < n; ++i) y[i] = (static_cast<float>(x[i]) - zero) * step;
 }
 
-// Quotients are rounded to even before the zero is added. Gives whether one was NaN, of which
-// nothing is made.
+// Quotients are rounded to even before the zero point is added. Returns whether one was NaN, which
+// has no integer.
 template <typename T>
 int bytes_of_floats(const float* x, float step, float zero, void* y_, int64_t n) {
   T* y = static_cast<T*>(y_);

@@ -16,7 +16,7 @@ namespace cynet {
 struct ConcatPart {
   const void* data;
   int64_t length;  // of a line
-  float scale;     // what a step of it is in steps of the output
+  float scale;     // its step in units of the output's step
   int is_signed;
 };
 
@@ -29,7 +29,7 @@ inline ScaledLoop scaled_loop(int level, int from_signed, int to_signed) {
   return loops[from_signed][to_signed][level];
 }
 
-// `outer` lines, each of one line of each part.
+// `outer` lines; each joins one line of each part.
 inline void concat_bytes(int level, int threads, const ConcatPart* parts, int n, int64_t outer,
                          void* out, int is_signed) {
   int64_t total = 0;

@@ -6,7 +6,7 @@ cdef extern from "quantization/concat.h" namespace "cynet" nogil:
     struct ConcatPart:
         const void* data
         int64_t length  # of a line
-        float scale     # what a step of it is in steps of the output
+        float scale     # its step in units of the output's step
         int is_signed
     void concat_bytes(int level, int threads, const ConcatPart* parts, int n, int64_t outer,
                       void* out, int is_signed) noexcept

@@ -1,5 +1,5 @@
-// Where to cut off the values of a histogram so that what few bins keep of them, by the divergence
-// of Kullback and Leibler, is as near as possible to what there was.
+// The threshold at which to clip the values of a histogram, so that a few bins represent them best
+// by the Kullback-Leibler divergence.
 #include "kernel.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace cynet {
 #define ENTROPY(field) field(int64_t, bins) field(int64_t, kept)
 CYNET_PARAMS(Entropy, ENTROPY)
 
-// Takes a little from what is there and gives it to empty bins; false where all are empty.
+// Moves a little from nonempty bins to empty ones; false if all are empty.
 inline bool smooth(std::vector<double>& p) {
   const double little = 1e-4;
   const int64_t n = p.size(), empty = std::count(p.begin(), p.end(), 0.0);
@@ -35,8 +35,8 @@ inline double divergence(const std::vector<double>& p, const std::vector<double>
   return total;
 }
 
-// The divergence where the middle 2 * half + 1 bins are kept, and what is beyond is put into the
-// outermost of them.
+// The divergence if the middle 2 * half + 1 bins are used, and values beyond go into the outermost
+// of them.
 inline double cut_off(const float* hist, int64_t bins, int64_t kept, int64_t half) {
   const int64_t first = bins / 2 - half, n = 2 * half + 1, each = n / kept;
   std::vector<double> p(hist + first, hist + first + n), q(n, 0.0);

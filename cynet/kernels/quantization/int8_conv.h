@@ -1,7 +1,7 @@
-// Convolutions of channels-last integers of 8 bits by weights of int8: exact sums of 32 bits, and
-// what is made of each (an epilogue). FullyConnected is a convolution of one pixel.
+// Convolutions of channels-last 8-bit integers by int8 weights: exact 32-bit sums, each followed by
+// an epilogue. FullyConnected is a convolution of one pixel.
 //
-// Products are those of integers of 16 bits (two a lane of 32), which is exact for all values, and
+// Products are those of 16-bit integers (two in a lane of 32), which is exact for all values, and
 // on AVX2 as fast as the saturating ones of 8 bits.
 #ifndef CYNET_INT8_CONV_H
 #define CYNET_INT8_CONV_H
@@ -46,7 +46,7 @@ struct Int8Epilogue {
 };
 
 enum { INT8_BLOCK = 96 << 10 };  // bytes of rows that a thread has widened at a time
-enum { INT8_ROWS = 96 };         // at most so many rows
+enum { INT8_ROWS = 96 };         // maximum number of rows
 
 }  // namespace cynet
 
@@ -95,8 +95,8 @@ inline int64_t first_nan(const float* x, int64_t n, int threads) {
   return std::find_if(x, x + n, [](float v) { return v != v; }) - x;
 }
 
-// Eight rows by eight columns of bytes: of each square the parts beside the diagonal change places,
-// first those of four by four. (Of little-endian words.)
+// Transposes eight rows by eight columns of bytes by swapping the parts beside the diagonal of each
+// square, first those of four by four. (Little-endian words.)
 inline void transpose_eight(const uint8_t* from, int64_t from_step, uint8_t* to, int64_t to_step) {
   uint64_t row[8];
   for (int i = 0; i < 8; ++i) std::memcpy(&row[i], from + i * from_step, 8);
@@ -111,7 +111,7 @@ inline void transpose_eight(const uint8_t* from, int64_t from_step, uint8_t* to,
     }
   for (int i = 0; i < 8; ++i) std::memcpy(to + i * to_step, &row[i], 8);
 }
-// Columns of bytes in a piece of work: those that whole words move; gives how many.
+// Columns of bytes for one task: those that whole words can move; returns their number.
 inline int64_t transpose_words(const uint8_t* from, uint8_t* to, int64_t rows, int64_t columns,
                                int64_t first, int64_t last, int64_t n) {
   if (rows == 3) {  // pixels of three channels; a word's fourth byte is the next one's first
@@ -128,7 +128,7 @@ inline int64_t transpose_words(const uint8_t* from, uint8_t* to, int64_t rows, i
       transpose_eight(from + r * columns + c, columns, to + c * rows + r, rows);
   return n / 8 * 8;
 }
-// from (batch, rows, columns) to (batch, columns, rows), perhaps added to what is there
+// from (batch, rows, columns) to (batch, columns, rows), optionally added to the output
 template <typename T>
 inline void transpose_planes(const T* from, T* to, int64_t batch, int64_t rows, int64_t columns,
                              bool add, int threads) {

@@ -147,7 +147,7 @@ struct WindowAt {
   }
 };
 
-// Where a point of the input stands among its pixels, or -1 in the padding.
+// The position of a point among the input's pixels, or -1 in the padding.
 CYNET_XINLINE int64_t pixel_at(const Int8Conv& c, const WindowAt& w, int64_t kz, int64_t ky,
                                int64_t kx) {
   const int64_t z = w.start[0] + kz * c.dilate[0], y = w.start[1] + ky * c.dilate[1];
@@ -196,7 +196,8 @@ CYNET_XINLINE int64_t depth_of(const Int8Conv& c) {
   return rounded_up(c.taps() * c.in_group(), 2);
 }
 
-// Sums of a row are made before the products of the next: those of all rows do not fit registers.
+// A row's sums are finished before the next row's products: all rows' sums would not fit into
+// registers.
 CYNET_XINLINE void keep_order(Ints& a, Ints& b) {
 #if CYNET_LANES == 16
   __asm__ volatile("" : "+v"(a), "+v"(b));

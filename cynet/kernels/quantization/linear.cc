@@ -1,4 +1,4 @@
-// Floats as integers of 8 bits and back, by a step and the integer that stands for 0.
+// Conversion between floats and integers of 8 bits, by a step and a zero point.
 #ifndef CYNET_LANES
 #include "kernel.h"
 

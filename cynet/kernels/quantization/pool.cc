@@ -1,4 +1,4 @@
-// The maximum or the mean of every window of an array of 8 bits, whose range stays as it is.
+// The maximum or the mean of every window of an 8-bit array, whose range stays the same.
 #ifndef CYNET_LANES
 #include "kernel.h"
 
@@ -65,7 +65,7 @@ void quantized_pool(const Args& args) {
   T* y = args.output<T>(0);
   const int64_t points = p.in_size[0] * p.in_size[1] * p.in_size[2];
   const int64_t places = p.out_size[0] * p.out_size[1] * p.out_size[2];
-  // planes of one channel each, or images of which all channels of a pixel are together
+  // planes of one channel each, or images with all channels of a pixel together
   const int64_t planes = p.last ? p.batch : p.batch * p.channels, wide = p.last ? p.channels : 1;
   parallel_for(args.threads, planes * places, [&](int64_t begin, int64_t end) {
     int32_t sums[TOGETHER];

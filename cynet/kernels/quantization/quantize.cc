@@ -1,4 +1,4 @@
-// Floats as integers of 8 bits and back, and integers of 32 bits as such of 8; each array with its
+// Floats to integers of 8 bits and back, and integers of 32 bits to 8 bits; each array with its
 // range, two arrays of one float.
 #ifndef CYNET_LANES
 #include "kernel.h"
@@ -30,7 +30,7 @@ inline void put_range(const Args& args, int i, float low, float high) {
   if (float* to = args.output<float>(i + 1)) *to = high;
 }
 
-// What `quantized_at_least` puts in place of all below.
+// The replacement of `quantized_at_least` for lower values.
 #define AT_LEAST(field) field(double, least)
 CYNET_PARAMS(AtLeast, AT_LEAST)
 
@@ -78,7 +78,7 @@ Range range_of(const T* x, int64_t n, int threads) {
   return all.low > all.high ? Range{0, 0} : all;
 }
 
-// Products that are NaN are told.
+// Products that are NaN are reported.
 template <typename T, typename O>
 void convert(const Args& args, float scale) {
   const T* x = args.input<T>(0);
@@ -93,7 +93,7 @@ void convert(const Args& args, float scale) {
   fail_at(args, 0, place, static_cast<double>(x[place]));
 }
 
-// data, [its range or, of int32, what its limits stand for] -> output and its range
+// data, [its range or, for int32, the values of its limits] -> output and its range
 template <typename T>
 void quantize(const Args& args) {
   const Quantize& p = args.as<Quantize>();

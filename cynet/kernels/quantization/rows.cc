@@ -11,7 +11,7 @@ namespace cynet {
 #define ROWS(field) field(int64_t, rows) field(int64_t, length)
 CYNET_PARAMS(QuantizedRows, ROWS)
 
-// Truncated; below 0 is the first row, beyond the last one the last. NaN is told.
+// Truncated; below 0 is the first row, beyond the last one the last. NaN is reported.
 template <typename T>
 int64_t row_at(const Args& args, int64_t i, int64_t rows) {
   const double at = static_cast<double>(args.input<T>(0)[i]);

@@ -1,8 +1,8 @@
 // Numbers times a factor as integers of 8 bits, compiled for each level (levels.h). Included by
 // concat.h and quantize.cc.
 
-// Rounded to even, within the limits of To. Gives whether a product was NaN, of which nothing is
-// made; those of bytes are not.
+// Rounded to even, within the limits of To. Returns whether a product was NaN, which has no
+// integer; products of bytes are not.
 template <typename From, typename To>
 int scaled(const void* x_, void* y_, int64_t n, float scale) {
   const From* x = static_cast<const From*>(x_);

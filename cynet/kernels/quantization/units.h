@@ -1,5 +1,5 @@
-// What one step of an array of 8 bits counts for: its range, symmetric around 0, by how many steps
-// there are on one side of it.
+// The value of one step of an 8-bit array: its range, symmetric around 0, divided by the number of
+// steps on one side.
 #ifndef CYNET_QUANTIZATION_UNITS_H
 #define CYNET_QUANTIZATION_UNITS_H
 
@@ -21,14 +21,14 @@ inline float reach(float low, float high) {
   return a > b || a != a ? a : b;
 }
 
-// What an element is to be multiplied by; 0 where the range is.
+// The factor of an element; 0 if the range is 0.
 inline float per_unit(float steps, float reach) { return reach > 0 ? steps / reach : 0.0f; }
 
-// Integers have no NaN, so what would become one is told: element `place` of input i of a kernel.
+// Integers have no NaN, so a conversion of NaN is reported: element `place` of input i of a kernel.
 inline void fail_at(const Args& args, int i, int64_t place, double value) {
   args.fail(place, {static_cast<double>(i), value});
 }
-// Whether the inputs from `first` to `last`, ends of ranges, are numbers; tells which one is not.
+// Whether the inputs from `first` to `last`, ends of ranges, are numbers; reports one that is not.
 inline bool has_ranges(const Args& args, int first, int last) {
   for (int i = first; i <= last; ++i)
     if (std::isnan(*args.input<float>(i))) {

@@ -9,9 +9,9 @@ namespace cynet {
 CYNET_PARAMS(CTCParams, CTC)
 
 namespace {
-enum { DATA_LENGTHS, LABEL_LENGTHS, LABELS };  // what is wrong
+enum { DATA_LENGTHS, LABEL_LENGTHS, LABELS };  // kinds of errors
 
-// Of in[first] the scores, labels, and, if there are, lengths of both.
+// From in[first] on: the scores, labels, and optional lengths of both.
 CTCShape ctc_shape(const Args& args, int first) {
   const int64_t *scores = args.in[first]->shape, *labels = args.in[first + 1]->shape;
   return {scores[0], scores[1], scores[2], labels[1], args.as<CTCParams>().blank, nullptr, nullptr,

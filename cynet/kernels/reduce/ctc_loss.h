@@ -24,7 +24,7 @@ constexpr T ctc_nothing() {
   return T(-1e30);
 }
 
-// Memory of one state each for blanks and labels: one number before and one behind.
+// Memory of one state for each blank and label: one extra number before and one behind.
 CYNET_XINLINE int64_t ctc_row(const CTCShape& s) { return s.maximum + 2; }
 
 }  // namespace cynet

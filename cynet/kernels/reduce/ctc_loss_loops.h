@@ -1,8 +1,8 @@
 // The loops of ctc_loss.h, compiled for each level (levels.h), after softmax_loops.h.
 //
-// Logarithms of probabilities, in two arrays a step: blank[i] stands before label[i], the last
-// blank behind all labels; label[-1] and label[n] are nothing. At each step the largest is taken
-// away from all, so that the numbers stay small and floats keep their digits.
+// Log probabilities, two arrays for each step: blank[i] is before label[i], the last blank behind
+// all labels; label[-1] and label[n] are unused. At each step the largest is subtracted from all,
+// so that the numbers stay small and floats precise.
 
 template <typename T>
 void ctc_shift(const T* x, int64_t n, T* shift, T dy, T* dx, bool add) {
@@ -26,7 +26,7 @@ CYNET_XINLINE T ctc_sum(T a, T b, T c) {
                           math::exp_below(c - maximum));
 }
 
-// One sample: what its steps read, and where.
+// One sample: the inputs of its steps.
 template <typename T>
 struct CTCSample {
   const int64_t* label;
@@ -55,7 +55,7 @@ struct CTCSample {
     return value < ctc_nothing<T>() ? ctc_nothing<T>() : value;
   }
 
-  // Fills `chance`, and returns that of the blank.
+  // Fills `chance`, and returns the blank's.
   CYNET_XINLINE T take(int64_t t) const {
     for (int64_t i = 0; i < n; ++i) chance[i] = at(t, label[i]);
     chance[n] = 0;
@@ -111,7 +111,7 @@ CYNET_XINLINE double ctc_total(double total) {
              : total;
 }
 
-// Log probability of sample b; room: 8 rows.
+// Log probability of sample b; needs 8 rows of memory.
 template <typename T>
 double ctc_likelihood(const CTCShape& shape, int64_t b, const T* x, const T* shift, T* scratch) {
   const int64_t row = shape.maximum + 2;
@@ -134,13 +134,14 @@ double ctc_likelihood(const CTCShape& shape, int64_t b, const T* x, const T* shi
   return ctc_total<T>(total + ctc_end(blanks, labels, s.n));
 }
 
-// dx[t, b, k] -= dy times the share of class k; room: 2 rows a step and 8.
+// dx[t, b, k] -= dy times the share of class k; needs 2 rows of memory for each step, and 8.
 template <typename T>
 void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* shift, T* dx,
                   T* scratch) {
   const int64_t row = shape.maximum + 2, times = shape.times[b];
   const CTCSample<T> s(shape, b, x, shift, scratch);
-  T* blanks = scratch + 2 * row;  // of what follows a state, the state's own step left out
+  // probability of the remaining steps after a state, without the state's own step
+  T* blanks = scratch + 2 * row;
   T* labels = scratch + 3 * row;
   T* after_blanks = scratch + 4 * row;  // with the step
   T* after_labels = scratch + 5 * row;
@@ -154,7 +155,7 @@ void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* s
     total += ctc_normalize(here, here + row + 1, s.n);
     if (t == times - 1) total += ctc_end(here, here + row + 1, s.n);
   }
-  // where no alignment has a probability there is no gradient
+  // without a possible alignment there is no gradient
   if (ctc_total<T>(total) < std::numeric_limits<double>::lowest())
     dy = std::numeric_limits<T>::quiet_NaN();
   for (int64_t i = 0; i <= s.n + 1; ++i) blanks[i] = labels[i] = ctc_nothing<T>();

@@ -38,7 +38,7 @@ void count_between(const T* x, int64_t n, bool even, const E* edges, int64_t bin
     const double value = convert_one<double>(x[k]);
     if (!(value >= low && value <= high)) continue;
     int64_t i;
-    if (even && high > low) {  // then to the edges as they are
+    if (even && high > low) {  // then compared to the exact edges
       i = std::min(static_cast<int64_t>((value - low) * scale), bins - 1);
       while (i > 0 && value < edge(i)) --i;
       while (i < bins - 1 && value >= edge(i + 1)) ++i;
@@ -55,7 +55,7 @@ void count_between(const T* x, int64_t n, bool even, const E* edges, int64_t bin
   }
 }
 
-// out[0] counts of in[0] in the intervals between out[1], which are even or those of in[1]
+// out[0] counts of in[0] in the intervals between out[1]: even ones, or those of in[1]
 template <typename T, typename E>
 void count(const Args& args, E* edges) {
   const Histogram& p = args.as<Histogram>();

@@ -40,9 +40,9 @@ static inline void fold_axes(const MomentAxes& a, Body body) {
   }
 }
 
-enum { MOMENT_LANES = 16 };  // outputs side by side whose inputs are, too, or partial sums of one
+enum { MOMENT_LANES = 16 };  // adjacent outputs with adjacent inputs, or partial sums of one output
 
-// Sums of what `term(value, lane)` gives of the outputs [first, first + count) in `total`.
+// Sums of `term(value, lane)` for the outputs [first, first + count), into `total`.
 template <typename T, typename Term>
 static inline void moment_sums(const MomentAxes& axes, const T* x, int64_t count, double* total,
                         Term term) {

@@ -49,7 +49,7 @@ ReduceLoop find_reduce_loop(const char* name, int dtype) {
   return nullptr;
 }
 
-// Those that all dtypes have.
+// The reductions that all dtypes have.
 const char* reducer(size_t i) {
   const bool is = i < sizeof(reduce_table) / sizeof(reduce_table[0]) && reduce_table[i].loop[F32];
   return is ? reduce_table[i].name : nullptr;

@@ -171,7 +171,7 @@ struct AskedRows {
 #define CYNET_UP_TO_AVX2(...) CYNET_AT_LEVELS(__VA_ARGS__)
 #endif
 
-// The loops of a level; those of integers and narrow floats are bound by memory or conversions.
+// The loops of a level; loops of integers and narrow floats are bound by memory or conversions.
 template <typename T, class R>
 auto row_loop(int level) {
   typedef typename R::acc (*Loop)(const T* x, int64_t n);

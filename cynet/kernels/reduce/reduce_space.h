@@ -1,4 +1,4 @@
-// What a reduction runs over, and how its loops are found, for those who do not compile them.
+// The axes of a reduction, and the lookup of its loops, for code that does not compile them.
 #ifndef CYNET_REDUCE_SPACE_H
 #define CYNET_REDUCE_SPACE_H
 
@@ -18,11 +18,11 @@ struct ReduceSpace {
 typedef void (*ReduceLoop)(int threads, int level, const ReduceSpace& s, const void* x, void* out,
                            int add, double divisor);
 
-// The tables in reduce.cc; nullptr: there is no such loop, or no row i.
+// The tables in reduce.cc; nullptr: no such loop, or no row i.
 ReduceLoop find_reduce_loop(const char* name, int dtype);
 const char* reducer(size_t i);
 
-// Splits `shape` into kept axes and those whose flag is set, and joins neighbours of one kind.
+// Splits `shape` into kept and reduced axes (flag set), and joins neighbors of one kind.
 inline void make_reduce_space(ReduceSpace* s, int ndim, const int64_t* shape,
                               const int* is_reduced) {
   int64_t stride = 1;

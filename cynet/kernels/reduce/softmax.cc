@@ -14,7 +14,7 @@ static int64_t softmax_space(const Args& args) {
   return args.in[0]->size * element_size(args.in[0]->dtype);
 }
 
-// Of the first entries of a line that take part, if there are lengths of lines.
+// The number of entries of a line that take part, if lengths are given.
 static int64_t line_length(const Softmax& p, const Blob* lengths, int64_t line) {
   if (!lengths) return p.n;
   const int64_t length = lengths->dtype == I64 ? static_cast<const int64_t*>(lengths->data)[line]
@@ -82,14 +82,14 @@ void softmax_to(const Args& args, bool log_of, const Blob* lengths, T* y, bool a
   });
 }
 
-// y from x and, if there are, lengths
+// y from x and optional lengths
 template <typename T>
 void softmax(const Args& args) {
   CYNET_DOUBLE_AS_BASELINE(softmax);
   softmax_to(args, args.as<Softmax>().log_of, args.in[1], args.output<T>(0), args.add[0]);
 }
 
-// dx from dy, y and, if there are, lengths
+// dx from dy, y and optional lengths
 template <typename T>
 void softmax_grad(const Args& args) {
   CYNET_DOUBLE_AS_BASELINE(softmax_grad);

@@ -1,8 +1,8 @@
 // Softmax of a row and its gradient, compiled for each CPU level (levels.h). Included by softmax.h.
 
-// Numbers of partial results: large enough that compilers keep the loops over them and vectorise.
-// The rest of a row uses the smaller one, and its end the last SOFTMAX_FEW elements, some of them
-// again.
+// Numbers of partial results: large enough that compilers unroll and vectorise the loops over them.
+// The remainder of a row uses the smaller one, and its end the last SOFTMAX_FEW elements, some of
+// them again.
 enum { SOFTMAX_LANES = 64, SOFTMAX_FEW = 16 };
 
 template <int lanes_used, typename T>
@@ -242,8 +242,9 @@ void softmax_line(const T* x, T* y, int64_t n, int64_t length, int64_t step, T s
     for (int64_t i = length; i < n; ++i) y[i * step] = 0;
 }
 
-// Rows whose maxima, sums and logarithms are found side by side: of one row each waits for the one
-// before. Longer rows keep the processor busy by themselves, and would fall out of the cache.
+// Rows whose maxima, sums and logarithms are computed side by side: within one row each step waits
+// for the one before. Longer rows occupy the processor by themselves, and several would not fit
+// into the cache.
 enum { SOFTMAX_BESIDE = 8, SOFTMAX_LONG = 512 };
 
 template <typename T>

@@ -1,5 +1,5 @@
-// What is asked of all elements of an array: the sum of squares, and whether all are finite. The
-// sum is made of as many partial sums whatever the number of threads.
+// Reductions of a whole array: the sum of squares, and whether all elements are finite. The number
+// of partial sums does not depend on the number of threads.
 #ifndef CYNET_WHOLE_H
 #define CYNET_WHOLE_H
 
@@ -54,7 +54,7 @@ double sum_squares(int threads, const void* data, int64_t n) {
   return total;
 }
 
-// The bits of a type's exponent: all set in infinities and in what is not a number.
+// The bits of a type's exponent: all set in infinities and NaN.
 template <typename Bits, Bits EXPONENT>
 bool finite_bits(int threads, const void* data, int64_t n) {
   const Bits* x = static_cast<const Bits*>(data);

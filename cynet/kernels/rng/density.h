@@ -31,7 +31,7 @@ inline LogDensity nowhere() { return {-std::numeric_limits<double>::infinity(), 
 // n log x, 0 where n is
 inline double log_power(double n, double x) { return n == 0 ? 0 : n * std::log(x); }
 
-// log(x!), also of what is no count
+// log(x!), also for x that is not an integer
 inline double log_counted(double x) {
   return x >= 0 && x < 1e15 && x == std::floor(x) ? log_factorial(x) : log_gamma(x + 1);
 }

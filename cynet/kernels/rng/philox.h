@@ -1,8 +1,9 @@
 // Philox4x32-10, a counter-based random generator, and conversions of its words to numbers.
 //
-// The same source runs on the CPU and in CUDA kernels: a word depends on (seed, stream, position)
-// alone, so the bytes of an array do not depend on who computed which part. Counter words 0 and 1
-// are the number of a block of four words, words 2 and 3 the stream; the key is the seed.
+// The same source runs on the CPU and in CUDA kernels: a word depends only on (seed, stream,
+// position), so the bytes of an array do not depend on the thread that computes a part. Counter
+// words 0 and 1 are the number of a block of four words, words 2 and 3 the stream; the key is the
+// seed.
 //
 // Layout every user keeps to: float element i of a stream is made of word i; double element i of
 // words 2i and 2i + 1; normals come in pairs from the words of both.
@@ -50,7 +51,7 @@ CYNET_XINLINE double unit_double(uint32_t low, uint32_t high) {
 // The same number without converting an integer of 64 bits, as vectors do only from AVX-512 on.
 CYNET_XINLINE double unit_double_in_vector(uint32_t low, uint32_t high) {
   const uint64_t bits = ((uint64_t)high << 32 | low) >> 11;
-  // the upper 52 bits as those of a number of [1, 2), and the last one, which is worth 2^-53
+  // the upper 52 bits as the fraction of a number of [1, 2), and the last one, which is worth 2^-53
   const double upper = bit_cast<double>((bits >> 1) | 0x3FF0000000000000u) - 1.0;
   return upper + bit_cast<double>((0 - (bits & 1)) & 0x3CA0000000000000u);
 }
@@ -65,7 +66,7 @@ CYNET_XINLINE uint64_t below(uint32_t low, uint32_t high, uint64_t range) {
 
 // Two standard normals (Box and Muller).
 CYNET_XINLINE void normal_floats(uint32_t word0, uint32_t word1, float* out0, float* out1) {
-  const float half = (float)(int32_t)(word0 >> 1);  // signed: what vectors can convert
+  const float half = (float)(int32_t)(word0 >> 1);  // signed: the type that vectors can convert
   const float u = CYNET_ADD(CYNET_MUL(half, 4.6566129e-10f), 2.3283064e-10f);  // (0, 1]
   const float squared = CYNET_MUL(-2.0f, log_float(u));
   const float radius = sqrtf(squared > 0.0f ? squared : 0.0f);

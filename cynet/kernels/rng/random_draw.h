@@ -16,7 +16,7 @@ enum Distribution {
   kUniform, kNormal, kExponential, kGamma, kPoisson, kNegativeBinomial, kGeneralizedNegativeBinomial
 };
 
-// A stream of one element's own, for distributions that reject: block = element + attempt << 40.
+// A stream for one element, for distributions with rejection: block = element + attempt << 40.
 static const uint64_t ATTEMPT = (uint64_t)1 << 40;
 
 struct ElementStream {
@@ -45,8 +45,8 @@ struct ElementStream {
 
 static const int MAX_ATTEMPTS = 10000;  // a sane distribution accepts within a few
 
-// What Marsaglia and Tsang's method ("A simple method for generating gamma variables", 2000) makes
-// of a shape of at least 1: it proposes d v^3 with v = 1 + c x, x normal.
+// Constants of Marsaglia and Tsang's method ("A simple method for generating gamma variables",
+// 2000) for a shape of at least 1: it proposes d v^3 with v = 1 + c x, x normal.
 struct GammaForm {
   double d, c;
 
@@ -62,15 +62,15 @@ struct GammaForm {
 };
 CYNET_XINLINE double cube_of(double v) { return CYNET_MUL(CYNET_MUL(v, v), v); }
 
-// u to the power 1 / alpha: what makes a gamma number of shape alpha + 1 one of shape alpha. It is
-// as far off as u moved by half the distance of two uniform numbers.
+// u to the power 1 / alpha: the factor that turns a gamma number of shape alpha + 1 into one of
+// shape alpha. Its error is that of u shifted by half the distance of two uniform numbers.
 CYNET_XINLINE double gamma_factor(double u, double alpha) {
   return exp_not_positive(log_double(u) / alpha);
 }
 
 CYNET_XINLINE bool is_shape(double alpha) { return (alpha > 0) & !std::isinf(alpha); }
 
-// Shape alpha, scale 1; NaN for what is no parameter.
+// Shape alpha, scale 1; NaN for an invalid parameter.
 CYNET_XFUNCTION double draw_gamma(ElementStream& s, double alpha) {
   if (!is_shape(alpha)) return std::numeric_limits<double>::quiet_NaN();
   double factor = 1;
@@ -165,7 +165,7 @@ struct Before {
   }
 };
 
-// Whether standard variates are what parameters a and b ask for; but a narrow float would round a
+// Whether parameters a and b are those of standard variates; but a narrow float would round a
 // uniform up to 1.
 template <typename T, typename C>
 CYNET_XINLINE bool is_standard(int distribution, C a, C b) {

@@ -17,7 +17,7 @@
 
 namespace cynet {
 
-// What to draw: two numbers for all elements, or arrays with one pair for each `each` elements.
+// The parameters: two numbers for all elements, or arrays with one pair for each `each` elements.
 struct Draw {
   int distribution;
   uint64_t seed, stream;

@@ -69,7 +69,7 @@ inline void place(int distribution, C a, C b, C* values, int64_t n) {
 // operations on the same random words. Elements that it rejects are drawn again one by one.
 
 // value[j] = the result of draw_gamma for alpha[j] if ok[j] stays true, from block next[j] on;
-// next[j] advances by what was used.
+// next[j] advances by the number of blocks used.
 inline void gamma_lanes(const Philox& key, const double* alpha, uint64_t* next, double* value,
                         int64_t* ok) {
   double shape[LANES], factor[LANES], x[LANES];

@@ -8,9 +8,9 @@
 namespace cynet {
 namespace {
 
-// `count` different numbers of [0, range) into `out`, in the order in which they were drawn;
-// number x has probability log((x + 2) / (x + 1)) / log(range + 1). Returns how many draws that
-// took. `table`: 2^bits > count entries. A row takes draws from its own part of the stream.
+// `count` different numbers of [0, range) into `out`, in the order in which they were drawn; number
+// x has probability log((x + 2) / (x + 1)) / log(range + 1). Returns the number of draws. `table`:
+// 2^bits > count entries. A row draws from its own part of the stream.
 int64_t draw_row(uint64_t seed, uint64_t stream, int64_t row, int64_t range,
                               int64_t count, int64_t* out, int64_t* table, int bits) {
   const Philox generator(seed, stream);
@@ -41,7 +41,7 @@ int64_t draw_row(uint64_t seed, uint64_t stream, int64_t row, int64_t range,
 #define ZIPFIAN(field) field(int64_t, range_max)
 CYNET_PARAMS(Zipfian, ZIPFIAN)
 
-// A table of a row has 2^bits entries, at most half of which are taken.
+// The table of a row has 2^bits entries, at most half of them used.
 inline int table_bits(const Args& args) {
   int bits = 2;
   while ((int64_t(1) << bits) < 2 * args.out[0]->shape[1]) ++bits;

@@ -1,5 +1,5 @@
-// Log likelihood of marked Hawkes processes with exponential decay, and its derivatives. A sample's
-// marks are apart given the times, so each mark has a state of its own.
+// Log likelihood of marked Hawkes processes with exponential decay, and its derivatives. Given the
+// times, a sample's marks are independent, so each mark has its own state.
 #include <cmath>
 
 #include "kernel.h"
@@ -14,7 +14,7 @@ struct Hawkes {
   const T *length, *end;                       // (samples)
 };
 
-// What becomes of one mark of a sample; s is its state at the time `last`.
+// The update of one mark of a sample; s is its state at the time `last`.
 struct HawkesMark {
   double last, s, s_beta, s_start;      // the state and its derivatives by beta and its start
   double lda, alpha, beta, start;       // derivatives of the log likelihood

@@ -1,8 +1,8 @@
 // The steps of recurrent layers: recurrent products and gates, forward and backward.
 //
-// Sequences of a batch do not touch each other, so each thread takes some of them through all
-// steps, without waiting for another. The recurrent weights are copied once a run in the order in
-// which small.h reads them (float32), or read as they are by BLAS (float64).
+// Sequences of a batch are independent, so each thread takes some of them through all steps,
+// without waiting for another. The recurrent weights are packed once a run in the order in which
+// small.h reads them (float32), or read in place by BLAS (float64).
 #ifndef CYNET_RECURRENT_H
 #define CYNET_RECURRENT_H
 
@@ -28,11 +28,11 @@ struct PackedProducts {
                 int64_t n, float* c, int64_t c_row, bool add);
 };
 
-// One direction of one layer; arrays are of float, or of double where `wide`. `h` and `c` have one
-// step more than there are: the first in the layer's direction is the initial state.
+// One direction of one layer; arrays are of float, or of double if `wide`. `h` and `c` have one
+// step more than the sequence: the first in the layer's direction is the initial state.
 //
-// With `projection`, of an LSTM, h is the product of `full` (what h is without it) by it, of length
-// `state`; else `state` is `hidden`.
+// With `projection` (LSTM only), `full` is the hidden state, and h is its product with the
+// projection, of length `state`; else `state` is `hidden`.
 struct Recurrence {
   int64_t steps, batch, hidden, state;
   int mode;
@@ -101,8 +101,8 @@ inline void recurrent_pack(int level, bool backward, const Recurrence& r, void* 
   table[r.wide ? BASELINE : level](r, backward, to);
 }
 
-// Calls run(begin, end) for all sequences. BLAS's sums, which are those of doubles, depend on how
-// many rows a product has, so these are a matter of the shape and not of threads.
+// Calls run(begin, end) for all sequences. The sums of BLAS (double) depend on the number of rows
+// of a product, so the partition follows from the shape, not from threads.
 template <class Run>
 inline void for_sequences(int threads, const Recurrence& r, const Run& run) {
   const int64_t together = r.wide ? 16 : 1;

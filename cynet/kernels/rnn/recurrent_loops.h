@@ -90,8 +90,7 @@ inline void pack_weights(const Recurrence& r, bool backward, void* to) {
 inline int32_t magnitude(float x) { return bit_cast<int32_t>(x) & 0x7fffffff; }
 inline int64_t magnitude(double x) { return bit_cast<int64_t>(x) & 0x7fffffffffffffff; }
 
-// The bits of the largest magnitude: 0 for zeros alone, at least those of infinity if there is a
-// NaN.
+// The bits of the largest magnitude: 0 for zeros alone, at least those of infinity with a NaN.
 template <typename T>
 inline auto greatest_bits(const T* x, int64_t n) {
   auto maximum = magnitude(T(0));
@@ -117,7 +116,7 @@ inline bool first_gives_nothing(const Recurrence& r) {
 
 // ----- gates of one sequence in one step
 
-// An LSTM's cells go on as they are computed. Like cuDNN, CLIP bounds them where they are used.
+// An LSTM's cells are passed on unclipped. Like cuDNN, CLIP bounds them where they are used.
 template <bool CLIP, typename T>
 struct Cells {
   T low, high;
@@ -129,7 +128,7 @@ struct Cells {
     const T value = clip_nan && c != c ? low : c;
     return value < low ? low : (value > high ? high : value);
   }
-  // The gradient of c, when d is that of used(c).
+  // The gradient of c, when d is the gradient of used(c).
   T gradient(T c, T d) const { return !CLIP || (c > low && c < high) ? d : T(0); }
 };
 
@@ -308,7 +307,7 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
   const T *all_h = static_cast<const T*>(r.h), *all_c = static_cast<const T*>(r.c);
   T* all_dh = static_cast<T*>(r.dh) + begin * m;
   T* all_dfull = projection ? static_cast<T*>(r.dfull) + begin * n : all_dh;
-  // What stays in dh beside the product: of a GRU, and of sequences that have ended.
+  // The part of dh beside the product: for a GRU, and for sequences that have ended.
   const bool add = r.mode == GRU || r.lengths;
   for (int64_t step = 0; step < r.steps; ++step) {
     const int64_t t = r.reverse ? step : r.steps - 1 - step, first = t * r.batch + begin;

@@ -1,5 +1,5 @@
-// How threads share out the columns of a csr matrix: each takes a range of columns, so that each
-// writes rows of a transposed result of its own. Indices rise in each row.
+// Distribution of the columns of a csr matrix over threads: each takes a range of columns, so that
+// each writes separate rows of a transposed result. Indices are sorted in each row.
 #ifndef CYNET_SPARSE_COLUMNS_H
 #define CYNET_SPARSE_COLUMNS_H
 

@@ -24,8 +24,8 @@ struct CsrSource {
   int64_t width, end;  // columns of rhs; elements of the matrix
 };
 
-// Has `x` be in a register of its own. GCC would make one vector of the four chains below, and of
-// their reads one gather, which waits for the slowest: 2 to 6 times slower.
+// Forces `x` into a register of its own. GCC would combine the four chains below into a vector, and
+// their reads into a gather, which waits for the slowest: 2 to 6 times slower.
 template <typename T>
 CYNET_XINLINE void alone(T& x) {
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -90,7 +90,7 @@ CYNET_XINLINE void csr_dot_columns(const Source& from, int64_t begin, int64_t en
     csr_dot_terms<T, N>(from, begin, end, from.rhs + j, out);
 }
 
-// All columns of a row, 64 at a time; what is left in pieces whose sizes are powers of 2.
+// All columns of a row, 64 at a time; the remainder in pieces whose sizes are powers of 2.
 template <typename T, typename Source>
 void csr_dot_row(const Source& from, int64_t begin, int64_t end, T* out, bool add) {
   int64_t j = 0;

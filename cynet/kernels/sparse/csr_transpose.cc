@@ -1,5 +1,5 @@
-// The structure of a csr matrix's transpose: reads indices, which rise in each row, and indptr;
-// writes those of the transpose, and the place that each of its elements has in the matrix.
+// The structure of a csr matrix's transpose: reads indices, sorted in each row, and indptr; writes
+// those of the transpose, and the position of each of its elements in the matrix.
 #include "kernel.h"
 #include "sparse/columns.h"
 

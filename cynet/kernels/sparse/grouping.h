@@ -1,4 +1,4 @@
-// Numbers in groups of equal ones: an order in which they rise, and which there are.
+// Numbers grouped by value: a sorting order, and the different values.
 #ifndef CYNET_SPARSE_GROUPING_H
 #define CYNET_SPARSE_GROUPING_H
 
@@ -35,9 +35,9 @@ inline std::vector<Numbered> sorted_numbers(const int64_t* numbers, int64_t n, i
   return from;
 }
 
-// The n numbers, not negative, in groups: `order`, in which they rise; `groups[k]`, which of the
-// different numbers number k is; `rows`, the different numbers; `starts`, where each begins in
-// `order`. All have room for n. Returns how many different ones there are.
+// Groups n nonnegative numbers: `order` sorts them; `groups[k]` is the group of number k; `rows`
+// has the different numbers; `starts`, where each begins in `order`. All have space for n. Returns
+// the number of groups.
 inline int64_t group_numbers(const int64_t* numbers, int64_t n, int64_t* order, int64_t* groups,
                              int64_t* rows, int64_t* starts) {
   int64_t maximum = 0, count = 0;

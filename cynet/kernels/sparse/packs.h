@@ -1,5 +1,5 @@
-// A few columns of a row at a time, in vector registers where they are many; what the loops of
-// sparse products share.
+// A few columns of a row at a time, in vector registers if there are many; shared by the loops of
+// sparse products.
 #ifndef CYNET_SPARSE_PACKS_H
 #define CYNET_SPARSE_PACKS_H
 

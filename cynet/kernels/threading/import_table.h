@@ -1,4 +1,4 @@
-// Puts functions in the place of those that a loaded library imports: Linux, x86-64.
+// Replaces functions that a loaded library imports: Linux, x86-64.
 #ifndef CYNET_REBIND_H
 #define CYNET_REBIND_H
 
@@ -45,8 +45,8 @@ static bool begins(const char* name, const char* prefix) {
   return std::strncmp(name, prefix, std::strlen(prefix)) == 0;
 }
 
-// Rebinds what the library of a handle imports by names that begin with one of `prefixes` (two).
-// Returns the name that `imports` lacks, or "" when all are there, or NULL when it cannot be done;
+// Rebinds the imports of a library (a handle) whose names begin with one of `prefixes` (two).
+// Returns the name that `imports` lacks, or "" if all are there, or NULL if it is impossible;
 // nothing has changed then.
 static const char* rebind(void* handle, const char* const* prefixes, const Import* imports,
                           size_t n_imports) {

@@ -1,9 +1,9 @@
 // GNU OpenMP's functions over the team, for a library that was compiled to call them.
 //
 // Its threads meet at barriers within a region, so the parts of one must run at once: there are as
-// many helpers as parts, one region runs at a time, and the caller takes a part that nobody has
-// begun only when its own is over. Helpers are called even while the team rests: oneDNN's own
-// barriers spin on memory and cannot be seen from here. Included by parallel.pyx only.
+// many helpers as parts, one region runs at a time, and the caller takes a part that has not begun
+// only when its own is over. Helpers are called even while the team rests: oneDNN's own barriers
+// spin on memory and cannot be seen from here. Included by parallel.pyx only.
 #ifndef CYNET_OPENMP_RUNTIME_H
 #define CYNET_OPENMP_RUNTIME_H
 
@@ -12,7 +12,7 @@
 
 namespace cynet {
 
-enum { DEEPEST = 16 };  // regions within regions, of which the first alone has threads
+enum { DEEPEST = 16 };  // nested regions; only the outermost has threads
 
 struct ParallelRegion {
   int part, parts;
@@ -52,7 +52,7 @@ static void openmp_part(void*, int part, int parts) {
   --depth;
 }
 
-// Whether a region of so many parts can run: all helpers are there, or could be made now.
+// Whether a region with this many parts can run: all helpers exist, or could be created now.
 static bool openmp_can_run(int parts) {
   while (!inside) {
     have_helpers(parts - 1);
@@ -65,7 +65,7 @@ static bool openmp_can_run(int parts) {
   return true;
 }
 
-// How many threads a region may have: those that could be made.
+// The possible number of threads of a region: those that could be created.
 static int openmp_threads() {
   const int limit = team.limit.load(std::memory_order_relaxed);
   const int maximum = limit < max_threads ? limit : max_threads;
@@ -165,7 +165,7 @@ static void openmp_loop_end() {}
 
 }  // extern "C"
 
-// What a library that GNU's compiler made for OpenMP may import.
+// The functions that a library compiled by GCC for OpenMP may import.
 static const Import openmp_functions[] = {
     {"GOMP_parallel_start", reinterpret_cast<void*>(openmp_start)},
     {"GOMP_parallel_end", reinterpret_cast<void*>(openmp_end)},
@@ -180,7 +180,7 @@ static const Import openmp_functions[] = {
     {"omp_in_parallel", reinterpret_cast<void*>(openmp_inside)},
 };
 
-// Lets a library's regions run on the team. Returns what `rebind` does.
+// Lets a library's regions run on the team. Returns the result of `rebind`.
 static inline const char* lend_team(void* library) {
   static const char* const prefixes[] = {"GOMP_", "omp_"};
   return rebind(library, prefixes, openmp_functions,

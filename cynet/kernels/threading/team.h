@@ -1,9 +1,9 @@
 // The threads that help with the loops of CPU kernels: one team for the process.
 //
-// A loop has parts, and what each part computes does not depend on who computes it. The caller
-// opens the parts in a slot, helpers that are awake claim some of them, the caller claims what
-// nobody has begun. So a helper that gets no core delays nothing but the part it has begun.
-// Included by parallel.pyx only: this state exists once. Its reasons: docs/architecture/threads.md
+// A loop has parts, and the result of a part does not depend on the thread that computes it. The
+// caller opens the parts in a slot, awake helpers claim some of them, the caller claims the others.
+// So a helper that gets no core only delays the part it has begun. Included by parallel.pyx only:
+// this state exists once. Its reasons: docs/architecture/threads.md
 #ifndef CYNET_TEAM_H
 #define CYNET_TEAM_H
 
@@ -34,7 +34,8 @@ constexpr int64_t SPIN_NS = 150000;    // a helper looks for the next loop so lo
 constexpr int64_t WAIT_NS = 200000;    // a caller looks so long for the end of others' shares
 constexpr int64_t BRIEF_NS = 20000;    // the same beside threads of others
 constexpr int64_t STOLEN_NS = 100000;  // a thread that looks and misses so much had no core
-constexpr int64_t CREDIT_NS = 4000000;  // the most of time gained that stands against losses
+// largest amount of gained time that is offset against losses
+constexpr int64_t CREDIT_NS = 4000000;
 constexpr int64_t LOSS_NS = 1000000;    // beyond the credit, after which the team rests
 constexpr int64_t REST = 64;            // times as long as the loss at most: that costs 1.5 %
 constexpr int64_t LONGEST_NS = 1000000000;
@@ -54,9 +55,9 @@ struct alignas(128) Slot {
   unsigned control;  // the caller's rounding and flushing of denormal numbers
 };
 
-// A time without what has cost time: after a loss that comes alone as long as the loss, and up to
-// REST times as long after losses that follow each other within that time. So a thread that misses
-// its core once, as on any machine, costs little, and one that has none costs 1.5 %.
+// A pause after threads have cost time: after a single loss as long as the loss, and up to REST
+// times as long after losses that follow each other within that time. So a thread that misses its
+// core once, as on any machine, costs little, and one that has none costs 1.5 %.
 struct Rest {
   std::atomic<int64_t> until;
   std::atomic<int64_t> factor;
@@ -83,7 +84,7 @@ struct Team {
   Rest spinning;  // until when helpers do not look for loops
   Rest sharing;   // until when loops are not shared out
   std::atomic<int64_t> credit;
-  alignas(128) std::atomic<uint32_t> bell;  // what helpers sleep on
+  alignas(128) std::atomic<uint32_t> bell;  // the word that helpers sleep on
   std::atomic<int> sleepers;
 };
 
@@ -146,7 +147,7 @@ static inline bool work_is_there() {
   return false;
 }
 
-// Takes shares, first of all the one `wanted`, until none is left.
+// Takes parts, first of all the one `wanted`, until none is left.
 static void help(int wanted) {
   const int used = team.used.load(std::memory_order_acquire);
   for (int i = 0; i < used; ++i) {
@@ -164,7 +165,7 @@ static void help(int wanted) {
   }
 }
 
-// True when there is work; false when it is time to sleep.
+// True if there is work; false when it is time to sleep.
 static bool look_for_work() {
   int64_t last = now_ns();
   if (team.spinning.lasts(last)) return false;
@@ -199,8 +200,9 @@ static void serve(int id) {
 static bool start_helper(int id) {
   bool made = true;
 #if !defined(_WIN32)
-  // Signals are for the threads of Python. What an instruction causes is not: a thread that blocks
-  // those ends the process, while CUDA kernels on the CPU make errors of them.
+  // Helpers block signals: Python's threads handle them. Signals of faulting instructions stay
+  // unblocked: blocking them would end the process, while CUDA kernels on the CPU turn them into
+  // errors.
   sigset_t all, before;
   sigfillset(&all);
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
@@ -218,7 +220,8 @@ static bool start_helper(int id) {
   return made;
 }
 
-// True when there is a helper, of `wanted` ones. Where threads cannot be made there are fewer.
+// True if there is at least one helper, of `wanted` ones; there may be fewer if threads cannot be
+// created.
 static bool have_helpers(int wanted) {
   int made = team.helpers.load(std::memory_order_acquire);
   if (made >= wanted || team.making.exchange(1)) return made > 0;
@@ -237,7 +240,7 @@ static inline bool team_rests() {
   return team.sharing.until.load(std::memory_order_relaxed) && team.sharing.lasts(now_ns());
 }
 
-// A slot; none while there are as many callers as helpers: all cores have work then.
+// A slot; none if there are as many callers as helpers: all cores have work then.
 static Slot* take_slot() {
   const int helpers = team.helpers.load(std::memory_order_relaxed);
   for (int i = 1; i < SLOTS && i <= helpers; ++i) {
@@ -251,8 +254,8 @@ static Slot* take_slot() {
   return nullptr;
 }
 
-// Until helpers have done what they have begun: looks first, for as long as the caller's own
-// shares took, then sleeps: a helper without a core may get the caller's.
+// Waits until helpers have done their parts: spins for as long as the caller's own parts took, then
+// sleeps, so that a helper without a core may get the caller's.
 static void wait_for_shares(Slot& slot, int64_t start, int64_t own) {
   int64_t spin_ns = own < WAIT_NS ? own + BRIEF_NS : WAIT_NS;
   if (team.spinning.lasts(start)) spin_ns = BRIEF_NS;
@@ -268,9 +271,9 @@ static void wait_for_shares(Slot& slot, int64_t start, int64_t own) {
   slot.sleeps.store(0);
 }
 
-// Counts what helpers brought. Shares are alike, so the fastest tells what one takes on a core of
-// its own: the gain is what all shares would take at that pace, less the time that went by. A
-// helper that took the caller's core brings nothing. After losses the team rests.
+// Measures the gain by helpers. Parts are alike, so the fastest shows the time of one on a core of
+// its own: the gain is the time of all parts at that pace, minus the elapsed time. A helper that
+// took the caller's core gains nothing. After losses the team rests.
 static void judge(const Slot& slot, int64_t own, int mine, int64_t now) {
   const int theirs = slot.shares - mine;
   int64_t alone = own * slot.shares / mine;
@@ -316,7 +319,7 @@ static void open_shares(Slot& slot) {
   }
 }
 
-// Behind the caller's first share: those that nobody has begun, and the end of all others.
+// After the caller's first part: takes the unclaimed parts, and waits for the others.
 static void close_shares(Slot& slot) {
   int mine = 1;
   for (int share; (share = claim(slot, 0)) >= 0; ++mine) run_share(slot, share);

@@ -23,7 +23,7 @@ static inline void sleep_while(std::atomic<uint32_t>* word, uint32_t value) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 }
 
-// Wakes at most so many of those that sleep on the word; it has changed before.
+// Wakes at most this many of those that sleep on the word; it has changed before.
 static inline void wake_sleepers(std::atomic<uint32_t>* word, int maximum) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, maximum, nullptr, nullptr, 0);
 }

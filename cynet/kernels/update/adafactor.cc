@@ -1,5 +1,5 @@
-// Adafactor: steps along gradients over the root of their mean square, of which a matrix keeps the
-// means of rows and of columns alone. Sums are those of fixed tiles, whatever the threads.
+// Adafactor: steps along gradients over the root of their mean square; for a matrix only the means
+// of rows and of columns are stored. Sums are over fixed tiles, whatever the number of threads.
 #ifndef CYNET_LANES
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace cynet {
 
-// lr: of this step; decay: what the weight loses; share: of the new squares in the means.
+// lr: of this step; decay: of the weight; share: of the new squares in the means.
 #define ADAFACTOR(field)                                                                   \
   field(double, lr) field(double, decay) field(double, rescale_grad) field(double, clip_gradient) \
   field(double, epsilon) field(double, min_scale) field(double, clip_threshold) field(double, share)
@@ -41,7 +41,7 @@ static int64_t adafactor_vector_space(const Args& args) {
   return (2 * blocks + n) * sizeof(double);
 }
 
-// What the step is multiplied by, of the sums of squares of weight and step.
+// The factor of the step, from the sums of squares of weight and step.
 static double adafactor_rate(const Adafactor& p, double weight, double step, int64_t n) {
   const double size = std::max(std::sqrt(step / n) / p.clip_threshold, 1.0);
   const double scale = p.min_scale < 0 ? 1 : std::max(std::sqrt(weight / n), p.min_scale);

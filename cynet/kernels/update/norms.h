@@ -12,12 +12,12 @@
 
 namespace cynet {
 
-// What to multiply a learning rate by, of the sums of squares of the weight and of its gradient, or
-// of the step that the rule `first` gives in its place.
+// The factor of a learning rate, from the sums of squares of the weight and of its gradient, or of
+// the step that the rule `first` gives in its place.
 typedef double (*NormRate)(const UpdateParams& params, double weight, double other);
 constexpr int64_t NORM_BLOCK = 8 * UPDATE_BLOCK;  // elements whose squares are one partial sum
 
-// e, f: least and largest norm of the weight, negative for none.
+// e, f: smallest and largest norm of the weight, negative for none.
 inline double lamb_rate(const UpdateParams& p, double weight, double step) {
   double length = std::sqrt(weight);
   if (p.e >= 0 && length < p.e) length = p.e;

@@ -1,5 +1,5 @@
-// The table of the optimizers' update rules, whose loops are in update.h: which there are, how many
-// states each has, and where it runs.
+// The table of the optimizers' update rules, whose loops are in update.h: the rules, the number of
+// their states, and the devices.
 #include "update/update.h"
 
 namespace cynet {

@@ -16,13 +16,13 @@
 
 namespace cynet {
 
-// Infinity, within which everything is, for "none".
+// Infinity: a limit for "none".
 CYNET_XINLINE double clip_limit(double clip) {
   return clip < 0 ? bit_cast<double>(static_cast<int64_t>(0x7ff0000000000000LL)) : clip;
 }
 template <typename T>
 CYNET_XINLINE T within(T x, T limit) {
-  const T low = limit < x ? limit : x;  // two instructions; what is not a number stays it
+  const T low = limit < x ? limit : x;  // two instructions; NaN stays NaN
   return -limit > low ? -limit : low;
 }
 template <typename T>
@@ -30,9 +30,9 @@ CYNET_XINLINE T clipped(T x, T limit) {
   return limit < 0 ? x : within(x, limit);
 }
 
-// A rule: `static T step(const P& p, T w, T g, T& s0, T& s1, T& s2)` gives the new weight and moves
-// the states; N is how many it has. Each rule takes the gradient raw. RESTS: without decay a weight
-// whose gradient is 0 stays as it is (an infinite one may become NaN, as 0 times it is).
+// A rule: `static T step(const P& p, T w, T g, T& s0, T& s1, T& s2)` returns the new weight and
+// updates the states; N is their number. Each rule takes the raw gradient. RESTS: without decay a
+// weight with gradient 0 does not change (an infinite one may become NaN, as 0 times it is).
 template <typename T>
 struct Rule {
   T lr, wd, rescale, clip, a, b, c, d, e;
@@ -210,7 +210,7 @@ struct adamw {  // a: beta1, b: beta2, c: epsilon, d: factor of the step
     return w - p.lr * (p.d * mean / (std::sqrt(var) + p.c) + p.wd * w);
   }
 };
-struct lion {  // a: part of the mean in the step, b: what the mean keeps
+struct lion {  // a: part of the mean in the step, b: decay of the mean
   enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T&, T&) {
@@ -229,7 +229,7 @@ struct lamb_step {  // a: beta1, b: beta2, c: epsilon, d: factor of the step
     return p.d * mean / (std::sqrt(var) + p.c) + p.wd * w;
   }
 };
-struct lamb_move {  // numbers of lamb_step, whose states it takes as they are
+struct lamb_move {  // numbers of lamb_step, whose states it only reads
   enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T, T& mean, T& var, T&) {
@@ -243,7 +243,7 @@ struct along {  // a step that another rule gave
     return w - p.lr * g;
   }
 };
-struct hold {  // the weight as it is
+struct hold {  // leaves the weight unchanged
   enum { N = 0, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>&, T w, T, T&, T&, T&) {
@@ -251,10 +251,10 @@ struct hold {  // the weight as it is
   }
 };
 
-// A rule whose output is no weight: of the states' type, and a float master stays as it is.
+// A rule whose output is not a weight: of the states' type, and a float master is unchanged.
 template <class R>
 constexpr bool gives_step = std::is_same<R, lamb_step>::value;
-// A rule that leaves its states as they are.
+// A rule that leaves its states unchanged.
 template <class R>
 constexpr bool only_reads = std::is_same<R, lamb_move>::value;
 // A rule whose gradient has the states' type, whatever the weight's.

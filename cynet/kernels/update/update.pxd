@@ -10,7 +10,7 @@ cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
         double lr
         double wd
         double rescale
-        double clip    # negative: none
+        double clip    # negative: no clipping
         double a       # a to f: of the rule, named in update.h
         double b
         double c
@@ -24,7 +24,7 @@ cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
         void* state[4]  # of the rule; a float32 master of the weight comes last
     ctypedef void (*UpdateLoop)(int threads, const UpdateParams& params, const UpdateArrays& arrays,
                                 int64_t n) noexcept
-    # Whether a weight with gradient 0 stays as it is with these numbers, if the rule allows it.
+    # Whether a weight with gradient 0 does not change with these numbers, if the rule allows it.
     bint leaves_alone(const UpdateParams& params)
 
 cdef inline void run_update(UpdateLoop loop, const UpdateParams* params, const UpdateArrays* arrays,

@@ -1,4 +1,4 @@
-// What an update rule takes, for those who call its loops without compiling them.
+// Arguments of an update rule, for code that calls its loops without compiling them.
 #ifndef CYNET_UPDATE_ARRAYS_H
 #define CYNET_UPDATE_ARRAYS_H
 
@@ -10,7 +10,7 @@ namespace cynet {
 
 constexpr int64_t UPDATE_BLOCK = 512;  // elements that an update loop takes together
 
-// What all updates take; a negative clip means none.
+// Arguments of all updates; a negative clip means none.
 struct UpdateParams {
   double lr, wd, rescale, clip;
   double a, b, c, d, e, f;  // of the rule; each loop, or norm, names them
@@ -33,7 +33,7 @@ typedef void (*UpdateLoop)(int threads, const UpdateParams& params, const Update
                            int64_t n);
 
 // The table in update.cc. dtype is F32, F64, F16 or BF16; `master` goes with the last two. nullptr:
-// there is no such loop.
+// no such loop.
 UpdateLoop find_update_loop(const char* name, int dtype, int master, int add, int level);
 // Whether the rule leaves weights alone whose gradient is 0.
 bool rule_rests(const char* name);

@@ -26,9 +26,8 @@ CYNET_XINLINE void where_gradients(const W* grad, int64_t first, int64_t last, i
   }
 }
 
-// W: type of weight, gradient and out, if the rule says no other; S: of the states; T: of the
-// arithmetic. With `master` the state after the rule's own is the weight in T, from which W is
-// rounded.
+// W: type of weight, gradient and out, unless the rule has another one; S: of the states; T: of the
+// arithmetic. With `master` the last state is the weight in T, from which W is rounded.
 template <class R, typename W, typename S, typename T, bool master, bool add>
 void update_loop(int threads, const UpdateParams& params, const UpdateArrays& arrays, int64_t n) {
   const Rule<T> rule(params);

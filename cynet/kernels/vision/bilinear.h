@@ -17,7 +17,7 @@ namespace cynet {
 
 enum { POINTS = 256 };  // of a block: about 20 KB of doubles
 
-// What lies outside the plane: zeros, so that a value fades over one pixel (FADES), or zeros below
+// Values outside of the plane: zeros, so that a value fades over one pixel (FADES), or zeros below
 // 0 and from `size` on, and the last pixel beyond size - 1 (HOLDS).
 enum { FADES, HOLDS };
 
@@ -30,8 +30,7 @@ struct Points {
   T dy0[POINTS], dy1[POINTS], dx0[POINTS], dx1[POINTS];
 };
 
-// One axis of one point; not a number gives weights that are none, too. `step` is the distance of
-// neighbours.
+// One axis of one point; NaN gives NaN weights. `step` is the distance of neighbors.
 template <typename T, int OUTSIDE>
 CYNET_XINLINE void place(T at, int32_t size, int32_t step, int32_t* i0, int32_t* i1, T* w0, T* w1,
                          T* d0, T* d1) {

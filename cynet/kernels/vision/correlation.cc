@@ -1,4 +1,4 @@
-// Correlation: patches of one image against those of another nearby, and the gradients.
+// Correlation: patches of one image with nearby patches of another, and the gradients.
 //
 // For each shift the products of two pixels, summed over channels, make one plane (of the padded
 // image); a patch is a window of it.

@@ -1,6 +1,6 @@
-// Deformable convolution: windows read at shifted places, unrolled for a matrix product, and what
-// goes back from the unrolled gradient. Included by deformable.pyx; deformable.pxd says what the
-// parameters are.
+// Deformable convolution: windows read at shifted positions, unrolled for a matrix product, and the
+// gradients from the unrolled gradient. Included by deformable.pyx; deformable.pxd describes the
+// parameters.
 #ifndef CYNET_VISION_DEFORMABLE_H
 #define CYNET_VISION_DEFORMABLE_H
 

@@ -1,6 +1,6 @@
-"""Deformable convolution: each point of each window reads the data beside its place, by an offset
-of its own (Dai et al., "Deformable convolutional networks", 2017), times a factor of its own (Zhu
-et al., "Deformable ConvNets v2", 2019)."""
+"""Deformable convolution: each point of each window reads the data at its position plus a learned
+offset (Dai et al., "Deformable convolutional networks", 2017), times a learned factor (Zhu et al.,
+"Deformable ConvNets v2", 2019)."""
 
 from cython cimport floating
 from libc.stdint cimport int64_t
@@ -31,7 +31,7 @@ cdef void deform_forward(const DeformShape* shape, const floating* x, const floa
                          floating* y, bint add, floating* space) noexcept nogil
 
 cdef struct DeformGrads:
-    # what is NULL is not computed; `add` to what is there, in this order
+    # a NULL output is not computed; `add`: add to the outputs, in this order
     void* data
     void* offset
     void* mask

@@ -27,7 +27,7 @@ cdef extern from "vision/deformable.h" namespace "cynet" nogil:
                           bint add_mask) noexcept
 
 cdef enum:
-    TILE_ELEMENTS = 1 << 19  # of one unrolled tile: two megabytes of floats
+    TILE_ELEMENTS = 1 << 19  # elements of one unrolled tile: two megabytes of floats
     LEAST_TILE = 64          # output positions
     PARTS = 8                # of a product
 

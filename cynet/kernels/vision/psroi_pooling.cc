@@ -1,11 +1,11 @@
-// PSROIPooling and DeformablePSROIPooling: means of the bins of regions, each bin from a channel of
-// its own, and the gradients.
+// PSROIPooling and DeformablePSROIPooling: means over the bins of regions, each bin from its own
+// channel, and the gradients.
 #include "vision/rois.h"
 
 namespace cynet {
 namespace {
 
-// a size of 0: that of the output
+// a size of 0 means the output's size
 #define PSROI(field) field(double, spatial_scale) field(int64_t, group_size)
 CYNET_PARAMS(Psroi, PSROI)
 #define DEFORMED_PSROI(field)                                                       \
@@ -14,7 +14,7 @@ CYNET_PARAMS(DeformedPsroi, DEFORMED_PSROI)
 
 struct PsroiShape : RoiShape {
   int64_t dim, pooled, group;  // out (rois, dim, pooled, pooled), channels = dim * group * group
-  // of the deformable form alone; trans (rois, 2 * classes, part, part), classes 0: none
+  // for the deformable form alone; trans (rois, 2 * classes, part, part), 0 classes: no trans
   int64_t part = 0, samples = 0, classes = 0;
   double trans_std = 0;
   template <class P>

@@ -10,8 +10,8 @@
 
 namespace cynet {
 
-// What may be wrong with a row of regions: its image, a coordinate, no width or height. A run fails
-// at ROI_FAULTS * row + which, with the row's numbers and then how many images there are.
+// Errors of a row of regions: its image, a coordinate, no width or height. A run fails at
+// ROI_FAULTS * row + error, with the row's numbers and then the number of images.
 enum { ROI_IMAGE, ROI_NUMBER, ROI_EMPTY, ROI_FAULTS };
 
 template <typename T>
@@ -23,8 +23,8 @@ bool refuse_roi(const Args& args, int64_t row, int fault, const T* roi, int64_t 
   return false;
 }
 
-// Whether all rows of `rois` (rows, columns) name images below `batch` (negative: none) and have
-// coordinates that, scaled, are numbers of a size that int32 holds.
+// Whether all rows of `rois` (rows, columns) have an image below `batch` (negative: unchecked), and
+// coordinates that, scaled, fit into int32.
 template <typename T>
 bool check_rois(const Args& args, const Blob* rois, double scale, int64_t batch) {
   const T* roi = static_cast<const T*>(rois->data);
@@ -51,7 +51,7 @@ struct RoiShape {
         scale(scale) {}
 };
 
-// The image of a region, -1: none, whose output is 0.
+// The image of a region; -1: no image, the output is 0.
 template <typename T>
 CYNET_XINLINE int64_t image_of(const T* roi) {
   return roi[0] <= T(-1) ? -1 : static_cast<int64_t>(roi[0]);

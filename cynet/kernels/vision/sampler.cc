@@ -8,7 +8,7 @@
 namespace cynet {
 namespace {
 
-// The distance of n places from -1 to 1, and place i of them: the middle where there is one alone.
+// The distance of n positions from -1 to 1, and position i; a single one is in the middle.
 template <typename T>
 T spacing(int64_t n) {
   return n > 1 ? T(2) / static_cast<T>(n - 1) : T(0);
@@ -116,7 +116,7 @@ struct SamplerShape {
   int64_t blocks() const { return (points + POINTS - 1) / POINTS; }
 };
 
-// Workspace for the grid of what has the points as its last two axes, and for its gradient.
+// Workspace for the grid, when the points are its last two axes, and for its gradient.
 inline int64_t grid_bytes(const Blob* out) {
   return out->shape[0] * 2 * out->shape[2] * out->shape[3] * element_size(out->dtype);
 }

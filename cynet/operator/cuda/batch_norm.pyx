@@ -1,6 +1,6 @@
 # distutils: extra_compile_args = -Os
 # cython: wraparound=True
-"""GPU form of BatchNorm: cuDNN, and kernels for what it has no call for (given statistics)."""
+"""GPU form of BatchNorm: cuDNN, and kernels for cases without a cuDNN call (given statistics)."""
 
 from libc.stddef cimport size_t
 
@@ -66,8 +66,8 @@ cdef size_t _aligned(size_t nbytes) noexcept nogil:
 
 cdef int _forward(BatchNormForm self, OpContext* ctx, const TBlob* in_data, const int* req,
                   TBlob* out_data) except -1 nogil:
-    """By the batch's statistics. cuDNN overwrites those two and always writes out: what the
-    requests want otherwise goes to temporary memory first."""
+    """With the batch's statistics. cuDNN overwrites those two and always writes out: for other
+    requests the results go to temporary memory first."""
     cdef void* targets[3]
     cdef size_t need[3]
     cdef int i

@@ -40,7 +40,7 @@ cdef class ConvolutionForm(Operator):
 
     cdef Convolution layer
     cdef bint transposed
-    cdef DeviceOperator bias  # its backward computes the bias's gradient; None without a bias
+    cdef DeviceOperator bias  # backward computes the bias's gradient; None without a bias
     cdef DeviceOperator fit
     cdef size_t fitted_bytes
     cdef SpaceFn space
@@ -116,7 +116,7 @@ def _layer(prop, dtype, data, weight, out, stride, dilate, pad, transposed):
 
 
 def _bias(prop, dtype, out, device):
-    """The kernel that sums a bias's gradient over all axes of the output but the channels; None
+    """The kernel that sums a bias's gradient over all axes of the output except the channels; None
     without one. cuDNN's takes a fifth of a training step of LeNet (0.086 ms on an H200, this sum
     0.018)."""
     if prop.no_bias:
@@ -148,7 +148,7 @@ def deconvolution(prop, in_shapes, in_types, device):
     (out,) = prop.output_shapes(in_shapes)
     pad = tuple(prop.geometry(axis, size)[1] for axis, size in enumerate(data[2:]))
     stride, dilate = prop.window[:2]
-    # what the convolution makes of out: data, or more behind it where target_shape cuts unevenly
+    # the data of the convolution of out, or more of it if target_shape cuts unevenly
     windows = zip(out[2:], prop.kernel, stride, dilate, pad)
     whole = (*data[:2], *((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in windows))
     open_door()

@@ -1,5 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""The form of an operator that a cuDNN layer of one input and one output computes."""
+"""The GPU form of an operator that is a cuDNN layer with one input and one output."""
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
 from ...cuda.libraries.cudnn_maps cimport Layer

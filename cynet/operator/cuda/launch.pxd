@@ -11,8 +11,8 @@ from ...cuda._device cimport LaunchFn, ReadFn, SizesFn, SpaceFn
 from .._base cimport Operator, OpContext
 
 cdef enum:
-    MAX_ARGUMENTS = 24  # of one launch
-    MAX_SPACES = 16     # of one direction of an operator
+    MAX_ARGUMENTS = 24  # limit for one launch
+    MAX_SPACES = 16     # limit for one direction of an operator
     BLOCK = 256         # threads of a block that takes elements
     MAX_BLOCKS = 65536
 
@@ -43,7 +43,7 @@ cdef struct Argument:
     void* pointer   # kConstant
     int64_t nbytes  # kConstant, kSpace
 
-cdef struct RandomStream:  # what kernels/random.cu takes
+cdef struct RandomStream:  # argument of kernels/random.cu
     uint64_t seed
     uint64_t stream
     const void* base

@@ -78,7 +78,7 @@ cdef class DeviceOperator(Operator):
     cdef int run(self, int direction, OpContext* ctx, const TBlob* in_data, const TBlob* out_data,
                  const TBlob* out_grad, const TBlob* in_grad, const TBlob* aux_states,
                  const int* req) except -1 nogil:
-        """The steps of one direction, as far as the requests want them."""
+        """The steps of one direction that the requests need."""
         cdef const Program* program = &self.programs[direction]
         cdef const TBlob* arrays[5]
         cdef void* spaces[MAX_SPACES]
@@ -183,7 +183,7 @@ cdef int _fail(DeviceOperator op, const Step* step, int code) except -1 with gil
 
 
 cdef int _fill(DeviceOperator op, Program* program, steps, spaces, written) except -1:
-    """Lay the steps of one direction out as C structs."""
+    """Lay out the steps of one direction as C structs."""
     cdef Step* step
     cdef bytes values = b""
     cdef int i
@@ -225,7 +225,7 @@ cdef int _fill(DeviceOperator op, Program* program, steps, spaces, written) exce
 
 
 cdef bytes _arguments(DeviceOperator op, Program* program, Step* step, arguments, bytes values):
-    """The arguments of one step; returns the program's values with the step's behind them."""
+    """Append the arguments of one step to the program's values."""
     cdef Argument* a
     for i, given in enumerate(arguments):
         a = &step.arguments[i]

@@ -1,5 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""GPU forms for layouts with channels last: that of channels first, between copies."""
+"""GPU forms for channels-last layouts: the channels-first form between copies."""
 
 from libc.stddef cimport size_t
 

@@ -31,17 +31,17 @@ from .kernel_args import BYTES, C_TYPES
 
 cdef enum:
     WORK = MAX_SPACES         # temporary memory of the calls
-    STANDIN = MAX_SPACES + 1  # of what the hidden output does not hold
+    STANDIN = MAX_SPACES + 1  # index of a buffer instead of the hidden output
 
-cdef struct Reserve:  # what forward leaves for backward
+cdef struct Reserve:  # saved by forward for backward
     char* factors   # dropout's, an array between two stacks
     char* reserves  # cuDNN's
     char* outputs   # of the stacks
-    char* inputs    # of all but the first, where there is dropout
+    char* inputs    # of all layers but the first, with dropout
 
 
 cdef class RNNForm(Operator):
-    """Stacks of layers: all of them, or where there is dropout each layer by itself.
+    """Stacks of layers: one for all, or, with dropout, one for each layer.
 
     The hidden output has the factors, and behind them reserves, outputs and inputs, unless that is
     more than it takes: then backward computes forward once more. cuDNN changes its reserve in
@@ -50,7 +50,7 @@ cdef class RNNForm(Operator):
 
     replays_random = True
 
-    cdef list held               # what the pointers below point to
+    cdef list held               # owners of the memory behind the pointers below
     cdef vector[void*] stacks    # Recurrent
     cdef vector[void*] droppers  # DeviceOperator; forward draws and multiplies, backward multiplies
     cdef DeviceOperator copy  # of reserves
@@ -232,8 +232,8 @@ cdef Reserve _layout_of(RNNForm self, char* begin, char* factors) noexcept nogil
 
 cdef int _take(RNNForm self, OpContext* ctx, char* hidden, bint training,
                Reserve* where) except -1 nogil:
-    """The address of the values that forward keeps; `hidden` is NULL where that output is not asked
-    for."""
+    """The address of the values that forward saves; `hidden` is NULL if that output is not
+    requested."""
     cdef char* own
     if hidden != NULL and self.fits and training:
         where[0] = _layout_of(self, hidden + self.factors, hidden)
@@ -366,7 +366,8 @@ cdef int _zero(RNNForm self, OpContext* ctx, void* to, int64_t size) except -1 n
 
 cdef int _compute(RNNForm self, OpContext* ctx, const TBlob* in_data, bint draw, bint training,
                   Reserve* where, void** ends, char* work) except -1 nogil:
-    """Forward through all stacks. `draw`: factors of dropout are new, not those of `where`."""
+    """Forward through all stacks. `draw`: draw new dropout factors instead of using those of
+    `where`."""
     cdef int64_t s
     cdef const void* c = in_data[3].data if self.kinds == 2 else NULL
     cdef const char* x = <const char*>in_data[0].data

@@ -52,7 +52,7 @@ def ones(shape, dtype, ctx):
 
 
 def reclaim(tuple lists, bint quiet=False):
-    """Wait for everything pushed on lent arrays; raises what failed there unless `quiet`.
+    """Wait for all functions pushed on lent arrays; raises their error unless `quiet`.
 
     An array that the user's code keeps beyond the call, itself or as a view, gets a copy of the
     memory, so that it never shows what others write there later, nor writes there.
@@ -70,7 +70,7 @@ def reclaim(tuple lists, bint quiet=False):
 
 
 cdef object _wait(list arrays, object error):
-    """Wait for what was pushed on the arrays; the first error there, or `error`."""
+    """Wait for the functions pushed on the arrays; return their first error, or `error`."""
     cdef VarHandle var
     for item in arrays:
         if item is None:

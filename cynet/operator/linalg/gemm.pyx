@@ -97,7 +97,7 @@ class _ProductsProperty(OperatorProperty):
 
 
 class Gemm2Property(_ProductsProperty):
-    """Products of matrices: ``alpha op(A) op(B)``; op transposes where asked to."""
+    """Matrix products: ``alpha op(A) op(B)``; op optionally transposes."""
 
     axis = Int(-2, doc=_AXIS)
 

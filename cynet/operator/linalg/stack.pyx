@@ -1,4 +1,4 @@
-"""StackOperator (contract in stack.pxd), and what the properties of such operators share."""
+"""StackOperator (contract in stack.pxd), and the common part of its properties."""
 
 from libc.stdint cimport int64_t
 
@@ -50,7 +50,7 @@ class StackProperty(OperatorProperty):
         return [shape], [shape], []
 
     def sizes(self, in_shapes):
-        """(axes of the stack, rows, columns) for known shapes; what `StackOperator` is told."""
+        """(axes of the stack, rows, columns) for known shapes; arguments of `StackOperator`."""
         *leading, m, n = in_shapes[0]
         return leading, m, n
 
@@ -149,7 +149,7 @@ cdef int _run(StackOperator self, OpContext* ctx, const TBlob* out_grad, const T
         a.in_sizes[i] = 0
         if i < ctx.n_in:
             a.in_[i] = <const real*>in_data[i].data
-            # what backward does not read has no size
+            # arrays that backward does not read have no size
             a.in_sizes[i] = (target[i].size if out_grad != NULL and req[i] != kNullOp
                              else in_data[i].size) // self.batch
     for i in range(3):

@@ -16,11 +16,11 @@ cdef class FoldedActivation:
     cdef int64_t size
     cdef readonly size_t nbytes  # of `space` below; 0 where the gradient has nothing to be done
     cdef readonly bint relu   # kernels of our own apply it themselves
-    cdef readonly bint apart  # another activation, which `apply` applies to what they have written
+    cdef readonly bint apart  # an activation that `apply` applies afterwards
     # out = act(out)
     cdef void apply(self, void* out) noexcept nogil
-    # The gradient of what the activation was applied to: `grad` itself, or where `nbytes` are asked
-    # for `space`, filled with grad * act'(out).
+    # The gradient before the activation: `grad` itself, or, if `nbytes` were requested, `space`,
+    # filled with grad * act'(out).
     cdef void* gradient(self, void* grad, const void* out, void* space) noexcept nogil
     # The same for a matrix of `columns`, and its sums over the rows: written or added to `sums`.
     cdef void* gradient_and_sums(self, void* grad, const void* out, void* space, int64_t columns,

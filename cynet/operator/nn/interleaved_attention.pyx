@@ -29,14 +29,15 @@ from ..property import OperatorProperty
 from .attention_rewritten import SCORES, WEIGHTED_SUMS
 
 cdef struct Heads:
-    # Where the matrices of the heads lie: that of batch b and head h begins at (b * heads + h) *
-    # step + first, its rows are `row` apart. NULL: there is none.
+    # Offsets of the heads' matrices: that of batch b and head h begins at (b * heads + h) * step +
+    # first, with rows `row` apart. NULL: absent.
     char* data
     int64_t first, step, row
 
 
 cdef struct Products:
-    # C (+)= alpha op(A) op(B) for each batch and head, and zeros into what no product writes
+    # C (+)= alpha op(A) op(B) for each batch and head, and zeros for elements that no product
+    # writes
     int dtype
     bint trans_a, trans_b, add
     int64_t count, m, n, k
@@ -212,7 +213,7 @@ cdef class AttentionOperator(Operator):
         self.parts = max(prop.parts())
 
     cdef Heads _of(self, const void* data, int64_t parts, int64_t part) noexcept nogil:
-        """The heads in projections of so many parts."""
+        """The heads in projections with this many parts."""
         cdef Heads found
         found.data = <char*>data
         found.first, found.step = part * self.dim, parts * self.dim
@@ -241,7 +242,7 @@ cdef class AttentionOperator(Operator):
         parallel_ranges(threads, self.count, multiply, &s)
 
     cdef void _clear(self, Heads c, int64_t rows, int64_t parts, int req) noexcept nogil:
-        """Zeros into so many parts of projections."""
+        """Zeros into this many parts of projections."""
         cdef int64_t width = 4 if self.single else 8
         cdef int64_t row, head
         if req == kNullOp or req == kAddTo:

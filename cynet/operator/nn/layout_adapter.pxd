@@ -4,8 +4,8 @@ from .._base cimport Operator, OpContext
 
 cdef class LayoutAdapter(Operator):
     cdef readonly Operator inner
-    # Each copies the caller's array into the one that `inner` takes, its backward is the way back;
-    # None: `inner` takes the array as it is.
+    # Each one copies the caller's array into `inner`'s layout, its backward copies back; None:
+    # `inner` takes the array itself.
     cdef Operator data, weight, out
     # Temporary memory for nbytes, 64-byte aligned, that `inner` does not use.
     cdef char* workspace(self, OpContext* ctx, size_t nbytes) except NULL nogil

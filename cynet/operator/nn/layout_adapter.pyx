@@ -1,6 +1,6 @@
 # distutils: extra_compile_args = -Os
-"""LayoutAdapter (contract in layout_adapter.pxd): arrays in another layout than an
-operator takes are copied to temporary space, and what it computes there is copied back."""
+"""LayoutAdapter (contract in layout_adapter.pxd): copies arrays into the layout of an operator in
+temporary memory, and its results back."""
 
 from libc.string cimport memcpy
 
@@ -15,7 +15,7 @@ cdef enum:
 
 
 def reorder_pieces(shape):
-    """(pieces, shape): what makes (N, C, *size) of an array (N, *size, C) of `shape`."""
+    """(pieces, shape): moves that turn an array (N, *size, C) of `shape` into (N, C, *size)."""
     order = 0, len(shape) - 1, *range(1, len(shape) - 1)
     source = permuted(contiguous(shape), order)
     return [StridedPart(source, contiguous(source.shape))], source.shape
@@ -90,7 +90,7 @@ cdef class LayoutAdapter(Operator):
 
 
 cdef inline size_t _nbytes(Operator move, const TBlob* blob) noexcept nogil:
-    # of temporary space; none where nothing is copied
+    # bytes of temporary memory; 0 if nothing is copied
     if move is None or blob.data == NULL:
         return 0
     return aligned(blob.size * dtype_size(blob.dtype))
@@ -102,7 +102,7 @@ cdef size_t _inputs(LayoutAdapter self, OpContext* ctx, const TBlob* blobs) noex
 
 cdef char* _take(LayoutAdapter self, OpContext* ctx, const TBlob* in_data, TBlob* given,
                  char* at) except NULL nogil:
-    """`given` are the inputs as `inner` takes them; returns what is behind them."""
+    """`given` become the inputs as `inner` takes them; returns the end of the memory in use."""
     memcpy(given, in_data, ctx.n_in * sizeof(TBlob))
     at = _copied(self.data, ctx, in_data, given, at)
     return _copied(self.weight, ctx, in_data + 1, given + 1, at) if ctx.n_in > 1 else at

@@ -45,7 +45,7 @@ cdef class UnaryOperator(Operator):
 
     cdef Kernel write[2]
     cdef Kernel grad[2]
-    cdef int reads  # what the gradient is a function of: 0 nothing, 1 data, 2 output
+    cdef int reads  # the gradient's argument: 0 none, 1 data, 2 output
 
     def __init__(self, prop, data, out, compute):
         cdef int add, flag = dtype_flag(compute), grad
@@ -208,8 +208,8 @@ cdef class ScalarOperator(Operator):
         return 0
 
     def with_scalar(self, double value):
-        """The same operator for another number of the same kind; None where another may need other
-        loops."""
+        """The same operator with another number of the same kind; None if another one may need
+        other loops."""
         cdef ScalarOperator out
         if not -2.0 ** 53 < value < 2.0 ** 53 or not holds(self.compute, value):
             return None

@@ -1,6 +1,6 @@
 # distutils: extra_compile_args = -Os
 # cython: wraparound=True
-"""Int8Layer: a convolution of integers of 8 bits, and what is made of its sums of 32 bits.
+"""Int8Layer: an 8-bit convolution, and the epilogue of its 32-bit sums.
 
 What a step of each array counts for follows from ranges that are inputs, so it is computed in each
 run: one product and one quotient a filter.
@@ -159,7 +159,7 @@ cdef class Int8Layer(Operator):
         return 0
 
     cdef int refuse_nan(self, const TBlob* in_data, int threads) except -1 nogil:
-        """Integers have no NaN: floats that are read must have none."""
+        """Integers have no NaN: float inputs must have none."""
         cdef int i
         cdef int64_t place
         for i in range(self.n_inputs):
@@ -193,7 +193,7 @@ cdef class Int8Layer(Operator):
     cdef float make_epilogue(self, const TBlob* in_data, const int* req, TBlob* out_data,
                              float* scale, float* bias, Int8Epilogue* e) noexcept nogil:
         """Fills `e`, whose numbers for each filter are put into `scale` and `bias`, and the range
-        of the output; gives what a step of the output counts for."""
+        of the output; returns the value of one step of the output."""
         cdef int64_t f, filters = self.conv.filters
         cdef int dtype = out_data[0].dtype
         cdef float unit, out_unit = 1, least, maximum
@@ -219,7 +219,7 @@ cdef class Int8Layer(Operator):
         if dtype != kFloat32:
             out_unit = max(fabs(self.range_low), fabs(self.range_high)) / _finer(dtype)
             least, maximum = (0, 255) if dtype == kUint8 else (-128, 127)
-            if out_unit == 0:  # all that it can stand for is 0
+            if out_unit == 0:  # all outputs are 0
                 e.low = e.high = 0
                 out_unit = 1
             e.low = min(max(e.low / out_unit, least), maximum)
@@ -283,9 +283,9 @@ cdef class OnednnInt8Layer(Int8Layer):
         cdef void* tensors[7]
         cdef int64_t f
         cdef int n = 3
-        # The primitive adds the residual as it is, so that all else is in its steps.
+        # The primitive adds the residual without scaling, so all else is converted to its steps.
         self.out_factor = out_unit
-        if e.residual != NULL:  # one that counts for nothing still has a step, of no weight
+        if e.residual != NULL:  # a residual whose step is 0 gets some step and weight 0
             self.out_factor = 1 / e.residual_unit if e.residual_unit != 0 else 1e12
         for f in range(self.conv.filters):
             scale[f] *= self.out_factor

@@ -67,7 +67,7 @@ cdef class LayersOperator(Operator):
 
     cdef Recurrence shape
     cdef vector[Offsets] passes
-    cdef vector[int64_t] inputs  # where a layer's input lies in what is kept, or -1
+    cdef vector[int64_t] inputs  # offset of a layer's input in the saved values, or -1
     cdef vector[int64_t] masks
     cdef int dtype
     cdef int64_t item, layers, directions, width, kept_size, state_size, cell_size
@@ -116,7 +116,7 @@ cdef class LayersOperator(Operator):
         self.multiply = find_binary(b"mul", self.dtype, False)
 
     def _ways(self, int64_t inputs, dtype):
-        """The algorithms of the products of a pass over so many inputs."""
+        """The algorithms of the products of a pass over inputs of this length."""
         cdef int64_t rows = self.shape.steps * self.shape.batch, width = self.width
         products = [
             ProductDesc(rows, width, inputs, dtype, b_transposed=True, weight=True),
@@ -316,7 +316,7 @@ cdef class LayersOperator(Operator):
 
     cdef Recurrence _pass(self, int64_t number, int direction, char* kept,
                           const Space* space) noexcept nogil:
-        """One direction of one layer: its shape, and where its arrays lie."""
+        """One direction of one layer: its shape, and the offsets of its arrays."""
         cdef Recurrence r = self.shape
         cdef const Offsets* at = &self.passes[number]
         r.reverse, r.lengths = direction == 1, space.lengths if self.has_lengths else NULL
@@ -358,7 +358,7 @@ cdef class LayersOperator(Operator):
         """Draw the factors of a layer's input (all 1 in prediction) and multiply by them."""
         cdef char* factor = kept + self.masks[layer]
         cdef double p = self.p if ctx.is_train else 0
-        # each layer has words of its own in the stream: they are counted in blocks of four
+        # each layer has its own words in the stream: they are counted in blocks of four
         cdef int64_t first = (layer - 1) * ((size + 3) // 4)
         cdef char* x = kept + self.inputs[layer]
         if self.dtype == kFloat32:
@@ -379,7 +379,7 @@ cdef class LayersOperator(Operator):
 
     cdef void _last_gradient(self, int output, int64_t number, const TBlob* out_grad, char* to,
                              int64_t count) noexcept nogil:
-        """The gradient of the last state: the output's, or zeros where it is none."""
+        """The gradient of the last state: the output's, or zeros if it is not an output."""
         cdef int64_t size = count * self.item
         if self.state_outputs and out_grad[output].data != NULL:
             memcpy(to, <const char*>out_grad[output].data + number * size, size)

@@ -110,7 +110,7 @@ cdef class AssignOperator(Operator):
         if req[0] == kNullOp:
             return 0
         run_strided(&self.whole, self.dtype, mode, y, in_data[0].data)
-        if mode == STRIDED_ADD:  # what the part of the array has added is taken back
+        if mode == STRIDED_ADD:  # the amount that the array has added in that part is subtracted
             back = self.constant
             for i in range(back.ndim):
                 back.src_stride[i] = back.dst_stride[i]

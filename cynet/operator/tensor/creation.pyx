@@ -151,7 +151,7 @@ class FullProperty(CreationProperty):
 
 
 class ZerosWithoutDtypeProperty(OperatorProperty):
-    """An array of zeros whose dtype follows from what it is used with."""
+    """An array of zeros whose dtype is inferred from its use."""
 
     shape = Shape((), doc="Shape of the output.", low=-1)
     ctx = Str("", doc="Device of the output; '' for the current one.")

@@ -61,8 +61,8 @@ class Register(NamedTuple):
 
 
 class ChainLine(NamedTuple):
-    """One loop of a chain: a Loop whose operands are Memory, Register or float, and whose target
-    is Memory or Register; `add` says that it adds to what is there."""
+    """One loop of a chain: a Loop whose operands are Memory, Register or float, and whose target is
+    Memory or Register; `add` adds to the target."""
 
     loop: object
     add: bool
@@ -120,7 +120,7 @@ class ChainProperty(OperatorProperty):
 
 
 cdef class ChainOperator(Operator):
-    """Runs a chain. The requests are those that the pass knew: they are part of the lines."""
+    """Runs a chain. The requests are those known to the pass: they are part of the lines."""
 
     cdef FusedLoops chain
     cdef vector[FusedLoop] loops

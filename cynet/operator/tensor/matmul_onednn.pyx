@@ -1,7 +1,7 @@
 # distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """Matrix products of one shape, one or a stack of them, in bfloat16 by oneDNN: float32 sums,
-rounded once. What is computed is said in matmul.pyx."""
+rounded once. See matmul.pyx for the contract."""
 
 from libc.stdint cimport int64_t
 

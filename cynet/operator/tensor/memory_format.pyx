@@ -27,7 +27,8 @@ PERMUTED = ("float32", "int8", "uint8", "int32")  # dtypes that arrays in that o
 
 class ChannelsLastProperty(OperatorProperty):
     """The data in channels-last memory order, or, with ``to_last=False``, back in row-major order;
-    (N, C, ...) both ways; float32, or integers of 8 or 32 bits. Made by the layout pass."""
+    the shape is (N, C, ...) in both; float32, or integers of 8 or 32 bits. Inserted by the layout
+    pass."""
 
     to_last = Bool(True, doc="Whether the output, not the input, is in channels-last order.")
 

@@ -110,7 +110,7 @@ cdef class ReduceOperator(Operator):
         self.reads = prop.reads
         # a mean of bool is true where any element is, as its dtype holds no fraction
         self.divisor = self.space.reduced_size if prop.mean and dtype != "bool" else 1.0
-        # an integer has no reciprocal: what comes back is divided
+        # an integer has no reciprocal: the gradient is divided
         self.divides = prop.mean and dtype in ("uint8", "int8", "int32", "int64")
         if self.divides:
             self.grad_write = find_binary(b"div", flag, False)
@@ -137,7 +137,7 @@ cdef class ReduceOperator(Operator):
         cdef int i
         if req[0] == kNullOp:
             return 0
-        if not self.reads:  # the factor is one number, which stands for both
+        if not self.reads:  # the factor is one number, passed for both
             data = output = self.weight
             for i in range(space.ndim):
                 space.stride[2][i] = space.stride[3][i] = 0

@@ -25,7 +25,8 @@ cdef class StridedCopyOperator(Operator):
     cdef ReduceLoop sum
     cdef bint fills_output         # the pieces leave gaps in the output, which hold `fill`
     cdef char fill[8]
-    cdef readonly tuple uncovered  # inputs of which the pieces miss elements: gradient zero there
+    # inputs with elements outside of all pieces: their gradient there is zero
+    cdef readonly tuple uncovered
     cdef bint misses[64]
-    # what it was made of, for the form on a GPU: (dtype, pieces, fill)
+    # its arguments, for the GPU form: (dtype, pieces, fill)
     cdef readonly tuple described

@@ -174,7 +174,7 @@ cdef bint _fold(ReduceSpace* fold, source) except -1:
     cdef int n = 0
     if not any(s == 0 and d > 1 for s, d in zip(source.strides, source.shape)):
         return False
-    # neighbours of one kind are joined first: 8 axes are enough for any tiling of 4 or fewer
+    # neighbors of one kind are joined first: 8 axes are enough for any tiling of 4 or fewer
     for stride, length in zip(source.strides, source.shape):
         if length == 1:
             continue

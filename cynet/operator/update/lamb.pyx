@@ -1,6 +1,6 @@
 # distutils: extra_compile_args = -Os
-"""LAMB, of one weight in two phases or of several at once: Adam whose step has a length in
-proportion to the weight's. You et al., https://arxiv.org/abs/1904.00962.
+"""LAMB, for one weight in two phases or several at once: Adam with a step length proportional to
+the weight's norm. You et al., https://arxiv.org/abs/1904.00962.
 
 Phase 1 gives the step ``mean' / (sqrt(var') + epsilon) + wd * weight``, with Adam's means, scaled
 up by ``1 - beta ** t`` if `bias_correction`; phase 2 gives ``weight - lr * r1 / r2 * step`` for the
@@ -38,7 +38,7 @@ cdef double element(const TBlob* x) noexcept nogil:
 
 
 cdef double trust(double length, double size, double lower, double upper) noexcept nogil:
-    """The ratio of the norms of a weight and of its step; a negative bound is none."""
+    """The ratio of the norms of a weight and of its step; a negative bound is ignored."""
     if lower >= 0 and length < lower:
         length = lower
     if upper >= 0 and length > upper:
@@ -47,7 +47,7 @@ cdef double trust(double length, double size, double lower, double upper) noexce
 
 
 def check_weights(prop, dtype):
-    """Refuse a dtype of weights that there is no loop for."""
+    """Refuse a dtype of weights without a loop."""
     wanted = NARROW if prop.master else CPU_FLOATS
     if dtype not in wanted:
         raise ArgumentError(

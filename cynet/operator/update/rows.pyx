@@ -45,7 +45,7 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
 
 
 cdef void _share(void* arg, int64_t begin, int64_t end) noexcept nogil:
-    """Rows `begin` to `end` of the gradient; those that follow one another are one run."""
+    """Rows `begin` to `end` of the gradient; adjacent rows form one run."""
     cdef Task* task = <Task*>arg
     cdef UpdateArrays part
     cdef int64_t i = begin, ahead = begin, n, first

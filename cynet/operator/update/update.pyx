@@ -70,7 +70,7 @@ class UpdateProperty(OperatorProperty):
 
     @property
     def clip(self):
-        """The bound of the gradient, negative for none."""
+        """The clipping bound of the gradient, negative for none."""
         return self.clip_gradient
 
     def numbers(self):
@@ -95,7 +95,7 @@ cdef class UpdateOperator(Operator):
     cdef UpdateLoop write, add, hold, hold_add
     cdef vector[UpdateParams] params  # of each weight
     cdef int n_states
-    cdef int rates_at    # the input with all learning rates, before that with all decays; -1: none
+    cdef int rates_at  # the input with all learning rates, after the one with all decays; -1: none
     cdef int rescale_at  # the input with the factor of all gradients; -1: none
 
     def __init__(self, prop, dtype):
@@ -297,7 +297,7 @@ class RMSPropProperty(UpdateProperty):
 
 
 class RMSPropAlexProperty(UpdateProperty):
-    """RMSProp after Graves: with the gradient's mean ``g`` and a momentum ``delta`` of its own.
+    """RMSProp after Graves: with the gradient's mean ``g`` and a momentum ``delta``.
 
     ``n = gamma1 * n + (1 - gamma1) * d ** 2``, ``g = gamma1 * g + (1 - gamma1) * d``, ``delta =
     gamma2 * delta - lr * d / sqrt(n - g ** 2 + epsilon)``, ``output = weight + delta`` with ``d =
@@ -369,7 +369,7 @@ class FTMLProperty(UpdateProperty):
 
     @property
     def clip(self):
-        """The bound of the gradient, negative for none."""
+        """The clipping bound of the gradient, negative for none."""
         return self.clip_grad
 
     def numbers(self):

@@ -156,7 +156,7 @@ cdef class SumSquaresOperator(Operator):
 
 
 class MultiLARSProperty(OperatorProperty):
-    """Learning rates in proportion to the weights' norms over those of the gradients."""
+    """Learning rates proportional to the weights' norms over those of the gradients."""
 
     eta = Float(doc="Factor of that proportion.")
     eps = Float(doc="Added to the denominator.")

@@ -1,4 +1,4 @@
-"""Convolution of small channels-last images: what others need of its sizes."""
+"""Convolution of small channels-last images: its sizes, for other modules."""
 
 from ....kernels.gemm.small cimport ConvWindow
 

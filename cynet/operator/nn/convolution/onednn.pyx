@@ -27,7 +27,8 @@ from ....kernels.conv.onednn import Convolution
 
 
 def _arguments(desc):
-    """The sizes for Convolution and WeightGradient; of a deconvolution those of its convolution."""
+    """The sizes for Convolution and WeightGradient; a deconvolution has those of its
+    convolution."""
     data, out, kernel = desc.data, desc.out, desc.kernel
     bias = desc.bias and not desc.transposed
     sizes = [data, (desc.filters, desc.channels // desc.groups, *kernel), out]
@@ -66,8 +67,8 @@ cdef class ReorderWeight(Operator):
 
 
 cdef class OnednnConvolution(Operator):
-    """`scatters`: the gradient of data is made by scattered windows; `by_channel`: that of the
-    weight, each channel by itself, by loops of our own."""
+    """`scatters`: the data's gradient is computed by scattered windows; `by_channel`: the weight's
+    gradient is computed for each channel separately, by our own loops."""
 
     cdef object desc, primitives
     cdef ReorderedPrimitive out, data_grad
@@ -96,7 +97,7 @@ cdef class OnednnConvolution(Operator):
             self.data_grad = self.primitives.backward_data()
         if not self.by_channel:
             self.weight_grad = weight_gradient(self.desc)
-        self.has_prepared = True  # last: the next run tries again what failed
+        self.has_prepared = True  # last: after a failure the next run tries again
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:

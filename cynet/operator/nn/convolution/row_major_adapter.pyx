@@ -123,8 +123,8 @@ def reordered(form, data, out):
 
 
 cdef struct Work:
-    # What forward works on. Each thread has `each` images of its own and, of the images behind
-    # those, fewer than threads, `rows` rows of out. It takes `images` at a time, or `strip` rows.
+    # The work of forward. Each thread has `each` images of its own; of the remaining images, fewer
+    # than threads, it has `rows` rows of out. It takes `images` at a time, or `strip` rows.
     WinogradShape shape
     int64_t height, width  # of out
     const float* x
@@ -139,8 +139,8 @@ cdef struct Work:
 
 
 cdef class ReorderedWinograd(Reordered):
-    """The same of Winograd's convolution. In forward each thread reorders a few of its images, or
-    rows of one, at a time, which then come from its cache; temporary space is for no more."""
+    """The same for Winograd's convolution. In forward each thread reorders a few of its images, or
+    rows of one, at a time, which are then in its cache; temporary memory only holds these."""
 
     cdef WinogradShape shape
     cdef int64_t height, width, work
@@ -255,7 +255,7 @@ cdef void _run_strip(const Work* work, int64_t image, int64_t row, int64_t rows,
 
 
 cdef size_t _bytes(const Work* work, const WinogradShape* part, int64_t rows) noexcept nogil:
-    """Of space for a part whose out has so many rows."""
+    """Bytes for a part with this many rows of out."""
     return (aligned_floats(part.batch * part.height * part.width * part.channels)
             + aligned_floats(part.batch * rows * work.width * part.filters)
             + winograd_space(part, 1, PACKED))

@@ -54,8 +54,8 @@ cdef class PackProductWeight(Operator):
 
 
 cdef class ProductFullyConnected(Operator):
-    """`packed` says that weights come as PackProductWeight makes them; `picked` is the View of the
-    rows of data that are read, which is for predictions (None: all)."""
+    """`packed`: weights are in the order of PackProductWeight; `picked`: the View of the rows of
+    data to read, for predictions (None: all)."""
 
     cdef int64_t rows, units, hidden
     cdef StridedSpace picked
@@ -139,7 +139,7 @@ cdef class ProductFullyConnected(Operator):
         return 0
 
     cdef int _threads(self) noexcept nogil:
-        """Asked once a call: whoever sets the number may do so at any time."""
+        """Looked up at each call: the number may be set at any time."""
         return threads_for(self.rows * self.units * self.hidden // 8)
 
     cdef int _run(self, OpContext* ctx, const Product* p, ProductKernel way, int threads,

@@ -23,8 +23,8 @@ cdef enum:
 
 
 cdef class MatmulFullyConnected(Operator):
-    """Three products, each made for writing or adding when it is first run; in bfloat16 a fourth,
-    of ones and the output's gradient, is that of the bias."""
+    """Three products, created for writing or adding at their first run; in bfloat16 a fourth, of
+    ones and the output's gradient, computes the bias's gradient."""
 
     cdef int64_t rows, units, hidden
     cdef bint has_bias
