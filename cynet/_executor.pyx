@@ -174,7 +174,7 @@ cdef tuple _where(PlanRun* run, list origins):
         return origins[run.origin]
     try:
         return user_frame()
-    except ValueError:  # no Python on this thread: another thread has taken the step that was ready
+    except ValueError:  # no Python on this thread: a worker has taken the segment meanwhile
         return "an unknown line", 0
 
 

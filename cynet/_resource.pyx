@@ -105,8 +105,8 @@ cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil:
 
 
 cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL nogil:
-    """This thread's buffer of that index on a GPU, or a buffer that `keep_device_space` has
-    reserved."""
+    """This thread's buffer of that index on a GPU, or, after `keep_device_space`, one of its
+    KeptSpace."""
     cdef Handle handle
     cdef KeptSpace* keep
     if index < 0 or index >= TEMPS:

@@ -201,7 +201,7 @@ cdef inline void _count(Pool* pool, size_t capacity) noexcept nogil:
 
 
 cdef void _tend(Pool* pool) noexcept nogil:
-    """Free the memory of arenas that were not needed for a long time."""
+    """Return memory to the system that the arenas have not needed for a long time."""
     cdef void* blocks
     cdef Arena* arena
     cdef uint64_t due
@@ -551,7 +551,7 @@ def register_backend(device_type, backend):
 
     Examples
     --------
-    >>> mx.storage.register_backend("cpu", mx.storage.Backend())  # host memory keeps its own one
+    >>> mx.storage.register_backend("cpu", mx.storage.Backend())  # host memory has its own
     Traceback (most recent call last):
     cynet.errors.ArgumentError: device_type must be 'gpu' or 'cpu_pinned', got 'cpu'
     """

@@ -10,8 +10,8 @@ cdef class Face:
     # Python's operators by number; each has a Slot (ndarray/_arithmetic.pyx).
     cdef tuple slots
     cdef dict sites                   # OpEntry -> CallSite (ndarray/_call.pyx)
-    # key_of(array, key): the key with NumPy's bool arrays turned into masks; None where a mask is
-    # an array of dtype bool.
+    # key_of(array, key): the key with its masks turned into NumPy arrays of bool; None where a mask
+    # is an array of dtype bool.
     cdef object key_of
     cdef object scalars               # True, or a function that says it at each call
 

@@ -26,5 +26,5 @@ cdef NDArrayBase gradient_of_head(NDArrayBase head, object given, int i)
 cdef object own_entry(CallNode node, int i)
 # The array as the output of a graph that it was when it was recorded.
 cdef NDArrayBase linked(NDArrayBase array, object entry)
-# The graph nodes of the outputs; raises for an output that was not recorded.
+# The graph entries of the outputs; raises for an output that was not recorded.
 cdef list entries_of(list heads)

@@ -33,7 +33,7 @@ cdef class BodyPlan:
     cdef vector[Spots] slots
     cdef PlanRun run             # the state of the run that its steps see
 
-    # Set which variable, output, output gradient and gradient i is, and the offsets of temporaries.
+    # Set the address of variable, output, output gradient or gradient i, or of temporaries.
     cdef void put_variable(self, size_t i, void* at) noexcept nogil
     cdef void put_output(self, size_t i, void* at) noexcept nogil
     cdef void put_head(self, size_t i, void* at) noexcept nogil

@@ -26,7 +26,7 @@ _WITH_GRADIENTS = 3  # times as much work as a prediction, about
 
 
 def due(runs):
-    """True if the next run is to go call by call, after `count` of them."""
+    """True if the next run is to go call by call, after `runs` of them."""
     # observers see plans
     return runs < config.get("CYNET_RUNS_BEFORE_PLAN") and not (tracing or watched())
 
@@ -234,7 +234,7 @@ cdef class CallByCall:
         self.calls, self.nbytes = None, 0
 
     def __call__(self, list arrays not None):
-        """Run on arrays; returns new arrays. None if another thread is releasing it."""
+        """Run on arrays; returns new arrays. None if another thread has called `rest`."""
         cdef Calls graph = self.graph
         cdef list values = [None] * graph.n_values, given
         cdef list calls = self.calls  # which another thread may give up

@@ -66,7 +66,7 @@ cdef class RunsBodies(Operator):
     cdef size_t n_inputs, n_visible
     cdef int64_t said, header
     cdef int said_dtype
-    cdef readonly list plans  # (word, BodyPlan), for debugging
+    cdef readonly list plans  # (word, BodyPlan), for graph/profile.py
 
     def __init__(self, prop):
         self.prop = prop
@@ -243,7 +243,7 @@ cdef class LoopOperator(RunsBodies):
         self.body.put_arena(space + self.arenas[0])
         self.clear(req, in_grad, runs)
         for i in range(self.n_states):
-            # gradients of states that have none of their own come from the last run only
+            # states whose gradient no run writes get one in the last run only: zeros before it
             memset(space + self.grad[i], 0, bytes_of(&out_grad[self.n_stacked + i]))
             memset(space + self.other_grad[i], 0, bytes_of(&out_grad[self.n_stacked + i]))
         t = runs - 1

@@ -263,7 +263,7 @@ cdef bint _follows(Segment* first, Segment* second) noexcept nogil:
 
 
 def joins_steps(Plan plan):
-    """True if there are tensors to join."""
+    """True if the plan has segments to put into one graph."""
     cdef Segment* segment
     for segment in plan.tables.segments:
         if _recordable(segment):

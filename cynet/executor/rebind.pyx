@@ -69,7 +69,7 @@ cdef struct Place:
 
 cdef struct Change:
     Place place
-    void* value             # address, Chunk*, or a KeptState* (with a reference)
+    void* value             # address, Chunk*, or CachedState* (with a reference)
     RowSet* rows
 
 cdef struct Patch:
@@ -281,7 +281,7 @@ cdef class ArgumentSlots:
         self._bind(first, [(<CachedResult>each).array for each in cached], &changes)
 
     cdef int _states(self, vector[Change]* changes) except -1:
-        """Pushes changes to the cached states of the plan."""
+        """Append the states of the plan's cached results to `changes`."""
         cdef Change change
         cdef size_t i
         change.rows = NULL
@@ -402,7 +402,7 @@ def examine(list arrays, Py_ssize_t n_args):
         if array.blob.dev_type != kCPU and first.blob.dev_type != kGPU and on_host(&array.blob):
             pass
         elif first.blob.dev_type != kCPU and array.blob.dev_type == kCPU and on_host(&first.blob):
-            first = array  # the plan and the outputs have the face of ordinary memory
+            first = array  # the plan and the outputs are in ordinary memory
         elif array.blob.dev_type != first.blob.dev_type or array.blob.dev_id != first.blob.dev_id:
             raise ArgumentError(f"the inputs of a CachedOp are on {first.context} and "
                                 f"{array.context}; copy them to one device (as_in_context)")

@@ -55,7 +55,7 @@ enum { MAX_TENSORS = 72 };  // that a kernel reads, or writes
 // The first of the places that threads tell.
 struct FirstPlace {
   std::atomic<int64_t> first{-1};
-  std::vector<double> values;  // further parameters
+  std::vector<double> values;  // further numbers for the message
   int64_t place() const { return first; }
   void tell(int64_t place) {
     int64_t seen = first;
@@ -110,7 +110,7 @@ struct Args {
     failure->noted.values = values;
     failure->noted.tell(place);
   }
-  // As the first, outside of parallel parts, with numbers for the message.
+  // Like fail(place), with numbers for the message; only outside of parallel loops.
   void fail(int64_t place, const std::vector<double>& values) const {
     failure->values = values;
     failure->tell(place);

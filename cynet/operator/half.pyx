@@ -51,8 +51,8 @@ def in_float32(prop, ctx, in_shapes, in_types):
 
 
 def between_conversions(Operator operator not None, sources, str dtype):
-    """`operator` computes in `dtype`; arrays of the dtypes `sources` are converted, those of others
-    (lengths) are not.
+    """An operator that runs `operator` in `dtype`: arrays of the dtypes `sources` are converted to
+    it and back, those of others (lengths) are passed unchanged.
 
     Examples
     --------

@@ -42,7 +42,7 @@ cdef class KernelCall:
     cdef KernelCall then
     cdef void* next  # `then`, or NULL
     cdef int n_read, n_written
-    cdef int64_t work  # elements of the kernel's cost; -1: those of the largest tensor
+    cdef int64_t work  # elements, each at the kernel's cost; -1: those of the largest tensor
     cdef Tensor reads[MOST]
     cdef Tensor writes[MOST]
     cdef bint whole
@@ -83,7 +83,7 @@ cdef class KernelCall:
         cdef int64_t largest = 0, own = 0, work, nbytes
         cdef int i, request
         cdef bint any_wanted = False
-        memset(&args, 0, sizeof(Args))  # kernels that it does not name are absent
+        memset(&args, 0, sizeof(Args))  # tensors that the call does not name are absent
         for i in range(self.n_written):
             tensor = _find(&self.writes[i], tensors)
             request = kNullOp if tensor == NULL else kWriteTo

@@ -156,7 +156,7 @@ CYNET_XINLINE float log_reduce(float x, float* n) {
   return bit_cast<float>((bits & 0x007fffff) + root_half_bits) - 1.0f;
 }
 
-// y, or the limit of the logarithm if its argument x is not positive and finite
+// y, or the logarithm of x if x is not positive and finite: an infinity or NaN
 CYNET_XINLINE float log_limits(float x, float y) {
   y = x <= 3.402823466e38f ? y : x;  // infinity and NaN
   y = x == 0.0f ? -std::numeric_limits<float>::infinity() : y;

@@ -18,7 +18,7 @@ cdef struct ConvShape:
     int64_t in_space, out_space  # products of the sizes
     int64_t unrolled             # channels / groups * kernel: rows of an unrolled window
     int64_t tile, tiles          # output positions unrolled at a time, and such parts an image
-    bint plain  # 1x1 without stride and pad: the input itself is the unrolled matrix
+    bint plain                   # 1x1 without stride and pad: the input is the unrolled matrix
     bint implicit                # forward by implicit gemm (implicit_gemm.h)
 
 # `implicit`: conv_forward is to be implicit gemm; of float32, and not `plain`.

@@ -36,7 +36,7 @@ cdef enum:
     FEW_TASKS = 8            # tiles of all images that may be too few for the threads
     MAX_SUMS = 8            # gradients of a weight, each of some tiles, that are added in the end
     MAX_SUMMED = 1 << 21    # elements of these, but for two of them
-    FEW_PIXELS = 512  # pixels of an image, below which the sum would take longer than threads save
+    FEW_PIXELS = 512        # least pixels of one of these: fewer cost more to add than threads save
 
 
 cdef inline int64_t _ceil_div(int64_t a, int64_t b) noexcept nogil:

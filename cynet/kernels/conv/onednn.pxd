@@ -136,8 +136,8 @@ cdef class ReorderedPrimitive:
 
 
 # For files of further primitives: the functions, after a Layout was made; whether they run on
-# cynet's threads; an exception for a status; the primitive of a description; whether the
-# primitive's kernels are freed with it.
+# cynet's threads; an exception for a status; the primitive of a description; a change of the
+# description to kernels that are freed with the primitive, False if there are none.
 cdef const Library* opened() noexcept
 cdef bint runs_on_team() noexcept
 cdef int check(int status, str what) except -1

@@ -1,6 +1,6 @@
 // Winograd's transforms of vectors of LANES channels, at one CPU level. Included by winograd.h for
-// each level. P is the number of positions per direction: 6, or 5 without the point 0. M is the
-// number of a tile's outputs, K = P + 1 - M that of weights.
+// each level. Numbers per direction: P of positions (6, or 5 without the point 0), M of a tile's
+// outputs, K = P + 1 - M of weights.
 
 using namespace cynet::winograd;
 

@@ -84,8 +84,8 @@ inline void encode_box(const Corners<T>& anchor, const Corners<T>& box, T* code)
   code[3] = std::log(h / ah);
 }
 
-// Numbers 0 .. n - 1, the first `maximum` of them in descending order of score; equal scores in
-// ascending order of number. NaN comes last. (`maximum` >= n: all.)
+// Numbers 0 .. n - 1, the first `maximum` of them in descending (or `ascending`) order of score;
+// equal scores in ascending order of number. NaN comes last. (`maximum` >= n: all.)
 template <typename T, typename I>
 inline void order_by_score(const T* scores, I* order, int64_t n, int64_t maximum, bool ascending) {
   for (int64_t i = 0; i < n; ++i) order[i] = static_cast<I>(i);
@@ -109,7 +109,7 @@ inline void order_by_score(const T* scores, I* order, int64_t n, int64_t maximum
 template <typename T>
 struct Candidates {
   T *left, *top, *right, *bottom, *area, *dropped;
-  T *kind, *gone;   // of a position; NULL, like `dropped`, if all boxes are of one kind
+  T *kind, *gone;   // of a position; NULL and `dropped` if all boxes are of one kind
   int32_t* places;  // in the order of the arrays before; NULL: their own
   T more;           // see `length`
 

@@ -50,7 +50,7 @@ void multibox_prior(const Args& args) {
       field(Doubles<4>, variances)
 CYNET_PARAMS(TargetParams, TARGET)
 
-// A box for matching, with its best anchor among those that have no box yet.
+// The best anchor of a box among those that have no box yet, and their overlap.
 struct BestAnchor {
   int64_t anchor;
   float share;

@@ -1,9 +1,9 @@
 // Matrices that are split in three parts once and multiplied often. Included by amx.h
 // within its namespace.
 
-// The layout of a packed matrix b (k, n): for each slice of its depth, at most LIMIT numbers,
-// blocks of 32 columns; the range of the numbers comes first. A block whose numbers cannot be split
-// is a panel in the layout of small_loops.h.
+// The layout of a packed matrix b (k, n): first the ranges of all blocks' numbers; then, for each
+// slice of its depth (at most LIMIT numbers), blocks of 32 columns. A block whose numbers cannot be
+// split is a panel in the layout of small_loops.h.
 template <int64_t LIMIT>
 struct Packing {
   int64_t k, n;

@@ -155,7 +155,7 @@ struct Splitter {
     extent = seen;
   }
 
-  // The remaining ones, and the total found.
+  // Splits the remaining numbers; returns the range of all.
   template <TileOrder ORDER>
   Range end() {
     run<ORDER>(INT64_MAX);

@@ -21,8 +21,8 @@ cdef enum:
     VECTORS = 1 << 18  # elements of a matrix that is slower to copy than to sum row by row
     DOT_PARTS = 64     # of two long vectors, each summed by itself
     DOT_LEAST = 1 << 14  # elements of a part
-    # limit of a product's blocks, and the number of multiplications from which packing operands
-    # pays
+    # most blocks of a product, and least multiplications of one: fewer are not worth packing its
+    # operands
     MAX_BLOCKS = 64, BLOCK_WORK = 1 << 20
     MAX_WIDE = 8, WIDE_WORK = 1 << 21  # of doubles
 
@@ -92,7 +92,7 @@ cdef void _block(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
 
 
 cdef int64_t _cut(int64_t size, int64_t parts, int64_t part) noexcept nogil:
-    """Start of a part: a multiple of 16 (the kernels' widest tile) if there are enough."""
+    """Start of a part: a multiple of 16 (the kernels' widest tile), or `size`."""
     cdef int64_t tiles = (size + 15) // 16
     cdef int64_t start = (tiles * part // parts) * 16
     return start if start < size else size

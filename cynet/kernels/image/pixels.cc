@@ -139,7 +139,7 @@ void random_mirror(const Args& args) {
   mirror_images<T>(args, mirrored);
 }
 
-// reads d_output and mirrors it: the gradient of a mirror image is the mirrored gradient
+// reads d_output and `mirrored`: the gradient of a mirror image is the output's, mirrored
 template <typename T>
 void random_mirror_grad(const Args& args) {
   mirror_images<T>(args, args.input<uint8_t>(1));

@@ -44,8 +44,8 @@ static void set_bits(uint64_t* bits, const int64_t* rows, int64_t n) {
   for (int64_t i = 0; i < n; ++i) bits[uint64_t(rows[i]) / 64] |= uint64_t(1) << (rows[i] & 63);
 }
 
-// Marks the rows of [0, rows) that n indices name, from index number `first` on: indices are
-// truncated, NaN is 0; returns whether one is outside.
+// Reads n indices, from index number `first` on, as rows of [0, rows): truncated and clamped, NaN
+// is 0. Returns whether one is outside.
 static bool read_rows(const Blob& index, int64_t first, int64_t n, int64_t rows, int64_t* row) {
   bool outside = false;
   by_dtype(index.dtype, [=, &index, &outside](auto zero) {

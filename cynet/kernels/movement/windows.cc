@@ -62,8 +62,8 @@ static int64_t window_at(const Windows& w, int axis, int64_t place, int64_t k) {
   return there ? number : -1;
 }
 
-// sums[z - first] += position k of the windows of one row, for the elements [first, last) of a
-// line; `from`: start of each window.
+// sums[z - first] += the numbers at position k of one row's windows, for the elements [first, last)
+// of a line; `from` has that number of each window.
 template <typename T>
 static void add_windows(const Windows& w, int64_t k, const T* from, int64_t first, int64_t last,
                         double* sums) {

@@ -30,7 +30,7 @@ static bool by_rows(const Args& args, const BatchNorm& p) {
   return p.last || (p.inner == 1 && args.in[0]->dtype == F32);
 }
 
-// 1 / sqrt(variance + eps) of each channel in double, and further buffers behind it.
+// Doubles for 1 / sqrt(variance + eps) of each channel: whole cache lines, for the buffer behind.
 static int64_t inverses(int64_t channels) { return (channels + 7) / 8 * 8; }
 
 static int64_t batch_norm_space(const Args& args) {

@@ -24,7 +24,7 @@ constexpr T ctc_nothing() {
   return T(-1e30);
 }
 
-// Memory of one state for each blank and label: one extra number before and one behind.
+// Numbers of an array of states, of blanks or of labels: one extra before them and one behind.
 CYNET_XINLINE int64_t ctc_row(const CTCShape& s) { return s.maximum + 2; }
 
 }  // namespace cynet

@@ -1,8 +1,8 @@
 // The loops of ctc_loss.h, compiled for each level (levels.h), after softmax_loops.h.
 //
 // Log probabilities, two arrays for each step: blank[i] is before label[i], the last blank behind
-// all labels; label[-1] and label[n] are unused. At each step the largest is subtracted from all,
-// so that the numbers stay small and floats precise.
+// all labels; label[-1] and label[n] are impossible. At each step the largest is subtracted from
+// all, so that the numbers stay small and floats precise.
 
 template <typename T>
 void ctc_shift(const T* x, int64_t n, T* shift, T dy, T* dx, bool add) {

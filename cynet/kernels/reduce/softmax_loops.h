@@ -1,8 +1,8 @@
 // Softmax of a row and its gradient, compiled for each CPU level (levels.h). Included by softmax.h.
 
-// Numbers of partial results: large enough that compilers unroll and vectorise the loops over them.
-// The remainder of a row uses the smaller one, and its end the last SOFTMAX_FEW elements, some of
-// them again.
+// Numbers of partial results: large enough that compilers keep the loops over them, instead of
+// unrolling them, and vectorise. The remainder of a row uses the smaller one, and its end the last
+// SOFTMAX_FEW elements, some of them again.
 enum { SOFTMAX_LANES = 64, SOFTMAX_FEW = 16 };
 
 template <int lanes_used, typename T>

@@ -159,7 +159,7 @@ void random_rectifier(const Args& args) {
 }  // namespace
 }  // namespace cynet
 
-// these three take the dtype of their draws as a parameter
+// these three look up the dtype of out[0] themselves
 CYNET_PLAIN_KERNEL(draw, Distributed, 8, float)
 CYNET_PLAIN_KERNEL(draw_by_rejection, Distributed, 64, float)
 CYNET_PLAIN_KERNEL(draw_integers, Integers, 8, float)

@@ -14,7 +14,7 @@ struct Hawkes {
   const T *length, *end;                       // (samples)
 };
 
-// The update of one mark of a sample; s is its state at the time `last`.
+// The state and the derivatives of one mark of a sample; s is its state at the time `last`.
 struct HawkesMark {
   double last, s, s_beta, s_start;      // the state and its derivatives by beta and its start
   double lda, alpha, beta, start;       // derivatives of the log likelihood

@@ -147,7 +147,7 @@ static inline bool work_is_there() {
   return false;
 }
 
-// Takes parts, first of all the one `wanted`, until none is left.
+// Takes shares, first of all the one `wanted`, until none is left.
 static void help(int wanted) {
   const int used = team.used.load(std::memory_order_acquire);
   for (int i = 0; i < used; ++i) {
@@ -254,8 +254,8 @@ static Slot* take_slot() {
   return nullptr;
 }
 
-// Waits until helpers have done their parts: spins for as long as the caller's own parts took, then
-// sleeps, so that a helper without a core may get the caller's.
+// Waits until helpers have done their shares: spins for as long as the caller's own shares took,
+// then sleeps, so that a helper without a core may get the caller's.
 static void wait_for_shares(Slot& slot, int64_t start, int64_t own) {
   int64_t spin_ns = own < WAIT_NS ? own + BRIEF_NS : WAIT_NS;
   if (team.spinning.lasts(start)) spin_ns = BRIEF_NS;
@@ -271,8 +271,8 @@ static void wait_for_shares(Slot& slot, int64_t start, int64_t own) {
   slot.sleeps.store(0);
 }
 
-// Measures the gain by helpers. Parts are alike, so the fastest shows the time of one on a core of
-// its own: the gain is the time of all parts at that pace, minus the elapsed time. A helper that
+// Measures the gain by helpers. Shares are alike, so the fastest shows the time of one on a core of
+// its own: the gain is the time of all shares at that pace, minus the elapsed time. A helper that
 // took the caller's core gains nothing. After losses the team rests.
 static void judge(const Slot& slot, int64_t own, int mine, int64_t now) {
   const int theirs = slot.shares - mine;
@@ -319,7 +319,7 @@ static void open_shares(Slot& slot) {
   }
 }
 
-// After the caller's first part: takes the unclaimed parts, and waits for the others.
+// After the caller's first share: takes the unclaimed ones, and waits for the others.
 static void close_shares(Slot& slot) {
   int mine = 1;
   for (int share; (share = claim(slot, 0)) >= 0; ++mine) run_share(slot, share);

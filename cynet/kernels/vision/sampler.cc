@@ -116,7 +116,7 @@ struct SamplerShape {
   int64_t blocks() const { return (points + POINTS - 1) / POINTS; }
 };
 
-// Workspace for the grid, when the points are its last two axes, and for its gradient.
+// Workspace for the grid of `out`, whose last two axes are the points, or for its gradient.
 inline int64_t grid_bytes(const Blob* out) {
   return out->shape[0] * 2 * out->shape[2] * out->shape[3] * element_size(out->dtype);
 }

@@ -40,7 +40,7 @@ cdef class ConvolutionForm(Operator):
 
     cdef Convolution layer
     cdef bint transposed
-    cdef DeviceOperator bias  # backward computes the bias's gradient; None without a bias
+    cdef DeviceOperator bias  # its backward computes the bias's gradient; None without a bias
     cdef DeviceOperator fit
     cdef size_t fitted_bytes
     cdef SpaceFn space
@@ -148,7 +148,7 @@ def deconvolution(prop, in_shapes, in_types, device):
     (out,) = prop.output_shapes(in_shapes)
     pad = tuple(prop.geometry(axis, size)[1] for axis, size in enumerate(data[2:]))
     stride, dilate = prop.window[:2]
-    # the data of the convolution of out, or more of it if target_shape cuts unevenly
+    # the shape of out's convolution: that of data, or larger where target_shape cuts unevenly
     windows = zip(out[2:], prop.kernel, stride, dilate, pad)
     whole = (*data[:2], *((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in windows))
     open_door()

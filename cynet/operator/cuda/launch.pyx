@@ -225,7 +225,7 @@ cdef int _fill(DeviceOperator op, Program* program, steps, spaces, written) exce
 
 
 cdef bytes _arguments(DeviceOperator op, Program* program, Step* step, arguments, bytes values):
-    """Append the arguments of one step to the program's values."""
+    """Fill in the arguments of one step; returns the program's values with the step's appended."""
     cdef Argument* a
     for i, given in enumerate(arguments):
         a = &step.arguments[i]

@@ -31,7 +31,7 @@ from .kernel_args import BYTES, C_TYPES
 
 cdef enum:
     WORK = MAX_SPACES         # temporary memory of the calls
-    STANDIN = MAX_SPACES + 1  # index of a buffer instead of the hidden output
+    STANDIN = MAX_SPACES + 1  # index of the buffer for a hidden output that is absent or small
 
 cdef struct Reserve:  # saved by forward for backward
     char* factors   # dropout's, an array between two stacks

@@ -16,7 +16,7 @@ cdef class FoldedActivation:
     cdef int64_t size
     cdef readonly size_t nbytes  # of `space` below; 0 where the gradient has nothing to be done
     cdef readonly bint relu   # kernels of our own apply it themselves
-    cdef readonly bint apart  # an activation that `apply` applies afterwards
+    cdef readonly bint apart  # another activation, which `apply` applies afterwards
     # out = act(out)
     cdef void apply(self, void* out) noexcept nogil
     # The gradient before the activation: `grad` itself, or, if `nbytes` were requested, `space`,

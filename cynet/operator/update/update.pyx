@@ -95,7 +95,7 @@ cdef class UpdateOperator(Operator):
     cdef UpdateLoop write, add, hold, hold_add
     cdef vector[UpdateParams] params  # of each weight
     cdef int n_states
-    cdef int rates_at  # the input with all learning rates, after the one with all decays; -1: none
+    cdef int rates_at    # the input with all learning rates; the next has all decays; -1: none
     cdef int rescale_at  # the input with the factor of all gradients; -1: none
 
     def __init__(self, prop, dtype):
