@@ -12,6 +12,9 @@ from libcpp.atomic cimport memory_order_acquire
 from .engine.records cimport (
     After, Engine, Failure, Operator, Run, RunFn, Var, kAsync, kDelete, kSync, clear, lock, unlock
 )
+from .engine.deferred cimport (
+    flush_all, flush_before, load_mask, may_be_noted, noted_mask, set_limit
+)
 from .engine.native cimport PyGILState_GetThisThreadState
 from .engine.process cimport create, next_unseen, stop_all, wake_all
 from .engine.queue cimport (
@@ -55,10 +58,9 @@ cdef bint is_naive(EngineHandle engine) noexcept nogil:
 
 
 cdef int set_bulk_size(int size) noexcept nogil:
-    cdef int before = set_bulk(size)
-    if before > 1:  # wake for what was pushed since the last time
+    if set_bulk(size) > 1:  # wake for what was pushed since the last time
         wake_all()
-    return before
+    return set_limit(size)
 
 
 cdef Census census(EngineHandle engine) noexcept nogil:
@@ -124,6 +126,8 @@ cdef int delete_variable(VarHandle handle, EngineDeleter on_delete, void* arg) e
 cdef bint is_ready(VarHandle handle) noexcept nogil:
     cdef Var* var = <Var*>handle
     cdef Engine* e = var.engine
+    if may_be_noted(var, False):
+        return False
     return var.epoch != e.epoch or var.pending_writes.load(memory_order_acquire) == 0
 
 
@@ -222,6 +226,7 @@ cdef int push(OprHandle handle, int dev_type, int dev_id, int priority) except -
     cdef Operator* opr = <Operator*>handle
     cdef Engine* e = opr.engine
     cdef Run* run
+    _flush(opr.vars, opr.n_const, opr.vars + opr.n_const, opr.n_vars - opr.n_const)
     lock(e)
     run = make_run(e, opr.n_vars)
     if run == NULL:
@@ -310,6 +315,7 @@ cdef inline int _push(
     if not (_belong(e, <VarHandle*>const_vars, n_const)
             and _belong(e, <VarHandle*>mutable_vars, n_mutable)):
         return _refuse_foreign(name)
+    _flush(const_vars, n_const, mutable_vars, n_mutable)
     lock(e)
     if n_const + n_mutable > 1 and not distinct(e, const_vars, n_const, mutable_vars, n_mutable):
         unlock(e)
@@ -351,6 +357,19 @@ cdef inline void _enter_and_go(
     settle_after(e, &after)
     if e.naive:
         drain(e)
+
+
+cdef inline int _flush(
+        Var** const_vars, int n_const, Var** mutable_vars, int n_mutable) except -1 nogil:
+    """Push the noted calls that have to come first."""
+    cdef int i
+    if load_mask(&noted_mask) == 0:
+        return 0
+    for i in range(n_const):
+        flush_before(const_vars[i], False)
+    for i in range(n_mutable):
+        flush_before(mutable_vars[i], True)
+    return 0
 
 
 cdef inline bint _belong(Engine* e, const VarHandle* vars, int n) noexcept nogil:
@@ -429,18 +448,22 @@ cdef void written(void* token) noexcept nogil:
 # ---- waiting
 
 cdef int wait_for_var(VarHandle handle) except -1 nogil:
+    flush_before(handle, False)
     return wait_var(<Var*>handle, False)
 
 
 cdef int wait_to_write(VarHandle handle) except -1 nogil:
+    flush_before(handle, True)
     return wait_var(<Var*>handle, True)
 
 
 cdef int wait_for_all() except -1 nogil:
+    flush_all()
     return wait_all(_default)
 
 
 cdef int wait_for_all_on(EngineHandle engine) except -1 nogil:
+    flush_all()
     return wait_all(<Engine*>engine)
 
 

@@ -151,6 +151,13 @@ _SETTINGS = {
             "Modules together, in MiB; 0 means a quarter of physical memory.",
         ),
         Setting(
+            "CYNET_BULK",
+            _up_to(4096),
+            0,
+            "How many elementwise calls a thread notes before it runs them together, where "
+            "mx.engine.bulk and set_bulk_size say nothing; 0 or 1: each call runs by itself.",
+        ),
+        Setting(
             "CYNET_CALL_CACHE",
             _count,
             16384,

@@ -3,6 +3,7 @@
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, malloc
 
+from .deferred cimport flush_all
 from .._engine cimport (
     EngineDeleter, OprHandle, VarHandle, census, default_engine, delete_operator,
     delete_variable, drop_engine, is_naive, make_engine, new_operator_on, new_sync_operator_on,
@@ -595,4 +596,5 @@ def set_bulk_size(size):
     size = to_index("a bulk's size", size)
     if not 0 <= size < 2**31:
         raise ArgumentError(f"size must not be negative, nor above 2**31 - 1, got {size}")
+    flush_all()
     return _set_bulk_size(size)

@@ -12,6 +12,7 @@ from libcpp.atomic cimport atomic, memory_order_acquire, memory_order_relaxed, m
 from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
+from .deferred cimport flush_before
 from .native cimport condition_variable, cpu_relax, thread_yield
 from .._typedefs cimport RunContext
 
@@ -202,9 +203,14 @@ cdef inline unsigned writes_of(void* var) noexcept nogil:
     which alone may ask."""
     return (<Var*>var).writes
 
-cdef inline unsigned pushed_writes(void* handle) noexcept nogil:
+cdef inline unsigned pushed_writes(void* handle) except? 0xffffffff nogil:
     """The number of pushed functions that write the variable: a change, not the number, says
-    something."""
+        something."""
+    flush_before(handle, False)
+    return entered_writes(handle)
+
+cdef inline unsigned entered_writes(void* handle) noexcept nogil:
+    """The same without what is noted and will be pushed (deferred.pxd)."""
     cdef Var* var = <Var*>handle
     cdef unsigned count
     lock(var.engine)

@@ -10,12 +10,14 @@ from libcpp.vector cimport vector
 from .. cimport _engine
 from .._core.copy cimport Region, push_copy, whole
 from .._engine cimport VarHandle, kInline, kNormal, kPython
+from ..engine.deferred cimport bulking, flush_all
 from ..engine.inline cimport INLINE_GIL_BYTES
 from ..engine.trace cimport IMPERATIVE, begun, note_operator
 from .._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, new_view, on_host, overlap
 from .._resource cimport Resource, draw, kRandom
 from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
 from ..operator._base cimport OpContext, Operator
+from ._bulk cimport note
 from ._resolve cimport (
     RANDOM_IN_TRAINING, Call, State, create, drop_state, fits, intern_file, new_state, state_hold)
 from ._tape cimport Node, flagged, record, records, refuse_write, set_flags, tracked, trains
@@ -42,6 +44,7 @@ cdef object _watch = None
 def set_watch(watch):
     """Have ``watch(operator, inputs, outputs)`` called after each call; None: no longer."""
     global _watch
+    flush_all()
     _watch = watch
 
 
@@ -248,6 +251,11 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
     cdef CallTask* task
     cdef TBlob* blob
     cdef bint taped = flagged and tracked(arrays, n_in) and records()
+    if bulking and _watch is None and n_out == 1 and note(
+            call, arrays, <NDArrayBase>outs[0], flagged != 0):
+        if taped:
+            record(call, arrays, outs, NULL, trains())
+        return 0
     if state == NULL:
         op = create(call)
         if call.python:  # views: what is recorded with the operator must not hold the outputs

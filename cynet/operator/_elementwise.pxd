@@ -9,6 +9,13 @@ from ._base cimport Operator
 cdef enum:  # bits of a Kernel's `add` (kernels/elementwise/broadcast.h)
     ADDS = 1
     NUMBER_IS_WIDE = 2
+    MIXED = 4
+
+cdef enum Source:
+    NUMBER = 0
+    IN_DATA = 1
+    OUT_DATA = 2
+    OUT_GRAD = 3
 
 cdef struct NativeLoop:
     Kernel write
@@ -20,10 +27,20 @@ cdef struct NativeLoop:
     bint more      # adds to the result of the loop before it
     char number[8]  # an operand that is a number, in the arrays' dtype
 
-cdef class LoopsOperator(Operator):
+cdef class ElementwiseOperator(Operator):
+    # What forward is: loops over whole arrays of one dtype, whose inputs may repeat. Empty where it
+    # is something else (an array of another dtype).
+    cdef vector[NativeLoop] forward_loops
+    cdef int work  # about how many simple operations an element takes
+
+    # The only loop: F of `reads` arrays, or with `place` 0 or 1 of a number and an array. Left out
+    # where the kernel takes arrays of several dtypes.
+    cdef int set_loop(self, Kernel write, Kernel add, int reads, int place, const char* number,
+                      functor) except -1
+
+cdef class LoopsOperator(ElementwiseOperator):
     cdef int dtype
     cdef bint is_settled  # a number that the dtype does not hold decided a loop
-    cdef vector[NativeLoop] forward_loops
     cdef vector[NativeLoop] backward_loops
 
 # The kernels of a Loop: `write` and `add`, and the dtype of their scalar. Raises MissingLoop if

@@ -1,6 +1,7 @@
 """Operators that are lists of elementwise loops (contract in _elementwise.pxd)."""
 
 from libc.stdint cimport int64_t
+from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 from .._typedefs cimport (
@@ -12,17 +13,14 @@ from ._base cimport Operator, OpContext
 
 from ..base.dtype import NAMES, dtype_flag
 from ..base.errors import ArgumentError
-from .elementwise_loop import computed_in, holds, fold_out_of_range_scalar
+from .elementwise_loop import SIMPLE, computed_in, holds, fold_out_of_range_scalar
 from .parameters import LargeInt
 
 _EXACT = 2.0 ** 53  # below it every integer is a float
 
 
-cdef enum Source:
-    NUMBER = 0
-    IN_DATA = 1
-    OUT_DATA = 2
-    OUT_GRAD = 3
+cdef enum:
+    COSTLY = 6  # the time of a functor that is not in SIMPLE, in additions
 
 
 cdef Kernel _found(loop, bytes functor, int dtype, bint add) except *:
@@ -48,7 +46,28 @@ cdef int find_kernels(loop, int dtype, Kernel* write, Kernel* add) except -1:
     return write.compute
 
 
-cdef class LoopsOperator(Operator):
+cdef class ElementwiseOperator(Operator):
+    """Base of operators that run loops over whole arrays."""
+
+    cdef int set_loop(self, Kernel write, Kernel add, int reads, int place, const char* number,
+                      functor) except -1:
+        cdef NativeLoop loop
+        cdef int i
+        self.forward_loops.clear()
+        if write.add & MIXED or write.dtype == kBool:
+            return 0
+        loop.write, loop.add, loop.reads, loop.target, loop.more = write, add, reads, 0, False
+        for i in range(reads):
+            loop.source[i], loop.index[i] = IN_DATA, i
+        if place >= 0:
+            loop.source[place], loop.index[1 - place] = NUMBER, 0
+            memcpy(loop.number, number, 8)
+        self.forward_loops.push_back(loop)
+        self.work = 1 if functor in SIMPLE else COSTLY
+        return 0
+
+
+cdef class LoopsOperator(ElementwiseOperator):
     """Runs the loops that a property lists, each over whole arrays.
 
     Parameters
@@ -67,7 +86,9 @@ cdef class LoopsOperator(Operator):
         if self.dtype == kBool and not prop.graph.traits.takes_bool:
             raise ArgumentError(
                 f"operator {prop.op_name} does not take arrays of bool; cast them first")
-        _add_loops(self, &self.forward_loops, prop.graph.forward_loops(prop, in_data, out_data))
+        loops = prop.graph.forward_loops(prop, in_data, out_data)
+        _add_loops(self, &self.forward_loops, loops)
+        self.work = sum([1 if loop.functor in SIMPLE else COSTLY for loop in loops])
         # in_grad is named by in_data's pairs: a loop only writes there
         loops = prop.graph.backward_loops(prop, out_grad, in_data, out_data, in_data)
         _add_loops(self, &self.backward_loops, loops)
@@ -82,7 +103,7 @@ cdef class LoopsOperator(Operator):
                 or not holds(NAMES[self.dtype], value)):
             return None
         out = LoopsOperator.__new__(LoopsOperator)
-        out.dtype = self.dtype
+        out.dtype, out.work = self.dtype, self.work
         out.forward_loops, out.backward_loops = self.forward_loops, self.backward_loops
         for i in range(out.forward_loops.size()):
             run_cast(kFloat64, self.dtype, &value, out.forward_loops[i].number, 1)

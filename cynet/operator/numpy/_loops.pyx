@@ -4,6 +4,8 @@ Each operand is read in its dtype, computed in another and written in a third, p
 first-level cache (kernels/elementwise/broadcast.h); no array is converted first.
 """
 
+from libc.string cimport memcpy
+
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp
 from ...kernels.elementwise.elementwise cimport (
@@ -12,13 +14,10 @@ from ...kernels.reduce.reduce cimport ReduceLoop, ReduceSpace, make_reduce_space
 from ...kernels.table cimport (
     find_binary, find_binary_grad, find_reduce, find_unary, find_unary_grad)
 from .._base cimport Operator, OpContext
-from .._elementwise cimport NUMBER_IS_WIDE, put_number
+from .._elementwise cimport MIXED, NUMBER_IS_WIDE, ElementwiseOperator, put_number
 
 from ...base.dtype import dtype_flag
 from ..elementwise_loop import holds
-
-cdef enum:
-    MIXED = 4  # a bit of a Kernel's `add` (kernels/elementwise/broadcast.h)
 
 
 cdef Kernel _mixed(Kernel found, list reads, int write, bint number=False) except *:
@@ -40,7 +39,7 @@ cdef list _flags(types):
     return [dtype_flag(each) for each in types]
 
 
-cdef class UnaryOperator(Operator):
+cdef class UnaryOperator(ElementwiseOperator):
     """F of an array: `compute` is the dtype of the loop."""
 
     cdef Kernel write[2]
@@ -59,6 +58,7 @@ cdef class UnaryOperator(Operator):
             self.grad[add] = _mixed(
                 find_unary_grad((prop.gradient or "zero").encode(), grad, add),
                 _flags([out, known]), dtype_flag(data))
+        self.set_loop(self.write[0], self.write[1], 1, -1, NULL, prop.functor_for(compute))
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -82,7 +82,7 @@ cdef class UnaryOperator(Operator):
         return 0
 
 
-cdef class BinaryOperator(Operator):
+cdef class BinaryOperator(ElementwiseOperator):
     """F of two arrays that broadcast."""
 
     cdef Kernel write[2]
@@ -113,6 +113,7 @@ cdef class BinaryOperator(Operator):
                     dtype_flag(types[side]))
         for side in range(2):
             self.sums[side] = find_reduce(b"sum", dtype_flag(types[side]))
+        self.set_loop(self.write[0], self.write[1], 2, -1, NULL, prop.functor_for(compute))
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -172,7 +173,7 @@ cdef class BinaryOperator(Operator):
         return 0
 
 
-cdef class ScalarOperator(Operator):
+cdef class ScalarOperator(ElementwiseOperator):
     """F of an array and a number, which is in the loop's dtype."""
 
     cdef Kernel write[2]
@@ -200,11 +201,16 @@ cdef class ScalarOperator(Operator):
                                      [own, own], dtype_flag(out), True)
             self.grad[add] = _mixed(find_binary_grad(name.encode(), inner, add),
                                     _flags([out, known, known]), own, True)
+        put_number(prop.scalar, self.write[0].compute, self.number)
+        self.set_loop(self.write[0], self.write[1], 2, 0 if prop.reverse else 1, self.number,
+                      prop.functor_for(compute))
         self._set_number(prop.scalar)
 
     cdef int _set_number(self, value) except -1:
         put_number(value, self.write[0].compute, self.number)
         put_number(value, self.grad[0].compute, self.grad_number)
+        if self.forward_loops.size():
+            memcpy(self.forward_loops[0].number, self.number, 8)
         return 0
 
     def with_scalar(self, double value):
@@ -216,7 +222,8 @@ cdef class ScalarOperator(Operator):
         out = ScalarOperator.__new__(ScalarOperator)
         out.reversed, out.reads, out.flat = self.reversed, self.reads, self.flat
         out.zero = self.zero
-        out.compute, out.inner = self.compute, self.inner
+        out.compute, out.inner, out.work = self.compute, self.inner, self.work
+        out.forward_loops = self.forward_loops
         out.write, out.grad = self.write, self.grad
         out._set_number(value)
         return out

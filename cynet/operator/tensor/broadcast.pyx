@@ -15,7 +15,8 @@ from ...kernels.elementwise.elementwise cimport (
 )
 from ...kernels.reduce.reduce cimport ReduceLoop, ReduceSpace, make_reduce_space, run_reduce
 from ...kernels.table cimport find_binary, find_binary_grad, find_reduce
-from .._base cimport Operator, OpContext
+from .._base cimport OpContext
+from .._elementwise cimport ElementwiseOperator
 
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError, ShapeError
@@ -99,7 +100,7 @@ class BroadcastProperty(OperatorProperty):
         return BroadcastOperator(self, in_types[0], *in_shapes)
 
 
-cdef class BroadcastOperator(Operator):
+cdef class BroadcastOperator(ElementwiseOperator):
     """The loops of one row for one dtype."""
 
     cdef Kernel write, add
@@ -118,6 +119,8 @@ cdef class BroadcastOperator(Operator):
         self.add = find_binary(functor, flag, True)
         self.sum = find_reduce(b"sum", flag)
         self.reads, self.last = gradient.reads, prop.channels_last
+        if not self.last:
+            self.set_loop(self.write, self.add, 2, -1, NULL, prop.functor)
         for side in range(2):
             name = (gradient.rhs if side else gradient.lhs).encode()
             self.grads[side][0] = find_binary_grad(name, flag, False)

@@ -1,0 +1,220 @@
+"""Bulks of elementwise calls: the program, and how a call is noted (contract in the .pxd)."""
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
+
+from .. cimport _engine
+from .._ndarray cimport NDArrayBase
+from .._typedefs cimport TBlob, kBool, kCPU
+from ..engine cimport deferred
+from ..engine.deferred cimport limit, variable_bit
+from ..engine.trace cimport begun, IMPERATIVE
+from ..operator._elementwise cimport IN_DATA, NUMBER, ElementwiseOperator, NativeLoop
+from ._bulk_run cimport (
+    LEADING, LEAST_COLUMNS, MOST_ARRAYS, MOST_LINES, ONE, TRAILING, WHOLE, Line, Noted, Program,
+    push_program
+)
+from ._resolve cimport Call
+
+import os
+
+cdef enum:
+    MOST_INPUTS = 3
+
+cdef Program program
+cdef bint _never = _engine.is_naive(_engine.default_engine())
+
+
+# --- noting ---------------------------------------------------------------------------------------
+cdef bint note(Call call, PyObject** arrays, NDArrayBase out, bint apart) except -1:
+    cdef ElementwiseOperator op
+    cdef int64_t columns = 0
+    cdef int kind[MOST_INPUTS]
+    cdef int place[MOST_INPUTS]
+    cdef int i, target, n = call.n_in
+    if (limit() < 2 or _never or call.state == NULL or call.dev_type != kCPU or call.n_out != 1
+            or call.n_aux or n > MOST_INPUTS or begun(IMPERATIVE)
+            or not isinstance(<object>call.state.op, ElementwiseOperator)):
+        return False
+    op = <ElementwiseOperator><object>call.state.op
+    if op.forward_loops.empty() or not _may_be_in(out, &out.blob):
+        return False
+    for i in range(n):
+        if not _may_be_in(<NDArrayBase>arrays[i], &out.blob):
+            return False
+        kind[i] = _kind_of(&(<NDArrayBase>arrays[i]).blob, &out.blob, &columns)
+        if kind[i] < 0:
+            return False
+    # What is freed by a flush may run code that notes calls: so look again.
+    while not (_fits(&out.blob, columns, op, n) and _apart(arrays, kind, n, out, apart)):
+        flush()
+    if program.n_calls == 0:
+        program.count, program.dtype, program.columns = out.blob.size, out.blob.dtype, 0
+    if columns:
+        program.columns = columns
+    for i in range(n):
+        place[i] = _enter(<NDArrayBase>arrays[i], kind[i], False)
+    target = _enter(out, WHOLE, True)
+    _add_lines(op, place, target)
+    program.n_calls += 1
+    if program.n_calls >= limit():
+        flush()
+    return True
+
+
+cdef inline bint _may_be_in(NDArrayBase array, const TBlob* out) noexcept:
+    # Others may write the memory of an exposed array while the program waits.
+    return (array.blob.dtype == out.dtype and out.dtype != kBool and array.blob.size > 0
+            and array.blob.dev_type == kCPU and array.chunk.owner == NULL
+            and not array.chunk.exposed.load())
+
+
+cdef inline int _kind_of(const TBlob* array, const TBlob* out, int64_t* columns) noexcept:
+    # How the array lies in the output's space, whose rows are of `columns` elements (0: any); -1
+    # where it does not.
+    cdef int64_t row
+    cdef int i, own, turns = 0
+    cdef bint same, before = False, first = True
+    if array.size == out.size:
+        return WHOLE
+    if array.size == 1:
+        return ONE
+    for i in range(out.ndim):
+        if out.shape[i] == 1:
+            continue
+        own = i - (out.ndim - array.ndim)
+        same = own >= 0 and array.shape[own] == out.shape[i]
+        turns += not first and same != before
+        before, first = same, False
+    row = array.size if before else out.size // array.size
+    if turns != 1 or row < LEAST_COLUMNS or columns[0] not in (0, row):
+        return -1
+    columns[0] = row
+    return LEADING if before else TRAILING
+
+
+cdef inline bint _fits(const TBlob* out, int64_t columns, ElementwiseOperator op, int n) noexcept:
+    return program.n_calls == 0 or (
+        program.count == out.size and program.dtype == out.dtype
+        and (columns == 0 or program.columns == 0 or program.columns == columns)
+        and program.n_arrays + n + 1 <= MOST_ARRAYS
+        and program.n_lines + <int>op.forward_loops.size() <= MOST_LINES)
+
+
+cdef inline bint _apart(PyObject** arrays, int* kind, int n, NDArrayBase out, bint once) noexcept:
+    # No array shares bytes with another one of the program of which one is written.
+    cdef int i
+    for i in range(n):
+        if not _is_apart(<NDArrayBase>arrays[i], kind[i], False, False):
+            return False
+    return _is_apart(out, WHOLE, True, once)
+
+
+cdef inline bint _is_apart(NDArrayBase array, int kind, bint writes, bint once) noexcept:
+    cdef const Noted* each
+    cdef int i
+    if not variable_bit(array.chunk.var) & deferred.noted_mask:
+        return True
+    for i in range(program.n_arrays):
+        each = &program.arrays[i]
+        if each.chunk == array.chunk:
+            if _is(each, array, kind):
+                if writes and once and each.writes:
+                    return False
+            elif writes or each.writes:
+                return False
+    return True
+
+
+cdef inline bint _is(const Noted* noted, NDArrayBase array, int kind) noexcept:
+    return (noted.chunk == array.chunk and noted.data == array.blob.data
+            and noted.size == array.blob.size and noted.kind == kind)
+
+
+cdef int _enter(NDArrayBase array, int kind, bint writes) noexcept:
+    # The number of an array among those of the program.
+    cdef Noted* each = NULL
+    cdef uint64_t bit = variable_bit(array.chunk.var)
+    cdef bint shares = False
+    cdef int i, found = -1
+    if bit & deferred.noted_mask:
+        for i in range(program.n_arrays):
+            shares = shares or program.arrays[i].chunk == array.chunk
+            if _is(&program.arrays[i], array, kind):
+                found = i
+                break
+    if found < 0:
+        found = program.n_arrays
+        program.n_arrays += 1
+        each = &program.arrays[found]
+        each.array, each.chunk, each.var = <PyObject*>array, array.chunk, array.chunk.var
+        each.data, each.size, each.kind = <char*>array.blob.data, array.blob.size, kind
+        each.writes, each.shares = 0, shares
+        each.fresh = writes and not array.chunk.written
+        Py_INCREF(array)
+        deferred.noted_mask |= bit
+    if writes:
+        program.arrays[found].writes += 1
+        deferred.noted_writes_mask |= bit
+    return found
+
+
+cdef int _add_lines(ElementwiseOperator op, int* place, int target) noexcept:
+    cdef const NativeLoop* loop
+    cdef Line* line
+    cdef size_t k
+    cdef int i
+    for k in range(op.forward_loops.size()):
+        loop = &op.forward_loops[k]
+        line = &program.lines[program.n_lines]
+        program.n_lines += 1
+        line.kernel = loop.add if loop.more else loop.write
+        line.reads, line.target, line.more = loop.reads, target, loop.more
+        line.call, line.work = program.n_calls, op.work if k == 0 else 0
+        memcpy(line.number, loop.number, 8)
+        for i in range(loop.reads):
+            if loop.source[i] == NUMBER:
+                line.operand[i] = -1
+            else:
+                line.operand[i] = place[loop.index[i]] if loop.source[i] == IN_DATA else target
+    return 0
+
+
+# --- flushing -------------------------------------------------------------------------------------
+cdef int flush() except -1:
+    deferred.noted_mask = deferred.noted_writes_mask = 0
+    return push_program(&program)
+
+
+cdef int _flush_noted(void* var, bint reads) except -1 nogil:
+    cdef int i
+    with gil:
+        for i in range(program.n_arrays):
+            if var == NULL or program.arrays[i].var == var and (
+                    reads or program.arrays[i].writes):
+                return flush()
+    return 0
+
+
+cdef unsigned _count_noted(void* var) noexcept nogil:
+    # The caller holds the GIL.
+    cdef unsigned count = 0
+    cdef int i
+    for i in range(program.n_arrays):
+        if program.arrays[i].var == var:
+            count += program.arrays[i].writes
+    return count
+
+
+deferred.flush_noted, deferred.count_noted = _flush_noted, _count_noted
+
+
+def flush_before_fork():
+    """A child has what was noted, as it has what has run."""
+    flush()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=flush_before_fork)

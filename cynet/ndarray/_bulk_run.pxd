@@ -1,0 +1,60 @@
+"""A program of noted calls becomes one function of the engine."""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint64_t
+
+from .._engine cimport VarHandle
+from .._ndarray cimport Chunk
+from ..kernels.elementwise.elementwise cimport Kernel
+
+cdef enum:
+    MOST_ARRAYS = 48
+    MOST_LINES = 64
+    LEAST_COLUMNS = 16  # shorter rows take longer together than the memory that is spared
+
+cdef enum Kind:     # how an array lies in the space of the program
+    WHOLE = 0
+    ONE = 1         # one element, everywhere
+    LEADING = 2     # a row, for all rows
+    TRAILING = 3    # an element for each row
+
+cdef struct Noted:
+    # An array of the program.
+    PyObject* array  # the first one that was met; a reference is held
+    Chunk* chunk
+    VarHandle var
+    char* data
+    int64_t size
+    int kind         # Kind
+    int writes       # calls that write it
+    bint fresh       # nothing was in it before
+    bint shares      # an array before this one has the same variable
+    # What follows is decided when the program is pushed.
+    bint kept        # somebody sees what is written
+    bint used
+    int place        # among the arrays of the function, or -1
+    int last         # the last line that touches it
+    int cell         # its register, or -1
+    uint64_t waits   # bits of the inputs that are not there yet, of which it is computed
+
+cdef struct Line:
+    # One loop.
+    Kernel kernel
+    int reads
+    int operand[3]   # numbers of arrays; -1: the number
+    int target
+    int call         # of which call it is
+    int work         # of that call, at its first line
+    bint more        # adds to what the line before it wrote
+    char number[8]
+
+cdef struct Program:
+    int n_calls, n_arrays, n_lines
+    int dtype
+    int64_t count    # elements of an array
+    int64_t columns  # of a row; 0: any
+    Noted arrays[MOST_ARRAYS]
+    Line lines[MOST_LINES]
+
+# Push it, and leave it empty.
+cdef int push_program(Program* program) except -1

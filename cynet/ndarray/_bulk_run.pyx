@@ -1,0 +1,285 @@
+"""A program of noted calls becomes one function of the engine (contract in the .pxd).
+
+What is written and seen by nobody gets a register, as in the chains of the executor; what is left
+of the lines runs a block of the arrays at a time.
+"""
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_XDECREF
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport free as c_free
+from libc.stdlib cimport malloc as c_malloc
+from libc.string cimport memcpy, memset
+
+from .. cimport _engine
+from .._engine cimport VarHandle, kInline, kNormal
+from .._ndarray cimport Chunk
+from .._typedefs cimport RunContext, dtype_size, kCPU
+from ..engine.inline cimport INLINE_BYTES, INLINE_GIL_BYTES, INLINE_PASS_BYTES
+from ..engine.native cimport PyEval_RestoreThread, PyEval_SaveThread, PyThreadState, holds_gil
+from ..kernels.elementwise.fused cimport (
+    FUSED_BYTES, FUSED_REGISTERS, FusedLoop, FusedLoops, FusedOperand, convert_at, run_fused_blocks
+)
+from ..kernels.isa.dispatch cimport cpu_level
+from ..kernels.parallel cimport threads_for
+
+from ..base.errors import OutOfMemoryError
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o)
+
+cdef enum:
+    BLOCK = 1024  # elements of a block, at most
+    COSTLY = 6    # a second thread has to pay as for the loops one by one
+
+cdef struct Task:
+    FusedLoops chain
+    int64_t nbytes
+    int n_written, n_read
+    bint simple
+    void* data[MOST_ARRAYS]
+    Chunk* written[MOST_ARRAYS]
+    VarHandle vars[2 * MOST_ARRAYS]  # those of the written arrays, then of those that are read
+
+
+# --- what the engine runs -------------------------------------------------------------------------
+cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef Task* task = <Task*>arg
+    cdef PyThreadState* state = NULL
+    cdef int i
+    # On the thread that pushes: it holds the GIL until what it pushes stands in its queues.
+    if task.nbytes > INLINE_GIL_BYTES and holds_gil():
+        state = PyEval_SaveThread()
+    run_fused_blocks(threads_for(task.chain.rows * task.chain.columns * task.chain.work),
+                     task.chain, task.data)
+    if state != NULL:
+        PyEval_RestoreThread(state)
+    for i in range(task.n_written):
+        task.written[i].written = True
+    return 0
+
+
+cdef void _free(void* arg) noexcept nogil:
+    c_free(arg)
+
+
+# --- from lines to loops --------------------------------------------------------------------------
+cdef int _find_kept(Program* program, int begin, int end, bint together) noexcept:
+    # Which arrays are seen outside, and which lines are needed for them: the others get no reads.
+    cdef Noted* each
+    cdef Line* line
+    cdef int i, k, n = 0
+    for i in range(program.n_arrays):
+        each = &program.arrays[i]
+        each.used, each.place, each.last, each.cell = False, -1, -1, -1
+        each.kept = not (together and each.fresh and Py_REFCNT(each.array) == 1
+                         and each.chunk.references.load() == 1)
+    for k in range(end - 1, begin - 1, -1):
+        line = &program.lines[k]
+        each = &program.arrays[line.target]
+        if not each.kept and each.last < 0:
+            line.reads = 0
+            continue
+        n += 1
+        each.used, each.last = True, max(each.last, k)
+        for i in range(line.reads):
+            if line.operand[i] >= 0:
+                each = &program.arrays[line.operand[i]]
+                each.used, each.last = True, max(each.last, k)
+    return n
+
+
+cdef int _give_registers(Program* program, int begin, int end) noexcept:
+    # How many there are; what finds none stays in its memory.
+    cdef Noted* each
+    cdef Line* line
+    cdef bint taken[FUSED_REGISTERS]
+    cdef int i, k, r, most = 1
+    memset(taken, 0, sizeof(taken))
+    for k in range(begin, end):
+        line = &program.lines[k]
+        if line.reads == 0:
+            continue
+        for i in range(line.reads):  # the loop may write where it reads
+            if line.operand[i] >= 0:
+                each = &program.arrays[line.operand[i]]
+                if each.cell >= 0 and each.last == k and line.operand[i] != line.target:
+                    taken[each.cell] = False
+        each = &program.arrays[line.target]
+        if each.kept or each.cell >= 0:
+            continue
+        for r in range(FUSED_REGISTERS):
+            if not taken[r]:
+                each.cell, taken[r] = r, True
+                most = max(most, r + 1)
+                break
+        else:
+            each.kept = True
+    return most
+
+
+cdef int _set_operand(FusedOperand* operand, Noted* each, int64_t columns, int element) noexcept:
+    # Whether its rows do not follow one another.
+    operand.bytes = element
+    if each.cell >= 0:
+        operand.array, operand.index = -1, each.cell
+        return False
+    operand.array = each.place
+    operand.row = columns if each.kind == WHOLE else 1 if each.kind == TRAILING else 0
+    operand.column = each.kind in (WHOLE, LEADING)
+    return each.kind in (LEADING, TRAILING)
+
+
+cdef Task* _make(Program* program, int begin, int end, bint together) except? NULL:
+    # The function of some lines; NULL where nobody sees what they compute.
+    cdef int element = <int>dtype_size(program.dtype)
+    cdef int n = _find_kept(program, begin, end, together), most, i, k, j
+    cdef Task* task
+    cdef FusedLoop* loop
+    cdef FusedOperand* operand
+    cdef Line* line
+    cdef FusedLoops* chain
+    if n == 0:
+        return NULL
+    task = <Task*>c_malloc(sizeof(Task) + n * (sizeof(FusedLoop) + 4 * sizeof(FusedOperand)))
+    if task == NULL:
+        raise OutOfMemoryError("no memory for a bulk of calls")
+    loop = <FusedLoop*>(task + 1)
+    operand = <FusedOperand*>(loop + n)
+    memset(loop, 0, n * (sizeof(FusedLoop) + 4 * sizeof(FusedOperand)))
+    most = _give_registers(program, begin, end)
+    _list_arrays(program, task, element)
+    chain = &task.chain
+    chain.columns = program.columns if program.columns else program.count
+    chain.rows = program.count // chain.columns
+    chain.element, chain.work = element, 0
+    chain.block = min(<int>BLOCK, FUSED_BYTES // most // element // 64 * 64)
+    chain.n_loops, chain.loops, chain.operands = n, loop, operand
+    task.simple = True
+    j = 0
+    for k in range(begin, end):
+        line = &program.lines[k]
+        if line.reads == 0:
+            continue
+        loop.kernel, loop.reads = line.kernel, line.reads
+        for i in range(line.reads):
+            loop.operand[i] = j
+            if line.operand[i] < 0:
+                operand[j].array, operand[j].bytes = -2, element
+                memcpy(operand[j].number, line.number, 8)
+            elif _set_operand(&operand[j], &program.arrays[line.operand[i]], chain.columns,
+                              element):
+                loop.by_rows = chain.rows > 1
+            j += 1
+        loop.target = j
+        _set_operand(&operand[j], &program.arrays[line.target], chain.columns, element)
+        j += 1
+        chain.work += line.work
+        task.simple = task.simple and line.work <= 1
+        loop += 1
+    chain.work = max(chain.work // COSTLY, 1)
+    return task
+
+
+cdef int _list_arrays(Program* program, Task* task, int element) noexcept:
+    # The arrays of the function and their variables: those that are written come first.
+    cdef Noted* each
+    cdef int i, n = 0, n_vars = 0
+    cdef bint writes
+    task.nbytes = 0
+    for writes in (True, False):
+        for i in range(program.n_arrays):
+            each = &program.arrays[i]
+            if not each.used or each.cell >= 0 or (each.writes > 0) != writes:
+                continue
+            each.place, task.data[n] = n, each.data
+            n += 1
+            task.nbytes += each.size * element
+            if writes:
+                task.written[n_vars] = each.chunk
+            elif each.shares and _is_listed(task.vars, n_vars, each.var):
+                continue
+            task.vars[n_vars] = each.var
+            n_vars += 1
+        if writes:
+            task.n_written = n_vars
+    task.n_read = n_vars - task.n_written
+    return 0
+
+
+cdef bint _is_listed(VarHandle* vars, int n, VarHandle var) noexcept:
+    cdef int i
+    for i in range(n):
+        if vars[i] == var:
+            return True
+    return False
+
+
+# --- pushing --------------------------------------------------------------------------------------
+cdef bint _may_run_together(Program* program) noexcept:
+    # A function that fails, or an input that comes late, holds up all that one function computes.
+    # So all results have to wait for the same inputs.
+    cdef Noted* each
+    cdef Line* line
+    cdef uint64_t all_of_them = 0, waits
+    cdef int i, k
+    for i in range(program.n_arrays):
+        each = &program.arrays[i]
+        each.waits = 0
+        if not each.fresh and not _engine.is_settled(each.var):
+            each.waits = <uint64_t>1 << i
+            all_of_them |= each.waits
+    if all_of_them == 0:
+        return True
+    for k in range(program.n_lines):
+        line = &program.lines[k]
+        waits = program.arrays[line.target].waits
+        for i in range(line.reads):
+            if line.operand[i] >= 0:
+                waits |= program.arrays[line.operand[i]].waits
+        program.arrays[line.target].waits = waits
+        if waits != all_of_them:
+            return False
+    return True
+
+
+cdef int push_program(Program* program) except -1:
+    cdef Task* tasks[MOST_LINES]
+    cdef PyObject* held[MOST_ARRAYS]
+    cdef int n_held = program.n_arrays, n_tasks = 0, n_lines = program.n_lines, begin, end, i, flags
+    cdef Task* task
+    if program.n_calls == 0:
+        return 0
+    for i in range(n_held):
+        held[i] = program.arrays[i].array
+    try:
+        if _may_run_together(program):
+            tasks[0] = _make(program, 0, n_lines, True)
+            n_tasks = tasks[0] != NULL
+        else:
+            begin = 0
+            while begin < n_lines:
+                end = begin + 1
+                while end < n_lines and program.lines[end].call == program.lines[begin].call:
+                    end += 1
+                tasks[n_tasks] = _make(program, begin, end, False)
+                n_tasks += 1
+                begin = end
+        program.n_calls = program.n_arrays = program.n_lines = 0
+        i = 0
+        while i < n_tasks:
+            task = tasks[i]
+            i += 1
+            flags = kInline if task.nbytes <= (
+                INLINE_PASS_BYTES if task.simple else INLINE_BYTES) else kNormal
+            # Nobody else may look at a variable before this stands in its queue: the GIL stays.
+            _engine.push_sync(_run, task, _free, kCPU, 0, task.vars + task.n_written, task.n_read,
+                              task.vars, task.n_written, 0, flags, b"bulk")
+    finally:
+        program.n_calls = program.n_arrays = program.n_lines = 0
+        for i in range(n_held):
+            Py_XDECREF(held[i])
+    return 0
+
+
+convert_at(cpu_level())
