@@ -13,7 +13,7 @@ from .engine.records cimport (
     After, Engine, Failure, Operator, Run, RunFn, Var, kAsync, kDelete, kSync, clear, lock, unlock
 )
 from .engine.deferred cimport (
-    flush_all, flush_before, load_mask, may_be_noted, noted_mask, set_limit
+    default_limit, flush_all, flush_before, load_mask, may_be_noted, noted_mask, set_limit
 )
 from .engine.native cimport PyGILState_GetThisThreadState
 from .engine.process cimport create, next_unseen, stop_all, wake_all
@@ -58,7 +58,8 @@ cdef bint is_naive(EngineHandle engine) noexcept nogil:
 
 
 cdef int set_bulk_size(int size) noexcept nogil:
-    if set_bulk(size) > 1:  # wake for what was pushed since the last time
+    # where notes are the default each push wakes workers all the same
+    if set_bulk(0 if size == default_limit() else size) > 1:  # wake for what was pushed meanwhile
         wake_all()
     return set_limit(size)
 

@@ -13,6 +13,7 @@ from libcpp.unordered_set cimport unordered_set
 from . cimport _engine
 from ._core.face cimport ND, Face
 from ._storage cimport Handle, alloc, free as storage_free
+from .engine cimport deferred
 from .engine.live_objects cimport count_live, live_counter
 from ._typedefs cimport (
     MAX_NDIM, TBlob, dtype_size, kBfloat16, kCPU, kCPUPinned, kCPUShared, kGPU, kUint8)
@@ -100,6 +101,13 @@ cdef Chunk* _new_chunk() except NULL:
 cdef void _drop(Chunk* chunk) noexcept:
     if chunk.references.fetch_sub(1) == 1:
         _engine.delete_variable(chunk.var, _free_chunk, chunk)
+
+
+cdef void _release(void* chunk) noexcept:
+    _drop(<Chunk*>chunk)
+
+
+deferred.release_chunk = _release
 
 
 cdef inline NDArrayBase _bare(Face face):

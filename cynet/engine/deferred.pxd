@@ -29,12 +29,16 @@ cdef uint64_t noted_mask
 cdef int bulking   # threads that note calls; of those that nobody has set, the default counts as one
 # Pushes what is noted, if it writes `var`, or, with `reads`, if it reads it; NULL: whatever it is.
 cdef int (*flush_noted)(void* var, bint reads) except -1 nogil
-# How many noted calls write a variable.
-cdef unsigned (*count_noted)(void* var) noexcept nogil
+# How many functions that write a variable are noted: 0 or 1, which stays so until they are pushed.
+# The caller holds the GIL.
+cdef int (*count_noted)(void* var) except -1
+# Gives back a reference to a Chunk that the program has held (_ndarray.pyx).
+cdef void (*release_chunk)(void* chunk) noexcept
 
 # Most calls that this thread notes; below 2: none. `set_limit` gives the old number.
 cdef int limit() noexcept nogil
 cdef int set_limit(int size) noexcept nogil
+cdef int default_limit() noexcept nogil
 
 cdef inline bint may_be_noted(const void* var, bint reads) noexcept nogil:
     return load_mask(&noted_mask if reads else &noted_writes_mask) & variable_bit(var) != 0

@@ -32,3 +32,7 @@ cdef int set_limit(int size) noexcept nogil:
     if (size > 1) != (before > 1):
         add_to(&bulking, 1 if size > 1 else -1)
     return _default if before < 0 else before
+
+
+cdef int default_limit() noexcept nogil:
+    return _default

@@ -16,6 +16,5 @@ from cpython.object cimport PyObject
 from .._ndarray cimport NDArrayBase
 from ._resolve cimport Call
 
-# Note a call on `arrays` that writes `out`; False: it cannot be, and has to be run. `apart`: each
-# write of a variable has to be one write for the engine, since somebody may count them.
-cdef bint note(Call call, PyObject** arrays, NDArrayBase out, bint apart) except -1
+# Note a call on `arrays` that writes `out`; False: it cannot be, and has to be run.
+cdef bint note(Call call, PyObject** arrays, NDArrayBase out) except -1

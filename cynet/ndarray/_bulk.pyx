@@ -1,7 +1,6 @@
 """Bulks of elementwise calls: the program, and how a call is noted (contract in the .pxd)."""
 
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -14,7 +13,7 @@ from ..engine.trace cimport begun, IMPERATIVE
 from ..operator._elementwise cimport IN_DATA, NUMBER, ElementwiseOperator, NativeLoop
 from ._bulk_run cimport (
     LEADING, LEAST_COLUMNS, MOST_ARRAYS, MOST_LINES, ONE, TRAILING, WHOLE, Line, Noted, Program,
-    push_program
+    push_program, pushed_programs, written_arrays
 )
 from ._resolve cimport Call
 
@@ -28,7 +27,7 @@ cdef bint _never = _engine.is_naive(_engine.default_engine())
 
 
 # --- noting ---------------------------------------------------------------------------------------
-cdef bint note(Call call, PyObject** arrays, NDArrayBase out, bint apart) except -1:
+cdef bint note(Call call, PyObject** arrays, NDArrayBase out) except -1:
     cdef ElementwiseOperator op
     cdef int64_t columns = 0
     cdef int kind[MOST_INPUTS]
@@ -48,7 +47,7 @@ cdef bint note(Call call, PyObject** arrays, NDArrayBase out, bint apart) except
         if kind[i] < 0:
             return False
     # What is freed by a flush may run code that notes calls: so look again.
-    while not (_fits(&out.blob, columns, op, n) and _apart(arrays, kind, n, out, apart)):
+    while not (_fits(&out.blob, columns, op, n) and _apart(arrays, kind, n, out)):
         flush()
     if program.n_calls == 0:
         program.count, program.dtype, program.columns = out.blob.size, out.blob.dtype, 0
@@ -103,16 +102,16 @@ cdef inline bint _fits(const TBlob* out, int64_t columns, ElementwiseOperator op
         and program.n_lines + <int>op.forward_loops.size() <= MOST_LINES)
 
 
-cdef inline bint _apart(PyObject** arrays, int* kind, int n, NDArrayBase out, bint once) noexcept:
+cdef inline bint _apart(PyObject** arrays, int* kind, int n, NDArrayBase out) noexcept:
     # No array shares bytes with another one of the program of which one is written.
     cdef int i
     for i in range(n):
-        if not _is_apart(<NDArrayBase>arrays[i], kind[i], False, False):
+        if not _is_apart(<NDArrayBase>arrays[i], kind[i], False):
             return False
-    return _is_apart(out, WHOLE, True, once)
+    return _is_apart(out, WHOLE, True)
 
 
-cdef inline bint _is_apart(NDArrayBase array, int kind, bint writes, bint once) noexcept:
+cdef inline bint _is_apart(NDArrayBase array, int kind, bint writes) noexcept:
     cdef const Noted* each
     cdef int i
     if not variable_bit(array.chunk.var) & deferred.noted_mask:
@@ -121,7 +120,7 @@ cdef inline bint _is_apart(NDArrayBase array, int kind, bint writes, bint once) 
         each = &program.arrays[i]
         if each.chunk == array.chunk:
             if _is(each, array, kind):
-                if writes and once and each.writes:
+                if writes and each.counted:  # another write has to be seen
                     return False
             elif writes or each.writes:
                 return False
@@ -149,11 +148,11 @@ cdef int _enter(NDArrayBase array, int kind, bint writes) noexcept:
         found = program.n_arrays
         program.n_arrays += 1
         each = &program.arrays[found]
-        each.array, each.chunk, each.var = <PyObject*>array, array.chunk, array.chunk.var
+        each.chunk, each.var = array.chunk, array.chunk.var
         each.data, each.size, each.kind = <char*>array.blob.data, array.blob.size, kind
-        each.writes, each.shares = 0, shares
+        each.writes, each.shares, each.counted = 0, shares, False
         each.fresh = writes and not array.chunk.written
-        Py_INCREF(array)
+        array.chunk.references.fetch_add(1)
         deferred.noted_mask |= bit
     if writes:
         program.arrays[found].writes += 1
@@ -198,17 +197,26 @@ cdef int _flush_noted(void* var, bint reads) except -1 nogil:
     return 0
 
 
-cdef unsigned _count_noted(void* var) noexcept nogil:
-    # The caller holds the GIL.
-    cdef unsigned count = 0
+cdef int _count_noted(void* var) except -1:
+    cdef Noted* each
     cdef int i
     for i in range(program.n_arrays):
-        if program.arrays[i].var == var:
-            count += program.arrays[i].writes
-    return count
+        each = &program.arrays[i]
+        if each.var == var and each.writes:
+            if each.writes > 1:  # one function, or several where an input is late
+                flush()
+                return 0
+            each.counted = True
+            return 1
+    return 0
 
 
 deferred.flush_noted, deferred.count_noted = _flush_noted, _count_noted
+
+
+def counts():
+    """(calls that wait, programs that were pushed, arrays that these wrote), for tests."""
+    return program.n_calls, pushed_programs, written_arrays
 
 
 def flush_before_fork():

@@ -1,6 +1,5 @@
 """A program of noted calls becomes one function of the engine."""
 
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
 from .._engine cimport VarHandle
@@ -20,14 +19,14 @@ cdef enum Kind:     # how an array lies in the space of the program
 
 cdef struct Noted:
     # An array of the program.
-    PyObject* array  # the first one that was met; a reference is held
-    Chunk* chunk
+    Chunk* chunk     # a reference is held
     VarHandle var
     char* data
     int64_t size
     int kind         # Kind
     int writes       # calls that write it
     bint fresh       # nothing was in it before
+    bint counted     # somebody expects that it is written once
     bint shares      # an array before this one has the same variable
     # What follows is decided when the program is pushed.
     bint kept        # somebody sees what is written
@@ -56,5 +55,7 @@ cdef struct Program:
     Noted arrays[MOST_ARRAYS]
     Line lines[MOST_LINES]
 
+cdef long pushed_programs  # so far
+cdef long written_arrays   # by them
 # Push it, and leave it empty.
 cdef int push_program(Program* program) except -1

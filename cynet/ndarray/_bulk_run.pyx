@@ -4,8 +4,6 @@ What is written and seen by nobody gets a register, as in the chains of the exec
 of the lines runs a block of the arrays at a time.
 """
 
-from cpython.object cimport PyObject
-from cpython.ref cimport Py_XDECREF
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
@@ -15,6 +13,7 @@ from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal
 from .._ndarray cimport Chunk
 from .._typedefs cimport RunContext, dtype_size, kCPU
+from ..engine.deferred cimport release_chunk
 from ..engine.inline cimport INLINE_BYTES, INLINE_GIL_BYTES, INLINE_PASS_BYTES
 from ..engine.native cimport PyEval_RestoreThread, PyEval_SaveThread, PyThreadState, holds_gil
 from ..kernels.elementwise.fused cimport (
@@ -25,12 +24,12 @@ from ..kernels.parallel cimport threads_for
 
 from ..base.errors import OutOfMemoryError
 
-cdef extern from "Python.h":
-    Py_ssize_t Py_REFCNT(PyObject* o)
-
 cdef enum:
     BLOCK = 1024  # elements of a block, at most
     COSTLY = 6    # a second thread has to pay as for the loops one by one
+
+cdef long pushed_programs = 0
+cdef long written_arrays = 0
 
 cdef struct Task:
     FusedLoops chain
@@ -72,8 +71,7 @@ cdef int _find_kept(Program* program, int begin, int end, bint together) noexcep
     for i in range(program.n_arrays):
         each = &program.arrays[i]
         each.used, each.place, each.last, each.cell = False, -1, -1, -1
-        each.kept = not (together and each.fresh and Py_REFCNT(each.array) == 1
-                         and each.chunk.references.load() == 1)
+        each.kept = not (together and each.fresh and each.chunk.references.load() == 1)
     for k in range(end - 1, begin - 1, -1):
         line = &program.lines[k]
         each = &program.arrays[line.target]
@@ -245,13 +243,14 @@ cdef bint _may_run_together(Program* program) noexcept:
 
 cdef int push_program(Program* program) except -1:
     cdef Task* tasks[MOST_LINES]
-    cdef PyObject* held[MOST_ARRAYS]
+    cdef Chunk* held[MOST_ARRAYS]
     cdef int n_held = program.n_arrays, n_tasks = 0, n_lines = program.n_lines, begin, end, i, flags
     cdef Task* task
+    global pushed_programs, written_arrays
     if program.n_calls == 0:
         return 0
     for i in range(n_held):
-        held[i] = program.arrays[i].array
+        held[i] = program.arrays[i].chunk
     try:
         if _may_run_together(program):
             tasks[0] = _make(program, 0, n_lines, True)
@@ -270,6 +269,8 @@ cdef int push_program(Program* program) except -1:
         while i < n_tasks:
             task = tasks[i]
             i += 1
+            pushed_programs += 1
+            written_arrays += task.n_written
             flags = kInline if task.nbytes <= (
                 INLINE_PASS_BYTES if task.simple else INLINE_BYTES) else kNormal
             # Nobody else may look at a variable before this stands in its queue: the GIL stays.
@@ -278,7 +279,7 @@ cdef int push_program(Program* program) except -1:
     finally:
         program.n_calls = program.n_arrays = program.n_lines = 0
         for i in range(n_held):
-            Py_XDECREF(held[i])
+            release_chunk(held[i])
     return 0
 
 

@@ -251,8 +251,7 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
     cdef CallTask* task
     cdef TBlob* blob
     cdef bint taped = flagged and tracked(arrays, n_in) and records()
-    if bulking and _watch is None and n_out == 1 and note(
-            call, arrays, <NDArrayBase>outs[0], flagged != 0):
+    if bulking and _watch is None and n_out == 1 and note(call, arrays, <NDArrayBase>outs[0]):
         if taped:
             record(call, arrays, outs, NULL, trains())
         return 0

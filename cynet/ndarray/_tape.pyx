@@ -162,10 +162,10 @@ cdef class Leaf(Node):
         return f"a variable of shape {blob_shape(&self.like)}"
 
 
-cdef inline unsigned _expected_writes(void* var) noexcept:
+cdef inline unsigned _expected_writes(void* var) except? 0xffffffff:
     # `pushed_writes`, once what is noted is pushed: an array of a bulk stays in it.
-    cdef unsigned count = entered_writes(var)
-    return count + count_noted(var) if may_be_noted(var, False) else count
+    cdef int noted = count_noted(var) if may_be_noted(var, False) else 0
+    return entered_writes(var) + noted
 
 
 @cython.trashcan(True)

@@ -461,6 +461,7 @@ def test_higher_priority_starts_first():
 
 def test_bulk(engine):
     cells = Cells(engine, 1)
+    before = mx.engine.set_bulk_size(0)
     with mx.engine.bulk(1000):
         assert mx.engine.set_bulk_size(1000) == 1000
         for _ in range(10):
@@ -473,7 +474,7 @@ def test_bulk(engine):
     while not cells.ready(0) and time.monotonic() < deadline:  # nobody waits in the engine
         time.sleep(0.001)
     assert cells.values() == [20]
-    assert mx.engine.set_bulk_size(0) == 0
+    assert mx.engine.set_bulk_size(before) == 0
     with pytest.raises(ValueError, match="negative"):
         mx.engine.set_bulk_size(-1)
     with pytest.raises(TypeError, match="must be an int"):
