@@ -31,6 +31,7 @@ cdef struct Noted:
     # What follows is decided when the program is pushed.
     bint kept        # somebody sees what is written
     bint used
+    bint written     # by the lines that are pushed together
     int place        # among the arrays of the function, or -1
     int last         # the last line that touches it
     int cell         # its register, or -1

@@ -70,7 +70,7 @@ cdef int _find_kept(Program* program, int begin, int end, bint together) noexcep
     cdef int i, k, n = 0
     for i in range(program.n_arrays):
         each = &program.arrays[i]
-        each.used, each.place, each.last, each.cell = False, -1, -1, -1
+        each.used, each.written, each.place, each.last, each.cell = False, False, -1, -1, -1
         each.kept = not (together and each.fresh and each.chunk.references.load() == 1)
     for k in range(end - 1, begin - 1, -1):
         line = &program.lines[k]
@@ -79,7 +79,7 @@ cdef int _find_kept(Program* program, int begin, int end, bint together) noexcep
             line.reads = 0
             continue
         n += 1
-        each.used, each.last = True, max(each.last, k)
+        each.used, each.written, each.last = True, True, max(each.last, k)
         for i in range(line.reads):
             if line.operand[i] >= 0:
                 each = &program.arrays[line.operand[i]]
@@ -188,7 +188,7 @@ cdef int _list_arrays(Program* program, Task* task, int element) noexcept:
     for writes in (True, False):
         for i in range(program.n_arrays):
             each = &program.arrays[i]
-            if not each.used or each.cell >= 0 or (each.writes > 0) != writes:
+            if not each.used or each.cell >= 0 or each.written != writes:
                 continue
             each.place, task.data[n] = n, each.data
             n += 1
