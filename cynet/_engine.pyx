@@ -10,7 +10,8 @@ from libc.stdlib cimport malloc
 from libcpp.atomic cimport memory_order_acquire
 
 from .engine.records cimport (
-    After, Engine, Failure, Operator, Run, RunFn, Var, kAsync, kDelete, kSync, clear, lock, unlock
+    After, Engine, Failure, Operator, Run, RunFn, Var, is_free, kAsync, kDelete, kSync, clear, lock,
+    unlock
 )
 from .engine.deferred cimport (
     default_limit, flush_all, flush_before, load_mask, may_be_noted, noted_mask, set_limit
@@ -125,11 +126,7 @@ cdef int delete_variable(VarHandle handle, EngineDeleter on_delete, void* arg) e
 
 
 cdef bint is_ready(VarHandle handle) noexcept nogil:
-    cdef Var* var = <Var*>handle
-    cdef Engine* e = var.engine
-    if may_be_noted(var, False):
-        return False
-    return var.epoch != e.epoch or var.pending_writes.load(memory_order_acquire) == 0
+    return not may_be_noted(handle, False) and is_free(<Var*>handle)
 
 
 cdef bint is_settled(VarHandle handle) noexcept nogil:

@@ -98,16 +98,12 @@ cdef Chunk* _new_chunk() except NULL:
     return chunk
 
 
-cdef void _drop(Chunk* chunk) noexcept:
-    if chunk.references.fetch_sub(1) == 1:
-        _engine.delete_variable(chunk.var, _free_chunk, chunk)
+cdef void _drop(void* chunk) noexcept:
+    if (<Chunk*>chunk).references.fetch_sub(1) == 1:
+        _engine.delete_variable((<Chunk*>chunk).var, _free_chunk, chunk)
 
 
-cdef void _release(void* chunk) noexcept:
-    _drop(<Chunk*>chunk)
-
-
-deferred.release_chunk = _release
+deferred.release_chunk = _drop
 
 
 cdef inline NDArrayBase _bare(Face face):

@@ -12,7 +12,7 @@ from libcpp.atomic cimport atomic, memory_order_acquire, memory_order_relaxed, m
 from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
-from .deferred cimport flush_before
+from .deferred cimport count_noted, flush_before, may_be_noted
 from .native cimport condition_variable, cpu_relax, thread_yield
 from .._typedefs cimport RunContext
 
@@ -197,26 +197,36 @@ cdef inline void lock(Engine* e) noexcept nogil:
 cdef inline void unlock(Engine* e) noexcept nogil:
     e.locked.store(0, memory_order_release)
 
+cdef inline bint is_free(const Var* var) noexcept nogil:
+    """True where nothing is pushed that writes the variable and has not ended; of what is noted
+    nothing is known here (deferred.pxd)."""
+    return var.epoch != var.engine.epoch or var.pending_writes.load(memory_order_acquire) == 0
+
 cdef inline unsigned writes_of(void* var) noexcept nogil:
     """The number of functions that have written the variable (or failed to): a change, not the
     number, says something. Stands still while a function that reads or writes the variable runs,
     which alone may ask."""
     return (<Var*>var).writes
 
-cdef inline unsigned pushed_writes(void* handle) except? 0xffffffff nogil:
-    """The number of pushed functions that write the variable: a change, not the number, says
-        something."""
-    flush_before(handle, False)
-    return entered_writes(handle)
-
 cdef inline unsigned entered_writes(void* handle) noexcept nogil:
-    """The same without what is noted and will be pushed (deferred.pxd)."""
+    """`pushed_writes`, of what stands in its queue alone."""
     cdef Var* var = <Var*>handle
     cdef unsigned count
     lock(var.engine)
     count = var.writes + <unsigned>var.pending_writes.load(memory_order_relaxed)
     unlock(var.engine)
     return count
+
+cdef inline unsigned pushed_writes(void* handle) except? 0xffffffff nogil:
+    """The number of pushed functions that write the variable: a change, not the number, says
+    something."""
+    flush_before(handle, False)
+    return entered_writes(handle)
+
+cdef inline unsigned expected_writes(void* handle) except? 0xffffffff:
+    """The same, of a variable whose noted writes stay noted."""
+    cdef int noted = count_noted(handle) if may_be_noted(handle, False) else 0
+    return entered_writes(handle) + noted
 
 cdef inline Link* links_of(Run* run) noexcept nogil:
     return <Link*>(run + 1)

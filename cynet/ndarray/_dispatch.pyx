@@ -10,14 +10,15 @@ from libcpp.vector cimport vector
 from .. cimport _engine
 from .._core.copy cimport Region, push_copy, whole
 from .._engine cimport VarHandle, kInline, kNormal, kPython
-from ..engine.deferred cimport bulking, flush_all
+from ..engine.deferred cimport bulking, flush_all, load_mask, noted_writes_mask
 from ..engine.inline cimport INLINE_GIL_BYTES
+from ..engine.records cimport Var, is_free
 from ..engine.trace cimport IMPERATIVE, begun, note_operator
 from .._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, new_view, on_host, overlap
 from .._resource cimport Resource, draw, kRandom
 from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
 from ..operator._base cimport OpContext, Operator
-from ._bulk cimport note
+from .bulk.note cimport note
 from ._resolve cimport (
     RANDOM_IN_TRAINING, Call, State, create, drop_state, fits, intern_file, new_state, state_hold)
 from ._tape cimport Node, flagged, record, records, refuse_write, set_flags, tracked, trains
@@ -151,8 +152,13 @@ cdef inline int _add_var(VarHandle* vars, int n, VarHandle var) noexcept:
 
 cdef inline bint _all_ready(VarHandle* vars, int n) noexcept:
     cdef int i
+    if load_mask(&noted_writes_mask):
+        for i in range(n):
+            if not _engine.is_ready(vars[i]):
+                return False
+        return True
     for i in range(n):
-        if not _engine.is_ready(vars[i]):
+        if not is_free(<Var*>vars[i]):
             return False
     return True
 

@@ -10,9 +10,11 @@ from ._index_rows cimport (
     rows_of_one, with_masks, with_truths, without_truths)
 from ._resolve cimport resolve
 from ._tape cimport flagged, record_view, records, refuse_part, refuse_write
+from .bulk.note cimport note_copy
 from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole
 from .._core.sparse_kind cimport dense_of
 from .._core.face cimport ND, Face
+from ..engine.deferred cimport bulking
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view
 from .._typedefs cimport (
     MAX_NDIM, dtype_size, kBfloat16, kBool, kFloat32, kFloat64, kGPU, kInt8, kInt32, kInt64, kUint8)
@@ -195,6 +197,13 @@ def from_host(source, int dtype, int dev_type, int dev_id, Face face=ND):
 
 
 # --- assignment -----------------------------------------------------------------------------------
+cdef int64_t _size_of(const Region* region) noexcept:
+    cdef int64_t size = 1
+    cdef int i
+    for i in range(region.ndim):
+        size *= region.shape[i]
+    return size
+
 cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) except -1:
     cdef Region plain = whole(value)
     cdef Region source
@@ -220,6 +229,8 @@ cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) e
     if same and value.blob.data == (
             <char*>array.blob.data + to.offset * <int64_t>dtype_size(array.blob.dtype)):
         return 0  # what `x[i] += y` does last: the view of x was written already
+    if bulking and to.offset == 0 and _size_of(to) == array.blob.size and note_copy(value, array):
+        return 0
     return push_copy(array, to, value, &source)
 
 

@@ -7,8 +7,7 @@ from libc.string cimport memset
 
 from .._core.saved_values cimport changed_outside, count_reader, marked, older_values
 from ..engine.live_objects cimport count_live, live_counter
-from ..engine.deferred cimport count_noted, may_be_noted
-from ..engine.records cimport entered_writes, pushed_writes
+from ..engine.records cimport expected_writes, pushed_writes
 from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, new_view, overlap, same_shape
 from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
@@ -162,12 +161,6 @@ cdef class Leaf(Node):
         return f"a variable of shape {blob_shape(&self.like)}"
 
 
-cdef inline unsigned _expected_writes(void* var) except? 0xffffffff:
-    # `pushed_writes`, once what is noted is pushed: an array of a bulk stays in it.
-    cdef int noted = count_noted(var) if may_be_noted(var, False) else 0
-    return entered_writes(var) + noted
-
-
 @cython.trashcan(True)
 cdef class Saved(Node):
     """A node that keeps arrays for backward."""
@@ -189,7 +182,7 @@ cdef class Saved(Node):
         if array is not None and array.chunk.exposed.load():
             self.marks = marked(self.marks, len(self.arrays), array)
         self.arrays.append(array)
-        self.writes.push_back(0 if array is None else _expected_writes(array.chunk.var))
+        self.writes.push_back(0 if array is None else expected_writes(array.chunk.var))
         return 0
 
     cdef int check(self) except -1:

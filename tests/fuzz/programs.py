@@ -227,9 +227,8 @@ def run_module(dtype, values, steps):
 
 def _check(what, want, got):
     for i, (a, b) in enumerate(zip(want, got, strict=True)):
-        if (
-            (a is None) != (b is None)
-            or a is not None
+        if (a is None) != (b is None) or (
+            a is not None
             and (
                 a.dtype != b.dtype
                 or a.shape != b.shape

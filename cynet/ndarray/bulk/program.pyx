@@ -9,20 +9,21 @@ from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
 from libc.string cimport memcpy, memset
 
-from .. cimport _engine
-from .._engine cimport VarHandle, kInline, kNormal
-from .._ndarray cimport Chunk
-from .._typedefs cimport RunContext, dtype_size, kCPU
-from ..engine.deferred cimport release_chunk
-from ..engine.inline cimport INLINE_BYTES, INLINE_GIL_BYTES, INLINE_PASS_BYTES
-from ..engine.native cimport PyEval_RestoreThread, PyEval_SaveThread, PyThreadState, holds_gil
-from ..kernels.elementwise.fused cimport (
+from ... cimport _engine
+from ..._engine cimport VarHandle, kInline, kNormal
+from ..._ndarray cimport Chunk
+from ..._storage cimport alloc
+from ..._typedefs cimport RunContext, dtype_size, kCPU
+from ...engine.deferred cimport release_chunk
+from ...engine.inline cimport INLINE_BYTES, INLINE_GIL_BYTES, INLINE_PASS_BYTES
+from ...engine.native cimport PyEval_RestoreThread, PyEval_SaveThread, PyThreadState, holds_gil
+from ...kernels.elementwise.fused cimport (
     FUSED_BYTES, FUSED_REGISTERS, FusedLoop, FusedLoops, FusedOperand, convert_at, run_fused_blocks
 )
-from ..kernels.isa.dispatch cimport cpu_level
-from ..kernels.parallel cimport threads_for
+from ...kernels.isa.dispatch cimport cpu_level
+from ...kernels.parallel cimport threads_for
 
-from ..base.errors import OutOfMemoryError
+from ...base.errors import OutOfMemoryError
 
 cdef enum:
     BLOCK = 1024  # elements of a block, at most
@@ -36,6 +37,7 @@ cdef struct Task:
     int64_t nbytes
     int n_written, n_read
     bint simple
+    bint last      # of those that are pushed together
     void* data[MOST_ARRAYS]
     Chunk* written[MOST_ARRAYS]
     VarHandle vars[2 * MOST_ARRAYS]  # those of the written arrays, then of those that are read
@@ -46,8 +48,8 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef Task* task = <Task*>arg
     cdef PyThreadState* state = NULL
     cdef int i
-    # On the thread that pushes: it holds the GIL until what it pushes stands in its queues.
-    if task.nbytes > INLINE_GIL_BYTES and holds_gil():
+    # On the thread that pushes: it holds the GIL until all that it pushes stands in its queues.
+    if task.last and task.nbytes > INLINE_GIL_BYTES and holds_gil():
         state = PyEval_SaveThread()
     run_fused_blocks(threads_for(task.chain.rows * task.chain.columns * task.chain.work),
                      task.chain, task.data)
@@ -116,6 +118,18 @@ cdef int _give_registers(Program* program, int begin, int end) noexcept:
     return most
 
 
+cdef int _give_memory(Program* program, int element) except -1:
+    # What nobody held has lost its block (note.pyx) and needs one where it found no register.
+    cdef Noted* each
+    cdef int i
+    for i in range(program.n_arrays):
+        each = &program.arrays[i]
+        if each.used and each.cell < 0 and each.data == NULL:
+            alloc(each.size * element, kCPU, 0, &each.chunk.handle)
+            each.data = <char*>each.chunk.handle.ptr
+    return 0
+
+
 cdef int _set_operand(FusedOperand* operand, Noted* each, int64_t columns, int element) noexcept:
     # Whether its rows do not follow one another.
     operand.bytes = element
@@ -146,6 +160,11 @@ cdef Task* _make(Program* program, int begin, int end, bint together) except? NU
     operand = <FusedOperand*>(loop + n)
     memset(loop, 0, n * (sizeof(FusedLoop) + 4 * sizeof(FusedOperand)))
     most = _give_registers(program, begin, end)
+    try:
+        _give_memory(program, element)
+    except BaseException:
+        c_free(task)
+        raise
     _list_arrays(program, task, element)
     chain = &task.chain
     chain.columns = program.columns if program.columns else program.count
@@ -195,7 +214,7 @@ cdef int _list_arrays(Program* program, Task* task, int element) noexcept:
             task.nbytes += each.size * element
             if writes:
                 task.written[n_vars] = each.chunk
-            elif each.shares and _is_listed(task.vars, n_vars, each.var):
+            elif program.shares and _is_listed(task.vars, n_vars, each.var):
                 continue
             task.vars[n_vars] = each.var
             n_vars += 1
@@ -251,6 +270,7 @@ cdef int push_program(Program* program) except -1:
         return 0
     for i in range(n_held):
         held[i] = program.arrays[i].chunk
+    i = 0  # tasks that are the engine's
     try:
         if _may_run_together(program):
             tasks[0] = _make(program, 0, n_lines, True)
@@ -265,10 +285,10 @@ cdef int push_program(Program* program) except -1:
                 n_tasks += 1
                 begin = end
         program.n_calls = program.n_arrays = program.n_lines = 0
-        i = 0
         while i < n_tasks:
             task = tasks[i]
             i += 1
+            task.last = i == n_tasks
             pushed_programs += 1
             written_arrays += task.n_written
             flags = kInline if task.nbytes <= (
@@ -278,6 +298,9 @@ cdef int push_program(Program* program) except -1:
                               task.vars, task.n_written, 0, flags, b"bulk")
     finally:
         program.n_calls = program.n_arrays = program.n_lines = 0
+        while i < n_tasks:
+            c_free(tasks[i])
+            i += 1
         for i in range(n_held):
             release_chunk(held[i])
     return 0

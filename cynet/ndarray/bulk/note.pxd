@@ -1,8 +1,9 @@
 """Bulks: elementwise calls that are noted, and pushed together as one function of the engine.
 
 There is one program of noted calls, guarded by the GIL. All its arrays have one dtype and one
-number of elements. It is pushed when somebody looks at a variable that it writes, or writes one that
-it reads (engine/deferred.pxd), when a call does not fit it, and when its thread's limit is reached.
+number of elements. It is pushed when somebody looks at a variable that it writes, or writes one
+that it reads (engine/deferred.pxd), when a call does not fit it, and when its thread's limit is
+reached.
 
 Promises:
 - The loops are those of the calls, in their order, each over a block of the arrays (the chains of
@@ -13,8 +14,10 @@ Promises:
 
 from cpython.object cimport PyObject
 
-from .._ndarray cimport NDArrayBase
-from ._resolve cimport Call
+from ..._ndarray cimport NDArrayBase
+from .._resolve cimport Call
 
 # Note a call on `arrays` that writes `out`; False: it cannot be, and has to be run.
 cdef bint note(Call call, PyObject** arrays, NDArrayBase out) except -1
+# The same of `out[...] = source`, all of it.
+cdef bint note_copy(NDArrayBase source, NDArrayBase out) except -1

@@ -2,9 +2,9 @@
 
 from libc.stdint cimport int64_t, uint64_t
 
-from .._engine cimport VarHandle
-from .._ndarray cimport Chunk
-from ..kernels.elementwise.elementwise cimport Kernel
+from ..._engine cimport VarHandle
+from ..._ndarray cimport Chunk
+from ...kernels.elementwise.elementwise cimport Kernel
 
 cdef enum:
     MOST_ARRAYS = 48
@@ -21,13 +21,12 @@ cdef struct Noted:
     # An array of the program.
     Chunk* chunk     # a reference is held
     VarHandle var
-    char* data
+    char* data       # NULL: nobody holds it, and its block was given back
     int64_t size
     int kind         # Kind
     int writes       # calls that write it
     bint fresh       # nothing was in it before
     bint counted     # somebody expects that it is written once
-    bint shares      # an array before this one has the same variable
     # What follows is decided when the program is pushed.
     bint kept        # somebody sees what is written
     bint used
@@ -50,6 +49,7 @@ cdef struct Line:
 
 cdef struct Program:
     int n_calls, n_arrays, n_lines
+    bint shares      # two arrays have one variable
     int dtype
     int64_t count    # elements of an array
     int64_t columns  # of a row; 0: any

@@ -4,41 +4,73 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
-from .. cimport _engine
-from .._ndarray cimport NDArrayBase
-from .._typedefs cimport TBlob, kBool, kCPU
-from ..engine cimport deferred
-from ..engine.deferred cimport limit, variable_bit
-from ..engine.trace cimport begun, IMPERATIVE
-from ..operator._elementwise cimport IN_DATA, NUMBER, ElementwiseOperator, NativeLoop
-from ._bulk_run cimport (
+from ... cimport _engine
+from ..._ndarray cimport NDArrayBase
+from ..._storage cimport free as storage_free
+from ..._typedefs cimport TBlob, dtype_size, kBool, kCPU
+from ...engine cimport deferred
+from ...engine.deferred cimport limit, store_mask, variable_bit
+from ...engine.trace cimport begun, IMPERATIVE
+from ...kernels.elementwise.elementwise cimport Kernel
+from ...kernels.table cimport find_unary
+from ...operator._elementwise cimport IN_DATA, NUMBER, ElementwiseOperator, NativeLoop
+from .program cimport (
     LEADING, LEAST_COLUMNS, MOST_ARRAYS, MOST_LINES, ONE, TRAILING, WHOLE, Line, Noted, Program,
     push_program, pushed_programs, written_arrays
 )
-from ._resolve cimport Call
+from .._resolve cimport Call
 
 import os
 
 cdef enum:
     MOST_INPUTS = 3
+    LARGE = 1 << 15  # bytes of a block that is worth to be given back early
 
+cdef extern from *:
+    "static thread_local bool cynet_pushes = false;"
+    bint pushes_here "cynet_pushes"  # this thread pushes what was noted
+
+cdef dict _copies = {}           # by dtype
 cdef Program program
 cdef bint _never = _engine.is_naive(_engine.default_engine())
 
 
 # --- noting ---------------------------------------------------------------------------------------
 cdef bint note(Call call, PyObject** arrays, NDArrayBase out) except -1:
-    cdef ElementwiseOperator op
+    if (call.state == NULL or call.dev_type != kCPU or call.n_out != 1 or call.n_aux
+            or call.n_in > MOST_INPUTS
+            or not isinstance(<object>call.state.op, ElementwiseOperator)):
+        return False
+    return _note(<ElementwiseOperator><object>call.state.op, arrays, call.n_in, out)
+
+
+cdef bint note_copy(NDArrayBase source, NDArrayBase out) except -1:
+    cdef PyObject* arrays[1]
+    if source.chunk == out.chunk or source.blob.size != out.blob.size:
+        return False
+    arrays[0] = <PyObject*>source
+    return _note(_copy_of(out.blob.dtype), arrays, 1, out)
+
+
+cdef ElementwiseOperator _copy_of(int dtype):
+    cdef ElementwiseOperator op = _copies.get(dtype)
+    cdef Kernel write
+    if op is None:
+        op = ElementwiseOperator()
+        if dtype != kBool:
+            write = find_unary(b"identity", dtype, False)
+            op.set_loop(write, write, 1, -1, NULL, "identity")
+        _copies[dtype] = op
+    return op
+
+
+cdef bint _note(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBase out) except -1:
     cdef int64_t columns = 0
     cdef int kind[MOST_INPUTS]
     cdef int place[MOST_INPUTS]
-    cdef int i, target, n = call.n_in
-    if (limit() < 2 or _never or call.state == NULL or call.dev_type != kCPU or call.n_out != 1
-            or call.n_aux or n > MOST_INPUTS or begun(IMPERATIVE)
-            or not isinstance(<object>call.state.op, ElementwiseOperator)):
-        return False
-    op = <ElementwiseOperator><object>call.state.op
-    if op.forward_loops.empty() or not _may_be_in(out, &out.blob):
+    cdef int i, target
+    if (limit() < 2 or _never or begun(IMPERATIVE) or op.forward_loops.empty()
+            or not _may_be_in(out, &out.blob)):
         return False
     for i in range(n):
         if not _may_be_in(<NDArrayBase>arrays[i], &out.blob):
@@ -46,11 +78,14 @@ cdef bint note(Call call, PyObject** arrays, NDArrayBase out) except -1:
         kind[i] = _kind_of(&(<NDArrayBase>arrays[i]).blob, &out.blob, &columns)
         if kind[i] < 0:
             return False
-    # What is freed by a flush may run code that notes calls: so look again.
+    if program.count * dtype_size(program.dtype) >= LARGE:
+        _free_unheld()
+    # A flush may let other threads run, which note calls: so look again.
     while not (_fits(&out.blob, columns, op, n) and _apart(arrays, kind, n, out)):
         flush()
     if program.n_calls == 0:
         program.count, program.dtype, program.columns = out.blob.size, out.blob.dtype, 0
+        program.shares = False
     if columns:
         program.columns = columns
     for i in range(n):
@@ -61,6 +96,18 @@ cdef bint note(Call call, PyObject** arrays, NDArrayBase out) except -1:
     if program.n_calls >= limit():
         flush()
     return True
+
+
+cdef int _free_unheld() noexcept:
+    # The next outputs get these blocks, as they would call by call.
+    cdef Noted* each
+    cdef int i
+    for i in range(program.n_arrays):
+        each = &program.arrays[i]
+        if each.fresh and each.data != NULL and each.chunk.references.load() == 1:
+            storage_free(&each.chunk.handle)
+            each.data = NULL
+    return 0
 
 
 cdef inline bint _may_be_in(NDArrayBase array, const TBlob* out) noexcept:
@@ -136,11 +183,11 @@ cdef int _enter(NDArrayBase array, int kind, bint writes) noexcept:
     # The number of an array among those of the program.
     cdef Noted* each = NULL
     cdef uint64_t bit = variable_bit(array.chunk.var)
-    cdef bint shares = False
     cdef int i, found = -1
     if bit & deferred.noted_mask:
         for i in range(program.n_arrays):
-            shares = shares or program.arrays[i].chunk == array.chunk
+            if program.arrays[i].chunk == array.chunk:
+                program.shares = True
             if _is(&program.arrays[i], array, kind):
                 found = i
                 break
@@ -150,13 +197,13 @@ cdef int _enter(NDArrayBase array, int kind, bint writes) noexcept:
         each = &program.arrays[found]
         each.chunk, each.var = array.chunk, array.chunk.var
         each.data, each.size, each.kind = <char*>array.blob.data, array.blob.size, kind
-        each.writes, each.shares, each.counted = 0, shares, False
+        each.writes, each.counted = 0, False
         each.fresh = writes and not array.chunk.written
         array.chunk.references.fetch_add(1)
-        deferred.noted_mask |= bit
+        store_mask(&deferred.noted_mask, deferred.noted_mask | bit)
     if writes:
         program.arrays[found].writes += 1
-        deferred.noted_writes_mask |= bit
+        store_mask(&deferred.noted_writes_mask, deferred.noted_writes_mask | bit)
     return found
 
 
@@ -183,12 +230,32 @@ cdef int _add_lines(ElementwiseOperator op, int* place, int target) noexcept:
 
 # --- flushing -------------------------------------------------------------------------------------
 cdef int flush() except -1:
-    deferred.noted_mask = deferred.noted_writes_mask = 0
-    return push_program(&program)
+    global pushes_here
+    pushes_here = True
+    try:
+        return push_program(&program)
+    finally:
+        pushes_here = False
+        _set_masks()
+
+
+cdef int _set_masks() noexcept:
+    # Not before what was noted stands in its queues: who sees no bit does not ask for the GIL.
+    cdef uint64_t noted = 0, writes = 0
+    cdef int i
+    for i in range(program.n_arrays):
+        noted |= variable_bit(program.arrays[i].var)
+        if program.arrays[i].writes:
+            writes |= variable_bit(program.arrays[i].var)
+    store_mask(&deferred.noted_mask, noted)
+    store_mask(&deferred.noted_writes_mask, writes)
+    return 0
 
 
 cdef int _flush_noted(void* var, bint reads) except -1 nogil:
     cdef int i
+    if pushes_here:
+        return 0
     with gil:
         for i in range(program.n_arrays):
             if var == NULL or program.arrays[i].var == var and (

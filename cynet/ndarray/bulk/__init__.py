@@ -1,0 +1,1 @@
+"""Bulks: elementwise calls that are noted and run together (mx.engine.bulk)."""
