@@ -132,7 +132,7 @@ cdef bint is_ready(VarHandle handle) noexcept nogil:
 cdef bint is_settled(VarHandle handle) noexcept nogil:
     cdef Var* var = <Var*>handle
     cdef bint failed
-    if not is_ready(handle):
+    if not is_free(var):  # whoever pushes what is noted asks: its marks are there still
         return False
     if var.failure.load(memory_order_acquire) == NULL:
         return True

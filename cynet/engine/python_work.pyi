@@ -73,6 +73,3 @@ class NaiveEngine(Engine):
 
 def get() -> Engine:
     """The engine that arrays and operators use."""
-
-def set_bulk_size(size: int) -> int:
-    """Wake sleeping workers once every `size` pushes of this thread; returns the size before."""

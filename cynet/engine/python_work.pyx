@@ -3,18 +3,16 @@
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, malloc
 
-from .deferred cimport flush_all
 from .._engine cimport (
     EngineDeleter, OprHandle, VarHandle, census, default_engine, delete_operator,
     delete_variable, drop_engine, is_naive, make_engine, new_operator_on, new_sync_operator_on,
-    new_variable_on, push, push_async_on, push_sync_on, set_bulk_size as _set_bulk_size,
-    wait_for_all_on, wait_for_var, kPython
+    new_variable_on, push, push_async_on, push_sync_on, wait_for_all_on,
+    wait_for_var, kPython
 )
 from .python_tasks cimport PythonTask, call_and_drop, drop_task, run_async_task, run_task, task_of
 
 from ..context import Context, cpu
 from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, shown
-from ..base.kinds import to_index
 
 
 cdef class Variable:
@@ -567,34 +565,3 @@ def get():
     True
     """
     return _shared
-
-
-def set_bulk_size(size):
-    """Set the pushes of this thread between two times that sleeping workers are woken.
-
-    Parameters
-    ----------
-    size : int
-        Number of pushes; 0 or 1 wakes workers at each push. A wait in any thread wakes them, too.
-
-    Returns
-    -------
-    int
-        What it was.
-
-    Raises
-    ------
-    ArgumentError
-        If it is negative, or above 2**31 - 1.
-
-    Examples
-    --------
-    >>> before = mx.engine.set_bulk_size(16)
-    >>> mx.engine.set_bulk_size(before)
-    16
-    """
-    size = to_index("a bulk's size", size)
-    if not 0 <= size < 2**31:
-        raise ArgumentError(f"size must not be negative, nor above 2**31 - 1, got {size}")
-    flush_all()
-    return _set_bulk_size(size)

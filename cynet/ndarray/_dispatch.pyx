@@ -461,7 +461,7 @@ cdef object run_known(Call call, PyObject** arrays, int n, NDArrayBase out):
     cdef PyObject* targets[MAX_KNOWN]
     cdef int requests[MAX_KNOWN]
     cdef int i, n_out = call.n_out
-    cdef list outs = []
+    cdef list outs
     requests[0] = kWriteTo
     if out is not None and n_out == 1:
         if flagged:
@@ -478,6 +478,7 @@ cdef object run_known(Call call, PyObject** arrays, int n, NDArrayBase out):
         targets[0] = <PyObject*>out
         _push(call, arrays, targets, requests)
         return out
+    outs = []
     for i in range(n_out):
         outs.append(_blank(call, i))
         targets[i] = <PyObject*>outs[i]
