@@ -71,6 +71,7 @@ stress: $(VENV)/.built  ## the long tests of the engine, custom operators, rando
 		tests/module/test_kills.py tests/gluon/data/test_kills.py tests/module/test_steady_memory.py tests/examples/test_symbols.py \
 		tests/graph/passes/test_fuse_elementwise.py tests/graph/test_random_networks.py tests/onnx/test_backend_suite.py \
 		tests/onnx/test_models.py tests/tools/test_convert.py tests/examples/test_train_mnist.py tests/examples/test_topics.py tests/serving/test_v2_clients.py tests/distributed tests/launch
+	$(PY) -m tests.fuzz.programs --cases 20000
 
 fuzz: $(VENV)/.built  ## random calls of every operator, wrong ones of all else, damaged files and graphs, hostile requests (CYNET_FUZZ_CASES=100000 each)
 	$(PY) -m tests.fuzz.files --cases $(or $(CYNET_FUZZ_CASES),100000)

@@ -58,16 +58,18 @@ def test_environment_variables_are_checked_at_import():
     code = """
 import os, warnings
 os.environ.update(CYNET_ENGINE_TIPE="x", MXNET_ENGINE_TYPE="x", CYNET_HOME="x",
-                  MXNET_SOMETHING="1", MXNET_BACKWARD_DO_MIRROR="0", CYNET_TEST_GPU="")
+                  MXNET_EXEC_BULK_EXEC_TRAIN="1", MXNET_SOMETHING="1",
+                  MXNET_BACKWARD_DO_MIRROR="0", CYNET_TEST_GPU="")
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     import cynet
 texts = sorted(str(w.message) for w in said)
-assert len(texts) == 3, texts
+assert len(texts) == 4, texts
 assert texts[0] == ("environment variable CYNET_ENGINE_TIPE is not read by cynet; "
                     "CYNET_ENGINE_TYPE is"), texts
 assert texts[1].endswith("MXNET_ENGINE_TYPE is not read by cynet; CYNET_ENGINE_TYPE is"), texts
-assert "MXNET_SOMETHING" in texts[2] and "python -m cynet --settings" in texts[2], texts
+assert texts[2].endswith("BULK_EXEC_TRAIN is not read by cynet; CYNET_BULK is"), texts
+assert "MXNET_SOMETHING" in texts[3] and "python -m cynet --settings" in texts[3], texts
 assert said[0].filename == "<string>", said[0].filename
 """
     subprocess.run([sys.executable, "-c", code], check=True)
