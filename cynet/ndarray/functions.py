@@ -46,9 +46,15 @@ def operator_first(name):
             return function(*args, **kwargs)
 
         def draw(*args, **kwargs):
-            if state.trace is None:
-                return call(*args, **kwargs)
-            return function(*args, **kwargs)
+            first = args[0] if args else next(iter(kwargs.values()), None)
+            if (
+                state.trace is not None
+                or is_array(first)  # this and what follows the operator refuses, in 6 us
+                or "out" in kwargs
+                or not ("shape" in kwargs or len(args) in (3, 4))
+            ):
+                return function(*args, **kwargs)
+            return call(*args, **kwargs)
 
         return functools.wraps(function)(draw if name.startswith("_random_") else call)
 

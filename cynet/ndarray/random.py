@@ -109,7 +109,9 @@ def randn(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    return normal(loc, scale, shape or None, dtype, ctx, out)
+    if shape and ctx is None and out is None:
+        return normal(loc, scale, shape, dtype)
+    return _draw("normal", {"loc": loc, "scale": scale}, shape or None, dtype, ctx, out)
 
 
 @guarded

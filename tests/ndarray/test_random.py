@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
+from cynet.ndarray import functions
 
 NAMES = (
     "uniform",
@@ -93,6 +94,32 @@ def test_parameters_as_arrays():
     assert mx.nd.random.poisson(high, shape=2, dtype="float64").dtype == np.float64
     assert mx.nd.random.negative_binomial(high, low / 20 + 0.1).shape == (2,)
     assert mx.nd.random.generalized_negative_binomial(high, low).shape == (2,)
+
+
+def test_no_call_is_refused_on_its_way(monkeypatch):
+    """The operator is asked first where it takes the call; its error takes longer than a draw."""
+    refused, invoke = [], functions.invoke
+
+    def watched(entry, *given):
+        try:
+            return invoke(entry, *given)
+        except mx.base.MXNetError:
+            refused.append((entry.name, given))
+            raise
+
+    monkeypatch.setattr(functions, "invoke", watched)
+    v, out = mx.nd.array([1, 2]), mx.nd.zeros(3)
+    for draw in (mx.nd.random.uniform, mx.nd.random.normal):
+        for args in ((), (1, 2), (v, v), (v, v, 3), (0, 1, 3), (0, 1, (2,), "float64")):
+            draw(*args)
+        draw(0, 1, 3, None, mx.cpu())
+        draw(out=out)
+        draw(shape=3, ctx=mx.cpu())
+    mx.nd.random.normal(loc=v, scale=v, shape=2)
+    mx.nd.random.randn()
+    mx.nd.random.randn(2, 3, dtype="float64")
+    mx.nd.random.randn(2, loc=v, scale=v)
+    assert not refused
 
 
 def test_out():
@@ -190,6 +217,7 @@ def test_one_seed_gives_the_same_bytes_whatever_runs_it():
     code = """
 import hashlib
 import cynet as mx
+from cynet.ndarray import functions
 mx.random.seed(5)
 digest = hashlib.sha256()
 arrays = [mx.nd.random.normal(shape=(n,)) for n in (3, 70000, 10, 200000)]

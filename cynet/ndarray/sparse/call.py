@@ -17,7 +17,11 @@ from . import arrays
 from .gradients import FormNode
 from .updates import lazy_update
 
+PLAIN = (int, float, bool, str, type(None))
+MAX_CHECKED = 256
+
 _warned = set()
+_checked = {}  # key of a call that was right -> (its property, its parameters)
 
 
 def _ordered(entry, given, names, prop):
@@ -60,20 +64,45 @@ def sparse_call(entry, given, names, params, out):
     return result if out is None else _put(entry, result, out)
 
 
-def _form(entry, given, names, params):
-    rule = sparse_of(entry.prop)
-    if rule is None or rule.form is None:
+def _key_of(entry, given, names, params):
+    """What says whether a call is right; None where it takes more than the time to check it."""
+    if entry.prop.users:
         return None
+    for value in params.values():
+        for each in value if type(value) is tuple else (value,):
+            if type(each) not in PLAIN:
+                return None
+    kinds = [(array.stype, array.shape, array.dtype) for array in given]
+    return entry, repr(params), tuple(names), tuple(kinds)  # 1, 1.0 and True differ
+
+
+def _check(entry, given, names, params):
+    """The property of a call and its parameters; raises where the inputs do not fit."""
     count = entry.prop.key_var_num_args
     if count is not None and count in entry.prop.fields and count not in params:
         params = {**params, count: len(given)}
     prop = entry.prop(**entry.prop.accepted_params(params))
     inputs = _ordered(entry, given, names, prop)
+    if len(inputs) == len(prop.list_arguments()):
+        shapes, types = [x.shape for x in inputs], [name_of(x.dtype) for x in inputs]
+        _resolve.infer(prop, prop.list_arguments(), shapes, types)
+        check_index_dtype(prop, prop.named_places(shapes, types))
+    return prop, params
+
+
+def _form(entry, given, names, params):
+    rule = sparse_of(entry.prop)
+    if rule is None or rule.form is None:
+        return None
+    key = _key_of(entry, given, names, params)
+    prop, params = _checked.get(key, (None, params))
+    if prop is None:
+        prop, params = _check(entry, given, names, params)
+        if key is not None and len(_checked) < MAX_CHECKED:
+            _checked[key] = prop, params
+    inputs = _ordered(entry, given, names, prop)
     if len(inputs) != len(prop.list_arguments()):
         return None  # the dense operator says what is missing
-    shapes, types = [x.shape for x in inputs], [name_of(x.dtype) for x in inputs]
-    _resolve.infer(prop, prop.list_arguments(), shapes, types)
-    check_index_dtype(prop, prop.named_places(shapes, types))
     recorded = wants_gradient(inputs)
     flags = set_state(get_state() & ~1)
     try:

@@ -234,6 +234,35 @@ def test_bad_calls(rng, call_, telling):
         call_(pair(rng, "csr")[0])
 
 
+def test_a_call_that_was_right_is_checked_once(rng, monkeypatch):
+    """Of each shape, dtype and parameter: what differs in one of them is checked anew."""
+    checked, check = [], call._check
+
+    def counted(*given):
+        checked.append(given)
+        return check(*given)
+
+    monkeypatch.setattr(call, "_check", counted)
+    monkeypatch.setattr(call, "_checked", {})
+    array, values = pair(rng, "csr")
+    for _ in range(3):
+        close(mx.nd.slice(array, begin=(1,), end=(4,)), values[1:4])
+    assert len(checked) == 1
+    close(mx.nd.slice(array, begin=(1,), end=(3,)), values[1:3])
+    with pytest.raises(CynetError, match="begin"):  # equal to 1 as a key of a dict, and no int
+        mx.nd.slice(array, begin=(1.5,), end=(4,))
+    assert len(checked) == 3
+    rows = [pair(rng, "row_sparse", shape=(n, 5)) for n in (6, 6, 7)]
+    for _ in range(2):
+        close(mx.nd.elemwise_add(rows[0][0], rows[1][0]), rows[0][1] + rows[1][1])
+        with pytest.raises(CynetError, match="shape"):
+            mx.nd.elemwise_add(rows[0][0], rows[2][0])
+    assert len(checked) == 6
+    double, values = pair(rng, "row_sparse", "float64")
+    close(mx.nd.elemwise_add(double, double), 2 * values, "float64")
+    assert len(checked) == 7
+
+
 def test_gradient_of_dot(rng):
     a, x = pair(rng, "csr", "float64")
     for transpose, n in ((False, 5), (True, 6)):
