@@ -13,7 +13,7 @@ from pathlib import Path
 from outside import rewritten
 
 DOCS = Path(__file__).resolve().parents[1]
-NOTEBOOKS = ("arrays", "symbol", "module", "gluon", "operators")
+NOTEBOOKS = "arrays", "symbol", "module", "gluon", "regression", "characters", "operators"
 OUTPUT = re.compile(r"^```text\n(.*?)^```\n", re.M | re.S)  # what running the cell shows
 PICTURE = re.compile(r"^!\[([^\]]*)\]\((?!\w+:)([^)]+)\)\n?", re.M)
 PAGE = re.compile(r"(?<!!)\[([^\]\n]+)\]\((?!\w+:)[^)\s]+\)")

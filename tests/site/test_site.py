@@ -62,7 +62,7 @@ def test_the_notebooks_run(site, tmp_path, monkeypatch):
     pytest.importorskip("ipykernel")
     folder, _ = site
     books = sorted(Path(folder).rglob("tutorials/*.ipynb"))
-    assert len(books) == 5
+    assert len(books) == 7
     monkeypatch.setenv("PYTHONPATH", os.getcwd())
     for book in books:
         made = nbformat.read(book, as_version=4)
