@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from ..base.dtype import name_of
+from ..base.dtype import NAMES
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..operator.checks.index_dtype import LARGEST_EXACT
 
@@ -45,20 +45,33 @@ cdef bint is_basic(object item):
         f"got {shown(item)}")
 
 
+cdef int _refuse_inexact(cnp.ndarray item, object kind) except -1:
+    # Floats that are no places: beyond those that the dtype tells apart, or NaN.
+    cdef cnp.ndarray wide = np.ascontiguousarray(item, np.float64)
+    cdef const double* places = <const double*>cnp.PyArray_DATA(wide)
+    cdef double largest = LARGEST_EXACT.get(kind, EXACT)
+    cdef bint exact = True
+    cdef int64_t i
+    for i in range(wide.size):
+        exact = exact and -largest <= places[i] <= largest
+    if not exact:
+        raise ArgumentError(
+            f"an index array of {kind} names places up to {LARGEST_EXACT.get(kind, EXACT)}, got "
+            f"{item.flat[np.abs(item).argmax()]}; expected one of int32 or int64")
+    return 0
+
+
 cdef object index_array(object item):
     # A list, NumPy array or NDArray as NumPy indexes with it; whole floats count as ints, as in
     # MXNet.
+    kind = None
     if isinstance(item, NDArrayBase):
-        kind, item = name_of(item.dtype), item.asnumpy()
+        kind, item = NAMES[(<NDArrayBase>item).blob.dtype], item.asnumpy()
     else:
         item = np.asarray(item)
-        kind = item.dtype.name
     if item.dtype.kind == "f" or item.size == 0:
-        largest = LARGEST_EXACT.get(kind, EXACT)
-        if item.size and not np.abs(item).max() <= largest:  # NaN, too
-            raise ArgumentError(
-                f"an index array of {kind} names places up to {largest}, got "
-                f"{item.flat[np.abs(item).argmax()]}; expected one of int32 or int64")
+        if item.size:
+            _refuse_inexact(item, kind or item.dtype.name)  # NumPy takes 2 us for a name
         item = item.astype(np.int64)
     if item.dtype.kind not in "iub":
         raise ArgumentTypeError(f"an index array holds ints or bools, got {item.dtype}")
@@ -302,6 +315,8 @@ cdef object with_masks(NDArrayBase array, object key):
 
 # --- bools as keys --------------------------------------------------------------------------------
 cdef bint _is_truth(object item):
+    if item is None or item is Ellipsis or PySlice_Check(item) or type(item) is int:
+        return False
     if isinstance(item, NDArrayBase):
         return (<NDArrayBase>item).blob.ndim == 0 and (<NDArrayBase>item).blob.dtype == kBool
     return isinstance(item, (bool, np.bool_)) or (is_mask(item) and item.ndim == 0)

@@ -288,14 +288,18 @@ cdef int64_t _place(object index, int64_t size, int axis) except -1:
     return i
 
 
+cdef inline bint _is_plain_item(object item):
+    return type(item) is int or PySlice_Check(item) or item is None or item is Ellipsis
+
+
 cdef inline bint _is_plain(object key):
-    # An int or a slice, or a tuple of nothing else, as most keys are.
+    # An int, a slice, None or ..., or a tuple of nothing else, as most keys are.
     if type(key) is tuple:
         for item in <tuple>key:
-            if type(item) is not int and not PySlice_Check(item):
+            if not _is_plain_item(item):
                 return False
         return True
-    return type(key) is int or PySlice_Check(key)
+    return _is_plain_item(key)
 
 
 cdef tuple _expand(NDArrayBase array, object key):
@@ -436,7 +440,7 @@ cdef object recorded_item(NDArrayBase array, object key):
     cdef NDArrayBase picked
     if is_whole(key) or type(key) is tuple and not key:
         return array
-    if array.face.has_scalars() and has_truth(key):
+    if has_truth(key) and array.face.has_scalars():
         return with_truths(array, key)
     key = with_masks(array, key)
     if array.blob.size == 0:
@@ -501,7 +505,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         picked = by_mask(self, key)
         if picked is not None:
             return picked
-        if self.face.has_scalars() and has_truth(key):
+        if has_truth(key) and self.face.has_scalars():
             return with_truths(self, key)
         key = with_masks(self, key)
         picked = by_mask(self, key)
@@ -556,7 +560,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             _assign(self, &region, value)
             return
         key = with_masks(self, key)
-        if self.face.has_scalars():
+        if has_truth(key) and self.face.has_scalars():
             key = without_truths(key)
             if key is None:
                 return

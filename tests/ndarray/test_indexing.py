@@ -50,6 +50,35 @@ def test_random_keys_agree_with_numpy(rng, advanced, dtype):
         np.testing.assert_array_equal(array.asnumpy(), values, err_msg=str(key))
 
 
+@pytest.mark.parametrize(
+    "key", [None, ..., (), True, False, (None,), (None, 1), (..., None), (True, 0), (False, None)]
+)
+def test_keys_without_ints_read_and_write_as_numpys(key):
+    """Written by the key None, arrays of mx.np stayed as they were."""
+    values = np.arange(6.0, dtype="float32").reshape(2, 3)
+    array = mx.np.array(values)
+    assert np.array_equal(array[key].asnumpy(), values[key])
+    for new in (7.0, np.full(values[key].shape, 5.0, "float32")):
+        array[key] = new
+        values[key] = new
+        assert array.asnumpy().tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "NumPy's"])
+def test_floats_are_places_up_to_those_that_they_tell_apart(dtype):
+    """Each float is looked at, the first and the last, NaN too."""
+    x = mx.nd.arange(5)
+    given = "float64" if dtype == "NumPy's" else dtype
+    largest = {"float16": 2**11, "bfloat16": 2**8, "float32": 2**24, "float64": 2**53}[given]
+    index = lambda v: np.array(v) if dtype == "NumPy's" else mx.nd.array(v, dtype=dtype)  # noqa: E731
+    assert x[index([4.0, 0.0, -1.0])].asnumpy().tolist() == [4, 0, 4]
+    for values in ([2.0 * largest, 0, 1], [0, 1, -2.0 * largest], [0, np.nan, 1]):
+        with pytest.raises(
+            ValueError, match=f"index array of {given} names places up to {largest}"
+        ):
+            x[index(values)]
+
+
 @pytest.mark.parametrize("shape", [(5, 6, 7), (300, 200, 7)])
 def test_arrays_for_each_axis_and_among_slices(rng, shape):
     values = rng.standard_normal(shape).astype("float32")
