@@ -2,6 +2,7 @@
 asked for."""
 
 import functools
+import inspect
 
 from ..base.errors import ArgumentTypeError, CynetError
 from ..base.tracing import state
@@ -38,11 +39,14 @@ def operator_first(name):
     entry = get_operator(name)
 
     def decorate(function):
+        most = _common(python_signature(entry), inspect.signature(function))
+
         def call(*args, **kwargs):
-            try:
-                return invoke(entry, args, kwargs)
-            except CynetError:
-                pass
+            if len(args) <= most:
+                try:
+                    return invoke(entry, args, kwargs)
+                except CynetError:
+                    pass
             return function(*args, **kwargs)
 
         def draw(*args, **kwargs):
@@ -51,7 +55,7 @@ def operator_first(name):
                 state.trace is not None
                 or is_array(first)  # this and what follows the operator refuses, in 6 us
                 or "out" in kwargs
-                or not ("shape" in kwargs or len(args) in (3, 4))
+                or not ("shape" in kwargs or len(args) == most)
             ):
                 return function(*args, **kwargs)
             return call(*args, **kwargs)
@@ -59,6 +63,13 @@ def operator_first(name):
         return functools.wraps(function)(draw if name.startswith("_random_") else call)
 
     return decorate
+
+
+def _common(first, second):
+    """The number of leading parameters that two signatures share; a method's `self` is an input."""
+    pairs = list(zip(first.parameters, second.parameters))
+    differing = (i for i, (one, other) in enumerate(pairs) if other not in (one, "self"))
+    return next(differing, len(pairs))
 
 
 def traced_call(name, *args):

@@ -110,7 +110,7 @@ def randn(
     out: NDArray | None = None,
 ) -> NDArray:
     if shape and ctx is None and out is None:
-        return normal(loc, scale, shape, dtype)
+        return normal(loc, scale, shape, dtype=dtype)
     return _draw("normal", {"loc": loc, "scale": scale}, shape or None, dtype, ctx, out)
 
 

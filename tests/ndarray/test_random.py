@@ -96,6 +96,27 @@ def test_parameters_as_arrays():
     assert mx.nd.random.generalized_negative_binomial(high, low).shape == (2,)
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name not in ("randn", "shuffle", "multinomial")]
+)
+def test_parameters_by_place_are_those_by_name(name):
+    """The dtype by place was the operator's ctx: normal and uniform gave float32."""
+    for module in (mx.nd.random, mx.random):
+        function = getattr(module, name)
+        names = list(inspect.signature(function).parameters)
+        if "dtype" not in names or "shape" not in names[: names.index("dtype")]:
+            continue
+        dtype = np.int64 if name == "randint" else np.float64
+        given = {"low": 0, "high": 3, "p": 0.5, "shape": 2, "dtype": dtype, "ctx": mx.cpu()}
+        values = [given.get(each, 1) for each in names[: names.index("dtype") + 1]]
+        assert function(*values).dtype == dtype
+        if "ctx" in names[len(values) :][:1]:
+            assert function(*values, mx.cpu(0)).dtype == dtype
+            assert function(*values[:-1], None, mx.cpu()).shape == (2,)
+        with pytest.raises(mx.base.MXNetError, match="dtype"):
+            function(*values[:-1], "no dtype")
+
+
 def test_no_call_is_refused_on_its_way(monkeypatch):
     """The operator is asked first where it takes the call; its error takes longer than a draw."""
     refused, invoke = [], functions.invoke

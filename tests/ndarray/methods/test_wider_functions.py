@@ -33,6 +33,8 @@ def test_what_the_operator_refuses():
     assert x.mean(1, True).shape == (2, 1) and x.mean(dtype="int32").dtype == np.int32
     out = mx.nd.zeros((2,))
     assert x.mean(axis=0, out=out) is out and out.asnumpy().tolist() == [2, 4]
+    out[:] = 0  # by place it was the operator's name
+    assert x.mean(0, False, False, None, out) is out and out.asnumpy().tolist() == [2, 4]
     assert mx.nd.where(x > 2, 1, 0).asnumpy().tolist() == [[0, 0], [1, 1]]
     assert mx.nd.where(condition=x > 2, x=x, y=x, out=mx.nd.zeros((2, 2))).asnumpy()[1, 1] == 6
     assert mx.nd.random.uniform().shape == (1,)
