@@ -12,6 +12,8 @@ ROOT = Path(__file__).parent.parent
 # Words of reasons, and what would run those tests. A reason that names its own remedy has none.
 REMEDIES = [
     (r"no AMX", "a CPU with AMX (Sapphire Rapids or later)"),
+    (r"levels of x86-64", "an x86-64 machine"),
+    (r"^pip install (\S+)", "pip install {}"),
     (r"no products of our own|baseline", "a CPU with AVX2"),
     (r"MNIST", "CYNET_DATA_DIR=folder of MNIST's IDX files make test"),
     (r"only under make stress", "make stress"),

@@ -10,7 +10,7 @@ import numpy as np
 from ..base.errors import ArgumentError, CynetError, FormatError, ShapeError, shown
 from ..base.files import read_file, write_atomically
 from ..base.guard import guarded
-from ..base.kinds import to_count
+from ..base.kinds import read_json, to_count
 from ..base.reprs import SettingsRepr
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class Scaler(SettingsRepr):
         """
         data = read_file(path)
         try:
-            found = json.loads(data)
+            found = read_json(data)
             if found["form"] != _FORM:
                 raise FormatError(f"it has the form {shown(found['form'])}")
             scaler = cls(found["by"])

@@ -12,7 +12,7 @@ import numpy as np
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, FormatError, shown
 from ..base.files import read_file, write_atomically
 from ..base.guard import guarded
-from ..base.kinds import check_flag, to_count
+from ..base.kinds import check_flag, read_json, to_count
 from ..base.reprs import SettingsRepr
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ class Columns(SettingsRepr):
         """
         data = read_file(path)
         try:
-            found = json.loads(data)
+            found = read_json(data)
             if found["form"] != _FORM:
                 raise FormatError(f"it has the form {shown(found['form'])}")
             numeric, categorical = found["numeric"], found["categorical"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
 from ..base.files import file_name, read_file, write_atomically
 from ..base.guard import guarded
+from ..base.kinds import read_json
 from ..libinfo import __version__
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def load_card(prefix: FileName) -> dict[str, Any]:
     path = f"{file_name(prefix)}-card.json"
     data = read_file(path)
     try:
-        card = json.loads(data)
+        card = read_json(data)
     except ValueError as error:
         raise FormatError(f"{shown(path)} is no card of a model ({error})") from None
     kind = "a dict" if isinstance(card, dict) else type(card).__name__
