@@ -42,8 +42,10 @@ def check(net, data, loss=square, labels=(), rtol=1e-3):
     }
     wanted = looped(net, loss, data, *labels)
     assert found.keys() == wanted.keys()
+    # A bias of keys has no effect on attention: its gradient is the rounding of the others'.
+    least = 1e-2 * max(abs(each).max() for each in wanted.values()) + 1e-6
     for name, each in found.items():
-        each, scale = each.asnumpy(), abs(wanted[name]).max() + 1e-6
+        each, scale = each.asnumpy(), max(abs(wanted[name]).max(), least)
         assert each.shape == wanted[name].shape
         np.testing.assert_allclose(each / scale, wanted[name] / scale, rtol, 1e-4)
         np.testing.assert_allclose(each.sum(0) / scale, batch[name] / scale, 1e-3, 1e-3)
@@ -119,7 +121,12 @@ def test_a_network_with_a_loss_of_labels(hybrid, rng):
 
 def test_a_transformer(rng):
     net = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0)
-    check(net, nd.array(rng.normal(size=(3, 5, 8))))
+
+    def cubes(out):
+        """The squares of what LayerNorm gives have a constant sum: gradients are rounding there."""
+        return (out.reshape((out.shape[0], -1)) ** 3).sum(axis=1)
+
+    check(net, nd.array(rng.normal(size=(3, 5, 8))), cubes)
 
 
 class Twice(gluon.HybridBlock):

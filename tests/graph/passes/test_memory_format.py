@@ -446,6 +446,7 @@ def test_reorder_of_all_sizes(rng, dtype, channels):
         np.testing.assert_array_equal(both, (x + want).astype(dtype))
 
 
+@needs_onednn
 def test_a_changed_property_has_a_form_of_its_own():
     """Forms are made once for all shapes, but a changed copy is not what its form was made of."""
     prop = get_operator("Convolution").prop(kernel=(3, 3), num_filter=4)
