@@ -123,7 +123,6 @@ struct ftrl {  // a: lamda1, b: beta
   enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& z, T& n, T&) {
-    if (p.lr == T(0)) return w;  // sums of gradients are divided by it
     const T d = p.gradient(g);
     const T next = n + d * d;
     z += d - (std::sqrt(next) - std::sqrt(n)) * w / p.lr;
@@ -137,7 +136,6 @@ struct ftml {  // a: beta1, b: beta2, c: epsilon, d: beta1^t, e: beta2^t; states
   enum { N = 3, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& d, T& v, T& z) {
-    if (p.lr == T(0)) return w;  // sums of gradients are divided by it
     const T x = within(p.rescale * g + p.wd * w, p.clip);
     v = p.b * v + (T(1) - p.b) * x * x;
     const T unbiased = T(1) / (T(1) - p.e), per_lr = (T(1) - p.d) / p.lr;  // the same for all
@@ -257,6 +255,17 @@ constexpr bool gives_step = std::is_same<R, lamb_step>::value;
 // A rule that leaves its states unchanged.
 template <class R>
 constexpr bool only_reads = std::is_same<R, lamb_move>::value;
+// A rule that divides by the rate, in its sums of gradients: a rate of 0 changes nothing at all.
+template <class R>
+constexpr bool divides_by_rate = std::is_same<R, ftrl>::value || std::is_same<R, ftml>::value;
+template <class R>
+struct unmoved {
+  enum { N = R::N, RESTS = 0 };
+  template <typename T>
+  static CYNET_XINLINE T step(const Rule<T>&, T w, T, T&, T&, T&) {
+    return w;
+  }
+};
 // A rule whose gradient has the states' type, whatever the weight's.
 template <class R>
 constexpr bool takes_step = std::is_same<R, along>::value;
