@@ -123,16 +123,30 @@ def test_score_predict_and_fit(rng, rows, kind, devices):
     assert history.metrics == {"Train-accuracy": [right], "Validation-accuracy": [right]}
 
 
-@pytest.mark.parametrize("name", sorted(METRICS.table))
-def test_every_metric(rng, name):
-    """A metric over padded batches is the metric over the rows alone."""
-    if name == "composite" or name == "compositeevalmetric":
-        made = [mx.metric.create(["acc", "ce"]) for _ in range(2)]
-    else:
-        settings = METRIC_SETTINGS.get(name, {})
-        made = [mx.metric.create(name, **settings) for _ in range(2)]
-    binary = name in ("f1", "mcc", "auc", "roc_auc")
-    flat = name in ("mae", "mse", "rmse", "pearsonr", "pearsoncorrelation")
+FLAT = ("mae", "mse", "rmse", "pearsonr", "pearsoncorrelation", "r2", "r2_score")
+TEXTS = ("bleu", "wer", "worderrorrate")
+BOXES = ("map", "meanaverageprecision")
+
+
+def given(rng, name):
+    """A network that gives its data, of texts or of boxes, whatever the labels are."""
+    label = mx.sym.var("softmax_label")
+    net = mx.sym.broadcast_add(mx.sym.var("data"), 0 * mx.sym.sum(label))
+    if name in TEXTS:
+        return net, *(rng.integers(1, 4, (ROWS, 6)).astype("float32") for _ in "xy")
+    corners = rng.integers(0, 3, (ROWS, 4, 2)) / 10
+    kinds = rng.integers(0, 2, (ROWS, 4, 1))
+    boxes = np.concatenate([kinds, corners, corners + 0.3], axis=2).astype("float32")
+    scores = rng.random((ROWS, 4, 1)).astype("float32")
+    found = np.concatenate([boxes[..., :1], scores, boxes[..., 1:]], axis=2)
+    return net, found, boxes[:, ::-1][:, :2].copy()
+
+
+def task(rng, name):
+    """A network, data and labels on which the metric has a figure in every batch."""
+    if name in TEXTS + BOXES:
+        return given(rng, name)
+    binary, flat = name in ("f1", "mcc", "auc", "roc_auc"), name in FLAT
     n = 2 if binary else CLASSES
     y = rng.integers(0, n, ROWS).astype("float32")
     if binary:  # both classes, without which there is no area
@@ -142,7 +156,18 @@ def test_every_metric(rng, name):
     net = mx.sym.LinearRegressionOutput(net, label) if flat else mx.sym.SoftmaxOutput(net, label)
     if flat:  # no two alike: of equal labels in a batch there is no correlation
         y = rng.standard_normal((ROWS, 1)).astype("float32")
-    x = rng.standard_normal((ROWS, WIDTH)).astype("float32")
+    return net, rng.standard_normal((ROWS, WIDTH)).astype("float32"), y
+
+
+@pytest.mark.parametrize("name", sorted(METRICS.table))
+def test_every_metric(rng, name):
+    """A metric over padded batches is the metric over the rows alone."""
+    if name == "composite" or name == "compositeevalmetric":
+        made = [mx.metric.create(["acc", "ce"]) for _ in range(2)]
+    else:
+        settings = METRIC_SETTINGS.get(name, {})
+        made = [mx.metric.create(name, **settings) for _ in range(2)]
+    net, x, y = task(rng, name)
     it = data_iter(x, y)
     module = mx.mod.Module(net)
     module.bind(it.provide_data, it.provide_label, for_training=False)
@@ -150,7 +175,7 @@ def test_every_metric(rng, name):
     module.score(it, made[0])
     params = module.get_params()
     whole = mx.mod.Module(net)
-    whole.bind([("data", (ROWS, WIDTH))], [("softmax_label", y.shape)], for_training=False)
+    whole.bind([("data", x.shape)], [("softmax_label", y.shape)], for_training=False)
     whole.set_params(*params)
     for start in range(0, ROWS, SIZE):  # macro averages are means of the batches' figures
         part = [mx.nd.array(each[start : start + SIZE]) for each in (x, y)]
