@@ -104,3 +104,15 @@ def test_hawkes_refuses_marks_out_of_range():
         mx.nd.contrib.hawkesll(one, two, two, one, one, marks, count, count)[0].asnumpy()
     with pytest.raises(mx.MXNetError, match="valid_length"):
         mx.nd.contrib.hawkesll(one, two, two, one, one, marks * 0, count * 2, count)[0].asnumpy()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("name, states", [("ftrl", 2), ("ftml", 3)])
+def test_a_rate_of_zero_changes_nothing(name, states, dtype, rng):
+    """Both divide by the rate."""
+    arrays = [mx.nd.array(rng.uniform(0.1, 1, 1000), dtype=dtype) for _ in range(2 + states)]
+    before = [each.asnumpy() for each in arrays]
+    settings = {"t": 1} if name == "ftml" else {}
+    getattr(mx.nd, f"{name}_update")(*arrays, lr=0.0, out=arrays[0], **settings)
+    for each, was in zip(arrays, before):
+        np.testing.assert_array_equal(each.asnumpy(), was)
