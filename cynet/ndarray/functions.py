@@ -50,15 +50,15 @@ def operator_first(name):
             return function(*args, **kwargs)
 
         def draw(*args, **kwargs):
-            first = args[0] if args else next(iter(kwargs.values()), None)
-            if (
-                state.trace is not None
-                or is_array(first)  # this and what follows the operator refuses, in 6 us
-                or "out" in kwargs
-                or not ("shape" in kwargs or len(args) == most)
-            ):
-                return function(*args, **kwargs)
-            return call(*args, **kwargs)
+            if len(args) == most or (len(args) < most and "shape" in kwargs):
+                first = args[0] if args else next(iter(kwargs.values()))
+                # an array and `out` the operator refuses, in 6 us
+                if state.trace is None and not is_array(first) and "out" not in kwargs:
+                    try:
+                        return invoke(entry, args, kwargs)
+                    except CynetError:
+                        pass
+            return function(*args, **kwargs)
 
         return functools.wraps(function)(draw if name.startswith("_random_") else call)
 
