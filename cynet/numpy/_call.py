@@ -157,6 +157,50 @@ def by_place(out, keepdims):
     return (None, out) if isinstance(out, bool) else (out, keepdims)
 
 
+def refuse_order(order, who):
+    """Raise ArgumentTypeError for another order of elements in memory than rows one after the
+    other, which all arrays have."""
+    if order not in ("C", "K", "A", None):
+        raise ArgumentTypeError(f"{who}: order is 'C' alone, got {shown(order)}")
+
+
+def refuse_fields(order, who):
+    """Raise ArgumentTypeError for the names of fields to sort by; no dtype has fields."""
+    if order is not None:
+        raise ArgumentTypeError(f"{who}: order is None, as no dtype has fields, got {shown(order)}")
+
+
+def refuse_other_than_floats(dtype, who):
+    """Raise ArgumentTypeError for the dtype of a result that is a float, which does not hold it."""
+    if dtype is not None and _rank(dtype) != 3:
+        raise ArgumentTypeError(f"{who}: dtype is one of floats, got {name_of(dtype)}")
+
+
+def refuse_cast(given, dtype, casting, who):
+    """Raise ArgumentTypeError where a rule of NumPy does not let one dtype become another."""
+    if casting == "same_kind":
+        refuse_other_kind(given, dtype, f"{who} is of")
+        return
+    if casting not in ("no", "equiv", "safe", "unsafe"):
+        raise ArgumentTypeError(
+            f"{who}: casting is 'no', 'equiv', 'safe', 'same_kind' or 'unsafe', "
+            f"got {shown(casting)}"
+        )
+    if not onp.can_cast(given, dtype, casting):
+        raise ArgumentTypeError(
+            f"{who} is of {name_of(dtype)}, which casting {shown(casting)} does not make of "
+            f"{name_of(given)}"
+        )
+
+
+def refuse_unknown_cast(casting, who):
+    """Raise ArgumentTypeError for a rule that graphs, whose dtypes are not known, cannot hold."""
+    if casting != "unsafe":
+        raise ArgumentTypeError(
+            f"{who}: casting is 'unsafe' alone, as dtypes are not known yet, got {shown(casting)}"
+        )
+
+
 def refuse_other_kind(given, dtype, who):
     """Raise ArgumentTypeError where NumPy does, by its casting "same_kind": nothing loses its
     fraction or its sign, or becomes a truth, because of where it is written."""

@@ -9,7 +9,7 @@ from ..context import read_context
 from ..ndarray._fill import filled
 from ..ndarray.ndarray import NDArray
 from ..operator.numpy.promotion import refuse_beyond
-from ._call import NP, NUMBERS, array_of, finished, is_np, is_traced, made
+from ._call import NP, NUMBERS, array_of, finished, is_np, is_traced, made, refuse_order
 
 
 def _place(ctx, device):
@@ -44,11 +44,14 @@ def _plain(value):
 
 def asarray(object, dtype=None, ctx=None, device=None, copy=None):
     """The array itself where it is one of mx.np of that dtype, else a new one."""
+    same = None
     if is_np(object) and copy is not True and dtype in (None, object.dtype):
-        return object
-    if isinstance(object, NDArray) and not is_np(object) and copy is not True and dtype is None:
-        return object.as_np_ndarray()
-    return array(object, dtype, ctx, device)
+        same = object
+    elif isinstance(object, NDArray) and not is_np(object) and copy is not True and dtype is None:
+        same = object.as_np_ndarray()
+    if same is None:
+        return array(object, dtype, ctx, device)
+    return same if ctx is None and device is None else same.as_in_ctx(_place(ctx, device))
 
 
 asanyarray = ascontiguousarray = asarray
@@ -56,6 +59,7 @@ asanyarray = ascontiguousarray = asarray
 
 def empty(shape, dtype=None, order="C", ctx=None, device=None):
     """A new array whose values are whatever the memory holds; float32 by default."""
+    refuse_order(order, "mx.np.empty")
     context = _place(ctx, device)
     return empty_array(
         shape, dtype_flag(dtype), context.device_typeid, context.device_id, False, NP
@@ -64,19 +68,22 @@ def empty(shape, dtype=None, order="C", ctx=None, device=None):
 
 def zeros(shape, dtype=None, order="C", ctx=None, device=None):
     """A new array of zeros; float32 by default."""
+    refuse_order(order, "mx.np.zeros")
     return filled(shape, 0.0, _place(ctx, device), dtype, NP)
 
 
 def ones(shape, dtype=None, order="C", ctx=None, device=None):
     """A new array of ones; float32 by default."""
+    refuse_order(order, "mx.np.ones")
     return filled(shape, 1.0, _place(ctx, device), dtype, NP)
 
 
 def full(shape, fill_value, dtype=None, order="C", ctx=None, device=None, out=None):
     """A new array with one value, or the values of an array that broadcasts."""
+    refuse_order(order, "mx.np.full")
     if not isinstance(fill_value, NUMBERS):
         value = array_of(fill_value, "full")
-        made_of = broadcast_to_copy(value, shape)
+        made_of = broadcast_to_copy(value, shape, ctx, device)
         return finished(made_of if dtype is None else made_of.astype(dtype), out)
     if dtype is None:
         dtype = "bool" if isinstance(fill_value, (bool, onp.bool_)) else "float32"
@@ -88,43 +95,51 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, device=None, out=No
     return finished(filled(shape, float(fill_value), context, dtype, NP), out)
 
 
-def broadcast_to_copy(value, shape):
+def broadcast_to_copy(value, shape, ctx=None, device=None):
     """A new array: `value`, broadcast to a shape."""
-    out = empty(shape, value.dtype)
+    out = empty(shape, value.dtype, ctx=ctx, device=device)
     out[...] = value
     return out
 
 
+def _place_like(array, ctx, device):
+    """The device that was asked for, else that of an array."""
+    return array.context if ctx is None and device is None else _place(ctx, device)
+
+
 def _like(value, prototype, dtype, ctx, device):
     array = array_of(prototype, "full_like")
-    if is_traced(array):
-        shape, context = array.shape, array.context
-        return filled(shape, value, context, array.dtype if dtype is None else dtype, NP)
-    context = array.ctx if ctx is None and device is None else _place(ctx, device)
+    context = _place_like(array, ctx, device)
     return filled(array.shape, value, context, array.dtype if dtype is None else dtype, NP)
 
 
 def zeros_like(a, dtype=None, order="C", ctx=None, out=None, device=None):
     """Zeros of the shape and dtype of an array."""
+    refuse_order(order, "mx.np.zeros_like")
     return finished(_like(0.0, a, dtype, ctx, device), out)
 
 
 def ones_like(a, dtype=None, order="C", ctx=None, out=None, device=None):
     """Ones of the shape and dtype of an array."""
+    refuse_order(order, "mx.np.ones_like")
     return finished(_like(1.0, a, dtype, ctx, device), out)
 
 
 def empty_like(prototype, dtype=None, order="C", subok=False, shape=None, ctx=None, device=None):
     """A new array of the shape and dtype of another one, with whatever values."""
+    refuse_order(order, "mx.np.empty_like")
     array = array_of(prototype, "empty_like")
-    return empty(array.shape if shape is None else shape, array.dtype if dtype is None else dtype)
+    shape = array.shape if shape is None else shape
+    dtype = array.dtype if dtype is None else dtype
+    return empty(shape, dtype, ctx=_place_like(array, ctx, device))
 
 
 def full_like(a, fill_value, dtype=None, order="C", ctx=None, out=None, device=None):
     """An array of the shape and dtype of another one with one value."""
     array = array_of(a, "full_like")
     dtype = array.dtype if dtype is None else dtype
-    return full(array.shape, fill_value, dtype, ctx=ctx, out=out, device=device)
+    place = _place_like(array, ctx, device)
+    return full(array.shape, fill_value, dtype, order, place, out=out)
 
 
 def arange(start, stop=None, step=1, dtype=None, ctx=None, device=None):

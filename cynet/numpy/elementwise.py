@@ -5,7 +5,8 @@ import inspect
 
 import numpy as onp
 
-from ..base.errors import NotFoundError, shown
+from ..base.dtype import name_of
+from ..base.errors import ArgumentTypeError, NotFoundError, shown
 from ..ndarray._arithmetic import UNARY, Slot, set_operators
 from ..ndarray.ndarray import NDArray
 from ..operator.functions.numpy_rows import (
@@ -17,7 +18,19 @@ from ..operator.functions.numpy_rows import (
     operators_of,
 )
 from ..operator.functions.row import BOOL
-from ._call import NP, NUMBERS, also_named, array_of, call, finished, is_traced, one_of, ops
+from ._call import (
+    NP,
+    NUMBERS,
+    also_named,
+    array_of,
+    call,
+    finished,
+    is_traced,
+    one_of,
+    ops,
+    refuse_cast,
+    refuse_order,
+)
 
 _SIGNS = {
     "add": "+",
@@ -49,18 +62,36 @@ set_operators(
 )
 
 
-def _chosen(function, inputs, out, where, dtype):
-    """A function with ``dtype=``, to which its inputs are converted, and ``where=``: elsewhere
-    `out` is unchanged, and a new result is zero."""
-    if dtype is not None:
-        inputs = [array_of(each, function.__name__).astype(dtype) for each in inputs]
-    if where is True:
-        return function(*inputs, out)
+# Defaults, which are known by identity.
+_KEPT, _SAME_KIND = "K", "same_kind"
+
+
+def _chosen(function, inputs, out, where, dtype, casting, order):
+    """A function with ``dtype=``, to which its inputs are converted by the rule `casting`, and
+    ``where=``: elsewhere `out` is unchanged, and a new result is zero."""
     from .selection import where as choose
 
-    value, out = function(*inputs), one_of(out)
-    rest = onp.dtype(value.dtype).type(0) if out is None else out
-    return finished(choose(where, value, rest), out)
+    name, out = f"mx.np.{function.__name__}", one_of(out)
+    refuse_order(order, name)
+    refuse_cast("bool", "bool", casting, name)  # is it a rule?
+    if dtype is not None and function.__name__ not in _TRUTHS:
+        arrays = [array_of(each, function.__name__) for each in inputs]
+        for given, each in zip(inputs, arrays):
+            if not isinstance(given, NUMBERS):
+                refuse_cast(each.dtype, dtype, casting, f"{name}: dtype")
+        inputs = [each.astype(dtype) for each in arrays]
+    value = function(*inputs)
+    if dtype is not None and name_of(value.dtype) != name_of(dtype):
+        raise ArgumentTypeError(
+            f"{name}: dtype {name_of(dtype)} is not one of its results, which is "
+            f"{name_of(value.dtype)} here"
+        )
+    if out is not None:
+        refuse_cast(value.dtype, out.dtype, casting, f"{name}: out")
+        value = value.astype(out.dtype)
+    if where is not True:
+        value = choose(where, value, onp.dtype(value.dtype).type(0) if out is None else out)
+    return finished(value, out)
 
 
 _TRUTHS = {name for name, _, _, result, *_ in BINARIES if result == BOOL}
@@ -84,10 +115,12 @@ def as_ufunc(function):
 
     @functools.wraps(function)
     def run(*args, where=True, dtype=None, casting="same_kind", order="K", subok=True, **more):
-        if where is True and dtype is None:
+        usual = casting is _SAME_KIND and order is _KEPT
+        if usual and where is True and dtype is None:
             return function(*args, **more)
         given = signature.bind(*args, **more).arguments
-        return _chosen(function, [given[n] for n in names], given.get("out"), where, dtype)
+        operands = [given[n] for n in names]
+        return _chosen(function, operands, given.get("out"), where, dtype, casting, order)
 
     return run
 
@@ -99,8 +132,9 @@ def _binary(name):
     def function(
         x1, x2, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True
     ):
-        if where is not True or dtype is not None:
-            return _chosen(function, (x1, x2), out, where, dtype)
+        usual = casting is _SAME_KIND and order is _KEPT
+        if not usual or where is not True or dtype is not None:
+            return _chosen(function, (x1, x2), out, where, dtype, casting, order)
         if out is None and hasattr(x1, "_face") and hasattr(x2, "_face"):
             return slot.call(x1, x2)
         if is_traced(x1) or is_traced(x2):
@@ -146,8 +180,9 @@ def _unary(name, operator):
         run = _with_nans(run)
 
     def function(x, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True):
-        if where is not True or dtype is not None:
-            return _chosen(function, (x,), out, where, dtype)
+        usual = casting is _SAME_KIND and order is _KEPT
+        if not usual or where is not True or dtype is not None:
+            return _chosen(function, (x,), out, where, dtype, casting, order)
         if isinstance(x, NUMBERS) and host is not None:
             return host(x)
         x = array_of(x, name)

@@ -8,7 +8,7 @@ from ..base.dtype import name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..ndarray.ndarray import NDArray
 from . import elementwise, reductions, shapes
-from ._call import NP, ops, refuse_other_kind
+from ._call import NP, ops, refuse_order, refuse_other_kind
 
 _SIGNS = {
     "add": "add",
@@ -449,6 +449,7 @@ class ndarray(Members, NDArray):
         ArgumentTypeError
             `casting` does not allow it.
         """
+        refuse_order(order, "mx.np astype")
         name = (
             name_of(onp.dtype(dtype) if dtype is not bool else "bool")
             if not isinstance(dtype, str)

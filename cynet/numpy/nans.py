@@ -3,7 +3,7 @@
 import numpy as onp
 
 from . import reductions, shapes
-from ._call import array_of, finished
+from ._call import array_of, finished, refuse_other_than_floats
 from .elementwise import FUNCTIONS
 from .quantiles import quantile_of_rows
 from .selection import where as choose
@@ -65,6 +65,7 @@ def _mean(a, axis, where):
 
 def _numbers(a, dtype, name):
     a = array_of(a, name)
+    refuse_other_than_floats(dtype, f"mx.np.{name}")
     if dtype is not None:
         return a.astype(dtype)
     return a if _is_float(a) else a.astype("float32")

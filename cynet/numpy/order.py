@@ -7,7 +7,7 @@ import numpy as onp
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
-from ._call import array_of, finished, is_traced
+from ._call import array_of, finished, is_traced, refuse_fields
 from .dispatch import on_host
 from .elementwise import FUNCTIONS
 from .reductions import axes_of
@@ -40,6 +40,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
     ArgumentError
         A place is outside of the axis.
     """
+    refuse_fields(order, "mx.np.partition")
     a = array_of(a, "partition")
     _within(kth, _length(a, axis), "partition")
     return sort(a, axis)
@@ -53,6 +54,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None):
     ArgumentError
         A place is outside of the axis.
     """
+    refuse_fields(order, "mx.np.argpartition")
     a = array_of(a, "argpartition")
     _within(kth, _length(a, axis), "argpartition")
     return argsort(a, axis)

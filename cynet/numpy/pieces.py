@@ -7,7 +7,7 @@ import numpy as onp
 from ..base.errors import ArgumentError, ShapeError, shown
 from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
-from ._call import NUMBERS, array_of, finished, is_traced, ops
+from ._call import NUMBERS, array_of, finished, is_traced, ops, refuse_other_than_floats
 from .dispatch import on_host
 from .elementwise import FUNCTIONS, as_ufunc
 from .selection import host_values
@@ -480,6 +480,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
 
 
 def _observed(m, y, rowvar, dtype):
+    refuse_other_than_floats(dtype, "mx.np.cov")
     parts = []
     for each in (m,) if y is None else (m, y):
         each = array_of(each, "cov")

@@ -4,11 +4,13 @@ from math import prod
 
 import numpy as onp
 
-from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..base.dtype import name_of
+from ..base.errors import ArgumentError, ShapeError
 from ..base.tracing import active, has_trace
+from ..context import read_context
 from ..ndarray import random as legacy
 from ..ndarray.ndarray import NDArray
-from ._call import array_of, finished, made, ops
+from ._call import array_of, finished, is_traced, made, ops, refuse_other_than_floats
 from .elementwise import FUNCTIONS
 from .order import searchsorted
 from .reductions import cumsum
@@ -35,25 +37,31 @@ def _drawn(function, size, params, dtype, ctx):
     shape = _shape(size, *params)
     count, dtype = prod(shape), dtype or "float32"
     if not count:  # an operator takes 0 for a length that is not known
-        return made(onp.zeros(shape), dtype, ctx, "random")
+        return made(onp.zeros(shape), dtype, read_context(ctx), "random")
     return reshaped(function(shape=(count,), dtype=dtype, ctx=ctx).as_np_ndarray(), shape)
+
+
+def _placed(array, ctx):
+    """An array on the device that was asked for; a graph has one for all of its numbers."""
+    if ctx is None:
+        return array
+    context = read_context(ctx)
+    return array if is_traced(array) else array.as_in_ctx(context)
 
 
 def _typed(array, dtype, who):
     """Numbers in the dtype that was asked for."""
     if dtype is None:
         return array
-    kind = onp.dtype(dtype)
-    if kind.kind != "f":
-        raise ArgumentTypeError(f"mx.np.random.{who}: dtype is one of floats, got {kind}")
-    return array if array.dtype == kind else array.astype(kind.name)
+    refuse_other_than_floats(dtype, f"mx.np.random.{who}")
+    return array if name_of(array.dtype) == name_of(dtype) else array.astype(dtype)
 
 
 def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, device=None):
     """Numbers that are evenly distributed over [low, high)."""
     low, high = _param(low), _param(high)
     made_of = _drawn(lambda **k: legacy.uniform(0, 1, **k), size, (low, high), dtype, ctx or device)
-    return finished(made_of * (high - low) + low, out)
+    return finished(_typed(made_of * (high - low) + low, dtype, "uniform"), out)
 
 
 def _param(value):
@@ -77,7 +85,7 @@ def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, device
     """Normally distributed numbers."""
     loc, scale = _param(loc), _param(scale)
     made_of = _drawn(lambda **k: legacy.normal(0, 1, **k), size, (loc, scale), dtype, ctx or device)
-    return finished(made_of * scale + loc, out)
+    return finished(_typed(made_of * scale + loc, dtype, "normal"), out)
 
 
 def randn(*size):
@@ -95,51 +103,54 @@ def lognormal(mean=0.0, sigma=1.0, size=None, dtype=None, ctx=None, out=None):
     return finished(FUNCTIONS["exp"](normal(mean, sigma, size, dtype, ctx)), out)
 
 
-def _unit(size, *params):
+def _unit(size, *params, ctx=None):
     """Numbers in (0, 1], safe for a logarithm."""
-    return 1.0 - _drawn(lambda **k: legacy.uniform(0, 1, **k), size, params, None, None)
+    return 1.0 - _drawn(lambda **k: legacy.uniform(0, 1, **k), size, params, None, ctx)
 
 
 def exponential(scale=1.0, size=None, ctx=None, out=None):
     """Exponentially distributed numbers."""
     scale = _param(scale)
-    return finished(-FUNCTIONS["log"](_unit(size, scale)) * scale, out)
+    return finished(-FUNCTIONS["log"](_unit(size, scale, ctx=ctx)) * scale, out)
 
 
 def weibull(a, size=None, ctx=None, out=None):
     """Numbers of Weibull's distribution."""
     a = _param(a)
-    return finished((-FUNCTIONS["log"](_unit(size, a))) ** (1.0 / a), out)
+    return finished((-FUNCTIONS["log"](_unit(size, a, ctx=ctx))) ** (1.0 / a), out)
 
 
 def pareto(a, size=None, ctx=None, out=None):
     """Numbers of Pareto's second distribution."""
     a = _param(a)
-    return finished(FUNCTIONS["exp"](-FUNCTIONS["log"](_unit(size, a)) / a) - 1.0, out)
+    return finished(FUNCTIONS["exp"](-FUNCTIONS["log"](_unit(size, a, ctx=ctx)) / a) - 1.0, out)
 
 
 def power(a, size=None, ctx=None, out=None):
     """Numbers in [0, 1] from a power distribution."""
     a = _param(a)
-    return finished(_unit(size, a) ** (1.0 / a), out)
+    return finished(_unit(size, a, ctx=ctx) ** (1.0 / a), out)
 
 
 def rayleigh(scale=1.0, size=None, ctx=None, out=None):
     """Numbers of Rayleigh's distribution."""
     scale = _param(scale)
-    return finished(FUNCTIONS["sqrt"](-2.0 * FUNCTIONS["log"](_unit(size, scale))) * scale, out)
+    return finished(
+        FUNCTIONS["sqrt"](-2.0 * FUNCTIONS["log"](_unit(size, scale, ctx=ctx))) * scale, out
+    )
 
 
 def gumbel(loc=0.0, scale=1.0, size=None, ctx=None, out=None):
     """Numbers of Gumbel's distribution."""
     loc, scale = _param(loc), _param(scale)
     log = FUNCTIONS["log"]
-    return finished(loc - scale * log(-log(_unit(size, loc, scale)) + 1e-30), out)
+    return finished(loc - scale * log(-log(_unit(size, loc, scale, ctx=ctx)) + 1e-30), out)
 
 
 def logistic(loc=0.0, scale=1.0, size=None, ctx=None, out=None):
     """Numbers of the logistic distribution."""
-    loc, scale, unit = _param(loc), _param(scale), _unit(size, _param(loc), _param(scale))
+    loc, scale = _param(loc), _param(scale)
+    unit = _unit(size, loc, scale, ctx=ctx)
     return finished(
         loc + scale * (FUNCTIONS["log"](unit + 1e-30) - FUNCTIONS["log"](1.0 - unit + 1e-30)), out
     )
@@ -148,7 +159,7 @@ def logistic(loc=0.0, scale=1.0, size=None, ctx=None, out=None):
 def laplace(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None):
     """Numbers of Laplace's distribution."""
     loc, scale = _param(loc), _param(scale)
-    centred = _unit(size, loc, scale) - 0.5
+    centred = _unit(size, loc, scale, ctx=ctx) - 0.5
     size_of = FUNCTIONS["absolute"](centred)
     drawn = loc - scale * FUNCTIONS["sign"](centred) * FUNCTIONS["log"](1.0 - 2.0 * size_of + 1e-30)
     return finished(_typed(drawn, dtype, "laplace"), out)
@@ -160,7 +171,7 @@ def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
     sizes = _shape(size, shape, scale)
     if hasattr(shape, "shape"):
         wide = reshaped(broadcast_to(shape, sizes), (prod(sizes),))
-        drawn = reshaped(ops._sample_gamma(wide, ops.ones_like(wide)), sizes)
+        drawn = _placed(reshaped(ops._sample_gamma(wide, ops.ones_like(wide)), sizes), ctx)
     else:
         drawn = _drawn(lambda **k: legacy.gamma(shape, 1.0, **k), sizes, (), None, ctx)
     return finished(_typed(drawn * scale, dtype, "gamma"), out)
@@ -169,20 +180,21 @@ def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
 def beta(a, b, size=None, dtype=None, ctx=None):
     """Numbers of the beta distribution."""
     sizes = _shape(size, _param(a), _param(b))
-    x, y = gamma(a, 1.0, sizes), gamma(b, 1.0, sizes)
+    x, y = gamma(a, 1.0, sizes, ctx=ctx), gamma(b, 1.0, sizes, ctx=ctx)
     return _typed(x / (x + y), dtype, "beta")
 
 
 def chisquare(df, size=None, dtype=None, ctx=None):
     """Numbers of the chi-square distribution."""
     df = _param(df)
-    return _typed(gamma(df / 2.0, 2.0, size), dtype, "chisquare")
+    return _typed(gamma(df / 2.0, 2.0, size, ctx=ctx), dtype, "chisquare")
 
 
 def f(dfnum, dfden, size=None, ctx=None):
     """Numbers of the F distribution."""
     sizes = _shape(size, _param(dfnum), _param(dfden))
-    return chisquare(dfnum, sizes) / dfnum / (chisquare(dfden, sizes) / dfden)
+    above, below = chisquare(dfnum, sizes, ctx=ctx), chisquare(dfden, sizes, ctx=ctx)
+    return above / dfnum / (below / dfden)
 
 
 def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, device=None):
@@ -228,7 +240,8 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None):
     else:
         rows = randint(0, n, count) if replace else permutation(n)[:count]
     rows = reshaped(rows.astype("int64"), shape)
-    return finished(rows if isinstance(a, int) else take(a, rows, 0, "clip"), out)
+    drawn = rows if isinstance(a, int) else take(a, rows, 0, "clip")
+    return finished(_placed(drawn, ctx), out)
 
 
 def _by_weights(p, n, count, replace):

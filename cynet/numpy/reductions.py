@@ -2,10 +2,10 @@
 
 import numpy as onp
 
-from ..base.dtype import FLAGS, scalar_type
+from ..base.dtype import FLAGS, dtype_flag, scalar_type
 from ..base.errors import ArgumentTypeError, BoundsError
 from ..ndarray.ndarray import NDArray
-from ._call import array_of, by_place, finished, ops
+from ._call import array_of, by_place, finished, ops, refuse_other_than_floats
 
 _FLOATS = ("float16", "float32", "float64", "bfloat16")
 
@@ -105,6 +105,9 @@ prod = _sum_like("prod", 1, lambda a, b: a * b)
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
     """The arithmetic mean over axes; integers and bools give float32."""
     a = array_of(a, "mean")
+    if dtype is not None and _KINDS[dtype_flag(dtype)] != "f":
+        whole = mean(a.astype(dtype), axis, keepdims=keepdims, where=where)
+        return finished(whole.astype(dtype), out)
     if dtype is not None and onp.dtype(dtype) != a.dtype:
         a = a.astype(dtype)
     if where is not True:
@@ -204,6 +207,7 @@ def dropped(a, axis):
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=None, where=True):
     """The variance over axes, of floats."""
     a = array_of(a, "var")
+    refuse_other_than_floats(dtype, "mx.np.var")
     if dtype is not None:
         a = a.astype(dtype)
     elif _kind(a) != "f":

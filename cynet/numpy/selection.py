@@ -7,7 +7,18 @@ import numpy as onp
 from ..base.errors import ArgumentTypeError, ShapeError, shown
 from ..ndarray._fill import filled
 from ..ndarray.ndarray import NDArray
-from ._call import NP, NUMBERS, also_named, array_of, finished, is_traced, made, ops, refuse_traced
+from ._call import (
+    NP,
+    NUMBERS,
+    also_named,
+    array_of,
+    finished,
+    is_traced,
+    made,
+    ops,
+    refuse_fields,
+    refuse_traced,
+)
 from .elementwise import FUNCTIONS, as_ufunc
 from .reductions import axes_of
 from .reductions import sum as total_of
@@ -107,6 +118,7 @@ def _sortable(a, axis, where):
 
 def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
     """The elements in order along an axis."""
+    refuse_fields(order, "mx.np.sort")
     ndim = 1 if axis is None else array_of(a, "sort").ndim
     a, axis = _sortable(a, axis, "sort")
     own = onp.dtype(a.dtype)
@@ -117,6 +129,7 @@ def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
 
 def argsort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
     """The numbers of the elements in their order along an axis, int64."""
+    refuse_fields(order, "mx.np.argsort")
     a, axis = _sortable(a, axis, "argsort")
     if onp.dtype(a.dtype).kind == "b":
         a = a.astype("uint8")

@@ -11,7 +11,7 @@ from ..base.errors import ArgumentTypeError, BoundsError, ShapeError, shown
 from ..ndarray._tape import follows
 from ..ndarray.ndarray import NDArray
 from ..operator.numpy.promotion import promoted
-from ._call import NP, array_of, finished, is_traced, ops
+from ._call import NP, array_of, finished, is_traced, ops, refuse_order
 from .reductions import axes_of
 
 _PLACES = (dtype_flag("int32"), dtype_flag("int64"))
@@ -37,8 +37,7 @@ def _axis(axis, ndim, where):
 def reshape(a, newshape=None, order="C", shape=None, out=None):
     """The elements under another shape, in which one length may be -1."""
     a = array_of(a, "reshape")
-    if order != "C":
-        raise ArgumentTypeError(f"mx.np.reshape: order is 'C' alone, got {shown(order)}")
+    refuse_order(order, "mx.np.reshape")
     sizes = list(_ints(newshape if shape is None else shape, "reshape"))
     own, known = prod(a.shape), prod(n for n in sizes if n != -1)
     if sizes.count(-1) == 1 and known and own % known == 0:

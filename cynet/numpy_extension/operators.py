@@ -5,7 +5,9 @@ import functools
 
 import numpy as onp
 
-from ..numpy._call import also_named, array_of, finished, ops
+from ..base.errors import ArgumentTypeError, shown
+from ..context import read_context
+from ..numpy._call import also_named, array_of, finished, ops, refuse_order
 from ..numpy.shapes import broadcast_to, reshaped
 
 
@@ -260,6 +262,10 @@ def slice(data, begin, end, step=None):
 @_layer()
 def arange_like(data, start=0.0, step=1.0, repeat=1, axis=None, ctx=None):
     """Evenly spaced numbers, as many as an axis is long."""
+    if ctx is not None and read_context(ctx) != data.context:
+        raise ArgumentTypeError(
+            f"mx.npx.arange_like: ctx is that of data, {data.context}, got {shown(ctx)}"
+        )
     more = {} if axis is None else {"axis": axis}
     return ops._contrib_arange_like(*_arrays(data), start=start, step=step, repeat=repeat, **more)
 
@@ -398,6 +404,7 @@ def constraint_check(input, msg="Constraint violated!"):
 
 def reshape(a, newshape, reverse=False, order="C"):
     """Another shape; -2 keeps an axis, -1 is inferred, -5 joins two, -6 splits one in two."""
+    refuse_order(order, "mx.npx.reshape")
     a, out, axis = array_of(a, "npx.reshape"), [], 0
     codes = list(newshape) if isinstance(newshape, (tuple, list)) else [newshape]
     shape = list(a.shape)
@@ -436,5 +443,5 @@ def reshape(a, newshape, reverse=False, order="C"):
 
 
 _IMPORTED = ["also_named", "array_of", "broadcast_to", "finished", "functools", "onp", "ops"]
-_IMPORTED += ["reshaped"]
+_IMPORTED += ["reshaped", "refuse_order", "read_context", "ArgumentTypeError", "shown"]
 __all__ = [name for name in dir() if not name.startswith("_") and name not in _IMPORTED]

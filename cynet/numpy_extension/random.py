@@ -11,7 +11,8 @@ def bernoulli(prob=None, logit=None, size=None, dtype=None, ctx=None, out=None):
 
     if prob is None:
         prob = EXTENSION_FUNCTIONS["sigmoid"](array_of(logit, "npx.random.bernoulli"))
-    drawn = _random.uniform(0.0, 1.0, size if size is not None else getattr(prob, "shape", ()))
+    shape = size if size is not None else getattr(prob, "shape", ())
+    drawn = _random.uniform(0.0, 1.0, shape, ctx=ctx)
     return finished((drawn < prob).astype("float32" if dtype is None else dtype), out)
 
 

@@ -6,7 +6,7 @@ from ...base.errors import BoundsError, shown
 from ...base.tracing import active
 from ...ndarray import NDArray
 from ...numpy import elementwise, shapes
-from ...numpy._call import array_of, ops
+from ...numpy._call import array_of, ops, refuse_order, refuse_unknown_cast
 from ...numpy.dispatch import function_of, ufunc_of
 from ...numpy.multiarray import Members, define_signs
 from ...operator.functions.numpy_rows import operators_of
@@ -55,6 +55,8 @@ class TracedNumpy(Members, Traced):
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         """See ``mx.np.ndarray.astype``."""
+        refuse_order(order, "mx.np astype")
+        refuse_unknown_cast(casting, "mx.np astype in a graph")
         return ops.cast(self, dtype=np.dtype(dtype).name)
 
     def copy(self):

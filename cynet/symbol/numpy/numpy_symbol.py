@@ -3,6 +3,7 @@
 import numpy as onp
 
 from ...base.errors import ArgumentTypeError, NotFoundError, shown
+from ...numpy._call import refuse_order, refuse_unknown_cast
 from ...numpy.multiarray import Members, define_signs
 from ...operator._base import get_operator
 from ...operator.functions.numpy_rows import EXTENSIONS, operators_of
@@ -56,6 +57,7 @@ class NumpySymbol(Symbol):
 
     def reshape(self, *shape, order="C", newshape=None):
         """See ``mx.np.ndarray.reshape``."""
+        refuse_order(order, "mx.sym.np reshape")
         shape = shape if newshape is None else (newshape,)
         shape = shape[0] if len(shape) == 1 else shape
         return _function("np.reshape")(self, shape)
@@ -67,10 +69,13 @@ class NumpySymbol(Symbol):
 
     def flatten(self, order="C"):
         """The elements in one axis."""
+        refuse_order(order, "mx.sym.np flatten")
         return _function("np.reshape")(self, (-1,))
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         """See ``mx.np.ndarray.astype``."""
+        refuse_order(order, "mx.sym.np astype")
+        refuse_unknown_cast(casting, "mx.sym.np astype")
         return _legacy("cast", self, dtype=dtype)
 
     def clip(self, min=None, max=None, out=None):
