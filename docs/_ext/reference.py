@@ -256,8 +256,13 @@ def joined(paragraph):
     return " ".join(paragraph.split("\n")) if paragraph.strip() else paragraph
 
 
+LABEL = re.compile(r":(?:ref|term):`([^`<]+?)(?:\s*<[^`]*>)?`")
+
+
 def to_rst(app, what, name, obj, options, lines):
     """Make docstrings, which are written for ``help``, into reStructuredText."""
+    # Labels and terms are those of other packages' manuals, in docstrings that come from them.
+    lines[:] = LABEL.sub(r"\1", "\n".join(lines)).split("\n")
     if "Class Attributes" in lines:
         start = lines.index("Class Attributes")
         lines[start : start + 2] = ["Attributes", "----------"]
