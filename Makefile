@@ -134,7 +134,7 @@ else
 	tests/smoke/run.sh dist/*.whl
 endif
 
-smoke:  ## install into fresh environments (Python 3.13 + NumPy 2, 3.10 + NumPy 1.26) and try them
+smoke:  ## install into fresh environments (Python 3.13 + NumPy 2, 3.10 + NumPy 2.1) and try them
 	tests/smoke/run.sh
 
 clean:  ## remove .venv and everything built

@@ -7,7 +7,7 @@
 # is missing is named at the end and the run fails, unless SMOKE_ALLOW_MISSING=1.
 set -uo pipefail
 root="$(cd "$(dirname "$0")/../.." && pwd)"
-corners=("3.13 numpy>=2" "3.10 numpy==1.26.*")
+corners=("3.13 numpy>=2" "3.10 numpy==2.1.*")
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 source "$root/tests/smoke/pythons.sh"
@@ -17,7 +17,7 @@ corners_of() {  # a corner for each wheel
   local name version
   for name in "$@"; do
     version="${name##*-cp3}"  # cynet_mx-0.1.0-cp311-cp311-manylinux...: after the last -cp3
-    echo "3.${version%%-*} numpy>=1.26 $(realpath "$name")"
+    echo "3.${version%%-*} numpy>=2 $(realpath "$name")"
   done
 }
 [ $# = 0 ] || mapfile -t corners < <(corners_of "$@")
