@@ -71,12 +71,19 @@ def functions():
             yield f"ndarray.{name}", getattr(mx.np.ndarray, name)
 
 
+def parameters(value):
+    try:
+        return inspect.signature(value).parameters
+    except ValueError:  # a compiled function of a NumPy that has no signatures for them
+        return {}
+
+
 def walk():
     return [
         (name, setting)
         for name, value in functions()
         for setting in SETTINGS
-        if setting in inspect.signature(value).parameters
+        if setting in parameters(value)
     ]
 
 
