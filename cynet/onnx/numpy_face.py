@@ -70,6 +70,15 @@ def one(g, c):
     return _written(g, c, row, [_in(g, c, 0, dtype)], dtype)
 
 
+_KINDS = {get_operator(f"_npi_{each.lower()}").prop: each for each in ("IsNaN", "IsInf")}
+
+
+@exports(*_KINDS)
+def kind_of_number(g, c):
+    dtype = c.dtypes[0] if c.dtypes[0] in ("float32", "float64") else "float32"
+    return g.emit(_KINDS[type(c.prop)], [_in(g, c, 0, dtype)])
+
+
 @exports(Held)
 def held(g, c):
     return g.constant(c.prop.array)

@@ -7,6 +7,7 @@ import pytest
 
 import cynet as mx
 from cynet.module import history as shown
+from cynet.module import progress
 
 
 def fit(**options):
@@ -70,16 +71,16 @@ def test_a_log_is_enough(capsys, caplog):
 
 
 def test_long_epochs_show_batches(capsys, monkeypatch):
-    monkeypatch.setattr(shown, "_BATCH_PAUSE", 0.0)
+    monkeypatch.setattr(progress, "_BATCH_PAUSE", 0.0)
     data = mx.io.NDArrayIter(np.ones((8, 3)), np.zeros(8), 4)
     fit(eval_data=data)
     err = capsys.readouterr().err
-    assert "Epoch[0] Batch[0] Train-accuracy=" in err and "Epoch[1] Batch[1]" in err
+    assert "Epoch[0] Batch[0/2] Train-accuracy=" in err and "Epoch[1] Batch[1/2]" in err
     assert "Validation-accuracy=" in err
 
 
 def test_short_epochs_do_not_flood(capsys, monkeypatch):
-    monkeypatch.setattr(shown, "_EPOCH_PAUSE", 1e6)
+    monkeypatch.setattr(progress, "_EPOCH_PAUSE", 1e6)
     fit()
     lines = capsys.readouterr().err.splitlines()
     assert [line.split()[0] for line in lines] == ["Epoch[0]", "Epoch[2]"]

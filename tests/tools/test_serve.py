@@ -259,7 +259,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("arguments", [["m"], *(["m", "--shape", "3", *each] for each in WRONG)])
+@pytest.mark.parametrize("arguments", [["m", "--shape", "3", *each] for each in WRONG])
 def test_the_command_line_is_read(arguments):
     with pytest.raises(SystemExit) as found:
         parser().parse_args(arguments)

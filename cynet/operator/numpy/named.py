@@ -140,7 +140,11 @@ class NumpyFunction(OperatorProperty):
 
     @classmethod
     def accepted_params(cls, params):
-        """All of them: the function itself reports a wrong one."""
+        """All of them: the function itself reports a wrong one. The texts of a file are checked by
+        the operator of this name, if one is registered."""
+        if cls.op_name in OPERATORS and all(isinstance(each, str) for each in params.values()):
+            checked = get_operator(cls.op_name).prop
+            checked(**checked.accepted_params(params))
         return params
 
     def params(self):
