@@ -12,11 +12,13 @@ import json
 import math
 import operator
 import sys
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import ArgumentError, ArgumentTypeError, FormatError, shown
+from .errors import ArgumentError, ArgumentTypeError, CynetError, FormatError, shown
+from .files import read_file
 
 _MOST = 2**63 - 1  # largest count
 _LARGEST = np.finfo(np.float64).max.item()
@@ -210,6 +212,25 @@ def read_json(text, **settings):
         if f"({maximum} digits)" in str(error):
             raise FormatError(f"it has an integer of more than {maximum} digits") from None
         raise FormatError(str(error)) from None
+
+
+@contextmanager
+def saved_json(path, form, what):
+    """The value of a JSON file with the form `form`, for a ``with`` that takes it apart.
+
+    Raises
+    ------
+    FormatError
+        The file has no such value, or what stands in the ``with`` failed on it: names the file.
+    """
+    data = read_file(path)
+    try:
+        found = read_json(data)
+        if found["form"] != form:
+            raise FormatError(f"it has the form {shown(found['form'])}")
+        yield found
+    except (CynetError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FormatError(f"{shown(path)} is no file of {what} ({error!r})") from None
 
 
 def call_with(where, function, args, settings):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.errors import ArgumentError, CynetError, FormatError, ShapeError, shown
-from ..base.files import read_file, write_atomically
+from ..base.errors import ArgumentError, CynetError, ShapeError, shown
+from ..base.files import write_atomically
 from ..base.guard import guarded
-from ..base.kinds import read_json, to_count
+from ..base.kinds import saved_json, to_count
 from ..base.reprs import SettingsRepr
 
 if TYPE_CHECKING:
@@ -232,17 +232,11 @@ class Scaler(SettingsRepr):
         FormatError
             It is no such file.
         """
-        data = read_file(path)
-        try:
-            found = read_json(data)
-            if found["form"] != _FORM:
-                raise FormatError(f"it has the form {shown(found['form'])}")
+        with saved_json(path, _FORM, "a Scaler") as found:
             scaler = cls(found["by"])
             begin, size = (np.array(found[each], np.float64) for each in ("begin", "size"))
             if begin.shape != size.shape or begin.ndim > 1:
                 raise ShapeError(f"it has the shapes {begin.shape} and {size.shape}")
-        except (CynetError, ValueError, KeyError, TypeError) as error:
-            raise FormatError(f"{shown(path)} is no file of a Scaler ({error!r})") from None
         scaler._begin, scaler._size = begin, size
         return scaler
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, FormatError, shown
-from ..base.files import read_file, write_atomically
+from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown
+from ..base.files import write_atomically
 from ..base.guard import guarded
-from ..base.kinds import check_flag, read_json, to_count
+from ..base.kinds import check_flag, saved_json, to_count
 from ..base.reprs import SettingsRepr
 
 if TYPE_CHECKING:
@@ -249,18 +249,12 @@ class Columns(SettingsRepr):
         FormatError
             It is no such file.
         """
-        data = read_file(path)
-        try:
-            found = read_json(data)
-            if found["form"] != _FORM:
-                raise FormatError(f"it has the form {shown(found['form'])}")
+        with saved_json(path, _FORM, "Columns") as found:
             numeric, categorical = found["numeric"], found["categorical"]
             columns = cls([*numeric], [*categorical], found["indicators"], found["most"])
             scales = {name: (float(m), float(s), bool(f)) for name, (m, s, f) in numeric.items()}
             columns._values = {name: [*values] for name, values in categorical.items()}
             columns._scales = {name: [*each] for name, each in scales.items()}
-        except (CynetError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise FormatError(f"{shown(path)} is no file of Columns ({error!r})") from None
         return columns
 
     def _need_fit(self):
