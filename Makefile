@@ -103,10 +103,11 @@ site: docs  ## read the site in headless Chromium, run its notebooks, drop an im
 	CYNET_SITE=build/docs/html $(PY) -m pytest -q tests/site
 
 lint: export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
-lint: $(VENV)/.built  ## ruff (rules and format), cython-lint and mypy
+lint: $(VENV)/.built  ## ruff (rules and format), cython-lint, clang-format and mypy
 	ruff check --no-cache .
 	ruff format --no-cache --check .  # `ruff format .` mends what it names
 	cython-lint cynet cynet_cuda_cpu examples tests/operator/pyx/simple_ops.pyx
+	git ls-files '*.h' '*.c' '*.cc' '*.cpp' '*.cu' '*.cuh' | xargs clang-format --dry-run -Werror  # -i mends
 	mypy  # the files that pyproject.toml names, strictly
 
 bench: $(VENV)/.built  ## print the table of benchmarks/ (MXNET=python of MXNet 1.x: beside it)

@@ -20,30 +20,9 @@ from .errors import (
     OperatorError,
     ShapeError,
 )
-from .legacy import (
-    _as_list,
-    _Null,
-    basestring,
-    c_array,
-    c_array_buf,
-    c_str,
-    c_str_array,
-    check_call,
-    classproperty,
-    data_dir,
-    data_dir_default,
-    integer_types,
-    long,
-    mx_float,
-    mx_int,
-    mx_int64,
-    mx_real_t,
-    mx_uint,
-    numeric_types,
-    py_str,
-    string_types,
-    with_metaclass,
-)
+from .legacy import *  # noqa: F403 (its __all__)
+from .legacy import __all__ as _legacy_names
+from .legacy import _as_list, _Null
 from . import aliases
 
 __all__ = [
@@ -64,24 +43,5 @@ __all__ = [
     "NotSupportedForSparseNDArray",
     "OperatorError",
     "ShapeError",
-    "basestring",
-    "c_array",
-    "c_array_buf",
-    "c_str",
-    "c_str_array",
-    "check_call",
-    "classproperty",
-    "data_dir",
-    "data_dir_default",
-    "integer_types",
-    "long",
-    "mx_float",
-    "mx_int",
-    "mx_int64",
-    "mx_real_t",
-    "mx_uint",
-    "numeric_types",
-    "py_str",
-    "string_types",
-    "with_metaclass",
+    *_legacy_names,
 ]

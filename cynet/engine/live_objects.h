@@ -17,8 +17,8 @@ static PyObject* cynet_live(PyObject*, PyObject*) { Py_RETURN_NONE; }  // they a
 
 // A Python function without arguments that gives the count, or None.
 static PyObject* cynet_live_counter() {
-    static PyMethodDef method = {"live", cynet_live, METH_NOARGS, nullptr};
-    return PyCFunction_New(&method, nullptr);
+  static PyMethodDef method = {"live", cynet_live, METH_NOARGS, nullptr};
+  return PyCFunction_New(&method, nullptr);
 }
 
 #endif

@@ -66,9 +66,7 @@ struct Ring {
   void unlock() { held.store(false, std::memory_order_release); }
 };
 
-inline Key key_of(const Record& r) {
-  return Key(r.name, r.node, r.category, r.kind, r.backward);
-}
+inline Key key_of(const Record& r) { return Key(r.name, r.node, r.category, r.kind, r.backward); }
 
 // What kind of number a record is summed by: how long it lasted, or its value.
 inline int64_t amount_of(const Record& r, int counter) {

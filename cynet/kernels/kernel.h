@@ -82,7 +82,7 @@ struct Args {
   void* space;  // workspace, as many bytes as the entry's `space` says
   Failure* failure;
   uint64_t seed, stream;  // of the run's random words, if the declaration asks for them
-  uint64_t* rows;   // nullptr, or a bit for each row of the gradient that is not zeros: to be kept
+  uint64_t* rows;  // nullptr, or a bit for each row of the gradient that is not zeros: to be kept
   bool rows_known;  // whether these are right before the run
 
   template <typename T>
@@ -132,46 +132,58 @@ struct ParamField {
   const char* name;
   char kind;  // as Python's struct module has it: q, d, i, ?
   int count;  // how many numbers it has; a declaration may give fewer, and the others are 0
-              // (of Floats: 0, for any number)
+  // (of Floats: 0, for any number)
   size_t offset;
 };
 
 template <typename T>
 struct Kind;
 template <>
-struct Kind<int64_t> { enum { kind = 'q', count = 1 }; };
+struct Kind<int64_t> {
+  enum { kind = 'q', count = 1 };
+};
 template <>
-struct Kind<double> { enum { kind = 'd', count = 1 }; };
+struct Kind<double> {
+  enum { kind = 'd', count = 1 };
+};
 template <>
-struct Kind<int> { enum { kind = 'i', count = 1 }; };
+struct Kind<int> {
+  enum { kind = 'i', count = 1 };
+};
 template <>
-struct Kind<bool> { enum { kind = '?', count = 1 }; };
+struct Kind<bool> {
+  enum { kind = '?', count = 1 };
+};
 struct Floats {  // a parameter of any number of floats
   const float* at;
   int64_t n;
 };
 template <>
-struct Kind<Floats> { enum { kind = 'f', count = 0 }; };
+struct Kind<Floats> {
+  enum { kind = 'f', count = 0 };
+};
 template <int n>
 using Int64s = std::array<int64_t, n>;  // a parameter of several numbers
 template <int n>
 using Doubles = std::array<double, n>;
 template <typename T, size_t n>
-struct Kind<std::array<T, n>> { enum { kind = Kind<T>::kind, count = n }; };
+struct Kind<std::array<T, n>> {
+  enum { kind = Kind<T>::kind, count = n };
+};
 
 #define CYNET_MEMBER(Type, name) Type name;
 #define CYNET_FIELD(Type, name) \
   {#name, char(::cynet::Kind<Type>::kind), ::cynet::Kind<Type>::count, offsetof(Self, name)},
 // struct Name with the members that LIST(field) lists as field(Type, name), which a kernel gets and
 // a declaration fills by name.
-#define CYNET_PARAMS(Name, LIST)                                          \
-  struct Name {                                                           \
-    LIST(CYNET_MEMBER)                                                    \
-    static const ParamField* fields() {                                   \
-      typedef Name Self;                                                  \
-      static const ParamField all[] = {LIST(CYNET_FIELD){}};           \
-      return all;                                                         \
-    }                                                                     \
+#define CYNET_PARAMS(Name, LIST)                             \
+  struct Name {                                              \
+    LIST(CYNET_MEMBER)                                       \
+    static const ParamField* fields() {                      \
+      typedef Name Self;                                     \
+      static const ParamField all[] = {LIST(CYNET_FIELD){}}; \
+      return all;                                            \
+    }                                                        \
   };
 
 // Writes or adds one number to an output that may not be wanted.
@@ -249,14 +261,16 @@ struct RegisteredKernel {
 #define CYNET_EVERY_LEVEL(function) CYNET_ONE_SET(function)
 #endif
 
-#define CYNET_REGISTER(LEVELS, name, Params, cost, space, ...)                        \
-  namespace cynet {                                                                  \
-  template <typename T>                                                              \
-  struct name##_forms {                                                              \
-    static constexpr KernelFunction at[N_LEVEL] = LEVELS(name<T>);                   \
-  };                                                                                 \
-  static const RegisteredKernel<name##_forms, __VA_ARGS__> name##_registered(        \
-      #name, cost, sizeof(Params), Params::fields(), space);                         \
+#define CYNET_REGISTER(LEVELS, name, Params, cost, space, ...)                                 \
+  namespace cynet {                                                                            \
+  template <typename T>                                                                        \
+  struct name##_forms {                                                                        \
+    static constexpr KernelFunction at[N_LEVEL] = LEVELS(name<T>);                             \
+  };                                                                                           \
+  static const RegisteredKernel<name##_forms, __VA_ARGS__> name##_registered(#name, cost,      \
+                                                                             sizeof(Params),   \
+                                                                             Params::fields(), \
+                                                                             space);           \
   }
 
 // Registers `template <typename T> void name(const Args&)` of each level, for the types given.

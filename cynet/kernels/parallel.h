@@ -102,16 +102,13 @@ extern "C" {
 
 CYNET_HIDDEN void GOMP_parallel(void (*body)(void*), void* data, unsigned parts, unsigned) {
   cynet::Region region = {body, data};
-  if (parts > 1)
-    cynet_run_parts(static_cast<int>(parts), cynet::run_region, &region);
-  else
-    cynet::run_region(&region, 0, 1);
+  if (parts > 1) cynet_run_parts(static_cast<int>(parts), cynet::run_region, &region);
+  else cynet::run_region(&region, 0, 1);
 }
 CYNET_HIDDEN void GOMP_barrier() {}
 CYNET_HIDDEN int omp_get_thread_num() noexcept { return cynet::region_part; }
 CYNET_HIDDEN int omp_get_num_threads() noexcept { return cynet::region_parts; }
 CYNET_HIDDEN int omp_get_max_threads() noexcept { return 1; }
-
 }
 
 #undef CYNET_HIDDEN

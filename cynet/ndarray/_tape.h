@@ -12,41 +12,40 @@ static thread_local uint64_t cynet_scope = 0;  // the record scope it is in, a n
 // The code object of the innermost Python code outside of `package`, a new reference, and the
 // place of its running instruction; from Python 3.11 on. Before: None and the line.
 static PyObject* cynet_user_code(PyObject* package, int* place) {
-    static PyObject* known = NULL;  // code that is the user's: most calls come from one line
-    PyFrameObject* frame = PyEval_GetFrame();
-    Py_XINCREF(frame);
-    while (frame) {
-        PyCodeObject* code = PyFrame_GetCode(frame);
-        PyFrameObject* back;
-        if ((PyObject*)code != known) {
-            Py_ssize_t own = PyUnicode_Tailmatch(code->co_filename, package, 0,
-                                                 PY_SSIZE_T_MAX, -1);
-            back = own > 0 ? PyFrame_GetBack(frame) : NULL;
-            if (back) {
-                Py_DECREF(code);
-                Py_DECREF(frame);
-                frame = back;
-                continue;
-            }
-            if (own == 0) {
-                Py_INCREF(code);
-                Py_XDECREF(known);
-                known = (PyObject*)code;
-            }
-        }
-#if PY_VERSION_HEX >= 0x030B0000
-        *place = PyFrame_GetLasti(frame);
-#else
-        *place = -1 - PyFrame_GetLineNumber(frame);
-#endif
+  static PyObject* known = NULL;  // code that is the user's: most calls come from one line
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  while (frame) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    PyFrameObject* back;
+    if ((PyObject*)code != known) {
+      Py_ssize_t own = PyUnicode_Tailmatch(code->co_filename, package, 0, PY_SSIZE_T_MAX, -1);
+      back = own > 0 ? PyFrame_GetBack(frame) : NULL;
+      if (back) {
+        Py_DECREF(code);
         Py_DECREF(frame);
-        return (PyObject*)code;
+        frame = back;
+        continue;
+      }
+      if (own == 0) {
+        Py_INCREF(code);
+        Py_XDECREF(known);
+        known = (PyObject*)code;
+      }
     }
-    Py_RETURN_NONE;
+#if PY_VERSION_HEX >= 0x030B0000
+    *place = PyFrame_GetLasti(frame);
+#else
+    *place = -1 - PyFrame_GetLineNumber(frame);
+#endif
+    Py_DECREF(frame);
+    return (PyObject*)code;
+  }
+  Py_RETURN_NONE;
 }
 
 static int cynet_line_of(PyObject* code, int place) {
-    return place < 0 ? -1 - place : PyCode_Addr2Line((PyCodeObject*)code, place);
+  return place < 0 ? -1 - place : PyCode_Addr2Line((PyCodeObject*)code, place);
 }
 
 #endif

@@ -8,9 +8,11 @@
 static inline void* cynet_host_alloc(size_t n) { return _aligned_malloc(n, 64); }
 static inline void cynet_host_free(void* p) { _aligned_free(p); }
 static inline void cynet_host_memory(size_t* available, size_t* total) {
-    MEMORYSTATUSEX s; s.dwLength = sizeof(s);
-    GlobalMemoryStatusEx(&s);
-    *available = (size_t)s.ullAvailPhys; *total = (size_t)s.ullTotalPhys;
+  MEMORYSTATUSEX s;
+  s.dwLength = sizeof(s);
+  GlobalMemoryStatusEx(&s);
+  *available = (size_t)s.ullAvailPhys;
+  *total = (size_t)s.ullTotalPhys;
 }
 static inline size_t cynet_page() { return 4096; }
 static inline void cynet_at_fork(void (*)(), void (*)(), void (*)()) {}
@@ -18,22 +20,22 @@ static inline void cynet_at_fork(void (*)(), void (*)(), void (*)()) {}
 #include <pthread.h>
 #include <unistd.h>
 static inline void* cynet_host_alloc(size_t n) {
-    void* p = nullptr;
-    return posix_memalign(&p, 64, n) == 0 ? p : nullptr;
+  void* p = nullptr;
+  return posix_memalign(&p, 64, n) == 0 ? p : nullptr;
 }
 static inline size_t cynet_page() { return (size_t)sysconf(_SC_PAGESIZE); }
 static inline void cynet_host_free(void* p) { std::free(p); }
 static inline void cynet_host_memory(size_t* available, size_t* total) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    *total = (size_t)sysconf(_SC_PHYS_PAGES) * page;
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  *total = (size_t)sysconf(_SC_PHYS_PAGES) * page;
 #ifdef _SC_AVPHYS_PAGES
-    *available = (size_t)sysconf(_SC_AVPHYS_PAGES) * page;
+  *available = (size_t)sysconf(_SC_AVPHYS_PAGES) * page;
 #else
-    *available = *total;
+  *available = *total;
 #endif
 }
 static inline void cynet_at_fork(void (*before)(), void (*parent)(), void (*child)()) {
-    pthread_atfork(before, parent, child);
+  pthread_atfork(before, parent, child);
 }
 #endif
 #if defined(__SANITIZE_ADDRESS__)
@@ -41,8 +43,8 @@ static inline void cynet_at_fork(void (*before)(), void (*parent)(), void (*chil
 #include <sanitizer/asan_interface.h>
 #define CYNET_KEEPS_MEMORY 0
 static inline void cynet_limit_block(void* p, size_t used, size_t capacity) {
-    ASAN_UNPOISON_MEMORY_REGION(p, used);
-    ASAN_POISON_MEMORY_REGION((char*)p + used, capacity - used);
+  ASAN_UNPOISON_MEMORY_REGION(p, used);
+  ASAN_POISON_MEMORY_REGION((char*)p + used, capacity - used);
 }
 #else
 #define CYNET_KEEPS_MEMORY 1
@@ -51,9 +53,9 @@ static inline void cynet_limit_block(void*, size_t, size_t) {}
 #if defined(_MSC_VER)
 #include <intrin.h>
 static inline int cynet_log2(size_t n) {
-    unsigned long i;
-    _BitScanReverse64(&i, n);
-    return (int)i;
+  unsigned long i;
+  _BitScanReverse64(&i, n);
+  return (int)i;
 }
 #else
 static inline int cynet_log2(size_t n) { return 63 - __builtin_clzll((unsigned long long)n); }

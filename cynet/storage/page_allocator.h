@@ -11,28 +11,28 @@
 // cheaper than malloc's, as a mutex would be half the cost. Yields, in case its holder has lost its
 // core.
 struct CynetSpinLock {
-    std::atomic<bool> taken{false};
-    void lock() {
-        for (int spins = 0; taken.exchange(true, std::memory_order_acquire); ++spins)
-            if (spins >= 64) std::this_thread::yield();
-    }
-    void unlock() { taken.store(false, std::memory_order_release); }
+  std::atomic<bool> taken{false};
+  void lock() {
+    for (int spins = 0; taken.exchange(true, std::memory_order_acquire); ++spins)
+      if (spins >= 64) std::this_thread::yield();
+  }
+  void unlock() { taken.store(false, std::memory_order_release); }
 };
 
 #if defined(_WIN32)
 // Nothing can be unmapped in part there: the pool keeps lists by size class for all sizes.
 static const bool CYNET_HAS_ARENAS = false;
 struct CynetArena {
-    size_t free_bytes = 0, used = 0, peak = 0;
-    uint64_t due = UINT64_MAX, patience = 0;
-    void init(size_t, uint64_t, uint64_t, size_t) {}
-    size_t round(size_t n) const { return n; }
-    void* take(size_t, size_t*) { return nullptr; }
-    void* grow(size_t, size_t*, uint64_t, CynetSpinLock*) { return nullptr; }
-    void give(void*) {}
-    size_t excess(uint64_t) { return 0; }
-    void* detach(size_t, bool) { return nullptr; }
-    void unmap(void*, CynetSpinLock*) {}
+  size_t free_bytes = 0, used = 0, peak = 0;
+  uint64_t due = UINT64_MAX, patience = 0;
+  void init(size_t, uint64_t, uint64_t, size_t) {}
+  size_t round(size_t n) const { return n; }
+  void* take(size_t, size_t*) { return nullptr; }
+  void* grow(size_t, size_t*, uint64_t, CynetSpinLock*) { return nullptr; }
+  void give(void*) {}
+  size_t excess(uint64_t) { return 0; }
+  void* detach(size_t, bool) { return nullptr; }
+  void unmap(void*, CynetSpinLock*) {}
 };
 #else
 #include <sys/mman.h>
@@ -43,430 +43,430 @@ struct CynetArena {
 static const bool CYNET_HAS_ARENAS = true;
 
 struct CynetArena {
-    struct Block {
-        char* at;
-        size_t size;
-        Block* before;  // neighbours in memory, nullptr where the mapping ends
-        Block* after;
-        Block* next;  // of the free blocks of its class; of detached blocks; of spare records
-        Block* previous;
-        bool taken;
-        bool stays;         // detached for its pages alone
-        uint32_t place[2];  // in ends, where it is one
-    };
-    struct Ends {
-        Block** list = nullptr;
-        size_t n = 0, capacity = 0;
-    };
-    // A process may have 65,530 mappings; beyond this many holes an arena makes no more.
-    static const size_t MAX_PIECES = 1024;
-    static const int STEPS = 32, LOWEST = 12, POWERS = 36;  // classes: 32 to each doubling
+  struct Block {
+    char* at;
+    size_t size;
+    Block* before;  // neighbours in memory, nullptr where the mapping ends
+    Block* after;
+    Block* next;  // of the free blocks of its class; of detached blocks; of spare records
+    Block* previous;
+    bool taken;
+    bool stays;         // detached for its pages alone
+    uint32_t place[2];  // in ends, where it is one
+  };
+  struct Ends {
+    Block** list = nullptr;
+    size_t n = 0, capacity = 0;
+  };
+  // A process may have 65,530 mappings; beyond this many holes an arena makes no more.
+  static const size_t MAX_PIECES = 1024;
+  static const int STEPS = 32, LOWEST = 12, POWERS = 36;  // classes: 32 to each doubling
 
-    Block* lists[POWERS * STEPS] = {};
-    uint32_t steps[POWERS] = {};  // which lists of a power hold something
-    uint64_t powers = 0;          // which powers do
-    size_t grain = 0;             // sizes and addresses are multiples
-    size_t used = 0, free_bytes = 0;
-    Block* spare = nullptr;
-    Block** table = nullptr;  // taken blocks by address: open addressing, linear probing
-    size_t n_slots = 0, n_taken = 0;
-    Ends ends[2];  // the first blocks of the mappings, and the last ones; few, in no order
+  Block* lists[POWERS * STEPS] = {};
+  uint32_t steps[POWERS] = {};  // which lists of a power hold something
+  uint64_t powers = 0;          // which powers do
+  size_t grain = 0;             // sizes and addresses are multiples
+  size_t used = 0, free_bytes = 0;
+  Block* spare = nullptr;
+  Block** table = nullptr;  // taken blocks by address: open addressing, linear probing
+  size_t n_slots = 0, n_taken = 0;
+  Ends ends[2];  // the first blocks of the mappings, and the last ones; few, in no order
     // The amount to keep: the maximum in use during the last `patience` allocations of the pool.
-    size_t peak = 0;
-    // A demand that recurs within `soon` of a release raises patience, up to `soon`.
-    uint64_t due = UINT64_MAX, patience = 0, base = 0, soon = 0, released_at = 0;
-    // An arena of up to `least` bytes is never trimmed: its changes are noise.
-    size_t least = 0;
-    bool released = false, came_back = false;
+  size_t peak = 0;
+  // A demand that recurs within `soon` of a release raises patience, up to `soon`.
+  uint64_t due = UINT64_MAX, patience = 0, base = 0, soon = 0, released_at = 0;
+  // An arena of up to `least` bytes is never trimmed: its changes are noise.
+  size_t least = 0;
+  bool released = false, came_back = false;
 
-    // Addresses without neighboring mappings, so that later mappings join the arena's: the
-    // process's other mappings grow from either end of the address space. Only a hint.
-    char* home = nullptr;
+  // Addresses without neighboring mappings, so that later mappings join the arena's: the
+  // process's other mappings grow from either end of the address space. Only a hint.
+  char* home = nullptr;
 
-    void init(size_t grain_, uint64_t patience_, uint64_t soon_, size_t least_) {
-        static std::atomic<unsigned> made{0};
-        const uint64_t apart = (uint64_t)1 << 38, at = (16 + made++) * apart;
-        if (sizeof(void*) == 8 && at < (uint64_t)1 << 46) home = (char*)(uintptr_t)at;
-        grain = grain_, patience = base = patience_, soon = soon_, least = least_;
+  void init(size_t grain_, uint64_t patience_, uint64_t soon_, size_t least_) {
+    static std::atomic<unsigned> made{0};
+    const uint64_t apart = (uint64_t)1 << 38, at = (16 + made++) * apart;
+    if (sizeof(void*) == 8 && at < (uint64_t)1 << 46) home = (char*)(uintptr_t)at;
+    grain = grain_, patience = base = patience_, soon = soon_, least = least_;
+  }
+
+  static int log2(size_t n) { return 63 - __builtin_clzll((unsigned long long)n); }
+  // The size class's bytes: at most 1/32 more than n, or the next multiple of grain.
+  size_t round(size_t n) const {
+    const int e = log2(n - 1);
+    size_t unit = (size_t)1 << (e - 5);
+    if (unit < grain) unit = grain;
+    return (n + unit - 1) & ~(unit - 1);
+  }
+  static int class_of(size_t size) {
+    const int e = log2(size);
+    return (e - LOWEST) * STEPS + (int)((size >> (e - 5)) & (STEPS - 1));
+  }
+
+  // A free block of n bytes (round()ed) or nullptr. Lock held.
+  void* take(size_t n, size_t* got) {
+    const int index = class_of(n), power = index / STEPS;
+    int found;
+    uint32_t bits = steps[power] & (UINT32_MAX << (index % STEPS));
+    if (bits) {
+      found = power * STEPS + __builtin_ctz(bits);
+    } else {
+      const uint64_t above = powers & (UINT64_MAX << power << 1);
+      if (!above) return nullptr;
+      const int p = __builtin_ctzll(above);
+      found = p * STEPS + __builtin_ctz(steps[p]);
     }
+    if (!reserve()) return nullptr;
+    Block* b = lists[found];
+    unlink(b);
+    if (b->size > n) link(cut(b, n));
+    free_bytes -= b->size;
+    return hand_out(b, got);
+  }
 
-    static int log2(size_t n) { return 63 - __builtin_clzll((unsigned long long)n); }
-    // The size class's bytes: at most 1/32 more than n, or the next multiple of grain.
-    size_t round(size_t n) const {
-        const int e = log2(n - 1);
-        size_t unit = (size_t)1 << (e - 5);
-        if (unit < grain) unit = grain;
-        return (n + unit - 1) & ~(unit - 1);
+  // n bytes of new memory, or nullptr if the system has none. Takes and drops the lock.
+  void* grow(size_t n, size_t* got, uint64_t clock, CynetSpinLock* lock) {
+    Block* edge = nullptr;  // a free block at an end of a mapping, to be made larger
+    lock->lock();
+    if (!reserve()) return lock->unlock(), nullptr;
+    char* end = home;
+    for (const Ends& side : ends)
+      for (size_t i = 0; i < side.n; ++i) {
+        Block* b = side.list[i];
+        if (!b->taken && (!edge || b->size > edge->size)) edge = b;
+        if (b->at + b->size > end) end = b->at + b->size;
+      }
+    if (edge && edge->size < n) {
+      unlink(edge);
+      free_bytes -= edge->size;
+      edge->taken = true;  // nobody joins it meanwhile
+    } else {
+      edge = nullptr;
     }
-    static int class_of(size_t size) {
-        const int e = log2(size);
-        return (e - LOWEST) * STEPS + (int)((size >> (e - 5)) & (STEPS - 1));
-    }
-
-    // A free block of n bytes (round()ed) or nullptr. Lock held.
-    void* take(size_t n, size_t* got) {
-        const int index = class_of(n), power = index / STEPS;
-        int found;
-        uint32_t bits = steps[power] & (UINT32_MAX << (index % STEPS));
-        if (bits) {
-            found = power * STEPS + __builtin_ctz(bits);
-        } else {
-            const uint64_t above = powers & (UINT64_MAX << power << 1);
-            if (!above) return nullptr;
-            const int p = __builtin_ctzll(above);
-            found = p * STEPS + __builtin_ctz(steps[p]);
-        }
-        if (!reserve()) return nullptr;
-        Block* b = lists[found];
-        unlink(b);
-        if (b->size > n) link(cut(b, n));
-        free_bytes -= b->size;
-        return hand_out(b, got);
-    }
-
-    // n bytes of new memory, or nullptr if the system has none. Takes and drops the lock.
-    void* grow(size_t n, size_t* got, uint64_t clock, CynetSpinLock* lock) {
-        Block* edge = nullptr;  // a free block at an end of a mapping, to be made larger
+    const size_t more = edge ? n - edge->size : n;
+    char* below = edge && !edge->before ? edge->at - more : nullptr;
+    char* above = edge && !edge->after ? edge->at + edge->size : nullptr;
+    lock->unlock();
+    char* at = above ? map_at(above, more) : nullptr;
+    if (edge) {
+      if (!at && below) at = map_at(below, more);
+      if (!at) {
         lock->lock();
-        if (!reserve()) return lock->unlock(), nullptr;
-        char* end = home;
-        for (const Ends& side : ends)
-            for (size_t i = 0; i < side.n; ++i) {
-                Block* b = side.list[i];
-                if (!b->taken && (!edge || b->size > edge->size)) edge = b;
-                if (b->at + b->size > end) end = b->at + b->size;
-            }
-        if (edge && edge->size < n) {
-            unlink(edge);
-            free_bytes -= edge->size;
-            edge->taken = true;  // nobody joins it meanwhile
-        } else {
-            edge = nullptr;
-        }
-        const size_t more = edge ? n - edge->size : n;
-        char* below = edge && !edge->before ? edge->at - more : nullptr;
-        char* above = edge && !edge->after ? edge->at + edge->size : nullptr;
+        put_back(edge);
         lock->unlock();
-        char* at = above ? map_at(above, more) : nullptr;
-        if (edge) {
-            if (!at && below) at = map_at(below, more);
-            if (!at) {
-                lock->lock();
-                put_back(edge);
-                lock->unlock();
-                edge = nullptr;
-            }
-        }
-        if (!at && end) at = map_at(end, n);
-        if (!at) at = map_anywhere(n);
-        if (!at) return nullptr;
-        lock->lock();
-        Block* b = reserve() ? record(at, edge ? more : n) : nullptr;
-        if (!b) {  // no memory for more records
-            if (edge) put_back(edge);
-            lock->unlock();
-            munmap(at, edge ? more : n);
-            return nullptr;
-        }
-        adopt(b);
-        if (released && clock - released_at <= soon) {
-            if (patience < soon) patience *= 2;
-            came_back = true;
-            released = false;
-        }
-        if (due == UINT64_MAX) due = clock + patience;
-        if (edge) {
-            if (b->before == edge) b = edge;
-            absorb(b);
-        }
-        void* out = hand_out(b, got);
-        lock->unlock();
-        return out;
+        edge = nullptr;
+      }
     }
+    if (!at && end) at = map_at(end, n);
+    if (!at) at = map_anywhere(n);
+    if (!at) return nullptr;
+    lock->lock();
+    Block* b = reserve() ? record(at, edge ? more : n) : nullptr;
+    if (!b) {  // no memory for more records
+      if (edge) put_back(edge);
+      lock->unlock();
+      munmap(at, edge ? more : n);
+      return nullptr;
+    }
+    adopt(b);
+    if (released && clock - released_at <= soon) {
+      if (patience < soon) patience *= 2;
+      came_back = true;
+      released = false;
+    }
+    if (due == UINT64_MAX) due = clock + patience;
+    if (edge) {
+      if (b->before == edge) b = edge;
+      absorb(b);
+    }
+    void* out = hand_out(b, got);
+    lock->unlock();
+    return out;
+  }
 
-    // Takes a block back. Lock held.
-    void give(void* address) {
-        Block* b = forget((char*)address);
-        used -= b->size;
+  // Takes a block back. Lock held.
+  void give(void* address) {
+    Block* b = forget((char*)address);
+    used -= b->size;
+    put_back(b);
+  }
+
+  // Bytes that nobody has needed for so long that they should go back. Lock held.
+  size_t excess(uint64_t clock) {
+    if (clock < due) return 0;
+    const size_t mapped = used + free_bytes, keep = peak;
+    peak = used;
+    due = mapped ? clock + patience : UINT64_MAX;
+    if (mapped <= least || mapped <= keep || mapped - keep < mapped / 8) return 0;
+    if (!came_back) patience = base;
+    came_back = false;
+    released = true;
+    released_at = clock;
+    return mapped - keep;
+  }
+
+  // Takes free memory of at most `bytes`, the largest blocks first, out of the arena: a list
+  // for unmap(). Where that would make one hole too many it ends, or, for `all`, blocks give
+  // back their pages and stay. Lock held.
+  void* detach(size_t bytes, bool all) {
+    Block* out = nullptr;
+    bytes = (bytes + grain - 1) & ~(grain - 1);
+    while (powers && bytes >= grain && reserve()) {
+      const int p = 63 - __builtin_clzll(powers);
+      Block* b = lists[p * STEPS + 31 - __builtin_clz(steps[p])];
+      const bool hole = b->after && (b->before || b->size > bytes);
+      const bool stays = hole && ends[0].n >= MAX_PIECES;
+      if (stays && !all) break;
+      unlink(b);
+      if (b->size > bytes) {  // the upper end goes
+        Block* lower = b;
+        b = cut(lower, lower->size - bytes);
+        link(lower);
+      }
+      if (!stays) leave(b);
+      bytes -= b->size;
+      free_bytes -= b->size;
+      b->taken = true;
+      b->stays = stays;
+      b->next = out;
+      out = b;
+    }
+    return out;
+  }
+
+  // Returns the memory of detach() to the system. Takes and drops the lock.
+  void unmap(void* list, CynetSpinLock* lock) {
+    for (Block* b = (Block*)list; b;) {
+      Block* next = b->next;
+      const bool gone = !b->stays && munmap(b->at, b->size) == 0;
+      if (!gone) madvise(b->at, b->size, MADV_DONTNEED);
+      lock->lock();
+      if (gone) {
+        retire(b);
+      } else if (b->stays) {
         put_back(b);
+      } else {  // the process has as many mappings as it may
+        b->before = b->after = nullptr;
+        if (reserve()) adopt(b), put_back(b);
+      }
+      lock->unlock();
+      b = next;
     }
+  }
 
-    // Bytes that nobody has needed for so long that they should go back. Lock held.
-    size_t excess(uint64_t clock) {
-        if (clock < due) return 0;
-        const size_t mapped = used + free_bytes, keep = peak;
-        peak = used;
-        due = mapped ? clock + patience : UINT64_MAX;
-        if (mapped <= least || mapped <= keep || mapped - keep < mapped / 8) return 0;
-        if (!came_back) patience = base;
-        came_back = false;
-        released = true;
-        released_at = clock;
-        return mapped - keep;
+ private:
+  // Reserves at least four records, so that splitting cannot fail, and space in the tables.
+  // Returns false and changes nothing if the system has no memory for them.
+  bool reserve() {
+    if (2 * (n_taken + 2) > n_slots && !rehash()) return false;
+    for (Ends& side : ends) {
+      if (side.n < side.capacity) continue;
+      const size_t capacity = side.capacity ? 2 * side.capacity : 64;
+      void* p = std::realloc(side.list, capacity * sizeof(Block*));
+      if (!p) return false;
+      side.list = (Block**)p;
+      side.capacity = capacity;
     }
+    Block* b = spare;
+    for (int i = 0; i < 4; ++i, b = b->next) {
+      if (b) continue;
+      b = (Block*)std::calloc(64, sizeof(Block));  // kept for ever
+      if (!b) return false;
+      for (int j = 0; j < 63; ++j) b[j].next = b + j + 1;
+      b[63].next = spare;
+      spare = b;
+      return true;
+    }
+    return true;
+  }
+  void put_back(Block* b) {
+    free_bytes += b->size;
+    b->taken = false;
+    link(join(b));
+  }
+  Block* record(char* at, size_t size) {
+    Block* b = spare;
+    spare = b->next;
+    *b = {at, size, nullptr, nullptr, nullptr, nullptr, true, false, {0, 0}};
+    return b;
+  }
+  void retire(Block* b) {
+    b->next = spare;
+    spare = b;
+  }
+  void link(Block* b) {
+    const int index = class_of(b->size);
+    b->previous = nullptr;
+    b->next = lists[index];
+    if (b->next) b->next->previous = b;
+    lists[index] = b;
+    steps[index / STEPS] |= (uint32_t)1 << (index % STEPS);
+    powers |= (uint64_t)1 << (index / STEPS);
+  }
+  void unlink(Block* b) {
+    const int index = class_of(b->size), power = index / STEPS;
+    if (b->next) b->next->previous = b->previous;
+    if (b->previous) {
+      b->previous->next = b->next;
+    } else if (!(lists[index] = b->next)) {
+      steps[power] &= ~((uint32_t)1 << (index % STEPS));
+      if (!steps[power]) powers &= ~((uint64_t)1 << power);
+    }
+  }
+  // Shrinks b to its first n bytes; returns the remainder, free and in no list.
+  Block* cut(Block* b, size_t n) {
+    Block* rest = record(b->at + n, b->size - n);
+    rest->taken = false;
+    rest->before = b;
+    rest->after = b->after;
+    if (b->after) b->after->before = rest;
+    else replace(1, b, rest);
+    b->after = rest;
+    b->size = n;
+    return rest;
+  }
+  void absorb(Block* b) {  // the neighbour after b becomes part of it
+    Block* gone = b->after;
+    b->size += gone->size;
+    b->after = gone->after;
+    if (b->after) b->after->before = b;
+    else replace(1, gone, b);
+    retire(gone);
+  }
+  // b, in no list, and its free neighbours as one block in no list.
+  Block* join(Block* b) {
+    if (b->after && !b->after->taken) {
+      unlink(b->after);
+      absorb(b);
+    }
+    if (b->before && !b->before->taken) {
+      b = b->before;
+      unlink(b);
+      absorb(b);
+    }
+    return b;
+  }
+  void enter(int side, Block* b) {
+    b->place[side] = (uint32_t)ends[side].n;
+    ends[side].list[ends[side].n++] = b;
+  }
+  void drop(int side, Block* b) {
+    Block* last = ends[side].list[--ends[side].n];
+    replace(side, last, b->place[side]);
+  }
+  void replace(int side, Block* old, Block* now) { replace(side, now, old->place[side]); }
+  void replace(int side, Block* now, uint32_t place) {
+    now->place[side] = place;
+    ends[side].list[place] = now;
+  }
+  void adopt(Block* b) {  // b, freshly mapped, finds its neighbours
+    Block *before = nullptr, *after = nullptr;
+    for (size_t i = 0; i < ends[1].n; ++i)
+      if (ends[1].list[i]->at + ends[1].list[i]->size == b->at) before = ends[1].list[i];
+    for (size_t i = 0; i < ends[0].n; ++i)
+      if (ends[0].list[i]->at == b->at + b->size) after = ends[0].list[i];
+    b->before = before;
+    b->after = after;
+    if (before) {
+      drop(1, before);
+      before->after = b;
+    } else {
+      enter(0, b);
+    }
+    if (after) {
+      drop(0, after);
+      after->before = b;
+    } else {
+      enter(1, b);
+    }
+  }
+  void leave(Block* b) {  // the opposite
+    if (b->before) {
+      b->before->after = nullptr;
+      enter(1, b->before);
+    } else {
+      drop(0, b);
+    }
+    if (b->after) {
+      b->after->before = nullptr;
+      enter(0, b->after);
+    } else {
+      drop(1, b);
+    }
+  }
 
-    // Takes free memory of at most `bytes`, the largest blocks first, out of the arena: a list
-    // for unmap(). Where that would make one hole too many it ends, or, for `all`, blocks give
-    // back their pages and stay. Lock held.
-    void* detach(size_t bytes, bool all) {
-        Block* out = nullptr;
-        bytes = (bytes + grain - 1) & ~(grain - 1);
-        while (powers && bytes >= grain && reserve()) {
-            const int p = 63 - __builtin_clzll(powers);
-            Block* b = lists[p * STEPS + 31 - __builtin_clz(steps[p])];
-            const bool hole = b->after && (b->before || b->size > bytes);
-            const bool stays = hole && ends[0].n >= MAX_PIECES;
-            if (stays && !all) break;
-            unlink(b);
-            if (b->size > bytes) {  // the upper end goes
-                Block* lower = b;
-                b = cut(lower, lower->size - bytes);
-                link(lower);
-            }
-            if (!stays) leave(b);
-            bytes -= b->size;
-            free_bytes -= b->size;
-            b->taken = true;
-            b->stays = stays;
-            b->next = out;
-            out = b;
-        }
-        return out;
+  void* hand_out(Block* b, size_t* got) {
+    b->taken = true;
+    size_t i = slot(b->at);
+    while (table[i]) i = (i + 1) & (n_slots - 1);
+    table[i] = b;
+    ++n_taken;
+    used += b->size;
+    if (used > peak) peak = used;
+    *got = b->size;
+    return b->at;
+  }
+  size_t slot(char* at) const {
+    return ((uint64_t)((uintptr_t)at / grain) * 0x9E3779B97F4A7C15u >> 32) & (n_slots - 1);
+  }
+  Block* forget(char* at) {
+    const size_t mask = n_slots - 1;
+    size_t i = slot(at);
+    while (table[i]->at != at) i = (i + 1) & mask;
+    Block* b = table[i];
+    for (size_t j = i;;) {  // later ones move up, so that no search ends early
+      j = (j + 1) & mask;
+      if (!table[j]) break;
+      if (((j - slot(table[j]->at)) & mask) < ((j - i) & mask)) continue;
+      table[i] = table[j];
+      i = j;
     }
+    table[i] = nullptr;
+    --n_taken;
+    return b;
+  }
+  bool rehash() {
+    const size_t n_old = n_slots, n = n_old ? 2 * n_old : 64;
+    Block** old = table;
+    Block** fresh = (Block**)std::calloc(n, sizeof(Block*));
+    if (!fresh) return false;
+    table = fresh;
+    n_slots = n;
+    for (size_t j = 0; j < n_old; ++j) {
+      if (!old[j]) continue;
+      size_t i = slot(old[j]->at);
+      while (table[i]) i = (i + 1) & (n - 1);
+      table[i] = old[j];
+    }
+    std::free(old);
+    return true;
+  }
 
-    // Returns the memory of detach() to the system. Takes and drops the lock.
-    void unmap(void* list, CynetSpinLock* lock) {
-        for (Block* b = (Block*)list; b;) {
-            Block* next = b->next;
-            const bool gone = !b->stays && munmap(b->at, b->size) == 0;
-            if (!gone) madvise(b->at, b->size, MADV_DONTNEED);
-            lock->lock();
-            if (gone) {
-                retire(b);
-            } else if (b->stays) {
-                put_back(b);
-            } else {  // the process has as many mappings as it may
-                b->before = b->after = nullptr;
-                if (reserve()) adopt(b), put_back(b);
-            }
-            lock->unlock();
-            b = next;
-        }
-    }
-
-  private:
-    // Reserves at least four records, so that splitting cannot fail, and space in the tables.
-    // Returns false and changes nothing if the system has no memory for them.
-    bool reserve() {
-        if (2 * (n_taken + 2) > n_slots && !rehash()) return false;
-        for (Ends& side : ends) {
-            if (side.n < side.capacity) continue;
-            const size_t capacity = side.capacity ? 2 * side.capacity : 64;
-            void* p = std::realloc(side.list, capacity * sizeof(Block*));
-            if (!p) return false;
-            side.list = (Block**)p;
-            side.capacity = capacity;
-        }
-        Block* b = spare;
-        for (int i = 0; i < 4; ++i, b = b->next) {
-            if (b) continue;
-            b = (Block*)std::calloc(64, sizeof(Block));  // kept for ever
-            if (!b) return false;
-            for (int j = 0; j < 63; ++j) b[j].next = b + j + 1;
-            b[63].next = spare;
-            spare = b;
-            return true;
-        }
-        return true;
-    }
-    void put_back(Block* b) {
-        free_bytes += b->size;
-        b->taken = false;
-        link(join(b));
-    }
-    Block* record(char* at, size_t size) {
-        Block* b = spare;
-        spare = b->next;
-        *b = {at, size, nullptr, nullptr, nullptr, nullptr, true, false, {0, 0}};
-        return b;
-    }
-    void retire(Block* b) {
-        b->next = spare;
-        spare = b;
-    }
-    void link(Block* b) {
-        const int index = class_of(b->size);
-        b->previous = nullptr;
-        b->next = lists[index];
-        if (b->next) b->next->previous = b;
-        lists[index] = b;
-        steps[index / STEPS] |= (uint32_t)1 << (index % STEPS);
-        powers |= (uint64_t)1 << (index / STEPS);
-    }
-    void unlink(Block* b) {
-        const int index = class_of(b->size), power = index / STEPS;
-        if (b->next) b->next->previous = b->previous;
-        if (b->previous) {
-            b->previous->next = b->next;
-        } else if (!(lists[index] = b->next)) {
-            steps[power] &= ~((uint32_t)1 << (index % STEPS));
-            if (!steps[power]) powers &= ~((uint64_t)1 << power);
-        }
-    }
-    // Shrinks b to its first n bytes; returns the remainder, free and in no list.
-    Block* cut(Block* b, size_t n) {
-        Block* rest = record(b->at + n, b->size - n);
-        rest->taken = false;
-        rest->before = b;
-        rest->after = b->after;
-        if (b->after) b->after->before = rest;
-        else replace(1, b, rest);
-        b->after = rest;
-        b->size = n;
-        return rest;
-    }
-    void absorb(Block* b) {  // the neighbour after b becomes part of it
-        Block* gone = b->after;
-        b->size += gone->size;
-        b->after = gone->after;
-        if (b->after) b->after->before = b;
-        else replace(1, gone, b);
-        retire(gone);
-    }
-    // b, in no list, and its free neighbours as one block in no list.
-    Block* join(Block* b) {
-        if (b->after && !b->after->taken) {
-            unlink(b->after);
-            absorb(b);
-        }
-        if (b->before && !b->before->taken) {
-            b = b->before;
-            unlink(b);
-            absorb(b);
-        }
-        return b;
-    }
-    void enter(int side, Block* b) {
-        b->place[side] = (uint32_t)ends[side].n;
-        ends[side].list[ends[side].n++] = b;
-    }
-    void drop(int side, Block* b) {
-        Block* last = ends[side].list[--ends[side].n];
-        replace(side, last, b->place[side]);
-    }
-    void replace(int side, Block* old, Block* now) { replace(side, now, old->place[side]); }
-    void replace(int side, Block* now, uint32_t place) {
-        now->place[side] = place;
-        ends[side].list[place] = now;
-    }
-    void adopt(Block* b) {  // b, freshly mapped, finds its neighbours
-        Block *before = nullptr, *after = nullptr;
-        for (size_t i = 0; i < ends[1].n; ++i)
-            if (ends[1].list[i]->at + ends[1].list[i]->size == b->at) before = ends[1].list[i];
-        for (size_t i = 0; i < ends[0].n; ++i)
-            if (ends[0].list[i]->at == b->at + b->size) after = ends[0].list[i];
-        b->before = before;
-        b->after = after;
-        if (before) {
-            drop(1, before);
-            before->after = b;
-        } else {
-            enter(0, b);
-        }
-        if (after) {
-            drop(0, after);
-            after->before = b;
-        } else {
-            enter(1, b);
-        }
-    }
-    void leave(Block* b) {  // the opposite
-        if (b->before) {
-            b->before->after = nullptr;
-            enter(1, b->before);
-        } else {
-            drop(0, b);
-        }
-        if (b->after) {
-            b->after->before = nullptr;
-            enter(0, b->after);
-        } else {
-            drop(1, b);
-        }
-    }
-
-    void* hand_out(Block* b, size_t* got) {
-        b->taken = true;
-        size_t i = slot(b->at);
-        while (table[i]) i = (i + 1) & (n_slots - 1);
-        table[i] = b;
-        ++n_taken;
-        used += b->size;
-        if (used > peak) peak = used;
-        *got = b->size;
-        return b->at;
-    }
-    size_t slot(char* at) const {
-        return ((uint64_t)((uintptr_t)at / grain) * 0x9E3779B97F4A7C15u >> 32) & (n_slots - 1);
-    }
-    Block* forget(char* at) {
-        const size_t mask = n_slots - 1;
-        size_t i = slot(at);
-        while (table[i]->at != at) i = (i + 1) & mask;
-        Block* b = table[i];
-        for (size_t j = i;;) {  // later ones move up, so that no search ends early
-            j = (j + 1) & mask;
-            if (!table[j]) break;
-            if (((j - slot(table[j]->at)) & mask) < ((j - i) & mask)) continue;
-            table[i] = table[j];
-            i = j;
-        }
-        table[i] = nullptr;
-        --n_taken;
-        return b;
-    }
-    bool rehash() {
-        const size_t n_old = n_slots, n = n_old ? 2 * n_old : 64;
-        Block** old = table;
-        Block** fresh = (Block**)std::calloc(n, sizeof(Block*));
-        if (!fresh) return false;
-        table = fresh;
-        n_slots = n;
-        for (size_t j = 0; j < n_old; ++j) {
-            if (!old[j]) continue;
-            size_t i = slot(old[j]->at);
-            while (table[i]) i = (i + 1) & (n - 1);
-            table[i] = old[j];
-        }
-        std::free(old);
-        return true;
-    }
-
-    bool huge() const { return grain >= (size_t)2 << 20; }
-    char* map(char* wish, size_t n) const {
-        void* p = mmap(wish, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        return p == MAP_FAILED ? nullptr : (char*)p;
-    }
-    char* advised(char* p, size_t n) const {
+  bool huge() const { return grain >= (size_t)2 << 20; }
+  char* map(char* wish, size_t n) const {
+    void* p = mmap(wish, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? nullptr : (char*)p;
+  }
+  char* advised(char* p, size_t n) const {
 #ifdef MADV_HUGEPAGE
-        if (huge()) madvise(p, n, MADV_HUGEPAGE);
+    if (huge()) madvise(p, n, MADV_HUGEPAGE);
 #endif
-        return p;
-    }
-    char* map_at(char* wish, size_t n) const {
-        char* p = map(wish, n);
-        if (p == wish) return advised(p, n);
-        if (p) munmap(p, n);
-        return nullptr;
-    }
-    char* map_anywhere(size_t n) const {
-        if (!huge()) return map(nullptr, n);
-        char* p = map(nullptr, n + grain);
-        if (!p) return nullptr;
-        const size_t skip = (grain - (uintptr_t)p % grain) % grain;
-        if (skip) munmap(p, skip);
-        munmap(p + skip + n, grain - skip);
-        return advised(p + skip, n);
-    }
+    return p;
+  }
+  char* map_at(char* wish, size_t n) const {
+    char* p = map(wish, n);
+    if (p == wish) return advised(p, n);
+    if (p) munmap(p, n);
+    return nullptr;
+  }
+  char* map_anywhere(size_t n) const {
+    if (!huge()) return map(nullptr, n);
+    char* p = map(nullptr, n + grain);
+    if (!p) return nullptr;
+    const size_t skip = (grain - (uintptr_t)p % grain) % grain;
+    if (skip) munmap(p, skip);
+    munmap(p + skip + n, grain - skip);
+    return advised(p + skip, n);
+  }
 };
 #endif

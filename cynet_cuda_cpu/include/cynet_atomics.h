@@ -38,8 +38,8 @@ __attribute__((always_inline)) inline T atomic_change(T* p, Change change) {
 
 }  // namespace cynet_emulator
 
-#define CYNET_ATOMIC(T, name, expression)                                        \
-  __attribute__((always_inline)) static inline T name(T* p, T v) {               \
+#define CYNET_ATOMIC(T, name, expression)                                          \
+  __attribute__((always_inline)) static inline T name(T* p, T v) {                 \
     return cynet_emulator::atomic_change(p, [=](T x) -> T { return expression; }); \
   }
 // Each on the types that CUDA has it for, so that what compiles here compiles there.
@@ -62,13 +62,13 @@ CYNET_EXCH_OF(float)
   CYNET_ATOMIC(T, atomicMin, v < x ? v : x) \
   CYNET_ATOMIC(T, atomicMax, v > x ? v : x)
 CYNET_ATOMIC_FOUR(CYNET_MIN_MAX_OF)
-#define CYNET_BITS_OF(T)            \
-  CYNET_ATOMIC(T, atomicAnd, x & v) \
-  CYNET_ATOMIC(T, atomicOr, x | v)  \
+#define CYNET_BITS_OF(T)           \
+  CYNET_ATOMIC(T, atomicAnd, x& v) \
+  CYNET_ATOMIC(T, atomicOr, x | v) \
   CYNET_ATOMIC(T, atomicXor, x ^ v)
 CYNET_ATOMIC_THREE(CYNET_BITS_OF)
-#define CYNET_CAS_OF(T)                                                              \
-  __attribute__((always_inline)) static inline T atomicCAS(T* p, T compare, T v) {   \
+#define CYNET_CAS_OF(T)                                                                      \
+  __attribute__((always_inline)) static inline T atomicCAS(T* p, T compare, T v) {           \
     return cynet_emulator::atomic_change(p, [=](T x) -> T { return x == compare ? v : x; }); \
   }
 CYNET_ATOMIC_THREE(CYNET_CAS_OF)

@@ -82,8 +82,8 @@ CYNET_UNCHECKED static void check(uintptr_t at, size_t size, bool write, void* c
   if (at < kNullBytes) {
     note_failure(block, block->running->thread, kFault, 0, "%s", "");
     block->failure->access = kNull;
-    block->failure->caller = reinterpret_cast<uintptr_t>(caller) -
-                             reinterpret_cast<uintptr_t>(__ehdr_start);
+    block->failure->caller =
+        reinterpret_cast<uintptr_t>(caller) - reinterpret_cast<uintptr_t>(__ehdr_start);
     stop();
   }
   // the nearest array is the one that was missed
@@ -131,11 +131,11 @@ CYNET_UNCHECKED static void refuse_index(void* data, void* index) {
 }  // namespace cynet_emulator
 
 extern "C" {
-#define CYNET_ACCESS(name, size, write)                                                       \
-  __attribute__((visibility("hidden"))) CYNET_UNCHECKED void __asan_##name##size##_noabort(   \
-      void* at) {                                                                             \
-    cynet_emulator::check(reinterpret_cast<uintptr_t>(at), size, write,                       \
-                          __builtin_return_address(0));                                       \
+#define CYNET_ACCESS(name, size, write)                                                     \
+  __attribute__((visibility("hidden"))) CYNET_UNCHECKED void __asan_##name##size##_noabort( \
+      void* at) {                                                                           \
+    cynet_emulator::check(reinterpret_cast<uintptr_t>(at), size, write,                     \
+                          __builtin_return_address(0));                                     \
   }
 #define CYNET_ACCESSES(size) CYNET_ACCESS(load, size, false) CYNET_ACCESS(store, size, true)
 CYNET_ACCESSES(1)
@@ -155,8 +155,8 @@ CYNET_HIDDEN void __asan_storeN_noabort(void* at, long size) {
 CYNET_HIDDEN void __asan_handle_no_return() {}
 CYNET_HIDDEN void __asan_register_globals(void* list, long count) {
   using namespace cynet_emulator;
-  if (global_lists < kMaxGlobals) globals[global_lists++] = {static_cast<Global*>(list),
-                                                              static_cast<size_t>(count)};
+  if (global_lists < kMaxGlobals)
+    globals[global_lists++] = {static_cast<Global*>(list), static_cast<size_t>(count)};
 }
 CYNET_HIDDEN void __asan_unregister_globals(void*, long) {}
 CYNET_HIDDEN void __ubsan_handle_out_of_bounds(void* data, void* index) {

@@ -67,9 +67,9 @@ static void begin(Fibre* fibre, void (*function)()) {
   makecontext(&fibre->context, function, 0);
 #else
   void** top = reinterpret_cast<void**>(fibre->stack + kStackBytes);
-  *--top = nullptr;                               // where a return address would be: 16-byte rule
-  *--top = reinterpret_cast<void*>(function);     // what `ret` takes
-  for (int i = 0; i < 6; ++i) *--top = nullptr;   // rbp, rbx, r12 to r15
+  *--top = nullptr;  // where a return address would be: 16-byte rule
+  *--top = reinterpret_cast<void*>(function);  // what `ret` takes
+  for (int i = 0; i < 6; ++i) *--top = nullptr;  // rbp, rbx, r12 to r15
   fibre->sp = top;
 #endif
 }

@@ -10,10 +10,10 @@ template <typename T>
 struct Code {
   static constexpr char value = 'v';
 };
-#define CYNET_CODE(T, code)                 \
-  template <>                               \
-  struct Code<T> {                          \
-    static constexpr char value = code;     \
+#define CYNET_CODE(T, code)             \
+  template <>                           \
+  struct Code<T> {                      \
+    static constexpr char value = code; \
   };
 CYNET_CODE(float, 'f')
 CYNET_CODE(double, 'd')
@@ -166,8 +166,7 @@ static bool run_blocks(const Entry& entry, const Launch& launch, void** values, 
 }
 
 static bool run_grid(const Entry& entry, const Launch& launch, void** values, int threads) {
-  const int64_t blocks =
-      static_cast<int64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+  const int64_t blocks = static_cast<int64_t>(launch.grid[0]) * launch.grid[1] * launch.grid[2];
   volatile bool stopped = false;
   bool taken = false;
   cynet::parallel_for(threads, blocks, [&](int64_t begin, int64_t end) {
@@ -266,8 +265,7 @@ constexpr Entry row(const char* name) {
   using Own = Kernel<K>;
   if constexpr (waits || CYNET_CHECKED)  // so that a kernel is compiled one way only
     return {name, Own::once, nullptr, Own::count, Own::parameters};
-  else
-    return {name, nullptr, Own::all, Own::count, Own::parameters};
+  else return {name, nullptr, Own::all, Own::count, Own::parameters};
 }
 }  // namespace cynet_emulator
 
@@ -282,20 +280,20 @@ constexpr size_t total(S... sizes) {
   return (static_cast<size_t>(0) + ... + sizes);
 }
 }  // namespace cynet_emulator
-#define CYNET_SHARED_ARRAYS(...)                                                   \
-  static_assert(::cynet_emulator::total(__VA_ARGS__) <= CYNET_SHARED_LIMIT,        \
+#define CYNET_SHARED_ARRAYS(...)                                            \
+  static_assert(::cynet_emulator::total(__VA_ARGS__) <= CYNET_SHARED_LIMIT, \
                 "more than 48 KiB of static shared memory in a block");
 
-#define CYNET_KERNELS(...)                                                                     \
-  static const ::cynet_emulator::Entry cynet_table[] = {__VA_ARGS__};                          \
-  extern "C" __attribute__((visibility("default"))) const ::cynet_emulator::Entry*             \
-  cynet_entry(int i) {                                                                         \
-    return &cynet_table[i];                                                                    \
-  }                                                                                            \
-  extern "C" __attribute__((visibility("default"))) int cynet_launch(                          \
-      int i, const ::cynet_emulator::Launch* launch) {                                         \
-    launch->failure->kind = ::cynet_emulator::kNone;                                           \
-    return ::cynet_emulator::launch_entry(cynet_table[i], *launch);                            \
+#define CYNET_KERNELS(...)                                                                      \
+  static const ::cynet_emulator::Entry cynet_table[] = {__VA_ARGS__};                           \
+  extern "C" __attribute__((visibility("default"))) const ::cynet_emulator::Entry* cynet_entry( \
+      int i) {                                                                                  \
+    return &cynet_table[i];                                                                     \
+  }                                                                                             \
+  extern "C" __attribute__((visibility("default"))) int cynet_launch(                           \
+      int i, const ::cynet_emulator::Launch* launch) {                                          \
+    launch->failure->kind = ::cynet_emulator::kNone;                                            \
+    return ::cynet_emulator::launch_entry(cynet_table[i], *launch);                             \
   }
 
 namespace cynet_emulator {

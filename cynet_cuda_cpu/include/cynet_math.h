@@ -8,8 +8,8 @@
 static inline float cynet_expf(float x) { return cynet::math::exp(x); }
 static inline float cynet_logf(float x) { return cynet::math::log(x); }
 static inline float cynet_tanhf(float x) { return cynet::math::tanh(x); }
-#define CYNET_EXTREMES(R, A, B, max, min)                                                \
-  static inline R max(A x, B y) { return (x > y) | (y != y) ? static_cast<R>(x) : y; }   \
+#define CYNET_EXTREMES(R, A, B, max, min)                                              \
+  static inline R max(A x, B y) { return (x > y) | (y != y) ? static_cast<R>(x) : y; } \
   static inline R min(A x, B y) { return (x < y) | (y != y) ? static_cast<R>(x) : y; }
 CYNET_EXTREMES(float, float, float, cynet_fmaxf, cynet_fminf)
 CYNET_EXTREMES(float, float, float, cynet_fmax, cynet_fmin)
@@ -22,10 +22,12 @@ CYNET_EXTREMES(double, float, double, cynet_fmax, cynet_fmin)
     initializer(omp_priv = NAN)
 #pragma omp declare reduction(cynet_fmin : float, double : omp_out = cynet_fmin(omp_out, omp_in)) \
     initializer(omp_priv = NAN)
-#pragma omp declare reduction(cynet_greater : float, double : \
-    omp_out = omp_out < omp_in ? omp_in : omp_out) initializer(omp_priv = -INFINITY)
-#pragma omp declare reduction(cynet_less : float, double : \
-    omp_out = omp_in < omp_out ? omp_in : omp_out) initializer(omp_priv = INFINITY)
+#pragma omp declare reduction(cynet_greater : float,                                      \
+                                  double : omp_out = omp_out < omp_in ? omp_in : omp_out) \
+    initializer(omp_priv = -INFINITY)
+#pragma omp declare reduction(cynet_less : float,                                         \
+                                  double : omp_out = omp_in < omp_out ? omp_in : omp_out) \
+    initializer(omp_priv = INFINITY)
 namespace std {
 using ::cynet_expf;
 using ::cynet_fmaxf;
@@ -101,19 +103,19 @@ static inline double erfcx(double x) {
   return 0.5 * M_2_SQRTPI / (x + tail);
 }
 static inline float erfcxf(float x) { return static_cast<float>(erfcx(x)); }
-#define CYNET_NORMS(T, f)                                                                   \
-  static inline T norm3d##f(T a, T b, T c) { return std::sqrt(a * a + b * b + c * c); }     \
-  static inline T norm4d##f(T a, T b, T c, T d) {                                           \
-    return std::sqrt(a * a + b * b + c * c + d * d);                                        \
-  }                                                                                         \
-  static inline T rnorm3d##f(T a, T b, T c) { return 1 / norm3d##f(a, b, c); }              \
-  static inline T rnorm4d##f(T a, T b, T c, T d) { return 1 / norm4d##f(a, b, c, d); }      \
-  static inline T rhypot##f(T a, T b) { return 1 / std::hypot(a, b); }                      \
-  static inline T norm##f(int n, const T* p) {                                              \
-    T sum = 0;                                                                              \
-    for (int i = 0; i < n; ++i) sum += p[i] * p[i];                                         \
-    return std::sqrt(sum);                                                                  \
-  }                                                                                         \
+#define CYNET_NORMS(T, f)                                                               \
+  static inline T norm3d##f(T a, T b, T c) { return std::sqrt(a * a + b * b + c * c); } \
+  static inline T norm4d##f(T a, T b, T c, T d) {                                       \
+    return std::sqrt(a * a + b * b + c * c + d * d);                                    \
+  }                                                                                     \
+  static inline T rnorm3d##f(T a, T b, T c) { return 1 / norm3d##f(a, b, c); }          \
+  static inline T rnorm4d##f(T a, T b, T c, T d) { return 1 / norm4d##f(a, b, c, d); }  \
+  static inline T rhypot##f(T a, T b) { return 1 / std::hypot(a, b); }                  \
+  static inline T norm##f(int n, const T* p) {                                          \
+    T sum = 0;                                                                          \
+    for (int i = 0; i < n; ++i) sum += p[i] * p[i];                                     \
+    return std::sqrt(sum);                                                              \
+  }                                                                                     \
   static inline T rnorm##f(int n, const T* p) { return 1 / norm##f(n, p); }
 CYNET_NORMS(float, f)
 CYNET_NORMS(double, )
@@ -132,12 +134,12 @@ __attribute__((always_inline)) static inline T cynet_rounded(T x) {
 #endif
   return x;
 }
-#define CYNET_ROUNDED(T, p)                                                  \
-  static inline T __##p##add_rn(T a, T b) { return cynet_rounded(a + b); }   \
-  static inline T __##p##sub_rn(T a, T b) { return cynet_rounded(a - b); }   \
-  static inline T __##p##mul_rn(T a, T b) { return cynet_rounded(a * b); }   \
-  static inline T __##p##div_rn(T a, T b) { return cynet_rounded(a / b); }   \
-  static inline T __##p##rcp_rn(T a) { return T(1) / a; }                    \
+#define CYNET_ROUNDED(T, p)                                                \
+  static inline T __##p##add_rn(T a, T b) { return cynet_rounded(a + b); } \
+  static inline T __##p##sub_rn(T a, T b) { return cynet_rounded(a - b); } \
+  static inline T __##p##mul_rn(T a, T b) { return cynet_rounded(a * b); } \
+  static inline T __##p##div_rn(T a, T b) { return cynet_rounded(a / b); } \
+  static inline T __##p##rcp_rn(T a) { return T(1) / a; }                  \
   static inline T __##p##sqrt_rn(T a) { return std::sqrt(a); }
 CYNET_ROUNDED(float, f)
 CYNET_ROUNDED(double, d)
@@ -153,11 +155,11 @@ static inline To cynet_saturated(From x) {
   if (x <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
   return static_cast<To>(x);
 }
-#define CYNET_TO_INTEGER(From, from, To, to)                                                     \
-  static inline To __##from##2##to##_rn(From x) { return cynet_saturated<To>(std::rint(x)); }    \
-  static inline To __##from##2##to##_rz(From x) { return cynet_saturated<To>(std::trunc(x)); }   \
-  static inline To __##from##2##to##_ru(From x) { return cynet_saturated<To>(std::ceil(x)); }    \
-  static inline To __##from##2##to##_rd(From x) { return cynet_saturated<To>(std::floor(x)); }   \
+#define CYNET_TO_INTEGER(From, from, To, to)                                                   \
+  static inline To __##from##2##to##_rn(From x) { return cynet_saturated<To>(std::rint(x)); }  \
+  static inline To __##from##2##to##_rz(From x) { return cynet_saturated<To>(std::trunc(x)); } \
+  static inline To __##from##2##to##_ru(From x) { return cynet_saturated<To>(std::ceil(x)); }  \
+  static inline To __##from##2##to##_rd(From x) { return cynet_saturated<To>(std::floor(x)); } \
   static inline From __##to##2##from##_rn(To x) { return static_cast<From>(x); }
 CYNET_TO_INTEGER(float, float, int, int)
 CYNET_TO_INTEGER(float, float, unsigned, uint)
@@ -251,11 +253,11 @@ static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
 }
 
 // ----- min and max of every pair that CUDA has
-#define CYNET_MIN_MAX(R, A, B)                                     \
-  static inline constexpr R min(A a, B b) {                        \
+#define CYNET_MIN_MAX(R, A, B)                                                            \
+  static inline constexpr R min(A a, B b) {                                               \
     return static_cast<R>(a) < static_cast<R>(b) ? static_cast<R>(a) : static_cast<R>(b); \
-  }                                                                \
-  static inline constexpr R max(A a, B b) {                        \
+  }                                                                                       \
+  static inline constexpr R max(A a, B b) {                                               \
     return static_cast<R>(a) < static_cast<R>(b) ? static_cast<R>(b) : static_cast<R>(a); \
   }
 CYNET_MIN_MAX(int, int, int)

@@ -15,15 +15,15 @@ namespace cynet_emulator {
 enum FailureKind {
   kNone,
   kBarrierDivergence,  // threads of a block wait at different barriers, or some have left
-  kDeadlock,           // threads wait for each other for ever
-  kWarpMask,           // a thread calls a warp function with a mask it is not in
-  kTrap,               // __trap()
-  kAssertion,          // assert
-  kOutOfBounds,        // access outside of every array
-  kIndex,              // index outside of an array whose size the compiler knows
-  kMemory,             // the host has no memory for stacks
-  kUnseen,             // a kernel that was taken for one that does not wait does
-  kFault,              // the processor refused what it did (cynet_faults.h)
+  kDeadlock,  // threads wait for each other for ever
+  kWarpMask,  // a thread calls a warp function with a mask it is not in
+  kTrap,  // __trap()
+  kAssertion,  // assert
+  kOutOfBounds,  // access outside of every array
+  kIndex,  // index outside of an array whose size the compiler knows
+  kMemory,  // the host has no memory for stacks
+  kUnseen,  // a kernel that was taken for one that does not wait does
+  kFault,  // the processor refused what it did (cynet_faults.h)
 };
 
 struct Failure {
@@ -31,11 +31,11 @@ struct Failure {
   int32_t line;  // of the user's source; 0: see `caller`
   uint32_t block[3];
   uint32_t thread[3];  // the first is ~0 where it is not known which
-  uint64_t caller;   // code address, relative to the object's start
-  int64_t offset;    // bytes from the start of what `region` or `text` names; or the index
-  int64_t size;      // bytes of what was missed
-  int32_t access;    // bytes that were read or written; of a fault: what it was
-  int32_t write;     // 1: written
+  uint64_t caller;  // code address, relative to the object's start
+  int64_t offset;  // bytes from the start of what `region` or `text` names; or the index
+  int64_t size;  // bytes of what was missed
+  int32_t access;  // bytes that were read or written; of a fault: what it was
+  int32_t write;  // 1: written
   int32_t argument;  // of the kernel, counted from 0; -1: `text` names what was missed
   char text[244];
 };
@@ -46,13 +46,13 @@ enum WarpKind { kSyncWarp, kShuffle, kVote, kMatch, kSum, kLeast, kMax, kAnd, kO
 struct Thread {
   Fibre* fibre;
   int state;
-  int line;        // where it waits
-  unsigned mask;   // in a warp function: who takes part,
-  int kind;        // which function,
-  int source;      // the lane to read,
+  int line;  // where it waits
+  unsigned mask;  // in a warp function: who takes part,
+  int kind;  // which function,
+  int source;  // the lane to read,
   bool is_signed;  // how to compare,
   uint64_t value;  // what it gives
-  uint64_t result; // and gets
+  uint64_t result;  // and gets
 };
 
 static const unsigned kAll = 0xffffffffu;
@@ -227,8 +227,8 @@ static bool complete_warp(int base, unsigned mask, int kind, int self) {
   for (int l = 0, first = 1; l < 32; ++l) {
     if (!(present >> l & 1)) continue;
     if (kind == kVote) together |= (warp[l].value != 0 ? 1ull : 0ull) << l;
-    else if (kind >= kSum) together = first ? warp[l].value : combined(warp[l], together,
-                                                                       warp[l].value);
+    else if (kind >= kSum)
+      together = first ? warp[l].value : combined(warp[l], together, warp[l].value);
     first = 0;
   }
   for (int l = 0; l < 32; ++l) {
@@ -306,11 +306,11 @@ static void fibre_main() {
   }
 }
 
-static const char* const kWarpNames[] = {"__syncwarp",        "__shfl_sync",
-                                         "a vote",            "__match_any_sync",
-                                         "__reduce_add_sync", "__reduce_min_sync",
-                                         "__reduce_max_sync", "__reduce_and_sync",
-                                         "__reduce_or_sync",  "__reduce_xor_sync"};
+static const char* const kWarpNames[] = {
+    "__syncwarp",        "__shfl_sync",       "a vote",
+    "__match_any_sync",  "__reduce_add_sync", "__reduce_min_sync",
+    "__reduce_max_sync", "__reduce_and_sync", "__reduce_or_sync",
+    "__reduce_xor_sync"};
 
 static void note_deadlock(Block* b) {
   int t = 0;
@@ -442,8 +442,8 @@ static inline T from_word(uint64_t word) {
 }
 
 static inline int lane() {
-  return static_cast<int>(
-      (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31);
+  return static_cast<int>((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) &
+                          31);
 }
 
 template <typename T>
@@ -489,8 +489,7 @@ static inline unsigned reduce(int line, int kind, unsigned mask, unsigned value)
   return static_cast<unsigned>(warp_function(line, mask, kind, value));
 }
 static inline int reduce(int line, int kind, unsigned mask, int value) {
-  return static_cast<int>(
-      warp_function(line, mask, kind, static_cast<uint32_t>(value), 0, true));
+  return static_cast<int>(warp_function(line, mask, kind, static_cast<uint32_t>(value), 0, true));
 }
 static inline void sync_warp(int line, unsigned mask = kAll) {
   warp_function(line, mask, kSyncWarp, 0);

@@ -2,26 +2,16 @@
 #ifndef CYNET_VECTORS_H
 #define CYNET_VECTORS_H
 
-#define CYNET_VECTOR(T, Name, a2, a4)                                                  \
-  struct Name##1 {                                                                     \
-    T x;                                                                               \
-  };                                                                                   \
-  struct __attribute__((aligned(a2))) Name##2 {                                        \
-    T x, y;                                                                            \
-  };                                                                                   \
-  struct Name##3 {                                                                     \
-    T x, y, z;                                                                         \
-  };                                                                                   \
-  struct __attribute__((aligned(a4))) Name##4 {                                        \
-    T x, y, z, w;                                                                      \
-  };                                                                                   \
-  static inline constexpr Name##1 make_##Name##1(T x) { return Name##1{x}; }           \
-  static inline constexpr Name##2 make_##Name##2(T x, T y) { return Name##2{x, y}; }   \
-  static inline constexpr Name##3 make_##Name##3(T x, T y, T z) {                      \
-    return Name##3{x, y, z};                                                           \
-  }                                                                                    \
-  static inline constexpr Name##4 make_##Name##4(T x, T y, T z, T w) {                 \
-    return Name##4{x, y, z, w};                                                        \
+#define CYNET_VECTOR(T, Name, a2, a4)                                                         \
+  struct Name##1 { T x; };                                                                    \
+  struct __attribute__((aligned(a2))) Name##2 { T x, y; };                                    \
+  struct Name##3 { T x, y, z; };                                                              \
+  struct __attribute__((aligned(a4))) Name##4 { T x, y, z, w; };                              \
+  static inline constexpr Name##1 make_##Name##1(T x) { return Name##1 {x}; }                 \
+  static inline constexpr Name##2 make_##Name##2(T x, T y) { return Name##2 {x, y}; }         \
+  static inline constexpr Name##3 make_##Name##3(T x, T y, T z) { return Name##3 {x, y, z}; } \
+  static inline constexpr Name##4 make_##Name##4(T x, T y, T z, T w) {                        \
+    return Name##4 {x, y, z, w};                                                              \
   }
 
 CYNET_VECTOR(signed char, char, 2, 4)

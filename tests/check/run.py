@@ -54,6 +54,7 @@ def linted(names):
     there = [name for name in names if (ROOT / name).exists()]
     python = [name for name in there if name.endswith((".py", ".pyi"))]
     cython = [n for n in there if n.endswith((".pyx", ".pxd")) and n.startswith(PACKAGES)]
+    cpp = [n for n in there if n.endswith((".h", ".c", ".cc", ".cpp", ".cu", ".cuh"))]
     beside = os.path.dirname(sys.executable)  # which call each other by name
     environ = {**os.environ, "PATH": f"{beside}{os.pathsep}{os.environ.get('PATH', '')}"}
     good = True
@@ -61,6 +62,7 @@ def linted(names):
         "ruff check --no-cache -q": python,
         "ruff format --no-cache --check -q": python,
         "cython-lint": cython,
+        "clang-format --dry-run -Werror": cpp,
     }
     for tool, some in tools.items():
         if some:

@@ -9,12 +9,12 @@
 
 using namespace cynet;
 
-#define CHECK(what)                                             \
-  do {                                                          \
-    if (!(what)) {                                              \
-      std::fprintf(stderr, "line %d: %s\n", __LINE__, #what);   \
-      std::exit(1);                                             \
-    }                                                           \
+#define CHECK(what)                                           \
+  do {                                                        \
+    if (!(what)) {                                            \
+      std::fprintf(stderr, "line %d: %s\n", __LINE__, #what); \
+      std::exit(1);                                           \
+    }                                                         \
   } while (0)
 
 struct Sums {

@@ -13,7 +13,7 @@
 typedef long long Index;
 
 // Every element i of first .. n - 1, spread over all threads of the grid.
-#define CYNET_EACH_FROM(i, first, n)                                                            \
+#define CYNET_EACH_FROM(i, first, n)                                                           \
   for (Index i = (first) + static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < (n); \
        i += static_cast<Index>(gridDim.x) * blockDim.x)
 #define CYNET_EACH(i, n) CYNET_EACH_FROM(i, 0, n)

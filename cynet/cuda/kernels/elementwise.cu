@@ -15,7 +15,7 @@ __global__ void unary(const T* x, T* out, Index n, int add) {
     pack_of(out, p) = y;
   }
   CYNET_ROLLED CYNET_EACH_FROM(i, packs * Pack<T>::N, n)
-  put(out, i, F::template map<computed<T>>(load(x, i)), add);
+      put(out, i, F::template map<computed<T>>(load(x, i)), add);
 }
 
 // gradient[i] times the slope there
@@ -41,7 +41,7 @@ __global__ void unary_grad(const T* gradient, const T* known, T* out, Index n, i
     pack_of(out, p) = y;
   }
   CYNET_ROLLED CYNET_EACH_FROM(i, packs * Pack<T>::N, n)
-  put(out, i, sloped(gradient, i, F::template map<computed<T>>(load(known, i))), add);
+      put(out, i, sloped(gradient, i, F::template map<computed<T>>(load(known, i))), add);
 }
 
 // out (+)= F(a, b)
@@ -57,25 +57,24 @@ __global__ void binary(const T* a, int sa, const T* b, int sb, T* out, Index n, 
     pack_of(out, p) = y;
   }
   CYNET_ROLLED CYNET_EACH_FROM(i, packs * Pack<T>::N, n)
-  put(out, i, F::template map<computed<T>>(load(a, i * sa), load(b, i * sb)), add);
+      put(out, i, F::template map<computed<T>>(load(a, i * sa), load(b, i * sb)), add);
 }
 
 // out (+)= gradient * F(a, b)
 template <class F, typename T>
 __global__ void binary_grad(const T* gradient, const T* a, int sa, const T* b, int sb, T* out,
                             Index n, int add) {
-  const bool packed = (!sa || begins_pack(a)) && (!sb || begins_pack(b)) &&
-                      begins_pack(gradient) && begins_pack(out);
+  const bool packed = (!sa || begins_pack(a)) && (!sb || begins_pack(b)) && begins_pack(gradient) &&
+                      begins_pack(out);
   const Index packs = packed ? n / Pack<T>::N : 0;
   CYNET_ROLLED CYNET_EACH(p, packs) {
     const Pack<T> g = load_pack(gradient, p), l = load_pack(a, p, sa), r = load_pack(b, p, sb);
     Pack<T> y = add ? load_pack(out, p) : g;
     for (int k = 0; k < Pack<T>::N; ++k)
-      put(y.at, k,
-          sloped(g, k, F::template map<computed<T>>(load(l.at, k), load(r.at, k))), add);
+      put(y.at, k, sloped(g, k, F::template map<computed<T>>(load(l.at, k), load(r.at, k))), add);
     pack_of(out, p) = y;
   }
   CYNET_ROLLED CYNET_EACH_FROM(i, packs * Pack<T>::N, n)
-  put(out, i,
-      sloped(gradient, i, F::template map<computed<T>>(load(a, i * sa), load(b, i * sb))), add);
+      put(out, i,
+          sloped(gradient, i, F::template map<computed<T>>(load(a, i * sa), load(b, i * sb))), add);
 }

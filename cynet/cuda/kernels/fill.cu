@@ -2,9 +2,7 @@
 #include "common.cuh"
 #include "elementwise/convert.h"
 
-extern "C" __global__ void zero_bytes(unsigned char* out, Index n) {
-  CYNET_EACH(i, n) out[i] = 0;
-}
+extern "C" __global__ void zero_bytes(unsigned char* out, Index n) { CYNET_EACH(i, n) out[i] = 0; }
 
 // out (+)= start + step * (i / repeat), rounded to out's dtype once
 template <typename T>

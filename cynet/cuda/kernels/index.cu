@@ -129,8 +129,8 @@ __global__ void scatter(const T* src, const Index* index, const Index* winner, T
 
 // picked (+)= the element that each line of src (outer, n, inner) has at its index
 template <typename T>
-__global__ void pick(const T* src, const Index* index, T* picked, Index outer, Index n,
-                     Index inner, int add) {
+__global__ void pick(const T* src, const Index* index, T* picked, Index outer, Index n, Index inner,
+                     int add) {
   CYNET_EACH(i, outer * inner)
   put(picked, i, load(src, (i / inner * n + index[i]) * inner + i % inner), add);
 }
@@ -145,8 +145,8 @@ __global__ void pick_grad(const T* picked, const Index* index, T* src, Index out
 
 // out[k, :] (+)= off everywhere, on at index[k]
 template <typename T>
-__global__ void one_hot(const Index* index, T* out, Index count, Index depth, double on,
-                        double off, int add) {
+__global__ void one_hot(const Index* index, T* out, Index count, Index depth, double on, double off,
+                        int add) {
   typedef computed<T> C;
   CYNET_EACH(i, count * depth)
   put(out, i, cynet::convert_one<C>(index[i / depth] == i % depth ? on : off), add);
@@ -191,8 +191,8 @@ __device__ inline Index length_of(const Index* length, Index b, Index time) {
 }
 
 // rows[r] = which row of data the row r of SequenceReverse, or with `last` of SequenceLast, is
-extern "C" __global__ void sequence_rows(const Index* length, Index* rows, Index time,
-                                         Index batch, int batch_first, int last) {
+extern "C" __global__ void sequence_rows(const Index* length, Index* rows, Index time, Index batch,
+                                         int batch_first, int last) {
   CYNET_EACH(i, last ? batch : time * batch) {
     const Index b = i % batch, t = i / batch, n = length_of(length, b, time);
     if (last) rows[i] = batch_first ? b * time + n - 1 : (n - 1) * batch + b;

@@ -77,8 +77,8 @@ __global__ void normalize_grad(const T* dy, const T* x, const T* gamma, const co
 
 // out (+)= the gradient of each scale, or with `shift` of each shift; a block takes one of them
 template <typename T>
-__global__ void scale_grad(const T* dy, const T* x, const computed<T>* mean,
-                           const computed<T>* std, T* out, const Line s, int shift, int add) {
+__global__ void scale_grad(const T* dy, const T* x, const computed<T>* mean, const computed<T>* std,
+                           T* out, const Line s, int shift, int add) {
   const Index lines = s.outer * s.inner, scales = s.channels ? s.channels : s.n;
   const Index count = s.channels ? lines / s.channels * s.n : lines;
   for (Index c = blockIdx.x; c < scales; c += gridDim.x) {
@@ -98,8 +98,8 @@ __global__ void scale_grad(const T* dy, const T* x, const computed<T>* mean,
 // gridDim.y + part. Neighbouring threads take neighbouring positions.
 template <typename T>
 __global__ void scale_grad_parts(const T* dy, const T* x, const computed<T>* mean,
-                                 const computed<T>* std, double* scales, double* shifts,
-                                 Index rows, Index n) {
+                                 const computed<T>* std, double* scales, double* shifts, Index rows,
+                                 Index n) {
   typedef computed<T> C;
   const Index each = (rows + gridDim.y - 1) / gridDim.y, begin = blockIdx.y * each;
   const Index end = begin + each < rows ? begin + each : rows;
@@ -134,8 +134,7 @@ __global__ void l2_norm(const T* x, T* y, const Line s, double eps, int add) {
 }
 
 template <typename T>
-__global__ void l2_norm_grad(const T* dy, const T* x, T* dx, const Line s, double eps,
-                                  int add) {
+__global__ void l2_norm_grad(const T* dy, const T* x, T* dx, const Line s, double eps, int add) {
   typedef computed<T> C;
   for (Index line = blockIdx.x; line < s.outer * s.inner; line += gridDim.x) {
     const Index start = start_of(s, line);

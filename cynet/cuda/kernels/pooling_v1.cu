@@ -4,7 +4,7 @@
 
 struct PaddedWindow {
   Index planes;  // batch times channels
-  int maximum;   // else the sum over divisor
+  int maximum;  // else the sum over divisor
   double divisor;
   int size[2], out[2], kernel[2], stride[2], pad[2];
 };
@@ -31,10 +31,8 @@ __global__ void pool_v1(const T* x, T* y, const PaddedWindow s, int add) {
     for (Index h = from[0]; h < to[0]; ++h)
       for (Index w = from[1]; w < to[1]; ++w) {
         const C element = load(plane, h * s.size[1] + w);
-        if (!s.maximum)
-          value += element;
-        else if (element > value || element != element)
-          value = element;
+        if (!s.maximum) value += element;
+        else if (element > value || element != element) value = element;
       }
     put(y, i, value / static_cast<C>(s.divisor), add);
   }

@@ -16,10 +16,10 @@ __device__ inline T fold_line(T value, T neutral, Step step, Index lanes) {
 }
 
 // The lines of this thread, and its position among the threads that share them.
-#define CYNET_LINES(line, lane, lines, lanes)                                            \
-  const Index lane = threadIdx.x % static_cast<unsigned>(lanes);                         \
-  const Index step_ = blockDim.x / static_cast<unsigned>(lanes);                         \
-  for (Index line = blockIdx.x * step_ + threadIdx.x / static_cast<unsigned>(lanes);     \
+#define CYNET_LINES(line, lane, lines, lanes)                                        \
+  const Index lane = threadIdx.x % static_cast<unsigned>(lanes);                     \
+  const Index step_ = blockDim.x / static_cast<unsigned>(lanes);                     \
+  for (Index line = blockIdx.x * step_ + threadIdx.x / static_cast<unsigned>(lanes); \
        line < (lines); line += gridDim.x * step_)
 
 __device__ inline Index start_of(Index line, Index n, Index inner) {

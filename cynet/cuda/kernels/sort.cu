@@ -140,9 +140,9 @@ __global__ void extreme(const T* x, Place* out, Index outer, Index n, Index inne
         const C a = value[t], b = value[t + half];
         const Index i = position[t], j = position[t + half];
         const bool wins = a != a || b != b ? (a == a || (b != b && j < i))
-                          : a == b        ? j < i
-                          : largest       ? b > a
-                                          : b < a;
+                          : a == b         ? j < i
+                          : largest        ? b > a
+                                           : b < a;
         if (wins) value[t] = b, position[t] = j;
       }
     }

@@ -25,12 +25,10 @@ inline void by_dtype(int dtype, const Body& body) {
 // to += from; integers wrap
 template <typename T>
 inline void add_element(T* to, T from) {
-  if constexpr (is_narrow<T>)
-    *to = T(static_cast<float>(*to) + static_cast<float>(from));
+  if constexpr (is_narrow<T>) *to = T(static_cast<float>(*to) + static_cast<float>(from));
   else if constexpr (std::is_integral<T>::value && !std::is_same<T, bool>::value)
     *to = static_cast<T>(static_cast<uint64_t>(*to) + static_cast<uint64_t>(from));
-  else
-    *to += from;
+  else *to += from;
 }
 
 // to[i] += from[i]

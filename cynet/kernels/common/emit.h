@@ -31,22 +31,14 @@ CYNET_XINLINE void emit(T& out, plain<T> value, bool add) {
 template <class F, typename... Args>
 inline void by_dtype(int dtype, Args... args) {
   switch (dtype) {
-    case F32:
-      return F::template run<float>(args...);
-    case F64:
-      return F::template run<double>(args...);
-    case F16:
-      return F::template run<half>(args...);
-    case I32:
-      return F::template run<int32_t>(args...);
-    case I8:
-      return F::template run<int8_t>(args...);
-    case I64:
-      return F::template run<int64_t>(args...);
-    case BOOL:
-      return F::template run<bool>(args...);
-    default:
-      return F::template run<uint8_t>(args...);
+    case F32: return F::template run<float>(args...);
+    case F64: return F::template run<double>(args...);
+    case F16: return F::template run<half>(args...);
+    case I32: return F::template run<int32_t>(args...);
+    case I8: return F::template run<int8_t>(args...);
+    case I64: return F::template run<int64_t>(args...);
+    case BOOL: return F::template run<bool>(args...);
+    default: return F::template run<uint8_t>(args...);
   }
 }
 

@@ -143,9 +143,7 @@ CYNET_XINLINE float log_rest(float f, float n) {
 }
 
 // log(1 + f) + n ln 2
-CYNET_XINLINE float log_near(float f, float n) {
-  return f + log_rest(f, n) + n * 0.693359375f;
-}
+CYNET_XINLINE float log_near(float f, float n) { return f + log_rest(f, n) + n * 0.693359375f; }
 
 // x = (1 + f) 2^n with 1 + f within [sqrt(1/2), sqrt(2)), for positive finite x
 CYNET_XINLINE float log_reduce(float x, float* n) {

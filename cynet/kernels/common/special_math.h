@@ -192,9 +192,9 @@ CYNET_XFUNCTION double digamma(double x) {
   for (; x < 10; x += 1) result -= 1 / x;
   const double z = 1 / (x * x);
   const double series =
-      z * (1.0 / 12 -
-           z * (1.0 / 120 -
-                z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760))))));
+      z *
+      (1.0 / 12 -
+       z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760))))));
   return result + ::log(x) - 0.5 / x - series;
 }
 

@@ -14,9 +14,10 @@ namespace cynet {
 // Unsigned arithmetic may wrap; types of 32 bits and more must not be promoted to a signed type
 // first.
 template <typename T>
-using wrapping = typename std::conditional<
-    std::is_integral<T>::value,
-    typename std::conditional<sizeof(T) <= 4, uint32_t, uint64_t>::type, T>::type;
+using wrapping =
+    typename std::conditional<std::is_integral<T>::value,
+                              typename std::conditional<sizeof(T) <= 4, uint32_t, uint64_t>::type,
+                              T>::type;
 
 // Of bool: `or`.
 template <typename T>

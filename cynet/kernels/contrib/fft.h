@@ -17,8 +17,8 @@ inline Complex times(Complex a, Complex b) {
 
 // exp(sign i pi numerator / denominator)
 inline Complex root(int sign, int64_t numerator, int64_t denominator) {
-  const double angle = 3.14159265358979323846 * static_cast<double>(numerator) /
-                       static_cast<double>(denominator);
+  const double angle =
+      3.14159265358979323846 * static_cast<double>(numerator) / static_cast<double>(denominator);
   return {std::cos(angle), sign * std::sin(angle)};
 }
 

@@ -82,8 +82,8 @@ inline void image_forward(int level, const ImageShape& s, const float* x, const 
           *offset++ = c * s.channel() + s.place(i * s.dilate[0], j * s.dilate[1], k * s.dilate[2]);
   const auto unit = [&](int64_t u, const float* image, int64_t begin, int64_t end) {
     const int64_t group = u % s.groups;
-    run(s, image, offsets, w + group * s.filters * depth,
-        bias ? bias + group * s.filters : nullptr, y + u * s.made(), add, begin, end);
+    run(s, image, offsets, w + group * s.filters * depth, bias ? bias + group * s.filters : nullptr,
+        y + u * s.made(), add, begin, end);
   };
   if (units >= threads) {
     return for_parts(threads, [&](int64_t part) {

@@ -79,8 +79,7 @@ inline void copy_line(const float* from, int64_t, int64_t n, float* to) {
 // Copies every second number, from two vectors at a time; reads nothing behind the last.
 inline void copy_evens(const float* from, int64_t step, int64_t n, float* to) {
 #if CYNET_LANES == 16
-  const __m512i evens =
-      _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+  const __m512i evens = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
   for (; n > 0; n -= LANES, from += 2 * LANES, to += LANES) {
     const int64_t count = std::min<int64_t>(n, LANES), all = 2 * count - 1;
     const Vec low = load_part(from, std::min<int64_t>(all, LANES));
@@ -159,8 +158,8 @@ inline void image_rows(const ImageShape& s, const float* x, const int64_t* offse
         image_sums_of<ROWS>(count, vectors, stop - p < STRIP_PIXELS)(
             lines + p, offsets, depth, w + first * depth, lanes, sums);
         for (int64_t f = 0; f < count; ++f)
-          pieces.put(sums + f * STRIP_PIXELS, y + (first + f) * plane,
-                     bias ? bias[first + f] : 0, add);
+          pieces.put(sums + f * STRIP_PIXELS, y + (first + f) * plane, bias ? bias[first + f] : 0,
+                     add);
       }
     }
     row += rows;

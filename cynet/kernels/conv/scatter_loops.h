@@ -86,7 +86,7 @@ inline void scatter_pack(const ConvWindow& s, const float* w, int threads, float
 // Adds the windows of the pixels of row y of dy to the rows begin .. end of an image's dx; `dx` is
 // the chunk's first channel.
 inline void scatter_row(const ConvWindow& s, const ScatterChunk& chunk, const float* windows,
-                       int64_t y, int64_t begin, int64_t end, float* dx) {
+                        int64_t y, int64_t begin, int64_t end, float* dx) {
   const int64_t length = s.kernel_w * chunk.channels;
   // each turn has windows that do not overlap
   const int64_t turns = (s.kernel_w + s.stride_w - 1) / s.stride_w;
@@ -116,7 +116,7 @@ inline void scatter_row(const ConvWindow& s, const ScatterChunk& chunk, const fl
 // of channels, or rows if these are few. The order of the sums does not depend on the number of
 // threads. If `packed` is given, w is not read.
 inline void scatter_data(const ConvWindow& s, const float* w, const float* packed, const float* dy,
-                        float* dx, bool add, int threads, float* space) {
+                         float* dx, bool add, int threads, float* space) {
   const int64_t chunks = scatter_chunks(s), step = scatter_rows(s), line = s.width * s.channels;
   const int64_t own = step * s.out_width * ScatterChunk(s, 0).row + FLOATS_APART;
   const int64_t images = s.batch * chunks;
@@ -148,12 +148,11 @@ inline void scatter_data(const ConvWindow& s, const float* w, const float* packe
         const float* pixels = from + y * s.out_width * s.filters;
         const Job job = {pixels, s.filters, s.filters, chunk.row, false, false};
         const float* panel = packed + chunk.begin;
-        each_panel(0, vectors_of(chunk.columns), chunk.columns, WIDTH,
-                   [&](int64_t j, int64_t j_end) {
-                     rows_of<true>(job, panel, j_end - j, target, &term, windows + j, nullptr, 0,
-                                   count);
-                     panel += s.filters * vectors_of(j_end - j) * LANES;
-                   });
+        each_panel(
+            0, vectors_of(chunk.columns), chunk.columns, WIDTH, [&](int64_t j, int64_t j_end) {
+              rows_of<true>(job, panel, j_end - j, target, &term, windows + j, nullptr, 0, count);
+              panel += s.filters * vectors_of(j_end - j) * LANES;
+            });
         for (int64_t i = 0; i < rows; ++i)
           scatter_row(s, chunk, windows + i * s.out_width * chunk.row, y + i, begin, end, to);
       }

@@ -132,8 +132,7 @@ inline void winograd_forward(int form, const WinogradShape& shape, const float* 
 
 // dx = gradient of x, or dx += with `add`.
 inline void winograd_backward_data(int form, const WinogradShape& shape, const float* w,
-                                   const float* dy, float* dx, bool add, int threads,
-                                   char* space) {
+                                   const float* dy, float* dx, bool add, int threads, char* space) {
   winograd_loops(form).backward_data(shape, w, dy, dx, add, threads,
                                      reinterpret_cast<float*>(space));
 }

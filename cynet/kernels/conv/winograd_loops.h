@@ -127,14 +127,12 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
   const int64_t channels = depth(p.from);
   const Tiles tiles(spread ? p.from : p.to, M);
   const int64_t pad_h = spread ? 0 : p.pad_h, pad_w = spread ? 0 : p.pad_w;
-  const Places places = {v, 0, plan.channel_blocks, plan.v_block, plan.v_group, plan.v_down,
-                         plan.v_across};
+  const Places places = {
+      v, 0, plan.channel_blocks, plan.v_block, plan.v_group, plan.v_down, plan.v_across};
   for (int64_t first = part.begin; first < part.end; first += plan.tile_block) {
     const int64_t end = std::min(first + plan.tile_block, part.end);
-    if constexpr (spread)
-      read_gradients<P, M>(p.x, p.from, tiles, first, end, zeros, places);
-    else
-      read_inputs<P>(p.x, p.from, tiles, M, first, end, pad_h, pad_w, zeros, strip, places);
+    if constexpr (spread) read_gradients<P, M>(p.x, p.from, tiles, first, end, zeros, places);
+    else read_inputs<P>(p.x, p.from, tiles, M, first, end, pad_h, pad_w, zeros, strip, places);
     for (int64_t t = end - first; t % STEP; ++t)  // zeros that complete the last block
       for (int64_t b = 0; b < plan.channel_blocks; ++b)
         for (int64_t q = 0; q < P * P; ++q)
@@ -228,9 +226,9 @@ inline void correlate(const Problem& p, const GradientPlan& plan, const float* z
     read_inputs<P>(p.x, p.from, tiles, M, first, first + count, p.pad_h, p.pad_w, zeros, strip,
                    {v, 0, plan.channel_blocks, plan.v_block, ROWS * LANES, P * plan.v_position,
                     plan.v_position});
-    read_gradients<P, M>(p.y, p.to, tiles, first, first + count, zeros,
-                         {m, c, last, plan.v_block, ROWS * LANES, P * plan.m_position,
-                          plan.m_position});
+    read_gradients<P, M>(
+        p.y, p.to, tiles, first, first + count, zeros,
+        {m, c, last, plan.v_block, ROWS * LANES, P * plan.m_position, plan.m_position});
     for (int64_t q = 0; q < P * P; ++q)
       for (int64_t f = 0; f < last - c; f += FILTERS)
         for (int64_t b = 0; b < plan.channel_blocks; ++b)
@@ -301,10 +299,10 @@ inline int64_t scratch(const WinogradShape& s, int threads, Stage stage) {
         .size(threads, stage == PACKED);
   }
   const Parts shares(output_of(s), input_of(s), side, spreads(s), threads);
-  return std::max(ForwardPlan(positions, s.filters, channels, spreads(s) ? positions : side,
-                              shares.max_tiles())
-                      .size(threads),
-                  GradientPlan(positions, channels, s.filters, tiles).size(threads));
+  return std::max(
+      ForwardPlan(positions, s.filters, channels, spreads(s) ? positions : side, shares.max_tiles())
+          .size(threads),
+      GradientPlan(positions, channels, s.filters, tiles).size(threads));
 }
 
 inline int64_t packed_size(const WinogradShape& s) {
@@ -321,8 +319,8 @@ inline Function of_taps(const WinogradShape& s, Function two, Function three, Fu
 
 inline void pack(const WinogradShape& s, const float* w, int threads, float* u) {
   const int64_t taps = s.kernel * s.kernel;
-  const auto run = of_taps(s, &weights_all<5, 2>, &weights_all<6, 3>, &weights_all<6, 4>,
-                           &weights_all<6, 5>);
+  const auto run =
+      of_taps(s, &weights_all<5, 2>, &weights_all<6, 3>, &weights_all<6, 4>, &weights_all<6, 5>);
   run(input_of(s), output_of(s), {w, s.kernel, s.channels * taps, taps, false}, threads, u);
 }
 
@@ -342,9 +340,10 @@ inline void backward_data(const WinogradShape& s, const float* w, const float* d
   Weights weights = {w, s.kernel, taps, s.channels * taps, false};
   if (spreads(s)) {
     const int64_t image = s.height * s.width * s.channels;
-    if (!add) parallel_for(threads, s.batch, [=](int64_t begin, int64_t end) {
-      std::memset(dx + begin * image, 0, (end - begin) * image * sizeof(float));
-    });
+    if (!add)
+      parallel_for(threads, s.batch, [=](int64_t begin, int64_t end) {
+        std::memset(dx + begin * image, 0, (end - begin) * image * sizeof(float));
+      });
     p.finish.add = true;
     const auto run = of_taps(s, &convolve_all<5, 4, 5>, &convolve_all<6, 4, 6>,
                              &convolve_all<6, 3, 6>, &convolve_all<6, 2, 6>);
@@ -362,12 +361,13 @@ inline void backward_data(const WinogradShape& s, const float* w, const float* d
 inline void backward_weight(const WinogradShape& s, const float* x, const float* dy, float* dw,
                             bool add, int threads, float* space) {
   // The gradient is only read.
-  const Problem p = {input_of(s), output_of(s), first_h(s), first_w(s), {nullptr, false, false},
-                     x, const_cast<float*>(dy)};
+  const Problem p = {
+      input_of(s), output_of(s),          first_h(s), first_w(s), {nullptr, false, false},
+      x,           const_cast<float*>(dy)};
   const auto run = of_taps(s, &correlate_all<5, 4>, &correlate_all<6, 4>, &correlate_all<6, 3>,
                            &correlate_all<6, 2>);
   run(p, s.kernel, add, dw, threads, space);
 }
 
-inline constexpr Loops LOOPS = {&scratch,       &packed_size,   &pack,
-                                &forward,       &backward_data, &backward_weight};
+inline constexpr Loops LOOPS = {&scratch, &packed_size,   &pack,
+                                &forward, &backward_data, &backward_weight};

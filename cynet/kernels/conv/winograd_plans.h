@@ -38,7 +38,7 @@ constexpr int64_t strip_of(int64_t tiles) { return STRIPS ? 6 * (4 * tiles + 2) 
 // different cache sets.
 struct ForwardPlan {
   int64_t channel_blocks, filter_blocks;
-  int64_t tile_block, chunk;                   // tiles and filter blocks at a time
+  int64_t tile_block, chunk;  // tiles and filter blocks at a time
   int64_t v_block, v_group, v_across, v_down;  // strides: channel block, ROWS tiles, position
   int64_t u_block, u_channel, u_across, u_down;
   int64_t s_block, s_tile, s_group, s_position;
@@ -73,9 +73,9 @@ struct ForwardPlan {
     } else {
       // With few tiles the weights are read once.
       const int64_t groups = (tiles + ROWS - 1) / ROWS;
-      const int64_t maximum = LANES == 16                      ? (channels < 128 ? 2 : 8)
-                           : groups > 8 && channels <= 256 ? 4
-                                                           : 8;
+      const int64_t maximum = LANES == 16                     ? (channels < 128 ? 2 : 8)
+                              : groups > 8 && channels <= 256 ? 4
+                                                              : 8;
       tile_block = ROWS * std::min(groups, maximum);
       chunk = std::min<int64_t>(LANES == 16 ? 8 : 16, filter_blocks);
       v_block = ROWS * LANES;
@@ -112,7 +112,7 @@ struct ForwardPlan {
 struct GradientPlan {
   int64_t channel_blocks, filter_blocks, tile_block;
   int64_t chunk;  // filter blocks at a time, so that their sums stay in the cache
-  int64_t cuts;   // of the tiles, each with sums of its own: by shape, for they are added in order
+  int64_t cuts;  // of the tiles, each with sums of its own: by shape, for they are added in order
   int64_t u_block, u_position, v_block, v_position, m_position;
   // Sizes. `sums` and `part`: from one cut's sums, and from one thread's other scratch, to the next
   // one's.

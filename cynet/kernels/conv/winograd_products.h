@@ -65,11 +65,11 @@ template <int TILES, int BLOCKS>
 inline void product_of_position(const float* v, const float* u, int64_t channels, float* s) {
   constexpr int64_t AHEAD = 4096;
   Vec sum[BLOCKS][TILES] = {};
-  each_channel<1, BLOCKS>(v, u, channels, [&](const float* v, const float* u,
-                                              int64_t c) CYNET_XLAMBDA {
-    fetch<false>(u + c * BLOCKS * LANES + AHEAD);
-    add_outer(v + c, LANES, u + c * BLOCKS * LANES, LANES, sum);
-  });
+  each_channel<1, BLOCKS>(v, u, channels,
+                          [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
+                            fetch<false>(u + c * BLOCKS * LANES + AHEAD);
+                            add_outer(v + c, LANES, u + c * BLOCKS * LANES, LANES, sum);
+                          });
 #pragma GCC unroll 2
   for (int b = 0; b < BLOCKS; ++b)
 #pragma GCC unroll 12
@@ -139,6 +139,6 @@ inline void outer_of(int64_t channels, int64_t filters, const float* v, const fl
   }
   constexpr int HALF = LANES / 2;
   for (int64_t c = 0; c < LANES && c < channels; c += HALF)
-    (filters > 1 ? outer<HALF, FILTERS> : outer<HALF, 1>)(v + c, m, m_block, tiles,
-                                                          u + c * LANES, u_block);
+    (filters > 1 ? outer<HALF, FILTERS> : outer<HALF, 1>)(v + c, m, m_block, tiles, u + c * LANES,
+                                                          u_block);
 }

@@ -46,8 +46,8 @@ struct Image {
 
 inline Image input_of(const WinogradShape& s) {
   const bool apart = s.stride == 2;
-  return {s.batch, s.height, s.width, s.channels, s.stride, apart ? s.pad_h : 0,
-          apart ? s.pad_w : 0};
+  return {
+      s.batch, s.height, s.width, s.channels, s.stride, apart ? s.pad_h : 0, apart ? s.pad_w : 0};
 }
 inline Image output_of(const WinogradShape& s) {
   const auto length = [&](int64_t size, int64_t pad) {

@@ -121,8 +121,8 @@ inline void read_run(const float* x, const Image& image, const Tile& first, int6
     const int64_t right =
         std::clamp<int64_t>(steps_in(image, image.width - tile.column), left, all);
     const int64_t row = step * image.width * channels, column = step * channels;
-    const float* pixels = x + ((tile.image * image.height + tile.row) * image.width + tile.column) *
-                                  channels;
+    const float* pixels =
+        x + ((tile.image * image.height + tile.row) * image.width + tile.column) * channels;
     for (int64_t b = 0; b < blocks; ++b) {
       const int64_t lanes = std::min<int64_t>(LANES, channels - b * LANES);
       int64_t known[P];  // channels of each row; 0 if the row is outside
@@ -158,9 +158,8 @@ inline void read_inputs(const float* x, const Image& image, const Tiles& tiles, 
   if constexpr (!STRIPS) {
     for (int64_t t = begin; t < end; ++t)
       read_tile<P>(x, image, tiles(t, pad_h, pad_w), zeros,
-                   [&](int64_t b, const auto& get) CYNET_XLAMBDA {
-                     input_tile<P>(get, to(b, t - begin), to.down, to.across);
-                   });
+                   [&](int64_t b, const auto& get)
+                       CYNET_XLAMBDA { input_tile<P>(get, to(b, t - begin), to.down, to.across); });
   } else {
     for (int64_t t = begin, count; t < end; t += count) {
       count = std::min(end - t, tiles.across - t % tiles.across);
@@ -175,18 +174,17 @@ template <int P, int M>
 inline void read_gradients(const float* dy, const Image& image, const Tiles& tiles, int64_t begin,
                            int64_t end, const float* zeros, const Places& to) {
   for (int64_t t = begin; t < end; ++t)
-    read_tile<M>(dy, image, tiles(t, 0, 0), zeros,
-                 [&](int64_t b, const auto& get) CYNET_XLAMBDA {
-                   if (b >= to.begin && b < to.end)
-                     gradient_tile<P, M>(get, to(b, t - begin), to.down, to.across);
-                 });
+    read_tile<M>(dy, image, tiles(t, 0, 0), zeros, [&](int64_t b, const auto& get) CYNET_XLAMBDA {
+      if (b >= to.begin && b < to.end)
+        gradient_tile<P, M>(get, to(b, t - begin), to.down, to.across);
+    });
 }
 
 // Writes the NxN pixels of one tile and block: bias, sum, relu, edges of the image. s has positions
 // `apart` floats apart, or is [P][N].
 template <int P, int N>
-inline void write_tile(const float* s, int64_t apart, const Image& image,
-                       const Tile& virtual_tile, int64_t block, const Finish& finish, float* y) {
+inline void write_tile(const float* s, int64_t apart, const Image& image, const Tile& virtual_tile,
+                       int64_t block, const Finish& finish, float* y) {
   alignas(64) float transposed[BY_ROW ? 1 : P * N * LANES];
   if constexpr (!BY_ROW) {
 #pragma GCC unroll 6
@@ -202,20 +200,18 @@ inline void write_tile(const float* s, int64_t apart, const Image& image,
   const int64_t top = -tile.row, bottom = image.height - tile.row;
   const int64_t left = -tile.column, right = image.width - tile.column;
   const int64_t row = image.width * filters, down = step * row, across = step * filters;
-  float* base = y + (tile.image * image.height + tile.row) * row + tile.column * filters +
-                block * LANES;
+  float* base =
+      y + (tile.image * image.height + tile.row) * row + tile.column * filters + block * LANES;
   const bool plain = !finish.bias && !finish.relu && !finish.add;
   if (plain && lanes == LANES && top <= 0 && left <= 0 && bottom > step * (N - 1) &&
       right > step * (N - 1)) {
-    output_tile<P, N>(s, [=](int i, int j, Vec v) CYNET_XLAMBDA {
-      store(base + i * down + j * across, v);
-    });
+    output_tile<P, N>(
+        s, [=](int i, int j, Vec v) CYNET_XLAMBDA { store(base + i * down + j * across, v); });
     return;
   }
   alignas(64) float pixels[N * N * LANES];
-  output_tile<P, N>(s, [&](int i, int j, Vec v) CYNET_XLAMBDA {
-    at(pixels + (i * N + j) * LANES) = v;
-  });
+  output_tile<P, N>(
+      s, [&](int i, int j, Vec v) CYNET_XLAMBDA { at(pixels + (i * N + j) * LANES) = v; });
   Vec bias = {};
   if (finish.bias) bias = load_part(finish.bias + block * LANES, lanes);
   const int64_t first_row = std::max<int64_t>(steps_in(image, top), 0);

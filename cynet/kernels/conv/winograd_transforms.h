@@ -7,9 +7,7 @@ using namespace cynet::winograd;
 // ----- one-dimensional transforms at the points 0, A, -A, B, -B, infinity
 
 // B^T: 6 inputs to 6 positions, in three parts, so that few registers are live.
-CYNET_XINLINE Vec input_first(Vec x0, Vec x2, Vec x4) {
-  return x4 - (A2 + B2) * x2 + A2 * B2 * x0;
-}
+CYNET_XINLINE Vec input_first(Vec x0, Vec x2, Vec x4) { return x4 - (A2 + B2) * x2 + A2 * B2 * x0; }
 CYNET_XINLINE void input_pair(float p, float q2, Vec x1, Vec x2, Vec x3, Vec x4, Vec* plus,
                               Vec* minus) {
   const Vec even = x4 - q2 * x2, odd = x3 - q2 * x1;
@@ -113,8 +111,7 @@ CYNET_XINLINE void input_tile(const Get& get, float* v, int64_t down, int64_t ac
   auto pair = [&](int i, float p, float q2) CYNET_XLAMBDA {
 #pragma GCC unroll 6
     for (int j = 0; j < P; ++j)
-      input_pair(p, q2, get(Z, j), get(Z + 1, j), get(Z + 2, j), get(Z + 3, j), row + j,
-                 other + j);
+      input_pair(p, q2, get(Z, j), get(Z + 1, j), get(Z + 2, j), get(Z + 3, j), row + j, other + j);
     put(i, row);
     put(i + 1, other);
   };

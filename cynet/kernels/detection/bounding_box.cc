@@ -44,8 +44,8 @@ void box_iou(const Args& args) {
 #define NMS(field)                                                                         \
   field(double, overlap_thresh) field(double, valid_thresh) field(int64_t, topk)           \
       field(int64_t, coord_start) field(int64_t, score_index) field(int64_t, id_index)     \
-      field(int64_t, background_id) field(bool, force_suppress) field(bool, center_in)     \
-      field(bool, center_out)
+          field(int64_t, background_id) field(bool, force_suppress) field(bool, center_in) \
+              field(bool, center_out)
 CYNET_PARAMS(Nms, NMS)
 
 template <typename T>
@@ -72,7 +72,7 @@ inline void convert_box(T* box, bool to_center) {
 // of data for row i of out, or -1.
 template <typename T>
 inline void suppress_boxes(const Nms& o, const T* data, int64_t n, int64_t width, T* out,
-                    int32_t* record, void* space) {
+                           int32_t* record, void* space) {
   if (o.topk == 0) {  // as MXNet: nothing is dropped
     std::memcpy(out, data, n * width * sizeof(T));
     for (int64_t i = 0; i < n; ++i) record[i] = static_cast<int32_t>(i);
@@ -113,7 +113,7 @@ inline void suppress_boxes(const Nms& o, const T* data, int64_t n, int64_t width
 // reads data (..., n, width); writes output0, output1, which is of int32
 template <typename T>
 void box_nms(const Args& args) {
-  const int64_t *lengths = args.in[0]->shape + args.in[0]->ndim - 2;
+  const int64_t* lengths = args.in[0]->shape + args.in[0]->ndim - 2;
   const int64_t n = lengths[0], width = lengths[1], each = n * width;
   for_images(args, args.in[0]->size / each, nms_bytes<T>(n), [&](int64_t i, char* space) {
     suppress_boxes(args.as<Nms>(), args.input<T>(0) + i * each, n, width,
@@ -124,8 +124,8 @@ void box_nms(const Args& args) {
 // dx (+)= the gradient of rows, at the rows that they were; dx is zeros already if it is not added
 // to. Converted boxes: by the transposed conversion.
 template <typename T>
-inline void unsuppress(const Nms& o, const T* dy, const int32_t* record, int64_t n,
-                             int64_t width, T* dx) {
+inline void unsuppress(const Nms& o, const T* dy, const int32_t* record, int64_t n, int64_t width,
+                       T* dx) {
   for (int64_t i = 0; i < n; ++i) {
     if (record[i] < 0 || record[i] >= n) continue;
     const T* from = dy + i * width;
@@ -149,7 +149,7 @@ inline void unsuppress(const Nms& o, const T* dy, const int32_t* record, int64_t
 // reads d_output0, output1
 template <typename T>
 void box_nms_grad(const Args& args) {
-  const int64_t *lengths = args.in[0]->shape + args.in[0]->ndim - 2;
+  const int64_t* lengths = args.in[0]->shape + args.in[0]->ndim - 2;
   const int64_t n = lengths[0], width = lengths[1], each = n * width;
   T* dx = args.output<T>(0);
   if (!args.add[0]) std::fill(dx, dx + args.out[0]->size, T(0));
@@ -163,9 +163,8 @@ CYNET_PARAMS(Matching, MATCHING)
 
 // Pairs of rows and columns, the best score first, until one is not beyond the threshold.
 template <typename T>
-void match_pairs(const T* scores, int64_t rows, int64_t columns, T threshold,
-                               bool ascending, int64_t topk, T* row_out, T* column_out,
-                               int64_t* order) {
+void match_pairs(const T* scores, int64_t rows, int64_t columns, T threshold, bool ascending,
+                 int64_t topk, T* row_out, T* column_out, int64_t* order) {
   const int64_t n = rows * columns;
   std::fill(row_out, row_out + rows, T(-1));
   std::fill(column_out, column_out + columns, T(-1));
@@ -190,7 +189,7 @@ inline int64_t matching_space(const Args& args) {
 template <typename T>
 void bipartite_matching(const Args& args) {
   const Matching& p = args.as<Matching>();
-  const int64_t *lengths = args.in[0]->shape + args.in[0]->ndim - 2;
+  const int64_t* lengths = args.in[0]->shape + args.in[0]->ndim - 2;
   const int64_t n = lengths[0], m = lengths[1];
   const int64_t batch = args.in[0]->size / (n * m);
   for_images(args, batch, n * m * sizeof(int64_t), [&](int64_t i, char* space) {

@@ -8,9 +8,9 @@ namespace cynet {
 namespace {
 
 // a step of 0 or less: one over the length
-#define PRIOR(field)                                                                     \
-  field(Floats, sizes) field(Floats, ratios) field(Doubles<2>, steps)                    \
-      field(Doubles<2>, offsets) field(bool, clip)
+#define PRIOR(field)                                                                             \
+  field(Floats, sizes) field(Floats, ratios) field(Doubles<2>, steps) field(Doubles<2>, offsets) \
+      field(bool, clip)
 CYNET_PARAMS(PriorParams, PRIOR)
 
 // Boxes around the middle of each place of data (N, C, height, width): all sizes with the first
@@ -44,10 +44,10 @@ void multibox_prior(const Args& args) {
   });
 }
 
-#define TARGET(field)                                                                       \
-  field(double, overlap_threshold) field(double, ignore_label)                              \
-      field(double, negative_mining_ratio) field(double, negative_mining_thresh)            \
-      field(Doubles<4>, variances)
+#define TARGET(field)                                                            \
+  field(double, overlap_threshold) field(double, ignore_label)                   \
+      field(double, negative_mining_ratio) field(double, negative_mining_thresh) \
+          field(Doubles<4>, variances)
 CYNET_PARAMS(TargetParams, TARGET)
 
 // The best anchor of a box among those that have no box yet, and their overlap.
@@ -88,8 +88,8 @@ int64_t count_boxes(const float* labels, int64_t rows, int64_t width) {
 
 // Targets of the anchors of one image.
 void match_anchors(const TargetParams& o, const float* anchors, int64_t n, const float* labels,
-                   int64_t boxes, int64_t width, const float* scores, int64_t classes,
-                   float* codes, float* mask, float* kinds, char* space) {
+                   int64_t boxes, int64_t width, const float* scores, int64_t classes, float* codes,
+                   float* mask, float* kinds, char* space) {
   const float enough = float(o.overlap_threshold), ratio = float(o.negative_mining_ratio);
   const float maximum = float(o.negative_mining_thresh);
   std::memset(codes, 0, 4 * n * sizeof(float));
@@ -151,8 +151,8 @@ void match_anchors(const TargetParams& o, const float* anchors, int64_t n, const
       }
 
   if (ratio > 0) {  // those negatives that look least like background
-    int64_t negatives = std::min(static_cast<int64_t>(static_cast<float>(positives) *
-                                                      ratio), n - positives);
+    int64_t negatives =
+        std::min(static_cast<int64_t>(static_cast<float>(positives) * ratio), n - positives);
     int64_t found = 0;
     int32_t* which = order;
     for (int64_t j = 0; j < n && negatives > 0; ++j)
@@ -208,8 +208,8 @@ void multibox_target(const Args& args) {
   });
 }
 
-#define DETECTION(field)                                                                      \
-  field(double, threshold) field(double, nms_threshold) field(Doubles<4>, variances)          \
+#define DETECTION(field)                                                             \
+  field(double, threshold) field(double, nms_threshold) field(Doubles<4>, variances) \
       field(int64_t, nms_topk) field(bool, clip) field(bool, force_suppress)
 CYNET_PARAMS(DetectionParams, DETECTION)
 
@@ -219,9 +219,8 @@ inline int64_t detection_bytes(int64_t n) {
 }
 
 // Rows (class, score, left, top, right, bottom) of one image; class -1 marks an unused row.
-void detect(const DetectionParams& o, const float* scores, int64_t classes,
-                               const float* codes, const float* anchors, int64_t n, float* out,
-                               void* space) {
+void detect(const DetectionParams& o, const float* scores, int64_t classes, const float* codes,
+            const float* anchors, int64_t n, float* out, void* space) {
   const float threshold = float(o.threshold), maximum = float(o.nms_threshold);
   Pieces pieces(space);
   float* best = pieces.take<float>(n);

@@ -8,7 +8,7 @@ namespace {
 #define PROPOSAL(field)                                                                       \
   field(Floats, anchors) field(int64_t, rpn_pre_nms_top_n) field(int64_t, rpn_post_nms_top_n) \
       field(int64_t, feature_stride) field(double, threshold) field(int64_t, rpn_min_size)    \
-      field(bool, iou_loss)
+          field(bool, iou_loss)
 CYNET_PARAMS(ProposalParams, PROPOSAL)
 
 inline int64_t proposal_bytes(int64_t n) {
@@ -16,9 +16,7 @@ inline int64_t proposal_bytes(int64_t n) {
          Candidates<float>::bytes(n);
 }
 
-inline float within(float value, float maximum) {
-  return std::max(std::min(value, maximum), 0.0f);
-}
+inline float within(float value, float maximum) { return std::max(std::min(value, maximum), 0.0f); }
 
 // The box that the deltas of an anchor say, inside the image.
 inline Corners<float> proposed_box(const Corners<float>& a, const float* delta, int64_t step,

@@ -36,47 +36,29 @@ void convert_loop(const void* src, void* dst, int64_t n) {
 template <typename From>
 void convert_from(int to, const void* src, void* dst, int64_t n) {
   switch (to) {
-    case F32:
-      return convert_loop<From, float>(src, dst, n);
-    case F64:
-      return convert_loop<From, double>(src, dst, n);
-    case F16:
-      return convert_loop<From, half>(src, dst, n);
-    case U8:
-      return convert_loop<From, uint8_t>(src, dst, n);
-    case I32:
-      return convert_loop<From, int32_t>(src, dst, n);
-    case I8:
-      return convert_loop<From, int8_t>(src, dst, n);
-    case I64:
-      return convert_loop<From, int64_t>(src, dst, n);
-    case BF16:
-      return convert_loop<From, bfloat16>(src, dst, n);
-    case BOOL:
-      return convert_loop<From, bool>(src, dst, n);
+    case F32: return convert_loop<From, float>(src, dst, n);
+    case F64: return convert_loop<From, double>(src, dst, n);
+    case F16: return convert_loop<From, half>(src, dst, n);
+    case U8: return convert_loop<From, uint8_t>(src, dst, n);
+    case I32: return convert_loop<From, int32_t>(src, dst, n);
+    case I8: return convert_loop<From, int8_t>(src, dst, n);
+    case I64: return convert_loop<From, int64_t>(src, dst, n);
+    case BF16: return convert_loop<From, bfloat16>(src, dst, n);
+    case BOOL: return convert_loop<From, bool>(src, dst, n);
   }
 }
 
 void convert(int from, int to, const void* src, void* dst, int64_t n) {
   switch (from) {
-    case F32:
-      return convert_from<float>(to, src, dst, n);
-    case F64:
-      return convert_from<double>(to, src, dst, n);
-    case F16:
-      return convert_from<half>(to, src, dst, n);
-    case U8:
-      return convert_from<uint8_t>(to, src, dst, n);
-    case I32:
-      return convert_from<int32_t>(to, src, dst, n);
-    case I8:
-      return convert_from<int8_t>(to, src, dst, n);
-    case I64:
-      return convert_from<int64_t>(to, src, dst, n);
-    case BF16:
-      return convert_from<bfloat16>(to, src, dst, n);
-    case BOOL:
-      return convert_from<uint8_t>(to, src, dst, n);
+    case F32: return convert_from<float>(to, src, dst, n);
+    case F64: return convert_from<double>(to, src, dst, n);
+    case F16: return convert_from<half>(to, src, dst, n);
+    case U8: return convert_from<uint8_t>(to, src, dst, n);
+    case I32: return convert_from<int32_t>(to, src, dst, n);
+    case I8: return convert_from<int8_t>(to, src, dst, n);
+    case I64: return convert_from<int64_t>(to, src, dst, n);
+    case BF16: return convert_from<bfloat16>(to, src, dst, n);
+    case BOOL: return convert_from<uint8_t>(to, src, dst, n);
   }
 }
 
@@ -124,14 +106,10 @@ inline void add_integers(const void* x_, void* out_, int64_t n) {
 
 inline void add_integers(int dtype, const void* x, void* out, int64_t n) {
   switch (dtype) {
-    case U8:
-      return add_integers<uint8_t>(x, out, n);
-    case I8:
-      return add_integers<int8_t>(x, out, n);
-    case I32:
-      return add_integers<int32_t>(x, out, n);
-    case I64:
-      return add_integers<int64_t>(x, out, n);
+    case U8: return add_integers<uint8_t>(x, out, n);
+    case I8: return add_integers<int8_t>(x, out, n);
+    case I32: return add_integers<int32_t>(x, out, n);
+    case I64: return add_integers<int64_t>(x, out, n);
   }
 }
 
@@ -273,9 +251,8 @@ inline bool was_called_lately() {
 // through the same instructions, so no number of threads changes a result.
 template <class Body>
 inline void in_blocks(int threads, int64_t n, Body&& body) {
-  parallel_for(threads, (n + 63) / 64, [&](int64_t begin, int64_t end) {
-    body(begin * 64, end * 64 < n ? end * 64 : n);
-  });
+  parallel_for(threads, (n + 63) / 64,
+               [&](int64_t begin, int64_t end) { body(begin * 64, end * 64 < n ? end * 64 : n); });
 }
 
 inline void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) {
@@ -361,17 +338,10 @@ class Flat {
     if (in_place_) return at(data_, begin * own_.stride[0][0], size_);
     if (end - begin > laid_) {
       switch (size_) {
-        case 1:
-          lay_out<uint8_t>(begin, end, chunk);
-          break;
-        case 2:
-          lay_out<uint16_t>(begin, end, chunk);
-          break;
-        case 4:
-          lay_out<uint32_t>(begin, end, chunk);
-          break;
-        default:
-          lay_out<uint64_t>(begin, end, chunk);
+        case 1: lay_out<uint8_t>(begin, end, chunk); break;
+        case 2: lay_out<uint16_t>(begin, end, chunk); break;
+        case 4: lay_out<uint32_t>(begin, end, chunk); break;
+        default: lay_out<uint64_t>(begin, end, chunk);
       }
       if (period_ && each % period_ == 0) laid_ = end - begin;  // every part is the same
     }

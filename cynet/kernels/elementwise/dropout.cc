@@ -58,8 +58,7 @@ template <typename T>
 void dropout_grad(const Args& args) {
   if (args.training || args.as<Dropped>().always)
     apply_mask<T>(args, static_cast<const bool*>(args.in[1]->data));
-  else
-    pass_through(args, args.input<T>(0), args.output<T>(0), args.in[0]->size);
+  else pass_through(args, args.input<T>(0), args.output<T>(0), args.in[0]->size);
 }
 }  // namespace
 }  // namespace cynet

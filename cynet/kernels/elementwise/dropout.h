@@ -35,8 +35,8 @@ inline T dropout_scale(double p) {
   return p < 1 ? static_cast<T>(1 / (1 - p)) : T(0);
 }
 
-inline void dropout_mask(int level, uint64_t seed, uint64_t stream, double p, bool* keep,
-                         int64_t n, int threads) {
+inline void dropout_mask(int level, uint64_t seed, uint64_t stream, double p, bool* keep, int64_t n,
+                         int threads) {
   const Philox key(seed, stream);
   const DrawKept draw = draw_kept_at(level);
   by_chunks(threads, n, [=](int64_t first, int64_t count) {

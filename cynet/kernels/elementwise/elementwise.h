@@ -67,23 +67,25 @@ struct Row {
 
 #define CYNET_LOOPS_OF(Loop, F, add) \
   CYNET_AT_LEVELS(Loop<F, float, add>), CYNET_AT_LEVELS(Loop<F, double, add>)
-#define CYNET_REAL_ROW(Name, Loop, F)                                            \
-  {                                                                              \
-    #Name, { {CYNET_LOOPS_OF(Loop, F, false)}, {CYNET_LOOPS_OF(Loop, F, true)} } \
+#define CYNET_REAL_ROW(Name, Loop, F)                                     \
+  {                                                                       \
+    #Name, {                                                              \
+      {CYNET_LOOPS_OF(Loop, F, false)}, { CYNET_LOOPS_OF(Loop, F, true) } \
+    }                                                                     \
   }
 
-#define CYNET_INTEGER_LOOPS_OF(Loop, F, add)                                              \
-  {nullptr}, {baseline::Loop<F, uint8_t, add>}, {baseline::Loop<F, int32_t, add>},        \
-      {baseline::Loop<F, int8_t, add>}, {baseline::Loop<F, int64_t, add>}, {              \
-    nullptr                                                                               \
+#define CYNET_INTEGER_LOOPS_OF(Loop, F, add)                                       \
+  {nullptr}, {baseline::Loop<F, uint8_t, add>}, {baseline::Loop<F, int32_t, add>}, \
+      {baseline::Loop<F, int8_t, add>}, {baseline::Loop<F, int64_t, add>}, {       \
+    nullptr                                                                        \
   }
-#define CYNET_ROW(Name, Loop, F)                                                                  \
-  {                                                                                               \
-    #Name, {                                                                                      \
-      {CYNET_LOOPS_OF(Loop, F, false), CYNET_INTEGER_LOOPS_OF(Loop, F, false)}, {                 \
-        CYNET_LOOPS_OF(Loop, F, true), CYNET_INTEGER_LOOPS_OF(Loop, F, true)                      \
-      }                                                                                           \
-    }                                                                                             \
+#define CYNET_ROW(Name, Loop, F)                                                  \
+  {                                                                               \
+    #Name, {                                                                      \
+      {CYNET_LOOPS_OF(Loop, F, false), CYNET_INTEGER_LOOPS_OF(Loop, F, false)}, { \
+        CYNET_LOOPS_OF(Loop, F, true), CYNET_INTEGER_LOOPS_OF(Loop, F, true)      \
+      }                                                                           \
+    }                                                                             \
   }
 
 // The loop of functor `name` for `dtype`; bool arrays use the uint8 loop, whose sums become 0 or 1

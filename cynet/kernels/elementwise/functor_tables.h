@@ -21,15 +21,15 @@ extern const FunctorTable unary_functors, unary_grad_functors, binary_functors,
 }  // namespace cynet
 
 // The table of a family from `rows`, an array of Row (elementwise.h).
-#define CYNET_FUNCTOR_TABLE(family)                                            \
-  const FunctorTable family##_functors = {                                     \
-      [](const char* name, int dtype, int add, int level) {                    \
-        return find_kernel(rows, name, dtype, add, level);                     \
-      },                                                                       \
-      [](size_t i, bool* whole) {                                              \
-        if (i >= sizeof(rows) / sizeof(rows[0])) return (const char*)nullptr;  \
-        *whole = rows[i].loop[0][I32][BASELINE] != nullptr;                    \
-        return rows[i].name;                                                   \
-      }};
+#define CYNET_FUNCTOR_TABLE(family)                                                             \
+  const FunctorTable family##_functors = {[](const char* name, int dtype, int add, int level) { \
+                                            return find_kernel(rows, name, dtype, add, level);  \
+                                          },                                                    \
+                                          [](size_t i, bool* whole) {                           \
+                                            if (i >= sizeof(rows) / sizeof(rows[0]))            \
+                                              return (const char*)nullptr;                      \
+                                            *whole = rows[i].loop[0][I32][BASELINE] != nullptr; \
+                                            return rows[i].name;                                \
+                                          }};
 
 #endif

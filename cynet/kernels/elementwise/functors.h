@@ -62,13 +62,13 @@ CYNET_UNARY(relu, x < T(0) ? T(0) : x)
 CYNET_UNARY(logical_not, x == T(0))
 
 // Of integers these are nothing.
-#define CYNET_ROUNDING(Name, ...)                                           \
-  struct Name {                                                             \
-    template <typename T>                                                   \
-    static CYNET_XINLINE T map(T x) {                                       \
-      if constexpr (std::is_integral<T>::value) return x;                   \
-      else return static_cast<T>(__VA_ARGS__);                              \
-    }                                                                       \
+#define CYNET_ROUNDING(Name, ...)                         \
+  struct Name {                                           \
+    template <typename T>                                 \
+    static CYNET_XINLINE T map(T x) {                     \
+      if constexpr (std::is_integral<T>::value) return x; \
+      else return static_cast<T>(__VA_ARGS__);            \
+    }                                                     \
   };
 CYNET_ROUNDING(round, math::round(x))
 CYNET_ROUNDING(ceil, std::ceil(x))
@@ -86,16 +86,16 @@ CYNET_XINLINE auto signed_of(T a) {
 }
 
 // Of floats these are NaN: operators refuse them.
-#define CYNET_BITS(Name, parameters, ...)                                              \
-  struct Name {                                                                        \
-    template <typename T>                                                              \
-    static CYNET_XINLINE T map parameters {                                            \
-      if constexpr (std::is_integral<T>::value) return static_cast<T>(__VA_ARGS__);    \
-      else return std::numeric_limits<T>::quiet_NaN();                                 \
-    }                                                                                  \
+#define CYNET_BITS(Name, parameters, ...)                                           \
+  struct Name {                                                                     \
+    template <typename T>                                                           \
+    static CYNET_XINLINE T map parameters {                                         \
+      if constexpr (std::is_integral<T>::value) return static_cast<T>(__VA_ARGS__); \
+      else return std::numeric_limits<T>::quiet_NaN();                              \
+    }                                                                               \
   };
 CYNET_BITS(bitwise_not, (T x), ~x)
-CYNET_BITS(bitwise_and, (T a, T b), a & b)
+CYNET_BITS(bitwise_and, (T a, T b), a& b)
 CYNET_BITS(bitwise_or, (T a, T b), a | b)
 CYNET_BITS(bitwise_xor, (T a, T b), a ^ b)
 CYNET_BITS(left_shift, (T a, T b), shifted_left(a, b))

@@ -35,26 +35,15 @@ int to_bytes(char* const* at, int64_t n) {
 // Gives whether there was a NaN to be made an integer.
 inline int call_loop(const FusedLoop& loop, char* const* at, const int* stride, int64_t n) {
   switch (loop.kind) {
-    case FROM_UINT8:
-      from_bytes<uint8_t>(at, n);
-      return 0;
-    case FROM_INT8:
-      from_bytes<int8_t>(at, n);
-      return 0;
-    case TO_UINT8:
-      return to_bytes<uint8_t>(at, n);
-    case TO_INT8:
-      return to_bytes<int8_t>(at, n);
+    case FROM_UINT8: from_bytes<uint8_t>(at, n); return 0;
+    case FROM_INT8: from_bytes<int8_t>(at, n); return 0;
+    case TO_UINT8: return to_bytes<uint8_t>(at, n);
+    case TO_INT8: return to_bytes<int8_t>(at, n);
   }
   switch (loop.reads) {
-    case 1:
-      unary_run(loop.kernel, at[0], at[3], n);
-      break;
-    case 2:
-      binary_run(loop.kernel, at[0], stride[0], at[1], stride[1], at[3], n);
-      break;
-    default:
-      grad_run(loop.kernel, at[0], stride[0], at[1], stride[1], at[2], stride[2], at[3], n);
+    case 1: unary_run(loop.kernel, at[0], at[3], n); break;
+    case 2: binary_run(loop.kernel, at[0], stride[0], at[1], stride[1], at[3], n); break;
+    default: grad_run(loop.kernel, at[0], stride[0], at[1], stride[1], at[2], stride[2], at[3], n);
   }
   return 0;
 }
@@ -114,8 +103,8 @@ inline int run_fused_blocks(int threads, const FusedLoops& c, void* const* array
         wrong |= run_block(c, arrays, registers, row, left < many ? left : many, 0, c.columns);
       } else {
         const int64_t column = i % parts * c.block, left = c.columns - column;
-        wrong |= run_block(c, arrays, registers, i / parts, 1, column,
-                           left < c.block ? left : c.block);
+        wrong |=
+            run_block(c, arrays, registers, i / parts, 1, column, left < c.block ? left : c.block);
       }
     }
     if (wrong) all = 1;

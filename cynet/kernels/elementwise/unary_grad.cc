@@ -8,8 +8,8 @@ namespace cynet {
 #define REAL(F) CYNET_REAL_ROW(F, binary_loop, times<functor::F>)
 #define ALL(F) CYNET_ROW(F, binary_loop, times<functor::F>)
 static const Row<BinaryLoop> rows[] = {
-    ALL(two_x),         ALL(minus_one),
-    ALL(relu_grad_y),   ALL(sign),
+    ALL(two_x),          ALL(minus_one),
+    ALL(relu_grad_y),    ALL(sign),
     REAL(log2_grad),     REAL(log10_grad),
     REAL(log1p_grad),    REAL(expm1_grad_y),
     REAL(sqrt_grad_y),   REAL(rsqrt_grad),
@@ -26,7 +26,7 @@ static const Row<BinaryLoop> rows[] = {
     REAL(erf_grad),      REAL(erfinv_grad_y),
     REAL(gamma_grad),    REAL(gammaln_grad),
     REAL(degrees_grad),  REAL(radians_grad),
-    ALL(identity),      ALL(one),
+    ALL(identity),       ALL(one),
     ALL(zero),
 };
 

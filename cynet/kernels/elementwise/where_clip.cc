@@ -59,8 +59,7 @@ CYNET_XINLINE void map_loop(const T* x, const T* g, T* out, int64_t n, bool add,
 
 template <typename T>
 void clip_loop(const T* x, plain<T> low, plain<T> high, T* out, int64_t n, bool add) {
-  map_loop(x, out, n, add,
-           [=](plain<T> v) { return v < low ? low : (v > high ? high : v); });
+  map_loop(x, out, n, add, [=](plain<T> v) { return v < low ? low : (v > high ? high : v); });
 }
 
 // slope * x + shift limited to [0, 1]
@@ -76,7 +75,7 @@ void hard_sigmoid_loop(const T* x, plain<T> slope, plain<T> shift, T* out, int64
 template <typename T>
 void truth_loop(const void* condition_, uint8_t* mask, int64_t n) {
   const T* condition = static_cast<const T*>(condition_);
-  for (int64_t i = 0; i < n; ++i) mask[i] = static_cast<plain<T>>(condition[i]) != plain<T>(0);
+  for (int64_t i = 0; i < n; ++i) mask[i] = static_cast<plain<T> >(condition[i]) != plain<T>(0);
 }
 
 template <typename T>
@@ -101,16 +100,15 @@ void clip(const Args& args) {
 template <typename T>
 void clip_grad_loop(const T* g, const T* x, plain<T> low, plain<T> high, T* out, int64_t n,
                     bool add) {
-  map_loop(x, g, out, n, add, [=](plain<T> v, plain<T> pass) {
-    return v < low || v > high ? plain<T>(0) : pass;
-  });
+  map_loop(x, g, out, n, add,
+           [=](plain<T> v, plain<T> pass) { return v < low || v > high ? plain<T>(0) : pass; });
 }
 
 // dx (+)= dy where low <= x <= high
 template <typename T>
 void clip_grad(const Args& args) {
   const Limits& p = args.as<Limits>();
-  const auto low = lower_limit<plain<T>>(p.low), high = upper_limit<plain<T>>(p.high);
+  const auto low = lower_limit<plain<T> >(p.low), high = upper_limit<plain<T> >(p.high);
   for_elements(args, [=, &args](int64_t begin, int64_t n) {
     clip_grad_loop(args.input<T>(0) + begin, args.input<T>(1) + begin, low, high,
                    args.output<T>(0) + begin, n, args.add[0]);
@@ -120,15 +118,14 @@ void clip_grad(const Args& args) {
 template <typename T>
 void hard_sigmoid_grad_loop(const T* g, const T* y, plain<T> slope, T* out, int64_t n, bool add) {
   typedef plain<T> P;
-  map_loop(y, g, out, n, add, [=](P v, P pass) {
-    return v > P(0) && v < P(1) ? static_cast<P>(slope * pass) : P(0);
-  });
+  map_loop(y, g, out, n, add,
+           [=](P v, P pass) { return v > P(0) && v < P(1) ? static_cast<P>(slope * pass) : P(0); });
 }
 
 // dx (+)= slope dy where 0 < y < 1
 template <typename T>
 void hard_sigmoid_grad(const Args& args) {
-  const auto slope = static_cast<plain<T>>(args.as<Line>().slope);
+  const auto slope = static_cast<plain<T> >(args.as<Line>().slope);
   for_elements(args, [=, &args](int64_t begin, int64_t n) {
     hard_sigmoid_grad_loop(args.input<T>(0) + begin, args.input<T>(1) + begin, slope,
                            args.output<T>(0) + begin, n, args.add[0]);
@@ -152,7 +149,7 @@ void choose(const Args& args, const Blob& condition, const T* x, const T* y, T* 
             bool add) {
   enum { STEP = 1024 };
   static const TruthLoop truths[N_DTYPE] = {
-      truth_loop<float>,  truth_loop<double>,  truth_loop<half>,    truth_loop<uint8_t>,
+      truth_loop<float>,   truth_loop<double>, truth_loop<half>,    truth_loop<uint8_t>,
       truth_loop<int32_t>, truth_loop<int8_t>, truth_loop<int64_t>, truth_loop<uint8_t>};
   const TruthLoop truth = truths[row_of(condition.dtype)];
   const int64_t size = element_size(condition.dtype), each = n / condition.size;
@@ -166,13 +163,13 @@ void choose(const Args& args, const Blob& condition, const T* x, const T* y, T* 
       if (each == 1) {
         where_loop(mask, x ? x + c : zeros, y ? y + c : zeros, add ? chosen : out + c, m);
         if (add)
-          for (int64_t i = 0; i < m; ++i) emit(out[c + i], static_cast<plain<T>>(chosen[i]), true);
+          for (int64_t i = 0; i < m; ++i) emit(out[c + i], static_cast<plain<T> >(chosen[i]), true);
         continue;
       }
       for (int64_t i = 0; i < m; ++i) {
         const T* from = mask[i] ? x : y;
         for (int64_t k = (c + i) * each; k < (c + i + 1) * each; ++k)
-          emit(out[k], from ? static_cast<plain<T>>(from[k]) : plain<T>(0), add);
+          emit(out[k], from ? static_cast<plain<T> >(from[k]) : plain<T>(0), add);
       }
     }
   });

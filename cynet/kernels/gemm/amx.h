@@ -26,13 +26,13 @@ namespace amx {
 using namespace cynet::products;
 using namespace cynet::avx512;
 
-constexpr int64_t SIDE = 16;    // rows of a tile
-constexpr int64_t CHUNK = 32;   // numbers in one of its rows
-constexpr int64_t BLOCK = 32;   // rows and columns of the result that are summed at a time: 4 tiles
-constexpr int64_t DEPTH = 1024;     // of the sum at a time
+constexpr int64_t SIDE = 16;  // rows of a tile
+constexpr int64_t CHUNK = 32;  // numbers in one of its rows
+constexpr int64_t BLOCK = 32;  // rows and columns of the result that are summed at a time: 4 tiles
+constexpr int64_t DEPTH = 1024;  // of the sum at a time
 constexpr int64_t STRIP = 1 << 17;  // numbers of an operand that are split at a time
 constexpr int64_t PARTS = 3;
-constexpr int64_t TILE = SIDE * CHUNK / 2;           // floats of a tile's bytes
+constexpr int64_t TILE = SIDE * CHUNK / 2;  // floats of a tile's bytes
 constexpr int64_t STEP = BLOCK / SIDE * PARTS * TILE;  // of a chunk: its tiles, each of three parts
 constexpr int64_t SPLIT_A = DEPTH / CHUNK * STEP, SPLIT_B = STRIP / (BLOCK * CHUNK) * STEP;
 constexpr int64_t AHEAD = 32 * TILE;  // lines of the operands are prefetched this far ahead
@@ -87,25 +87,27 @@ inline void sum_tiles(const float* a, const float* b, int64_t chunks, float* sum
   if (C > 1) _tile_zero(1);
   if (R > 1) _tile_zero(2);
   if (R > 1 && C > 1) _tile_zero(3);
-#define CYNET_ROWS(part)               \
-  _tile_loadd(4, a + (part)*TILE, 64); \
+#define CYNET_ROWS(part)                 \
+  _tile_loadd(4, a + (part) * TILE, 64); \
   if (R > 1) _tile_loadd(5, a + (PARTS + (part)) * TILE, 64);
-#define CYNET_COLUMNS(part)            \
-  _tile_loadd(6, b + (part)*TILE, 64); \
+#define CYNET_COLUMNS(part)              \
+  _tile_loadd(6, b + (part) * TILE, 64); \
   if (C > 1) _tile_loadd(7, b + (PARTS + (part)) * TILE, 64);
-#define CYNET_PRODUCTS                           \
-  _tile_dpbf16ps(0, 4, 6);                       \
-  if (C > 1) _tile_dpbf16ps(1, 4, 7);            \
-  if (R > 1) _tile_dpbf16ps(2, 5, 6);            \
-  if (R > 1 && C > 1) _tile_dpbf16ps(3, 5, 7);   \
+#define CYNET_PRODUCTS                         \
+  _tile_dpbf16ps(0, 4, 6);                     \
+  if (C > 1) _tile_dpbf16ps(1, 4, 7);          \
+  if (R > 1) _tile_dpbf16ps(2, 5, 6);          \
+  if (R > 1 && C > 1) _tile_dpbf16ps(3, 5, 7); \
   work();
   for (int64_t i = 0; i < chunks; ++i, a += STEP, b += STEP) {
+    // clang-format off
     CYNET_ROWS(0) CYNET_COLUMNS(2) CYNET_PRODUCTS
     CYNET_COLUMNS(0) CYNET_PRODUCTS
     CYNET_ROWS(2) CYNET_PRODUCTS
     CYNET_ROWS(1) CYNET_PRODUCTS
     CYNET_COLUMNS(1) CYNET_PRODUCTS
     CYNET_ROWS(0) CYNET_PRODUCTS
+    // clang-format on
   }
 #undef CYNET_PRODUCTS
 #undef CYNET_COLUMNS
@@ -119,8 +121,8 @@ inline void sum_tiles(const float* a, const float* b, int64_t chunks, float* sum
 
 // The same, with the number of tiles that a block of this size needs.
 template <class Work>
-inline void sum_block(const float* a, const float* b, int64_t rows, int64_t columns,
-                      int64_t chunks, float* sums, const Work& work) {
+inline void sum_block(const float* a, const float* b, int64_t rows, int64_t columns, int64_t chunks,
+                      float* sums, const Work& work) {
   if (rows > SIDE && columns > SIDE) sum_tiles<2, 2>(a, b, chunks, sums, work);
   else if (rows > SIDE) sum_tiles<2, 1>(a, b, chunks, sums, work);
   else if (columns > SIDE) sum_tiles<1, 2>(a, b, chunks, sums, work);
@@ -149,10 +151,10 @@ inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
 
 // One operand of a part of the result: its address, and which of its rows or columns count.
 struct Side {
-  const float* from;            // NULL where `packed` is not
+  const float* from;  // NULL where `packed` is not
   int64_t step, across, along;  // from line to line, from one of those to the next, along the sum
   Span range;
-  const float* packed = nullptr;   // b in a Packing
+  const float* packed = nullptr;  // b in a Packing
   Packing<DEPTH> packing = {0, 0};
 
   int64_t blocks() const { return (range.end - range.begin + BLOCK - 1) / BLOCK; }
@@ -188,10 +190,9 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
           inner.packed ? inner.packed + inner.packing.place(i, left / BLOCK) : split;
       for (int64_t at = left; at < right; at += BLOCK)
         ranges[(at - left) / BLOCK] =
-            inner.packed
-                ? inner.packing.range(inner.packed, i, at / BLOCK)
-                : inner.splitter(at, k, depth, split + (at - left) / BLOCK * chunks * STEP)
-                      .template end<INNER>();
+            inner.packed ? inner.packing.range(inner.packed, i, at / BLOCK)
+                         : inner.splitter(at, k, depth, split + (at - left) / BLOCK * chunks * STEP)
+                               .template end<INNER>();
       const int64_t calls = (right - left + BLOCK - 1) / BLOCK * chunks * 6;
       Finisher finisher;
       Splitter next = outer.splitter(outer.range.begin, k, depth, blocks[0]);
@@ -219,8 +220,8 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
             Job own = job;
             own.a = p.a + (p.a_transposed ? k * p.a_row + row : row * p.a_row + k);
             const Term term = {0, 0};
-            (p.a_transposed ? &rows_of<false> : &rows_of<true>)(
-                own, b, columns, {0, 0, 1}, &term, c, bias, 0, rows);
+            (p.a_transposed ? &rows_of<false> : &rows_of<true>)(own, b, columns, {0, 0, 1}, &term,
+                                                                c, bias, 0, rows);
             continue;
           }
           const int64_t finished = (BLOCK + 6 * chunks - 1) / (6 * chunks);
@@ -271,8 +272,7 @@ inline void multiply(const Product& p, int threads, float* space) {
     const auto run = [&](auto rows, auto columns) {
       if (p.packed || a.blocks() >= b.blocks())
         multiply_part<rows.value, columns.value>(p, a, b, space + part * SCRATCH);
-      else
-        multiply_part<columns.value, rows.value>(p, b, a, space + part * SCRATCH);
+      else multiply_part<columns.value, rows.value>(p, b, a, space + part * SCRATCH);
     };
     const auto by_columns = [&](auto rows) {
       if (p.b_transposed) run(rows, std::integral_constant<TileOrder, TRANSPOSED_COLUMNS>());

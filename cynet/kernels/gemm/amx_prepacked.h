@@ -67,14 +67,13 @@ inline void pack(const float* b, int64_t b_row, bool transposed, int64_t k, int6
 }
 
 // A packed block as a panel: itself, or the exact sum of its parts, in `panel`.
-inline const float* panel_of(const float* block, const Range& range, int64_t depth,
-                             int64_t columns, float* panel) {
+inline const float* panel_of(const float* block, const Range& range, int64_t depth, int64_t columns,
+                             float* panel) {
   if (!range.splits()) return block;
   const int64_t tiles = (columns + SIDE - 1) / SIDE;
   for (int64_t k = 0; k < depth; ++k)
     for (int64_t tile = 0; tile < tiles; ++tile) {
-      const float* row =
-          block + k / CHUNK * STEP + tile * PARTS * TILE + k % LANES * LANES;
+      const float* row = block + k / CHUNK * STEP + tile * PARTS * TILE + k % LANES * LANES;
       const auto part = [&](int64_t i) {
         const __m512i both = _mm512_load_si512(row + i * TILE);
         return _mm512_castsi512_ps(k % CHUNK < LANES

@@ -35,9 +35,8 @@ struct Range {
 
 // The number of 8 bits that is nearest, upwards in magnitude from half way; of a NaN anything.
 CYNET_XINLINE __m512i nearest(__m512 x) {
-  return _mm512_and_si512(
-      _mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000)),
-      _mm512_set1_epi32(-0x10000));
+  return _mm512_and_si512(_mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000)),
+                          _mm512_set1_epi32(-0x10000));
 }
 CYNET_XINLINE __m512 less(__m512 x, __m512i part) {
   return _mm512_sub_ps(x, _mm512_castsi512_ps(part));
@@ -104,8 +103,8 @@ struct Splitter {
       const int64_t first = k + half * LANES;
       const int64_t n = std::clamp<int64_t>(depth - first, 0, LANES);
       Vec* rows = halves[half];
-      const float* block = from + (ORDER == TRANSPOSED_LINES ? first * step + tile
-                                                         : tile * step + first);
+      const float* block =
+          from + (ORDER == TRANSPOSED_LINES ? first * step + tile : tile * step + first);
       if (ORDER == TRANSPOSED_COLUMNS && n == LANES && wide == SIDE) {
         for (int64_t e = 0; e < LANES; e += 4) load_transposed_fours(block + e, step, rows + e);
         continue;

@@ -23,8 +23,7 @@ constexpr int64_t FEW_AHEAD = 12;  // rows of b to prefetch: the hardware does n
 constexpr int FEW_ROWS = LANES == 16 ? 4 : 2;  // rows by 4 columns: sums that are held in registers
 
 inline bool narrow_is_profitable(int64_t m, int64_t n, int64_t k, bool b_transposed, FewOf of) {
-  if (b_transposed)
-    return m < FEW_TURNED || n < (k < NARROW_LINE ? 3 : FEW_NARROW);
+  if (b_transposed) return m < FEW_TURNED || n < (k < NARROW_LINE ? 3 : FEW_NARROW);
   if (m < FEW_STRAIGHT) return n * k < FEW_LARGE;
   if (n * k >= NEAR_B) return false;
   return of == ALONE ? m < FEW_ALONE && k <= ALONE_DEPTH : m < FEW_PLAIN && k <= DEPTH;
@@ -106,7 +105,7 @@ inline void narrow_turned(const Product& p, int64_t row, int64_t last, int64_t c
 
 // Writes the sums of `rows` rows and `vectors` of columns, the last one with `lanes` lanes.
 inline void narrow_finish(const Job& job, const Product& p, const Vec* sums, int rows, int vectors,
-                       int64_t row, int64_t column, int64_t lanes) {
+                          int64_t row, int64_t column, int64_t lanes) {
   for (int r = 0; r < rows; ++r)
     for (int v = 0; v < vectors; ++v) {
       const int64_t from = column + v * LANES, to = (row + r) * p.c_row + from;
@@ -118,7 +117,7 @@ inline void narrow_finish(const Job& job, const Product& p, const Vec* sums, int
 // R rows by V vectors of columns (the last one with `lanes` lanes) of a b that is not transposed.
 template <int R, int V, bool PART>
 inline void narrow_lines(const Job& job, const Product& p, int64_t row, int64_t column,
-                      int64_t lanes) {
+                         int64_t lanes) {
   const auto line = [&](int64_t k) CYNET_XLAMBDA {
     const float* from = p.b + k * p.b_row + column;
 #pragma GCC unroll 12
@@ -145,7 +144,7 @@ inline void narrow_strip(const Job& job, const Product& p, int64_t row, int64_t 
 // The same for at most R rows, WIDTH vectors at a time.
 template <int R>
 inline void narrow_rows(int64_t rows, const Job& job, const Product& p, int64_t row, int64_t j,
-                     int64_t end) {
+                        int64_t end) {
   if (rows == R) narrow_strip<R, WIDTH>(job, p, row, j, end);
   else if constexpr (R > 1) narrow_rows<R - 1>(rows, job, p, row, j, end);
 }
@@ -153,7 +152,7 @@ inline void narrow_rows(int64_t rows, const Job& job, const Product& p, int64_t 
 // Rows row .. last by columns j .. end. One or two rows take more vectors at a time: with fewer
 // sums each addition would wait for the one before.
 inline void narrow_part(const Job& job, const Product& p, int64_t row, int64_t last, int64_t j,
-                     int64_t end) {
+                        int64_t end) {
   const int64_t rows = last - row, parts = (rows + ROWS - 1) / ROWS;
   const int64_t width = (p.m == 1 ? 4 : p.m == 2 ? 2 : 1) * WIDTH;
   for (; j < end; j += width * LANES) {

@@ -96,8 +96,7 @@ inline void each_tap(const ConvWindow& s, const Body& body) {
   for (int64_t p = 0; p < pixels_out(s); ++p)
     for (int64_t tap = 0; tap < taps_of(s); ++tap) {
       const int64_t row = p / s.out_width * s.stride_h - s.pad_h + tap / s.kernel_w * s.dilate_h;
-      const int64_t column =
-          p % s.out_width * s.stride_w - s.pad_w + tap % s.kernel_w * s.dilate_w;
+      const int64_t column = p % s.out_width * s.stride_w - s.pad_w + tap % s.kernel_w * s.dilate_w;
       if (row >= 0 && row < s.height && column >= 0 && column < s.width)
         body(p, row * s.width + column, tap);
     }
@@ -117,8 +116,8 @@ struct WindowTerms {
   }
   // Floats of scratch, a multiple of 16.
   static int64_t space(const ConvWindow& s, Kind kind) {
-    const int64_t bytes = targets_of(s, kind) * sizeof(Target) +
-                          pixels_out(s) * taps_of(s) * sizeof(Term);
+    const int64_t bytes =
+        targets_of(s, kind) * sizeof(Target) + pixels_out(s) * taps_of(s) * sizeof(Term);
     return (bytes + 63) / 64 * 16;
   }
 
@@ -291,7 +290,7 @@ inline void scatter_pack(int level, const ConvWindow& s, const float* w, int thr
 
 // dx = gradient of x, or dx += if `add`. Windows are not dilated. `packed`: w is packed.
 inline void window_scatter(int level, const ConvWindow& shape, const float* w, bool packed,
-                          const float* dy, float* dx, bool add, int threads, char* space) {
+                           const float* dy, float* dx, bool add, int threads, char* space) {
   static constexpr decltype(&baseline::scatter_data) table[] = CYNET_AT_LEVELS(scatter_data);
   table[level](shape, w, packed ? w : nullptr, dy, dx, add, threads,
                reinterpret_cast<float*>(space));
@@ -299,8 +298,7 @@ inline void window_scatter(int level, const ConvWindow& shape, const float* w, b
 
 // dw = gradient of w, or dw += with `add`.
 inline void window_backward_weight(int level, const ConvWindow& shape, const float* x,
-                                   const float* dy, float* dw, bool add, int threads,
-                                   char* space) {
+                                   const float* dy, float* dw, bool add, int threads, char* space) {
   static constexpr decltype(&baseline::window_weight) table[] = CYNET_AT_LEVELS(window_weight);
   table[level](shape, x, dy, dw, add, threads, reinterpret_cast<float*>(space));
 }

@@ -54,17 +54,14 @@ CYNET_XINLINE T read(const float* from) {
 CYNET_XINLINE void finish(const Job& job, Vec y, float* to, const float* bias, const float* mask,
                           int64_t lanes) {
   const bool part = lanes < LANES;
-  const auto given = [&](const float* from) CYNET_XLAMBDA {
-    return part ? load_part(from, lanes) : load(from);
-  };
+  const auto given = [&](const float* from)
+                         CYNET_XLAMBDA { return part ? load_part(from, lanes) : load(from); };
   if (bias) y += given(bias);
   if (job.add) y += given(to);
   if (job.relu) y = rectified(y);
   if (mask) y *= rectified_gradient(given(mask));
-  if (part)
-    store_part(to, y, lanes);
-  else
-    store(to, y);
+  if (part) store_part(to, y, lanes);
+  else store(to, y);
 }
 
 // R rows of a target by V vectors of columns, the last one with `lanes` lanes. With SUMS a is one
@@ -130,8 +127,7 @@ template <int V, bool LINES, bool SUMS>
 inline void target_rows(const Job& job, const float* panel, const Target& t, const Term* terms,
                         float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
   row = tiles_of<ROWS, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
-  if (ROWS == 8)
-    row = tiles_of<4, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
+  if (ROWS == 8) row = tiles_of<4, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
   row = tiles_of<2, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
   tiles_of<1, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
 }
@@ -153,8 +149,7 @@ inline void rows_of(const Job& job, const float* panel, int64_t columns, const T
 inline void pack_lines(const float* from, int64_t step, int64_t n, int64_t columns, float* panel) {
   const int64_t width = vectors_of(columns) * LANES, whole = columns / LANES;
   for (int64_t k = 0; k < n; ++k, from += step, panel += width) {
-    for (int64_t v = 0; v < whole; ++v)
-      at(panel + v * LANES) = load(from + v * LANES);
+    for (int64_t v = 0; v < whole; ++v) at(panel + v * LANES) = load(from + v * LANES);
     if (whole * LANES < columns)
       at(panel + whole * LANES) = load_part(from + whole * LANES, columns - whole * LANES);
   }
@@ -163,8 +158,7 @@ inline void pack_lines(const float* from, int64_t step, int64_t n, int64_t colum
 // Packs a transposed operand: each column is n contiguous floats, `step` apart, with the taps of a
 // channel after one another. Tap t of channel i becomes row t * apart + i of the panel.
 inline void pack_transposed(const float* from, int64_t step, int64_t n, int64_t columns,
-                            int64_t taps,
-                       int64_t apart, float* panel) {
+                            int64_t taps, int64_t apart, float* panel) {
   const int64_t width = vectors_of(columns) * LANES;
   for (int64_t j = 0; j < columns; j += LANES) {
     const int64_t lanes = std::min<int64_t>(LANES, columns - j);
@@ -251,8 +245,12 @@ inline void multiply(const Product& p, int threads, float* space) {
       for (int64_t i = 0; i < parts; ++i) {
         const int64_t k = cut(p.k, i, parts), depth = cut(p.k, i + 1, parts) - k;
         const bool ends = i + 1 == parts;
-        Job job = {p.a + (p.a_transposed ? k * p.a_row : k), p.a_row, depth, p.c_row,
-                   p.relu && ends, p.add || i > 0};
+        Job job = {p.a + (p.a_transposed ? k * p.a_row : k),
+                   p.a_row,
+                   depth,
+                   p.c_row,
+                   p.relu && ends,
+                   p.add || i > 0};
         if (ends) {
           job.mask = p.mask;
           job.masked = p.c;
@@ -267,8 +265,7 @@ inline void multiply(const Product& p, int threads, float* space) {
         each([&](int64_t j, int64_t columns, float* panel) {
           if (p.b_transposed)
             pack_transposed(p.b + j * p.b_row + k, p.b_row, depth, columns, 1, 0, panel);
-          else
-            pack_lines(p.b + k * p.b_row + j, p.b_row, depth, columns, panel);
+          else pack_lines(p.b + k * p.b_row + j, p.b_row, depth, columns, panel);
         });
         for (int64_t block = row; block < last; block += BLOCK) {
           const int64_t stop = std::min(block + BLOCK, last);
@@ -318,16 +315,17 @@ inline void window_forward(const ConvWindow& s, const float* x, const float* w, 
   const int64_t taps = taps_of(s), length = s.channels * taps;
   const Job job = {x, pixels_in(s) * s.channels, s.channels, pixels_out(s) * s.filters, relu, add};
   space += WindowTerms::space(s, FORWARD);
-  share(threads, s.batch, s.filters, [&](int64_t part, int64_t row, int64_t last, int64_t first,
-                                         int64_t end) {
-    float* panel = space + part * panel_scratch(s, s.channels);
-    each_panel(first, end, s.filters, WIDTH, [&](int64_t j, int64_t j_end) {
-      pack_transposed(w + j * length, length, length, j_end - j, taps, tap_rows(s.channels), panel);
-      for (int64_t i = 0; i < all.size; ++i)
-        rows_of<true>(job, panel, j_end - j, all.targets[i], all.terms, y + j,
-                      bias ? bias + j : nullptr, row, last);
-    });
-  });
+  share(threads, s.batch, s.filters,
+        [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
+          float* panel = space + part * panel_scratch(s, s.channels);
+          each_panel(first, end, s.filters, WIDTH, [&](int64_t j, int64_t j_end) {
+            pack_transposed(w + j * length, length, length, j_end - j, taps, tap_rows(s.channels),
+                            panel);
+            for (int64_t i = 0; i < all.size; ++i)
+              rows_of<true>(job, panel, j_end - j, all.targets[i], all.terms, y + j,
+                            bias ? bias + j : nullptr, row, last);
+          });
+        });
 }
 
 inline void window_data(const ConvWindow& s, const float* w, const float* dy, float* dx, bool add,
@@ -336,18 +334,18 @@ inline void window_data(const ConvWindow& s, const float* w, const float* dy, fl
   const int64_t taps = taps_of(s);
   const Job job = {dy, pixels_out(s) * s.filters, s.filters, pixels_in(s) * s.channels, false, add};
   space += WindowTerms::space(s, DATA);
-  share(threads, s.batch, s.channels, [&](int64_t part, int64_t row, int64_t last, int64_t first,
-                                          int64_t end) {
-    float* panel = space + part * panel_scratch(s, s.filters);
-    each_panel(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
-      for (int64_t f = 0; f < s.filters; ++f)
-        pack_transposed(w + (f * s.channels + j) * taps, taps, taps, j_end - j, taps,
-                    tap_rows(s.filters), panel + f * vectors_of(j_end - j) * LANES);
-      for (int64_t i = 0; i < all.size; ++i)
-        rows_of<true>(job, panel, j_end - j, all.targets[i], all.terms, dx + j, nullptr, row,
-                      last);
-    });
-  });
+  share(threads, s.batch, s.channels,
+        [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
+          float* panel = space + part * panel_scratch(s, s.filters);
+          each_panel(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
+            for (int64_t f = 0; f < s.filters; ++f)
+              pack_transposed(w + (f * s.channels + j) * taps, taps, taps, j_end - j, taps,
+                              tap_rows(s.filters), panel + f * vectors_of(j_end - j) * LANES);
+            for (int64_t i = 0; i < all.size; ++i)
+              rows_of<true>(job, panel, j_end - j, all.targets[i], all.terms, dx + j, nullptr, row,
+                            last);
+          });
+        });
 }
 
 // Writes sums[tap][row][width] of some filters to the gradients of their `columns` channels.
@@ -392,37 +390,38 @@ inline void pack_filters(const ConvWindow& s, const float* from, int64_t count, 
       }
 }
 
-inline void window_weight(const ConvWindow& s, const float* x, const float* dy, float* dw,
-                          bool add, int threads, float* space) {
+inline void window_weight(const ConvWindow& s, const float* x, const float* dy, float* dw, bool add,
+                          int threads, float* space) {
   const int64_t taps = taps_of(s), pixels = pixels_in(s), filter = s.channels * taps;
   const int64_t panel_size = pixels * s.batch * WIDTH * LANES;
   const WindowTerms all(s, WEIGHT, s.batch * ROWS, 0, space);
   space += WindowTerms::space(s, WEIGHT);
-  share(threads, s.filters, s.channels, [&](int64_t part, int64_t row, int64_t last, int64_t first,
-                                            int64_t end) {
-    float* panel = space + part * weight_scratch(s);
-    float* sums = panel + panel_size;
-    float* packed = sums + taps * ROWS * WIDTH * LANES;
-    each_panel(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
-      const int64_t width = vectors_of(j_end - j) * LANES;
-      for (int64_t q = 0; q < pixels; ++q)
-        pack_lines(x + q * s.channels + j, pixels * s.channels, s.batch, j_end - j,
-                   panel + q * s.batch * width);
-      for (int64_t f = row; f < last; f += FILTERS) {
-        const int64_t block = std::min(FILTERS, last - f);
-        pack_filters(s, dy + f, block, packed);
-        for (int64_t r = 0; r < block; r += ROWS) {
-          const int64_t count = std::min<int64_t>(ROWS, block - r);
-          const float* group = packed + r * pixels_out(s) * s.batch;
-          const Job job = {group, ROWS, s.batch, width, false, false};
-          for (int64_t t = 0; t < taps; ++t)
-            rows_of<false>(job, panel, width, all.targets[t], all.terms, sums + t * ROWS * width,
-                           nullptr, 0, count);
-          write_taps(sums, taps, count, j_end - j, add, dw + (f + r) * filter + j * taps, filter);
-        }
-      }
-    });
-  });
+  share(threads, s.filters, s.channels,
+        [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
+          float* panel = space + part * weight_scratch(s);
+          float* sums = panel + panel_size;
+          float* packed = sums + taps * ROWS * WIDTH * LANES;
+          each_panel(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
+            const int64_t width = vectors_of(j_end - j) * LANES;
+            for (int64_t q = 0; q < pixels; ++q)
+              pack_lines(x + q * s.channels + j, pixels * s.channels, s.batch, j_end - j,
+                         panel + q * s.batch * width);
+            for (int64_t f = row; f < last; f += FILTERS) {
+              const int64_t block = std::min(FILTERS, last - f);
+              pack_filters(s, dy + f, block, packed);
+              for (int64_t r = 0; r < block; r += ROWS) {
+                const int64_t count = std::min<int64_t>(ROWS, block - r);
+                const float* group = packed + r * pixels_out(s) * s.batch;
+                const Job job = {group, ROWS, s.batch, width, false, false};
+                for (int64_t t = 0; t < taps; ++t)
+                  rows_of<false>(job, panel, width, all.targets[t], all.terms,
+                                 sums + t * ROWS * width, nullptr, 0, count);
+                write_taps(sums, taps, count, j_end - j, add, dw + (f + r) * filter + j * taps,
+                           filter);
+              }
+            }
+          });
+        });
 }
 
 // The same for a depthwise convolution: dw (channels, 1, kernel_h, kernel_w), with at most

@@ -16,8 +16,8 @@ enum ColorKind { kBrightness, kContrast, kSaturation, kHue, kLight };
 
 struct ColorChange {
   int kind;
-  float factor;     // of kHue: the angle as part of the circle; unused by kLight
-  float light[3];   // of kLight: the summands of red, green, blue
+  float factor;  // of kHue: the angle as part of the circle; unused by kLight
+  float light[3];  // of kLight: the summands of red, green, blue
 };
 
 static const float kGrey[3] = {0.299f, 0.587f, 0.114f};
@@ -26,8 +26,7 @@ template <typename T>
 inline T in_range(float value) {
   if constexpr (std::is_same<T, uint8_t>::value)
     return static_cast<T>(std::min(std::max(value, 0.0f), 255.0f));
-  else
-    return convert_one<T>(value);
+  else return convert_one<T>(value);
 }
 
 // Hue (0 to 360), lightness and saturation of a color of [0, 1].
@@ -64,10 +63,10 @@ inline float mean_grey(const T* data, int64_t n, int64_t channels) {
   double total = 0;
   for (int64_t i = 0; i < n; ++i) {
     const T* x = data + i * channels;
-    total += channels == 3 ? kGrey[0] * convert_one<float>(x[0]) +
-                                 kGrey[1] * convert_one<float>(x[1]) +
-                                 kGrey[2] * convert_one<float>(x[2])
-                           : convert_one<float>(x[0]);
+    total += channels == 3
+                 ? kGrey[0] * convert_one<float>(x[0]) + kGrey[1] * convert_one<float>(x[1]) +
+                       kGrey[2] * convert_one<float>(x[2])
+                 : convert_one<float>(x[0]);
   }
   return static_cast<float>(total / static_cast<double>(n));
 }
@@ -124,13 +123,12 @@ inline void change_colors(const ColorChange& how, const T* data, int64_t n, int6
 // The summands of red, green and blue for these coefficients of the principal components of
 // ImageNet's colors.
 inline void light_of(const float* parts, float* light) {
-  static const float kComponents[3][3] = {
-      {55.46f * -0.5675f, 4.794f * 0.7192f, 1.148f * 0.4009f},
-      {55.46f * -0.5808f, 4.794f * -0.0045f, 1.148f * -0.8140f},
-      {55.46f * -0.5836f, 4.794f * -0.6948f, 1.148f * 0.4203f}};
+  static const float kComponents[3][3] = {{55.46f * -0.5675f, 4.794f * 0.7192f, 1.148f * 0.4009f},
+                                          {55.46f * -0.5808f, 4.794f * -0.0045f, 1.148f * -0.8140f},
+                                          {55.46f * -0.5836f, 4.794f * -0.6948f, 1.148f * 0.4203f}};
   for (int c = 0; c < 3; ++c)
-    light[c] = kComponents[c][0] * parts[0] + kComponents[c][1] * parts[1] +
-               kComponents[c][2] * parts[2];
+    light[c] =
+        kComponents[c][0] * parts[0] + kComponents[c][1] * parts[1] + kComponents[c][2] * parts[2];
 }
 
 // draw(image, changes) gives the changes of an image, four at most, and how many they are.

@@ -122,8 +122,8 @@ void mirror_images(const Args& args, const uint8_t* mirrored) {
   parallel_for(args.threads, s.images, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       mirror(args.input<T>(0) + i * s.size(), s.height, s.width, s.channels,
-             args.as<MirrorParams>().sideways, mirrored[i] != 0,
-             args.output<T>(0) + i * s.size(), args.add[0]);
+             args.as<MirrorParams>().sideways, mirrored[i] != 0, args.output<T>(0) + i * s.size(),
+             args.add[0]);
   });
 }
 

@@ -26,16 +26,12 @@ inline int row_of(int dtype) { return dtype == BF16 ? 8 : dtype; }
 inline int64_t element_size(int dtype) {
   switch (dtype) {
     case F64:
-    case I64:
-      return 8;
+    case I64: return 8;
     case F32:
-    case I32:
-      return 4;
+    case I32: return 4;
     case F16:
-    case BF16:
-      return 2;
-    default:
-      return 1;
+    case BF16: return 2;
+    default: return 1;
   }
 }
 

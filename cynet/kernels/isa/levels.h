@@ -37,9 +37,7 @@ namespace cynet {
 // With AMX, all but some products is as with AVX-512.
 enum Level { BASELINE, AVX2, AVX512, AMX, N_LEVEL };
 #define CYNET_AT_LEVELS(...) \
-  {                          \
-    baseline::__VA_ARGS__, avx2::__VA_ARGS__, avx512::__VA_ARGS__, avx512::__VA_ARGS__ \
-  }
+  {baseline::__VA_ARGS__, avx2::__VA_ARGS__, avx512::__VA_ARGS__, avx512::__VA_ARGS__}
 #if defined(__linux__) && __has_include(<amxbf16intrin.h>)
 #define CYNET_AMX 1
 #endif
@@ -57,8 +55,7 @@ inline bool has_amx() {
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
   enum { BF16 = 1 << 22, TILE = 1 << 24 };
   enum { REQUEST = 0x1023, TILE_DATA = 18 };  // arch_prctl's ARCH_REQ_XCOMP_PERM
-  return (d & BF16) && (d & TILE) &&
-         syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
+  return (d & BF16) && (d & TILE) && syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
 }
 #else
 inline bool has_amx() { return false; }

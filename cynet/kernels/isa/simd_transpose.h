@@ -68,15 +68,15 @@ CYNET_XINLINE void turn(Vec* rows) {
 #if defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12) && CYNET_LANES == 16
 #define CYNET_LOW(j, d) ((j) & (d) ? 16 + (j) - (d) : (j))
 #define CYNET_HIGH(j, d) ((j) & (d) ? 16 + (j) : (j) + (d))
-#define CYNET_SHUFFLE(f, d)                                                                     \
+#define CYNET_SHUFFLE(f, d)                                                                    \
   __builtin_shufflevector(a, b, f(0, d), f(1, d), f(2, d), f(3, d), f(4, d), f(5, d), f(6, d), \
-                          f(7, d), f(8, d), f(9, d), f(10, d), f(11, d), f(12, d), f(13, d),    \
+                          f(7, d), f(8, d), f(9, d), f(10, d), f(11, d), f(12, d), f(13, d),   \
                           f(14, d), f(15, d))
-#define CYNET_STAGE(d)                            \
+#define CYNET_STAGE(d)                                                    \
   _Pragma("GCC unroll 16") for (int i = 0; i < 16; ++i) if (!(i & (d))) { \
-    const Vec a = rows[i], b = rows[i + (d)];     \
-    rows[i] = CYNET_SHUFFLE(CYNET_LOW, d);        \
-    rows[i + (d)] = CYNET_SHUFFLE(CYNET_HIGH, d); \
+    const Vec a = rows[i], b = rows[i + (d)];                             \
+    rows[i] = CYNET_SHUFFLE(CYNET_LOW, d);                                \
+    rows[i + (d)] = CYNET_SHUFFLE(CYNET_HIGH, d);                         \
   }
   CYNET_STAGE(1)
   CYNET_STAGE(2)
@@ -109,7 +109,7 @@ CYNET_XINLINE void turn(Vec* rows) {
 // The first n floats of `lines` lines, `step` floats apart, neither more than LANES: rows[i] gets
 // the i-th of each. `rows` are zeros before.
 CYNET_XINLINE void load_transposed(const float* from, int64_t step, int64_t lines, int64_t n,
-                               Vec* rows) {
+                                   Vec* rows) {
   for (int64_t i = 0; i < lines; ++i)
     rows[i] = n == LANES ? load(from + i * step) : load_part(from + i * step, n);
   turn(rows);

@@ -120,7 +120,7 @@ struct Svd {
       for (int64_t j = 0; j < k; ++j) {
         const T apart = (l[j] - l[i]) * (l[j] + l[i]);
         const T pu = of_u[i * k + j] - of_u[j * k + i], pv = of_v[i * k + j] - of_v[j * k + i];
-        inner[i * k + j] = i == j      ? grad[1][i]
+        inner[i * k + j] = i == j       ? grad[1][i]
                            : apart == 0 ? T(0)
                                         : (pu * l[j] + l[i] * pv) / apart;
       }
@@ -146,8 +146,7 @@ struct Svd {
 struct Eig {
   static int64_t lapack_numbers(const Stack& s) { return s.n * (4 + BLOCK); }
   static int64_t work(const Stack& s) {
-    return std::max(2 * s.n * s.n + 2 * s.n + lapack_numbers(s),
-                    4 * s.n * s.n + int_space(s.n));
+    return std::max(2 * s.n * s.n + 2 * s.n + lapack_numbers(s), 4 * s.n * s.n + int_space(s.n));
   }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T* work) {
@@ -183,9 +182,9 @@ struct Eig {
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < n; ++j) {
         const T apart = l[j] - l[i], diagonal = moved[j * n + j];
-        lu[i * n + j] = i == j ? grad[0][i]
-                       : apart == 0 ? T(0)
-                                    : (moved[i * n + j] - gram[i * n + j] * diagonal) / apart;
+        lu[i * n + j] = i == j       ? grad[0][i]
+                        : apart == 0 ? T(0)
+                                     : (moved[i * n + j] - gram[i * n + j] * diagonal) / apart;
       }
     product(false, true, n, n, n, T(1), lu, v, in_grad[0]);
     copy(n * n, v, lu);

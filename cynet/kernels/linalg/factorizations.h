@@ -88,9 +88,7 @@ struct Potri {
 
 // A (m, n) = L Q with m <= n: outputs Q (m, n), whose rows are orthonormal, and L (m, m)
 struct Gelqf {
-  static int64_t work(const Stack& s) {
-    return s.m * (BLOCK + 1) + s.m * s.n + 2 * s.m * s.m;
-  }
+  static int64_t work(const Stack& s) { return s.m * (BLOCK + 1) + s.m * s.n + 2 * s.m * s.m; }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T* work) {
     const int m = static_cast<int>(s.m), n = static_cast<int>(s.n), lwork = m * BLOCK;

@@ -124,8 +124,8 @@ struct Determinant {
   }
   // dA = g det A'^-1, or g A'^-1 of the logarithm; zeros where that is -inf
   template <typename T>
-  static int64_t backward(const Stack& s, const T* const* grad, const T* const* in,
-                          const T* const*, T* const* in_grad, T* work) {
+  static int64_t backward(const Stack& s, const T* const* grad, const T* const* in, const T* const*,
+                          T* const* in_grad, T* work) {
     if (!in_grad[0]) return 0;
     const int64_t n = s.n;
     int* pivots = reinterpret_cast<int*>(work + n * n);
@@ -162,12 +162,11 @@ struct SumLogDiag {
     return 0;
   }
   template <typename T>
-  static int64_t backward(const Stack& s, const T* const* grad, const T* const* in,
-                          const T* const*, T* const* in_grad, T*) {
+  static int64_t backward(const Stack& s, const T* const* grad, const T* const* in, const T* const*,
+                          T* const* in_grad, T*) {
     if (!in_grad[0]) return 0;
     std::fill(in_grad[0], in_grad[0] + s.n * s.n, T(0));
-    for (int64_t i = 0; i < s.n; ++i)
-      in_grad[0][i * s.n + i] = grad[0][0] / in[0][i * s.n + i];
+    for (int64_t i = 0; i < s.n; ++i) in_grad[0][i * s.n + i] = grad[0][0] / in[0][i * s.n + i];
     return 0;
   }
 };

@@ -28,8 +28,8 @@ struct Routines {
   void (*getrf)(const int* m, const int* n, T* a, const int* lda, int* pivots, int* info);
   void (*getri)(const int* n, T* a, const int* lda, const int* pivots, T* work, const int* lwork,
                 int* info);
-  void (*geqrf)(const int* m, const int* n, T* a, const int* lda, T* tau, T* work,
-                const int* lwork, int* info);
+  void (*geqrf)(const int* m, const int* n, T* a, const int* lda, T* tau, T* work, const int* lwork,
+                int* info);
   void (*orgqr)(const int* m, const int* n, const int* k, T* a, const int* lda, const T* tau,
                 T* work, const int* lwork, int* info);
   void (*syevd)(const char* jobz, const char* uplo, const int* n, T* a, const int* lda, T* w,

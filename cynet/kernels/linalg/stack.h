@@ -53,8 +53,8 @@ int64_t some(const Stack& s, const Arrays<T>& a, bool back, int64_t begin, int64
       out[k] = a.out[k] ? a.out[k] + i * a.out_sizes[k] : nullptr;
       grad[k] = a.grad[k] ? a.grad[k] + i * a.out_sizes[k] : nullptr;
     }
-    *info = back ? Op::backward(s, grad, in, out, target, space)
-                 : Op::forward(s, in, target, space);
+    *info =
+        back ? Op::backward(s, grad, in, out, target, space) : Op::forward(s, in, target, space);
     if (*info) return i;
     for (int k = 0; k < a.n_targets; ++k) {
       if (!target[k] || !a.add[k]) continue;
@@ -86,8 +86,22 @@ int64_t all(const Stack& s, const Arrays<T>& a, bool back, int64_t batch, int pa
 }
 
 enum Operation {
-  TRMM, TRSM, SYRK, EXTRACT_TRIAN, MAKE_TRIAN, POTRF, POTRI, GELQF, SYEVD, INVERSE, DET, SLOGDET,
-  SUM_LOG_DIAG, SOLVE, SVD, EIG
+  TRMM,
+  TRSM,
+  SYRK,
+  EXTRACT_TRIAN,
+  MAKE_TRIAN,
+  POTRF,
+  POTRI,
+  GELQF,
+  SYEVD,
+  INVERSE,
+  DET,
+  SLOGDET,
+  SUM_LOG_DIAG,
+  SOLVE,
+  SVD,
+  EIG
 };
 
 template <typename T>

@@ -32,8 +32,8 @@ struct Trmm {
     return 0;
   }
   template <typename T>
-  static int64_t backward(const Stack& s, const T* const* grad, const T* const* in,
-                          const T* const*, T* const* in_grad, T*) {
+  static int64_t backward(const Stack& s, const T* const* grad, const T* const* in, const T* const*,
+                          T* const* in_grad, T*) {
     const T alpha = static_cast<T>(s.alpha);
     const T *g = grad[0], *b = in[1];
     if (in_grad[0]) {
@@ -93,8 +93,8 @@ struct Syrk {
     return 0;
   }
   template <typename T>
-  static int64_t backward(const Stack& s, const T* const* grad, const T* const* in,
-                          const T* const*, T* const* in_grad, T* work) {
+  static int64_t backward(const Stack& s, const T* const* grad, const T* const* in, const T* const*,
+                          T* const* in_grad, T* work) {
     if (!in_grad[0]) return 0;
     const T alpha = static_cast<T>(s.alpha);
     add_transpose(s.transpose ? s.n : s.m, grad[0], work);

@@ -2,9 +2,9 @@
 #include "kernel.h"
 
 namespace cynet {
-#define KL_SPARSE(field)                                                                     \
-  field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(double, target)        \
-  field(double, penalty) field(double, momentum)
+#define KL_SPARSE(field)                                                              \
+  field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(double, target) \
+      field(double, penalty) field(double, momentum)
 CYNET_PARAMS(KLSparse, KL_SPARSE)
 
 // y and, in training, the running means from x

@@ -14,10 +14,10 @@ CYNET_PARAMS(Hinge, HINGE)
 // Classes along the middle axis of (outer, n, inner). `normalization`: 0 by inner alone, 1 by the
 // number of labels, 2 by the labels other than ignore_label. `smooth`: the part of 1 that all other
 // classes share.
-#define SOFTMAX_LOSS(field)                                                                 \
-  field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(bool, probabilities)  \
-  field(bool, use_ignore) field(int, ignore_label) field(int, normalization)                \
-  field(double, scale) field(double, smooth)
+#define SOFTMAX_LOSS(field)                                                                \
+  field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(bool, probabilities) \
+      field(bool, use_ignore) field(int, ignore_label) field(int, normalization)           \
+          field(double, scale) field(double, smooth)
 CYNET_PARAMS(SoftmaxLoss, SOFTMAX_LOSS)
 // `valid`: divided by the number of elements above the threshold.
 #define CONSTANT(field) field(double, scale) field(bool, valid) field(double, threshold)
@@ -43,13 +43,11 @@ static void put_difference(const Args& args, const T* label, T scale, bool absol
   const bool add = args.add[0];
   parallel_for(args.threads, args.out[0]->size, [=](int64_t begin, int64_t end) {
     if (absolute)
-      put_each(dx, begin, end, add, [=](int64_t i) {
-        return scale * T((y[i] > label[i]) - (y[i] < label[i]));
-      });
+      put_each(dx, begin, end, add,
+               [=](int64_t i) { return scale * T((y[i] > label[i]) - (y[i] < label[i])); });
     else if (dy)
       put_each(dx, begin, end, add, [=](int64_t i) { return scale * (y[i] - label[i]) * dy[i]; });
-    else
-      put_each(dx, begin, end, add, [=](int64_t i) { return scale * (y[i] - label[i]); });
+    else put_each(dx, begin, end, add, [=](int64_t i) { return scale * (y[i] - label[i]); });
   });
 }
 

@@ -37,16 +37,13 @@ inline bool progression_all(int threads, int dtype, double start, double step, v
       progression_loop(threads, static_cast<float>(start), static_cast<float>(step),
                        static_cast<float*>(out), n);
       return true;
-    case F64:
-      progression_loop(threads, start, step, static_cast<double*>(out), n);
-      return true;
+    case F64: progression_loop(threads, start, step, static_cast<double*>(out), n); return true;
     case I32:  // wraps, which only unsigned numbers may
       progression_loop(threads, static_cast<uint32_t>(convert_one<int64_t>(start)),
                        static_cast<uint32_t>(convert_one<int64_t>(step)),
                        static_cast<uint32_t*>(out), n);
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 

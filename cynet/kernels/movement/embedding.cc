@@ -112,8 +112,8 @@ CYNET_KERNEL(embedding_grad, NoParams, 1, CYNET_FLOATS)
 namespace {
 // Adds columns first .. last of n adjacent rows of x to rows of y, in order.
 template <typename T>
-void add_rows(const T* x, const int64_t* rows, int64_t n, int64_t dim, int64_t first,
-                     int64_t last, T* y) {
+void add_rows(const T* x, const int64_t* rows, int64_t n, int64_t dim, int64_t first, int64_t last,
+              T* y) {
   for (int64_t i = 0; i < n; ++i) {
     const T* from = x + i * dim;
     T* to = y + rows[i] * dim;
@@ -164,8 +164,7 @@ void embedding_grad(const Args& args) {
   const int64_t rows = args.out[0]->shape[0], dim = args.out[0]->shape[1], n = index.size;
   const T* dout = args.input<T>(1);
   T* dweight = args.output<T>(0);
-  if (!args.add[0])
-    clear_rows_of(args, n, reinterpret_cast<char*>(dweight), rows, dim * sizeof(T));
+  if (!args.add[0]) clear_rows_of(args, n, reinterpret_cast<char*>(dweight), rows, dim * sizeof(T));
   const int64_t maximum = dim >= 32 ? dim / 32 : 1;
   const int64_t parts = std::min<int64_t>(args.threads_of(n * dim), maximum);
   uint64_t* bits = args.rows;

@@ -169,9 +169,7 @@ void take(const Args& args) {
                   }))
     return;
   const int64_t* index = bounded(args, *args.in[1], p.n, p.mode);
-  if (index)
-    gather(args, p.outer, p.n, p.inner, args.in[1]->size, index,
-           src, dst);
+  if (index) gather(args, p.outer, p.n, p.inner, args.in[1]->size, index, src, dst);
 }
 
 template <typename T>
@@ -241,8 +239,8 @@ void gather_nd(const Args& args) {
   const IndexTuples& p = args.as<IndexTuples>();
   const int64_t* index = flat(args, *args.in[1], p.lengths);
   if (index)
-    gather(args, 1, 0, p.inner, args.in[1]->size / args.in[1]->shape[0], index,
-           args.input<T>(0), args.output<T>(0));
+    gather(args, 1, 0, p.inner, args.in[1]->size / args.in[1]->shape[0], index, args.input<T>(0),
+           args.output<T>(0));
 }
 
 // Blocks in[0] are added to out at the index tuples in[1], or written to it after zeros; of equal
@@ -253,8 +251,8 @@ void put_nd(const Args& args) {
   const int64_t* index = flat(args, *args.in[1], p.lengths);
   if (!index) return;
   clear<T>(args, 0);
-  scatter(args, sum || args.add[0], 1, 0, p.inner,
-          args.in[1]->size / args.in[1]->shape[0], index, args.input<T>(0), args.output<T>(0));
+  scatter(args, sum || args.add[0], 1, 0, p.inner, args.in[1]->size / args.in[1]->shape[0], index,
+          args.input<T>(0), args.output<T>(0));
 }
 
 template <typename T>
@@ -308,8 +306,8 @@ void index_copy(const Args& args) {
   const int64_t* index = bounded(args, *args.in[1], n, RAISE);
   if (!index) return;
   std::memcpy(args.out[0]->data, args.in[0]->data, args.in[0]->size * sizeof(T));
-  scatter(args, false, 1, n, args.in[0]->size / n, args.in[1]->size, index,
-          args.input<T>(2), args.output<T>(0));
+  scatter(args, false, 1, n, args.in[0]->size / n, args.in[1]->size, index, args.input<T>(2),
+          args.output<T>(0));
 }
 
 // The gradient of what is replaced: in[0] with zeros in the rows in[1].

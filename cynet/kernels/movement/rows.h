@@ -75,8 +75,8 @@ inline void gather(const Args& args, int64_t outer, int64_t n, int64_t inner, in
 // dst[o, index[j], :] = src[o, j, :], or += with `add`; j in order, so that the last of equal
 // indices wins. Threads part the inner axis (or the outer one), never the indices.
 template <typename T>
-inline void scatter(const Args& args, bool add, int64_t outer, int64_t n, int64_t inner,
-                    int64_t m, const int64_t* index, const T* src, T* dst) {
+inline void scatter(const Args& args, bool add, int64_t outer, int64_t n, int64_t inner, int64_t m,
+                    const int64_t* index, const T* src, T* dst) {
   if (outer == 1 && inner == 1) {
     if (add) scatter_elements<T, true>(src, index, m, dst);
     else scatter_elements<T, false>(src, index, m, dst);

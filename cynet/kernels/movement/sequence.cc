@@ -6,7 +6,7 @@
 namespace cynet {
 #define RUNNING_SUMS(field) field(int64_t, outer) field(int64_t, n) field(int64_t, inner)
 CYNET_PARAMS(RunningSums, RUNNING_SUMS)
-#define SEQUENCES(field)                                                                     \
+#define SEQUENCES(field)                                                                    \
   field(int64_t, time) field(int64_t, batch) field(int64_t, inner) field(bool, batch_first) \
       field(double, value)
 CYNET_PARAMS(Sequences, SEQUENCES)
@@ -130,8 +130,7 @@ const int64_t* reversed_rows(const Args& args) {
 template <typename T>
 void read_rows(const Args& args, const int64_t* row, int64_t n) {
   if (row)
-    gather(args, 1, 0, args.as<Sequences>().inner, n, row, args.input<T>(0),
-           args.output<T>(0));
+    gather(args, 1, 0, args.as<Sequences>().inner, n, row, args.input<T>(0), args.output<T>(0));
 }
 
 template <typename T>

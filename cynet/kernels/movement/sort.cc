@@ -8,7 +8,7 @@
 #include "kernel.h"
 
 namespace cynet {
-#define ORDER(field)                                                               \
+#define ORDER(field)                                                              \
   field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(int64_t, k) \
       field(bool, ascending)
 CYNET_PARAMS(Order, ORDER)
@@ -188,9 +188,8 @@ static void put_order(const Args& args, const int64_t* order) {
   const T* x = args.input<T>(0);
   if (T* values = args.output<T>(0)) {
     const bool add = args.add[0];
-    for_ordered(args, order, [=](int64_t r, int64_t at) {
-      emit(values[r], static_cast<plain<T>>(x[at]), add);
-    });
+    for_ordered(args, order,
+                [=](int64_t r, int64_t at) { emit(values[r], static_cast<plain<T>>(x[at]), add); });
   }
   if (T* mask = args.output<T>(2)) {
     if (!args.add[2]) std::memset(mask, 0, args.out[2]->size * sizeof(T));
@@ -200,8 +199,7 @@ static void put_order(const Args& args, const int64_t* order) {
     const Blob& out = *args.out[1];
     if (out.dtype == BF16)
       PutPositions::run<bfloat16>(args.threads, order, out.data, out.size, args.add[1]);
-    else
-      by_dtype<PutPositions>(out.dtype, args.threads, order, out.data, out.size, args.add[1]);
+    else by_dtype<PutPositions>(out.dtype, args.threads, order, out.data, out.size, args.add[1]);
   }
 }
 
@@ -211,9 +209,8 @@ static void put_order_grad(const Args& args, const int64_t* order) {
   const T* values = args.input<T>(1);
   T* x = args.output<T>(0);
   if (!args.add[0]) std::memset(x, 0, args.out[0]->size * sizeof(T));
-  for_ordered(args, order, [=](int64_t r, int64_t at) {
-    emit(x[at], static_cast<plain<T>>(values[r]), true);
-  });
+  for_ordered(args, order,
+              [=](int64_t r, int64_t at) { emit(x[at], static_cast<plain<T>>(values[r]), true); });
 }
 }  // namespace cynet
 

@@ -145,22 +145,14 @@ template <int mode>
 void strided_typed(int threads, int level, int dtype, const StridedSpace& s, void* dst,
                    const void* src) {
   switch (dtype) {
-    case F32:
-      return strided_loop<float, mode>(threads, level, s, dst, src);
-    case F64:
-      return strided_loop<double, mode>(threads, level, s, dst, src);
-    case F16:
-      return strided_loop<half, mode>(threads, level, s, dst, src);
-    case BF16:
-      return strided_loop<bfloat16, mode>(threads, level, s, dst, src);
-    case I32:
-      return strided_loop<int32_t, mode>(threads, level, s, dst, src);
-    case I64:
-      return strided_loop<int64_t, mode>(threads, level, s, dst, src);
-    case BOOL:
-      return strided_loop<bool, mode>(threads, level, s, dst, src);
-    default:
-      return strided_loop<uint8_t, mode>(threads, level, s, dst, src);
+    case F32: return strided_loop<float, mode>(threads, level, s, dst, src);
+    case F64: return strided_loop<double, mode>(threads, level, s, dst, src);
+    case F16: return strided_loop<half, mode>(threads, level, s, dst, src);
+    case BF16: return strided_loop<bfloat16, mode>(threads, level, s, dst, src);
+    case I32: return strided_loop<int32_t, mode>(threads, level, s, dst, src);
+    case I64: return strided_loop<int64_t, mode>(threads, level, s, dst, src);
+    case BOOL: return strided_loop<bool, mode>(threads, level, s, dst, src);
+    default: return strided_loop<uint8_t, mode>(threads, level, s, dst, src);
   }
 }
 
@@ -170,14 +162,10 @@ inline void strided_all(int threads, int level, int dtype, int mode, const Strid
   if (mode == STRIDED_SUBTRACT)
     return strided_typed<STRIDED_SUBTRACT>(threads, level, dtype, s, dst, src);
   switch (element_size(dtype)) {
-    case 8:
-      return strided_loop<uint64_t, STRIDED_WRITE>(threads, level, s, dst, src);
-    case 4:
-      return strided_loop<uint32_t, STRIDED_WRITE>(threads, level, s, dst, src);
-    case 2:
-      return strided_loop<uint16_t, STRIDED_WRITE>(threads, level, s, dst, src);
-    default:
-      return strided_loop<uint8_t, STRIDED_WRITE>(threads, level, s, dst, src);
+    case 8: return strided_loop<uint64_t, STRIDED_WRITE>(threads, level, s, dst, src);
+    case 4: return strided_loop<uint32_t, STRIDED_WRITE>(threads, level, s, dst, src);
+    case 2: return strided_loop<uint16_t, STRIDED_WRITE>(threads, level, s, dst, src);
+    default: return strided_loop<uint8_t, STRIDED_WRITE>(threads, level, s, dst, src);
   }
 }
 

@@ -109,23 +109,23 @@ inline void convert_range(const StridedCopy& c, int level, int64_t begin, int64_
   const auto convert = convert_function(level, c.dst_type, c.src_type);
   const auto gather = move_function(level, c.src_type), spread = move_function(level, c.dst_type);
   const int64_t dst_size = element_size(c.dst_type), src_size = element_size(c.src_type);
-  baseline::each_row(c, begin, end, dst_size, src_size,
-                     [&](char* dst, const char* src, int64_t n, int64_t dst_step,
-                         int64_t src_step) {
-    if (src_step == 0) {
-      convert(made, src, 1);
-      spread(dst, dst_step, made, 0, n);
-      return;
-    }
-    if (src_step == 1 && dst_step == 1) return convert(dst, src, n);
-    for (int64_t i = 0; i < n; i += PART, dst += PART * dst_step * dst_size,
-                 src += PART * src_step * src_size) {
-      const int64_t m = std::min(PART, n - i);
-      if (src_step != 1) gather(given, 1, src, src_step, m);
-      convert(dst_step == 1 ? dst : made, src_step == 1 ? src : given, m);
-      if (dst_step != 1) spread(dst, dst_step, made, 1, m);
-    }
-  });
+  baseline::each_row(
+      c, begin, end, dst_size, src_size,
+      [&](char* dst, const char* src, int64_t n, int64_t dst_step, int64_t src_step) {
+        if (src_step == 0) {
+          convert(made, src, 1);
+          spread(dst, dst_step, made, 0, n);
+          return;
+        }
+        if (src_step == 1 && dst_step == 1) return convert(dst, src, n);
+        for (int64_t i = 0; i < n;
+             i += PART, dst += PART * dst_step * dst_size, src += PART * src_step * src_size) {
+          const int64_t m = std::min(PART, n - i);
+          if (src_step != 1) gather(given, 1, src, src_step, m);
+          convert(dst_step == 1 ? dst : made, src_step == 1 ? src : given, m);
+          if (dst_step != 1) spread(dst, dst_step, made, 1, m);
+        }
+      });
 }
 
 // `given` must have no axis of length 0, and went through `coalesce`.

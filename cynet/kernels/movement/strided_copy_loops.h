@@ -101,8 +101,8 @@ CYNET_XINLINE void each_row(const StridedCopy& c, int64_t begin, int64_t end, in
   const int last = c.ndim - 1;
   const int64_t dst_step = c.dst_stride[last], src_step = c.src_stride[last];
   if (last == 0) {
-    row(dst + begin * dst_step * dst_size, src + begin * src_step * src_size, end - begin,
-        dst_step, src_step);
+    row(dst + begin * dst_step * dst_size, src + begin * src_step * src_size, end - begin, dst_step,
+        src_step);
     return;
   }
   int64_t index[kCopyAxes] = {0};

@@ -46,8 +46,7 @@ inline void swap_matrices(int level, const Swap& s, int64_t count, int threads,
       const float* from;
       float* to;
       place(work / across / down, &from, &to);
-      table[level](s, from, to, i, std::min(i + ROWS, s.rows), j,
-                   std::min(j + COLUMNS, s.columns));
+      table[level](s, from, to, i, std::min(i + ROWS, s.rows), j, std::min(j + COLUMNS, s.columns));
     }
   });
 }

@@ -104,11 +104,11 @@ static void swap_four_rows(const Swap& s, const float* from, float* to, int64_t 
 #if CYNET_LANES >= 8
 CYNET_XINLINE Vec permuted(Vec v, IVec lanes) {
 #if CYNET_LANES == 16
-  return reinterpret_cast<Vec>(_mm512_permutexvar_ps(reinterpret_cast<__m512i>(lanes),
-                                                     reinterpret_cast<__m512>(v)));
+  return reinterpret_cast<Vec>(
+      _mm512_permutexvar_ps(reinterpret_cast<__m512i>(lanes), reinterpret_cast<__m512>(v)));
 #else
-  return reinterpret_cast<Vec>(_mm256_permutevar8x32_ps(reinterpret_cast<__m256>(v),
-                                                        reinterpret_cast<__m256i>(lanes)));
+  return reinterpret_cast<Vec>(
+      _mm256_permutevar8x32_ps(reinterpret_cast<__m256>(v), reinterpret_cast<__m256i>(lanes)));
 #endif
 }
 

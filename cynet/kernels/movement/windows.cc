@@ -4,10 +4,9 @@
 namespace cynet {
 // Images (planes, size), columns (planes, taps, places): `taps` numbers of a window, `places` where
 // windows lie. Fewer than three axes: the first ones have size 1.
-#define WINDOWS(field)                                                                    \
-  field(int64_t, planes) field(Int64s<3>, size) field(Int64s<3>, places)                  \
-  field(Int64s<3>, kernel) field(Int64s<3>, stride) field(Int64s<3>, pad)                 \
-  field(Int64s<3>, dilate)
+#define WINDOWS(field)                                                                            \
+  field(int64_t, planes) field(Int64s<3>, size) field(Int64s<3>, places) field(Int64s<3>, kernel) \
+      field(Int64s<3>, stride) field(Int64s<3>, pad) field(Int64s<3>, dilate)
 CYNET_PARAMS(Windows, WINDOWS)
 
 static int64_t elements(const Int64s<3>& size) { return size[0] * size[1] * size[2]; }
@@ -111,8 +110,8 @@ static void columns_to_windows(const Args& args) {
           }
         }
         for (int64_t z = first; z < last; ++z)
-          to[z] = static_cast<T>(add ? static_cast<double>(to[z]) + sums[z - first]
-                                     : sums[z - first]);
+          to[z] =
+              static_cast<T>(add ? static_cast<double>(to[z]) + sums[z - first] : sums[z - first]);
       }
     }
   });

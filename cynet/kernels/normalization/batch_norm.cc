@@ -9,14 +9,14 @@ namespace cynet {
 // `given`: the statistics are always the moving ones. `fixed`: gamma counts as 1, and gets gradient
 // 0. `variance`: the third output is the variance, else 1 / sqrt(variance + eps). `last`: memory is
 // (outer, inner, channels), of floats.
-#define BATCH_NORM(field)                                                                  \
-  field(int64_t, outer) field(int64_t, channels) field(int64_t, inner) field(double, eps)  \
-  field(double, momentum) field(bool, fixed) field(bool, given) field(bool, relu)          \
-  field(bool, residual) field(bool, variance) field(bool, last)
+#define BATCH_NORM(field)                                                                 \
+  field(int64_t, outer) field(int64_t, channels) field(int64_t, inner) field(double, eps) \
+      field(double, momentum) field(bool, fixed) field(bool, given) field(bool, relu)     \
+          field(bool, residual) field(bool, variance) field(bool, last)
 CYNET_PARAMS(BatchNorm, BATCH_NORM)
-#define SAMPLE_NORM(field) \
+#define SAMPLE_NORM(field)                                                            \
   field(int64_t, batch) field(int64_t, channels) field(int64_t, n) field(double, eps) \
-  field(bool, relu)
+      field(bool, relu)
 CYNET_PARAMS(SampleNorm, SAMPLE_NORM)
 
 static NormShape rows_of(const BatchNorm& p) {

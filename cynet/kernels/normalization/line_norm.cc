@@ -148,9 +148,8 @@ void normalized_gradient(const T* dy, const T* x, const T* gamma, T mean, T std,
   }
 #endif
   const T a = static_cast<T>(sum_terms<T>(n, [=](int64_t i) { return dy[i] * gamma[i]; }) / n);
-  const T b = static_cast<T>(sum_terms<T>(n, [=](int64_t i) {
-    return dy[i] * gamma[i] * ((x[i] - mean) * scale);
-  }) / n);
+  const T b = static_cast<T>(
+      sum_terms<T>(n, [=](int64_t i) { return dy[i] * gamma[i] * ((x[i] - mean) * scale); }) / n);
   if (add) {
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i)
@@ -169,8 +168,8 @@ enum { FEW_LINES = 64, GRADIENT_COLUMNS = 4 * LANES };
 // Adds up to FEW_LINES rows of `width` columns.
 template <typename T, bool WHOLE>
 CYNET_XINLINE void narrow_gradients(const T* dy, const T* x, const T* mean, const T* std,
-                                 int64_t lines, int64_t n, int width, double* products,
-                                 double* totals) {
+                                    int64_t lines, int64_t n, int width, double* products,
+                                    double* totals) {
   const int columns = WHOLE ? static_cast<int>(GRADIENT_COLUMNS) : width;
   T product[GRADIENT_COLUMNS] = {}, total[GRADIENT_COLUMNS] = {};
   for (int64_t line = 0; line < lines; ++line) {
@@ -195,10 +194,10 @@ void normalized_gradient_columns(const T* dy, const T* x, const T* mean, const T
       const int64_t from = first * n + at, width = columns - at;
       if (width >= GRADIENT_COLUMNS)
         narrow_gradients<T, true>(dy + from, x + from, mean + first, std + first, few, n, 0,
-                               products + at, totals + at);
+                                  products + at, totals + at);
       else
         narrow_gradients<T, false>(dy + from, x + from, mean + first, std + first, few, n,
-                                static_cast<int>(width), products + at, totals + at);
+                                   static_cast<int>(width), products + at, totals + at);
     }
   }
 }

@@ -9,9 +9,9 @@
 
 namespace cynet {
 // Memory is (batch, channels, inner), or (batch, inner, channels) with `last`.
-#define LOCAL_RESPONSE(field)                                                              \
+#define LOCAL_RESPONSE(field)                                                               \
   field(int64_t, batch) field(int64_t, channels) field(int64_t, inner) field(int64_t, size) \
-  field(double, alpha) field(double, beta) field(double, knorm) field(bool, last)
+      field(double, alpha) field(double, beta) field(double, knorm) field(bool, last)
 CYNET_PARAMS(LocalResponse, LOCAL_RESPONSE)
 
 enum { RESPONSE_WIDTH = 256 };  // elements taken together
@@ -133,8 +133,8 @@ void sum_around(const T* x, int64_t size, int64_t step, int64_t n, T* total) {
 
 // The same over the channels around the elements [begin, end) of n; rows of channels.
 template <bool squared, typename T>
-void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t begin,
-                      int64_t end, T* total) {
+void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t begin, int64_t end,
+               T* total) {
   const int64_t half = s.size / 2, C = s.channels;
   auto term = [=](int64_t i) { return squared ? x[i] * x[i] : x[i]; };
   auto put = [=](int64_t i, T sum) {
@@ -168,8 +168,7 @@ void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t begin,
 
 // y (+)= x norm^-beta
 template <bool usual, typename T>
-void respond(const LocalResponse& s, const T* x, const T* total, T* y, int64_t n,
-                           bool add) {
+void respond(const LocalResponse& s, const T* x, const T* total, T* y, int64_t n, bool add) {
   const T knorm = static_cast<T>(s.knorm), factor = static_cast<T>(s.alpha / s.size);
   const T minus_beta = static_cast<T>(-s.beta);
   if (add) {
@@ -185,8 +184,8 @@ void respond(const LocalResponse& s, const T* x, const T* total, T* y, int64_t n
 
 // power = norm^-beta, ratio = dy x norm^(-beta - 1)
 template <bool usual, typename T>
-void respond_parts(const LocalResponse& s, const T* dy, const T* x, const T* total,
-                                 T* power, T* ratio, int64_t n) {
+void respond_parts(const LocalResponse& s, const T* dy, const T* x, const T* total, T* power,
+                   T* ratio, int64_t n) {
   const T knorm = static_cast<T>(s.knorm), factor = static_cast<T>(s.alpha / s.size);
   const T minus_beta = static_cast<T>(-s.beta);
   CYNET_IVDEP
@@ -199,8 +198,8 @@ void respond_parts(const LocalResponse& s, const T* dy, const T* x, const T* tot
 
 // dx (+)= dy power - 2 alpha beta / size x total
 template <typename T>
-void respond_gradient(const LocalResponse& s, const T* dy, const T* x,
-                                    const T* power, const T* total, T* dx, int64_t n, bool add) {
+void respond_gradient(const LocalResponse& s, const T* dy, const T* x, const T* power,
+                      const T* total, T* dx, int64_t n, bool add) {
   const T factor = static_cast<T>(2 * s.alpha * s.beta / s.size);
   if (add) {
     CYNET_IVDEP
@@ -246,8 +245,8 @@ void respond_lines(const LocalResponse& s, const T* x, T* y, int64_t n, bool add
 // power and ratio are (response_rows, RESPONSE_WIDTH); channel c is in row c modulo their number.
 // Channels outside are zeros.
 template <typename T>
-void respond_columns_backward(const LocalResponse& s, const T* dy, const T* x, T* dx,
-                                     int64_t width, bool add, T* power, T* ratio) {
+void respond_columns_backward(const LocalResponse& s, const T* dy, const T* x, T* dx, int64_t width,
+                              bool add, T* power, T* ratio) {
   T total[RESPONSE_WIDTH];
   const int64_t rows = response_rows(s), half = rows / 2;
   for (int64_t i = 0; i < rows * RESPONSE_WIDTH; ++i) ratio[i] = 0;
@@ -273,8 +272,8 @@ void respond_columns_backward(const LocalResponse& s, const T* dy, const T* x, T
 
 // n elements, lines of channels; power and ratio: (n,)
 template <typename T>
-void respond_lines_backward(const LocalResponse& s, const T* dy, const T* x, T* dx,
-                                   int64_t n, bool add, T* power, T* ratio) {
+void respond_lines_backward(const LocalResponse& s, const T* dy, const T* x, T* dx, int64_t n,
+                            bool add, T* power, T* ratio) {
   T total[RESPONSE_WIDTH];
   const int64_t width = RESPONSE_WIDTH;
   by_power(s, [&](auto usual) {
@@ -298,9 +297,8 @@ void local_response(const Args& args) {
   T* y = args.output<T>(0);
   const auto part = response_by_lines(s) ? respond_lines<T> : respond_columns<T>;
   parallel_for(args.threads, response_parts(s), [&](int64_t begin, int64_t end) {
-    for_responses(s, begin, end, [&](int64_t at, int64_t n) {
-      part(s, x + at, y + at, n, args.add[0]);
-    });
+    for_responses(s, begin, end,
+                  [&](int64_t at, int64_t n) { part(s, x + at, y + at, n, args.add[0]); });
   });
 }
 

@@ -122,8 +122,8 @@ static void window_pool(const PoolWindow* s, const float* x, float* y, bool add,
 // the elements of the window are overwritten instead.
 template <typename V, int K>
 CYNET_XINLINE void window_scatter(const PoolWindow* s, const float* x, const float* dy,
-                                 const WindowPart& h, const WindowPart& w, float* dx, int64_t c,
-                                 bool fresh) {
+                                  const WindowPart& h, const WindowPart& w, float* dx, int64_t c,
+                                  bool fresh) {
   typedef typename V::Floats Floats;
   typedef typename V::Marks Marks;
   const int64_t C = s->channels, W = s->in_size[1], first = (h.begin * W + w.begin) * C + c;
@@ -165,8 +165,8 @@ static bool windows_tile(const PoolWindow* s) {
   return true;
 }
 
-static void window_unpool(const PoolWindow* s, const float* dy, const float* x, float* dx,
-                          bool add, int threads) {
+static void window_unpool(const PoolWindow* s, const float* dy, const float* x, float* dx, bool add,
+                          int threads) {
   const int64_t C = s->channels, OH = s->out_size[0], OW = s->out_size[1];
   const int64_t pixels = s->in_size[0] * s->in_size[1];
   const int64_t blocks = (C + int64_t(POOL_CHANNELS) - 1) / int64_t(POOL_CHANNELS);
@@ -191,7 +191,7 @@ static void window_unpool(const PoolWindow* s, const float* dy, const float* x, 
           by_window(h, w, [=](auto size) {
             over_channels(from, to, fresh, [=](auto kind, int64_t c) {
               window_scatter<decltype(kind), decltype(size)::value>(s, in, grad + c, h, w, out, c,
-                                                                   fresh);
+                                                                    fresh);
             });
           });
         }

@@ -15,11 +15,11 @@ namespace cynet {
 // Planes of in_size give planes of out_size; with fewer than three axes, the first ones have size
 // 1. `p`: of POOL_LP. `count_pad`: averages divide by the window, clipped to the padded input; only
 // then pad_after matters. `last`: memory is (batch, *size, channels), of floats.
-#define POOL_SHAPE(field)                                                                   \
-  field(int, type) field(int, p) field(bool, count_pad) field(bool, last)                   \
-  field(int64_t, batch) field(int64_t, channels) field(Int64s<3>, in_size)                  \
-  field(Int64s<3>, out_size) field(Int64s<3>, kernel) field(Int64s<3>, stride)              \
-  field(Int64s<3>, pad) field(Int64s<3>, pad_after)
+#define POOL_SHAPE(field)                                                                       \
+  field(int, type) field(int, p) field(bool, count_pad) field(bool, last) field(int64_t, batch) \
+      field(int64_t, channels) field(Int64s<3>, in_size) field(Int64s<3>, out_size)             \
+          field(Int64s<3>, kernel) field(Int64s<3>, stride) field(Int64s<3>, pad)               \
+              field(Int64s<3>, pad_after)
 CYNET_PARAMS(PoolShape, POOL_SHAPE)
 
 enum { POOL_MAX, POOL_AVG, POOL_SUM, POOL_LP };
@@ -204,13 +204,19 @@ struct PlanesAndDepth {
 
   explicit PlanesAndDepth(const PoolShape& s) {
     const int64_t across = s.out_size[1] * s.out_size[2];
-    plane = {s.batch * s.in_size[0], s.channels, {s.in_size[1], s.in_size[2]},
-             {s.out_size[1], s.out_size[2]}, {s.kernel[1], s.kernel[2]},
-             {s.stride[1], s.stride[2]}, {s.pad[1], s.pad[2]}, {s.pad_after[1], s.pad_after[2]},
-             s.type, s.count_pad};
-    depth = {s.batch, s.channels, {s.in_size[0], across}, {s.out_size[0], across},
-             {s.kernel[0], 1}, {s.stride[0], 1}, {s.pad[0], 0}, {s.pad_after[0], 0}, s.type,
+    plane = {s.batch * s.in_size[0],
+             s.channels,
+             {s.in_size[1], s.in_size[2]},
+             {s.out_size[1], s.out_size[2]},
+             {s.kernel[1], s.kernel[2]},
+             {s.stride[1], s.stride[2]},
+             {s.pad[1], s.pad[2]},
+             {s.pad_after[1], s.pad_after[2]},
+             s.type,
              s.count_pad};
+    depth = {s.batch,          s.channels,       {s.in_size[0], across}, {s.out_size[0], across},
+             {s.kernel[0], 1}, {s.stride[0], 1}, {s.pad[0], 0},          {s.pad_after[0], 0},
+             s.type,           s.count_pad};
     deep = s.in_size[0] != 1 || s.kernel[0] != 1 || s.out_size[0] != 1;
     const int64_t size = s.batch * s.channels * s.in_size[0] * across;
     nbytes = deep ? (size * sizeof(float) + 63) / 64 * 64 : 0;

@@ -66,8 +66,7 @@ CYNET_XINLINE void pool_slide(const T* line, T* out, int64_t n, int64_t stride, 
 }
 
 template <bool largest, int S, typename T>
-CYNET_XINLINE void pool_slide_by(const T* line, T* out, int64_t n, int64_t stride,
-                                 int64_t kernel) {
+CYNET_XINLINE void pool_slide_by(const T* line, T* out, int64_t n, int64_t stride, int64_t kernel) {
   if (kernel == 2) pool_slide<largest, S, 2>(line, out, n, stride, kernel);
   else if (kernel == 3) pool_slide<largest, S, 3>(line, out, n, stride, kernel);
   else pool_slide<largest, S, 0>(line, out, n, stride, kernel);
@@ -215,8 +214,7 @@ void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
         const int64_t width = (n - 1) * stride + kernel;
         for (int64_t r = 0; r < rows; ++r) {
           pool_window(s, 1, h + r, begin + 1, end + 1);
-          pool_fold<largest>(s, x, begin, end, w * stride - s.pad[2], width,
-                             line + r * pitch);
+          pool_fold<largest>(s, x, begin, end, w * stride - s.pad[2], width, line + r * pitch);
         }
         const int64_t all = (rows - 1) * each + n, behind = (rows - 1) * pitch + width;
         for (int i = 0; i < 64; ++i) line[behind + i] = T(0);

@@ -6,10 +6,9 @@
 #include "kernel.h"
 
 namespace cynet {
-#define POOL_V1(field)                                                                \
-  field(int64_t, planes) field(Int64s<2>, size) field(Int64s<2>, out)                 \
-  field(Int64s<2>, kernel) field(Int64s<2>, stride) field(Int64s<2>, pad)             \
-  field(bool, maximum) field(double, divisor)
+#define POOL_V1(field)                                                                         \
+  field(int64_t, planes) field(Int64s<2>, size) field(Int64s<2>, out) field(Int64s<2>, kernel) \
+      field(Int64s<2>, stride) field(Int64s<2>, pad) field(bool, maximum) field(double, divisor)
 CYNET_PARAMS(PoolV1, POOL_V1)
 
 struct Span {

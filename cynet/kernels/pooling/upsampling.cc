@@ -30,8 +30,8 @@ void enlarge(const T* x, T* y, int64_t height, int64_t width, int64_t scale, boo
 // Sums of the squares of dy that an element of x became. `fixed`: the scale, if the compiler is to
 // know it, and 0 otherwise.
 template <int fixed, typename T>
-CYNET_NOINLINE void sum_squares_of(const T* dy, T* dx, int64_t height, int64_t width,
-                                   int64_t scale, bool add) {
+CYNET_NOINLINE void sum_squares_of(const T* dy, T* dx, int64_t height, int64_t width, int64_t scale,
+                                   bool add) {
   if (fixed) scale = fixed;
   const int64_t small = width / scale;
   for (int64_t h = 0; h < height / scale; ++h) {
@@ -55,8 +55,7 @@ void enlarge_row(const T* x, T* y, int64_t width, int64_t channels, int64_t step
     const T* pixel = x + w / scale * channels;
     if (add)
       for (int64_t c = 0; c < channels; ++c) y[w * step + c] += pixel[c];
-    else
-      std::memcpy(y + w * step, pixel, channels * sizeof(T));
+    else std::memcpy(y + w * step, pixel, channels * sizeof(T));
   }
 }
 

@@ -10,7 +10,7 @@
 namespace cynet {
 
 // data (outer, channels, inner); `fixed`: gamma is 1; low, high: the range of the output
-#define QUANTIZED_BATCH_NORM(field)                                                    \
+#define QUANTIZED_BATCH_NORM(field)                                                       \
   field(int64_t, outer) field(int64_t, channels) field(int64_t, inner) field(double, eps) \
       field(bool, fixed) field(double, low) field(double, high)
 CYNET_PARAMS(QuantizedBatchNorm, QUANTIZED_BATCH_NORM)

@@ -33,22 +33,18 @@ void combine_as(const Args& args, bool product, double l, double r) {
   O* y = args.output<O>(0);
   parallel_for(args.threads, args.in[0]->size, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      y[i] = Rounded<O>::of(product ? double(a[i]) * b[i] * l
-                                    : double(a[i]) * l + double(b[i]) * r);
+      y[i] =
+          Rounded<O>::of(product ? double(a[i]) * b[i] * l : double(a[i]) * l + double(b[i]) * r);
   });
 }
 
 template <typename L, typename R>
 void combine_by(const Args& args, bool product, double l, double r) {
   switch (args.out[0]->dtype) {
-    case U8:
-      return combine_as<L, R, uint8_t>(args, product, l, r);
-    case I8:
-      return combine_as<L, R, int8_t>(args, product, l, r);
-    case I32:
-      return combine_as<L, R, int32_t>(args, product, l, r);
-    default:
-      return combine_as<L, R, float>(args, product, l, r);
+    case U8: return combine_as<L, R, uint8_t>(args, product, l, r);
+    case I8: return combine_as<L, R, int8_t>(args, product, l, r);
+    case I32: return combine_as<L, R, int32_t>(args, product, l, r);
+    default: return combine_as<L, R, float>(args, product, l, r);
   }
 }
 
@@ -70,10 +66,8 @@ void quantized_combine(const Args& args) {
   } else if (type != I32) {
     const double wide = reach(low, high);
     const double scale = wide > 0 ? steps_between_integers(type) / wide : 0;
-    if (p.product)
-      l *= r * scale;
-    else
-      l *= scale, r *= scale;
+    if (p.product) l *= r * scale;
+    else l *= scale, r *= scale;
   } else if (p.product) {
     high = static_cast<float>(l * r * maximum), low = -high;
     l = 1;

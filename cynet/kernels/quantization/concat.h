@@ -16,7 +16,7 @@ namespace cynet {
 struct ConcatPart {
   const void* data;
   int64_t length;  // of a line
-  float scale;     // its step in units of the output's step
+  float scale;  // its step in units of the output's step
   int is_signed;
 };
 
@@ -40,10 +40,8 @@ inline void concat_bytes(int level, int threads, const ConcatPart* parts, int n,
       for (int k = 0; k < n; ++k) {
         const ConcatPart& p = parts[k];
         const char* from = static_cast<const char*>(p.data) + line * p.length;
-        if (p.scale == 1 && p.is_signed == is_signed)
-          std::memcpy(to, from, p.length);
-        else
-          scaled_loop(level, p.is_signed, is_signed)(from, to, p.length, p.scale);
+        if (p.scale == 1 && p.is_signed == is_signed) std::memcpy(to, from, p.length);
+        else scaled_loop(level, p.is_signed, is_signed)(from, to, p.length, p.scale);
         to += p.length;
       }
   });

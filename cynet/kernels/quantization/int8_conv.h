@@ -46,7 +46,7 @@ struct Int8Epilogue {
 };
 
 enum { INT8_BLOCK = 96 << 10 };  // bytes of rows that a thread has widened at a time
-enum { INT8_ROWS = 96 };         // maximum number of rows
+enum { INT8_ROWS = 96 };  // maximum number of rows
 
 }  // namespace cynet
 

@@ -36,23 +36,17 @@ CYNET_XINLINE void finish_some(const int32_t* sums, int n, const Int8Epilogue& e
   float v[SHORTS];
   for (int i = 0; i < n; ++i) v[i] = static_cast<float>(sums[i]) * e.scale[f + i] + e.bias[f + i];
   if (e.residual) {
-    if (e.residual_dtype == U8)
-      add_residual<uint8_t>(v, e.residual, e.residual_unit, at, n);
-    else if (e.residual_dtype == I8)
-      add_residual<int8_t>(v, e.residual, e.residual_unit, at, n);
-    else
-      add_residual<float>(v, e.residual, e.residual_unit, at, n);
+    if (e.residual_dtype == U8) add_residual<uint8_t>(v, e.residual, e.residual_unit, at, n);
+    else if (e.residual_dtype == I8) add_residual<int8_t>(v, e.residual, e.residual_unit, at, n);
+    else add_residual<float>(v, e.residual, e.residual_unit, at, n);
   }
   for (int i = 0; i < n; ++i) {
     const float least = v[i] < e.low ? e.low : v[i];
     v[i] = least > e.high ? e.high : least;
   }
-  if (e.out_dtype == U8)
-    store_rounded(v, static_cast<uint8_t*>(out) + at, n);
-  else if (e.out_dtype == I8)
-    store_rounded(v, static_cast<int8_t*>(out) + at, n);
-  else
-    std::memcpy(static_cast<float*>(out) + at, v, n * sizeof(float));
+  if (e.out_dtype == U8) store_rounded(v, static_cast<uint8_t*>(out) + at, n);
+  else if (e.out_dtype == I8) store_rounded(v, static_cast<int8_t*>(out) + at, n);
+  else std::memcpy(static_cast<float*>(out) + at, v, n * sizeof(float));
 }
 
 #if defined(__GNUC__)
@@ -113,14 +107,12 @@ CYNET_XINLINE void finish_all(const int32_t* sums, const Int8Epilogue& e, int64_
         x += as_floats(static_cast<const uint8_t*>(e.residual) + at + i) * e.residual_unit;
       else if (e.residual_dtype == I8)
         x += as_floats(static_cast<const int8_t*>(e.residual) + at + i) * e.residual_unit;
-      else
-        x += as_floats(static_cast<const float*>(e.residual) + at + i) * e.residual_unit;
+      else x += as_floats(static_cast<const float*>(e.residual) + at + i) * e.residual_unit;
     }
     x = x < low ? low : x;
     v[k] = x > high ? high : x;
   }
-  if (e.out_dtype == U8)
-    return put_rounded(v, static_cast<uint8_t*>(out) + at);
+  if (e.out_dtype == U8) return put_rounded(v, static_cast<uint8_t*>(out) + at);
   if (e.out_dtype == I8) return put_rounded(v, static_cast<int8_t*>(out) + at);
   std::memcpy(static_cast<float*>(out) + at, v, sizeof v);
 }
@@ -182,19 +174,15 @@ static void unroll(const Int8Conv& c, const T* data, int64_t pixel, int64_t grou
       }
       for (int64_t kx = 0; kx < c.kernel[2]; ++kx, to += channels) {
         const int64_t at = pixel_at(c, w, kz, ky, kx);
-        if (at < 0)
-          std::memset(to, 0, channels * sizeof(int16_t));
-        else
-          widen(data + at * c.channels + group * channels, to, channels);
+        if (at < 0) std::memset(to, 0, channels * sizeof(int16_t));
+        else widen(data + at * c.channels + group * channels, to, channels);
       }
     }
   if (to < row + depth) *to = 0;
 }
 
 // --- products ------------------------------------------------------------
-CYNET_XINLINE int64_t depth_of(const Int8Conv& c) {
-  return rounded_up(c.taps() * c.in_group(), 2);
-}
+CYNET_XINLINE int64_t depth_of(const Int8Conv& c) { return rounded_up(c.taps() * c.in_group(), 2); }
 
 // A row's sums are finished before the next row's products: all rows' sums would not fit into
 // registers.

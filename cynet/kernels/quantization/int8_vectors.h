@@ -38,9 +38,7 @@ CYNET_XINLINE Ints zeros() { return _mm256_setzero_si256(); }
 CYNET_XINLINE Ints load_ints(const void* p) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(p));
 }
-CYNET_XINLINE void store_ints(void* p, Ints v) {
-  _mm256_storeu_si256(static_cast<__m256i*>(p), v);
-}
+CYNET_XINLINE void store_ints(void* p, Ints v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
 CYNET_XINLINE Ints pair_everywhere(const int16_t* p) {
   int32_t pair;
   std::memcpy(&pair, p, 4);

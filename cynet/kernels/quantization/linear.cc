@@ -32,8 +32,8 @@ void quantize_linear(const Args& args) {
   const bool is_signed = args.out[0]->dtype == I8;
   std::atomic<bool> wrong{false};
   parallel_for(args.threads, args.in[0]->size, [=, &wrong](int64_t begin, int64_t end) {
-    if ((is_signed ? bytes_of_floats<int8_t> : bytes_of_floats<uint8_t>)(
-            x + begin, step, zero, y + begin, end - begin))
+    if ((is_signed ? bytes_of_floats<int8_t> : bytes_of_floats<uint8_t>)(x + begin, step, zero,
+                                                                         y + begin, end - begin))
       wrong = true;
   });
   if (!wrong) return;

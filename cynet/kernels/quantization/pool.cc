@@ -10,9 +10,9 @@ namespace cynet {
 
 typedef Int64s<3> Three;
 // (batch, channels, *in_size), or with `last` (batch, *in_size, channels); `mean`: not the maximum
-#define QUANTIZED_POOL(field)                                                                     \
-  field(int64_t, batch) field(int64_t, channels) field(Three, in_size) field(Three, out_size)     \
-      field(Three, kernel) field(Three, stride) field(Three, pad) field(Three, pad_after)         \
+#define QUANTIZED_POOL(field)                                                                 \
+  field(int64_t, batch) field(int64_t, channels) field(Three, in_size) field(Three, out_size) \
+      field(Three, kernel) field(Three, stride) field(Three, pad) field(Three, pad_after)     \
           field(bool, mean) field(bool, count_pad) field(bool, last)
 CYNET_PARAMS(QuantizedPool, QUANTIZED_POOL)
 
@@ -32,8 +32,7 @@ inline void for_pixels(const QuantizedPool& p, const PoolSpan& d, const PoolSpan
                        const PoolSpan& w, Pixel pixel) {
   for (int64_t z = d.begin; z < d.end; ++z)
     for (int64_t r = h.begin; r < h.end; ++r)
-      for (int64_t c = w.begin; c < w.end; ++c)
-        pixel((z * p.in_size[1] + r) * p.in_size[2] + c);
+      for (int64_t c = w.begin; c < w.end; ++c) pixel((z * p.in_size[1] + r) * p.in_size[2] + c);
 }
 
 }  // namespace cynet

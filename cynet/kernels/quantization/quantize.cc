@@ -16,9 +16,9 @@ namespace cynet {
 enum RangeFrom { RANGE_OF_INPUTS, RANGE_GIVEN, RANGE_OF_DATA };
 
 // `finer`: steps_of_floats; `given`: outputs of uint8 have the range as found, and not from 0.
-#define QUANTIZE(field) \
+#define QUANTIZE(field)                                                                \
   field(int64_t, range_from) field(double, low) field(double, high) field(bool, finer) \
-  field(bool, given)
+      field(bool, given)
 CYNET_PARAMS(Quantize, QUANTIZE)
 
 struct Range {
@@ -116,10 +116,8 @@ void quantize(const Args& args) {
   const float steps = p.finer ? steps_of_floats(type) : steps_between_integers(type);
   const float scale = unit * per_unit(steps, r);
   (type == U8 ? convert<T, uint8_t> : convert<T, int8_t>)(args, scale);
-  if (type != U8)
-    put_range(args, 1, -r, r);
-  else
-    put_range(args, 1, p.given ? range.low : 0, p.given ? range.high : r);
+  if (type != U8) put_range(args, 1, -r, r);
+  else put_range(args, 1, p.given ? range.low : 0, p.given ? range.high : r);
 }
 
 // data -> uint8 ``data * scale + shift``, scale and shift, by which the range is 0 to 255
@@ -164,8 +162,8 @@ template <typename T>
 void dequantize(const Args& args) {
   const T* x = args.input<T>(0);
   float* y = args.output<float>(0);
-  const float unit = reach(*args.input<float>(1), *args.input<float>(2)) /
-                     steps_of_floats(args.in[0]->dtype);
+  const float unit =
+      reach(*args.input<float>(1), *args.input<float>(2)) / steps_of_floats(args.in[0]->dtype);
   const bool add = args.add[0];
   parallel_for(args.threads, args.in[0]->size, [=](int64_t begin, int64_t end) {
     (add ? dequantize_part<true, T> : dequantize_part<false, T>)(x + begin, y + begin, end - begin,

@@ -72,7 +72,7 @@ int64_t arg_row(const T* x, int64_t n) {
 #endif
   int64_t best = 0;
   for (int64_t i = 1; i < n; ++i)
-    if (arg_better<greatest, value_of<T>>(x[i], x[best])) best = i;
+    if (arg_better<greatest, value_of<T> >(x[i], x[best])) best = i;
   return best;
 }
 
@@ -111,12 +111,12 @@ void arg_extreme(const Args& args) {
 
 template <typename T>
 void argmax(const Args& args) {
-  arg_extreme<T, true, place_of<T>>(args);
+  arg_extreme<T, true, place_of<T> >(args);
 }
 
 template <typename T>
 void argmin(const Args& args) {
-  arg_extreme<T, false, place_of<T>>(args);
+  arg_extreme<T, false, place_of<T> >(args);
 }
 
 template <typename T>

@@ -14,8 +14,8 @@ enum { DATA_LENGTHS, LABEL_LENGTHS, LABELS };  // kinds of errors
 // From in[first] on: the scores, labels, and optional lengths of both.
 CTCShape ctc_shape(const Args& args, int first) {
   const int64_t *scores = args.in[first]->shape, *labels = args.in[first + 1]->shape;
-  return {scores[0], scores[1], scores[2], labels[1], args.as<CTCParams>().blank, nullptr, nullptr,
-          nullptr};
+  return {scores[0], scores[1], scores[2], labels[1], args.as<CTCParams>().blank,
+          nullptr,   nullptr,   nullptr};
 }
 
 int64_t ctc_whole_numbers(const CTCShape& s) { return s.batch * (s.maximum + 2); }
@@ -31,8 +31,7 @@ void read_whole(const Blob* from, int64_t* to) {
   if (from) by_dtype<ReadIndices<false>>(from->dtype, 1, from->data, to, from->size);
 }
 
-bool ctc_wrong(const Args& args, const CTCShape& s, int what, int64_t b, int64_t i,
-               int64_t value) {
+bool ctc_wrong(const Args& args, const CTCShape& s, int what, int64_t b, int64_t i, int64_t value) {
   const int64_t maximum = what == DATA_LENGTHS ? s.steps : s.maximum;
   args.fail(b, {double(what), double(i), double(value), double(maximum), double(s.classes)});
   return false;

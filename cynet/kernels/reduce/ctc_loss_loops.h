@@ -23,7 +23,7 @@ template <typename T>
 CYNET_XINLINE T ctc_sum(T a, T b, T c) {
   const T ab = a < b ? b : a, maximum = ab < c ? c : ab;
   return maximum + math::log(math::exp_below(a - maximum) + math::exp_below(b - maximum) +
-                          math::exp_below(c - maximum));
+                             math::exp_below(c - maximum));
 }
 
 // One sample: the inputs of its steps.

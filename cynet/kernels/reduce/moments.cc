@@ -6,10 +6,10 @@ namespace cynet {
 // An input whose axes are sorted: `kept` ones, which number the outputs, and `folded` ones. The
 // last kept axis and the last folded one run innermost; strides are in elements. `outputs` and
 // `each`: products of the lengths.
-#define MOMENT_AXES(field)                                                                \
-  field(int, n_kept) field(int, n_folded) field(Int64s<8>, kept)                          \
-  field(Int64s<8>, kept_strides) field(Int64s<8>, folded) field(Int64s<8>, folded_strides) \
-  field(int64_t, outputs) field(int64_t, each)
+#define MOMENT_AXES(field)                                                                      \
+  field(int, n_kept) field(int, n_folded) field(Int64s<8>, kept) field(Int64s<8>, kept_strides) \
+      field(Int64s<8>, folded) field(Int64s<8>, folded_strides) field(int64_t, outputs)         \
+          field(int64_t, each)
 CYNET_PARAMS(MomentAxes, MOMENT_AXES)
 
 static inline int64_t place_of(const MomentAxes& a, int64_t output) {
@@ -45,7 +45,7 @@ enum { MOMENT_LANES = 16 };  // adjacent outputs with adjacent inputs, or partia
 // Sums of `term(value, lane)` for the outputs [first, first + count), into `total`.
 template <typename T, typename Term>
 static inline void moment_sums(const MomentAxes& axes, const T* x, int64_t count, double* total,
-                        Term term) {
+                               Term term) {
   for (int k = 0; k < MOMENT_LANES; ++k) total[k] = 0;
   if (count > 1) {
     fold_axes(axes, [&](int64_t at) {
@@ -55,9 +55,8 @@ static inline void moment_sums(const MomentAxes& axes, const T* x, int64_t count
   }
   int64_t i = 0;
   double parts[MOMENT_LANES] = {0};
-  fold_axes(axes, [&](int64_t at) {
-    parts[i++ % MOMENT_LANES] += term(convert_one<double>(x[at]), 0);
-  });
+  fold_axes(axes,
+            [&](int64_t at) { parts[i++ % MOMENT_LANES] += term(convert_one<double>(x[at]), 0); });
   for (double part : parts) total[0] += part;
 }
 
@@ -98,9 +97,8 @@ static void moments(const Args& args) {
     double mean[MOMENT_LANES], square[MOMENT_LANES];
     mean_of(axes, x, count, mean);
     if (args.wanted[1])
-      moment_sums(axes, x, count, square, [&](double value, int64_t k) {
-        return (value - mean[k]) * (value - mean[k]);
-      });
+      moment_sums(axes, x, count, square,
+                  [&](double value, int64_t k) { return (value - mean[k]) * (value - mean[k]); });
     for (int64_t k = 0; k < count; ++k) {
       put_as(args.output<T>(0), output + k, mean[k], args.add[0]);
       if (args.wanted[1])

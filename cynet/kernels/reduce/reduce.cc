@@ -26,20 +26,25 @@ struct ReduceRow {
   }
 #define CYNET_REDUCE(R) CYNET_REDUCE_AS(R, R, R)
 // Integers to other dtypes than their own; floats have no such row.
-#define CYNET_REDUCE_TO(Name, R, O)                                                      \
-  {                                                                                      \
-    #Name, {                                                                             \
-      nullptr, nullptr, nullptr, reduce_loop<uint8_t, R<uint8_t>, O>,                    \
-          reduce_loop<int32_t, R<int32_t>, O>, reduce_loop<int8_t, R<int8_t>, O>,        \
+#define CYNET_REDUCE_TO(Name, R, O)                                                         \
+  {                                                                                         \
+    #Name, {                                                                                \
+      nullptr, nullptr, nullptr, reduce_loop<uint8_t, R<uint8_t>, O>,                       \
+          reduce_loop<int32_t, R<int32_t>, O>, reduce_loop<int8_t, R<int8_t>, O>,           \
           reduce_loop<int64_t, R<int64_t>, O>, reduce_loop<uint8_t, R<uint8_t>, O>, nullptr \
-    }                                                                                    \
+    }                                                                                       \
   }
 static const ReduceRow reduce_table[] = {
-    CYNET_REDUCE(sum),   CYNET_REDUCE_AS(nansum, sum, sum),
-    CYNET_REDUCE(prod),  CYNET_REDUCE_AS(nanprod, prod, prod),
-    CYNET_REDUCE(max),   CYNET_REDUCE(min),
-    CYNET_REDUCE(norm2), CYNET_REDUCE_AS(norm1, norm1, sum),
-    CYNET_REDUCE_TO(wide_sum, sum, int64_t), CYNET_REDUCE_TO(wide_prod, prod, int64_t),
+    CYNET_REDUCE(sum),
+    CYNET_REDUCE_AS(nansum, sum, sum),
+    CYNET_REDUCE(prod),
+    CYNET_REDUCE_AS(nanprod, prod, prod),
+    CYNET_REDUCE(max),
+    CYNET_REDUCE(min),
+    CYNET_REDUCE(norm2),
+    CYNET_REDUCE_AS(norm1, norm1, sum),
+    CYNET_REDUCE_TO(wide_sum, sum, int64_t),
+    CYNET_REDUCE_TO(wide_prod, prod, int64_t),
     CYNET_REDUCE_TO(real_mean, mean, float),
 };
 

@@ -44,10 +44,8 @@ struct sum {
   }
   static CYNET_XINLINE void merge(acc& a, acc b) { a = sum_of(a, b); }
   static CYNET_XINLINE acc finish(acc a, double divisor) {
-    if constexpr (std::is_integral<acc>::value)
-      return whole_quotient(a, static_cast<acc>(divisor));
-    else
-      return divisor == 1 ? a : a / divisor;
+    if constexpr (std::is_integral<acc>::value) return whole_quotient(a, static_cast<acc>(divisor));
+    else return divisor == 1 ? a : a / divisor;
   }
 };
 template <typename T>
@@ -79,9 +77,7 @@ template <typename T>
 struct prod {
   typedef wide<T> acc, part;
   static CYNET_XINLINE acc init() { return 1; }
-  static CYNET_XINLINE void step(acc& a, value_of<T> x) {
-    a = product_of(a, static_cast<acc>(x));
-  }
+  static CYNET_XINLINE void step(acc& a, value_of<T> x) { a = product_of(a, static_cast<acc>(x)); }
   static CYNET_XINLINE void merge(acc& a, acc b) { a = product_of(a, b); }
   static CYNET_XINLINE acc finish(acc a, double) { return a; }
 };
@@ -164,9 +160,7 @@ struct AskedRows {
 // Functions of each level but AVX-512, for what gains nothing by it: they take long to compile.
 #ifdef CYNET_X86_LEVELS
 #define CYNET_UP_TO_AVX2(...) \
-  {                           \
-    baseline::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__ \
-  }
+  {baseline::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__}
 #else
 #define CYNET_UP_TO_AVX2(...) CYNET_AT_LEVELS(__VA_ARGS__)
 #endif

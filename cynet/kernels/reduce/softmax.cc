@@ -5,9 +5,9 @@
 #include "reduce/softmax.h"
 
 namespace cynet {
-#define SOFTMAX(field)                                                                   \
+#define SOFTMAX(field)                                                                     \
   field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(double, temperature) \
-  field(bool, log_of)
+      field(bool, log_of)
 CYNET_PARAMS(Softmax, SOFTMAX)
 
 static int64_t softmax_space(const Args& args) {
@@ -112,8 +112,7 @@ void softmax_grad(const Args& args) {
 inline int64_t nearest_class(const Blob& labels, int64_t i, int64_t n) {
   int64_t found = 0;
   by_dtype(labels.dtype, [=, &labels, &found](auto zero) {
-    const double label =
-        convert_one<double>(static_cast<const decltype(zero)*>(labels.data)[i]);
+    const double label = convert_one<double>(static_cast<const decltype(zero)*>(labels.data)[i]);
     found = label >= n ? n - 1 : label > 0 ? int64_t(label) : 0;
   });
   return found;
@@ -127,8 +126,7 @@ void cross_entropy(const Args& args) {
   T *logs = static_cast<T*>(args.space), *y = args.output<T>(0);
   softmax_to(args, true, nullptr, logs, false);
   double total = 0;
-  for (int64_t i = 0; i < p.outer; ++i)
-    total -= logs[i * p.n + nearest_class(*args.in[1], i, p.n)];
+  for (int64_t i = 0; i < p.outer; ++i) total -= logs[i * p.n + nearest_class(*args.in[1], i, p.n)];
   *y = T(args.add[0] ? total + *y : total);
 }
 
@@ -140,8 +138,7 @@ void cross_entropy_grad(const Args& args) {
   T *soft = static_cast<T*>(args.space), *dx = args.output<T>(0);
   const T factor = *args.input<T>(2);
   softmax_to(args, false, nullptr, soft, false);
-  for (int64_t i = 0; i < p.outer; ++i)
-    soft[i * p.n + nearest_class(*args.in[1], i, p.n)] -= 1;
+  for (int64_t i = 0; i < p.outer; ++i) soft[i * p.n + nearest_class(*args.in[1], i, p.n)] -= 1;
   parallel_for(args.threads, p.outer * p.n, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       dx[i] = args.add[0] ? dx[i] + factor * soft[i] : factor * soft[i];

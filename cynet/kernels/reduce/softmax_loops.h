@@ -193,8 +193,7 @@ template <bool log_of>
 CYNET_XINLINE void softmax_short(const float* x, float* y, int64_t n, float scale, bool add) {
   const int64_t count = (n + LANES - 1) / LANES;
 #define CYNET_COUNT(c) \
-  case c:              \
-    return softmax_vectors<1, c>(x, y, n, scale, log_of, add);
+  case c: return softmax_vectors<1, c>(x, y, n, scale, log_of, add);
   switch (count) {
     CYNET_COUNT(1)
     CYNET_COUNT(2)
@@ -362,15 +361,13 @@ void softmax_columns(const T* x, T* y, int64_t n, int64_t step, int64_t m, T sca
   }
   for (int64_t j = 0; j < m; ++j) total[j] = log_of ? math::log(total[j]) : 1 / total[j];
   if (log_of) {
-    fill_columns(y, n, step, m, add, [&](int64_t at, int64_t j) {
-      return x[at + j] * scale - top[j] - total[j];
-    });
+    fill_columns(y, n, step, m, add,
+                 [&](int64_t at, int64_t j) { return x[at + j] * scale - top[j] - total[j]; });
   } else if (add) {
     fill_columns(y, n, step, m, true,
                  [&](int64_t at, int64_t j) { return term(at, j) * total[j]; });
   } else {
-    fill_columns(y, n, step, m, false,
-                 [&](int64_t at, int64_t j) { return y[at + j] * total[j]; });
+    fill_columns(y, n, step, m, false, [&](int64_t at, int64_t j) { return y[at + j] * total[j]; });
   }
 }
 
@@ -384,8 +381,7 @@ void softmax_columns_gradient(const T* dy, const T* y, T* dx, int64_t n, int64_t
       return scale * (dy[at + j] - math::exp(y[at + j]) * total[j]);
     });
   } else {
-    column_totals(n, step, m, total,
-                  [&](int64_t at, int64_t j) { return dy[at + j] * y[at + j]; });
+    column_totals(n, step, m, total, [&](int64_t at, int64_t j) { return dy[at + j] * y[at + j]; });
     fill_columns(dx, n, step, m, add, [&](int64_t at, int64_t j) {
       return scale * y[at + j] * (dy[at + j] - total[j]);
     });

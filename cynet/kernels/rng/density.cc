@@ -14,7 +14,7 @@ void density(const Args& args) {
   const DensityParams& p = args.as<DensityParams>();
   const int64_t n = args.in[0]->size;
   cynet::density(p.law, args.threads, p.is_log, n, n / args.in[1]->size, args.input<T>(0),
-          args.input<T>(1), args.input<T>(2), args.output<T>(0), args.add[0]);
+                 args.input<T>(1), args.input<T>(2), args.output<T>(0), args.add[0]);
 }
 
 // reads d_output, samples, a, b; writes their gradients
@@ -46,9 +46,8 @@ void dirichlet_grad(const Args& args) {
   const Blob& alpha = *args.in[2];
   const int add[2] = {args.add[0], args.add[1]};
   dirichlet_backward(args.threads, args.as<DirichletParams>().is_log, args.in[0]->size,
-                     args.in[1]->size / alpha.size, alpha.shape[alpha.ndim - 1],
-                     args.input<T>(0), args.input<T>(1), args.input<T>(2), args.output<T>(0),
-                     args.output<T>(1), add);
+                     args.in[1]->size / alpha.size, alpha.shape[alpha.ndim - 1], args.input<T>(0),
+                     args.input<T>(1), args.input<T>(2), args.output<T>(0), args.output<T>(1), add);
 }
 
 }  // namespace

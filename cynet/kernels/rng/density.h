@@ -136,8 +136,7 @@ struct GeneralizedNegativeBinomialDensity {  // k = 1 / alpha, p = 1 / (1 + mu a
   }
   LogDensity at(double x) const {
     if (x < 0) return nowhere();
-    if (alpha == 0)
-      return {limit.log(x), 0, limit.at(x).da, ((x - mu) * (x - mu) - x) / 2};
+    if (alpha == 0) return {limit.log(x), 0, limit.at(x).da, ((x - mu) * (x - mu) - x) / 2};
     const double dways = -k * k * (math::digamma(x + k) - digamma_k);
     return {log(x), 0, (x == 0 ? 0 : x / mu) - (x + k) * alpha / wide,
             dways + x / alpha + k * k * log_wide - (x + k) * mu / wide};
@@ -248,13 +247,13 @@ inline void dirichlet_backward(int threads, bool log, int64_t n, int64_t each, i
         for (int64_t j = 0; j < size; ++j) {
           const double share = static_cast<double>(at[j]);
           if (dx) {
-            const T made = static_cast<T>(
-                inside ? factor * (static_cast<double>(a[j]) - 1) / share : 0);
+            const T made =
+                static_cast<T>(inside ? factor * (static_cast<double>(a[j]) - 1) / share : 0);
             dx[i * size + j] = add[0] ? dx[i * size + j] + made : made;
           }
           if (dalpha && inside)
-            dalpha[k * size + j] += static_cast<T>(
-                factor * (std::log(share) - math::digamma(a[j]) + digamma_total));
+            dalpha[k * size + j] +=
+                static_cast<T>(factor * (std::log(share) - math::digamma(a[j]) + digamma_total));
         }
       }
     }
@@ -262,8 +261,13 @@ inline void dirichlet_backward(int threads, bool log, int64_t n, int64_t each, i
 }
 
 enum DensityLaw {
-  DENSITY_UNIFORM, DENSITY_NORMAL, DENSITY_GAMMA, DENSITY_EXPONENTIAL, DENSITY_POISSON,
-  DENSITY_NEGATIVE_BINOMIAL, DENSITY_GENERALIZED_NEGATIVE_BINOMIAL
+  DENSITY_UNIFORM,
+  DENSITY_NORMAL,
+  DENSITY_GAMMA,
+  DENSITY_EXPONENTIAL,
+  DENSITY_POISSON,
+  DENSITY_NEGATIVE_BINOMIAL,
+  DENSITY_GENERALIZED_NEGATIVE_BINOMIAL
 };
 
 template <typename L>

@@ -18,8 +18,10 @@ struct Philox {
   uint32_t key0, key1, stream0, stream1;
 
   CYNET_XINLINE Philox(uint64_t seed, uint64_t stream)
-      : key0((uint32_t)seed), key1((uint32_t)(seed >> 32)),
-        stream0((uint32_t)stream), stream1((uint32_t)(stream >> 32)) {}
+      : key0((uint32_t)seed),
+        key1((uint32_t)(seed >> 32)),
+        stream0((uint32_t)stream),
+        stream1((uint32_t)(stream >> 32)) {}
 
   // The four words of block `number`.
   CYNET_XFUNCTION void block(uint64_t number, uint32_t* words) const {
@@ -34,7 +36,10 @@ struct Philox {
       k0 += 0x9E3779B9u;
       k1 += 0xBB67AE85u;
     }
-    words[0] = c0; words[1] = c1; words[2] = c2; words[3] = c3;
+    words[0] = c0;
+    words[1] = c1;
+    words[2] = c2;
+    words[3] = c3;
   }
 };
 

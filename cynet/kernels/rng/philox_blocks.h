@@ -12,7 +12,7 @@
 namespace cynet {
 
 static const int64_t CHUNK = 1024;  // elements that stay in the first cache; a multiple of 4 LANES
-static const int LANES = 32;        // blocks made together: as many as compilers keep loops over
+static const int LANES = 32;  // blocks made together: as many as compilers keep loops over
 
 }  // namespace cynet
 

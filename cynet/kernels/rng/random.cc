@@ -67,8 +67,7 @@ template <typename T>
 void put_value(T* out, double value, bool add) {
   if constexpr (std::is_same<T, half>::value)
     *out = half(static_cast<float>(add ? value + static_cast<float>(*out) : value));
-  else
-    *out = static_cast<T>(add ? value + static_cast<double>(*out) : value);
+  else *out = static_cast<T>(add ? value + static_cast<double>(*out) : value);
 }
 
 // out[0], of any dtype: entries of the rows of in[0] (rows, k), whose weights they are drawn by;

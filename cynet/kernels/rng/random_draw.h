@@ -13,7 +13,13 @@
 namespace cynet {
 
 enum Distribution {
-  kUniform, kNormal, kExponential, kGamma, kPoisson, kNegativeBinomial, kGeneralizedNegativeBinomial
+  kUniform,
+  kNormal,
+  kExponential,
+  kGamma,
+  kPoisson,
+  kNegativeBinomial,
+  kGeneralizedNegativeBinomial
 };
 
 // A stream for one element, for distributions with rejection: block = element + attempt << 40.
@@ -156,8 +162,9 @@ struct Before {
     if constexpr (is_narrow<T>) {
       T h(static_cast<float>(b));
       if (static_cast<C>(static_cast<float>(h)) >= b)
-        h.bits = static_cast<uint16_t>(
-            (h.bits & 0x7fff) == 0 ? 0x8001 : (h.bits & 0x8000) ? h.bits + 1 : h.bits - 1);
+        h.bits = static_cast<uint16_t>((h.bits & 0x7fff) == 0 ? 0x8001
+                                       : (h.bits & 0x8000)    ? h.bits + 1
+                                                              : h.bits - 1);
       return static_cast<C>(static_cast<float>(h));
     } else {
       return std::nextafter(b, -std::numeric_limits<C>::infinity());

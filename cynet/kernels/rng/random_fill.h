@@ -68,9 +68,8 @@ inline void fill(int level, const Draw& d, T* out, int64_t n, bool add, int thre
   static const Loop loops[] = CYNET_AT_LEVELS(fill_chunk<T, C>);
   const Loop loop = loops[level];
   const Philox key(d.seed, d.stream);
-  by_chunks(threads, n, [&](int64_t first, int64_t count) {
-    loop(d, key, first, count, out + first, add);
-  });
+  by_chunks(threads, n,
+            [&](int64_t first, int64_t count) { loop(d, key, first, count, out + first, add); });
 }
 
 template <typename T>

@@ -130,8 +130,7 @@ inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* nex
     for (int j = 0; j < LANES; ++j) {
       const PoissonForm form(lambda[j], proposed.uniform(j) - 0.5);
       const double v = test.uniform(j);
-      const bool takes =
-          form.takes(v) | ((k[j] >= 0) & form.takes_at_last(v, lambda[j], log_k[j]));
+      const bool takes = form.takes(v) | ((k[j] >= 0) & form.takes_at_last(v, lambda[j], log_k[j]));
       done[j] |= takes & is_shape(lambda[j]);
       value[j] = multiplies[j] ? 0.0 : k[j];
     }
@@ -156,8 +155,8 @@ inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* nex
     if (!(product[j] > limit[j])) continue;
     ElementStream own(key, next[j]);
     const bool begun = value[j] > 0;
-    value[j] = count_products(own, begun ? product[j] : own.uniform(), limit[j],
-                              begun ? value[j] - 1 : 0);
+    value[j] =
+        count_products(own, begun ? product[j] : own.uniform(), limit[j], begun ? value[j] - 1 : 0);
   }
 }
 
@@ -198,8 +197,7 @@ inline void draw_lanes(Distribution distribution, const Philox& key, int64_t fir
     for (int j = 0; j < LANES; ++j) scale[j] = ok[j] ? CYNET_MUL(value[j], scale[j]) : 0.0;
     if (distribution == kGamma)
       for (int j = 0; j < LANES; ++j) value[j] = scale[j];
-    else
-      poisson_lanes(key, scale, next, value);
+    else poisson_lanes(key, scale, next, value);
   }
   for (int64_t j = 0; j < n; ++j) out[j] = static_cast<C>(value[j]);
   for (int64_t j = 0; j < n; ++j) {

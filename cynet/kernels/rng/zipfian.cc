@@ -11,8 +11,8 @@ namespace {
 // `count` different numbers of [0, range) into `out`, in the order in which they were drawn; number
 // x has probability log((x + 2) / (x + 1)) / log(range + 1). Returns the number of draws. `table`:
 // 2^bits > count entries. A row draws from its own part of the stream.
-int64_t draw_row(uint64_t seed, uint64_t stream, int64_t row, int64_t range,
-                              int64_t count, int64_t* out, int64_t* table, int bits) {
+int64_t draw_row(uint64_t seed, uint64_t stream, int64_t row, int64_t range, int64_t count,
+                 int64_t* out, int64_t* table, int bits) {
   const Philox generator(seed, stream);
   const int64_t places = int64_t(1) << bits;
   const double width = std::log(static_cast<double>(range) + 1);
@@ -28,8 +28,8 @@ int64_t draw_row(uint64_t seed, uint64_t stream, int64_t row, int64_t range,
     const double u = unit_double(words[2 * half], words[2 * half + 1]);
     const int64_t x = std::min(static_cast<int64_t>(std::exp(u * width)) - 1, range - 1);
     ++tries;
-    int64_t at = static_cast<int64_t>((static_cast<uint64_t>(x) * 0x9E3779B97F4A7C15u) >>
-                                      (64 - bits));
+    int64_t at =
+        static_cast<int64_t>((static_cast<uint64_t>(x) * 0x9E3779B97F4A7C15u) >> (64 - bits));
     while (table[at] >= 0 && table[at] != x) at = (at + 1) & (places - 1);
     if (table[at] == x) continue;
     table[at] = x;
@@ -60,9 +60,8 @@ void unique_zipfian(const Args& args) {
   for_parts(parts, [&](int64_t part) {
     int64_t* table = static_cast<int64_t*>(args.space) + (part << bits);
     for (int64_t row = rows * part / parts; row < rows * (part + 1) / parts; ++row)
-      args.output<T>(1)[row] =
-          draw_row(args.seed, args.stream, row, args.as<Zipfian>().range_max, count,
-                   args.output<T>(0) + row * count, table, bits);
+      args.output<T>(1)[row] = draw_row(args.seed, args.stream, row, args.as<Zipfian>().range_max,
+                                        count, args.output<T>(0) + row * count, table, bits);
   });
 }
 

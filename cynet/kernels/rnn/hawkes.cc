@@ -35,8 +35,7 @@ int64_t hawkes_wrong(const Hawkes<T>& h) {
 
 // Moves a mark to `time`, and takes from `ll` the integral of its rate until then.
 template <typename T>
-void hawkes_move(const Hawkes<T>& h, int64_t n, int64_t k, HawkesMark* m, double time,
-                   double* ll) {
+void hawkes_move(const Hawkes<T>& h, int64_t n, int64_t k, HawkesMark* m, double time, double* ll) {
   const double lag = time - m->last, mu = h.lda[n * h.marks + k], a = h.alpha[k], b = h.beta[k];
   const double left = std::exp(-b * lag), gone = std::expm1(-b * lag);
   *ll -= mu * lag - a * m->s * gone;
@@ -77,10 +76,19 @@ double hawkes_sample(const Hawkes<T>& h, int64_t n, HawkesMark* found) {
 // Of the inputs of the operator, which are in[first] and those behind it.
 template <typename T>
 Hawkes<T> hawkes_of(const Args& args, int first) {
-  const Blob *const* in = args.in + first;
+  const Blob* const* in = args.in + first;
   auto at = [=](int i) { return static_cast<const T*>(in[i]->data); };
-  return {in[0]->shape[0], in[4]->shape[1], in[0]->shape[1], at(0), at(1), at(2), at(3), at(4),
-          static_cast<const int32_t*>(in[5]->data), at(6), at(7)};
+  return {in[0]->shape[0],
+          in[4]->shape[1],
+          in[0]->shape[1],
+          at(0),
+          at(1),
+          at(2),
+          at(3),
+          at(4),
+          static_cast<const int32_t*>(in[5]->data),
+          at(6),
+          at(7)};
 }
 
 template <int first>

@@ -24,8 +24,8 @@ typedef void (*Dgemm)(int, int, int64_t, int64_t, int64_t, double, const double*
 struct PackedProducts {
   int64_t (*size)(int64_t k, int64_t n);
   void (*pack)(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t n, float* to);
-  void (*times)(const float* a, int64_t a_row, int64_t m, const float* packed, int64_t k,
-                int64_t n, float* c, int64_t c_row, bool add);
+  void (*times)(const float* a, int64_t a_row, int64_t m, const float* packed, int64_t k, int64_t n,
+                float* c, int64_t c_row, bool add);
 };
 
 // One direction of one layer; arrays are of float, or of double if `wide`. `h` and `c` have one
@@ -80,8 +80,8 @@ namespace cynet {
 inline const PackedProducts* recurrent_products(int level, bool wide, int64_t batch,
                                                 int64_t hidden) {
 #ifdef CYNET_AMX
-  static constexpr PackedProducts tiled = {
-      &amx::packed_size<amx::PACKED_DEPTH>, &amx::pack<amx::PACKED_DEPTH>, &amx::times};
+  static constexpr PackedProducts tiled = {&amx::packed_size<amx::PACKED_DEPTH>,
+                                           &amx::pack<amx::PACKED_DEPTH>, &amx::times};
   if (level == AMX && !wide && batch >= 32 && hidden >= 96) return &tiled;
 #endif
   return nullptr;

@@ -16,10 +16,8 @@ inline void pack_matrix(const float* b, int64_t b_row, bool transposed, int64_t 
   for (int64_t first = 0; first < k; first += DEPTH) {
     const int64_t depth = std::min(DEPTH, k - first);
     each_panel(0, vectors_of(n), n, WIDTH, [&](int64_t j, int64_t end) {
-      if (transposed)
-        pack_transposed(b + j * b_row + first, b_row, depth, end - j, 1, 0, to);
-      else
-        pack_lines(b + first * b_row + j, b_row, depth, end - j, to);
+      if (transposed) pack_transposed(b + j * b_row + first, b_row, depth, end - j, 1, 0, to);
+      else pack_lines(b + first * b_row + j, b_row, depth, end - j, to);
       to += packed_floats(depth, end - j);
     });
   }
@@ -27,8 +25,8 @@ inline void pack_matrix(const float* b, int64_t b_row, bool transposed, int64_t 
 
 // c = a b, or c += a b if `add`: a is (m, k), b (k, n) and packed.
 inline void times(const Recurrence& r, bool, const float* a, int64_t a_row, int64_t m,
-                  const float* packed, const float*, int64_t k, int64_t n, float* c,
-                  int64_t c_row, bool add) {
+                  const float* packed, const float*, int64_t k, int64_t n, float* c, int64_t c_row,
+                  bool add) {
   if (r.products) return r.products->times(a, a_row, m, packed, k, n, c, c_row, add);
   const Term term = {0, 0};
   const Target target = {0, 0, 1};
@@ -185,10 +183,8 @@ template <typename T>
 inline void give(const T* h, T* y, int64_t n, bool add) {
   if (add)
     for (int64_t j = 0; h && j < n; ++j) y[j] += h[j];
-  else if (h)
-    std::memcpy(y, h, n * sizeof(T));
-  else
-    std::memset(y, 0, n * sizeof(T));
+  else if (h) std::memcpy(y, h, n * sizeof(T));
+  else std::memset(y, 0, n * sizeof(T));
 }
 
 // Runs the sequences begin .. end through all steps.
@@ -208,16 +204,14 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
     const bool vanishes = step == 0 && first_vanishes(r, weight, width * m);
     if (!vanishes)
       times(r, true, all_h + from * m, m, rows, packed, weight, m, added, gates, width, true);
-    if (vanishes && r.mode == GRU)
-      std::memset(product, 0, rows * n * sizeof(T));
+    if (vanishes && r.mode == GRU) std::memset(product, 0, rows * n * sizeof(T));
     else if (r.mode == GRU)
-      times(r, true, all_h + from * m, n, rows, packed + part_size(r, n, added),
-            weight + added * n, n, n, product, n, false);
+      times(r, true, all_h + from * m, n, rows, packed + part_size(r, n, added), weight + added * n,
+            n, n, product, n, false);
     auto finish = [&](int64_t i, bool active) {
       T* h = all_h + (to + i) * m;
       if (!active) std::memcpy(h, all_h + (from + i) * m, m * sizeof(T));
-      if (r.y)
-        give(active ? h : nullptr, static_cast<T*>(r.y) + (first + i) * r.y_row, m, r.y_add);
+      if (r.y) give(active ? h : nullptr, static_cast<T*>(r.y) + (first + i) * r.y_row, m, r.y_add);
     };
     for (int64_t i = 0; i < rows; ++i) {
       T* h = projection ? full + i * n : all_h + (to + i) * m;
@@ -227,8 +221,9 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
         if (r.mode == LSTM)
           std::memcpy(all_c + (to + i) * n, all_c + (from + i) * n, n * sizeof(T));
       } else if (r.mode == LSTM) {
-        (r.clip ? lstm_gates<true, T> : lstm_gates<false, T>)(
-            r, gates + i * width, all_c + (from + i) * n, all_c + (to + i) * n, h);
+        (r.clip ? lstm_gates<true, T> : lstm_gates<false, T>)(r, gates + i * width,
+                                                              all_c + (from + i) * n,
+                                                              all_c + (to + i) * n, h);
       } else if (r.mode == GRU) {
         gru_gates(r, gates + i * width, product + i * n, all_h + (from + i) * m, h);
       } else {
@@ -237,8 +232,8 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
       if (!projection) finish(i, active);
     }
     if (!projection) continue;
-    times(r, true, full, n, rows, packed + part_size(r, m, width), projection, n, m,
-          all_h + to * m, m, false);
+    times(r, true, full, n, rows, packed + part_size(r, m, width), projection, n, m, all_h + to * m,
+          m, false);
     for (int64_t i = 0; i < rows; ++i) finish(i, r.active(t, begin + i));
   }
 }
@@ -344,14 +339,15 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
       }
       if (!projection) begin_row(i);
       if (r.mode == LSTM)
-        (r.clip ? lstm_gradient<true, T> : lstm_gradient<false, T>)(
-            r, gates + i * width, all_c + (from + i) * n, all_c + (to + i) * n, dh,
-            static_cast<T*>(r.dc) + (begin + i) * n, sums + i * width);
+        (r.clip ? lstm_gradient<true, T>
+                : lstm_gradient<false, T>)(r, gates + i * width, all_c + (from + i) * n,
+                                           all_c + (to + i) * n, dh,
+                                           static_cast<T*>(r.dc) + (begin + i) * n,
+                                           sums + i * width);
       else if (r.mode == GRU)
         gru_gradient(r, gates + i * width, static_cast<const T*>(r.n) + (first + i) * n,
                      all_h + (from + i) * m, dh, sums + i * width, sums_h + i * width);
-      else
-        plain_gradient(r, all_h + (to + i) * m, dh, sums + i * width);
+      else plain_gradient(r, all_h + (to + i) * m, dh, sums + i * width);
       if (add && r.mode != GRU) std::memset(all_dh + i * m, 0, m * sizeof(T));
     }
     if (step + 1 < r.steps || r.wants_dh)

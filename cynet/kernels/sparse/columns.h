@@ -27,8 +27,7 @@ std::vector<int64_t> column_ranges(int threads, const Index* indices, int64_t co
     at = (at + 7919 * step) % count;
   }
   std::sort(sample.begin(), sample.end());
-  for (int part = 1; part < threads; ++part)
-    begin[part] = sample[sample.size() * part / threads];
+  for (int part = 1; part < threads; ++part) begin[part] = sample[sample.size() * part / threads];
   return begin;
 }
 

@@ -84,18 +84,15 @@ CYNET_NOINLINE void csr_dot_long(const Source& from, int64_t begin, int64_t end,
 template <typename T, int N, typename Source>
 CYNET_XINLINE void csr_dot_columns(const Source& from, int64_t begin, int64_t end, int64_t j,
                                    T* out, bool add) {
-  if (end - begin > CSR_TERMS || add)
-    csr_dot_long<T, N>(from, begin, end, from.rhs + j, out, add);
-  else
-    csr_dot_terms<T, N>(from, begin, end, from.rhs + j, out);
+  if (end - begin > CSR_TERMS || add) csr_dot_long<T, N>(from, begin, end, from.rhs + j, out, add);
+  else csr_dot_terms<T, N>(from, begin, end, from.rhs + j, out);
 }
 
 // All columns of a row, 64 at a time; the remainder in pieces whose sizes are powers of 2.
 template <typename T, typename Source>
 void csr_dot_row(const Source& from, int64_t begin, int64_t end, T* out, bool add) {
   int64_t j = 0;
-  for (; j + 64 <= from.width; j += 64)
-    csr_dot_columns<T, 64>(from, begin, end, j, out + j, add);
+  for (; j + 64 <= from.width; j += 64) csr_dot_columns<T, 64>(from, begin, end, j, out + j, add);
   const int64_t left = from.width - j;
 #define CSR_PIECE(n) \
   if (left & n) csr_dot_columns<T, n>(from, begin, end, j, out + j, add), j += n;

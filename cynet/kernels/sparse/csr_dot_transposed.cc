@@ -6,8 +6,7 @@
 #include "sparse/packs.h"
 
 namespace cynet {
-#define CSR_DOT_TRANSPOSED(field) \
-  field(int64_t, rows) field(int64_t, columns) field(int64_t, width)
+#define CSR_DOT_TRANSPOSED(field) field(int64_t, rows) field(int64_t, columns) field(int64_t, width)
 CYNET_PARAMS(CsrDotTransposed, CSR_DOT_TRANSPOSED)
 enum { SCATTER_AHEAD = 8 };  // elements to prefetch
 }  // namespace cynet

@@ -24,9 +24,9 @@ void csr_transpose(const Args& args) {
     int64_t count = 0;
     for_columns(indices, indptr, p.rows, low, high, p.columns,
                 [&](int64_t, int64_t begin, int64_t end) {
-      for (int64_t k = begin; k < end; ++k) ++to_indptr[indices[k] + 1];
-      count += end - begin;
-    });
+                  for (int64_t k = begin; k < end; ++k) ++to_indptr[indices[k] + 1];
+                  count += end - begin;
+                });
     before[part + 1] = count;
   });
   for (int part = 0; part < threads; ++part) before[part + 1] += before[part];
@@ -41,12 +41,12 @@ void csr_transpose(const Args& args) {
     }
     for_columns(indices, indptr, p.rows, low, high, p.columns,
                 [&](int64_t i, int64_t begin, int64_t end) {
-      for (int64_t k = begin; k < end; ++k) {
-        const T to = to_indptr[indices[k] + 1]++;
-        to_indices[to] = T(i);
-        order[to] = T(k);
-      }
-    });
+                  for (int64_t k = begin; k < end; ++k) {
+                    const T to = to_indptr[indices[k] + 1]++;
+                    to_indices[to] = T(i);
+                    order[to] = T(k);
+                  }
+                });
   });
 }
 }  // namespace

@@ -57,10 +57,8 @@ static bool openmp_can_run(int parts) {
   while (!inside) {
     have_helpers(parts - 1);
     if (team.helpers.load() >= parts - 1) return true;
-    if (team.making.load())
-      std::this_thread::yield();  // another thread makes some
-    else if (now_ns() < team.retry_at.load())
-      return false;
+    if (team.making.load()) std::this_thread::yield();  // another thread makes some
+    else if (now_ns() < team.retry_at.load()) return false;
   }
   return true;
 }
@@ -123,10 +121,8 @@ static void openmp_barrier() {
     if (spins % 32 == 0 && now_ns() > until) sleep_while(&openmp_team.round, round);
   }
   const int64_t stood = now_ns() - begin;  // which is no work
-  if (region.part == 0)
-    team.slots[0].stood += stood;
-  else
-    team.slots[0].helped.fetch_sub(stood, std::memory_order_relaxed);
+  if (region.part == 0) team.slots[0].stood += stood;
+  else team.slots[0].helped.fetch_sub(stood, std::memory_order_relaxed);
 }
 
 static int openmp_part_now() { return regions_within[depth].part; }

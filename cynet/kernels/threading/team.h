@@ -26,18 +26,18 @@ namespace cynet {
 
 typedef void (*PartFunction)(void* arg, int part, int parts);
 
-constexpr int SLOTS = 16;   // loops at once, the first of them openmp_runtime.h's
+constexpr int SLOTS = 16;  // loops at once, the first of them openmp_runtime.h's
 constexpr int SHARES = 64;  // of a loop, each a bit: a share is one part or several
 
 // All in nanoseconds.
-constexpr int64_t SPIN_NS = 150000;    // a helper looks for the next loop so long, then it sleeps
-constexpr int64_t WAIT_NS = 200000;    // a caller looks so long for the end of others' shares
-constexpr int64_t BRIEF_NS = 20000;    // the same beside threads of others
+constexpr int64_t SPIN_NS = 150000;  // a helper looks for the next loop so long, then it sleeps
+constexpr int64_t WAIT_NS = 200000;  // a caller looks so long for the end of others' shares
+constexpr int64_t BRIEF_NS = 20000;  // the same beside threads of others
 constexpr int64_t STOLEN_NS = 100000;  // a thread that looks and misses so much had no core
 // largest amount of gained time that is offset against losses
 constexpr int64_t CREDIT_NS = 4000000;
-constexpr int64_t LOSS_NS = 1000000;    // beyond the credit, after which the team rests
-constexpr int64_t REST = 64;            // times as long as the loss at most: that costs 1.5 %
+constexpr int64_t LOSS_NS = 1000000;  // beyond the credit, after which the team rests
+constexpr int64_t REST = 64;  // times as long as the loss at most: that costs 1.5 %
 constexpr int64_t LONGEST_NS = 1000000000;
 constexpr int64_t RETRY_NS = 1000000000;  // after a thread could not be made
 
@@ -45,13 +45,13 @@ struct alignas(128) Slot {
   std::atomic<uint64_t> open;  // shares that nobody has begun
   std::atomic<uint32_t> left;  // shares that are not done
   std::atomic<uint32_t> sleeps;  // the caller sleeps on `left`
-  std::atomic<uint32_t> taken;   // by a caller
-  std::atomic<int64_t> helped;   // nanoseconds that helpers took for their shares
+  std::atomic<uint32_t> taken;  // by a caller
+  std::atomic<int64_t> helped;  // nanoseconds that helpers took for their shares
   int parts, shares;
   PartFunction function;
   void* arg;
   int64_t begin, woken;  // when the caller opened it, and had woken helpers
-  int64_t stood;         // nanoseconds that the caller stood at barriers
+  int64_t stood;  // nanoseconds that the caller stood at barriers
   unsigned control;  // the caller's rounding and flushing of denormal numbers
 };
 
@@ -77,12 +77,12 @@ struct Rest {
 struct Team {
   Slot slots[SLOTS];
   alignas(128) std::atomic<int> used{1};  // slots that have ever been taken are below
-  std::atomic<int> limit;              // threads that one loop may use
-  std::atomic<int> helpers;            // threads made
+  std::atomic<int> limit;  // threads that one loop may use
+  std::atomic<int> helpers;  // threads made
   std::atomic<int> making;
   std::atomic<int64_t> retry_at;
   Rest spinning;  // until when helpers do not look for loops
-  Rest sharing;   // until when loops are not shared out
+  Rest sharing;  // until when loops are not shared out
   std::atomic<int64_t> credit;
   alignas(128) std::atomic<uint32_t> bell;  // the word that helpers sleep on
   std::atomic<int> sleepers;
@@ -326,8 +326,7 @@ static void close_shares(Slot& slot) {
   const int64_t done = now_ns(), own = done - slot.woken;
   if (slot.left.fetch_sub(mine, std::memory_order_acq_rel) != static_cast<uint32_t>(mine))
     wait_for_shares(slot, done, own);
-  if (mine < slot.shares || slot.woken != slot.begin)
-    judge(slot, own - slot.stood, mine, now_ns());
+  if (mine < slot.shares || slot.woken != slot.begin) judge(slot, own - slot.stood, mine, now_ns());
 }
 
 static void run_parts(int parts, PartFunction function, void* arg) {

@@ -10,9 +10,10 @@
 namespace cynet {
 
 // lr: of this step; decay: of the weight; share: of the new squares in the means.
-#define ADAFACTOR(field)                                                                   \
+#define ADAFACTOR(field)                                                                          \
   field(double, lr) field(double, decay) field(double, rescale_grad) field(double, clip_gradient) \
-  field(double, epsilon) field(double, min_scale) field(double, clip_threshold) field(double, share)
+      field(double, epsilon) field(double, min_scale) field(double, clip_threshold)               \
+          field(double, share)
 CYNET_PARAMS(Adafactor, ADAFACTOR)
 
 enum : int64_t { ADA_COLUMNS = 1024, ADA_GROUPS = 16, ADA_BLOCK = 4096 };

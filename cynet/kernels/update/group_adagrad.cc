@@ -8,7 +8,7 @@
 namespace cynet {
 namespace {
 
-#define GROUP_ADAGRAD(field)                                                             \
+#define GROUP_ADAGRAD(field) \
   field(double, lr) field(double, rescale_grad) field(double, clip_gradient) field(double, epsilon)
 CYNET_PARAMS(GroupAdaGrad, GROUP_ADAGRAD)
 

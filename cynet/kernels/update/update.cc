@@ -16,13 +16,15 @@ struct UpdateRow {
 };
 
 // Adding to the output, which no optimizer asks for, is compiled for the baseline alone.
-#define CYNET_UPDATES(R, add, ...)                                    \
-  {__VA_ARGS__,                                                       \
-   {baseline::update_loop<R, double, double, double, false, add>},    \
-   {baseline::update_loop<R, half, half, float, false, add>},         \
-   {baseline::update_loop<R, bfloat16, bfloat16, float, false, add>}, \
-   {baseline::update_loop<R, half, float, float, true, add>},         \
-   {baseline::update_loop<R, bfloat16, float, float, true, add>}}
+#define CYNET_UPDATES(R, add, ...)                                               \
+  {                                                                              \
+    __VA_ARGS__, {baseline::update_loop<R, double, double, double, false, add>}, \
+        {baseline::update_loop<R, half, half, float, false, add>},               \
+        {baseline::update_loop<R, bfloat16, bfloat16, float, false, add>},       \
+        {baseline::update_loop<R, half, float, float, true, add>}, {             \
+      baseline::update_loop<R, bfloat16, float, float, true, add>                \
+    }                                                                            \
+  }
 #define CYNET_UPDATE(R, gpu)                                                                       \
   {                                                                                                \
     #R, R::N, R::RESTS != 0, gpu, {                                                                \
@@ -31,27 +33,40 @@ struct UpdateRow {
     }                                                                                              \
   }
 // Rules that run on float masters, at each level: narrow numbers are converted in vectors.
-#define CYNET_MASTER_UPDATE(R, gpu)                                                          \
-  {                                                                                          \
-    #R, R::N, R::RESTS != 0, gpu, {                                                          \
-      {CYNET_AT_LEVELS(update_loop<R, float, float, float, false, false>),                   \
-       {baseline::update_loop<R, double, double, double, false, false>},                     \
-       {baseline::update_loop<R, half, half, float, false, false>},                          \
-       {baseline::update_loop<R, bfloat16, bfloat16, float, false, false>},                  \
-       CYNET_AT_LEVELS(update_loop<R, half, float, float, true, false>),                     \
-       CYNET_AT_LEVELS(update_loop<R, bfloat16, float, float, true, false>)},                \
+#define CYNET_MASTER_UPDATE(R, gpu)                                                            \
+  {                                                                                            \
+    #R, R::N, R::RESTS != 0, gpu, {                                                            \
+      {CYNET_AT_LEVELS(update_loop<R, float, float, float, false, false>),                     \
+       {baseline::update_loop<R, double, double, double, false, false>},                       \
+       {baseline::update_loop<R, half, half, float, false, false>},                            \
+       {baseline::update_loop<R, bfloat16, bfloat16, float, false, false>},                    \
+       CYNET_AT_LEVELS(update_loop<R, half, float, float, true, false>),                       \
+       CYNET_AT_LEVELS(update_loop<R, bfloat16, float, float, true, false>)},                  \
           CYNET_UPDATES(R, true, {baseline::update_loop<R, float, float, float, false, true>}) \
-    }                                                                                        \
+    }                                                                                          \
   }
 static const UpdateRow update_table[] = {
-    CYNET_MASTER_UPDATE(sgd, GPU_MASTER), CYNET_MASTER_UPDATE(sgd_mom, GPU_MASTER),
-    CYNET_MASTER_UPDATE(nag_mom, GPU_MASTER), CYNET_UPDATE(signsgd, GPU), CYNET_UPDATE(signum, GPU),
-    CYNET_UPDATE(adam, GPU), CYNET_UPDATE(rmsprop, GPU), CYNET_UPDATE(rmspropalex, GPU),
-    CYNET_UPDATE(ftrl, GPU), CYNET_UPDATE(ftml, GPU), CYNET_MASTER_UPDATE(nag, GPU_MASTER),
-    CYNET_UPDATE(adagrad, GPU), CYNET_UPDATE(adamax, GPU), CYNET_UPDATE(nadam, GPU),
-    CYNET_UPDATE(adadelta, GPU), CYNET_UPDATE(lion, GPU), CYNET_MASTER_UPDATE(adamw, GPU_MASTER),
-    CYNET_MASTER_UPDATE(lamb_step, HOST_ONLY), CYNET_UPDATE(along, HOST_ONLY),
-    CYNET_MASTER_UPDATE(lamb_move, HOST_ONLY), CYNET_UPDATE(hold, HOST_ONLY),
+    CYNET_MASTER_UPDATE(sgd, GPU_MASTER),
+    CYNET_MASTER_UPDATE(sgd_mom, GPU_MASTER),
+    CYNET_MASTER_UPDATE(nag_mom, GPU_MASTER),
+    CYNET_UPDATE(signsgd, GPU),
+    CYNET_UPDATE(signum, GPU),
+    CYNET_UPDATE(adam, GPU),
+    CYNET_UPDATE(rmsprop, GPU),
+    CYNET_UPDATE(rmspropalex, GPU),
+    CYNET_UPDATE(ftrl, GPU),
+    CYNET_UPDATE(ftml, GPU),
+    CYNET_MASTER_UPDATE(nag, GPU_MASTER),
+    CYNET_UPDATE(adagrad, GPU),
+    CYNET_UPDATE(adamax, GPU),
+    CYNET_UPDATE(nadam, GPU),
+    CYNET_UPDATE(adadelta, GPU),
+    CYNET_UPDATE(lion, GPU),
+    CYNET_MASTER_UPDATE(adamw, GPU_MASTER),
+    CYNET_MASTER_UPDATE(lamb_step, HOST_ONLY),
+    CYNET_UPDATE(along, HOST_ONLY),
+    CYNET_MASTER_UPDATE(lamb_move, HOST_ONLY),
+    CYNET_UPDATE(hold, HOST_ONLY),
 };
 
 static const UpdateRow* row_of_rule(const char* name) {

@@ -10,10 +10,9 @@ namespace cynet {
 namespace {
 
 // shifts -reach .. reach times stride2 along both axes
-#define CORRELATION(field)                                                              \
-  field(int64_t, kernel_size) field(int64_t, max_displacement) field(int64_t, stride1)  \
-      field(int64_t, stride2) field(int64_t, pad_size) field(int64_t, reach)                   \
-      field(bool, is_multiply)
+#define CORRELATION(field)                                                                    \
+  field(int64_t, kernel_size) field(int64_t, max_displacement) field(int64_t, stride1) field( \
+      int64_t, stride2) field(int64_t, pad_size) field(int64_t, reach) field(bool, is_multiply)
 CYNET_PARAMS(CorrelationParams, CORRELATION)
 
 struct CorrelationShape {
@@ -21,10 +20,19 @@ struct CorrelationShape {
   int64_t out_height, out_width, reach;
   bool multiply;
   CorrelationShape(const CorrelationParams& p, const Blob* data, const Blob* out)
-      : batch(data->shape[0]), channels(data->shape[1]), height(data->shape[2]),
-        width(data->shape[3]), kernel(p.kernel_size), displacement(p.max_displacement),
-        stride1(p.stride1), stride2(p.stride2), pad(p.pad_size), out_height(out->shape[2]),
-        out_width(out->shape[3]), reach(p.reach), multiply(p.is_multiply) {}
+      : batch(data->shape[0]),
+        channels(data->shape[1]),
+        height(data->shape[2]),
+        width(data->shape[3]),
+        kernel(p.kernel_size),
+        displacement(p.max_displacement),
+        stride1(p.stride1),
+        stride2(p.stride2),
+        pad(p.pad_size),
+        out_height(out->shape[2]),
+        out_width(out->shape[3]),
+        reach(p.reach),
+        multiply(p.is_multiply) {}
 };
 
 // A plane for each thread.
@@ -64,8 +72,7 @@ CYNET_XINLINE int64_t window_start(const CorrelationShape& s, int64_t at) {
 // One shift of one image: a plane of the output. sums (height, width) is of products.
 template <typename T>
 CYNET_NOINLINE void correlate_shift(const CorrelationShape& s, const T* a, const T* b, T* out,
-                                    bool add, int64_t k,
-                     T* sums) {
+                                    bool add, int64_t k, T* sums) {
   const int64_t grid = 2 * s.reach + 1, image = k / (grid * grid), plane = s.height * s.width;
   const int64_t down = (k / grid % grid - s.reach) * s.stride2;
   const int64_t right = (k % grid - s.reach) * s.stride2;
@@ -136,8 +143,8 @@ CYNET_XINLINE void product_grads(const CorrelationShape& s, const T* dy, T* grad
 // dx of channels [c0, c1) of an image. Shifts one after another.
 template <typename T>
 CYNET_NOINLINE void correlate_back(const CorrelationShape& s, bool second, const T* own,
-                                   const T* other,
-                    const T* dy, T* dx, bool add, int64_t image, int64_t c0, int64_t c1, T* grads) {
+                                   const T* other, const T* dy, T* dx, bool add, int64_t image,
+                                   int64_t c0, int64_t c1, T* grads) {
   const int64_t grid = 2 * s.reach + 1, plane = s.height * s.width;
   own += image * s.channels * plane;
   other += image * s.channels * plane;
@@ -207,10 +214,10 @@ void correlate_grad(const Args& args) {
       for_parts(parts, [&](int64_t part) {
         by_image(n * part / parts, n * (part + 1) / parts, s.channels,
                  [&](int64_t image, int64_t c0, int64_t c1) {
-          correlate_back(s, i == 1, args.input<T>(i), args.input<T>(1 - i), args.input<T>(2),
-                         args.output<T>(i), args.add[i], image, c0, c1,
-                         static_cast<T*>(args.space) + part * plane);
-        });
+                   correlate_back(s, i == 1, args.input<T>(i), args.input<T>(1 - i),
+                                  args.input<T>(2), args.output<T>(i), args.add[i], image, c0, c1,
+                                  static_cast<T*>(args.space) + part * plane);
+                 });
       });
 }
 

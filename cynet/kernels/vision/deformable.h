@@ -18,10 +18,10 @@ struct DeformShape {
 // A tile of one image: positions [first, first + n) of the output.
 template <typename T>
 struct DeformTile {
-  const T* data;    // of the image: (channels, in_size)
+  const T* data;  // of the image: (channels, in_size)
   const T* offset;  // (offset_groups, taps, 2, out_space)
-  const T* mask;    // (offset_groups, taps, out_space), or NULL
-  T* columns;       // (channels, taps, n)
+  const T* mask;  // (offset_groups, taps, out_space), or NULL
+  T* columns;  // (channels, taps, n)
   int64_t first, n;
 };
 
@@ -69,8 +69,8 @@ void deform_data(int threads, int level, const DeformShape* s, const T* offset, 
 // doffset and dmask (or NULL) (+)= the gradients of where samples lie, and of their factors
 template <typename T>
 void deform_offset(int threads, int level, const DeformShape* s, const T* data, const T* offset,
-                   const T* mask, const T* columns, int64_t first, int64_t n, T* doffset,
-                   T* dmask, bool add_offset, bool add_mask) {
+                   const T* mask, const T* columns, int64_t first, int64_t n, T* doffset, T* dmask,
+                   bool add_offset, bool add_mask) {
   typedef void (*Loop)(const DeformShape&, const DeformTile<T>&, T*, T*, bool, bool, int64_t,
                        int64_t);
   static const Loop fading[] = CYNET_AT_LEVELS(offset_block<T, FADES>);

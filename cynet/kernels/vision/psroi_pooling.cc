@@ -8,7 +8,7 @@ namespace {
 // a size of 0 means the output's size
 #define PSROI(field) field(double, spatial_scale) field(int64_t, group_size)
 CYNET_PARAMS(Psroi, PSROI)
-#define DEFORMED_PSROI(field)                                                       \
+#define DEFORMED_PSROI(field) \
   PSROI(field) field(int64_t, part_size) field(int64_t, sample_per_part) field(double, trans_std)
 CYNET_PARAMS(DeformedPsroi, DEFORMED_PSROI)
 
@@ -19,7 +19,9 @@ struct PsroiShape : RoiShape {
   double trans_std = 0;
   template <class P>
   PsroiShape(const P& p, const Blob* data, const Blob* rois, const Blob* out)
-      : RoiShape(data, rois, out, p.spatial_scale), dim(out->shape[1]), pooled(out->shape[2]),
+      : RoiShape(data, rois, out, p.spatial_scale),
+        dim(out->shape[1]),
+        pooled(out->shape[2]),
         group(p.group_size ? p.group_size : pooled) {}
   PsroiShape(const DeformedPsroi& p, const Blob* data, const Blob* rois, const Blob* trans,
              const Blob* out)
@@ -87,23 +89,23 @@ void psroi_pool(const Args& args) {
     by_image(begin, end, s.dim, [&](int64_t r, int64_t d0, int64_t d1) {
       const int64_t image = image_of(rois + r * 5), plane = s.height * s.width;
       const int64_t each = s.group * s.group * plane;
-      psroi_bins(s, rois + r * 5, [&](int64_t i, int64_t j, int64_t h0, int64_t h1, int64_t w0,
-                                      int64_t w1) {
-        const int64_t area = (h1 - h0) * (w1 - w0);
-        const T* x = data + (image * s.channels + psroi_channel(s, d0, i, j)) * plane;
-        for (int64_t d = d0; d < d1; ++d, x += each) {
-          T total = T(0);
-          if (image >= 0 && area > 0) {
-            for (int64_t h = h0; h < h1; ++h) {
-              T line = T(0);
-              for (int64_t w = w0; w < w1; ++w) line += x[h * s.width + w];
-              total += line;
-            }
-            total /= static_cast<T>(area);
-          }
-          put(out + ((r * s.dim + d) * s.pooled + i) * s.pooled + j, total, args.add[0]);
-        }
-      });
+      psroi_bins(s, rois + r * 5,
+                 [&](int64_t i, int64_t j, int64_t h0, int64_t h1, int64_t w0, int64_t w1) {
+                   const int64_t area = (h1 - h0) * (w1 - w0);
+                   const T* x = data + (image * s.channels + psroi_channel(s, d0, i, j)) * plane;
+                   for (int64_t d = d0; d < d1; ++d, x += each) {
+                     T total = T(0);
+                     if (image >= 0 && area > 0) {
+                       for (int64_t h = h0; h < h1; ++h) {
+                         T line = T(0);
+                         for (int64_t w = w0; w < w1; ++w) line += x[h * s.width + w];
+                         total += line;
+                       }
+                       total /= static_cast<T>(area);
+                     }
+                     put(out + ((r * s.dim + d) * s.pooled + i) * s.pooled + j, total, args.add[0]);
+                   }
+                 });
     });
   });
 }
@@ -117,22 +119,22 @@ void psroi_pool_grad(const Args& args) {
   if (!check_rois<T>(args, args.in[1], s.scale, s.batch)) return;
   const int64_t plane = s.height * s.width, each = s.group * s.group * plane;
   parallel_for(args.threads, s.batch * s.dim, [&](int64_t begin, int64_t end) {
-    by_gradient_planes(begin, end, s.dim, each, dx, args.add[0],
-                       [&](int64_t image, int64_t d0, int64_t d1) {
-      for (int64_t r = 0; r < s.rois; ++r) {
-        if (image_of(rois + r * 5) != image) continue;
-        psroi_bins(s, rois + r * 5, [&](int64_t i, int64_t j, int64_t h0, int64_t h1, int64_t w0,
-                                        int64_t w1) {
-          const T area = static_cast<T>((h1 - h0) * (w1 - w0));
-          T* to = dx + (image * s.channels + psroi_channel(s, d0, i, j)) * plane;
-          for (int64_t d = d0; d < d1; ++d, to += each) {
-            const T g = dy[((r * s.dim + d) * s.pooled + i) * s.pooled + j] / area;
-            for (int64_t h = h0; h < h1; ++h)
-              for (int64_t w = w0; w < w1; ++w) to[h * s.width + w] += g;
+    by_gradient_planes(
+        begin, end, s.dim, each, dx, args.add[0], [&](int64_t image, int64_t d0, int64_t d1) {
+          for (int64_t r = 0; r < s.rois; ++r) {
+            if (image_of(rois + r * 5) != image) continue;
+            psroi_bins(s, rois + r * 5,
+                       [&](int64_t i, int64_t j, int64_t h0, int64_t h1, int64_t w0, int64_t w1) {
+                         const T area = static_cast<T>((h1 - h0) * (w1 - w0));
+                         T* to = dx + (image * s.channels + psroi_channel(s, d0, i, j)) * plane;
+                         for (int64_t d = d0; d < d1; ++d, to += each) {
+                           const T g = dy[((r * s.dim + d) * s.pooled + i) * s.pooled + j] / area;
+                           for (int64_t h = h0; h < h1; ++h)
+                             for (int64_t w = w0; w < w1; ++w) to[h * s.width + w] += g;
+                         }
+                       });
           }
         });
-      }
-    });
   });
 }
 
@@ -208,9 +210,10 @@ void deformed_psroi_pool(const Args& args) {
           n = DeformedBin<T>(s, region, trans, r, d / of_class, bin)
                   .each_sample(s, [&](int64_t r0, int64_t r1, T by_y, int64_t c0, int64_t c1,
                                       T by_x) {
-            total += (T(1) - by_y) * (times(T(1) - by_x, x[r0 + c0]) + times(by_x, x[r0 + c1])) +
-                     times(by_y, times(T(1) - by_x, x[r1 + c0]) + times(by_x, x[r1 + c1]));
-          });
+                    total +=
+                        (T(1) - by_y) * (times(T(1) - by_x, x[r0 + c0]) + times(by_x, x[r0 + c1])) +
+                        times(by_y, times(T(1) - by_x, x[r1 + c0]) + times(by_x, x[r1 + c1]));
+                  });
         }
         put(out + r * s.dim * bins + k, n ? total / static_cast<T>(n) : T(0), args.add[0]);
       }
@@ -225,29 +228,31 @@ void deformed_data_gradient(const Args& args, const PsroiShape& s) {
   const int64_t plane = s.height * s.width, bins = s.pooled * s.pooled;
   const int64_t of_class = s.dim / std::max<int64_t>(s.classes, 1);
   parallel_for(args.threads, s.batch * s.dim, [&](int64_t begin, int64_t end) {
-    by_gradient_planes(begin, end, s.dim, s.group * s.group * plane, dx, args.add[0],
-                       [&](int64_t image, int64_t d0, int64_t d1) {
-      for (int64_t r = 0; r < s.rois; ++r) {
-        if (image_of(rois + r * 5) != image) continue;
-        const PsroiRegion<T> region(s, rois + r * 5, T(.5));
-        for (int64_t k = d0 * bins; k < d1 * bins; ++k) {
-          const int64_t d = k / bins;
-          const int64_t bin[2] = {k / s.pooled % s.pooled, k % s.pooled};
-          const DeformedBin<T> there(s, region, trans, r, d / of_class, bin);
-          const int64_t n = there.each_sample(s, [](int64_t, int64_t, T, int64_t, int64_t, T) {});
-          if (!n) continue;
-          const T g = dy[r * s.dim * bins + k] / static_cast<T>(n);
-          T* to = dx + (image * s.channels + psroi_channel(s, d, bin[0], bin[1])) * plane;
-          there.each_sample(s, [&](int64_t r0, int64_t r1, T by_y, int64_t c0, int64_t c1,
-                                   T by_x) {
-            to[r0 + c0] += g * (T(1) - by_y) * (T(1) - by_x);
-            to[r0 + c1] += g * (T(1) - by_y) * by_x;
-            to[r1 + c0] += g * by_y * (T(1) - by_x);
-            to[r1 + c1] += g * by_y * by_x;
-          });
-        }
-      }
-    });
+    by_gradient_planes(
+        begin, end, s.dim, s.group * s.group * plane, dx, args.add[0],
+        [&](int64_t image, int64_t d0, int64_t d1) {
+          for (int64_t r = 0; r < s.rois; ++r) {
+            if (image_of(rois + r * 5) != image) continue;
+            const PsroiRegion<T> region(s, rois + r * 5, T(.5));
+            for (int64_t k = d0 * bins; k < d1 * bins; ++k) {
+              const int64_t d = k / bins;
+              const int64_t bin[2] = {k / s.pooled % s.pooled, k % s.pooled};
+              const DeformedBin<T> there(s, region, trans, r, d / of_class, bin);
+              const int64_t n =
+                  there.each_sample(s, [](int64_t, int64_t, T, int64_t, int64_t, T) {});
+              if (!n) continue;
+              const T g = dy[r * s.dim * bins + k] / static_cast<T>(n);
+              T* to = dx + (image * s.channels + psroi_channel(s, d, bin[0], bin[1])) * plane;
+              there.each_sample(
+                  s, [&](int64_t r0, int64_t r1, T by_y, int64_t c0, int64_t c1, T by_x) {
+                    to[r0 + c0] += g * (T(1) - by_y) * (T(1) - by_x);
+                    to[r0 + c1] += g * (T(1) - by_y) * by_x;
+                    to[r1 + c0] += g * by_y * (T(1) - by_x);
+                    to[r1 + c1] += g * by_y * by_x;
+                  });
+            }
+          }
+        });
   });
 }
 
@@ -270,13 +275,13 @@ void deformed_trans_gradient(const Args& args, const PsroiShape& s) {
         const DeformedBin<T> there(s, region, trans, r, kind, bin);
         const T* x = data + (image * s.channels + psroi_channel(s, d, bin[0], bin[1])) * plane;
         T slope[2] = {T(0), T(0)};
-        const int64_t n = there.each_sample(s, [&](int64_t r0, int64_t r1, T by_y, int64_t c0,
-                                                   int64_t c1, T by_x) {
-          const T upper = x[r0 + c1] - x[r0 + c0], lower = x[r1 + c1] - x[r1 + c0];
-          const T left = x[r1 + c0] - x[r0 + c0], right = x[r1 + c1] - x[r0 + c1];
-          slope[0] += left * (T(1) - by_x) + right * by_x;
-          slope[1] += upper * (T(1) - by_y) + lower * by_y;
-        });
+        const int64_t n = there.each_sample(
+            s, [&](int64_t r0, int64_t r1, T by_y, int64_t c0, int64_t c1, T by_x) {
+              const T upper = x[r0 + c1] - x[r0 + c0], lower = x[r1 + c1] - x[r1 + c0];
+              const T left = x[r1 + c0] - x[r0 + c0], right = x[r1 + c1] - x[r0 + c1];
+              slope[0] += left * (T(1) - by_x) + right * by_x;
+              slope[1] += upper * (T(1) - by_y) + lower * by_y;
+            });
         if (!n) continue;
         const T g = dy[r * s.dim * bins + k] / static_cast<T>(n) * static_cast<T>(s.trans_std);
         for (int a = 0; a < 2; ++a)

@@ -13,7 +13,8 @@ CYNET_PARAMS(Resize, RESIZE)
 struct ResizeShape {
   int64_t planes, in_size[2], out_size[2];
   ResizeShape(const Blob* x, const Blob* y)
-      : planes(x->shape[0] * x->shape[1]), in_size{x->shape[2], x->shape[3]},
+      : planes(x->shape[0] * x->shape[1]),
+        in_size{x->shape[2], x->shape[3]},
         out_size{y->shape[2], y->shape[3]} {}
   // Of workspace: places along both axes, and a row for each thread.
   int64_t row_bytes() const { return (in_size[1] * 8 + 63) / 64 * 64; }
@@ -34,8 +35,7 @@ void resize_places(int64_t in, int64_t out, bool align_corners, ResizePlace* pla
                       ? (out > 1 ? static_cast<T>(in - 1) / static_cast<T>(out - 1) : T(0))
                       : static_cast<T>(in) / static_cast<T>(out);
   for (int64_t i = 0; i < out; ++i) {
-    T at = align_corners ? static_cast<T>(i) * scale
-                         : (static_cast<T>(i) + T(.5)) * scale - T(.5);
+    T at = align_corners ? static_cast<T>(i) * scale : (static_cast<T>(i) + T(.5)) * scale - T(.5);
     if (at < T(0)) at = T(0);
     int64_t low = static_cast<int64_t>(at);
     if (low > in - 1) low = in - 1;
@@ -44,8 +44,7 @@ void resize_places(int64_t in, int64_t out, bool align_corners, ResizePlace* pla
 }
 
 inline void mean_places(int64_t in, int64_t out, ResizePlace* places) {
-  for (int64_t i = 0; i < out; ++i)
-    places[i] = {i * in / out, ((i + 1) * in + out - 1) / out, 0};
+  for (int64_t i = 0; i < out; ++i) places[i] = {i * in / out, ((i + 1) * in + out - 1) / out, 0};
 }
 
 inline int64_t ResizeShape::places_bytes() const {
@@ -192,8 +191,7 @@ void adaptive_avg_pool(const Args& args) {
 }
 template <typename T>
 void adaptive_avg_pool_grad(const Args& args) {
-  resize_planes<T>(args, ResizeShape(args.out[0], args.in[0]), mean_places,
-                   mean_plane_backward<T>);
+  resize_planes<T>(args, ResizeShape(args.out[0], args.in[0]), mean_places, mean_plane_backward<T>);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@ namespace {
 // `sample_ratio`: samples of a bin along an axis; below 1: as many as it has pixels. `aligned`:
 // pixels have their centre at their place plus a half. `position_sensitive`: each bin has channels
 // of its own.
-#define ROI_ALIGN(field)                                                                  \
-  field(double, spatial_scale) field(int64_t, sample_ratio) field(bool, aligned)          \
+#define ROI_ALIGN(field)                                                         \
+  field(double, spatial_scale) field(int64_t, sample_ratio) field(bool, aligned) \
       field(bool, position_sensitive)
 CYNET_PARAMS(RoiAlign, ROI_ALIGN)
 
@@ -21,7 +21,8 @@ struct RoiAlignShape : RoiShape {
   bool aligned, position_sensitive;
   RoiAlignShape(const Args& args, const Blob* data, const Blob* rois, const Blob* out)
       : RoiShape(data, rois, out, args.as<RoiAlign>().spatial_scale),
-        ratio(args.as<RoiAlign>().sample_ratio), aligned(args.as<RoiAlign>().aligned),
+        ratio(args.as<RoiAlign>().sample_ratio),
+        aligned(args.as<RoiAlign>().aligned),
         position_sensitive(args.as<RoiAlign>().position_sensitive) {}
 };
 
@@ -247,9 +248,9 @@ void roi_align(const Args& args) {
   for_parts(parts, [&](int64_t part) {
     by_image(n * part / parts, n * (part + 1) / parts, each,
              [&](int64_t r, int64_t c0, int64_t c1) {
-      align_region(s, args.input<T>(0), args.input<T>(1), args.output<T>(0), args.add[0], r, c0,
-                   c1, static_cast<char*>(args.space) + part * scratch);
-    });
+               align_region(s, args.input<T>(0), args.input<T>(1), args.output<T>(0), args.add[0],
+                            r, c0, c1, static_cast<char*>(args.space) + part * scratch);
+             });
   });
 }
 
@@ -265,11 +266,12 @@ void roi_align_grad(const Args& args) {
   for_parts(parts, [&](int64_t part) {
     by_gradient_planes(n * part / parts, n * (part + 1) / parts, each, group * s.height * s.width,
                        args.output<T>(0), args.add[0], [&](int64_t image, int64_t c0, int64_t c1) {
-      for (int64_t r = 0; r < s.rois; ++r)
-        if (image_of(rois + r * 5) == image)
-          align_region_backward(s, rois, args.input<T>(0), args.output<T>(0), r, c0, c1,
-                                static_cast<char*>(args.space) + part * scratch);
-    });
+                         for (int64_t r = 0; r < s.rois; ++r)
+                           if (image_of(rois + r * 5) == image)
+                             align_region_backward(s, rois, args.input<T>(0), args.output<T>(0), r,
+                                                   c0, c1,
+                                                   static_cast<char*>(args.space) + part * scratch);
+                       });
   });
 }
 

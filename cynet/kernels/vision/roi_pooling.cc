@@ -74,17 +74,17 @@ void roi_pool_grad(const Args& args) {
   parallel_for(args.threads, s.batch * s.channels, [=](int64_t begin, int64_t end) {
     by_gradient_planes(begin, end, s.channels, plane, dx, add,
                        [=](int64_t image, int64_t c0, int64_t c1) {
-      for (int64_t r = 0; r < s.rois; ++r) {
-        if (image_of(rois + r * 5) != image) continue;
-        for (int64_t c = c0; c < c1; ++c) {
-          T* to = dx + (image * s.channels + c) * plane;
-          const int32_t* place = places + (r * s.channels + c) * bins;
-          const T* g = dy + (r * s.channels + c) * bins;
-          for (int64_t k = 0; k < bins; ++k)
-            if (place[k] >= 0) to[place[k]] += g[k];
-        }
-      }
-    });
+                         for (int64_t r = 0; r < s.rois; ++r) {
+                           if (image_of(rois + r * 5) != image) continue;
+                           for (int64_t c = c0; c < c1; ++c) {
+                             T* to = dx + (image * s.channels + c) * plane;
+                             const int32_t* place = places + (r * s.channels + c) * bins;
+                             const T* g = dy + (r * s.channels + c) * bins;
+                             for (int64_t k = 0; k < bins; ++k)
+                               if (place[k] >= 0) to[place[k]] += g[k];
+                           }
+                         }
+                       });
   });
 }
 

@@ -46,8 +46,12 @@ struct RoiShape {
   int64_t batch, channels, height, width, rois, pooled[2];
   double scale;
   RoiShape(const Blob* data, const Blob* rois, const Blob* out, double scale)
-      : batch(data->shape[0]), channels(data->shape[1]), height(data->shape[2]),
-        width(data->shape[3]), rois(rois->shape[0]), pooled{out->shape[2], out->shape[3]},
+      : batch(data->shape[0]),
+        channels(data->shape[1]),
+        height(data->shape[2]),
+        width(data->shape[3]),
+        rois(rois->shape[0]),
+        pooled{out->shape[2], out->shape[3]},
         scale(scale) {}
 };
 

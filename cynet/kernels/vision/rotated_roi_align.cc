@@ -140,19 +140,19 @@ void rotated_roi_align_grad(const Args& args) {
   if (!check_rois<T>(args, args.in[1], s.scale, s.batch)) return;
   const int64_t plane = s.height * s.width, bins = s.pooled[0] * s.pooled[1];
   parallel_for(args.threads, s.batch * s.channels, [&](int64_t begin, int64_t end) {
-    by_gradient_planes(begin, end, s.channels, plane, dx, args.add[0],
-                       [&](int64_t image, int64_t c0, int64_t c1) {
-      for (int64_t r = 0; r < s.rois; ++r) {
-        if (image_of(rois + r * 6) != image) continue;
-        const RotatedRoi<T> region(s, p.sampling_ratio, rois + r * 6);
-        for (int64_t k = 0; k < bins; ++k)
-          region.bin(s, k / s.pooled[1], k % s.pooled[1], [&](const Samples<T>& samples) {
-            for (int64_t c = c0; c < c1; ++c)
-              samples.spread(dx + (image * s.channels + c) * plane,
-                             dy[(r * s.channels + c) * bins + k] / region.count);
-          });
-      }
-    });
+    by_gradient_planes(
+        begin, end, s.channels, plane, dx, args.add[0], [&](int64_t image, int64_t c0, int64_t c1) {
+          for (int64_t r = 0; r < s.rois; ++r) {
+            if (image_of(rois + r * 6) != image) continue;
+            const RotatedRoi<T> region(s, p.sampling_ratio, rois + r * 6);
+            for (int64_t k = 0; k < bins; ++k)
+              region.bin(s, k / s.pooled[1], k % s.pooled[1], [&](const Samples<T>& samples) {
+                for (int64_t c = c0; c < c1; ++c)
+                  samples.spread(dx + (image * s.channels + c) * plane,
+                                 dy[(r * s.channels + c) * bins + k] / region.count);
+              });
+          }
+        });
   });
 }
 

@@ -33,8 +33,7 @@ CYNET_NOINLINE void make_affine_grid(int threads, const int64_t* shape, const T*
       const T by_x = map[0];
       const int32_t n = static_cast<int32_t>(width);  // which is fast to convert
       if (add) {
-        for (int32_t j = 0; j < n; ++j)
-          row[j] += by_x * (first + static_cast<T>(j) * step) + base;
+        for (int32_t j = 0; j < n; ++j) row[j] += by_x * (first + static_cast<T>(j) * step) + base;
       } else {
         for (int32_t j = 0; j < n; ++j) row[j] = by_x * (first + static_cast<T>(j) * step) + base;
       }
@@ -111,8 +110,11 @@ struct SamplerShape {
   int64_t batch, channels, height, width, points;
   // Of data (batch, channels, height, width) and an output with the points as its last two axes.
   SamplerShape(const Blob* data, const Blob* out)
-      : batch(data->shape[0]), channels(data->shape[1]), height(data->shape[2]),
-        width(data->shape[3]), points(out->shape[2] * out->shape[3]) {}
+      : batch(data->shape[0]),
+        channels(data->shape[1]),
+        height(data->shape[2]),
+        width(data->shape[3]),
+        points(out->shape[2] * out->shape[3]) {}
   int64_t blocks() const { return (points + POINTS - 1) / POINTS; }
 };
 

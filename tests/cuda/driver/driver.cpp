@@ -150,7 +150,10 @@ DOOR Result cuEventRecord(void* handle, void* stream) {
   EventPointer event = *(EventPointer*)handle;
   const uint64_t number = event->record();
   Stream* to = stream_of(stream);
-  const Result code = to->put([event, number] { event->reach(number); return kSuccess; });
+  const Result code = to->put([event, number] {
+    event->reach(number);
+    return kSuccess;
+  });
   if (code) event->reach(number);
   return code;
 }
@@ -167,7 +170,10 @@ DOOR Result cuEventQuery(void* handle) {
 DOOR Result cuStreamWaitEvent(void* stream, void* handle, unsigned) {
   EventPointer event = *(EventPointer*)handle;
   const uint64_t number = event->last();
-  return stream_of(stream)->put([event, number] { event->wait(number); return kSuccess; });
+  return stream_of(stream)->put([event, number] {
+    event->wait(number);
+    return kSuccess;
+  });
 }
 
 // ----- devices and contexts
@@ -187,11 +193,15 @@ DOOR Result cuDeviceComputeCapability(int* major, int* minor, int) {
 }
 DOOR Result cuDeviceGetAttribute(int* out, int attribute, int) {
   switch (attribute) {
-    case 1: case 2: case 3: *out = 1024; break;  // threads of a block; of its axes
+    case 1:
+    case 2:
+    case 3: *out = 1024; break;  // threads of a block; of its axes
     case 4: *out = 64; break;
     case 5: *out = 2147483647; break;            // axes of a grid
-    case 6: case 7: *out = 65535; break;
-    case 8: case 97: *out = 49152; break;        // shared memory of a block
+    case 6:
+    case 7: *out = 65535; break;
+    case 8:
+    case 97: *out = 49152; break;        // shared memory of a block
     case 10: *out = 32; break;                   // a warp
     case 16: *out = 4; break;                    // multiprocessors
     case 75: *out = 8; break;                    // compute capability
@@ -339,8 +349,7 @@ DOOR Result cuGetErrorName(int code, const char** out) {
   return kSuccess;
 }
 DOOR Result cuGetErrorString(int code, const char** out) {
-  *out = code == kIllegalAddress ? "an illegal memory access was encountered"
-                                 : "a simulated error";
+  *out = code == kIllegalAddress ? "an illegal memory access was encountered" : "a simulated error";
   return kSuccess;
 }
 

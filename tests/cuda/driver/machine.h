@@ -16,10 +16,22 @@
 
 typedef int Result;
 enum {
-  kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100, kInvalidDevice = 101,
-  kInvalidImage = 200, kInvalidContext = 201, kInvalidHandle = 400, kNotFound = 500, kNotReady = 600,
-  kIllegalAddress = 700, kTooManyResources = 701, kLaunchFailed = 719, kNotSupported = 801,
-  kCaptureUnsupported = 900, kCaptureUnjoined = 904
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kOutOfMemory = 2,
+  kNoDevice = 100,
+  kInvalidDevice = 101,
+  kInvalidImage = 200,
+  kInvalidContext = 201,
+  kInvalidHandle = 400,
+  kNotFound = 500,
+  kNotReady = 600,
+  kIllegalAddress = 700,
+  kTooManyResources = 701,
+  kLaunchFailed = 719,
+  kNotSupported = 801,
+  kCaptureUnsupported = 900,
+  kCaptureUnjoined = 904
 };
 
 typedef std::function<Result()> Work;

@@ -4,8 +4,13 @@
 
 #include <cstdlib>
 
-enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7, EXECUTION_FAILED = 13,
-       NOT_SUPPORTED = 15 };
+enum {
+  SUCCESS = 0,
+  NOT_INITIALIZED = 1,
+  INVALID_VALUE = 7,
+  EXECUTION_FAILED = 13,
+  NOT_SUPPORTED = 15
+};
 
 struct Handle {
   void* stream = nullptr;
@@ -34,8 +39,7 @@ static void multiply(int ta, int tb, int64_t m, int64_t n, int64_t k, double alp
         sum += static_cast<double>(ta ? a[l + i * lda] : a[i + l * lda]) *
                static_cast<double>(tb ? b[j + l * ldb] : b[l + j * ldb]);
       T& out = c[i + j * ldc];
-      out = static_cast<T>(beta == 0 ? alpha * sum
-                                     : alpha * sum + beta * static_cast<double>(out));
+      out = static_cast<T>(beta == 0 ? alpha * sum : alpha * sum + beta * static_cast<double>(out));
     }
 }
 
@@ -51,8 +55,7 @@ static int gemm(void* handle, int ta, int tb, int64_t m, int64_t n, int64_t k, c
   if (lda < least(ta ? k : m) || ldb < least(tb ? n : k) || ldc < least(m)) return INVALID_VALUE;
   if (alpha == nullptr || beta == nullptr) return INVALID_VALUE;
   if (at != bt || at != ct || !fits(at, compute)) return NOT_SUPPORTED;
-  if (algorithm < -1 || (algorithm > 23 && algorithm < 99) || algorithm > 115)
-    return INVALID_VALUE;
+  if (algorithm < -1 || (algorithm > 23 && algorithm < 99) || algorithm > 115) return INVALID_VALUE;
   if (m && n && count && (c == nullptr || (k && (a == nullptr || b == nullptr))))
     return INVALID_VALUE;
   if (next_status) {

@@ -2,8 +2,15 @@
 #pragma once
 #include "stream.h"
 
-enum { SUCCESS = 0, NOT_INITIALIZED = 1001, BAD_PARAM = 2000, SPACE_TOO_SMALL = 2006,
-       NOT_SUPPORTED = 3000, NO_MEMORY = 4004, EXECUTION_FAILED = 5000 };
+enum {
+  SUCCESS = 0,
+  NOT_INITIALIZED = 1001,
+  BAD_PARAM = 2000,
+  SPACE_TOO_SMALL = 2006,
+  NOT_SUPPORTED = 3000,
+  NO_MEMORY = 4004,
+  EXECUTION_FAILED = 5000
+};
 
 struct Handle {
   void* stream = nullptr;

@@ -14,14 +14,15 @@ struct Perf {
 enum { FORWARD, TO_DATA, TO_WEIGHT };
 enum { DEFAULT_MATH = 0, TENSOR_OP_MATH = 1, FMA_MATH = 3 };
 static const int SLOW = 0, FAST = 1, REFUSED = 5;  // numbers of algorithms
-static const int64_t SCRATCH = 640;                // bytes of workspace that FAST wants
+static const int64_t SCRATCH = 640;  // bytes of workspace that FAST wants
 
 static long long fast_runs = 0, timed = 0;
 static int last_math = -1;
 
 static int64_t output_size(const Tensor* x, const Filter* w, const Convolution* c, int axis) {
-  return 1 + (x->dims[axis + 2] + 2 * c->pad[axis] -
-              ((w->dims[axis + 2] - 1) * c->dilate[axis] + 1)) / c->stride[axis];
+  return 1 +
+         (x->dims[axis + 2] + 2 * c->pad[axis] - ((w->dims[axis + 2] - 1) * c->dilate[axis] + 1)) /
+             c->stride[axis];
 }
 
 static const char* misfit(const Tensor* x, const Filter* w, const Convolution* c, const Tensor* y) {
@@ -37,8 +38,8 @@ static const char* misfit(const Tensor* x, const Filter* w, const Convolution* c
   return nullptr;
 }
 
-static int offer(int direction, bool by_timing, void* handle, void* a, void* b, void* conv, void* out, int asked,
-                 int* found, Perf* results) {
+static int offer(int direction, bool by_timing, void* handle, void* a, void* b, void* conv,
+                 void* out, int asked, int* found, Perf* results) {
   if (handles.find(handle) == nullptr) return NOT_INITIALIZED;
   if (asked < 1 || !found || !results) return refuse(BAD_PARAM, "results");
   const Convolution* c = convolutions.find(conv);
@@ -48,11 +49,11 @@ static int offer(int direction, bool by_timing, void* handle, void* a, void* b, 
                              : misfit(tensors.find(a), filters.find(out), c, tensors.find(b));
   if (wrong) return refuse(BAD_PARAM, wrong);
   const int fast_math = c->math == FMA_MATH ? FMA_MATH : TENSOR_OP_MATH;
-  const Perf all[4] = {{REFUSED, NOT_SUPPORTED, -1, 0, 1, DEFAULT_MATH, {0, 0, 0}},
-                       {FAST, by_timing ? NO_MEMORY : SUCCESS, 0.5, size_t(1) << 40, 1,
-                        TENSOR_OP_MATH, {0, 0, 0}},
-                       {FAST, SUCCESS, 1, SCRATCH, 1, fast_math, {0, 0, 0}},
-                       {SLOW, SUCCESS, 2, 0, 1, c->math, {0, 0, 0}}};
+  const Perf all[4] = {
+      {REFUSED, NOT_SUPPORTED, -1, 0, 1, DEFAULT_MATH, {0, 0, 0}},
+      {FAST, by_timing ? NO_MEMORY : SUCCESS, 0.5, size_t(1) << 40, 1, TENSOR_OP_MATH, {0, 0, 0}},
+      {FAST, SUCCESS, 1, SCRATCH, 1, fast_math, {0, 0, 0}},
+      {SLOW, SUCCESS, 2, 0, 1, c->math, {0, 0, 0}}};
   *found = 0;
   for (int i = 0; i < 4 && i < asked; ++i) results[(*found)++] = all[i];
   return SUCCESS;
@@ -173,21 +174,21 @@ int cudnnGetConvolutionNdForwardOutputDim(void* conv, void* x_desc, void* w_desc
   return SUCCESS;
 }
 
-#define DIRECTION(direction, get, find, compute)                                                \
-  int get(void* handle, void* a, void* b, void* conv, void* out, int asked, int* found,         \
-          Perf* results) {                                                                      \
-    return offer(direction, false, handle, a, b, conv, out, asked, found, results);             \
-  }                                                                                             \
-  int find(void* handle, void* a, void* b, void* conv, void* out, int asked, int* found,        \
-           Perf* results) {                                                                     \
-    ++timed;                                                                                    \
-    return offer(direction, true, handle, a, b, conv, out, asked, found, results);              \
-  }                                                                                             \
-  int compute(void* handle, const void* alpha, void* a_desc, const void* a, void* b_desc,       \
-              const void* b, void* conv, int algorithm, void* space, size_t bytes,              \
-              const void* beta, void* out_desc, void* out) {                                    \
-    return convolve(direction, handle, alpha, a_desc, a, b_desc, b, conv, algorithm, space,     \
-                    bytes, beta, out_desc, out);                                                \
+#define DIRECTION(direction, get, find, compute)                                                   \
+  int get(void* handle, void* a, void* b, void* conv, void* out, int asked, int* found,            \
+          Perf* results) {                                                                         \
+    return offer(direction, false, handle, a, b, conv, out, asked, found, results);                \
+  }                                                                                                \
+  int find(void* handle, void* a, void* b, void* conv, void* out, int asked, int* found,           \
+           Perf* results) {                                                                        \
+    ++timed;                                                                                       \
+    return offer(direction, true, handle, a, b, conv, out, asked, found, results);                 \
+  }                                                                                                \
+  int compute(void* handle, const void* alpha, void* a_desc, const void* a, void* b_desc,          \
+              const void* b, void* conv, int algorithm, void* space, size_t bytes,                 \
+              const void* beta, void* out_desc, void* out) {                                       \
+    return convolve(direction, handle, alpha, a_desc, a, b_desc, b, conv, algorithm, space, bytes, \
+                    beta, out_desc, out);                                                          \
   }
 DIRECTION(FORWARD, cudnnGetConvolutionForwardAlgorithm_v7, cudnnFindConvolutionForwardAlgorithm,
           cudnnConvolutionForward)

@@ -10,8 +10,7 @@ static const char* misfit(const Pooling* p, const Tensor* x, const Tensor* y) {
   if (x->rank != p->axes + 2 || y->rank != x->rank || x->type != y->type) return "rank or type";
   if (x->dims[0] != y->dims[0] || x->dims[1] != y->dims[1]) return "batch or channels";
   for (int i = 0; i < p->axes; ++i)
-    if (y->dims[i + 2] !=
-        1 + (x->dims[i + 2] + 2 * p->pad[i] - p->window[i]) / p->stride[i])
+    if (y->dims[i + 2] != 1 + (x->dims[i + 2] + 2 * p->pad[i] - p->window[i]) / p->stride[i])
       return "output size";
   return nullptr;
 }
@@ -85,8 +84,8 @@ int cudnnSetPoolingNdDescriptor(void* d, int mode, int nan, int axes, const int*
   return SUCCESS;
 }
 
-int cudnnPoolingForward(void* handle, void* pooling, const void* alpha, void* x_desc,
-                        const void* x, const void* beta, void* y_desc, void* y) {
+int cudnnPoolingForward(void* handle, void* pooling, const void* alpha, void* x_desc, const void* x,
+                        const void* beta, void* y_desc, void* y) {
   Handle* h = handles.find(handle);
   const Pooling* p = poolings.find(pooling);
   const Tensor *tx = tensors.find(x_desc), *ty = tensors.find(y_desc);
@@ -142,9 +141,9 @@ int cudnnPoolingBackward(void* handle, void* pooling, const void* alpha, void* y
 
 int cudnnBatchNormalizationForwardInference(void* handle, int mode, const void* alpha,
                                             const void* beta, void* x_desc, const void* x,
-                                            void* y_desc, void* y, void* p_desc,
-                                            const void* gamma, const void* shift,
-                                            const void* mean, const void* variance, double eps) {
+                                            void* y_desc, void* y, void* p_desc, const void* gamma,
+                                            const void* shift, const void* mean,
+                                            const void* variance, double eps) {
   const Tensor *tx = tensors.find(x_desc), *p = tensors.find(p_desc);
   const int wrong = check_norm(handle, mode, tx, tensors.find(y_desc), p, eps);
   if (wrong) return wrong;
@@ -159,8 +158,8 @@ int cudnnBatchNormalizationForwardInference(void* handle, int mode, const void* 
         each(shape.rank, shape.dims, [=](const int64_t* at) {
           const int64_t c = at[1], i = shape.place(at);
           auto of = [c](const void* p) { return double(static_cast<const P*>(p)[c]); };
-          const double z = (double(static_cast<const T*>(x)[i]) - of(mean)) /
-                           std::sqrt(of(variance) + eps);
+          const double z =
+              (double(static_cast<const T*>(x)[i]) - of(mean)) / std::sqrt(of(variance) + eps);
           put(static_cast<T*>(y) + i, by * (z * of(gamma) + of(shift)), keep);
         });
       });

@@ -111,7 +111,7 @@ struct Run {
   Rnn r;
   RnnData x;
   std::vector<Place> place;
-  double *reserve;
+  double* reserve;
   int64_t cells, outs, pass_size, layer_size;
 
   Run(const Rnn& rnn, const RnnData& data, double* memory) : r(rnn), x(data), reserve(memory) {
@@ -288,10 +288,8 @@ static void to_data(const Run& run, const T* dy, T* dx, const T* hx, const T* dh
             }
           dh = next;
         }
-        for (int64_t j = 0; j < r.width && dhx; ++j)
-          dhx[at * r.width + j] = static_cast<T>(dh[j]);
-        for (int64_t j = 0; j < hidden && dcx; ++j)
-          dcx[at * hidden + j] = static_cast<T>(dc[j]);
+        for (int64_t j = 0; j < r.width && dhx; ++j) dhx[at * r.width + j] = static_cast<T>(dh[j]);
+        for (int64_t j = 0; j < hidden && dcx; ++j) dcx[at * hidden + j] = static_cast<T>(dc[j]);
       }
     }
     above = below;
@@ -335,7 +333,8 @@ static void to_weights(const Run& run, const T* x, const T* hx, T* dw, int64_t s
 
 // What all three calls check alike.
 static int check_run(void* handle, const Rnn* r, const RnnData* x, const RnnData* y,
-                     const Tensor* h, const Tensor* c, size_t weights, size_t work, const void* space) {
+                     const Tensor* h, const Tensor* c, size_t weights, size_t work,
+                     const void* space) {
   int64_t size;
   if (handles.find(handle) == nullptr) return NOT_INITIALIZED;
   if (!r || !x || !y || !h || r->type < 0) return refuse(BAD_PARAM, "descriptor");
@@ -425,15 +424,15 @@ int cudnnGetRNNWeightSpaceSize(void* handle, void* d, size_t* size) {
 }
 
 int cudnnGetRNNWeightParams(void* handle, void* d, int pass, size_t size, const void* weights,
-                            int which, void* matrix, void** matrix_at, void* bias,
-                            void** bias_at) {
+                            int which, void* matrix, void** matrix_at, void* bias, void** bias_at) {
   Rnn* r = rnns.find(d);
   int64_t count;
   if (!handles.find(handle) || !r || !tensors.find(matrix) || !tensors.find(bias))
     return refuse(BAD_PARAM, "handle or descriptor");
   const auto found = places(*r, &count);
   const bool projection = which == 2 * r->gates() && r->projected();
-  if (pass < 0 || pass >= int(found.size()) || which < 0 || (which >= 2 * r->gates() && !projection))
+  if (pass < 0 || pass >= int(found.size()) || which < 0 ||
+      (which >= 2 * r->gates() && !projection))
     return refuse(BAD_PARAM, "pass or matrix");
   if (size != size_t(count * bytes_of(r->type))) return refuse(BAD_PARAM, "weight space");
   const int side = which >= r->gates();
@@ -491,8 +490,7 @@ int cudnnRNNBackwardData_v8(void* handle, void* d, const int* lengths, void* y_d
   if (wrong) return wrong;
   if (!y || !dy || !dx || !weights || lengths || work_size < size_t(WORK[1]))
     return refuse(BAD_PARAM, "data");
-  if (!reserve || reserve_size < reserve_bytes())
-    return refuse(SPACE_TOO_SMALL, "reserve");
+  if (!reserve || reserve_size < reserve_bytes()) return refuse(SPACE_TOO_SMALL, "reserve");
   const Rnn rnn = *r;
   const RnnData data = *tx;
   return run(handles.find(handle), [=] {
@@ -514,17 +512,16 @@ int cudnnRNNBackwardData_v8(void* handle, void* d, const int* lengths, void* y_d
 
 int cudnnRNNBackwardWeights_v8(void* handle, void* d, int mode, const int* lengths, void* x_desc,
                                const void* x, void* h_desc, const void* hx, void* y_desc,
-                               const void* y, size_t weights_size, void* gradient,
-                               size_t work_size, void* work, size_t reserve_size, void* reserve) {
+                               const void* y, size_t weights_size, void* gradient, size_t work_size,
+                               void* work, size_t reserve_size, void* reserve) {
   const Rnn* r = rnns.find(d);
   const RnnData* tx = rnn_data.find(x_desc);
-  const int wrong = check_run(handle, r, tx, rnn_data.find(y_desc), tensors.find(h_desc),
-                              nullptr, weights_size, work_size, work);
+  const int wrong = check_run(handle, r, tx, rnn_data.find(y_desc), tensors.find(h_desc), nullptr,
+                              weights_size, work_size, work);
   if (wrong) return wrong;
   if (!x || !y || !gradient || lengths) return refuse(BAD_PARAM, "data");
   if (mode != 0) return refuse(NOT_SUPPORTED, "gradients are only added");
-  if (!reserve || reserve_size < reserve_bytes())
-    return refuse(SPACE_TOO_SMALL, "reserve");
+  if (!reserve || reserve_size < reserve_bytes()) return refuse(SPACE_TOO_SMALL, "reserve");
   const Rnn rnn = *r;
   const RnnData data = *tx;
   return run(handles.find(handle), [=] {

@@ -65,7 +65,8 @@ int cudnnSoftmaxForward(void* handle, int algorithm, int mode, const void* alpha
         for (size_t k = 0; k < places.size(); ++k) {
           const double z = values[k] - top;
           put(static_cast<T*>(y) + places[k],
-              by * (algorithm == LOGARITHM ? z - std::log(sum ? sum : 1) : std::exp(z) / (sum ? sum : 1)),
+              by * (algorithm == LOGARITHM ? z - std::log(sum ? sum : 1)
+                                           : std::exp(z) / (sum ? sum : 1)),
               keep);
         }
       });

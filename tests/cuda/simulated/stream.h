@@ -32,12 +32,9 @@ struct Half {
   operator double() const {
     const int exponent = bits >> 10 & 31, fraction = bits & 1023;
     double value;
-    if (exponent == 31)
-      value = fraction ? __builtin_nan("") : __builtin_inf();
-    else if (exponent)
-      value = __builtin_ldexp(1024 + fraction, exponent - 25);
-    else
-      value = __builtin_ldexp(fraction, -24);
+    if (exponent == 31) value = fraction ? __builtin_nan("") : __builtin_inf();
+    else if (exponent) value = __builtin_ldexp(1024 + fraction, exponent - 25);
+    else value = __builtin_ldexp(fraction, -24);
     return bits & 0x8000 ? -value : value;
   }
 };
