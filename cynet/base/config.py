@@ -154,9 +154,8 @@ _SETTINGS = {
             "CYNET_BULK",
             _up_to(4096),
             0,
-            "How many elementwise calls the thread that imported cynet notes before it runs them "
-            "together, where mx.engine.bulk and set_bulk_size say nothing; 0 or 1: each call runs "
-            "by itself.",
+            "How many elementwise calls a thread notes before it runs them together, where "
+            "mx.engine.bulk and set_bulk_size say nothing; 0 or 1: each call runs by itself.",
         ),
         Setting(
             "CYNET_CALL_CACHE",

@@ -7,25 +7,22 @@ from ..base import config
 cdef extern from *:
     """
     thread_local int cynet_bulk_limit = -1;
-    thread_local bool cynet_bulk_default = false;
     static inline int cynet_add_and_get(int* p, int more) {
         return __atomic_add_fetch(p, more, __ATOMIC_RELAXED); }
     """
     int own_limit "cynet_bulk_limit"  # of this thread; -1: the default
-    bint has_default "cynet_bulk_default"  # the thread that imported cynet; others note if asked
     int add_to "cynet_add_and_get" (int* p, int more) noexcept nogil
 
 cdef uint64_t noted_writes_mask = 0
 cdef uint64_t noted_mask = 0
 cdef int bulking = 0
 cdef int _default = config.get("CYNET_BULK")
-has_default = True
 if _default > 1:
     bulking = 1
 
 
 cdef int limit() noexcept nogil:
-    return own_limit if own_limit >= 0 else default_limit()
+    return _default if own_limit < 0 else own_limit
 
 
 cdef int set_limit(int size) noexcept nogil:
@@ -34,8 +31,8 @@ cdef int set_limit(int size) noexcept nogil:
     own_limit = size
     if (size > 1) != (before > 1):
         add_to(&bulking, 1 if size > 1 else -1)
-    return default_limit() if before < 0 else before
+    return _default if before < 0 else before
 
 
 cdef int default_limit() noexcept nogil:
-    return _default if has_default else 0
+    return _default

@@ -58,5 +58,5 @@ cdef struct Program:
 
 cdef long pushed_programs  # so far
 cdef long written_arrays   # by them
-# Push it, and leave it empty.
+# Push it. It is empty before the GIL may be let go of: what other threads note then stays.
 cdef int push_program(Program* program) except -1

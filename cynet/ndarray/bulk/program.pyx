@@ -272,19 +272,22 @@ cdef int push_program(Program* program) except -1:
         held[i] = program.arrays[i].chunk
     i = 0  # tasks that are the engine's
     try:
-        if _may_run_together(program):
-            tasks[0] = _make(program, 0, n_lines, True)
-            n_tasks = tasks[0] != NULL
-        else:
-            begin = 0
-            while begin < n_lines:
-                end = begin + 1
-                while end < n_lines and program.lines[end].call == program.lines[begin].call:
-                    end += 1
-                tasks[n_tasks] = _make(program, begin, end, False)
-                n_tasks += 1
-                begin = end
-        program.n_calls = program.n_arrays = program.n_lines = 0
+        try:
+            if _may_run_together(program):
+                tasks[0] = _make(program, 0, n_lines, True)
+                n_tasks = tasks[0] != NULL
+            else:
+                begin = 0
+                while begin < n_lines:
+                    end = begin + 1
+                    while end < n_lines and program.lines[end].call == program.lines[begin].call:
+                        end += 1
+                    tasks[n_tasks] = _make(program, begin, end, False)
+                    n_tasks += 1
+                    begin = end
+        finally:
+            # Not later: while the last function runs without the GIL other threads note calls.
+            program.n_calls = program.n_arrays = program.n_lines = 0
         while i < n_tasks:
             task = tasks[i]
             i += 1
@@ -297,7 +300,6 @@ cdef int push_program(Program* program) except -1:
             _engine.push_sync(_run, task, _free, kCPU, 0, task.vars + task.n_written, task.n_read,
                               task.vars, task.n_written, 0, flags, b"bulk")
     finally:
-        program.n_calls = program.n_arrays = program.n_lines = 0
         while i < n_tasks:
             c_free(tasks[i])
             i += 1

@@ -2,7 +2,10 @@
 
 import os
 import pickle
+import subprocess
+import sys
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -382,6 +385,50 @@ def test_threads_note_side_by_side():
     for each in threads:
         each.join()
     assert not wrong and noted() == 0
+
+
+def test_calls_that_others_note_while_a_program_runs_stay_noted():
+    # A large program runs on the thread that pushes it, without the GIL: others note meanwhile.
+    large, count, begun, over = nd.ones((1 << 20,)), nd.zeros((100,)), threading.Event(), []
+
+    def run_large():
+        for _ in range(20):
+            with mx.engine.bulk(100):
+                x = large + 1.0
+                for _ in range(20):
+                    x = x * 1.5 - 0.5
+                begun.set()
+        over.append(True)
+
+    thread, calls = threading.Thread(target=run_large), 0
+    thread.start()
+    begun.wait()
+    with mx.engine.bulk(1000):
+        while not over:
+            for _ in range(3):
+                count += 1.0
+            calls += 3
+            time.sleep(0.0002)
+    thread.join()
+    assert count.asnumpy().tolist() == [calls] * 100
+
+
+def test_the_setting_counts_in_each_thread():
+    code = (
+        "import threading, cynet as mx\n"
+        "from cynet.ndarray.bulk import note\n"
+        "a, seen = mx.nd.ones((100,)), []\n"
+        "def work():\n"
+        "    x = a + 1.0\n"
+        "    seen.append(note.counts()[0])\n"
+        "    assert x.asnumpy()[0] == 2.0\n"
+        "work()\n"
+        "thread = threading.Thread(target=work)\n"
+        "thread.start(); thread.join()\n"
+        "assert seen == [1, 1], seen\n"
+    )
+    setting = {**os.environ, "CYNET_BULK": "15"}
+    subprocess.run([sys.executable, "-c", code], env=setting, check=True, timeout=100)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
