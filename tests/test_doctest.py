@@ -11,7 +11,7 @@ import pytest
 import cynet
 import cynet_cuda_cpu
 from cynet.contrib.amp import amp
-from cynet.gluon.block import hybridized
+from cynet.gluon.block import graph
 from cynet.operator import OPERATORS
 from tests.operator.examples import FLAGS, Checker
 
@@ -24,7 +24,7 @@ MODULES.remove("cynet.cuda.backend")  # its import needs a GPU (tests/gpu)
 @pytest.fixture
 def full_precision(monkeypatch):
     """Examples of amp turn it on for the process: it is off again behind them."""
-    monkeypatch.setattr(hybridized, "_conversions", [])
+    monkeypatch.setattr(graph, "_conversions", [])
     monkeypatch.setattr(amp, "_amp_initialized", False)
 
 

@@ -49,8 +49,8 @@ class CachedOp:
     ----------
     symbol : Symbol
         The graph.
-    plans : PlanCache, optional
-        Holds the plans; one of its own by default.
+    apart : bool
+        Whether its plans count and may go one by one, as in a PlanCache.
     arenas : dict, optional
         Idle arenas of CachedOps that share them.
 
@@ -58,6 +58,8 @@ class CachedOp:
     ----------
     inputs : list of str
         Names of what a call takes: arguments, then auxiliary states.
+    n_nodes : int
+        Nodes of the graph, variables included.
     n_programs : int
         Signatures it has met, of which it keeps what runs them (CYNET_PLAN_CACHE_MB).
     nbytes : int
@@ -80,14 +82,15 @@ class CachedOp:
     ([4.0, 9.0], [1.0, 2.0])
     """
 
-    def __init__(self, symbol, plans=None, arenas=None):
+    def __init__(self, symbol, apart=True, arenas=None):
         self.symbol = symbol
         self._arguments = symbol.list_arguments()
         self.inputs = [*self._arguments, *symbol.list_auxiliary_states()]
-        self._programs = PlanCache() if plans is None else plans
+        self._programs = PlanCache(apart)
         self._called = PlanCache()  # CallByCall of signatures that may get a plan
         self._arenas = {} if arenas is None else arenas  # context -> list of idle arenas
         self._structure = Structure(symbol.entries)
+        self.n_nodes = len(self._structure.order)
         self._inferred = None, None  # shapes by name, and all inferred shapes
         self._types = {}  # dtypes of the inputs -> dtypes of all entries
         self._modes = set()  # (with gradients, training) of plans that were made

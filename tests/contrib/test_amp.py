@@ -8,7 +8,7 @@ import pytest
 
 import cynet as mx
 from cynet.contrib import amp
-from cynet.gluon.block import hybridized
+from cynet.gluon.block import graph
 from cynet.operator import OPERATORS
 from tests.fixtures.amp_networks import layers, small
 
@@ -31,7 +31,7 @@ def test_lists_under_mxnets_names():
 @pytest.fixture
 def on(monkeypatch):
     """amp.init, taken back afterwards."""
-    monkeypatch.setattr(hybridized, "_conversions", [])
+    monkeypatch.setattr(graph, "_conversions", [])
     monkeypatch.setattr(amp.amp, "_amp_initialized", False)
     amp.init()
 
@@ -103,7 +103,7 @@ def test_bfloat16_training():
 
     plain = losses("float32")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hybridized, "_conversions", [])
+        patch.setattr(graph, "_conversions", [])
         patch.setattr(amp.amp, "_amp_initialized", False)
         amp.init("bfloat16")
         narrow = losses("bfloat16")

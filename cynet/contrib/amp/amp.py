@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ... import symbol as sym
-from ...gluon.block.hybridized import convert_graphs
+from ...gluon.block.graph import convert_graphs
 from .convert import convert_bucketing_module as convert_bucketing_module  # MXNet has it here
 from .convert import convert_graph
 

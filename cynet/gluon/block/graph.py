@@ -1,23 +1,42 @@
-"""Graphs of HybridBlocks: traced with symbols, used for inference of shapes and types, written to
-files."""
+"""Graphs of HybridBlocks: traced with symbols, run, used for inference of shapes and types, written
+to files."""
 
+import json
+import random
+import threading
+import time
 from typing import NamedTuple
 
-from ... import autograd
+from ... import autograd, executor
 from ... import ndarray as nd
 from ... import symbol as sym
+from ..._ndarray import with_face
 from ...base.dtype import name_of
-from ...base.errors import ArgumentError, CynetError
+from ...base.errors import ArgumentError, CynetError, warn_user
 from ...base.files import file_name
 from ...base.kinds import to_index
+from ...base.numpy_state import place_of_numpy
 from ...base.tracing import active
 from ...ndarray import NDArray
+from ...operator.checks.shapes import known, understood
 from ...symbol import Symbol
 from ..errors import StateError
-from ..tracing import tracing
+from ..parameter import Parameter
+from ..tracing import count_of_changes, tracing, watch
 from .children import has_own_forward, put_back, remember
 from .structure import flatten, regroup
-from .traced import Trace, Traced, kind_for
+from .traced import Trace, Traced, UntraceableError, kind_for
+
+_PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.2)  # s in front of a trace beside drawing threads
+
+
+_NODE_BYTES = 4096  # approximate bytes of a graph's node
+_conversions = []  # functions that change the graphs before they run: contrib/amp
+
+
+def convert_graphs(function):
+    """Have the graphs made from now on changed by ``function(symbol, names of data inputs)``."""
+    _conversions[:] = [function]
 
 
 class Graph(NamedTuple):
@@ -66,19 +85,19 @@ def input_names(count, taken):
     return names
 
 
-def trace_block(block, args, kwargs):
-    """The Graph of a Block called with symbols in place of the arrays in its arguments."""
+def trace_block(block, arrays, form):
+    """The Graph of a Block called with symbols in place of the arrays of its arguments, whose
+    format is `form` (structure.py)."""
     before = remember(block)
     try:
-        graph = _trace(block, args, kwargs)
+        graph = _trace(block, arrays, form)
     except Exception:
         put_back(before, Traced)
         raise
     return graph._replace(kept=put_back(before, Traced))
 
 
-def _trace(block, args, kwargs):
-    arrays, form = flatten([list(args), kwargs])
+def _trace(block, arrays, form):
     params = block.collect_params()
     names = input_names(len(arrays), params.keys())
     trace = Trace(
@@ -106,13 +125,205 @@ def _trace(block, args, kwargs):
     return Graph(Symbol(heads), names, out_format, trace.constants, trace.asked, trace.used)
 
 
+def trace_without_draws(block, arrays, form):
+    """The Graph of a call, refused where Python or NumPy draws random numbers in it.
+
+    Beside other threads, which may have drawn them, as those of a DataLoader do until their queue
+    is full, it is traced again. What a block draws itself makes one graph different from another,
+    or it draws in each trace and nobody does in the pauses between them.
+    """
+    seen, after, others = [], None, False
+    for pause in (0, *_PAUSES) if threading.active_count() > 1 else (0,):
+        time.sleep(pause)
+        before = _python_draws()
+        others = others or (pause > 0 and before != after)
+        graph = trace_block(block, arrays, form)
+        after = _python_draws()
+        if after == before:
+            return graph
+        seen.append(_content(graph))
+    if others and all(each == seen[0] for each in seen):
+        return graph
+    raise UntraceableError("random numbers that Python draws cannot be part of a graph")
+
+
+def _python_draws():
+    """The states of NumPy's and Python's global generators, which change when they draw."""
+    return hash(random.getstate()), place_of_numpy()
+
+
+def _content(graph):
+    """The content of a trace without names: equal for two traces of one function."""
+    nodes = json.loads(graph.symbol.tojson())["nodes"]
+    constants = [(each.shape, each.asnumpy().tobytes()) for each in graph.constants.values()]
+    return [(n["op"], n.get("attrs"), n["inputs"]) for n in nodes], constants
+
+
+class _Constant:
+    """An array in a Parameter's place that is not a parameter; copied to each device once."""
+
+    def __init__(self, array):
+        self._copies = {array.context: array}
+
+    def data(self, context):
+        """The array on a device."""
+        found = self._copies.get(context)
+        if found is None:
+            array = next(iter(self._copies.values()))
+            found = self._copies[context] = array.as_in_context(context)
+        return found
+
+
+class BoundGraph:
+    """A Graph with the CachedOp that runs it, and the sources of the CachedOp's inputs.
+
+    Parameters
+    ----------
+    block : HybridBlock
+    graph : Graph
+    arenas : dict
+        Idle arenas of the CachedOps of all graphs of the Block.
+    arrays : list of NDArray
+        Of the first call.
+    """
+
+    def __init__(self, block, graph, arenas, arrays):
+        self.graph = graph
+        self.face = arrays[0]._face if arrays else NDArray._face  # the face of the outputs, too
+        hook = block._op_hook or (watch() and (watch(), False))
+        self.watch = None if hook is None else HookedGraph(graph.symbol, *hook)
+        symbol = graph.symbol if self.watch is None else self.watch.symbol
+        for convert in _conversions:
+            symbol = convert(symbol, graph.inputs)
+        # the plans of a graph that serves one signature go with it
+        self.op = executor.CachedOp(symbol, not graph.asked, arenas)
+        params = graph.params
+        places = {name: i for i, name in enumerate(graph.inputs)}
+        self.sources = []  # for each input its position, a Parameter or a _Constant
+        for name in self.op.inputs:
+            if name in places:
+                self.sources.append(places[name])
+            elif name in params:
+                self.sources.append(params[name])
+            else:
+                self.sources.append(_Constant(graph.constants[name]))
+        self.params = [each for each in self.sources if isinstance(each, Parameter)]
+        self._given = sum(type(each) is int for each in self.sources)
+        self._seen, self._one = -1, False
+        self.single = graph.out_format == 0
+        self._warn_of_unused(graph, [each.name for each in block.collect_params().values()])
+
+    @property
+    def nbytes(self):
+        return _NODE_BYTES * self.op.n_nodes + self.op.nbytes
+
+    @property
+    def kept(self):
+        return self.op.kept
+
+    def _warn_of_unused(self, graph, params):
+        used = set(self.op.inputs)
+        for i, name in enumerate(graph.inputs):
+            if name not in used:
+                warn_user(f"input {i} of the graph: nothing reads it")
+        unused = [name for name in params if name not in used]
+        if unused:
+            warn_user(
+                f"parameter{'s' * (len(unused) > 1)} {', '.join(unused)}: nothing in the graph"
+                f" reads {'them' if len(unused) > 1 else 'it'}"
+            )
+
+    def __call__(self, arrays):
+        if self._seen != count_of_changes():
+            self._seen = count_of_changes()
+            self._one = len(self.params) + self._given == len(self.sources) and all(
+                each._data and len(each._data) == 1 and each._is_plain() for each in self.params
+            )
+        if self._one:
+            inputs = [arrays[s] if type(s) is int else s._data[0] for s in self.sources]
+        else:
+            context = arrays[0].context
+            inputs = [arrays[s] if type(s) is int else s.data(context) for s in self.sources]
+        try:
+            outputs = self.op(*inputs)
+        except ArgumentError:
+            for each in self.params:
+                each.data(arrays[0].context)  # raises an error with the parameter's contexts
+            raise
+        if self.watch is not None:
+            outputs = self.watch(outputs, dict(zip(self.op.inputs, inputs)))
+        if outputs[0]._face is not self.face:  # the face of the parameters
+            outputs = [with_face(each, self.face) for each in outputs]
+        if self.single:
+            return outputs[0]
+        return regroup(outputs, self.graph.out_format)[0]
+
+    def waits(self):
+        """Return whether a parameter has no arrays: the call is refused, and the next one looks
+        again."""
+        return any(each._data is None for each in self.params)
+
+    def fits(self, arrays):
+        """Return whether the graph can be run with arrays of these shapes and dtypes."""
+        shapes = {}
+        for name, source in zip(self.op.inputs, self.sources):
+            if isinstance(source, Parameter):
+                shapes[name] = understood(source.shape)
+            else:
+                array = arrays[source] if type(source) is int else self.graph.constants[name]
+                shapes[name] = known(array.shape)
+        try:
+            self.op.infer(shapes)
+        except CynetError:
+            return False
+        return True
+
+
+class HookedGraph:
+    """A graph with the outputs of all its operators, and the hook to call with them.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    callback : callable
+        ``callback(name, operator, array)``.
+    monitor_all : bool
+        Tell of the inputs, too.
+
+    Attributes
+    ----------
+    symbol : Symbol
+        All outputs of all operators, then those of the graph.
+    """
+
+    def __init__(self, symbol, callback, monitor_all):
+        self._callback, self._monitor_all = callback, monitor_all
+        self._entries = [each for each in symbol.get_internals().entries if each[0].op is not None]
+        self._nodes = list(dict.fromkeys(node for node, _ in self._entries))
+        self.symbol = Symbol(self._entries + symbol.entries)
+
+    def __call__(self, outputs, variables):
+        """Call the hook with all outputs; return those of the graph."""
+        count = len(self._entries)
+        values = dict(zip(self._entries, outputs))
+        for node in self._nodes:
+            if self._monitor_all:
+                for name, (source, i) in zip(node.input_names(), node.inputs):
+                    array = values.get((source, i)) if source.op else variables[source.name]
+                    if array is not None:  # else it is an unused output
+                        self._callback(f"{node.name}_{name}", node.op.name, array)
+            for i in range(node.num_visible_outputs):
+                self._callback(node.output_name(i), node.op.name, values[node, i])
+        return outputs[count:]
+
+
 def _inferred(block, args, what, of_array):
     """(names of parameters, the inferred value of each) by the inference `what` of the graph."""
-    arrays, _ = flatten(list(args))
-    graph = trace_block(block, args, {})
+    arrays, form = flatten([list(args), {}])
+    graph = trace_block(block, arrays, form)
     symbol = graph.symbol
-    known = set(symbol.list_inputs())
-    given = {name: of_array(each) for name, each in zip(graph.inputs, arrays) if name in known}
+    read = set(symbol.list_inputs())
+    given = {name: of_array(each) for name, each in zip(graph.inputs, arrays) if name in read}
     given.update((name, of_array(each)) for name, each in graph.constants.items())
     try:
         arguments, _, states = getattr(symbol, what)(**given)

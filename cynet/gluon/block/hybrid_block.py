@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
-from ...base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown, warn_user
+from ... import autograd
+from ...base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CynetError,
+    UndefinedError,
+    shown,
+    warn_user,
+)
 from ...base.guard import guarded
 from ...engine.trace import ON, Span
 from ...ndarray import NDArray
 from ...symbol import Symbol, Variable
 from ..errors import DeferredInitializationError
-from ..tracing import changed, is_tracing
+from ..parameter.shapes import has_sizes
+from ..tracing import changed, is_tracing, tracing
 from . import graph
 from .backward_hooks import hooked_call
 from .block import Block
@@ -236,6 +246,18 @@ class HybridBlock(Block):
             for each in params:
                 each._finish_deferred_init()
 
+    def _finish_all_deferred(self, graphs, args, kwargs):
+        """The same for Blocks inside, too: by inference, or by a run where it fails."""
+        params = list(self.collect_params().values())
+        with contextlib.suppress(CynetError):
+            self._deferred_infer_shape(*args, **kwargs)
+        for each in params:
+            if has_sizes(each._shape):  # an error of its initializer goes to the caller
+                each._finish_deferred_init()
+        if any(each._data is None and each._deferred_init for each in params):
+            with autograd.pause(), tracing(), contextlib.suppress(DeferredInitializationError):
+                self._run_by_operator(graphs, args, kwargs)
+
     def _deferred_infer_shape(self, *args, **kwargs):
         self.infer_shape(*args, **kwargs)
 
@@ -288,9 +310,9 @@ class HybridBlock(Block):
         call = hooked_call(self, args, kwargs) if self._backward_hooks else None
         if call is not None:
             args = call.args
-        cached = self._cached or self._make_cache()
+        graphs = self._cached or self._make_cache()
         # a `forward` of a user in front of hybrid_forward runs at each call, as in MXNet
-        run = self.forward if cached.runs_forward else self._call_cached_op
+        run = self.forward if graphs.runs_forward else self._call_cached_op
         if ON:
             with Span(self._name, "gluon"):
                 out = run(*args, **kwargs)
@@ -317,8 +339,18 @@ class HybridBlock(Block):
         return cached
 
     def _call_cached_op(self, *args, **kwargs):
-        """The graph of these arguments, run."""
-        return (self._cached or self._make_cache())(args, kwargs)
+        """The graph of these arguments, run; without a graph operator by operator."""
+        graphs = self._cached or self._make_cache()
+        plan, arrays = graphs.plan_for(args, kwargs)
+        if plan is None:
+            return self._run_by_operator(graphs, args, kwargs)
+        return plan(arrays)
+
+    def _run_by_operator(self, graphs, args, kwargs):
+        """Operator by operator; hybridized Blocks inside run as graphs."""
+        if graphs.runs_forward:
+            return self._run(_first_array((args, kwargs), NDArray), *args, **kwargs)
+        return self.forward(*args, **kwargs)
 
     def _check_unmixed(self, inputs, kind):
         """Refuse an input of one kind (arrays, symbols) beside one of the other."""

@@ -100,6 +100,19 @@ def format_of_mxnet(form):
     return list(map(format_of_mxnet, form)) if isinstance(form, (list, tuple)) else form
 
 
+def hashable(form):
+    """A format as a key of a dict."""
+    if isinstance(form, Fixed):
+        return form
+    if isinstance(form, Table):
+        return ("dict", form.keys, tuple(map(hashable, form.formats)))
+    if isinstance(form, list):
+        return ("list", *map(hashable, form))
+    if isinstance(form, tuple):
+        return ("tuple", *map(hashable, form))
+    return form
+
+
 def regroup(arrays, form):
     """(value of format `form`, the arrays that are left).
 

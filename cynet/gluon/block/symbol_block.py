@@ -195,6 +195,9 @@ class SymbolBlock(HybridBlock):
         vars(self)["_cached"] = cached = Hybridized(self, self._graph)
         return cached
 
+    def _finish_all_deferred(self, graphs, args, kwargs):
+        self._finish_deferred(args, self.params.values())
+
     def _own_forward(self, *args, **kwargs):
         return SymbolBlock.forward(self, *args, **kwargs)
 
