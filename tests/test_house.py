@@ -65,7 +65,7 @@ LAZY = {
     ("cynet.operator.numpy.named", "cynet.gluon.block.decomposition"),
     ("cynet.operator.custom.legacy", "cynet.symbol.register"),
     ("cynet.ndarray.functions", "cynet.gluon.block.traced"),
-    ("cynet.ndarray.ndarray", "cynet.autograd.heads"),
+    ("cynet.ndarray.ndarray", "cynet.autograd._walk"),
     ("cynet.ndarray.ndarray", "cynet.autograd.hooks"),
     ("cynet.numpy._call", "cynet.gluon.block.traced"),
     ("cynet.numpy.multiarray", "cynet.gluon.block.traced_numpy"),

@@ -21,7 +21,9 @@ from ._arrays cimport (
 
 from .. import ndarray
 from ..base.errors import GradientError
+from ..base.kinds import check_flag
 from ..base.observers import backward_steps
+from ..engine.trace import Span
 from ..operator.second_order import Flat, Formula, Linear, Rewritten
 from ..operator.property import OperatorProperty
 from ._adjoint import alias_of, as_backward, record_adjoint
@@ -32,6 +34,7 @@ cdef enum:
 cdef uint64_t _walks = 0
 cdef set _live = set()  # walks that are on their way
 cdef list _watchers = backward_steps
+SPAN = Span("backward", "training")
 
 cdef str _NO_LEAF = (
     "backward: none of the arrays that the heads were computed from wants a gradient "
@@ -541,6 +544,13 @@ cdef list _gradient_rewritten(CallNode node, how, list grads, list inputs, list 
 
 
 # --- entry points ---------------------------------------------------------------------------------
+def check_flags(where, flags):
+    """Refuse flags that are not True, False or None, which stands for the default."""
+    for name, value in flags.items():
+        if value is not None:
+            check_flag(where, name, value)
+
+
 cdef int _seed(Walk walk, list heads, list entries, list grads) except -1:
     cdef NDArrayBase head
     for i, each in enumerate(heads):
@@ -557,7 +567,14 @@ cdef int _seed(Walk walk, list heads, list entries, list grads) except -1:
     return 0
 
 
-def backward(list heads, list grads, bint retain, bint train_mode):
+def backward(list heads, list grads, retain_graph, train_mode):
+    """`walk_back`, with its flags checked, as a part of traces: what users call."""
+    check_flags("backward", {"retain_graph": retain_graph, "train_mode": train_mode})
+    with SPAN:
+        walk_back(heads, grads, retain_graph, train_mode)
+
+
+def walk_back(list heads, list grads, bint retain, bint train_mode):
     """Fill the gradients of the variables that the outputs `heads` were computed from.
 
     Parameters

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
-from ..base.kinds import check_flag
-from ..engine.trace import Span
 from ..ndarray import NDArray
 from ..ndarray._tape import mark
 from . import _walk
@@ -15,17 +13,9 @@ from . import _walk
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_BACKWARD = Span("backward", "training")
-
 
 class _HeadsError(ArgumentError, AssertionError):
     """Lists that do not fit together, which MXNet asserts."""
-
-
-def _check_flags(where, **flags):
-    for name, value in flags.items():
-        if value is not None:
-            check_flag(where, name, value)
 
 
 def _list(what, given):
@@ -134,14 +124,7 @@ def backward(
     [5.0, 7.0]
     """
     heads, head_grads = _heads(heads, head_grads)
-    run_backward(heads, head_grads, retain_graph, train_mode)
-
-
-def run_backward(heads, head_grads, retain_graph, train_mode):
-    """`backward` of lists, as ``NDArray.backward`` calls it."""
-    _check_flags("backward", retain_graph=retain_graph, train_mode=train_mode)
-    with _BACKWARD:
-        _walk.backward(heads, head_grads, bool(retain_graph), bool(train_mode))
+    _walk.backward(heads, head_grads, retain_graph, train_mode)
 
 
 def grad(
@@ -185,9 +168,8 @@ def grad(
     >>> dx.asscalar(), x.grad.asscalar()
     (np.float32(12.0), np.float32(12.0))
     """
-    _check_flags(
-        "grad", retain_graph=retain_graph, create_graph=create_graph, train_mode=train_mode
-    )
+    flags = {"retain_graph": retain_graph, "create_graph": create_graph, "train_mode": train_mode}
+    _walk.check_flags("grad", flags)
     heads, head_grads = _heads(heads, head_grads)
     variables = _list("variables", variables)
     if not variables:
@@ -196,7 +178,7 @@ def grad(
         if not isinstance(variable, NDArray):
             raise ArgumentTypeError(f"variable {i} must be an NDArray, got {shown(variable)}")
     retain = create_graph if retain_graph is None else retain_graph
-    with _BACKWARD:
+    with _walk.SPAN:
         return _walk.gradients(
             heads, head_grads, variables, bool(retain), bool(create_graph), bool(train_mode)
         )

@@ -148,7 +148,7 @@ class Postponed:
         heads = [pair for pair in zip(place.array, given) if entry_of(pair[0]) is not None]
         # a caller with explicit gradients may call again with others: the rows of a Jacobian
         again = out_grads is not None
-        _walk.backward(*map(list, zip(*heads)), again, self._training)
+        _walk.walk_back(*map(list, zip(*heads)), again, self._training)
         place.pending = False
         if not again:
             place.array = None

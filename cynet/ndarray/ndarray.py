@@ -15,7 +15,7 @@ from ._call import invoke
 from ._indexing import NDArrayIndexing, from_host
 from .methods import NumpyMethods, ShapeMethods
 
-_heads = None  # autograd.heads, which stands on a floor above
+_walk = None  # autograd._walk, which stands on a floor above
 
 
 class _Absent:
@@ -425,11 +425,11 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         [ 2. 40.]
         <NDArray 2 @cpu(0)>
         """
-        global _heads
-        if _heads is None:  # an import statement takes a microsecond at each call
-            from ..autograd import heads as _heads
+        global _walk
+        if _walk is None:  # an import statement takes a microsecond at each call
+            from ..autograd import _walk
         grads = None if out_grad is None else [out_grad]
-        _heads.run_backward([self], grads, retain_graph, train_mode)
+        _walk.backward([self], grads, retain_graph, train_mode)
 
     @property
     def _fresh_grad(self):
