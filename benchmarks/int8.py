@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 from cynet.kernels.conv.onednn_int8 import int8_by_onednn
-from cynet.kernels.isa.dispatch import cpu_capability
 
 import cynet as mx
 from cynet.contrib import quantization
+from cynet.kernels.isa.dispatch import cpu_capability
 
 NETWORKS = {
     "resnet50": mx.gluon.model_zoo.vision.resnet50_v1,

@@ -1,6 +1,9 @@
 """NDArray core: what Python code takes from it."""
 
-class NDArrayBase: ...
+class NDArrayBase:
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Tuple of int."""
 
 MAX_ELEMENTS: int
 

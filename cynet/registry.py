@@ -1,11 +1,17 @@
 """The one registry: names to classes or entries, for operators, optimizers, metrics, ..."""
 
+from __future__ import annotations
+
 import importlib
 import sys
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from .base.errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, shown
 from .base.kinds import call_with, read_json
+
+if TYPE_CHECKING:
+    from collections.abc import ItemsView, Iterable, Iterator, Sequence
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
@@ -40,16 +46,18 @@ class Registry:
     <class 'int'>
     """
 
-    def __init__(self, kind, ignore_case=False):
+    def __init__(self, kind: str, ignore_case: bool = False) -> None:
         self.kind = kind
         self.ignore_case = ignore_case
-        self._table = {}
-        self._later = {}  # name -> module that registers it
+        self._table: dict[str, Any] = {}
+        self._later: dict[str, str] = {}  # name -> module that registers it
 
-    def _key(self, name):
+    def _key(self, name: str) -> str:
         return name.lower() if self.ignore_case else name
 
-    def register(self, name, value, aliases=(), override=False):
+    def register(
+        self, name: str, value: Any, aliases: Sequence[str] = (), override: bool = False
+    ) -> Any:
         """Add `value` under `name` and `aliases`; a taken name is refused unless `override`."""
         for each in (name, *aliases):
             self._import_owner(self._key(each))
@@ -63,31 +71,31 @@ class Registry:
             self._later.pop(self._key(each), None)
         return value
 
-    def register_later(self, module, names):
+    def register_later(self, module: str, names: Iterable[str]) -> None:
         """Names that `module` registers: it is imported when one of them is first looked up."""
         self._later.update(dict.fromkeys(map(self._key, names), module))
 
-    def _import_owner(self, key):
+    def _import_owner(self, key: str) -> None:
         # A module that is being imported is in sys.modules: it registers its names itself.
         owner = self._later.get(key)
         if owner is not None and owner not in sys.modules:
             importlib.import_module(owner)
 
-    def _import_all(self):
+    def _import_all(self) -> None:
         for owner in {*self._later.values()}:
             importlib.import_module(owner)
 
     @property
-    def table(self):
+    def table(self) -> MappingProxyType[str, Any]:
         """Name to object, a dict of everything registered; later registrations appear in it."""
         self._import_all()
         return MappingProxyType(self._table)
 
-    def remove(self, name):
+    def remove(self, name: str) -> None:
         """Remove a name, if it is there; the object stays valid."""
         self._table.pop(self._key(name), None)
 
-    def get(self, name):
+    def get(self, name: str) -> Any:
         """The object registered as `name`, or NotFoundError that offers near names."""
         if not isinstance(name, str):
             raise ArgumentTypeError(f"{self.kind} name must be a str, got {shown(name)}")
@@ -106,22 +114,22 @@ class Registry:
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise NotFoundError(f"no {self.kind} is named {shown(name)}{hint}") from None
 
-    def create(self, spec, *args, **kwargs):
+    def create(self, spec: Any, *args: Any, **kwargs: Any) -> Any:
         """`spec` itself when it is no name, else an instance of the class it names."""
         return self.get(spec)(*args, **kwargs) if isinstance(spec, str) else spec
 
-    def __contains__(self, name):
+    def __contains__(self, name: str) -> bool:
         return self._key(name) in self._table or self._key(name) in self._later
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter([*self._table, *self._later])
 
-    def items(self):
+    def items(self) -> ItemsView[str, Any]:
         """Pairs (name, object), aliases included."""
         self._import_all()
         return self._table.items()
 
-    def loaded_items(self):
+    def loaded_items(self) -> ItemsView[str, Any]:
         """Like `items`, without objects that were never looked up."""
         return self._table.items()
 

@@ -583,7 +583,9 @@ UNTYPED = {
     "graph/passes": "fuse_elementwise fuse_elementwise_members fuse_elementwise_program"
     " fuse_epilogue memory_format recompute __init__",
     "executor": "bind by_node cached_op executor monitoring postponed replay __init__",
+    "operator": "",
     "operator/checks": "",
+    "operator/functions": "",
 }
 
 

@@ -14,7 +14,7 @@ from ..base import config
 from ..base.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable, Iterator
 
 MAX_CHOICES = 4096  # remembered choices of one list
 NEVER = inf  # the cost of an algorithm that runs only where it is forced
@@ -87,7 +87,7 @@ class Algorithms:
         self.names = (*(each.name for each in algorithms), *names)
         self.remember(MAX_CHOICES)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Algorithm]:
         return iter(self.algorithms)
 
     def remember(self, maximum: int) -> None:
@@ -107,18 +107,19 @@ class Algorithms:
         ArgumentError
             When the setting names no algorithm; the message lists them.
         """
-        return self._choose(desc, self._forced_name())
+        choice: Choice | None = self._choose(desc, self._forced_name())
+        return choice
 
-    def _chosen(self, desc, forced):
+    def _chosen(self, desc: Hashable, forced: str | None) -> Choice | None:
         costs = {each: each.cost(desc) for each in self.algorithms if each.supports(desc)}
         if not costs:
             return None
         named = [each for each in costs if each.name == forced]
-        best = named[0] if named else min(costs, key=costs.get)
+        best = named[0] if named else min(costs, key=costs.__getitem__)
         return Choice(best, {each.name: costs[each] for each in costs}, bool(named))
 
-    def _forced_name(self):
-        name = config.get(self.setting)
+    def _forced_name(self) -> str | None:
+        name: str | None = config.get(self.setting)
         if name and name not in self.names:
             raise ArgumentError(
                 f"environment variable {self.setting}='{name}': expected one of "
@@ -127,7 +128,7 @@ class Algorithms:
         return name
 
 
-def _shown(cycles):
+def _shown(cycles: float) -> str:
     return f"{cycles / 1e6:.3g} Mcycles"
 
 

@@ -3,12 +3,17 @@ Python's operators and the binary functions."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ._base import OPERATORS
 from .functions import BINARY as FUNCTIONS
 from .functions import UNARY
 from .functions.row import BOOL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .functions.row import Binary as Function
 
 
 class Binary(NamedTuple):
@@ -22,43 +27,42 @@ class Binary(NamedTuple):
     reflected: str  # operator for a number and an array
 
     @property
-    def compares(self):
+    def compares(self) -> bool:
         """True if it is ``==`` or its like."""
         return self.sign != "" and self.sign[0] in "=!<>"
 
     @property
-    def operators(self):
+    def operators(self) -> tuple[str, ...]:
         """The names of the four."""
         return self[2:]
 
     @property
-    def hint(self):
+    def hint(self) -> str:
         """The beginning of MXNet's automatic names of symbols of two symbols."""
         return self.scalar.removesuffix("_scalar")
 
     @property
-    def scalar_hint(self):
+    def scalar_hint(self) -> str:
         """Likewise of a symbol and a number."""
         return self._hint_of(self.scalar)
 
     @property
-    def reflected_hint(self):
+    def reflected_hint(self) -> str:
         """Likewise of a number and a symbol."""
         return self._hint_of(self.reflected)
 
-    def _hint_of(self, operator):
+    def _hint_of(self, operator: str) -> str:
         return operator if self.compares else operator.replace("_scalar", "scalar")
 
 
-def _operators(row):
-    scalar, reflected = row.scalar.name, row.reflected
-    if reflected is None:
-        reflected = scalar
-    names = row.same.name, row.broadcast.name, scalar, getattr(reflected, "name", reflected)
-    return Binary(row.sign, row.method, *names)
+def _operators(row: Function) -> Binary:
+    same, broadcast, scalar = (row.forms()[kind].name for kind in ("same", "broadcast", "scalar"))
+    reflected = row.reflected or scalar  # None: operands may change places
+    name = reflected if isinstance(reflected, str) else reflected.name
+    return Binary(row.sign, row.method, same, broadcast, scalar, name)
 
 
-def declared(attribute):
+def declared(attribute: str) -> dict[str, str]:
     """Name to operator, for names that classes declare in an attribute."""
     return {
         name: entry.name
@@ -67,7 +71,7 @@ def declared(attribute):
     }
 
 
-def _of_truths():
+def _of_truths() -> Iterator[str]:
     yield from (row.name for row in UNARY if row.result == BOOL)
     for row in FUNCTIONS:
         if row.result == BOOL:

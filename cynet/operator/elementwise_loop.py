@@ -1,13 +1,20 @@
 """Declarations of elementwise operators: which loops run over their arrays."""
 
+from __future__ import annotations
+
 import operator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .functions import BINARY, UNARY
 from .functions.row import BOOL
 from .parameters import LargeInt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .functions.row import Gradient
 
 
 class Loop(NamedTuple):
@@ -29,7 +36,7 @@ class Loop(NamedTuple):
 
     family: str
     functor: str
-    reads: tuple
+    reads: tuple[Any, ...]
     target: object
     more: bool = False
 
@@ -38,15 +45,15 @@ class Loop(NamedTuple):
 BYTE_LOOPS = {"floats_of_bytes": 0, "bytes_of_floats": 3}
 
 
-def _simple():
+def _simple() -> Iterator[str | None]:
     for row in UNARY:
         if row.simple:
             yield row.functor or row.name
         if row.simple or row.simple_gradient:
             yield row.gradient
-    for row in BINARY:
-        if row.simple:
-            yield from (row.functor, row.gradient.lhs, row.gradient.rhs)
+    for each in BINARY:
+        if each.simple:
+            yield from (each.functor, each.gradient.lhs, each.gradient.rhs)
 
 
 # Functors that take about as long as an addition; the others take some times as long.
@@ -62,7 +69,7 @@ _RANGES = {"bool": (0, 1)} | {
 _WHOLE = frozenset(_RANGES)
 
 
-def fits_dtype(number, dtype):
+def fits_dtype(number: float, dtype: str) -> bool:
     """Return whether a number is between the least and the largest integer of `dtype`; True for
     floating dtypes.
 
@@ -72,10 +79,11 @@ def fits_dtype(number, dtype):
     if dtype not in _WHOLE:
         return True
     low, high = _RANGES[dtype]
-    return low <= getattr(number, "exact", number) <= high
+    exact: float = getattr(number, "exact", number)
+    return low <= exact <= high
 
 
-def holds(dtype, number):
+def holds(dtype: str, number: float) -> bool:
     """Return whether a number is one of the integers of `dtype`; True for floating dtypes.
 
     >>> holds("uint8", 300.0), holds("uint8", 1.5), holds("uint8", 2.0), holds("float32", 1e300)
@@ -86,7 +94,7 @@ def holds(dtype, number):
     return fits_dtype(number, dtype) and float(number).is_integer()
 
 
-def computed_in(loop, dtype):
+def computed_in(loop: Loop, dtype: str) -> str:
     """The dtype in which a loop over arrays of `dtype` with a number runs.
 
     It is `dtype` where that holds the number; else int64 for a whole number, and float64.
@@ -102,7 +110,7 @@ def computed_in(loop, dtype):
     return dtype
 
 
-def _compared(loop, number, dtype):
+def _compared(loop: Loop, number: float, dtype: str) -> Loop:
     """A comparison with a number outside of `dtype`'s integers, replaced by one inside or by a
     constant."""
     operands = loop.reads[-2:]
@@ -121,7 +129,7 @@ def _compared(loop, number, dtype):
     return loop._replace(reads=tuple(nearest if v is number else v for v in loop.reads))
 
 
-def fold_out_of_range_scalar(loop, dtype):
+def fold_out_of_range_scalar(loop: Loop, dtype: str) -> Loop:
     """The loop for arrays of `dtype`, if its scalar is not one of their integers.
 
     A comparison has another number or one answer for all, and the larger or smaller one is chosen
@@ -149,7 +157,9 @@ def fold_out_of_range_scalar(loop, dtype):
     return loop
 
 
-def binary_gradients(gradient, out_grad, lhs, rhs, targets):
+def binary_gradients(
+    gradient: Gradient, out_grad: Any, lhs: Any, rhs: Any, targets: Sequence[Any]
+) -> list[Loop]:
     """The loops of a binary function's gradients.
 
     Parameters
@@ -172,5 +182,5 @@ def binary_gradients(gradient, out_grad, lhs, rhs, targets):
     return [
         Loop("binary_grad", functor, (out_grad, *operands), target)
         for functor, target in zip((gradient.lhs, gradient.rhs), targets)
-        if target is not None
+        if target is not None and functor is not None  # None: of a number
     ]

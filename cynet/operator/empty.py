@@ -5,13 +5,26 @@ flows: no kernel runs. Where an output has elements, they would be made of nothi
 allows (`of_nothing`, `takes_empty`) or refuses.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from ..base.errors import ShapeError
 from .tensor.strided_moves import StridedCopyOperator
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def on_empty(prop, ctx, in_shapes, in_types):
+    from ..context import Context
+    from ..typing import Shape
+    from ._base import Operator
+    from .registered import Registered
+
+
+def on_empty(
+    prop: Registered, ctx: Context, in_shapes: Sequence[Shape], in_types: Sequence[str]
+) -> Operator | None:
     """The Operator of `prop` if an input is empty; None if it is the ordinary one.
 
     Raises

@@ -5,8 +5,23 @@ A property that has more to say carries hooks of its own, ``graph = MyHooks(elem
 Hooks have no state: one object serves all instances of a property, which each method is given.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from math import prod
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..typing import Shape
+    from .algorithms import Choice
+    from .elementwise_loop import Loop
+    from .tensor.strided_moves import StridedPart
+
+Prop: TypeAlias = Any  # the property, whose class the hooks of that class know
+Shapes: TypeAlias = "Sequence[Shape]"
+Types: TypeAlias = "Sequence[str]"
 
 # Kinds of epilogues for `GraphHooks.epilogue`: further computations beside the operator's own
 # output.
@@ -78,8 +93,8 @@ class Traits:
     adds_two: bool = False
     linear_in_weight: bool = False
     moves_states: bool = True
-    shape_only: tuple = ()
-    loss_labels: tuple = ()
+    shape_only: tuple[int, ...] = ()
+    loss_labels: tuple[int, ...] = ()
     prefers_channels_last: bool = False
     private_outputs: bool = False
     draws_in_training_alone: bool = False
@@ -87,7 +102,7 @@ class Traits:
     takes_bool: bool = False
     takes_empty: bool = False
     of_nothing: float | None = None
-    float32_beside_half: tuple | None = None
+    float32_beside_half: tuple[str, ...] | None = None
     bfloat16_loops: bool = False
 
 
@@ -102,49 +117,51 @@ class GraphHooks:
 
     traits = Traits()
 
-    def __init__(self, **traits):
+    def __init__(self, **traits: Any) -> None:
         if traits:
             self.traits = replace(self.traits, **traits)
 
-    def takes_bfloat16(self, prop, in_shapes, in_types):
+    def takes_bfloat16(self, prop: Prop, in_shapes: Shapes, in_types: Types) -> bool:
         """Return whether `create_operator` accepts bfloat16 if inputs or outputs have it; if not,
         it gets float32, with conversions around it."""
         return self.traits.bfloat16_loops
 
-    def fixed_inputs(self, prop):
+    def fixed_inputs(self, prop: Prop) -> Mapping[str, float]:
         """The constants that replace inputs that are never read: name to number."""
         return {}
 
-    def draws_in_prediction(self, prop):
+    def draws_in_prediction(self, prop: Prop) -> bool:
         """Return whether the random numbers that forward asks for are drawn in prediction, too;
         where they are not, predictions leave the stream where it is."""
         return not self.traits.draws_in_training_alone
 
-    def one_pass(self, prop, in_shapes):
+    def one_pass(self, prop: Prop, in_shapes: Shapes) -> bool:
         """Return whether forward is one pass of simple operations over its arrays, so that their
         bytes tell how long it takes."""
         return False
 
-    def flops(self, prop, in_shapes, out_shapes):
+    def flops(self, prop: Prop, in_shapes: Shapes, out_shapes: Shapes) -> int:
         """Additions and multiplications of the matrix product or convolution that forward is; 0 for
         any other operator."""
         return 0
 
-    def algorithms(self, prop, in_shapes, in_types):
+    def algorithms(self, prop: Prop, in_shapes: Shapes, in_types: Types) -> dict[str, Choice]:
         """The algorithm on a CPU: the `Choice` (``algorithms.py``) of "forward", and of gradients
         with their own choice. Empty if there is only one algorithm."""
         return {}
 
     # --- one step in place of several -------------------------------------------------------------
-    def activation(self, prop):
+    def activation(self, prop: Prop) -> str | None:
         """The act_type if the operator is exactly that activation, or None."""
         return None
 
-    def takes_maxima(self, prop):
+    def takes_maxima(self, prop: Prop) -> bool:
         """Return whether each element of output 0 is the maximum of some elements of input 0."""
         return False
 
-    def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):
+    def epilogue(
+        self, prop: Prop, in_shapes: Shapes, in_types: Types, kind: str, act_type: str | None = None
+    ) -> Prop:
         """The property that also computes an epilogue of `kind` (see the list above), or None if it
         cannot, or would need another pass over memory.
 
@@ -153,7 +170,9 @@ class GraphHooks:
         return None
 
     # --- memory order -----------------------------------------------------------------------------
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last(
+        self, prop: Prop, in_shapes: Shapes, in_types: Types
+    ) -> tuple[Prop, list[int]] | None:
         """The same operator for arrays in channels-last memory order, (N, *size, C) for a shape (N,
         C, *size); shapes do not change.
 
@@ -165,7 +184,7 @@ class GraphHooks:
         """
         return (prop, list(range(len(in_shapes)))) if self.traits.elementwise else None
 
-    def weight_first(self, prop, in_shapes, in_types):
+    def weight_first(self, prop: Prop, in_shapes: Shapes, in_types: Types) -> Prop:
         """The property of the same convolution with a weight of shape (F, C, *kernel).
 
         A convolution in a layout such as NHWC has its data in the order that kernels prefer, but
@@ -173,13 +192,15 @@ class GraphHooks:
         """
         return None
 
-    def columns_as_channels(self, prop, in_shapes):
+    def columns_as_channels(self, prop: Prop, in_shapes: Shapes) -> Prop:
         """The property of the same convolution with the columns of data (N, 1, H, W) as channels,
         (N, W, H, 1), and the weight (F, 1, h, W) as (F, W, h, 1); None if that is not
         equivalent."""
         return None
 
-    def prepack(self, prop, in_shapes, in_types, replaces):
+    def prepack(
+        self, prop: Prop, in_shapes: Shapes, in_types: Types, replaces: bool
+    ) -> tuple[Prop, Prop, int] | None:
         """The same operator with input 1, the weight, in a form that is prepared once.
 
         None if the gain is not worth the memory. `replaces`: the prepared weight takes the place of
@@ -194,19 +215,28 @@ class GraphHooks:
         return None
 
     # --- parts of the work ------------------------------------------------------------------------
-    def forward_loops(self, prop, in_data, out_data):
+    def forward_loops(
+        self, prop: Prop, in_data: Sequence[Any], out_data: Sequence[Any]
+    ) -> list[Loop] | None:
         """Forward as a list of `Loop` over the arrays in the two lists, or None if it is anything
         else. Inputs may broadcast to outputs."""
         return None
 
-    def backward_loops(self, prop, out_grad, in_data, out_data, in_grad):
+    def backward_loops(
+        self,
+        prop: Prop,
+        out_grad: Sequence[Any],
+        in_data: Sequence[Any],
+        out_data: Sequence[Any],
+        in_grad: Sequence[Any],
+    ) -> list[Loop] | None:
         """Backward as a list of loops in the order of their writes, or None.
 
         What `declare_backward_dependency` does not name is not read.
         """
         return None
 
-    def pieces(self, prop, in_shapes):
+    def pieces(self, prop: Prop, in_shapes: Shapes) -> list[StridedPart] | None:
         """The parts that forward moves, and backward moves back: a list of `StridedPart`
         (tensor/pieces.pyx); each element of the outputs is in one. None if the operator does
         anything else."""
@@ -218,10 +248,10 @@ class LayerHooks(GraphHooks):
 
     traits = Traits(linear_in_weight=True)
 
-    def flops(self, prop, in_shapes, out_shapes):
+    def flops(self, prop: Prop, in_shapes: Shapes, out_shapes: Shapes) -> int:
         # an element of the output meets all weights behind the weight's first axis
         return 2 * prod(out_shapes[0]) * prod(self.weight_shape(prop, in_shapes)[1:])
 
-    def weight_shape(self, prop, in_shapes):
+    def weight_shape(self, prop: Prop, in_shapes: Shapes) -> Shape:
         """The shape of the weight, whatever form it comes in."""
         return in_shapes[1]

@@ -1,13 +1,23 @@
 """KernelProperty: an operator that is declared, not written: kernels for each direction, and its
 properties for the framework. `nn/l2_normalization.py` is an example."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..base.errors import ArgumentError
 from ..kernels.table import has_space
 from .checks.dtypes import FLOATS, require_float_cpu
 from .kernel_operator import KernelOperator
 from .property import OperatorProperty, ResourceRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..context import Context
+    from ..typing import Shape
+
+    _T = TypeVar("_T")
 
 
 class Kernel(NamedTuple):
@@ -33,9 +43,9 @@ class Kernel(NamedTuple):
     """
 
     name: str
-    reads: tuple = ("data",)
-    writes: tuple = ("output",)
-    in_place: tuple = ()
+    reads: tuple[str, ...] = ("data",)
+    writes: tuple[str, ...] = ("output",)
+    in_place: tuple[tuple[str, str], ...] = ()
     whole: bool = False
     draws: bool = False
 
@@ -75,81 +85,96 @@ class KernelProperty(OperatorProperty):
         ``Args.rows``, at most one for each element of its first input, and fills others with 0.
     """
 
-    forward = ()
-    backward = ()
-    zeros = ()
-    floats = None
-    float_types = FLOATS
-    keeps_rows_of = None
+    forward: Kernel | tuple[Kernel, ...] = ()
+    backward: Kernel | tuple[Kernel, ...] = ()
+    zeros: tuple[str, ...] = ()
+    floats: tuple[str, ...] | None = None
+    float_types: tuple[str, ...] = FLOATS
+    keeps_rows_of: str | None = None
 
-    def kernel_params(self, in_shapes):
+    def kernel_params(self, in_shapes: Sequence[Shape]) -> Mapping[str, Any]:
         """The parameters of all kernels, by name, for inputs of these shapes: a dict. Missing ones
         are attributes."""
         return {}
 
-    def kernel_dtype(self, in_types):
+    def kernel_dtype(self, in_types: Sequence[str]) -> str:
         """By which dtype forms of the kernels are chosen."""
         return in_types[0]
 
-    def work(self, in_shapes):
+    def work(self, in_shapes: Sequence[Shape]) -> int | None:
         """The number of elements for the cost of a kernel; None: those of its largest tensor."""
         return None
 
-    def failure(self, place, values):
+    def failure(self, place: int, values: Sequence[float]) -> Exception:
         """The exception for a failure that a kernel has reported at `place`, with `values`, floats
         (``Args.fail``)."""
         return ArgumentError(f"{self._where()}: element {place} of an input is not valid")
 
-    def noticed(self, place, values):
+    def noticed(self, place: int, values: Sequence[float]) -> None:
         """Warn the user of a value that a kernel has reported at `place`, or raise
         (``Args.note``)."""
 
-    def kernels_of(self, direction):
+    def kernels_of(self, direction: str) -> tuple[Kernel, ...]:
         """The kernels of 'forward' or 'backward', a tuple."""
-        found = getattr(self, direction)
+        found: Kernel | tuple[Kernel, ...] = getattr(self, direction)
         return (found,) if isinstance(found, Kernel) else found
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
+    def declare_backward_dependency(
+        self, out_grad: list[int], in_data: list[int], out_data: list[int]
+    ) -> list[int]:
         ids = self.named(in_data, out_data, out_grad)
         read = (n.removesuffix("?") for kernel in self.kernels_of("backward") for n in kernel.reads)
         return [ids[name] for name in dict.fromkeys(read) if name in ids]
 
-    def forward_inplace_option(self, in_data, out_data):
+    def forward_inplace_option(
+        self, in_data: list[int], out_data: list[int]
+    ) -> list[tuple[int, int]]:
         return self._pairs("forward", self.named(in_data, out_data))
 
-    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
+    def backward_inplace_option(
+        self, out_grad: list[int], in_data: list[int], out_data: list[int], in_grad: list[int]
+    ) -> list[tuple[int, int]]:
         return self._pairs("backward", self.named(in_data, out_data, out_grad, in_grad))
 
-    def _pairs(self, direction, ids):
+    def _pairs(self, direction: str, ids: Mapping[str, int]) -> list[tuple[int, int]]:
         pairs = (pair for kernel in self.kernels_of(direction) for pair in kernel.in_place)
         return [(ids[a], ids[b]) for a, b in pairs]
 
-    def forward_resource(self, in_shapes):
+    def forward_resource(self, in_shapes: list[Shape]) -> list[int]:
         return self._resources("forward")
 
-    def backward_resource(self, in_shapes):
+    def backward_resource(self, in_shapes: list[Shape]) -> list[int]:
         return self._resources("backward")
 
-    def _resources(self, direction):
+    def _resources(self, direction: str) -> list[int]:
         kernels = self.kernels_of(direction)
         spaces = any(kernel.whole or has_space(kernel.name) for kernel in kernels)
         draws = any(kernel.draws for kernel in kernels)
         # random numbers first: GPU forms read the first
         return [ResourceRequest.random] * draws + [ResourceRequest.temp_space] * spaces
 
-    def named(self, in_data=(), out_data=(), out_grad=(), in_grad=()):
+    def named(
+        self,
+        in_data: Sequence[_T] = (),
+        out_data: Sequence[_T] = (),
+        out_grad: Sequence[_T] = (),
+        in_grad: Sequence[_T] = (),
+    ) -> dict[str, _T]:
         """The object for each tensor in these sequences, by the names that a Kernel has for it."""
         inputs, outputs = self.list_arguments(), self.list_outputs()
         found = dict(zip(inputs, in_data)) | dict(zip(outputs, out_data))
         found |= {f"d_{name}": each for name, each in zip(outputs, out_grad)}
         return found | {f"d_{name}": each for name, each in zip(inputs, in_grad)}
 
-    def create_operator(self, ctx, in_shapes, in_types):
+    def create_operator(
+        self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
+    ) -> KernelOperator:
         named = [(n, t) for n, t in zip(self.list_arguments(), in_types) if self._is_float(n)]
-        require_float_cpu(self, ctx, *(zip(*named) if named else ((), ())), self.float_types)
+        names, types = [n for n, _ in named], [t for _, t in named]
+        require_float_cpu(self, ctx, names, types, self.float_types)
         return KernelOperator(
             self, self.kernel_dtype(in_types), self.kernel_params(in_shapes), self.work(in_shapes)
         )
 
-    def _is_float(self, name):
+    def _is_float(self, name: str) -> bool:
         return self.floats is None or name in self.floats

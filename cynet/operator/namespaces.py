@@ -1,23 +1,29 @@
 """Modules whose functions are operators: created at first use."""
 
+from __future__ import annotations
+
 import sys
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from ..base.errors import NotFoundError
 from ._base import OPERATORS
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 # The functions made so far; ``__dict__`` makes the others.
-own_dict = vars(ModuleType)["__dict__"].__get__
-_filled = {}  # module's name -> how many operators there were
-made_in = {}  # module's name -> names of the functions that it has made
+own_dict: Callable[[ModuleType], dict[str, Any]] = vars(ModuleType)["__dict__"].__get__
+_filled: dict[str, int] = {}  # module's name -> how many operators there were
+made_in: dict[str, set[str]] = {}  # module's name -> names of the functions that it has made
 
 
 class Namespace(ModuleType):
     """A module of operators. Access to its ``__dict__`` creates all functions, which takes some 40
     ms; attributes are created one by one."""
 
-    @property
-    def __dict__(self):
+    @property  # as Python reads a module's names, which typeshed has as an attribute
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         own = own_dict(self)
         count = sum(1 for _ in OPERATORS)
         if _filled.get(self.__name__) != count:
@@ -27,15 +33,21 @@ class Namespace(ModuleType):
                     getattr(self, name)
         return own
 
-    def __dir__(self):  # a module's __dir__ reads its __dict__
-        return own_dict(self)["__dir__"]()
+    def __dir__(self) -> list[str]:  # a module's __dir__ reads its __dict__
+        names: list[str] = own_dict(self)["__dir__"]()
+        return names
 
 
-def any_name(name):
+def any_name(name: str) -> bool:
     return True
 
 
-def namespace(module_name, prefix, make, is_shown=any_name):
+def namespace(
+    module_name: str,
+    prefix: str,
+    make: Callable[[str, str], Any],
+    is_shown: Callable[[str], bool] = any_name,
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a module that shows operators, which becomes a Namespace.
 
     Parameters
@@ -53,7 +65,7 @@ def namespace(module_name, prefix, make, is_shown=any_name):
     module, made = sys.modules[module_name], made_in.setdefault(module_name, set())
     module.__class__ = Namespace
 
-    def find(name):
+    def find(name: str) -> Any:
         operator = prefix + name
         if name.startswith("__") or operator not in OPERATORS or not is_shown(name):
             raise NotFoundError(f"module '{module_name}' has no attribute '{name}'")
@@ -63,7 +75,7 @@ def namespace(module_name, prefix, make, is_shown=any_name):
             made.add(name)
         return function
 
-    def names():
+    def names() -> list[str]:
         named = (name[len(prefix) :] for name in OPERATORS if name.startswith(prefix))
         return sorted({*filter(is_shown, named), *own_dict(module)})
 

@@ -1,15 +1,25 @@
 """OutDType: operators with a parameter for the dtype of the output, independent of the data's."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..base.errors import ArgumentError
 from .property import OperatorProperty
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..context import Context
+    from ..typing import Operator, Shape
 
 FLOATING = ("bfloat16", "float16", "float32", "float64")
 
 
-def in_data_dtype(formula):
+def in_data_dtype(formula: Callable[..., Any]) -> Callable[..., Any]:
     """A formula of a gradient (`Formula`) that is cast where the output's dtype was chosen."""
 
-    def gradients(p, F, g, x, y):
+    def gradients(p: OutDType, F: Any, g: Any, x: Any, y: Any) -> Any:
         if p.chosen() is None:
             return formula(p, F, g, x, y)
         dtype = x[0].dtype
@@ -29,11 +39,12 @@ class OutDType(OperatorProperty):
     dtype_parameter = "dtype"  # the parameter's name
     converted = FLOATING  # dtypes of arrays to convert; lengths are not converted
 
-    def chosen(self):
+    def chosen(self) -> str | None:
         """The requested dtype, or None."""
-        return getattr(self, self.dtype_parameter)
+        dtype: str | None = getattr(self, self.dtype_parameter)
+        return dtype
 
-    def computed_in(self, data, out):
+    def computed_in(self, data: str, out: str | None) -> str:
         """The dtype of the operator between the conversions: among floats the widest, and at least
         float32; else refused."""
         if data not in FLOATING or out not in FLOATING:
@@ -43,18 +54,18 @@ class OutDType(OperatorProperty):
             )
         return "float64" if "float64" in (data, out) else "float32"
 
-    def infer_type(self, in_types, out_types):
+    def infer_type(self, in_types: list[Any], out_types: list[Any]) -> tuple[Sequence[Any], ...]:
         chosen = self.chosen()
         data = in_types[0] or (out_types[0] if chosen is None else None)
         return [data, *in_types[1:]], [chosen or data], []
 
-    def _changes(self, in_types):
+    def _changes(self, in_types: Sequence[str]) -> bool:
         return self.chosen() not in (None, in_types[0])
 
-    def _is_converted(self, in_shapes, in_types):
+    def _is_converted(self, in_shapes: Sequence[Shape], in_types: Sequence[str]) -> bool:
         return not self._changes(in_types) and super()._is_converted(in_shapes, in_types)
 
-    def operator_on(self, ctx, in_shapes, in_types):
+    def operator_on(self, ctx: Context, in_shapes: list[Shape], in_types: list[str]) -> Operator:
         if ctx.device_type == "gpu" and self._changes(in_types):
             raise ArgumentError(
                 f"operator {self.op_name}: {self.dtype_parameter} {self.chosen()} is not data's "
@@ -62,7 +73,9 @@ class OutDType(OperatorProperty):
             )
         return super().operator_on(ctx, in_shapes, in_types)
 
-    def create_operator(self, ctx, in_shapes, in_types):
+    def create_operator(
+        self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
+    ) -> Operator:
         if not self._changes(in_types):
             return self.create_alike(ctx, in_shapes, in_types)
         from .half import between_conversions
@@ -71,6 +84,6 @@ class OutDType(OperatorProperty):
         operator = self.create_alike(ctx, in_shapes, [kind, *in_types[1:]])
         return between_conversions(operator, self.converted, kind)
 
-    def create_alike(self, ctx, in_shapes, in_types):
+    def create_alike(self, ctx: Context, in_shapes: list[Shape], in_types: list[str]) -> Operator:
         """The operator whose output has the data's dtype."""
         raise ArgumentError(f"operator {self.op_name} has no implementation on {ctx}")

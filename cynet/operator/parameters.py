@@ -1,5 +1,7 @@
 """Typed parameter fields of an OperatorProperty, parsed from Python values and MXNet's strings."""
 
+from __future__ import annotations
+
 import math
 import typing
 
@@ -55,12 +57,12 @@ class Field:
 
     kind = "value"
 
-    def __init__(self, default=REQUIRED, doc=""):
+    def __init__(self, default: typing.Any = REQUIRED, doc: str = "") -> None:
         self.default = default
         self.doc = doc
-        self.name = None
+        self.name = ""
 
-    def __set_name__(self, owner, name):
+    def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
     def __get__(self, instance: object, owner: object = None) -> typing.Any:
@@ -71,7 +73,7 @@ class Field:
             raise MissingParameter(f"the required parameter '{self.name}' is not given")
         return value
 
-    def parse(self, value, where):
+    def parse(self, value: typing.Any, where: str) -> typing.Any:
         """Convert a caller's value, an object or its text, to the typed value.
 
         Parameters
@@ -106,7 +108,7 @@ class Field:
             self.refuse(value, where)
         return self.convert(value, where)
 
-    def convert(self, value, where):
+    def convert(self, value: typing.Any, where: str) -> typing.Any:
         """Convert a value other than None: each kind of parameter defines it.
 
         Parameters
@@ -135,7 +137,7 @@ class Field:
         """
         raise UndefinedError(f"{type(self).__name__} defines no convert")
 
-    def refuse(self, value, where, wrong_type=True):
+    def refuse(self, value: object, where: str, wrong_type: bool = True) -> typing.NoReturn:
         """Raise the error with the accepted values and the given one.
 
         Parameters
@@ -165,12 +167,8 @@ class Field:
         error = ArgumentTypeError if wrong_type and not isinstance(value, str) else ArgumentError
         raise error(f"{where}: parameter '{self.name}' takes {self.expected()}, got {shown(value)}")
 
-    def expected(self):
+    def expected(self) -> str:
         """Describe the accepted values, for messages and docstrings.
-
-        Returns
-        -------
-        str
 
         Examples
         --------
@@ -179,7 +177,7 @@ class Field:
         """
         return self.kind
 
-    def text(self, value):
+    def text(self, value: typing.Any) -> str:
         """Write a value as the JSON file of a network has it.
 
         Parameters
@@ -200,7 +198,26 @@ class Field:
         return str(value)
 
 
-class Int(Field):
+class _Bounded(Field):
+    """A number with optional bounds."""
+
+    def __init__(
+        self,
+        default: object = REQUIRED,
+        doc: str = "",
+        low: float | None = None,
+        high: float | None = None,
+    ) -> None:
+        super().__init__(default, doc)
+        self.low, self.high = low, high
+
+    def _bounds(self) -> str:
+        low = "" if self.low is None else f" >= {self.low}"
+        high = "" if self.high is None else f" <= {self.high}"
+        return f"{low}{' and' if low and high else ''}{high}"
+
+
+class Int(_Bounded):
     """An integer of 64 bits, with optional bounds.
 
     It takes ints, whole floats, bools, and the text of these.
@@ -228,39 +245,28 @@ class Int(Field):
 
     kind = "int"
 
-    def __init__(self, default=REQUIRED, doc="", low=None, high=None):
-        super().__init__(default, doc)
-        self.low, self.high = low, high
-
-    def convert(self, value, where):
+    def convert(self, value: typing.Any, where: str) -> typing.Any:
         number = whole_number(value)
         if number is None:
             self.refuse(value, where)
-        low, high = INT64
-        if (
-            not (low if self.low is None else self.low)
-            <= number
-            <= (high if self.high is None else self.high)
-        ):
+        low = INT64[0] if self.low is None else self.low
+        high = INT64[1] if self.high is None else self.high
+        if not low <= number <= high:
             self.refuse(value, where, wrong_type=False)
         return number
 
-    def expected(self):
-        if self.low is None and self.high is None:
-            return "an int of 64 bits"
-        low = "" if self.low is None else f" >= {self.low}"
-        high = "" if self.high is None else f" <= {self.high}"
-        return f"an int{low}{' and' if low and high else ''}{high}"
+    def expected(self) -> str:
+        return f"an int{self._bounds() or ' of 64 bits'}"
 
 
 class IntOrNone(Int):
     """An integer, or None if None is not the default."""
 
-    def parse(self, value, where):
+    def parse(self, value: typing.Any, where: str) -> typing.Any:
         none = value is None or (isinstance(value, str) and value == "None")
         return None if none else super().parse(value, where)
 
-    def expected(self):
+    def expected(self) -> str:
         return f"{super().expected()} or None"
 
 
@@ -268,7 +274,7 @@ class IntOrNone(Int):
 BEYOND_FLOAT32 = 3.4028235677973366e38
 
 
-class Float(Field):
+class Float(_Bounded):
     """A real number within float32's range, or infinity or NaN, with optional bounds.
 
     Parameters
@@ -296,11 +302,7 @@ class Float(Field):
     kind = "float"
     beyond = BEYOND_FLOAT32
 
-    def __init__(self, default=REQUIRED, doc="", low=None, high=None):
-        super().__init__(default, doc)
-        self.low, self.high = low, high
-
-    def convert(self, value, where):
+    def convert(self, value: typing.Any, where: str) -> typing.Any:
         number = real_number(value)
         if number is None:
             self.refuse(value, where)
@@ -315,10 +317,8 @@ class Float(Field):
             )
         return number
 
-    def expected(self):
-        low = "" if self.low is None else f" >= {self.low}"
-        high = "" if self.high is None else f" <= {self.high}"
-        return f"a float{low}{' and' if low and high else ''}{high}"
+    def expected(self) -> str:
+        return "a float" + self._bounds()
 
 
 class Double(Float):
@@ -331,7 +331,9 @@ class Double(Float):
 class LargeInt(float):
     """An integer that no float is; `exact` is its value."""
 
-    def __new__(cls, value):
+    exact: int
+
+    def __new__(cls, value: int) -> LargeInt:
         self = super().__new__(cls, value)
         self.exact = value
         return self
@@ -340,14 +342,14 @@ class LargeInt(float):
 class Number(Double):
     """A real number of any size; an integer of 64 bits stays exact, as a `LargeInt` if need be."""
 
-    def convert(self, value, where):
+    def convert(self, value: typing.Any, where: str) -> typing.Any:
         number = super().convert(value, where)
         exact = whole_number(value)
         if exact is not None and exact != number and INT64[0] <= exact <= INT64[1]:
             return LargeInt(exact)
         return number
 
-    def text(self, value):
+    def text(self, value: typing.Any) -> str:
         return str(value.exact) if isinstance(value, LargeInt) else super().text(value)
 
 
@@ -372,7 +374,7 @@ class Bool(Field):
     kind = "boolean"
     _WORDS = {"True": True, "true": True, "1": True, "False": False, "false": False, "0": False}
 
-    def convert(self, value, where):
+    def convert(self, value: typing.Any, where: str) -> typing.Any:
         if isinstance(value, str):
             if value not in self._WORDS:
                 self.refuse(value, where)
@@ -382,7 +384,7 @@ class Bool(Field):
             self.refuse(value, where, wrong_type=number is None)
         return bool(number)
 
-    def expected(self):
+    def expected(self) -> str:
         return "a bool"
 
 
@@ -417,17 +419,23 @@ class Shape(Field):
 
     kind = "Shape(tuple)"
 
-    def __init__(self, default=REQUIRED, doc="", low=None, length=None, allow_none=False):
+    def __init__(
+        self,
+        default: object = REQUIRED,
+        doc: str = "",
+        low: int | None = None,
+        length: int | tuple[int, ...] | None = None,
+        allow_none: bool = False,
+    ) -> None:
         super().__init__(default, doc)
         self.low, self.length, self.allow_none = low, length, allow_none
 
-    def convert(self, value, where):
+    def convert(self, value: typing.Any, where: str) -> typing.Any:
         shape = read_shape(value, self.allow_none)
         if shape is None:
             self.refuse(value, where)
-        if self.length is not None and len(shape) not in (
-            self.length if isinstance(self.length, tuple) else (self.length,)
-        ):
+        lengths = self.length if isinstance(self.length, tuple) else (self.length,)
+        if self.length is not None and len(shape) not in lengths:
             self.refuse(value, where, wrong_type=False)
         low, high = INT64
         low = low if self.low is None else self.low
@@ -435,12 +443,12 @@ class Shape(Field):
             self.refuse(value, where, wrong_type=False)
         return shape
 
-    def expected(self):
+    def expected(self) -> str:
         low = "" if self.low is None else f" >= {self.low}"
         size = "" if self.length is None else f" of length {self.length}"
         return f"a tuple of ints{low}{size}"
 
-    def text(self, value):
+    def text(self, value: typing.Any) -> str:
         return "(" + ",".join(map(str, value)) + ("," if len(value) == 1 else "") + ")"
 
 
@@ -476,18 +484,20 @@ class Enum(Field):
 
     kind = "enum"
 
-    def __init__(self, choices, default=REQUIRED, doc=""):
+    def __init__(
+        self, choices: list[str] | tuple[str, ...], default: object = REQUIRED, doc: str = ""
+    ) -> None:
         super().__init__(default, doc)
         if not isinstance(choices, (list, tuple)):
             raise ArgumentTypeError(f"Enum: choices must be a list of str, got {shown(choices)}")
         self.choices = tuple(choices)
 
-    def convert(self, value, where):
+    def convert(self, value: typing.Any, where: str) -> typing.Any:
         if not isinstance(value, str) or value not in self.choices:
             self.refuse(value, where)
         return str(value)
 
-    def expected(self):
+    def expected(self) -> str:
         return "one of " + ", ".join(map(repr, self.choices))
 
 
@@ -511,14 +521,14 @@ class Str(Field):
 
     kind = "string"
 
-    def convert(self, value, where):
+    def convert(self, value: typing.Any, where: str) -> typing.Any:
         if isinstance(value, Context):  # an operator's device
             return str(value)
         if not isinstance(value, str):
             self.refuse(value, where)
         return value
 
-    def expected(self):
+    def expected(self) -> str:
         return "a str"
 
 
@@ -542,13 +552,13 @@ class DType(Field):
 
     kind = "dtype"
 
-    def convert(self, value, where):
+    def convert(self, value: typing.Any, where: str) -> typing.Any:
         try:
             return name_of(value)
         except Exception:  # NumPy reads a dtype from much, and raises of many classes
             self.refuse(value, where)
 
-    def expected(self):
+    def expected(self) -> str:
         return "one of " + ", ".join(FLAGS)
 
 
@@ -572,19 +582,19 @@ class FloatTuple(Field):
 
     kind = "tuple of <float>"
 
-    def convert(self, value, where):
+    def convert(self, value: typing.Any, where: str) -> typing.Any:
         items = items_of(value)
         numbers = tuple(real_number(item) for item in ([value] if items is None else items))
         if None in numbers:
             self.refuse(value, where)
         return numbers
 
-    def expected(self):
+    def expected(self) -> str:
         return "a tuple of floats"
 
 
 class Any(Field):
     """Any value, unchanged (a keyword that a user-defined operator passes on)."""
 
-    def convert(self, value, where):
+    def convert(self, value: typing.Any, where: str) -> typing.Any:
         return value

@@ -36,7 +36,7 @@ class Precision(NamedTuple):
     float32_inputs: tuple[str, ...] = ()
     loss: bool = False
 
-    def of(self, dtype):
+    def of(self, dtype: str) -> str | None:
         """The precision beside `dtype`: one of `LOW`, `FLOAT32`, `WIDEST`, `EITHER`, or None."""
         if self.float32_where:
             return None

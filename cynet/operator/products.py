@@ -39,38 +39,41 @@ class ProductDesc(NamedTuple):
     weight: bool = False  # whether it is one of a layer's three products
     level: str = cpu_capability()
 
-    work = property(lambda self: self.m * self.n * self.k)
+    @property
+    def work(self) -> int:
+        """Multiply-adds."""
+        return self.m * self.n * self.k
 
 
 # --- estimates ------------------------------------------------------------------------------------
-def library_cycles(desc):
+def library_cycles(desc: ProductDesc) -> float:
     """Cycles by a library."""
     return LIBRARY * desc.work / LANES[desc.level] + PACKING * desc.n * desc.k
 
 
-def panels_cycles(desc):
+def panels_cycles(desc: ProductDesc) -> float:
     """Cycles with b copied to panels."""
     return _loops(desc) + PACKING * desc.n * desc.k if _pays(desc) else NEVER
 
 
-def narrow_cycles(desc):
+def narrow_cycles(desc: ProductDesc) -> float:
     """Cycles with b read in place."""
     narrow = is_narrow(desc.level, desc.m, desc.n, desc.k, desc.b_transposed)
     tiled = _amx_share(desc) < 1
     return _loops(desc) if narrow and not tiled and _pays(desc) else NEVER
 
 
-def amx_cycles(desc):
+def amx_cycles(desc: ProductDesc) -> float:
     """Cycles by AMX, in proportion to the loops'."""
     share = _amx_share(desc)
     return share * _loops(desc) if share < 1 and _pays(desc) else NEVER
 
 
-def _loops(desc):
+def _loops(desc: ProductDesc) -> float:
     return OWN * desc.work / LANES[desc.level]
 
 
-def _pays(desc):
+def _pays(desc: ProductDesc) -> bool:
     """Return whether kernels of our own are faster than a library."""
     if desc.level == "baseline":
         return False
@@ -83,7 +86,7 @@ def _pays(desc):
     return desc.work <= LARGE or short or _amx_share(desc) < 1
 
 
-def _amx_share(desc):
+def _amx_share(desc: ProductDesc) -> float:
     """The time by AMX relative to that of the loops for AVX-512, increased by the slowdown of other
     code: these tiles lower the clock by a seventh for a while. In ns of one thread: of a product of
     tiles, of splitting, of a block of the result, of a call, of reading a packed b, and of
@@ -92,14 +95,14 @@ def _amx_share(desc):
         return NEVER
     rows, columns, chunks = ceil(desc.m / 16), ceil(desc.n / 16), ceil(desc.k / 32)
     blocks = ceil(desc.m / 32) * ceil(desc.n / 32)
-    own = 43 * rows * columns * chunks + 230 * blocks + 6000
+    own: float = 43 * rows * columns * chunks + 230 * blocks + 6000
     own += 92 * (rows + (0 if desc.packed else columns)) * chunks
     own += 0.5 * desc.n * desc.k if desc.packed else 0
     return own * (95 if desc.packed else 120) / desc.work
 
 
 # --- the lists ------------------------------------------------------------------------------------
-def is_single(desc):
+def is_single(desc: ProductDesc) -> bool:
     """Return whether our own kernels support it."""
     return desc.dtype == "float32" and not desc.packed
 
@@ -124,8 +127,8 @@ def is_own(choice: Choice) -> bool:
     return choice.name in KERNELS
 
 
-def own_choice(desc: ProductDesc) -> Choice:
-    """The kernels of our own that compute a product of a layer."""
+def own_choice(desc: ProductDesc) -> Choice | None:
+    """The kernels of our own that compute a product of a layer; None if none does."""
     return _OWN.choose(desc)
 
 

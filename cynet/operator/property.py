@@ -17,7 +17,7 @@ from .registered import Registered
 from .storage_types import output_type
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..typing import Context, Operator, Shape
 
@@ -136,15 +136,15 @@ class OperatorProperty(Registered):
     (array([1. , 2. , 2.5], dtype=float32), array([1., 1., 0.], dtype=float32))
     """
 
-    key_var_num_args = None
-    variable_attrs = {}
+    key_var_num_args: str | None = None
+    variable_attrs: Mapping[str, Mapping[str, str]] = {}
     differentiable = True
     pure = True
     honours_req = True
-    output_names = ("output",)
-    backward_reads = ("out_grad", "in_data", "out_data")
+    output_names: tuple[str, ...] = ("output",)
+    backward_reads: tuple[str, ...] = ("out_grad", "in_data", "out_data")
     computes_in_place = False
-    graph = GraphHooks()
+    graph: GraphHooks = GraphHooks()
 
     # --- names ------------------------------------------------------------------------------------
     def list_arguments(self) -> list[str]:
@@ -241,7 +241,7 @@ class OperatorProperty(Registered):
         shape = merge_shapes(*in_shapes, *out_shapes)
         return [shape] * len(in_shapes), [shape] * len(out_shapes), []
 
-    def output_shapes(self, in_shapes):
+    def output_shapes(self, in_shapes: Sequence[Shape]) -> list[Shape]:
         """Give the shapes of all outputs for inputs of known shapes.
 
         Parameters
@@ -448,7 +448,14 @@ class OperatorProperty(Registered):
         """
         return [(out_grad[0], in_grad[0])] if self.computes_in_place else []
 
-    def differentiate(self, F, out_grad, in_data, out_data, in_shapes):
+    def differentiate(
+        self,
+        F: Any,
+        out_grad: list[Any],
+        in_data: list[Any],
+        out_data: list[Any],
+        in_shapes: list[Shape],
+    ) -> list[Any]:
         """The gradient written as operators, which autograd records for ``create_graph=True``.
 
         Parameters
@@ -527,13 +534,15 @@ class OperatorProperty(Registered):
         raise ArgumentError(f"{self._where()} has no implementation on {ctx}")
 
 
-def type_of_first(self, in_types, out_types):
+def type_of_first(
+    self: OperatorProperty, in_types: list[Any], out_types: list[Any]
+) -> tuple[Sequence[Any], ...]:
     """`infer_type` where outputs have the dtype of the first input; the others keep their own."""
     kind = in_types[0] or out_types[0]
     return [kind, *(t or kind for t in in_types[1:])], [kind], []
 
 
-def merge_shapes(*shapes):
+def merge_shapes(*shapes: Any) -> Any:
     """The shape that fits all `shapes` (None and 0 unknown, EMPTY known), or ShapeError.
 
     >>> merge_shapes((2, 0), None, (0, 3))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown, warn_user
 from ..base.other_names import keyword_hint
@@ -12,8 +12,21 @@ from .checks.index_dtype import check_index_dtype
 from .parameters import REQUIRED, Field
 from .precision import Precision
 
-_warned = set()  # (operator, keyword) pairs with a warning already shown
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
+    from ..context import Context
+    from ..typing import Operator, Shape
+    from .graph_hooks import GraphHooks
+    from .quantization.int8_form import Int8Form
+    from .second_order import Flat, Formula, Linear, Refused, Rewritten
+    from .storage_types import Sparse
+
+    _Self = TypeVar("_Self", bound="Registered")
+    SecondOrder = Linear | Flat | Formula | Rewritten | Refused
+
+# (operator, keyword) pairs with a warning already shown
+_warned: set[tuple[str | None, str]] = set()
 
 # Attributes that cache the use of a property; a changed copy must not inherit them.
 MADE_OF = ("_in_order", "_desc")
@@ -88,35 +101,52 @@ class Registered:
         built-in operators have their GPU forms in ``operator/cuda``.
     """
 
-    op_name = None
-    fields = {}
+    op_name: str | None = None
+    fields: Mapping[str, Field] = {}
     any_parameters = False
-    inputs_doc = {}
-    parameter_order = ()
-    unlisted = ()
+    inputs_doc: Mapping[str, str] = {}
+    parameter_order: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = ()
     many_inputs = False
     reads_out = False
-    dtypes = None
+    dtypes: tuple[str, ...] | None = None
     users = False
-    gpu = None
-    second_order = None
+    gpu: object | None = None
+    second_order: SecondOrder | None = None
     amp = Precision()
-    sparse = None
-    int8_form = None
+    sparse: Sparse | None = None
+    int8_form: Int8Form | None = None
     example = ""
-    in_sparse = ()
+    in_sparse: tuple[str, ...] = ()
     drawn_as = "other"
     label_names_classes = False
-    without_label = None
-    methods = ()
-    no_axes = (1,)
+    without_label: Any = None  # a method
+    methods: tuple[str, ...] = ()
+    no_axes: tuple[int, ...] = (1,)
     decomposed = False
     any_device = False
+    _declared: Mapping[str, Field]
+
+    if TYPE_CHECKING:  # of OperatorProperty, the one subclass that is no operator's
+        graph: GraphHooks
+        pure: bool
+
+        def list_arguments(self) -> list[str]: ...
+        def list_outputs(self) -> list[str]: ...
+        def list_auxiliary_states(self) -> list[str]: ...
+        def num_visible_outputs(self) -> int: ...
+        def output_shapes(self, in_shapes: Sequence[Shape]) -> list[Shape]: ...
+        def infer_type(
+            self, in_types: list[Any], out_types: list[Any]
+        ) -> tuple[Sequence[Any], ...]: ...
+        def create_operator(
+            self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
+        ) -> Operator: ...
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._declared = {k: each for k, each in vars(cls).items() if isinstance(each, Field)}
-        fields = {}
+        fields: dict[str, Field] = {}
         for base in reversed(cls.__mro__):
             own = vars(base)
             declared = own.get("_declared")
@@ -143,11 +173,11 @@ class Registered:
                 )
 
     @classmethod
-    def _where(cls):
+    def _where(cls) -> str:
         return f"operator {cls.op_name or cls.__name__}"
 
     @classmethod
-    def _refuse_keyword(cls, name):
+    def _refuse_keyword(cls, name: str) -> NoReturn:
         known = ", ".join(cls.fields) or "none"
         hint = keyword_hint(name, (*cls.fields, *cls.inputs_doc))
         raise ArgumentTypeError(
@@ -155,7 +185,7 @@ class Registered:
         )
 
     @classmethod
-    def accepted_params(cls, params):
+    def accepted_params(cls, params: dict[str, Any]) -> dict[str, Any]:
         """Select the keywords of a call that the definition takes.
 
         Parameters
@@ -199,7 +229,7 @@ class Registered:
         return {}
 
     @classmethod
-    def with_defaults(cls):
+    def with_defaults(cls: type[_Self]) -> _Self:
         """Make an instance with every parameter at its default, for its lists of names.
 
         If a parameter is required, or the defaults do not fit each other, ``__init__`` does not
@@ -220,12 +250,8 @@ class Registered:
         except (CynetError, TypeError):  # TypeError: a user's own __init__ wants an argument
             return cls.__new__(cls)
 
-    def list_inputs(self):
+    def list_inputs(self) -> list[str]:
         """List arguments and auxiliary states in the order in which callers give them.
-
-        Returns
-        -------
-        list of str
 
         Examples
         --------
@@ -251,7 +277,7 @@ class Registered:
         """
         return {name: self.__dict__[name] for name in self.fields if name in self.__dict__}
 
-    def changed(self, **attributes):
+    def changed(self: _Self, **attributes: Any) -> _Self:
         """Return a copy with some attributes changed: for passes, as properties are shared.
 
         Parameters
@@ -276,7 +302,7 @@ class Registered:
         copied.__dict__.update(attributes)
         return copied
 
-    def named_places(self, in_shapes, in_types):
+    def named_places(self, in_shapes: list[Shape], in_types: list[str]) -> Sequence[Any]:
         """Return the indices that arrays must represent; a dtype that cannot is refused.
 
         Parameters
@@ -300,7 +326,7 @@ class Registered:
         """
         return ()
 
-    def operator_on(self, ctx, in_shapes, in_types):
+    def operator_on(self, ctx: Context, in_shapes: list[Shape], in_types: list[str]) -> Operator:
         """Make the Operator that computes this on a device; called by executors.
 
         On a GPU that is the form in ``operator/cuda``, else what `create_operator` makes. Narrow
@@ -314,10 +340,6 @@ class Registered:
             Shapes of the inputs; all known.
         in_types : list of str
             Types of the inputs.
-
-        Returns
-        -------
-        Operator
 
         Raises
         ------
@@ -358,7 +380,7 @@ class Registered:
                 f"operator {self.op_name} does not take arrays of {error.dtype}"
             ) from error
 
-    def created(self, ctx, in_shapes, in_types):
+    def created(self, ctx: Context, in_shapes: list[Shape], in_types: list[str]) -> Operator:
         """Call `create_operator` after checking that the dtypes are among `dtypes`.
 
         Parameters
@@ -369,10 +391,6 @@ class Registered:
             Shapes of the inputs.
         in_types : list of str
             Types of the inputs.
-
-        Returns
-        -------
-        Operator
 
         Raises
         ------
@@ -395,7 +413,7 @@ class Registered:
             self._check_dtypes(operator, in_types)
         return operator
 
-    def _check_dtypes(self, operator, in_types):
+    def _check_dtypes(self, operator: Operator, in_types: Sequence[str]) -> None:
         allowed = self.dtypes
         if allowed is None:
             if getattr(operator, "runs_python", True):
@@ -419,11 +437,11 @@ class Registered:
                         f"{dtype}"
                     )
 
-    def _meets_bfloat16(self, in_types):
+    def _meets_bfloat16(self, in_types: Sequence[str]) -> bool:
         """Return whether an input or output is bfloat16."""
         return "bfloat16" in in_types or getattr(self, "dtype", None) == "bfloat16"
 
-    def _is_converted(self, in_shapes, in_types):
+    def _is_converted(self, in_shapes: Sequence[Shape], in_types: Sequence[str]) -> bool:
         """Return whether it is computed in float32 between conversions from and to narrow
         floats."""
         if self._meets_bfloat16(in_types):

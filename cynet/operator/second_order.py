@@ -5,7 +5,11 @@ where it depends on parameters. ``create_graph=True`` follows it (autograd/_walk
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+# An array of `F`, which is mx.nd, or a face of symbols with the same operators.
+Array: TypeAlias = Any
+Operators: TypeAlias = Any
 
 
 class Linear(NamedTuple):
@@ -47,7 +51,7 @@ class Formula(NamedTuple):
         one entry an input: an array, or a function that computes it where it is wanted.
     """
 
-    gradients: Callable
+    gradients: Callable[..., Any]
 
 
 class Rewritten(NamedTuple):
@@ -61,7 +65,7 @@ class Rewritten(NamedTuple):
         operator ran as in training. It gives the visible outputs, or None where there is no way.
     """
 
-    outputs: Callable
+    outputs: Callable[..., Any]
 
 
 class Refused(NamedTuple):

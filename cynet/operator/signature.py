@@ -3,15 +3,22 @@
 Both faces (mx.nd, mx.sym) generate their functions from this, so that they agree.
 """
 
+from __future__ import annotations
+
 import inspect
 import textwrap
-from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .._ndarray import NDArrayBase
 from ..base.errors import ArgumentTypeError, shown
 from .parameters import REQUIRED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ._base import OpEntry
+    from .parameters import Field
 
 _Target = TypeVar("_Target")
 _PARAMETER = inspect.Parameter
@@ -45,17 +52,17 @@ class OpSignature(NamedTuple):
         The parameters that are taken by position.
     """
 
-    arguments: tuple
-    states: tuple
+    arguments: tuple[str, ...]
+    states: tuple[str, ...]
     variable: bool
-    fields: dict
-    inputs: tuple
+    fields: dict[str, Field]
+    inputs: tuple[str, ...]
     listed: int
-    positional: tuple
+    positional: tuple[str, ...]
 
 
 @cache
-def describe(entry):
+def describe(entry: OpEntry) -> OpSignature:
     """The OpSignature of an OpEntry.
 
     The names are asked from a property with every parameter at its default. Where parameters add
@@ -82,7 +89,7 @@ def describe(entry):
     return OpSignature(arguments, states, False, fields, inputs, listed, positional)
 
 
-def example_of(entry):
+def example_of(entry: OpEntry) -> str:
     """The lines of an operator's example; empty for a user's operator."""
     own = entry.prop.example
     if own and isinstance(own, str):  # a user's parameter may have that name
@@ -90,20 +97,20 @@ def example_of(entry):
     return ""
 
 
-def python_signature(entry, tail=("out", "name")):
+def python_signature(entry: OpEntry, tail: Sequence[str] = ("out", "name")) -> inspect.Signature:
     """The ``inspect.Signature`` of the operator's function; `tail` are arguments all take."""
     what = describe(entry)
-    place, name_only = _PARAMETER.POSITIONAL_OR_KEYWORD, _PARAMETER.KEYWORD_ONLY
-    parameters = {}
+    name_only = _PARAMETER.KEYWORD_ONLY
+    place = name_only if what.variable else _PARAMETER.POSITIONAL_OR_KEYWORD
+    parameters: dict[str, inspect.Parameter] = {}
 
-    def add(name, kind):
+    def add(name: str, kind: Any) -> None:
         default = what.fields[name].default if name in what.fields else None
         default = None if default is REQUIRED else default
         parameters.setdefault(name, _PARAMETER(name, kind, default=default))
 
     if what.variable:
         parameters["data"] = _PARAMETER("data", _PARAMETER.VAR_POSITIONAL)
-        place = name_only
     for name in (*what.inputs[: what.listed], *what.positional):
         add(name, place)
     if what.variable:
@@ -117,7 +124,7 @@ def python_signature(entry, tail=("out", "name")):
     return inspect.Signature(list(parameters.values()))
 
 
-def docstring(entry, array="NDArray"):
+def docstring(entry: OpEntry, array: str = "NDArray") -> str:
     """The operator's documentation in numpydoc form; `array` is the word for a tensor (NDArray,
     Symbol)."""
     arguments, states, variable, fields = describe(entry)[:4]
@@ -160,19 +167,19 @@ def docstring(entry, array="NDArray"):
     return "\n".join(lines)
 
 
-def _wrapped(sentence):
+def _wrapped(sentence: str) -> list[str]:
     """The lines of a description of a parameter."""
     indent = "    "
     return textwrap.wrap(sentence, 100, initial_indent=indent, subsequent_indent=indent)
 
 
-def _documented_type(field):
+def _documented_type(field: Field) -> str:
     """`about_type` in Python's words instead of MXNet's."""
     kind, comma, rest = about_type(field).partition(", ")
     return _PYTHON_KINDS.get(kind, kind) + comma + rest
 
 
-def _about_state(name):
+def _about_state(name: str) -> str:
     return {
         "mom": "Momentum, read and written in place.",
         "mean": "Running mean of the gradient, read and written in place.",
@@ -181,7 +188,7 @@ def _about_state(name):
     }.get(name, "State, read and written in place.")
 
 
-def _about_input(name):
+def _about_input(name: str) -> str:
     return {
         "data": "The input.",
         "weight": "The weights.",
@@ -192,7 +199,7 @@ def _about_input(name):
     }.get(name, f"Input `{name}`.")
 
 
-def about_type(field):
+def about_type(field: Field) -> str:
     """The kind of a parameter, and its default."""
     choices = getattr(field, "choices", None)
     kind = "{" + ", ".join(map(repr, choices)) + "}" if choices else field.kind
@@ -201,7 +208,14 @@ def about_type(field):
     return f"{kind}, optional, default={field.default!r}"
 
 
-def bind_positional(entry, args, is_array, wanted, name=None, tail=("out", "name")):
+def bind_positional(
+    entry: OpEntry,
+    args: Sequence[Any],
+    is_array: Callable[[Any], bool],
+    wanted: str,
+    name: str | None = None,
+    tail: Sequence[str] = ("out", "name"),
+) -> tuple[list[Any], dict[str, Any]]:
     """Sort positional arguments of an operator's function.
 
     Parameters
@@ -254,7 +268,7 @@ def bind_positional(entry, args, is_array, wanted, name=None, tail=("out", "name
     return inputs, dict(zip(places, rest))
 
 
-def too_many(where, entry, names, count):
+def too_many(where: str, entry: OpEntry, names: Sequence[str], count: int) -> str:
     """A message for `count` positional inputs where the parameters allow only `names`."""
     strange = [each for each in describe(entry).inputs if each not in names]
     without = f"has no input '{strange[0]}' with these parameters: it " if strange else ""
@@ -262,7 +276,7 @@ def too_many(where, entry, names, count):
     return f"{where} {without}takes {len(names)} inputs ({inputs}), got {count}"
 
 
-def wrong_input(operator, argument, value, wanted):
+def wrong_input(operator: str, argument: str, value: Any, wanted: str) -> ArgumentTypeError:
     """The error for a value that is given as an input and is not `wanted` ("a Symbol")."""
     advice = "; parameters are given by keyword"
     if isinstance(value, NDArrayBase):
@@ -282,7 +296,7 @@ def wrong_input(operator, argument, value, wanted):
     )
 
 
-def found_text(value):
+def found_text(value: Any) -> str:
     """The part of a message on a value that was given in place of an array or symbol."""
     if isinstance(value, NDArrayBase):
         return f"an NDArray of shape {value.shape}"
@@ -291,7 +305,7 @@ def found_text(value):
     return f"{type(value).__name__} {shown(value)}"
 
 
-def _is_symbol(value):
+def _is_symbol(value: Any) -> bool:
     return hasattr(value, "list_arguments") and hasattr(value, "tojson")
 
 
@@ -320,7 +334,7 @@ def with_paragraphs(**shared: str) -> Callable[[_Target], _Target]:
             Where to write.
     """
 
-    def put_in(function):
+    def put_in(function: _Target) -> _Target:
         lines = (function.__doc__ or "").splitlines(keepends=True)
         for i, line in enumerate(lines):
             name = line.strip()[1:-1]

@@ -4,13 +4,19 @@ A class says it in `OperatorProperty.sparse`. Operators that say nothing take de
 dense arrays.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from ._base import OpEntry
+    from .registered import Registered
 
 DENSE = "default"
 
 
-def gives_dense(prop, stypes):
+def gives_dense(prop: Registered, stypes: Sequence[str]) -> str:
     """The rule of operators whose outputs are dense."""
     return DENSE
 
@@ -38,15 +44,15 @@ class Sparse(NamedTuple):
         True: where some input is dense, so is the result, and no form could save memory.
     """
 
-    gives: Callable = gives_dense
-    form: Callable | None = None
-    node: Callable | None = None
-    gradient_rows: Callable | None = None
-    makes: Callable | None = None
+    gives: Callable[[Any, Sequence[str]], str] = gives_dense
+    form: Callable[..., Any] | None = None
+    node: Callable[..., Any] | None = None
+    gradient_rows: Callable[..., Any] | None = None
+    makes: Callable[[Any], bool] | None = None
     needs_dense: bool = False
 
 
-def on_values(stays=None):
+def on_values(stays: Callable[[Any], bool] | None = None) -> Sparse:
     """The rule of an operator that computes each element from one: sparse where ``f(0) = 0``.
 
     Parameters
@@ -59,10 +65,10 @@ def on_values(stays=None):
     Sparse
     """
 
-    def gives(prop, stypes):
+    def gives(prop: Registered, stypes: Sequence[str]) -> str:
         return stypes[0] if stays is None or stays(prop) else DENSE
 
-    def form(S, entry, prop, inputs, params):
+    def form(S: Any, entry: OpEntry, prop: Registered, inputs: Any, params: Any) -> Any:
         if stays is None or stays(prop):
             return S.convert.on_values(entry, inputs[0], params)
         return None
@@ -70,19 +76,19 @@ def on_values(stays=None):
     return Sparse(gives, form)
 
 
-def makes_sparse(prop):
+def makes_sparse(prop: Registered | type[Registered]) -> bool:
     """Return whether an operator gives a sparse array for dense ones."""
     rule = sparse_of(prop)
     return rule is not None and rule.makes is not None and rule.makes(prop)
 
 
-def sparse_of(prop):
+def sparse_of(prop: Registered | type[Registered]) -> Sparse | None:
     """The rule of a property or its class, or None; a user's parameter may have the same name."""
     rule = prop.sparse
     return rule if isinstance(rule, Sparse) else None
 
 
-def output_type(prop, stypes):
+def output_type(prop: Registered, stypes: Sequence[str]) -> str:
     """The storage type of the outputs for these of the inputs."""
     rule = sparse_of(prop)
     return DENSE if rule is None else rule.gives(prop, stypes)

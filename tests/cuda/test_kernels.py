@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from cynet.kernels.table import update_rules
 from cynet.operator._elementwise import LoopsOperator
 from cynet.operator._testing import run_forward
 from cynet.optimizer._joined import JoinedUpdate
@@ -14,6 +13,7 @@ from cynet.optimizer._joined import JoinedUpdate
 import cynet as mx
 from cynet.base import config
 from cynet.cuda import families
+from cynet.kernels.table import update_rules
 from cynet.operator.cuda.kernel_args import axes, layout, space
 from cynet.operator.cuda.update import Numbers
 from cynet.operator.elementwise_loop import Loop

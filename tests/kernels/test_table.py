@@ -4,12 +4,12 @@ import re
 import sys
 
 import pytest
-from cynet.kernels.table import functors, kernels, reducers, update_rules
-from cynet.operator.kernel_operator import KernelOperator
 
 import cynet as mx
 from cynet.cuda.families import instances
+from cynet.kernels.table import functors, kernels, reducers, update_rules
 from cynet.operator import OPERATORS
+from cynet.operator.kernel_operator import KernelOperator
 from cynet.operator.kernel_property import Kernel, KernelProperty, Lines
 from cynet.operator.parameters import Enum, Int
 from cynet.operator.tensor.unary import UnaryProperty

@@ -3,9 +3,9 @@ with two threads, and every one of them, forced, beside float64."""
 
 import numpy as np
 import pytest
-from cynet.kernels.isa.dispatch import cpu_capability
 
 import cynet as mx
+from cynet.kernels.isa.dispatch import cpu_capability
 from cynet.operator.products import PRODUCTS, ProductDesc, own_choice
 from tests.levels import on_x86
 

@@ -131,4 +131,4 @@ def test_a_stub_by_hand_fits_its_module(path):
                 arguments = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
                 assert [a.arg for a in arguments] == [*signature.parameters], f"{path}: {name}"
                 checked += 1
-    assert checked or path.stem in ("arithmetic",)
+    assert checked or path.stem in ("arithmetic", "kernel_operator")  # without functions

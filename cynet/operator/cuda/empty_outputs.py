@@ -1,13 +1,30 @@
 """The GPU form of any operator that has no elements to compute with."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ...cuda.device import device
 from ..tensor.strided_moves import contiguous
 from .launch_program import Steps, operator, zeros
 from .launch_steps import IN_GRAD, OUT
 from .strided_moves import filled
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def empty_output_form(ctx, out_shapes, dtype, fill, in_shapes, in_types):
+    from ...context import Context
+    from ...typing import Operator, Shape
+
+
+def empty_output_form(
+    ctx: Context,
+    out_shapes: Sequence[Shape],
+    dtype: str,
+    fill: float | None,
+    in_shapes: Sequence[Shape],
+    in_types: Sequence[str],
+) -> Operator:
     """Outputs that hold `fill`, where they hold anything, and zeros as gradients."""
     on = device(ctx.device_id)
     forward, backward = Steps(), Steps()

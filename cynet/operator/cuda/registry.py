@@ -3,14 +3,23 @@
 The modules of this folder, which fill it, are imported when the first operator is made for a GPU.
 """
 
+from __future__ import annotations
+
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from ...base.errors import ArgumentError
 from ...context import Context
 from ...cuda.device import device
 from ...registry import import_all
 
-FORMS = {}
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...typing import Operator, Shape
+    from ..registered import Registered
+
+FORMS: dict[type, tuple[Any, bool]] = {}
 _HOST = Context("cpu")
 
 
@@ -57,12 +66,14 @@ def form_of(prop):
     return FORMS.get(type(prop.gpu))
 
 
-def has_form(prop):
+def has_form(prop: Registered | type[Registered]) -> bool:
     """Return whether the operator of a property or its class runs on a GPU."""
     return form_of(prop) is not None
 
 
-def build(prop, in_shapes, in_types, on):
+def build(
+    prop: Registered, in_shapes: Sequence[Shape], in_types: Sequence[str], on: Any
+) -> Operator:
     """The Operator that computes `prop` on the Device `on`.
 
     Raises
@@ -79,6 +90,8 @@ def build(prop, in_shapes, in_types, on):
     return builder(prop, [tuple(s) for s in in_shapes], list(in_types), on)
 
 
-def gpu_operator(prop, ctx, in_shapes, in_types):
+def gpu_operator(
+    prop: Registered, ctx: Context, in_shapes: Sequence[Shape], in_types: Sequence[str]
+) -> Operator:
     """The Operator of `prop` on a GPU context."""
     return build(prop, in_shapes, in_types, device(ctx.device_id))

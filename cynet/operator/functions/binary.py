@@ -3,7 +3,7 @@
 import math
 
 from ..precision import FLOAT32, WIDEST, Precision
-from ..second_order import Flat, Linear
+from ..second_order import Array, Flat, Linear, Operators
 from ..sparse.elementwise import (
     BROADCAST_PRODUCT,
     BROADCAST_QUOTIENT,
@@ -19,40 +19,40 @@ _FULL = Precision(FLOAT32)
 _PRODUCT = Linear({0: (1,), 1: (0,)})
 
 
-def _power_by_base(F, a, b):
+def _power_by_base(F: Operators, a: Array, b: Array) -> Array:
     """b a^(b - 1), which is 0 for b = 0."""
     none = b == 0
     b = F.where(none, F.ones_like(b), b)
     return F.where(none, F.zeros_like(b), b * a ** (b - 1))
 
 
-def _power_by_exponent(F, a, b):
+def _power_by_exponent(F: Operators, a: Array, b: Array) -> Array:
     """a^b log(a), which is 0 for a = 0 and b > 0."""
     a = F.where((a == 0) * (b > 0), F.ones_like(a), a)
     return a**b * F.log(a)
 
 
-def _exponential(F, x, s):
+def _exponential(F: Operators, x: Array, s: float) -> Array:
     if s > 0:
         return F.broadcast_power(x * 0 + s, x) * math.log(s)
     return _power_by_exponent(F, F.zeros_like(x) + s, x)
 
 
-def _smooth_l1(F, x, s):
+def _smooth_l1(F: Operators, x: Array, s: float) -> Array:
     square = s * s
     inside = F.abs(x) <= (1 / square if square else math.inf)
     return F.where(inside, x * square, F.sign(x))
 
 
-def _pair(call, output):
+def _pair(call: str, output: str) -> str:
     return shown(f"{call}(mx.nd.array([3, 8, 5]), mx.nd.array([4, 6, 12]))", output)
 
 
-def _truths(call, output):
+def _truths(call: str, output: str) -> str:
     return shown(f"{call}(mx.nd.array([0, 0, 1, 1]), mx.nd.array([0, 1, 0, 1]))", output)
 
 
-def _truth_table(call, output):
+def _truth_table(call: str, output: str) -> str:
     return shown(f"x = mx.nd.array([[0], [1]])\n>>> {call}(x, mx.nd.array([[0, 1]]))", output)
 
 

@@ -1,5 +1,9 @@
 """From rows to operators: a class for each, derived from the class of its family."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .._base import register_operator
 from ..precision import WIDEST, Precision
 from ..storage_types import on_values
@@ -9,10 +13,18 @@ from .examples import of_form, of_unary
 from .examples import of_reduction as example_of_reduction
 from .row import READS, USUAL
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from ..second_order import Flat, Formula, Linear
+    from ..storage_types import Sparse
+    from .row import Binary, Form, Reduction, Unary
+
 _WIDEST = Precision(WIDEST, WIDEST)
 
 
-def register_unary(base):
+def register_unary(base: Any) -> None:
     """Register an operator for each unary function.
 
     Parameters
@@ -42,7 +54,7 @@ def register_unary(base):
         )
 
 
-def register_binary(base, kind, **said):
+def register_binary(base: Any, kind: str, **said: Any) -> None:
     """Register an operator for each function of two elements that has one of this kind.
 
     Parameters
@@ -77,7 +89,7 @@ def register_binary(base, kind, **said):
         )
 
 
-def register_reductions(base):
+def register_reductions(base: Any) -> None:
     """Register an operator for each reduction; ``base.of_row(row)`` are further attributes."""
     for row in reductions.REDUCTIONS:
         _register(
@@ -100,19 +112,25 @@ def register_reductions(base):
         )
 
 
-def _register(base, module, row, operator, **said):
+def _register(
+    base: type,
+    module: ModuleType,
+    row: Unary | Binary | Reduction,
+    operator: Unary | Form | Reduction,
+    **said: Any,
+) -> None:
     said |= {"__doc__": operator.doc, "__module__": module.__name__, "function": row}
     made = type(operator.name, (base,), said)
     register_operator(operator.name, made, aliases=operator.aliases)
 
 
-def _in_sparse(operator, usual):
+def _in_sparse(operator: Unary | Form, usual: bool) -> tuple[str, ...]:
     if not (usual if operator.in_sparse is None else operator.in_sparse):
         return ()
     return (operator.name, *(each for each in operator.aliases if each[0] != "_"))
 
 
-def _second_order(row, kind, form):
+def _second_order(row: Binary, kind: str, form: Form) -> Formula | Linear | Flat | None:
     if form.derivative is not None:
         return rule(of_number, form.derivative)
     if not row.derivatives:
@@ -120,7 +138,7 @@ def _second_order(row, kind, form):
     return (of_two if kind == "same" else of_broadcast)(*row.derivatives)
 
 
-def _stays_zero(at_zero):
+def _stays_zero(at_zero: Callable[[float], float] | None) -> Sparse | None:
     if at_zero is None:
         return None
     return on_values(lambda prop: at_zero(float(prop.scalar)) == 0)

@@ -4,34 +4,45 @@ A derivative is written in operators of `F`, which is ``mx.nd``. Entries of what
 functions: a gradient is computed where it is wanted.
 """
 
-from ..second_order import Formula
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from ..second_order import Array, Formula, Operators
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Rule = TypeVar("_Rule")
+
+Derivative: TypeAlias = "Callable[..., Array]"
 
 
-def rule(make, derivative):
+def rule(make: Callable[[Derivative], Formula], derivative: Derivative | _Rule) -> Formula | _Rule:
     """`make` applied to a derivative that is a function; `Linear()` and the like unchanged."""
     return make(derivative) if callable(derivative) else derivative
 
 
-def of_one(derivative):
+def of_one(derivative: Derivative) -> Formula:
     """The rule from ``derivative(F, x, y)``, of the input and the output."""
     return Formula(lambda p, F, g, x, y: [lambda: g[0] * derivative(F, x[0], y[0])])
 
 
-def of_number(derivative):
+def of_number(derivative: Derivative) -> Formula:
     """The rule from ``derivative(F, x, s)``, of an array and a number."""
     return Formula(lambda p, F, g, x, y: [lambda: g[0] * derivative(F, x[0], p.scalar)])
 
 
-def of_two(lhs, rhs):
+def of_two(lhs: Derivative, rhs: Derivative) -> Formula:
     """The rule from two functions ``(F, a, b)``, the derivatives with respect to operands of one
     shape."""
     return Formula(lambda p, F, g, x, y: [lambda: g[0] * lhs(F, *x), lambda: g[0] * rhs(F, *x)])
 
 
-def of_broadcast(lhs, rhs):
+def of_broadcast(lhs: Derivative, rhs: Derivative) -> Formula:
     """The same where the operands broadcast."""
 
-    def gradients(p, F, g, x, y):
+    def gradients(p: Any, F: Operators, g: Any, x: Any, y: Any) -> list[Callable[[], Array]]:
         shape = g[0].shape
         wide = [F.broadcast_to(_with_axes(each, len(shape)), shape=shape) for each in x]
         return [
@@ -42,12 +53,12 @@ def of_broadcast(lhs, rhs):
     return Formula(gradients)
 
 
-def of_reduction(derivative):
+def of_reduction(derivative: Derivative) -> Formula:
     """The rule from ``derivative(F, spread, g, x, y)``; ``spread(array)`` repeats a reduced array
     along the axes."""
 
-    def gradients(p, F, g, x, y):
-        def spread(array):
+    def gradients(p: Any, F: Operators, g: Any, x: Any, y: Any) -> list[Callable[[], Array]]:
+        def spread(array: Array) -> Array:
             axes = p.reduced(x[0].ndim)
             shape = tuple(1 if i in axes else n for i, n in enumerate(x[0].shape))
             return F.broadcast_to(array.reshape(shape), shape=x[0].shape)
@@ -57,11 +68,11 @@ def of_reduction(derivative):
     return Formula(gradients)
 
 
-def _with_axes(array, ndim):
+def _with_axes(array: Array, ndim: int) -> Array:
     return array.reshape((1,) * (ndim - array.ndim) + array.shape)
 
 
-def _summed_to(F, grad, shape):
+def _summed_to(F: Operators, grad: Array, shape: tuple[int, ...]) -> Array:
     """The gradient summed back to `shape`, from which it was broadcast."""
     if grad.shape == shape:
         return grad

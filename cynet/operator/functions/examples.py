@@ -1,15 +1,22 @@
 """Examples of the functions: with usual arguments, so that a row only has the output."""
 
+from __future__ import annotations
 
-def shown(code, output):
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .row import Binary, Form, Reduction, Unary
+
+
+def shown(code: str, output: str) -> str:
     """An example's lines: statements, and the array that the last one shows."""
     rows = output.split("\n ")
     shape = [len(rows)] if len(rows) > 1 else []
-    shape = "x".join(map(str, [*shape, len(rows[-1].strip("[]").split())]))
-    return f">>> {code}\n{output}\n<NDArray {shape} @cpu(0)>"
+    text = "x".join(map(str, [*shape, len(rows[-1].strip("[]").split())]))
+    return f">>> {code}\n{output}\n<NDArray {text} @cpu(0)>"
 
 
-def of_unary(row):
+def of_unary(row: Unary) -> str:
     """The example of a unary function."""
     if isinstance(row.example, str):
         return row.example
@@ -17,7 +24,7 @@ def of_unary(row):
     return shown(f"mx.nd.{row.name}(mx.nd.array({elements}))", output)
 
 
-def of_form(row, kind, form):
+def of_form(row: Binary, kind: str, form: Form) -> str:
     """The example of one operator of a binary function."""
     if form.example.startswith(">>>"):
         return form.example
@@ -35,7 +42,7 @@ def of_form(row, kind, form):
     return shown(code, form.example)
 
 
-def of_reduction(row):
+def of_reduction(row: Reduction) -> str:
     """The example of a reduction."""
     if isinstance(row.example, str):
         return row.example

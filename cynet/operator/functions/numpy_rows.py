@@ -3,12 +3,14 @@
 ``_npi_add(lhs, rhs)``, ``_npi_add_scalar(data, scalar)``, ``_npi_exp(data)``: MXNet's names.
 """
 
+from __future__ import annotations
+
 import numpy
 
-from ..second_order import Flat
+from ..second_order import Array, Flat, Operators
 from .binary import BINARY
 from .reductions import REDUCTIONS
-from .row import BOOL, FLOAT, SAME, Gradient
+from .row import BOOL, FLOAT, SAME, Gradient, Unary
 from .unary import UNARY
 
 BITS = "bits"  # a result of integers and bools alone
@@ -26,7 +28,7 @@ _FUNCTORS = {"mod": "remainder"}
 _FLAT = Gradient("grad_one", "grad_one", False, False)
 
 
-def _log_of_sum(F, a, b):
+def _log_of_sum(F: Operators, a: Array, b: Array) -> Array:
     return F.log(F.broadcast_add(F.exp(a), F.exp(b)))
 
 
@@ -73,7 +75,8 @@ BINARIES = tuple(
     if row.broadcast is not None
 ) + tuple((*row, None) for row in _MORE)
 # name -> (operator's name, row of mx.nd) of unary functions
-UNARIES, EXTENSIONS = {}, {}
+UNARIES: dict[str, tuple[str, Unary | None]] = {}
+EXTENSIONS: dict[str, tuple[str, Unary | None]] = {}
 for _row in UNARY:
     _name = WORDS.get(_row.name, _row.name)
     if _name.startswith("_") or _name.endswith("_like"):
@@ -117,7 +120,7 @@ _TURNED = {"greater": "less", "greater_equal": "less_equal"}
 _TURNED |= {b: a for a, b in _TURNED.items()}
 
 
-def operators_of(name):
+def operators_of(name: str) -> tuple[str, str, str, str]:
     """The operators of a binary function: for arrays of one shape, for arrays, for an array and a
     number, for a number and an array.
 
@@ -130,14 +133,14 @@ def operators_of(name):
     return array, array, scalar, f"_npi_r{name}_scalar"
 
 
-def names():
+def names() -> tuple[str, ...]:
     """Names of all operators with NumPy's semantics."""
     found = {name for row in BINARIES for name in operators_of(row[0])}
     for operator, row in (*UNARIES.values(), *EXTENSIONS.values()):
         if row is None or operator != row.name:
             found.add(operator)
-    for row in REDUCTIONS:
-        if not row.name.startswith("nan") and row.name != "norm":
-            found.add(f"_np{'i' * row.mean}_{row.name}")
+    for each in REDUCTIONS:
+        if not each.name.startswith("nan") and each.name != "norm":
+            found.add(f"_np{'i' * each.mean}_{each.name}")
     found |= {f"_np_{name}" for name in ("any", "all", "reshape")}
     return (*found, *(f"_npi_arg{name}" for name in ("max", "min")))

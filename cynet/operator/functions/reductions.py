@@ -1,34 +1,41 @@
 """Reductions over axes: one row each."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..precision import FLOAT32, Precision
-from ..second_order import Linear
+from ..second_order import Array, Linear, Operators
 from ..sparse.reductions import SUM
 from .examples import shown
 from .row import FLOAT, WIDE, Reduction
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Spread: TypeAlias = "Callable[[Array], Array]"  # repeats what was reduced
 _FULL = Precision(FLOAT32)
 
 
-def _extremum(F, spread, g, x, y):
+def _extremum(F: Operators, spread: Spread, g: Array, x: Array, y: Array) -> Array:
     return spread(g) * (x == spread(y).detach())
 
 
-def _prod(F, spread, g, x, y):
+def _prod(F: Operators, spread: Spread, g: Array, x: Array, y: Array) -> Array:
     return spread(g * y) / x
 
 
-def _nansum(F, spread, g, x, y):
+def _nansum(F: Operators, spread: Spread, g: Array, x: Array, y: Array) -> Array:
     return spread(g) * (x == x)
 
 
-def _nanprod(F, spread, g, x, y):
+def _nanprod(F: Operators, spread: Spread, g: Array, x: Array, y: Array) -> Array:
     there = x == x
     return spread(g * y) / F.where(there, x, F.ones_like(x)) * there
 
 
-def _beside_nan(name, first, output):
+def _beside_nan(name: str, first: int, output: str) -> str:
     code = f'x = mx.nd.array([[{first}, float("nan")], [3, 4]])\n>>> mx.nd.{name}(x, axis=1)'
     return shown(code, output)
 

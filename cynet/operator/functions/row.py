@@ -30,12 +30,12 @@ class Gradient(NamedTuple):
     """
 
     lhs: str
-    rhs: str
+    rhs: str | None
     reads: bool = True
     exists: bool = True
 
     @property
-    def backward_reads(self):
+    def backward_reads(self) -> tuple[str, ...]:
         """The arrays that backward reads."""
         return READS["x" if self.reads else ""]
 
@@ -47,7 +47,7 @@ READS = {"": ("out_grad",), "x": ("out_grad", "in_data"), "y": ("out_grad", "out
 class Row:
     """Base of rows: attributes by position, in the order of their declaration, or by name."""
 
-    def __init__(self, *values, **said):
+    def __init__(self, *values: Any, **said: Any) -> None:
         fields = self.__annotations__
         self.__dict__.update(zip(fields, values), **said)
         if not said.keys() <= fields.keys():
@@ -101,7 +101,7 @@ class Unary(Row):
     name: str
     doc: str
     functor: str = ""
-    aliases: tuple = ()
+    aliases: tuple[str, ...] = ()
     gradient: str | None = None
     reads: str = ""
     derivative: Callable[..., Any] | Linear | Flat | None = None
@@ -116,7 +116,7 @@ class Unary(Row):
     method: bool = True
     drawn_as: str = "other"
     in_sparse: bool | None = None
-    example: str | tuple = ""
+    example: str | tuple[str, str] = ""
 
 
 class Form(Row):
@@ -147,7 +147,7 @@ class Form(Row):
     name: str
     doc: str
     example: str = ""
-    aliases: tuple = ()
+    aliases: tuple[str, ...] = ()
     derivative: Callable[..., Any] | Linear | Flat | None = None
     amp: Precision | None = None
     sparse: Sparse | None = None
@@ -188,7 +188,7 @@ class Binary(Row):
     function: str
     functor: str
     gradient: Gradient
-    derivatives: tuple = ()
+    derivatives: tuple[Callable[..., Any], ...] = ()
     same: Form | None = None
     broadcast: Form | None = None
     scalar: Form | None = None
@@ -200,7 +200,7 @@ class Binary(Row):
     amp: Precision | None = None
     onnx: str | Callable[..., Any] | None = None
 
-    def forms(self):
+    def forms(self) -> dict[str, Form]:
         """The row's own operators, by kind."""
         kinds = ("same", "broadcast", "scalar", "reflected")
         return {kind: form for kind in kinds if isinstance(form := getattr(self, kind), Form)}
@@ -237,10 +237,10 @@ class Reduction(Row):
     reads: bool = True
     mean: bool = False
     of_nothing: float | None = None
-    aliases: tuple = ()
+    aliases: tuple[str, ...] = ()
     derivative: Callable[..., Any] | Linear | None = None
     result: str = SAME
     amp: Precision = USUAL
     sparse: Sparse | None = None
     onnx: str | None = None
-    example: str | tuple = ""
+    example: str | tuple[str, str] = ""

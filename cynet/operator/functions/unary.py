@@ -3,23 +3,29 @@
 Floating functions of integers are computed in float64 and truncated.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 from ..precision import EITHER, FLOAT32, Precision
 from ..second_order import Flat, Linear
 from ..sparse.elementwise import NEEDS_DENSE
 from .row import BOOL, FLOAT, Unary
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _ROOT_PI = math.sqrt(math.pi)
 _FULL, _NARROW = Precision(FLOAT32), Precision(EITHER, EITHER)
 
 
-def _cube_root(emit, x):
+def _cube_root(emit: Callable[..., Any], x: Any) -> Any:
     root = emit("Pow", emit("Abs", x), 1 / 3)
     return emit("Mul", emit("Sign", x), root)
 
 
-def _straight(name, output):
+def _straight(name: str, output: str) -> str:
     """The example of a function whose gradient is computed from the input."""
     return f""">>> x = mx.nd.array([-1.2, 0.4, 1.7])
 >>> x.attach_grad()

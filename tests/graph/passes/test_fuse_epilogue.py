@@ -3,10 +3,10 @@ test_layout, test_sums and test_mask."""
 
 import numpy as np
 import pytest
-from cynet.kernels.isa.dispatch import cpu_capability
 
 import cynet as mx
 from cynet.kernels.conv import onednn
+from cynet.kernels.isa.dispatch import cpu_capability
 
 pytestmark = pytest.mark.skipif(not onednn.available(), reason="oneDNN's wheel is not installed")
 

@@ -3,11 +3,11 @@ somebody else reads what would be masked."""
 
 import numpy as np
 import pytest
-from cynet.kernels.isa.dispatch import cpu_capability
 
 import cynet as mx
 from cynet.graph.compile import lower
 from cynet.kernels.conv import onednn
+from cynet.kernels.isa.dispatch import cpu_capability
 
 pytestmark = pytest.mark.skipif(
     not onednn.available() or cpu_capability() == "baseline", reason="no products of our own"

@@ -6,11 +6,11 @@ import io
 
 import numpy as np
 import pytest
-from cynet.kernels.isa.dispatch import cpu_capability
 
 import cynet as mx
 from cynet.graph.compile import lower
 from cynet.kernels.conv import onednn
+from cynet.kernels.isa.dispatch import cpu_capability
 
 needs_onednn = pytest.mark.skipif(not onednn.available(), reason="oneDNN's wheel is not installed")
 PASSES = ["all", "layout,pack", "layout,fuse,pack", "-pack", "-layout"]

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cynet.kernels.isa.dispatch import cpu_capabilities
 
 from cynet.base.errors import KernelError
 from cynet.cuda.sources import KERNELS
+from cynet.kernels.isa.dispatch import cpu_capabilities
 from cynet_cuda_cpu import EmulatedModule
 from cynet_cuda_cpu.compiler import host_compiler
 

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from cynet.kernels.conv.im2col import _image_arrays
+
 from cynet.kernels.isa.dispatch import cpu_capabilities
 
 SHAPES = [  # batch, groups, channels and filters of a group, size, kernel, stride, dilate, pad

@@ -5,9 +5,9 @@ import itertools
 
 import numpy as np
 import pytest
+
 from cynet.kernels.gemm.small import _product_arrays
 from cynet.kernels.isa.dispatch import cpu_capabilities
-
 from tests.kernels.gemm.test_small import SIZES, check_products, close, draw
 from tests.pairs import pairwise
 

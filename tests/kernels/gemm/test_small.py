@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
+
 from cynet.kernels.gemm.small import _product_arrays, _window_arrays
 from cynet.kernels.isa.dispatch import cpu_capabilities
-
 from tests.pairs import pairwise
 
 # Of the largest number of a result.

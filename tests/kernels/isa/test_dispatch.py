@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from cynet.kernels.isa.dispatch import cpu_capabilities, cpu_capability, level_number, level_of
 
 from cynet.base.errors import ArgumentError
+from cynet.kernels.isa.dispatch import cpu_capabilities, cpu_capability, level_number, level_of
 
 OTHER = "neon" if platform.machine() == "aarch64" else "avx2"
 ROOT = Path(__file__).parents[3]

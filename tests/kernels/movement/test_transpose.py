@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from cynet.kernels.isa.dispatch import cpu_capabilities
 from cynet.kernels.movement.transpose import _swap_arrays
 
 import cynet as mx
+from cynet.kernels.isa.dispatch import cpu_capabilities
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 20, 35, 49, 64, 67]
 

@@ -1,6 +1,7 @@
 """Philox: the published known answers of Philox4x32-10 (Random123), words that do not repeat."""
 
 import pytest
+
 from cynet.kernels.table import philox_block
 
 ONES = 2**64 - 1

@@ -4,10 +4,10 @@ import operator
 
 import numpy as np
 import pytest
-from cynet.kernels.table import functors, reducers
 
 import cynet as mx
 from cynet.base.errors import ArgumentTypeError
+from cynet.kernels.table import functors, reducers
 from cynet.operator import get_operator
 from cynet.operator.array_methods import BINARY as OPERATORS
 from cynet.operator.functions import BINARY, REDUCTIONS, UNARY

@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
-from cynet.kernels.isa.dispatch import cpu_capabilities
 from scipy.special import log_softmax, softmax
 
 import cynet as mx
+from cynet.kernels.isa.dispatch import cpu_capabilities
 
 LENGTHS = (1, 4, 31, 33, 64, 65, 100, 127, 128, 129, 511, 512, 513)
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from cynet.kernels.table import philox_block
 from scipy import stats
 
 import cynet as mx
 from cynet._resource import seed_device
+from cynet.kernels.table import philox_block
 from cynet.operator import OPERATORS, get_operator
 from tests.operator.direct import Ready
 

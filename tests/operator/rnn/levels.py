@@ -3,8 +3,8 @@ environment says which), with one thread and with all.
 """
 
 import numpy as np
-from cynet.kernels.isa.dispatch import cpu_capability
 
+from cynet.kernels.isa.dispatch import cpu_capability
 from cynet.kernels.threading.threads import set_num_threads
 from tests.operator.rnn import reference
 from tests.operator.rnn.test_rnn import made

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cynet.kernels.isa.dispatch import cpu_capabilities
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, ShapeError
+from cynet.kernels.isa.dispatch import cpu_capabilities
 from cynet.operator import get_operator
 from cynet.operator.rnn.layout import kept, parameters
 from tests.operator.direct import Ready

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cynet.kernels.isa.dispatch import cpu_capabilities
 
 import cynet as mx
+from cynet.kernels.isa.dispatch import cpu_capabilities
 from tests.operator.tensor.test_integer_scalars import check, expected
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from cynet.kernels.isa.dispatch import cpu_capability
 from cynet.operator.nn.fully_connected.gemm import layer_products
 
 import cynet as mx
 from cynet.kernels.conv import onednn
+from cynet.kernels.isa.dispatch import cpu_capability
 from cynet.operator.nn.fully_connected import select
 from tests.levels import on_x86
 

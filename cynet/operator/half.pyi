@@ -1,0 +1,16 @@
+"""Types of half.pyx."""
+
+from collections.abc import Sequence
+
+from ..context import Context
+from ..typing import Shape
+from ._base import Operator
+from .registered import Registered
+
+def in_float32(
+    prop: Registered, ctx: Context, in_shapes: Sequence[Shape], in_types: Sequence[str]
+) -> Operator:
+    """The operator that computes `prop` on a CPU in float32, from and to float16 or bfloat16."""
+
+def between_conversions(operator: Operator, sources: Sequence[str], dtype: str) -> Operator:
+    """An operator that runs `operator` in `dtype`."""
