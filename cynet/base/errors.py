@@ -363,7 +363,7 @@ def describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {shorten(text)}"
 
 
-def _from_user(trace: TracebackType | None) -> TracebackType | None:
+def of_user(trace: TracebackType | None) -> TracebackType | None:
     """The part of a traceback that begins in the user's function; None if there is none."""
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
@@ -395,9 +395,9 @@ def wrap_error(error: Any, message: str) -> Any:
     trace = error.__traceback__
     if annotated and error.__cause__ is not None:
         cause = error.__cause__
-    elif (of_user := _from_user(trace)) is not None:
-        cause = error.with_traceback(of_user)
-    trace = _from_user(cause.__traceback__) or (trace if depth <= _DEEPEST else None)
+    elif (theirs := of_user(trace)) is not None:
+        cause = error.with_traceback(theirs)
+    trace = of_user(cause.__traceback__) or (trace if depth <= _DEEPEST else None)
     try:
         out = kind(cause, shorten(message), depth + 1)
     except Exception:  # a class whose objects only its own code can create

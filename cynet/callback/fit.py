@@ -11,13 +11,14 @@ import numbers
 import time
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ArgumentError, CynetError, shown
+from ..base.errors import ArgumentError, CynetError, UndefinedError, shown
 from ..base.files import file_name, write_atomically
 from ..base.guard import guarded
 from ..base.kinds import to_index
 from ..base.reprs import SettingsRepr
 from ..distributed import is_first
 from ..metric.base import METRICS
+from ..ndarray.composed import isnan
 from .messages import say
 
 _PACKAGE = __name__.partition(".")[0]
@@ -309,7 +310,9 @@ class FitCallback(SettingsRepr):
 
 
 class StopOnNaN(FitCallback):
-    """Ends training when one of the metrics is nan.
+    """Ends training when one of the metrics, or the network's output, is nan.
+
+    Accuracy is no nan where the outputs are, so the outputs of the last batch are looked at, too.
 
     Parameters
     ----------
@@ -350,18 +353,22 @@ class StopOnNaN(FitCallback):
     def batch_end(self, state: FitState) -> None:
         """Look, every `period` batches."""
         if self.period and (state.nbatch + 1) % self.period == 0:
-            self._look(state.eval_metric.get_name_value(), f"after batch {state.nbatch}")
+            figures = state.eval_metric.get_name_value()
+            self._look(figures, state.module, f"after batch {state.nbatch}")
 
     def epoch_end(self, state: FitState) -> None:
         """Look at all figures of the epoch."""
         figures = {name: values[-1] for name, values in state.history.metrics.items()}
-        self._look(figures.items(), f"after epoch {state.epoch}")
+        self._look(figures.items(), state.module, f"after epoch {state.epoch}")
 
     @staticmethod
-    def _look(figures, when):
+    def _look(figures, module, when):
         for name, value in figures:
             if is_nan(value):
                 raise StopTraining(f"{name} is nan {when}")
+        name = nan_output(module)
+        if name is not None:
+            raise StopTraining(f"the output {name} is nan {when}")
 
 
 def is_nan(value):
@@ -371,6 +378,18 @@ def is_nan(value):
     (True, False, False)
     """
     return isinstance(value, numbers.Real) and math.isnan(value)
+
+
+def nan_output(module):
+    """The name of an output of the last batch with a nan in it, None if there is none."""
+    try:
+        outputs = module.get_outputs()
+    except UndefinedError:  # a module of the user's that shows none
+        return None
+    for name, output in zip(module.output_names, outputs):
+        if output.stype == "default" and isnan(output).sum().asscalar() > 0:
+            return name
+    return None
 
 
 @guarded

@@ -24,7 +24,7 @@ from .queue cimport count_down, finish, take
 from .trace cimport begun_function, label_thread, note_function
 from .._typedefs cimport RunContext, kGPU
 
-from ..base.errors import OperatorError, wrap_error, describe_error
+from ..base.errors import OperatorError, describe_error, of_user, wrap_error
 
 cdef extern from "Python.h":
     bint PyErr_Occurred() noexcept
@@ -80,6 +80,8 @@ cdef object _caught(const char* name):
             _pending()
         except BaseException as raised:
             error = raised
+        if isinstance(error, OperatorError):  # its text says what the engine's frames would
+            error.__traceback__ = of_user(error.__traceback__) or error.__traceback__
     if name != NULL and isinstance(error, Exception) and not isinstance(error, OperatorError):
         label = (<bytes>name).decode("utf-8", "replace")
         return wrap_error(error, f"{label} failed: {describe_error(error)}")

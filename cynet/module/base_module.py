@@ -23,7 +23,7 @@ from ..base.kinds import check_numbers
 from ..base.legacy import _as_list as _as_list  # scripts import it from here
 from ..base.reprs import ReprMixin
 from ..callback import BatchEndParam, FitState, StopTraining
-from ..callback.fit import columns_of, end_epoch
+from ..callback.fit import columns_of, end_epoch, nan_output
 from ..engine.trace import Span
 from ..io import DataBatch, NDArrayIter
 from .batch_axes import checked_pad
@@ -642,7 +642,7 @@ class _Training:
         )
         self._logger = module.logger if ranks.is_first else _SILENT
         self._check_labels = module._label_check(self._train_data)
-        self._history, self._state = History(), None
+        self._history, self._state, self._warned = History(), None, False
         self._progress = progress_for(
             options["verbose"],
             self._logger,
@@ -710,9 +710,10 @@ class _Training:
         self._history.add(epoch, seconds, figures)
         with _EPOCH_END:
             self._end_of_training(epoch)
+        lost = None if self._warned or not nbatch else nan_output(self._module)
         validation = self._validate(epoch)
-        if nbatch:
-            warn_of_nan(self._history)
+        if nbatch and not self._warned:
+            self._warned = warn_of_nan(self._history, lost)
         if self._progress is not None:
             self._progress.epoch(epoch, seconds, figures, validation, nbatch)
         self._train_data.reset()

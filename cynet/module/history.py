@@ -146,20 +146,23 @@ class History:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def warn_of_nan(history):
-    """Warn of a figure of the last epoch that is nan, if it is the first such epoch."""
+def warn_of_nan(history, output):
+    """Warn of a figure of the last epoch that is nan, or of `output`, which has a nan; return
+    whether there was one, in this epoch or before."""
     columns = history.metrics
     if any(is_nan(value) for values in columns.values() for value in values[:-1]):
-        return
-    for name, values in columns.items():
-        if is_nan(values[-1]):
-            warn_user(
-                f"fit: {name} is nan after epoch {history.epochs[-1]}; mx.debug_nans() names the"
-                " operator that makes the first one, callbacks=[mx.callback.StopOnNaN()] ends"
-                " training there",
-                RuntimeWarning,
-            )
-            return
+        return True
+    found = [name for name, values in columns.items() if is_nan(values[-1])]
+    if not found and output is None:
+        return False
+    name = found[0] if found else f"the output {output}"
+    warn_user(
+        f"fit: {name} is nan after epoch {history.epochs[-1]}; mx.debug_nans() names the"
+        " operator that makes the first one, callbacks=[mx.callback.StopOnNaN()] ends"
+        " training there",
+        RuntimeWarning,
+    )
+    return True
 
 
 def _text(value):

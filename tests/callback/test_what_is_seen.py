@@ -11,6 +11,7 @@ import pytest
 import tqdm
 
 import cynet as mx
+from cynet.callback.fit import nan_output
 from cynet.module.progress import in_notebook
 
 
@@ -124,6 +125,30 @@ def test_nan_warns_once(recwarn):
     fit(batches(bad=True), eval_metric="ce", num_epoch=3)
     said = [w for w in recwarn if "is nan" in str(w.message)]
     assert len(said) == 1 and said[0].filename == __file__
+
+
+@pytest.mark.parametrize("validated", [False, True])
+def test_nan_that_no_metric_shows_warns_once(recwarn, validated):
+    history = fit(batches(bad=True), eval_data=batches() if validated else None, num_epoch=3)
+    said = [str(w.message) for w in recwarn if "is nan" in str(w.message)]
+    assert len(said) == 1 and "the output softmax_output is nan after epoch 0" in said[0]
+    assert not np.isnan(history.metrics["Train-accuracy"]).any()
+    fit(num_epoch=3)
+    assert len([w for w in recwarn if "is nan" in str(w.message)]) == 1
+
+
+def test_stop_on_nan_that_no_metric_shows():
+    stop = mx.callback.StopOnNaN(period=2)
+    history = fit(batches(bad=True), num_epoch=3, callbacks=[stop])
+    assert history.reason == "the output softmax_output is nan after batch 5"
+
+
+def test_nan_of_a_module_without_outputs_is_not_looked_for():
+    class Silent(mx.mod.Module):
+        def get_outputs(self, merge_multi_context=True):
+            return mx.mod.BaseModule.get_outputs(self)
+
+    assert nan_output(Silent(mx.sym.Variable("data"), label_names=None)) is None
 
 
 def test_stop_on_nan():
