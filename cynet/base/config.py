@@ -239,6 +239,14 @@ _SETTINGS = {
             "empty means ~/.cache/cynet.",
         ),
         Setting(
+            "CYNET_GLUON_REPO",
+            str,
+            "",
+            "Address of a copy of MXNet's files of weights and data sets, https://... or "
+            "file:///..., whose files gluon/models/NAME-HASH.zip are checked by their sums; empty "
+            "means MXNet's own (also MXNET_GLUON_REPO).",
+        ),
+        Setting(
             "CXX",
             str,
             "",
@@ -293,6 +301,7 @@ _SETTINGS = {
 _MXNET_NAMES = {
     "CYNET_BACKWARD_DO_MIRROR": "MXNET_BACKWARD_DO_MIRROR",
     "CYNET_CUDNN_AUTOTUNE": "MXNET_CUDNN_AUTOTUNE_DEFAULT",
+    "CYNET_GLUON_REPO": "MXNET_GLUON_REPO",
 }
 # Variables of MXNet that are not read, and the setting of cynet that has the same effect.
 _LIKE_MXNET = {

@@ -80,8 +80,7 @@ cdef object _caught(const char* name):
             _pending()
         except BaseException as raised:
             error = raised
-        if isinstance(error, OperatorError):  # its text says what the engine's frames would
-            error.__traceback__ = of_user(error.__traceback__) or error.__traceback__
+        error.__traceback__ = of_user(error.__traceback__) or error.__traceback__
     if name != NULL and isinstance(error, Exception) and not isinstance(error, OperatorError):
         label = (<bytes>name).decode("utf-8", "replace")
         return wrap_error(error, f"{label} failed: {describe_error(error)}")

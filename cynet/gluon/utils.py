@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .. import ndarray as nd
 from ..autograd.hooks import HookHandle
+from ..base import config
 from ..base.errors import ArgumentError, ArgumentTypeError, FileError, shown, warn_user
 from ..base.files import file_name, opened, write_atomically
 from ..base.guard import guarded
@@ -266,7 +267,8 @@ def _fits(content, sha1_hash):
 
 def _get_repo_url():
     """Return the address of MXNet's files, ending in a slash."""
-    return _REPOSITORY
+    address = config.get("CYNET_GLUON_REPO") or _REPOSITORY
+    return address if address.endswith("/") else f"{address}/"
 
 
 def _get_repo_file_url(namespace, filename):

@@ -14,113 +14,18 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from typing import TYPE_CHECKING
 
 from .. import ndarray as nd
-from ..base.errors import ArgumentError, CynetError, FormatError, shown
-from ..gluon.model_zoo.torch_names import torch_names
+from ..base.errors import ArgumentError, CynetError, shown
+from ..gluon.model_zoo.torch_state import from_torch, to_torch
 from ..optimizer.mxnet_states import convert as unpickled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ..ndarray import NDArray
+    from collections.abc import Sequence
 
 _ENDINGS = (".params", ".npz", ".safetensors")
-_IGNORED = (".num_batches_tracked",)
-_OLDER = (  # old names in torchvision's files, and the present ones
-    (re.compile(r"(denselayer\d+\.(?:norm|conv))\.([12])\."), r"\1\2."),
-    (re.compile(r"\.mlp\.linear_1\."), ".mlp.0."),
-    (re.compile(r"\.mlp\.linear_2\."), ".mlp.3."),
-)
-
-
-def from_torch(network: str, state: Mapping[str, NDArray]) -> dict[str, NDArray]:
-    """The arrays of torchvision's state dict under the zoo's structural names.
-
-    Parameters
-    ----------
-    network : str
-        A name of the model zoo.
-    state : dict of str to NDArray
-
-    Returns
-    -------
-    dict of str to NDArray
-        What ``net.load_parameters`` takes from a file.
-
-    Raises
-    ------
-    FormatError
-        Names that are missing, or that no parameter has.
-    """
-    names = torch_names(network)
-    state = {_renamed(name): value for name, value in state.items()}
-    wanted = set(names.values())
-    missing = sorted(wanted - state.keys())
-    if missing:
-        raise FormatError(
-            f"{network}: the state dict lacks {shown(missing[0])} ({len(missing)} in all)"
-        )
-    extra = sorted(
-        k
-        for k in state.keys() - wanted
-        if not k.endswith(_IGNORED) and not k.startswith("AuxLogits.")
-    )
-    if extra:
-        raise FormatError(f"{network}: no layer takes {shown(extra[0])} ({len(extra)} in all)")
-    found = {}
-    for theirs, ours in _by_theirs(names).items():
-        found.update(zip(ours, _parts(network, theirs, state[theirs], len(ours))))
-    return {ours: found[ours] for ours in names}
-
-
-def _renamed(name):
-    for pattern, since in _OLDER:
-        name = pattern.sub(since, name)
-    return name
-
-
-def _by_theirs(names):
-    """torchvision's names to lists of the zoo's names for them."""
-    found: dict[str, list[str]] = {}
-    for ours, theirs in names.items():
-        found.setdefault(theirs, []).append(ours)
-    return found
-
-
-def _parts(network, name, value, count):
-    """Split an array into `count` equal parts along its first axis."""
-    if count == 1:
-        return [value]
-    if not value.ndim or value.shape[0] % count:
-        raise FormatError(
-            f"{network}: {name} of shape {value.shape} is not {count} arrays of one length"
-        )
-    size = value.shape[0] // count
-    return [value[i * size : (i + 1) * size] for i in range(count)]
-
-
-def to_torch(network: str, params: Mapping[str, NDArray]) -> dict[str, NDArray]:
-    """Parameters under the zoo's structural names as torchvision's state dict names them.
-
-    ``num_batches_tracked`` is left out; PyTorch begins it at 0.
-
-    Raises
-    ------
-    FormatError
-        A parameter that is missing.
-    """
-    names = torch_names(network)
-    missing = [name for name in names if name not in params]
-    if missing:
-        raise FormatError(f"{network}: there is no parameter {shown(missing[0])}")
-    return {
-        theirs: params[ours[0]] if len(ours) == 1 else nd.concat(*(params[k] for k in ours), dim=0)
-        for theirs, ours in _by_theirs(names).items()
-    }
 
 
 def check_ending(name: str) -> None:

@@ -67,20 +67,53 @@ def load_parameters(block, filename, ctx, allow_missing, ignore_extra, cast_dtyp
     """Read parameters under the names that fit most of the file's: structural ones, whole ones, or
     those without the Block's prefix."""
     check_flag("load_parameters", "cast_dtype", cast_dtype)
-    arrays = {
+    arrays = saved_arrays(filename)
+    load_arrays(block, arrays, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
+
+
+def saved_arrays(filename):
+    """The arrays of a file by name, without the marks of a Module's."""
+    return {
         name.removeprefix("arg:").removeprefix("aux:"): each
         for name, each in named_arrays(filename).items()
     }
+
+
+def load_arrays(
+    block,
+    arrays,
+    filename,
+    ctx,
+    allow_missing=False,
+    ignore_extra=False,
+    cast_dtype=False,
+    dtype_source="current",
+):
+    """Fill parameters with arrays that came from a file."""
     layouts = [block._collect_params_with_prefix()]
     whole = dict(block.collect_params().items())
     prefix = block.prefix
     layouts.append(whole)
     layouts.append({name.removeprefix(prefix): each for name, each in whole.items()})
+    if not any(names.keys() & arrays.keys() for names in layouts):
+        arrays = _renumbered(arrays, prefix)
     params = max(layouts, key=lambda names: len(names.keys() & arrays.keys()))
     check_names(params, arrays, filename, allow_missing, ignore_extra)
     for name, array in arrays.items():
         if name in params:
             params[name]._load_init(array, ctx, cast_dtype, dtype_source)
+
+
+def _renumbered(arrays, prefix):
+    """The arrays with `prefix` where all have that of such a Block with another automatic number:
+    a file has ``mobilenet0_``, and the second such network of a process is ``mobilenet1_``."""
+    stem = re.escape(prefix.rstrip("_").rstrip("0123456789"))
+    before = re.compile(f"{stem}[0-9]+_")
+    found = {match and match.group() for match in map(before.match, arrays)}
+    if not stem or len(found) != 1 or None in found:
+        return arrays
+    (other,) = found
+    return {prefix + name.removeprefix(other): each for name, each in arrays.items()}
 
 
 def check_names(params, arrays, filename, allow_missing, ignore_extra):

@@ -7,10 +7,20 @@ import tempfile
 import zipfile
 from typing import TYPE_CHECKING
 
-from ...base.errors import ArgumentError, FileError, FormatError, MissingFileError, shown, warn_user
+from ...base.errors import (
+    ArgumentError,
+    FileError,
+    FormatError,
+    MissingFileError,
+    shown,
+    warn_user,
+    with_message,
+)
 from ...base.files import file_name, write_atomically
 from ...base.guard import guarded
 from .. import utils
+from ..block.files import load_arrays, saved_arrays
+from ..errors import MismatchError
 
 if TYPE_CHECKING:
     from ...typing import FileName
@@ -122,7 +132,8 @@ def get_model_file(name: str, root: FileName = ROOT) -> str:
         except FileError as error:
             raise FileError(
                 f"{error}; with no network: put the file that this address gives into {folder},"
-                f" unpacked, as {stem}.params"
+                f" unpacked, as {stem}.params, or give any file of weights, torchvision's among"
+                " them, by pretrained='FILE'"
             ) from None
         write_atomically(path, _member(archive, f"{stem}.params", url))
     if not utils.check_sha1(path, sha1):
@@ -135,8 +146,9 @@ def _converted(name, root):
     path = os.path.join(os.path.expanduser(file_name(root, "root: a folder")), f"{name}.params")
     if not os.path.exists(path):
         raise MissingFileError(
-            f"there are no trained weights of {name} to download: put yours into {path}, for"
-            " example torchvision's by python -m cynet.tools.convert FILE.safetensors"
+            f"there are no trained weights of {name} to download: give a file of them,"
+            " torchvision's among them, by pretrained='FILE.safetensors', or put it into"
+            f" {path}: python -m cynet.tools.convert FILE.safetensors"
             f" {path} --network {name} --from torch"
         )
     return path
@@ -163,6 +175,24 @@ def purge(root: FileName = ROOT) -> None:
             os.remove(os.path.join(folder, name))
 
 
-def load_pretrained(net: HybridBlock, name: str, root: FileName, ctx: Contexts | None) -> None:
-    """Fill a network with its trained weights."""
-    net.load_parameters(get_model_file(name, root=root), ctx=ctx)
+def load_pretrained(
+    net: HybridBlock, name: str, pretrained: bool | FileName, root: FileName, ctx: Contexts | None
+) -> None:
+    """Fill a network with its trained weights: those of its name, or of a file."""
+    if not isinstance(pretrained, (str, os.PathLike)):
+        net.load_parameters(get_model_file(name, root=root), ctx=ctx)
+        return
+    from .torch_state import converted  # here: few need it, and it imports the networks
+
+    path = os.path.expanduser(file_name(pretrained, f"{name}: pretrained"))
+    arrays = converted(name, net, saved_arrays(path), path)
+    try:
+        load_arrays(net, arrays, path, ctx)
+    except MismatchError as error:
+        if "output." not in str(error):
+            raise
+        raise with_message(
+            error,
+            f"{name}: {error}\nFor other classes than those of the file make the network with"
+            " as many as it has, and give net.output another layer then",
+        ) from None

@@ -110,6 +110,36 @@ def test_every_layout_of_names_loads(path, layout):
     assert (net(X).asnumpy() == wanted).all()
 
 
+def test_another_automatic_number(tmp_path):
+    """A second network of a process reads what the first one has exported, in either direction."""
+
+    def made(classes=3):
+        net = nn.HybridSequential()
+        with net.name_scope():
+            net.add(nn.Dense(4, in_units=2), nn.Dense(classes, in_units=4))
+        return net
+
+    first, second, other = made(), made(), nn.HybridSequential(prefix="mine_")
+    first.initialize(mx.init.Xavier())
+    first.hybridize()
+    wanted = first(mx.nd.ones((1, 2)))
+    first.export(str(tmp_path / "net"))
+    file = str(tmp_path / "net-0000.params")
+    assert all(name.split(":")[1].startswith(first.prefix) for name in mx.nd.load(file))
+    second.load_parameters(file)
+    np.testing.assert_array_equal(second(mx.nd.ones((1, 2))).asnumpy(), wanted.asnumpy())
+    second.save_parameters(file)
+    second.collect_params().save(file)
+    first.load_parameters(file)
+    np.testing.assert_array_equal(first(mx.nd.ones((1, 2))).asnumpy(), wanted.asnumpy())
+    with other.name_scope():
+        other.add(nn.Dense(4, in_units=2), nn.Dense(3, in_units=4))
+    with pytest.raises(AssertionError, match="are missing in"):  # a name of the user's is no number
+        other.load_parameters(file)
+    with pytest.raises(AssertionError, match="has shape"):
+        made(classes=5).load_parameters(file)
+
+
 def test_what_does_not_fit_is_one_error(path):
     net = network()
     net(X)

@@ -10,7 +10,10 @@ import pytest
 
 import cynet as mx
 from cynet.gluon import utils
+from cynet.gluon.errors import MismatchError
 from cynet.gluon.model_zoo import model_store, vision
+from cynet.gluon.model_zoo.torch_names import torch_names
+from cynet.gluon.model_zoo.torch_state import converted, to_torch
 from cynet.gluon.model_zoo.vision import catalog
 
 FOUND = json.loads(
@@ -116,7 +119,7 @@ def test_no_repository(tmp_path, monkeypatch):
 def test_networks_without_an_address(tmp_path):
     """Where the file goes and what it is called is said; there it is found."""
     path = tmp_path / "models" / "vit_b_16.params"
-    said = rf"put yours into {path}, .*convert FILE.safetensors {path} --network vit_b_16 --from"
+    said = rf"or put it into {path}: .*convert FILE.safetensors {path} --network vit_b_16 --from"
     with pytest.raises(FileNotFoundError, match=said):
         vision.vit_b_16(pretrained=True, root=str(tmp_path / "models"))
     assert not (tmp_path / "models").exists()
@@ -129,3 +132,73 @@ def test_networks_without_an_address(tmp_path):
     np.testing.assert_array_equal(again(x).asnumpy(), wanted)
     names = set(catalog.NETWORKS)
     assert names == {*model_store._model_sha1, *model_store._CONVERTED}
+
+
+def test_weights_of_a_file(tmp_path):
+    """As save_parameters, collect_params().save and export write them; other endings, too."""
+    net = vision.get_model(NAME, classes=7)
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    x = mx.nd.array(np.random.RandomState(0).rand(1, 3, 32, 32))
+    wanted = net(x).asnumpy()
+    net.save_parameters(str(tmp_path / "a.params"))
+    net.save_parameters(str(tmp_path / "b.safetensors"))
+    net.collect_params().save(str(tmp_path / "c.params"))
+    net.export(str(tmp_path / "d"))
+    for file in ("a.params", "b.safetensors", "c.params", "d-0000.params"):
+        for path in (tmp_path / file, str(tmp_path / file)):
+            prefix = {"prefix": net.prefix} if file == "c.params" else {}
+            again = vision.get_model(NAME, classes=7, pretrained=path, **prefix)
+            np.testing.assert_allclose(again(x).asnumpy(), wanted, rtol=1e-3)
+    with pytest.raises(MismatchError, match=r"output.weight(?s:.)*give net.output another layer"):
+        vision.get_model(NAME, classes=3, pretrained=tmp_path / "a.params")
+    with pytest.raises(FileNotFoundError, match="nowhere.params"):
+        vision.get_model(NAME, pretrained=str(tmp_path / "nowhere.params"))
+    mx.nd.save(str(tmp_path / "e.params"), [mx.nd.ones(1)])
+    with pytest.raises(ValueError, match="no names"):
+        vision.get_model(NAME, pretrained=str(tmp_path / "e.params"))
+
+
+def test_weights_of_a_file_of_torchvision(tmp_path):
+    net = vision.squeezenet1_1(classes=5)
+    net.initialize(mx.init.Xavier())
+    x = mx.nd.array(np.random.RandomState(0).rand(1, 3, 224, 224))
+    wanted = net(x).asnumpy()
+    net.save_parameters(str(tmp_path / "ours.params"))
+    state = to_torch("squeezenet1.1", mx.nd.load(str(tmp_path / "ours.params")))
+    assert "classifier.1.weight" in state
+    path = str(tmp_path / "theirs.safetensors")
+    mx.nd.save(path, state)
+    again = vision.squeezenet1_1(classes=5, pretrained=path)
+    np.testing.assert_array_equal(again(x).asnumpy(), wanted)
+    del state["classifier.1.weight"]
+    mx.nd.save(path, state)
+    with pytest.raises(ValueError, match="theirs.safetensors: .*lacks 'classifier.1.weight'"):
+        vision.squeezenet1_1(classes=5, pretrained=path)
+
+
+@pytest.mark.parametrize("network", sorted(catalog.NETWORKS))
+def test_whose_names_a_file_has(network):
+    """torchvision's are converted, the zoo's and whole ones are left as they are."""
+    net = vision.get_model(network)
+    for names in (net._collect_params_with_prefix(), net.collect_params()):
+        arrays = dict.fromkeys(names, mx.nd.ones(1))
+        assert converted(network, net, arrays, "x") is arrays
+    try:
+        names = torch_names(network)
+    except NotImplementedError:  # torchvision has no such network
+        return
+    several = mx.nd.ones(12)  # some arrays are cut into parts
+    found = converted(network, net, dict.fromkeys(names.values(), several), "x")
+    assert found.keys() == names.keys()
+
+
+def test_another_address(repository, tmp_path, monkeypatch):
+    monkeypatch.setattr(utils, "_REPOSITORY", (tmp_path / "nowhere").as_uri() + "/")
+    with pytest.raises(OSError, match="download of .*pretrained='FILE'"):
+        model_store.get_model_file(NAME, root=str(tmp_path / "models"))
+    for name in ("CYNET_GLUON_REPO", "MXNET_GLUON_REPO"):
+        monkeypatch.setenv(name, (tmp_path / "remote").as_uri())  # without a slash at its end
+        path = model_store.get_model_file(NAME, root=str(tmp_path / name))
+        assert Path(path).exists()
+        monkeypatch.delenv(name)

@@ -57,14 +57,17 @@ class AlexNet(Network):
 
 @guarded
 def alexnet(
-    pretrained: bool = False, ctx: Contexts | None = None, root: FileName = ROOT, **kwargs: Any
+    pretrained: bool | FileName = False,
+    ctx: Contexts | None = None,
+    root: FileName = ROOT,
+    **kwargs: Any,
 ) -> AlexNet:
     """AlexNet: 61.1 million weights with 1000 classes.
 
     Parameters
     ----------
-    pretrained : bool
-        Load weights trained on ImageNet, which are for 1000 classes.
+    pretrained : bool or str
+        Load weights trained on ImageNet, which are for 1000 classes; or a file of weights.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str

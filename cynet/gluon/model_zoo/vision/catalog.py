@@ -33,6 +33,8 @@ def get_model(name: str, **kwargs: Any) -> HybridBlock:
         ``'resnet18_v1'``, ``'vgg16_bn'``, ``'mobilenet1.0'``, ...; case is ignored.
     **kwargs
         Arguments of that network's function: ``pretrained``, ``ctx``, ``root``, ``classes``, ...
+        ``pretrained`` is True, or a file of weights: ``.params``, ``.npz`` or ``.safetensors``,
+        with the names of the zoo or of torchvision.
 
     Returns
     -------

@@ -127,7 +127,7 @@ class ConvNeXt(Network):
 @guarded
 def get_convnext(
     size: str,
-    pretrained: bool = False,
+    pretrained: bool | FileName = False,
     ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
@@ -138,8 +138,8 @@ def get_convnext(
     ----------
     size : str
         ``'tiny'``, ``'small'`` or ``'base'``.
-    pretrained : bool
-        Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`.
+    pretrained : bool or str
+        Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`; or from a file.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str

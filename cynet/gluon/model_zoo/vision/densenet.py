@@ -116,7 +116,7 @@ densenet_spec = {
 @guarded
 def get_densenet(
     num_layers: int,
-    pretrained: bool = False,
+    pretrained: bool | FileName = False,
     ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
@@ -127,8 +127,8 @@ def get_densenet(
     ----------
     num_layers : int
         121, 161, 169 or 201.
-    pretrained : bool
-        Load weights that were trained on ImageNet; they are for 1000 classes.
+    pretrained : bool or str
+        Load weights that were trained on ImageNet, for 1000 classes; or a file of weights.
     ctx : Context or list of Context, optional
         Where they go; the CPU by default.
     root : str

@@ -190,7 +190,7 @@ class EfficientNet(Network):
 @guarded
 def get_efficientnet(
     number: int,
-    pretrained: bool = False,
+    pretrained: bool | FileName = False,
     ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
@@ -201,8 +201,8 @@ def get_efficientnet(
     ----------
     number : int
         0 to 7; each is wider and deeper than the one before.
-    pretrained : bool
-        Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`.
+    pretrained : bool or str
+        Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`; or from a file.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str

@@ -172,14 +172,17 @@ class Inception3(Network):
 
 @guarded
 def inception_v3(
-    pretrained: bool = False, ctx: Contexts | None = None, root: FileName = ROOT, **kwargs: Any
+    pretrained: bool | FileName = False,
+    ctx: Contexts | None = None,
+    root: FileName = ROOT,
+    **kwargs: Any,
 ) -> Inception3:
     """Inception v3: 23.8 million weights with 1000 classes.
 
     Parameters
     ----------
-    pretrained : bool
-        Load weights trained on ImageNet, which are for 1000 classes.
+    pretrained : bool or str
+        Load weights trained on ImageNet, which are for 1000 classes; or a file of weights.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str

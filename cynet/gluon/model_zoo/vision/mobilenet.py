@@ -148,7 +148,7 @@ class MobileNetV2(Network):
 @guarded
 def get_mobilenet(
     multiplier: float,
-    pretrained: bool = False,
+    pretrained: bool | FileName = False,
     ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
@@ -159,8 +159,8 @@ def get_mobilenet(
     ----------
     multiplier : float
         Factor of the numbers of channels; there are trained weights for 1, 0.75, 0.5 and 0.25.
-    pretrained : bool
-        Load weights trained on ImageNet, which are for 1000 classes.
+    pretrained : bool or str
+        Load weights trained on ImageNet, which are for 1000 classes; or a file of weights.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str
@@ -191,7 +191,7 @@ def get_mobilenet(
 @guarded
 def get_mobilenet_v2(
     multiplier: float,
-    pretrained: bool = False,
+    pretrained: bool | FileName = False,
     ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
@@ -202,8 +202,8 @@ def get_mobilenet_v2(
     ----------
     multiplier : float
         Factor of the numbers of channels; there are trained weights for 1, 0.75, 0.5 and 0.25.
-    pretrained : bool
-        Load weights trained on ImageNet, which are for 1000 classes.
+    pretrained : bool or str
+        Load weights trained on ImageNet, which are for 1000 classes; or a file of weights.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str

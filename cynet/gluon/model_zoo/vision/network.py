@@ -51,9 +51,9 @@ class Network(HybridBlock):
 
 
 def made(network, name, pretrained, ctx, root):
-    """`network`, with the trained weights of `name` if `pretrained`."""
+    """`network`, with the trained weights of `name`, or of a file, if `pretrained`."""
     if pretrained:
-        load_pretrained(network, name, root, ctx)
+        load_pretrained(network, name, pretrained, root, ctx)
     return network
 
 

@@ -44,7 +44,7 @@ _VERSIONS = {1: 0, 2: 1}  # index in the two lists
 def get_resnet(
     version: int,
     num_layers: int,
-    pretrained: bool = False,
+    pretrained: bool | FileName = False,
     ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
@@ -57,8 +57,8 @@ def get_resnet(
         1: normalization after convolutions; 2: before them.
     num_layers : int
         18, 34, 50, 101 or 152.
-    pretrained : bool
-        Load weights trained on ImageNet, which are for 1000 classes.
+    pretrained : bool or str
+        Load weights trained on ImageNet, which are for 1000 classes; or a file of weights.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str
@@ -128,7 +128,7 @@ resnet152_v2 = _version(2, 152, "60.2")
 @guarded
 def get_resnet_v1b(
     num_layers: int,
-    pretrained: bool = False,
+    pretrained: bool | FileName = False,
     ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
@@ -142,8 +142,8 @@ def get_resnet_v1b(
     ----------
     num_layers : int
         50, 101 or 152.
-    pretrained : bool
-        Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`.
+    pretrained : bool or str
+        Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`; or from a file.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str

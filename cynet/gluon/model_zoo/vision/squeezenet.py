@@ -89,7 +89,7 @@ class SqueezeNet(Network):
 @guarded
 def get_squeezenet(
     version: str,
-    pretrained: bool = False,
+    pretrained: bool | FileName = False,
     ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
@@ -100,8 +100,8 @@ def get_squeezenet(
     ----------
     version : str
         ``'1.0'`` or ``'1.1'``.
-    pretrained : bool
-        Load weights that were trained on ImageNet; they are for 1000 classes.
+    pretrained : bool or str
+        Load weights that were trained on ImageNet, for 1000 classes; or a file of weights.
     ctx : Context or list of Context, optional
         Where they go; the CPU by default.
     root : str

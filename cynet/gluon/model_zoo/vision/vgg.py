@@ -86,7 +86,7 @@ class VGG(Network):
 @guarded
 def get_vgg(
     num_layers: int,
-    pretrained: bool = False,
+    pretrained: bool | FileName = False,
     ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
@@ -97,8 +97,8 @@ def get_vgg(
     ----------
     num_layers : int
         11, 13, 16 or 19.
-    pretrained : bool
-        Load weights trained on ImageNet, which are for 1000 classes.
+    pretrained : bool or str
+        Load weights trained on ImageNet, which are for 1000 classes; or a file of weights.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str

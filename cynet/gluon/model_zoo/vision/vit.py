@@ -132,7 +132,7 @@ class VisionTransformer(Network):
 def get_vit(
     size: str,
     patch_size: int,
-    pretrained: bool = False,
+    pretrained: bool | FileName = False,
     ctx: Contexts | None = None,
     root: FileName = ROOT,
     **kwargs: Any,
@@ -145,8 +145,8 @@ def get_vit(
         ``'s'``, ``'b'`` or ``'l'``: layers of 384, 768 or 1024 units.
     patch_size : int
         Length of each side of a patch, in pixels.
-    pretrained : bool
-        Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`.
+    pretrained : bool or str
+        Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`; or from a file.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str
