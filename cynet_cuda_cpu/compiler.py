@@ -40,8 +40,9 @@ _TIMEOUT = 300  # seconds; a kernel of normal size takes one or two
 
 
 @functools.cache
-def host_compiler():
+def host_compiler(what="CUDA kernels on mx.cpu() need"):
     """The command of the C++ compiler, a tuple of str: the setting CXX, g++, clang++ or c++.
+    `what` needs it, for the message.
 
     Raises
     ------
@@ -53,14 +54,12 @@ def host_compiler():
         command = tuple(shlex.split(wanted))
         if shutil.which(command[0]):
             return command
-        raise KernelError(
-            f"the C++ compiler CXX={wanted!r} was not found; CUDA kernels on mx.cpu() need one"
-        )
+        raise KernelError(f"the C++ compiler CXX={wanted!r} was not found; {what} one")
     for name in ("g++", "clang++", "c++"):
         if shutil.which(name):
             return (name,)
     raise KernelError(
-        "CUDA kernels on mx.cpu() need a C++ compiler (g++ or clang++, or the variable CXX), and "
+        f"{what} a C++ compiler (g++ or clang++, or the variable CXX), and "
         "none was found; on Debian or Ubuntu: apt-get install g++"
     )
 

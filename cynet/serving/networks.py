@@ -69,7 +69,7 @@ def network(
             raise ArgumentError("Predictor: a Block has its parameters; params must be None")
         return _of_block(model, names, dtype, row)
     if isinstance(model, Symbol):
-        return _of_symbol(model, *_split(params), names, dtype, ctx)
+        return _of_symbol(model, *split_params(params), names, dtype, ctx)
     if not isinstance(model, (str, os.PathLike)):
         raise ArgumentTypeError(
             "Predictor takes a Block, a Symbol, the prefix of a checkpoint or an .onnx file, got"
@@ -97,7 +97,7 @@ def last_epoch(prefix: str) -> int:
     return max(epochs)
 
 
-def _split(params):
+def split_params(params):
     """Arguments and auxiliary states, from a pair of dicts or one with ``arg:`` and ``aux:``."""
     if isinstance(params, (str, os.PathLike)):
         params = nd.load(os.fspath(params))

@@ -1,0 +1,20 @@
+"""Arrays of a ``.params`` file for MXNDListCreate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import ndarray as nd
+
+
+def lists(content: bytes) -> list[tuple[str, bytes, tuple[int, ...]]]:
+    """Name, float32 numbers and shape of each array.
+
+    Parameters
+    ----------
+    content : bytes
+        What a ``.params`` file has. Arrays without names are called by the empty text.
+    """
+    found = nd.load_frombuffer(content)
+    named = found.items() if isinstance(found, dict) else [("", each) for each in found]
+    return [(name, each.asnumpy().astype(np.float32).tobytes(), each.shape) for name, each in named]
