@@ -219,6 +219,7 @@ OTHER_NAMES = {
     "mx.module.BaseModule": {
         "compile": "fit(optimizer=..., eval_metric=...)",
         "evaluate": "score(eval_data, eval_metric)",
+        "predict_proba": "predict(eval_data)",
         "load_weights": "load_params(file)",
         "save_weights": "save_params(file)",
         "summary": "mx.viz.print_summary(module.symbol, shape=shapes)",

@@ -10,7 +10,7 @@ import numpy as np
 from .._core.copy import copy_into
 from .._ndarray import empty as empty_array
 from ..base.dtype import NAMES, NUMPY, dtype_flag
-from ..base.errors import ArgumentError, ArgumentTypeError, SizeError, shown
+from ..base.errors import ArgumentError, ArgumentTypeError, SizeError, listed, shown
 from ..base.guard import guarded
 from ..context import read_context
 from ..operator.checks.shapes import check_elements, check_one_shape
@@ -94,7 +94,36 @@ def array(
         note_copy(source_array, out)
         return out
     flag = -1 if dtype is None else dtype_flag(dtype)
-    return from_host(source_array, flag, context.device_typeid, context.device_id)
+    try:
+        return from_host(source_array, flag, context.device_typeid, context.device_id)
+    except ArgumentTypeError:
+        what = _without_numbers(source_array)
+        if what is None:
+            raise
+        raise ArgumentTypeError(
+            f"array: {what} no numbers; mx.contrib.tables.Columns makes numbers of words and gaps"
+        ) from None
+
+
+def _without_numbers(frame):
+    """The columns of a DataFrame or the Series that hold other things than numbers, or None."""
+    kind = type(frame).__name__
+    if hasattr(frame, "columns") and hasattr(frame, "dtypes"):
+        found = [name for name, of in zip(frame.columns, frame.dtypes) if _no_number(of)]
+        one = len(found) == 1
+        are = f"of a {kind} the column{'' if one else 's'} {listed(found)} {'is' if one else 'are'}"
+        return are if found else None
+    if hasattr(frame, "name") and _no_number(getattr(frame, "dtype", None)):
+        return f"the {kind} {shown(frame.name)} has"
+    return None
+
+
+def _no_number(kind):
+    """Return whether a dtype of pandas or polars is of other things than numbers."""
+    letter = getattr(kind, "kind", None)
+    if letter is not None:
+        return letter not in "biuf"
+    return hasattr(kind, "is_numeric") and not kind.is_numeric()
 
 
 @_shared

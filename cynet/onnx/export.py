@@ -12,6 +12,8 @@ from ..base.compat import optional
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedError, shorten
 from ..base.files import write_atomically
 from ..base.guard import guarded
+from ..gluon import Block, HybridBlock
+from ..gluon.block.graph import exported
 from ..graph.decompose import decomposed
 from ..graph.infer import infer_shapes, infer_types
 from ..ndarray import NDArray
@@ -44,6 +46,24 @@ def _arrays(params):
     return found
 
 
+def _network(network, params):
+    """The Symbol and {name: array}."""
+    if isinstance(network, Block):
+        if params is not None:
+            raise ArgumentError("export_model: a Block has its parameters; params must be None")
+        if not isinstance(network, HybridBlock):
+            raise ArgumentTypeError(
+                f"export_model: {network.name} is a plain Block, without a graph; HybridBlocks have"
+                " one, once they are hybridized and called"
+            )
+        network, params = exported(network)
+    elif params is None:
+        raise ArgumentTypeError("export_model: a Symbol or a file needs params, its parameters")
+    if not isinstance(network, symbol.Symbol):
+        network = symbol.load(network)
+    return network, _arrays(params)
+
+
 def _is_label(node, order):
     """Return whether only losses read a variable."""
     uses = [
@@ -58,7 +78,7 @@ def _is_label(node, order):
 @guarded
 def export_model(
     sym: Any,
-    params: Any,
+    params: Any = None,
     in_shapes: Sequence[Shape] | None = None,
     in_types: Any = np.float32,
     onnx_file_path: Any = "model.onnx",
@@ -75,10 +95,10 @@ def export_model(
 
     Parameters
     ----------
-    sym : Symbol or path
-        The network, or its ``-symbol.json``.
+    sym : Symbol, path or HybridBlock
+        The network, or its ``-symbol.json``; or a Block that is hybridized and has been called.
     params : dict, list of two dicts, or path
-        Arguments and auxiliary states by name.
+        Arguments and auxiliary states by name. A Block has its own.
     in_shapes : list of tuple
         Shape of each input, in the order of ``list_arguments``; labels are not inputs.
     in_types : dtype or list of dtypes
@@ -121,8 +141,7 @@ def export_model(
     ['fc_bias', 'fc_weight']
     """
     library = optional("onnx", "mx.onnx.export_model")
-    network = sym if isinstance(sym, symbol.Symbol) else symbol.load(sym)
-    arrays = _arrays(params)
+    network, arrays = _network(sym, params)
     order = topological_order(network.entries)
     for node in order:
         stype = STORAGE_TYPES.get(node.attrs.get("__storage_type__"), "default")
@@ -138,7 +157,8 @@ def export_model(
     if len(shapes) != len(given):
         raise ArgumentError(
             f"export_model: in_shapes has {len(shapes)} shapes for the inputs "
-            f"{', '.join(n.name for n in given) or '(none)'}"
+            f"{', '.join(n.name for n in given) or '(none)'}; it is a list with one for each, as"
+            " [(1, 3, 224, 224)]"
         )
     kinds = in_types if input_type is None else input_type
     kinds = list(kinds) if isinstance(kinds, (list, tuple)) else [kinds] * len(given)

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from .. import symbol as sym
-from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..base.errors import ArgumentError, ArgumentTypeError, NotFoundError, shown
 from ..base.files import file_name
 from ..base.guard import guarded
 from ..base.kinds import to_index
@@ -149,8 +149,8 @@ def load_rnn_checkpoint(
     ------
     MissingFileError
         There is no file of this prefix and epoch.
-    ArgumentTypeError
-        The file lacks a weight of one of the cells.
+    NotFoundError
+        A KeyError: the file lacks a weight of one of the cells.
 
     Examples
     --------
@@ -167,7 +167,14 @@ def load_rnn_checkpoint(
     """
     symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
     for cell in _as_cells(cells):
-        arg_params = cell.pack_weights(arg_params)
+        try:
+            arg_params = cell.pack_weights(arg_params)
+        except KeyError:
+            raise NotFoundError(
+                f"load_rnn_checkpoint: epoch {epoch} of {shown(prefix)} has not, for each gate of a"
+                f" {type(cell).__name__}, a weight, as do_rnn_checkpoint writes it; files of"
+                " mx.callback.do_checkpoint are read by mx.model.load_checkpoint"
+            ) from None
     return symbol, arg_params, aux_params
 
 

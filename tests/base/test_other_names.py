@@ -169,7 +169,7 @@ class Anything:
             names["file"] = str(self.path / "states")
         if owner == "mx.module.BaseModule":
             names["file"] = str(self.path / "params")
-        if code.startswith(("fit(", "score(", "load_params(", "save_params(")):
+        if code.startswith(("fit(", "score(", "predict(", "load_params(", "save_params(")):
             code = f"module.{code}"
         if code.startswith("module.score("):
             names |= {"module": self.of_labels, "eval_data": self.labelled, "eval_metric": "acc"}

@@ -154,3 +154,73 @@ def test_iterators_have_their_own():
 def test_pairs_that_are_no_arrays(wrong):
     with pytest.raises(ArgumentTypeError, match="must be a DataIter or a pair of arrays"):
         module().fit(wrong, num_epoch=1)
+
+
+class Kind:
+    def __init__(self, letter):
+        self.kind = letter
+
+
+class Polar:
+    """A dtype that says by a method whether it is one of numbers."""
+
+    def __init__(self, numeric):
+        self.is_numeric = lambda: numeric
+
+
+class Words(Frame):
+    """A frame of columns and their dtypes, or, of one dtype, a named series."""
+
+    def __init__(self, values, **described):
+        super().__init__(values)
+        for name, value in described.items():
+            setattr(self, name, value)
+
+
+WORDS = np.array([["1", "a", "b"], ["2", "c", "d"]], object)
+
+
+@pytest.mark.parametrize(
+    "kinds", [(Kind("f"), Kind("O"), Kind("M")), (Polar(True), Polar(False), Polar(False))]
+)
+def test_columns_of_words_are_named(kinds):
+    frame = Words(WORDS, columns=["age", "sex", "town"], dtypes=kinds)
+    told = r"of a Words the columns 'sex', 'town' are no numbers; mx.contrib.tables.Columns"
+    for call in (
+        mx.nd.array,
+        lambda x: mx.io.NDArrayIter(x, Y[:2]),
+        lambda x: module().fit((x, Y[:2]), num_epoch=1),
+        lambda x: trained(module, (X, Y))[0].predict(x),
+    ):
+        with pytest.raises(ArgumentTypeError, match=told):
+            call(frame)
+    one = Words(WORDS[:, :2], columns=["age", "sex"], dtypes=kinds[:2])
+    with pytest.raises(ArgumentTypeError, match="of a Words the column 'sex' is no numbers"):
+        mx.nd.array(one)
+    series = Words(WORDS[:, 1], name="survived", dtype=kinds[1])
+    with pytest.raises(ArgumentTypeError, match="the Words 'survived' has no numbers"):
+        module().fit((X[:2], series), num_epoch=1)
+    with pytest.raises(ArgumentTypeError, match="takes numbers or something like an array"):
+        mx.nd.array(WORDS)  # nothing is known of its columns
+
+
+def test_words_in_frames_of_pandas():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(
+        {"age": [1, 2], "sex": ["m", "f"], "day": pd.to_datetime(["2020", "2021"])}
+    )
+    with pytest.raises(ArgumentTypeError, match="DataFrame the columns 'sex', 'day' are no num"):
+        mx.nd.array(frame)
+    with pytest.raises(ArgumentTypeError, match="the Series 'sex' has no numbers"):
+        mx.nd.array(frame["sex"])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_data_and_labels_are_one_argument(form):
+    of = FORMS[form]
+    with pytest.raises(ArgumentTypeError, match=r"one argument, a pair: fit\(\(data, labels\)\)"):
+        module().fit(of(X), of(Y), num_epoch=1)
+    done = trained(module, (X, Y))[0]
+    told = r"a pair: score\(\(data, labels\), eval_metric\)"
+    with pytest.raises(ArgumentTypeError, match=told):
+        done.score(of(X), "acc")

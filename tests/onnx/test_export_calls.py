@@ -189,6 +189,31 @@ def test_wrong_calls(how, told, tmp_path):
         export(tmp_path, dense(), arrays(W), **how)
 
 
+def test_a_block(tmp_path):
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(4, activation="relu"), mx.gluon.nn.BatchNorm(), mx.gluon.nn.Dense(2))
+    net.initialize(mx.init.Xavier())
+    path, shapes = tmp_path / "net.onnx", [(1, 3)]
+    with pytest.raises(mx.errors.StateError, match="hybridize it and call it once"):
+        mx.onnx.export_model(net, in_shapes=shapes, onnx_file_path=path)
+    net.hybridize()
+    x = mx.nd.array(np.linspace(-1, 1, 6).reshape(2, 3))
+    wanted = net(x).asnumpy()
+    mx.onnx.export_model(net, in_shapes=shapes, onnx_file_path=path, dynamic=True)
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    (name,) = [each.name for each in session.get_inputs()]
+    found = session.run(None, {name: x.asnumpy()})[0]
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    with pytest.raises(mx.errors.ArgumentError, match="a Block has its parameters"):
+        mx.onnx.export_model(net, {}, shapes, onnx_file_path=path)
+    plain = mx.gluon.nn.Sequential()
+    with pytest.raises(mx.errors.ArgumentTypeError, match="is a plain Block, without a graph"):
+        mx.onnx.export_model(plain, in_shapes=shapes, onnx_file_path=path)
+    with pytest.raises(mx.errors.ArgumentTypeError, match="a Symbol or a file needs params"):
+        mx.onnx.export_model(dense(), in_shapes=shapes, onnx_file_path=path)
+
+
 def test_other_wrong_calls(tmp_path):
     with pytest.raises(mx.errors.ArgumentError, match=r"0 shapes .* inputs \(none\)|1 shapes"):
         export(tmp_path, dense(), {**arrays(W), "x": mx.nd.ones((4, 3))})

@@ -66,6 +66,9 @@ def test_checkpoints_of_fused_cells_load_into_single_ones(tmp_path):
     )
     _, single, _ = mx.rnn.load_rnn_checkpoint([fused.unfuse()], prefix, 2)
     assert single["f_l1_i2h_weight"].shape == (16, 4)
+    mx.model.save_checkpoint(str(tmp_path / "packed"), 1, symbol, single, {})
+    with pytest.raises(KeyError, match="epoch 1 of .*packed' .* read by mx.model.load_checkpoint"):
+        mx.rnn.load_rnn_checkpoint(fused.unfuse(), str(tmp_path / "packed"), 1)
     outputs, _ = mx.rnn.rnn_unroll(fused.unfuse(), 2, input_prefix="in_")
     assert outputs[0].list_arguments()[0] == "in_t0_data"
 

@@ -351,16 +351,13 @@ def infer_types(block, args):
             params[name].cast(kind)
 
 
-def export(block, path, epoch):
-    """Write the graph that was traced last, and its parameters."""
+def exported(block):
+    """The Symbol that was traced last, and its parameters by names as ``arg:weight``."""
     graph, cached = block._last_graph(), block._cached
     if graph is None:
         why = "hybridize it and call it once" if cached is None else cached.why_no_graph()
         raise StateError(f"{block.name} has no graph to export: {why}")
-    path = file_name(path, "export: the beginning of file names")
-    epoch = to_index("export: epoch", epoch)
     symbol, params, constants = graph.symbol, graph.params, graph.constants
-    symbol.save(f"{path}-symbol.json")
     states = set(symbol.list_auxiliary_states())
     wanted = set(symbol.list_inputs())
     arrays = {
@@ -369,5 +366,14 @@ def export(block, path, epoch):
         if name in wanted
     }
     arrays.update((f"arg:{name}", each) for name, each in constants.items())
+    return symbol, arrays
+
+
+def export(block, path, epoch):
+    """Write the graph that was traced last, and its parameters."""
+    symbol, arrays = exported(block)
+    path = file_name(path, "export: the beginning of file names")
+    epoch = to_index("export: epoch", epoch)
+    symbol.save(f"{path}-symbol.json")
     with autograd.pause():
         nd.save(f"{path}-{epoch:04d}.params", arrays)
