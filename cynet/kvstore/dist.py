@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..distributed import World
     from ..ndarray import NDArray
     from ..typing import FileName, Keys, Optimizer, Values
+    from .changed_parts import Parts
 
 _KEPT = 16  # calls whose buckets are remembered: those of training repeat in each step
 
@@ -182,9 +183,7 @@ class DistKVStore(KVStore):
                     if array is not total:
                         total.copyto(array)
 
-    def share(
-        self, arrays: dict[Any, Sequence[NDArray]], root: int = 0, keep: bool = False
-    ) -> None:
+    def share(self, arrays: dict[Any, Sequence[NDArray]], root: int = 0) -> None:
         """Broadcast the values of one rank's first arrays to the arrays of all devices and ranks.
 
         Parameters
@@ -193,8 +192,6 @@ class DistKVStore(KVStore):
             Arrays of the devices of this rank, by key.
         root : int
             Rank whose values are taken.
-        keep : bool
-            The call comes again: memory that it needs beside the arrays is kept for the next one.
 
         Examples
         --------
@@ -202,7 +199,7 @@ class DistKVStore(KVStore):
         """
         with self._lock:
             self._world.check()
-            for bucket in self._buckets("broadcast", self._rows(arrays), 0, keep):
+            for bucket in self._buckets("broadcast", self._rows(arrays), 0, keep=False):
                 first = arrays[bucket.entries[0].key]
                 if _is_direct(bucket, first[:1]):
                     if self._world.size > 1:
@@ -217,6 +214,31 @@ class DistKVStore(KVStore):
                 for entry in bucket.entries:
                     for array in arrays[entry.key]:
                         entry.view.copyto(array)
+
+    def gather(self, parts: Parts) -> None:
+        """Give all ranks the parts that each one has changed.
+
+        Parameters
+        ----------
+        parts : Parts
+            Of which arrays, and of whom.
+
+        Examples
+        --------
+        >>> from cynet.kvstore.changed_parts import Parts
+        >>> weight = mx.nd.ones(2)
+        >>> mx.kv.create("dist_sync").gather(Parts({"w": [weight]}, {"w": [(0, 2)]}, rank=0))
+        """
+        with self._lock:
+            self._world.check()
+            for i, each in enumerate(parts.gathered):
+                for view, arrays in each.mine:
+                    arrays[0].copyto(view)
+                if self._world.size > 1:
+                    self._world.hand_in(each.request(-i), (), [each.target])
+                for view, arrays in each.others:
+                    for array in arrays:
+                        view.copyto(array)
 
     def set_updater(self, updater: Callable[[Any, NDArray, NDArray], Any]) -> None:
         """Have ``updater(key, pushed, stored)`` change `stored` at each push, on every rank.

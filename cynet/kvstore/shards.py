@@ -9,6 +9,7 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError
 from ..optimizer import get_updater
 from ..optimizer.state_file import unpack
+from .changed_parts import Parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from .dist import DistKVStore
 
 _SPLIT = 1 << 12  # entries, for each rank, from which a weight is split
+# Weights of so many entries at most are updated by all ranks: their states take next to nothing,
+# and the first layers, and all biases, need not wait for another rank.
+_SMALL = 1 << 10
 _ALIGNED = 16  # entries: pieces begin where lines of the cache do
 
 
@@ -57,7 +61,8 @@ def check_shareable(who: str, optimizer: Optimizer) -> None:
 
 class Shards:
     """The part of the states that a rank owns: a piece of each large weight if the optimizer
-    updates entries independently, and the states of some other weights as a whole.
+    updates entries independently, the states of some other weights as a whole, and those of small
+    weights, which all ranks have.
 
     Parameters
     ----------
@@ -91,10 +96,16 @@ class Shards:
         self._pieces = {  # of weights that are split: (start, stop) of each rank
             key: [piece(n, rank, ranks) for rank in range(ranks)]
             for key, n in sizes.items()
-            if by_entry and n >= _SPLIT * ranks and key not in whole
+            if by_entry and n >= max(_SPLIT * ranks, _SMALL + 1) and key not in whole
         }
-        others = {key: n for key, n in sizes.items() if key not in self._pieces}
+        self._everywhere = {key for key, n in sizes.items() if n <= _SMALL and key not in whole}
+        others = {
+            key: n
+            for key, n in sizes.items()
+            if key not in self._pieces and key not in self._everywhere
+        }
         self._owners = shared_out(others, ranks)
+        self._given = None  # the Parts of the weights that were given last
         self._views = {}  # (key of the updater, what) -> (array, its piece)
 
     def _weight(self, key):
@@ -108,7 +119,7 @@ class Shards:
         if weight in self._pieces:
             start, stop = self._pieces[weight][rank]
             return start < stop
-        return self._owners.get(weight) == rank
+        return weight in self._everywhere or self._owners.get(weight) == rank
 
     def _view(self, key, what, array):
         """This rank's piece of an array; the same object in each step, since steps are cached."""
@@ -142,15 +153,19 @@ class Shards:
         return mine
 
     def give(self, weights: dict[Any, Sequence[NDArray]]) -> None:
-        """Each rank broadcasts the weights that it has updated, to all devices."""
-        for rank in range(self._store.num_workers):
-            given = {}
-            for key, arrays in weights.items():
-                if self._has(key, rank):
-                    bounds = self._pieces.get(key)
-                    given[key] = [_part(a, *bounds[rank]) for a in arrays] if bounds else arrays
-            if given:
-                self._store.share(given, rank, keep=True)
+        """Each rank gives the others the weights that it has updated, for all devices."""
+        given = {key: each for key, each in weights.items() if key not in self._everywhere}
+        if self._given is None or not self._given.are_of(given):
+            bounds = {key: self._bounds(key) for key in given}
+            self._given = Parts(given, bounds, self._rank)
+        self._store.gather(self._given)
+
+    def _bounds(self, key):
+        """(start, stop) of the entries of a weight that each rank updates."""
+        if key in self._pieces:
+            return self._pieces[key]
+        whole, owner = (0, math.prod(self._shapes[key])), self._owners.get(key)
+        return [whole if owner == rank else (0, 0) for rank in range(self._store.num_workers)]
 
     def gather(self, updater: Updater, keys: Iterable[Any]) -> None:
         """Set `gathered` to an Updater with the states of all ranks, in the order of `keys`; all

@@ -142,6 +142,8 @@ class Comm:
 
     def Iallgatherv(self, mine, target):
         out, (sizes, starts) = target
+        if mine is IN_PLACE:
+            mine = out[starts[self.rank] : starts[self.rank] + sizes[self.rank]]
 
         def write(arrays):
             for size, begin, array in zip(sizes, starts, arrays, strict=True):
@@ -248,10 +250,11 @@ def run(monkeypatch, size, do, hosts=None, stall=20.0, end=True):
     host = SimpleNamespace(gethostname=lambda: getattr(mine(), "host", "main"))
     monkeypatch.setattr(communication, "socket", host)
     monkeypatch.setattr(shutdown, "wait_until_read", lambda: None)
-    buckets = importlib.import_module("cynet.kvstore.buckets")
-    monkeypatch.setattr(
-        buckets, "optional", lambda name, purpose: SimpleNamespace(IN_PLACE=IN_PLACE)
-    )
+    for name in ("buckets", "changed_parts"):
+        module = importlib.import_module(f"cynet.kvstore.{name}")
+        monkeypatch.setattr(
+            module, "optional", lambda name, purpose: SimpleNamespace(IN_PLACE=IN_PLACE)
+        )
     shared = Shared(size)
     talks = [Talk(i, shared, (hosts or ["here"] * size)[i], stall) for i in range(size)]
     for each in talks:

@@ -25,6 +25,7 @@ NAMES = [
 def split(request, monkeypatch):
     """Each test runs with weights that are too small to be split, and with pieces of them."""
     monkeypatch.setattr(sharing, "_SPLIT", request.param)
+    monkeypatch.setattr(sharing, "_SMALL", 0)
     return request.param == 2
 
 
@@ -141,6 +142,28 @@ def test_a_large_weight_is_split_evenly(monkeypatch):
         entries[name] = run(monkeypatch, 2, everything)
     assert entries["adam"] == [{"p0_weight": 25024, "p1_weight": 2400}, {"p0_weight": 24976}]
     assert entries["lamb"] == [{"p0_weight": 50000}, {"p1_weight": 2400}]
+
+
+@pytest.mark.parametrize("contexts", [(0,), (0, 1)])
+def test_small_weights_are_updated_by_all(contexts, split, monkeypatch, tmp_path):
+    """All ranks have their states, and give nothing; weights and files are as always."""
+    monkeypatch.setattr(sharing, "_SMALL", 10)
+    small = {f"p{i}_weight" for i, shape in enumerate(SHAPES) if np.prod(shape) <= 10}
+
+    def look(trainer, params, world):
+        given = trainer._shards and trainer._parted._given._all
+        trainer.gather_states()
+        trainer.save_states(tmp_path / f"{trainer._shards}-{world.rank}.states")
+        return {*trainer._updaters[0].states}, given
+
+    found = trained(monkeypatch, 3, True, contexts=contexts, look=look)
+    same(found, trained(monkeypatch, 3, False, contexts=contexts, look=look))
+    names = [states for _, (states, _) in found]
+    assert set.intersection(*names) == small if not split else set.intersection(*names) >= small
+    for _, (_, given) in found:
+        assert len(given) == (len(SHAPES) - len(small)) * len(contexts)
+    files = [f"{shards}-{rank}.states" for shards in (True, False) for rank in range(3)]
+    assert len({(tmp_path / each).read_bytes() for each in files}) == 1
 
 
 def test_an_optimizer_of_a_users_own_is_given_whole_weights(monkeypatch):

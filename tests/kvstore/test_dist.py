@@ -559,7 +559,7 @@ def test_share_of_large_arrays_needs_no_copy(size, dtype, monkeypatch):
         kv.share({"w": [whole[1:-1], mx.nd.full(size, 0, dtype=dtype)]}, 2)
         middle = mx.nd.full(size, world.rank == 1, dtype=dtype)
         other = mx.nd.full(size, 0, mx.cpu(1), dtype=dtype)
-        kv.share({"w": [middle, other]}, 1, keep=True)
+        kv.share({"w": [middle, other]}, 1)
         return whole.asnumpy(), middle.asnumpy(), other.asnumpy()
 
     for rank, (whole, middle, other) in enumerate(run(monkeypatch, 3, everything)):

@@ -1,0 +1,129 @@
+"""Arrays of which each rank has changed a part: the parts are gathered, and all ranks have all."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..base.compat import optional
+from ..base.dtype import NAMES
+from ..base.errors import shown
+from ..distributed._work import memory
+from ..distributed.requests import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..ndarray import NDArray
+
+# An array of this many bytes is gathered in its own memory; others are copied together, so that one
+# request moves them.
+_DIRECT = 1 << 20
+_PIECE = 2 << 20  # bytes of one operation of MPI (buckets.py)
+
+
+class Gathered:
+    """One piece of memory that ranks fill: ``counts[rank]`` entries each, one behind another."""
+
+    def __init__(self, target: NDArray, counts: Sequence[int], what: str) -> None:
+        self.target, self.counts, self.what = target, counts, what
+        self.mine: list[tuple[NDArray, list[NDArray]]] = []  # (a view of target, its arrays)
+        self.others: list[tuple[NDArray, list[NDArray]]] = []
+
+    def request(self, priority: int) -> Request:
+        """Return the request that gathers it."""
+        memory_of_all = memory(self.target)
+        bits = memory_of_all.view(f"u{memory_of_all.itemsize}")  # MPI has no half, and need not
+        step = max(_PIECE // bits.itemsize // len(self.counts), 1)
+        ends = np.cumsum(self.counts)
+
+        def piece(i):
+            sizes = [min(max(n - i, 0), step) for n in self.counts]
+            starts = [int(end) - n + min(i, n) for end, n in zip(ends, self.counts)]
+            return lambda comm: comm.Iallgatherv(_in_place(), [bits, (sizes, starts)])
+
+        starts = [piece(i) for i in range(0, max(self.counts), step)]
+        return Request(self.what, priority, bits.nbytes, starts, None, bits)
+
+
+class Parts:
+    """The parts of some arrays that each rank gives the others.
+
+    Parameters
+    ----------
+    arrays : dict of key to list of NDArray
+        Of the devices of this rank; the same keys, in one order, on all ranks.
+    bounds : dict of key to list of (start, stop)
+        The entries that each rank gives.
+    rank : int
+    """
+
+    def __init__(
+        self,
+        arrays: dict[Any, Sequence[NDArray]],
+        bounds: dict[Any, Sequence[tuple[int, int]]],
+        rank: int,
+    ) -> None:
+        self._all = _flat(arrays)
+        self.gathered = []
+        together = {}
+        for key, each in arrays.items():
+            dtype = NAMES[each[0].dtype_flag]
+            if len(each) == 1 and _is_large(each[0]) and _is_cut(bounds[key]):
+                counts = [stop - start for start, stop in bounds[key]]
+                what = f"parts of {shown(key)} {each[0].shape} {dtype}"
+                self.gathered.append(Gathered(each[0], counts, what))
+            else:
+                together.setdefault(dtype, []).append(key)
+        for dtype, keys in together.items():
+            self.gathered.insert(0, _together(keys, dtype, arrays, bounds, rank))
+
+    def are_of(self, arrays: dict[Any, Sequence[NDArray]]) -> bool:
+        """Return whether these are the arrays."""
+        given = _flat(arrays)
+        return len(given) == len(self._all) and all(map(operator.is_, given, self._all))
+
+
+def _together(keys, dtype, arrays, bounds, rank):
+    """The Gathered of arrays that are copied together."""
+    rows = [
+        (each, key, *bounds[key][each])
+        for each in range(len(bounds[keys[0]]))
+        for key in keys
+        if bounds[key][each][0] < bounds[key][each][1]
+    ]
+    counts = [0] * len(bounds[keys[0]])
+    for owner, _, start, stop in rows:
+        counts[owner] += stop - start
+    texts = [f"{shown(key)} {arrays[key][0].shape} {dtype}" for key in keys]
+    flat = nd.zeros((sum(counts),), dtype=dtype)
+    found, place = Gathered(flat, counts, f"parts of {', '.join(texts)}"), 0
+    for owner, key, start, stop in rows:
+        whole = stop - start == math.prod(arrays[key][0].shape)
+        parts = [each if whole else each._view((stop - start,), start) for each in arrays[key]]
+        side = found.mine if owner == rank else found.others
+        side.append((flat._view(parts[0].shape, place), parts))
+        place += stop - start
+    return found
+
+
+def _flat(arrays):
+    return [each for group in arrays.values() for each in group]
+
+
+def _is_large(array):
+    large = array.size * np.dtype(array.dtype).itemsize >= _DIRECT
+    return large and array.context.device_type.startswith("cpu")
+
+
+def _is_cut(bounds):
+    """Return whether several ranks have parts, which lie one behind another."""
+    return sum(start < stop for start, stop in bounds) > 1
+
+
+def _in_place():
+    return optional("mpi4py.MPI", "training in several processes").IN_PLACE
