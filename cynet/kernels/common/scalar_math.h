@@ -276,7 +276,7 @@ CYNET_XINLINE float cos_near(float r) {
   float p = 2.443315711809948e-5f;
   p = p * z - 1.388731625493765e-3f;
   p = p * z + 4.166664568298827e-2f;
-  return p * z * z - 0.5f * z + 1.0f;
+  return (p * z - 0.5f) * z + 1.0f;
 }
 
 // The sine of r plus `quarter` quarter turns

@@ -3,15 +3,24 @@
 // A loop works on one contiguous run of elements of one compute type: float, double or an integer
 // type.
 
-template <bool add, typename T>
-CYNET_XINLINE void put(T& out, T value) {
-  if constexpr (add) out = sum_of(out, value);
-  else out = value;
+// Adds to out what write(y, i, m) puts into y[0 .. m), for parts of [0, n): numbers are rounded
+// before they are added, by the same loops as those that are written. A loop that did both would
+// round once, or twice, as the compiler likes for vectors and for the numbers behind them.
+template <typename T, class Write>
+CYNET_XINLINE void add_parts(T* out, int64_t n, Write&& write) {
+  enum { PART = 256 };
+  T y[PART];
+  for (int64_t start = 0; start < n; start += PART) {
+    const int64_t m = n - start < PART ? n - start : static_cast<int64_t>(PART);
+    write(y, start, m);
+    CYNET_IVDEP
+    for (int64_t i = 0; i < m; ++i) out[start + i] = sum_of(out[start + i], y[i]);
+  }
 }
 
 // out[i] = F(x[i]...) for 64 neighbours. F's vector form (functors.h) is used if it supports all of
 // them, else F is called for each, so that no element depends on its neighbours.
-template <class F, bool add, typename... Operands>
+template <class F, typename... Operands>
 CYNET_XINLINE void suited_loop(float* out, int64_t n, const Operands*... x) {
   enum { PART = 64 };
   for (int64_t start = 0; start < n; start += PART) {
@@ -19,13 +28,11 @@ CYNET_XINLINE void suited_loop(float* out, int64_t n, const Operands*... x) {
     int strange = 0;
     for (int64_t i = start; i < stop; ++i) strange |= F::suits(x[i]...) ? 0 : 1;
     if (strange) {
-      for (int64_t i = start; i < stop; ++i) {
-        if (F::suits(x[i]...)) put<add>(out[i], F::suited(x[i]...));
-        else put<add>(out[i], F::template map<float>(x[i]...));
-      }
+      for (int64_t i = start; i < stop; ++i)
+        out[i] = F::suits(x[i]...) ? F::suited(x[i]...) : F::template map<float>(x[i]...);
     } else {
       CYNET_IVDEP
-      for (int64_t i = start; i < stop; ++i) put<add>(out[i], F::suited(x[i]...));
+      for (int64_t i = start; i < stop; ++i) out[i] = F::suited(x[i]...);
     }
   }
 }
@@ -34,10 +41,14 @@ template <class F, typename T, bool add>
 void unary_loop(const void* x_, void* out_, int64_t n) {
   const T* x = static_cast<const T*>(x_);
   T* out = static_cast<T*>(out_);
+  if constexpr (add) {
+    return add_parts(out, n,
+                     [=](T* y, int64_t i, int64_t m) { unary_loop<F, T, false>(x + i, y, m); });
+  }
   if constexpr (has_suited<F>::value && std::is_same<T, float>::value)
-    return suited_loop<F, add>(out, n, x);
+    return suited_loop<F>(out, n, x);
   CYNET_IVDEP
-  for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(x[i]));
+  for (int64_t i = 0; i < n; ++i) out[i] = F::template map<T>(x[i]);
 }
 
 // Calls body(many, i, m) for parts of [0, n), where many[0 .. m) are all `value`.
@@ -55,11 +66,16 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
   const T* a = static_cast<const T*>(a_);
   const T* b = static_cast<const T*>(b_);
   T* out = static_cast<T*>(out_);
+  if constexpr (add) {
+    return add_parts(out, n, [=](T* y, int64_t i, int64_t m) {
+      binary_loop<F, T, false>(a + i * sa, sa, b + i * sb, sb, y, m);
+    });
+  }
   if (sa && sb) {
     if constexpr (has_suited<F>::value && std::is_same<T, float>::value)
-      return suited_loop<F, add>(out, n, a, b);
+      return suited_loop<F>(out, n, a, b);
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(a[i], b[i]));
+    for (int64_t i = 0; i < n; ++i) out[i] = F::template map<T>(a[i], b[i]);
   } else if (sa) {
     const T one = b[0];
     if constexpr (simple_at_two<F>::value && std::is_floating_point<T>::value) {
@@ -71,7 +87,7 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
       });
     }
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(a[i], one));
+    for (int64_t i = 0; i < n; ++i) out[i] = F::template map<T>(a[i], one);
   } else if (sb) {
     const T one = a[0];
     if constexpr (repeats<F> || (has_suited<F>::value && std::is_same<T, float>::value)) {
@@ -80,10 +96,10 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
       });
     }
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(one, b[i]));
+    for (int64_t i = 0; i < n; ++i) out[i] = F::template map<T>(one, b[i]);
   } else {
     const T one = F::template map<T>(a[0], b[0]);
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], one);
+    for (int64_t i = 0; i < n; ++i) out[i] = one;
   }
 }
 
@@ -94,10 +110,14 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
   const T* a = static_cast<const T*>(a_);
   const T* b = static_cast<const T*>(b_);
   T* out = static_cast<T*>(out_);
+  if constexpr (add) {
+    return add_parts(out, n, [=](T* y, int64_t i, int64_t m) {
+      grad_loop<F, T, false>(g + i * sg, sg, a + i * sa, sa, b + i * sb, sb, y, m);
+    });
+  }
   if (sg && sa && sb) {
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i)
-      put<add>(out[i], product_of(g[i], F::template map<T>(a[i], b[i])));
+    for (int64_t i = 0; i < n; ++i) out[i] = product_of(g[i], F::template map<T>(a[i], b[i]));
   } else if (sg && sa) {
     const T y = b[0];
     if constexpr (simple_at_two<F>::value && std::is_floating_point<T>::value) {
@@ -109,7 +129,7 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
       });
     }
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], product_of(g[i], F::template map<T>(a[i], y)));
+    for (int64_t i = 0; i < n; ++i) out[i] = product_of(g[i], F::template map<T>(a[i], y));
   } else if (sg && sb) {
     const T x = a[0];
     if constexpr (repeats<F>) {
@@ -118,13 +138,13 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
       });
     }
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], product_of(g[i], F::template map<T>(x, b[i])));
+    for (int64_t i = 0; i < n; ++i) out[i] = product_of(g[i], F::template map<T>(x, b[i]));
   } else if (!sg && sa && !sb) {
     const T gy = g[0], y = b[0];
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], product_of(gy, F::template map<T>(a[i], y)));
+    for (int64_t i = 0; i < n; ++i) out[i] = product_of(gy, F::template map<T>(a[i], y));
   } else {
     for (int64_t i = 0; i < n; ++i)
-      put<add>(out[i], product_of(g[i * sg], F::template map<T>(a[i * sa], b[i * sb])));
+      out[i] = product_of(g[i * sg], F::template map<T>(a[i * sa], b[i * sb]));
   }
 }

@@ -435,8 +435,9 @@ CYNET_BINARY(sign_grad, T(a > T(0)) - T(a < T(0)))
 CYNET_BINARY(leaky_grad, a > T(0) ? T(1) : b)
 CYNET_BINARY(elu_grad, a > T(0) ? T(1) : b * math::exp(a))
 CYNET_BINARY(selu_grad, T(1.0507009873554804934) * elu_grad::map<T>(a, T(1.6732632423543772848)))
-CYNET_BINARY(gelu_grad, T(0.5) * (T(1) + math::erf(a * T(0.70710678118654752440))) +
-                            a * T(0.39894228040143267794) * math::exp(T(-0.5) * a * a))
+// Of two products that a sum joins, compilers round either first: this is a sum of one.
+CYNET_BINARY(gelu_grad, T(0.5) * ((T(1) + math::erf(a * T(0.70710678118654752440))) +
+                                  a * T(0.79788456080286535588) * math::exp(T(-0.5) * a * a)))
 
 // b is sigma: quadratic within 1 / sigma^2, linear outside.
 struct smooth_l1 {

@@ -15,7 +15,7 @@ OTHER = "neon" if platform.machine() == "aarch64" else "avx2"
 ROOT = Path(__file__).parents[3]
 # Elementwise families, reductions, softmax and updates: what has loops for each level.
 CHOSEN = "exp or log or tanh or sigmoid or relu or softmax or sum or norm or max or sgd or adam"
-CHOSEN += " or gammaln or reductions or beyond_the_cache"
+CHOSEN += " or gammaln or reductions or beyond_the_cache or neighbours"
 
 
 def run(level, *command):
@@ -70,7 +70,7 @@ def test_unknown_level_is_refused():
 
 @pytest.mark.parametrize("level", [x for x in cpu_capabilities() if x != cpu_capability()])
 def test_operators_at_each_level(level):
-    files = ["tests/operator/test_common.py", "tests/kernels/elementwise/test_vector_math.py"]
+    files = ["tests/operator/test_common.py", "tests/kernels/elementwise"]
     done = run(level, "-m", "pytest", "-q", "-x", "-k", CHOSEN, *files)
     assert done.returncode == 0, done.stdout[-3000:]
     assert " passed" in done.stdout
