@@ -1,4 +1,5 @@
 // a x^2 + b x + c of every dtype, and its gradient. Integers by double, truncated.
+#ifndef CYNET_LANES
 #include <type_traits>
 
 #include "common/by_dtype.h"
@@ -9,44 +10,69 @@ namespace cynet {
 CYNET_PARAMS(Polynomial, POLYNOMIAL)
 #define SLOPE(field) field(double, p) field(double, q)
 CYNET_PARAMS(Slope, SLOPE)
+}  // namespace cynet
 
-// y (+)= g (a x^2 + b x + c); g may be missing
+#define CYNET_LOOPS "elementwise/polynomial.cc"
+#include "isa/for_each_isa.h"
+
+CYNET_KERNEL(polynomial, Polynomial, 1, CYNET_NUMBERS)
+CYNET_KERNEL(polynomial_grad, Slope, 1, CYNET_NUMBERS)
+#else
+namespace {
+
 template <typename T>
-static void put_polynomial(const Args& args, double a_, double b_, double c_, const T* g,
-                           const T* x) {
-  typedef typename std::conditional<std::is_same<T, half>::value || std::is_same<T, float>::value,
-                                    float, double>::type C;
-  const C a = static_cast<C>(a_), b = static_cast<C>(b_), c = static_cast<C>(c_);
+using computed =
+    typename std::conditional<std::is_same<T, half>::value || std::is_same<T, float>::value, float,
+                              double>::type;
+
+// y[i] (+)= value(i) for the elements of the first output
+template <typename T, class Value>
+CYNET_XINLINE void put_values(const Args& args, const Value& value) {
   T* y = args.output<T>(0);
   const bool add = args.add[0];
   parallel_for(args.threads, args.out[0]->size, [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      C value = c;
-      if (a != 0 || b != 0) {  // else x is not given
-        const C v = convert_one<C>(x[i]);
-        value += (a * v + b) * v;
-      }
-      if (g) value *= convert_one<C>(g[i]);
-      const T made = convert_one<T>(value);
-      if (add) add_element(y + i, made);
-      else y[i] = made;
+    if (add) {
+      CYNET_IVDEP
+      for (int64_t i = begin; i < end; ++i) add_element(y + i, convert_one<T>(value(i)));
+    } else {
+      CYNET_IVDEP
+      for (int64_t i = begin; i < end; ++i) y[i] = convert_one<T>(value(i));
     }
   });
 }
 
 template <typename T>
-static void polynomial(const Args& args) {
+void polynomial(const Args& args) {
+  typedef computed<T> C;
   const Polynomial& p = args.as<Polynomial>();
-  put_polynomial<T>(args, p.a, p.b, p.c, nullptr, args.input<T>(0));
+  const C a = static_cast<C>(p.a), b = static_cast<C>(p.b), c = static_cast<C>(p.c);
+  const T* x = args.input<T>(0);
+  if (a == 0 && b == 0) return put_values<T>(args, [=](int64_t) CYNET_XLAMBDA { return c; });
+  if (a == 0) {  // infinity times 0 would be NaN
+    put_values<T>(args, [=](int64_t i) CYNET_XLAMBDA { return c + b * convert_one<C>(x[i]); });
+    return;
+  }
+  put_values<T>(args, [=](int64_t i) CYNET_XLAMBDA {
+    const C v = convert_one<C>(x[i]);
+    return c + (a * v + b) * v;
+  });
 }
 
-// dx (+)= dy (p x + q)
+// dx (+)= dy (p x + q); x is not given where p is 0
 template <typename T>
-static void polynomial_grad(const Args& args) {
+void polynomial_grad(const Args& args) {
+  typedef computed<T> C;
   const Slope& s = args.as<Slope>();
-  put_polynomial<T>(args, 0, s.p, s.q, args.input<T>(0), args.input<T>(1));
+  const C p = static_cast<C>(s.p), q = static_cast<C>(s.q);
+  const T *g = args.input<T>(0), *x = args.input<T>(1);
+  if (p == 0) {
+    put_values<T>(args, [=](int64_t i) CYNET_XLAMBDA { return q * convert_one<C>(g[i]); });
+    return;
+  }
+  put_values<T>(args, [=](int64_t i) CYNET_XLAMBDA {
+    return (q + p * convert_one<C>(x[i])) * convert_one<C>(g[i]);
+  });
 }
-}  // namespace cynet
 
-CYNET_PLAIN_KERNEL(polynomial, Polynomial, 1, CYNET_NUMBERS)
-CYNET_PLAIN_KERNEL(polynomial_grad, Slope, 1, CYNET_NUMBERS)
+}  // namespace
+#endif

@@ -145,7 +145,7 @@ enum { MAX_PARTS = 16, COLUMNS = 1024, PART_SIZE = 1 << 15, FEW_ROWS = 128 };
 // Rows side by side in memory, of so many bytes each, are asked for before they are needed: the
 // hardware looks ahead too little for rows that end this soon.
 struct AskedRows {
-  enum { AHEAD = 8192, LINE = 64, LONG = 4096, CACHED = 1 << 20 };
+  enum { AHEAD = 8192, LINE = 64, LONG = 4096, CACHED = 1 << 25 };
   int64_t bytes;  // of a row; 0: not worth it
   AskedRows(int64_t row, int64_t rows)
       : bytes(row < 2 * LINE || row > LONG || row * rows < CACHED ? 0 : row) {}

@@ -27,6 +27,21 @@ def test_straight_through_of_both_orders(function, factor):
     np.testing.assert_allclose(x.grad.asnumpy(), factor * factor * 6 * values, 1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_lines_of_infinity(dtype):
+    """What has no square does not compute 0 x infinity."""
+    x = np.array([np.inf, -np.inf, np.nan, 4] * 40, dtype)
+    values = nd.array(x, dtype=dtype)
+    for found, wanted in (
+        (C.div_sqrt_dim(values.reshape((40, 4))).reshape(-1), x / 2),
+        (C.gradientmultiplier(values, scalar=3), x),
+        (C.quadratic(values, b=-2, c=1), 1 - 2 * x),
+        (C.quadratic(values, c=7), np.full_like(x, 7)),
+        (C.quadratic(values, a=1, b=2), (x + 2) * x),
+    ):
+        np.testing.assert_array_equal(found.asnumpy(), wanted)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32"])
 def test_finiteness(dtype):
     values = np.array([1, 0, 7]) if dtype == "int32" else np.array([1, np.nan, np.inf, -np.inf])
