@@ -8,7 +8,7 @@ from .._core.face cimport ND
 from .._core.picked_rows cimport marked_rows, numbered_rows
 from .._core.sparse_kind cimport refuse_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, on_host, same_shape
-from .._typedefs cimport kBool, kInt32, kInt64
+from .._typedefs cimport kBool, kFloat32, kFloat64, kInt32, kInt64
 from ..kernels.movement.strided_copy cimport are_rows
 
 from math import prod
@@ -23,9 +23,11 @@ EXACT = LARGEST_EXACT["float64"]
 
 cnp.import_array()
 
-ctypedef fused whole_number:
+ctypedef fused number:
     int32_t
     int64_t
+    float
+    double
 
 
 cdef bint is_whole(object item):
@@ -61,11 +63,37 @@ cdef int _refuse_inexact(cnp.ndarray item, object kind) except -1:
     return 0
 
 
+cdef cnp.ndarray _whole_floats(NDArrayBase item):
+    # Those of float32 or float64 on the host as ints; None: other dtypes, fractions.
+    cdef cnp.npy_intp sizes[32]
+    cdef cnp.ndarray out
+    cdef int64_t* numbers
+    cdef int64_t i
+    cdef bint narrow = item.blob.dtype == kFloat32
+    if not (narrow or item.blob.dtype == kFloat64) or not on_host(&item.blob):
+        return None
+    item.wait_read()
+    if not (_are_whole(<const float*>item.blob.data, item.blob.size) if narrow
+            else _are_whole(<const double*>item.blob.data, item.blob.size)):
+        return None
+    for i in range(item.blob.ndim):
+        sizes[i] = item.blob.shape[i]
+    out = cnp.PyArray_SimpleNew(item.blob.ndim, sizes, cnp.NPY_INT64)
+    numbers = <int64_t*>cnp.PyArray_DATA(out)
+    for i in range(item.blob.size):
+        numbers[i] = <int64_t>((<const float*>item.blob.data)[i] if narrow
+                               else (<const double*>item.blob.data)[i])
+    return out
+
+
 cdef object index_array(object item):
     # A list, NumPy array or NDArray as NumPy indexes with it; whole floats count as ints, as in
     # MXNet.
     kind = None
     if isinstance(item, NDArrayBase):
+        found = _whole_floats(item)
+        if found is not None:
+            return found
         kind, item = NAMES[(<NDArrayBase>item).blob.dtype], item.asnumpy()
     else:
         item = np.asarray(item)
@@ -86,7 +114,7 @@ cdef NDArrayBase by_numbers(NDArrayBase array, object key):
         return None
     item = key
     size, n = array.blob.shape[0], item.blob.size
-    if item.blob.dtype not in (kInt32, kInt64) or n == 0 or not on_host(&item.blob) or (
+    if not _holds_places(item) or n == 0 or not on_host(&item.blob) or (
             not on_host(&array.blob)):
         return None
     item.wait_read()
@@ -98,12 +126,7 @@ cdef NDArrayBase by_numbers(NDArrayBase array, object key):
     numbers = new_array(ND, item.blob.shape, item.blob.ndim, kInt64, item.blob.dev_type,
                         item.blob.dev_id)
     with nogil:
-        if item.blob.dtype == kInt32:
-            inside = _add_axis(<const int32_t*>item.blob.data, <int64_t*>numbers.blob.data, n, size,
-                               True)
-        else:
-            inside = _add_axis(<const int64_t*>item.blob.data, <int64_t*>numbers.blob.data, n, size,
-                               True)
+        inside = _add_places(item, <int64_t*>numbers.blob.data, size, True)
     return numbered_rows(array, numbers) if inside else None
 
 
@@ -129,13 +152,40 @@ cdef cnp.ndarray rows_of_one(NDArrayBase array, object item):
     return rows if lowest >= -n and highest < n else None
 
 
-cdef bint _add_axis(const whole_number* index, int64_t* numbers, int64_t n, int64_t size,
+cdef inline bint _holds_places(NDArrayBase item) noexcept:
+    cdef int dtype = item.blob.dtype
+    return dtype == kInt32 or dtype == kInt64 or dtype == kFloat32 or dtype == kFloat64
+
+
+cdef bint _are_whole(const number* index, int64_t n) noexcept nogil:
+    cdef int64_t i, exact = <int64_t>1 << (24 if number is float else 53)  # LARGEST_EXACT
+    cdef bint are = True
+    for i in range(n):
+        are = are and -exact <= index[i] <= exact and index[i] == <number><int64_t>index[i]
+    return are
+
+
+cdef bint _add_places(NDArrayBase item, int64_t* numbers, int64_t size, bint first) noexcept nogil:
+    cdef void* data = item.blob.data
+    cdef int64_t n = item.blob.size
+    if item.blob.dtype == kInt32:
+        return _add_axis(<const int32_t*>data, numbers, n, size, first)
+    if item.blob.dtype == kInt64:
+        return _add_axis(<const int64_t*>data, numbers, n, size, first)
+    if item.blob.dtype == kFloat32:
+        return _add_axis(<const float*>data, numbers, n, size, first)
+    return _add_axis(<const double*>data, numbers, n, size, first)
+
+
+cdef bint _add_axis(const number* index, int64_t* numbers, int64_t n, int64_t size,
                     bint first) noexcept nogil:
-    # Row-major numbers with one more axis; False where an index is out of bounds.
+    # Row-major numbers with one more axis; False where an index is out of bounds, or a fraction.
     cdef int64_t i, place
     cdef bint inside = True
+    if (number is float or number is double) and not _are_whole(index, n):
+        return False
     for i in range(n):
-        place = index[i]
+        place = <int64_t>index[i]
         inside = inside and -size <= place < size
         place += size if place < 0 else 0
         numbers[i] = place if first else numbers[i] * size + place
@@ -157,7 +207,7 @@ cdef cnp.ndarray rows_of_many(NDArrayBase array, object key):
         if not isinstance(each, NDArrayBase):
             return None
         item = each
-        if item.blob.dtype not in (kInt32, kInt64) or not on_host(&item.blob) or (
+        if not _holds_places(item) or not on_host(&item.blob) or (
                 item.blob.size == 0 or not same_shape(&item.blob, &one.blob)):
             return None
     for k in range(one.blob.ndim):
@@ -167,12 +217,7 @@ cdef cnp.ndarray rows_of_many(NDArrayBase array, object key):
     for k in range(len(<tuple>key)):
         item = (<tuple>key)[k]
         item.wait_read()
-        if item.blob.dtype == kInt32:
-            inside = inside and _add_axis(<const int32_t*>item.blob.data, numbers, item.blob.size,
-                                          array.blob.shape[k], k == 0)
-        else:
-            inside = inside and _add_axis(<const int64_t*>item.blob.data, numbers, item.blob.size,
-                                          array.blob.shape[k], k == 0)
+        inside = inside and _add_places(item, numbers, array.blob.shape[k], k == 0)
     return out if inside else None
 
 

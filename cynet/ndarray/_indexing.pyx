@@ -502,6 +502,12 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         if _is_plain(key):
             region = _basic_region(self, _expand(self, key))
             return _pick(self, &region)
+        rows = rows_of_many(self, key)
+        if rows is not None:
+            row = blob_shape(&self.blob)[len(key):]
+            picked = _blank_rows(self, rows, row)
+            _push_rows(self, picked, rows, row, False)
+            return picked
         picked = by_mask(self, key)
         if picked is not None:
             return picked
@@ -520,12 +526,6 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
                 picked = _blank_rows(self, rows, row)
                 _push_rows(self, picked, rows, row, False)
                 return picked
-        rows = rows_of_many(self, key)
-        if rows is not None:
-            row = blob_shape(&self.blob)[len(key):]
-            picked = _blank_rows(self, rows, row)
-            _push_rows(self, picked, rows, row, False)
-            return picked
         items = _expand(self, key)
         for item in items:
             if not is_basic(item):

@@ -50,12 +50,14 @@ def operator_first(name):
             return function(*args, **kwargs)
 
         def draw(*args, **kwargs):
-            if len(args) == most or (len(args) < most and "shape" in kwargs):
-                first = args[0] if args else next(iter(kwargs.values()))
+            if len(args) <= most and state.trace is None and "out" not in kwargs:
+                given = kwargs
+                if len(args) < most and "shape" not in kwargs:
+                    given = {**kwargs, "shape": 1}
                 # an array and `out` the operator refuses, in 6 us
-                if state.trace is None and not is_array(first) and "out" not in kwargs:
+                if not is_array(args[0] if args else next(iter(given.values()))):
                     try:
-                        return invoke(entry, args, kwargs)
+                        return invoke(entry, args, given)
                     except CynetError:
                         pass
             return function(*args, **kwargs)

@@ -59,7 +59,8 @@ asanyarray = ascontiguousarray = asarray
 
 def empty(shape, dtype=None, order="C", ctx=None, device=None):
     """A new array whose values are whatever the memory holds; float32 by default."""
-    refuse_order(order, "mx.np.empty")
+    if order != "C":
+        refuse_order(order, "mx.np.empty")
     context = _place(ctx, device)
     return empty_array(
         shape, dtype_flag(dtype), context.device_typeid, context.device_id, False, NP
@@ -68,19 +69,22 @@ def empty(shape, dtype=None, order="C", ctx=None, device=None):
 
 def zeros(shape, dtype=None, order="C", ctx=None, device=None):
     """A new array of zeros; float32 by default."""
-    refuse_order(order, "mx.np.zeros")
+    if order != "C":
+        refuse_order(order, "mx.np.zeros")
     return filled(shape, 0.0, _place(ctx, device), dtype, NP)
 
 
 def ones(shape, dtype=None, order="C", ctx=None, device=None):
     """A new array of ones; float32 by default."""
-    refuse_order(order, "mx.np.ones")
+    if order != "C":
+        refuse_order(order, "mx.np.ones")
     return filled(shape, 1.0, _place(ctx, device), dtype, NP)
 
 
 def full(shape, fill_value, dtype=None, order="C", ctx=None, device=None, out=None):
     """A new array with one value, or the values of an array that broadcasts."""
-    refuse_order(order, "mx.np.full")
+    if order != "C":
+        refuse_order(order, "mx.np.full")
     if not isinstance(fill_value, NUMBERS):
         value = array_of(fill_value, "full")
         made_of = broadcast_to_copy(value, shape, ctx, device)
@@ -115,19 +119,22 @@ def _like(value, prototype, dtype, ctx, device):
 
 def zeros_like(a, dtype=None, order="C", ctx=None, out=None, device=None):
     """Zeros of the shape and dtype of an array."""
-    refuse_order(order, "mx.np.zeros_like")
+    if order != "C":
+        refuse_order(order, "mx.np.zeros_like")
     return finished(_like(0.0, a, dtype, ctx, device), out)
 
 
 def ones_like(a, dtype=None, order="C", ctx=None, out=None, device=None):
     """Ones of the shape and dtype of an array."""
-    refuse_order(order, "mx.np.ones_like")
+    if order != "C":
+        refuse_order(order, "mx.np.ones_like")
     return finished(_like(1.0, a, dtype, ctx, device), out)
 
 
 def empty_like(prototype, dtype=None, order="C", subok=False, shape=None, ctx=None, device=None):
     """A new array of the shape and dtype of another one, with whatever values."""
-    refuse_order(order, "mx.np.empty_like")
+    if order != "C":
+        refuse_order(order, "mx.np.empty_like")
     array = array_of(prototype, "empty_like")
     shape = array.shape if shape is None else shape
     dtype = array.dtype if dtype is None else dtype

@@ -79,6 +79,16 @@ def test_floats_are_places_up_to_those_that_they_tell_apart(dtype):
             x[index(values)]
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_fractions_are_places_without_what_follows_the_point(dtype):
+    """As in MXNet; one among whole floats, too."""
+    x = mx.nd.arange(12).reshape((3, 4))
+    one, two = (mx.nd.array(v, dtype=dtype) for v in ([0, 1.75, -1.5], [2, -0.25, 3.5]))
+    assert x[one].asnumpy()[:, 0].tolist() == [0, 4, 8]
+    assert x[one, two].asnumpy().tolist() == [2, 4, 11]
+    assert x[:, two].asnumpy()[0].tolist() == [2, 0, 3]
+
+
 @pytest.mark.parametrize("shape", [(5, 6, 7), (300, 200, 7)])
 def test_arrays_for_each_axis_and_among_slices(rng, shape):
     values = rng.standard_normal(shape).astype("float32")
@@ -122,9 +132,11 @@ def test_keys_of_arrays_of_each_type_and_of_none(dtype):
     for key in keys:
         wanted = values[key]
         np.testing.assert_array_equal(array[key].asnumpy(), wanted)
-        if dtype != "uint64":  # no type of an NDArray
-            key = tuple(mx.nd.array(k, dtype=dtype) if type(k) is np.ndarray else k for k in key)
-        np.testing.assert_array_equal(array[key].asnumpy(), wanted)
+        for kind in {dtype, "float32", "float64"} - {"uint64"}:  # no type of an NDArray
+            own = [mx.nd.array(k, dtype=kind) if type(k) is np.ndarray else k for k in key]
+            np.testing.assert_array_equal(array[tuple(own)].asnumpy(), wanted)
+            if len(own) == 2 and type(own[1]) is slice:
+                np.testing.assert_array_equal(array[own[0]].asnumpy(), values[key[0]])
     for key in [(rows, rows + 2), (rows + 1, 0), (slice(None), rows + 3), (rows, 4), (rows, -5)]:
         with pytest.raises(IndexError, match="is out of bounds for axis"):
             array[key]
