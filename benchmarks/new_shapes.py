@@ -1,9 +1,10 @@
 """What the first call of a new input shape costs: no shape comes twice.
 
 ``python benchmarks/new_shapes.py`` prints a table, in CPU milliseconds on one thread, the median
-over shapes that nobody has met before. ``--mxnet PYTHON`` and ``--torch PYTHON`` put MXNet and
-PyTorch's eager mode beside it, ``--before PYTHON`` another build of cynet; words choose rows. Every
-row runs in a process of its own.
+over shapes that nobody has met before; with ``--calls N`` the first N calls of each shape.
+``--mxnet PYTHON`` and ``--torch PYTHON`` put MXNet and PyTorch's eager mode beside it,
+``--before PYTHON`` another build of cynet; words choose rows. Every row runs in a process of its
+own.
 """
 
 import argparse
@@ -218,8 +219,8 @@ def torch_rows():
 
 
 # --- measuring ------------------------------------------------------------------------------------
-def measure(package, name):
-    """Milliseconds of the first call of a shape, in this process; None where there is no row."""
+def measure(package, name, calls=1):
+    """Milliseconds of the first calls of a shape, in this process; None where there is no row."""
     module = importlib.import_module(package)
     found = (torch_rows() if package == "torch" else rows()).get(name)
     if found is None:
@@ -230,15 +231,18 @@ def measure(package, name):
         given = data(number)
         if package != "torch":
             module.nd.waitall()
-        start = time.process_time()
-        call(given)
-        times.append(time.process_time() - start)
-    return statistics.median(times[len(times) // 5 :]) * 1e3
+        turns = []
+        for _ in range(calls):
+            start = time.process_time()
+            call(given)
+            turns.append(time.process_time() - start)
+        times.append(turns)
+    return [statistics.median(turns) * 1e3 for turns in zip(*times[len(times) // 5 :])]
 
 
-def ask(python, package, name):
+def ask(python, package, name, calls):
     """The same in a process of its own; None where it fails."""
-    command = [python, "-W", "ignore", __file__, "--one", package, name]
+    command = [python, "-W", "ignore", __file__, "--one", package, name, "--calls", str(calls)]
     alone = {**os.environ, **ALONE}
     done = subprocess.run(command, capture_output=True, text=True, env=alone)
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
@@ -251,10 +255,11 @@ def main():
     parser.add_argument("--before", metavar="PYTHON", help="a Python with another build of cynet")
     parser.add_argument("--mxnet", metavar="PYTHON", help="a Python with MXNet 1.x")
     parser.add_argument("--torch", metavar="PYTHON", help="a Python with PyTorch")
+    parser.add_argument("--calls", type=int, default=1, help="of each shape (default: the first)")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
-        print(json.dumps(measure(*args.one)))
+        print(json.dumps(measure(*args.one, args.calls)))
         return
     columns = [("now", sys.executable, "cynet"), ("before", args.before, "cynet")]
     columns += [("MXNet", args.mxnet, "mxnet"), ("PyTorch", args.torch, "torch")]
@@ -264,8 +269,8 @@ def main():
     for name in rows():
         if args.names and not any(part in name for part in args.names):
             continue
-        found = [ask(python, package, name) for _, python, package in columns]
-        cells = ["" if each is None else f"{each:.2f}" for each in found]
+        found = [ask(python, package, name, args.calls) for _, python, package in columns]
+        cells = [" ".join(f"{turn:.2f}" for turn in each or ()) for each in found]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 

@@ -37,6 +37,10 @@ def _up_to(maximum):
 _count, _threads = _up_to(_MAX_COUNT), _up_to(4096)
 
 
+def _count_or_auto(text):
+    return text if text == "auto" else _count(text)
+
+
 def _one_of(*words):
     def parse(text):
         if text not in words:
@@ -138,10 +142,11 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_RUNS_BEFORE_PLAN",
-            _count,
-            2,
+            _count_or_auto,
+            "auto",
             "Runs of a graph that has a plan already, on inputs of other shapes: how many go "
-            "operator by operator before a plan is made for these shapes, too; 0: none.",
+            "operator by operator before a plan is made for these shapes, too; 0: none; auto: as "
+            "many as take about as long as the plan, 2 to 64.",
         ),
         Setting(
             "CYNET_PLAN_CACHE_MB",

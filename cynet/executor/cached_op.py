@@ -191,7 +191,7 @@ class CachedOp:
     def _calls_of(self, key, arrays):
         """The CallByCall for a signature without a plan; None if it is to get a plan."""
         calls = self._called.get(key)
-        if not due(0 if calls is None else calls.runs):
+        if not due(0 if calls is None else calls.runs, calls):
             if calls is not None:
                 calls.rest()
             return None

@@ -1,9 +1,13 @@
 """CallByCall: a graph run operator by operator, for shapes that may not come back.
 
 A plan takes many times as long to make as such a run does. So a graph that has one gets another for
-other shapes only when they come back (CYNET_RUNS_BEFORE_PLAN). The runs before are what the
-operators do when they are called without a graph: autograd records them.
+other shapes only when they have come back so often that all these runs have taken about as long
+(CYNET_RUNS_BEFORE_PLAN): whatever follows, both together take at most twice the time of the better
+choice. Times are estimated from the shapes, so results do not depend on the speed of the machine.
+The runs are what the operators do when they are called without a graph: autograd records them.
 """
+
+from libc.math cimport ceil
 
 from .._core.face cimport ND, Face
 from .._ndarray cimport NDArrayBase
@@ -24,11 +28,20 @@ from ..operator.property import is_known
 _SECONDS_OF_PLANNING = 4e-4  # an operator, about
 _WITH_GRADIENTS = 3  # times as much work as a prediction, about
 
+# To choose a number of runs: seconds of an operator, from small networks (planning.md).
+_PLANNED = 1e-4
+_CALLED = 1.5e-6  # beside its arithmetic
+_IN_CACHES = 5e10  # bytes a second
+_FEWEST, _MOST = 2, 64
 
-def due(runs):
-    """True if the next run is to go call by call, after `runs` of them."""
-    # observers see plans
-    return runs < config.get("CYNET_RUNS_BEFORE_PLAN") and not (tracing or watched())
+
+def due(runs, CallByCall calls=None):
+    """True if the next run is to go call by call, after `runs` of them by `calls`, if these are
+    resolved."""
+    limit = config.get("CYNET_RUNS_BEFORE_PLAN")
+    if limit == "auto":
+        limit = runs + 1 if calls is None else calls.limit
+    return runs < limit and not (tracing or watched())  # observers see plans
 
 
 def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, context,
@@ -159,10 +172,17 @@ cdef bint _draws(Call call):
 
 
 cdef double _seconds(Call call, list outs) except -1:
-    # Roughly the time that it takes.
+    # Roughly the time of its arithmetic.
     prop = call.prop
-    flops = prop.graph.flops(prop, call.in_shapes, [shape for shape, _ in outs])
-    return flops / FLOPS_PER_SECOND + call.nbytes / BYTES_PER_SECOND
+    return prop.graph.flops(prop, call.in_shapes, [shape for shape, _ in outs]) / FLOPS_PER_SECOND
+
+
+cdef int _runs_of(Py_ssize_t operators, double seconds, bint gradients) noexcept:
+    # How many runs take as long as a plan; one takes `seconds` and what it costs to call operators.
+    cdef double planned = _PLANNED * operators, called = _CALLED * operators + seconds
+    if gradients:
+        planned, called = 2 * planned, _WITH_GRADIENTS * called
+    return <int>min(max(ceil(planned / called), _FEWEST), _MOST) if operators else _MOST
 
 
 cdef class CallByCall:
@@ -178,6 +198,8 @@ cdef class CallByCall:
     ----------
     runs : int
         How often it was run.
+    limit : int
+        How often it is to run before a plan is made, where CYNET_RUNS_BEFORE_PLAN is "auto".
     nbytes : int
         About what it takes.
     """
@@ -185,7 +207,7 @@ cdef class CallByCall:
     cdef readonly Calls graph
     cdef bint gradients
     cdef list calls      # a Call of each operator
-    cdef readonly int runs
+    cdef readonly int runs, limit
     cdef readonly Py_ssize_t nbytes
 
     def __init__(self, Calls graph not None, bint gradients):
@@ -197,11 +219,12 @@ cdef class CallByCall:
         cdef Face face = ND
         cdef NDArrayBase array
         cdef double seconds = 0
+        cdef Py_ssize_t nbytes = 0
         for array in arrays:
             if array.face is not ND:
                 face = array.face
                 break
-        alike = {}  # (kind, shapes and dtypes) -> Call, its seconds
+        alike = {}  # (kind, shapes and dtypes) -> Call, seconds of its arithmetic
         for node, kind, sources, made in self.graph.rows:
             ins = [(shapes[entry], dtypes[entry]) for entry in sources]
             key = kind, *ins
@@ -219,7 +242,10 @@ cdef class CallByCall:
                 call = call_of_another_node(found[0], node)
             self.calls.append(call)
             seconds += found[1]
+            nbytes += (<Call>found[0]).nbytes
         self.nbytes = 512 * len(self.calls) + 2048 * len(alike)
+        self.limit = _runs_of(len(self.calls), seconds + nbytes / _IN_CACHES, self.gradients)
+        seconds += nbytes / BYTES_PER_SECOND
         if self.gradients:
             seconds *= _WITH_GRADIENTS
         return seconds < _SECONDS_OF_PLANNING * len(self.calls)

@@ -77,7 +77,8 @@ class Postponed:
             known = {name: name_of(each.dtype) for name, each in zip(names, arrays)}
             types = infer_types(structure.heads, known, "float32", structure=structure)
         self._calls = calls = resolved(structure, names, shapes, types, arrays, self._ctx, trains)
-        if calls is None:
+        if calls is None or not due(runs, calls):
+            self._calls = None
             return False
         self._inputs = [*self._variables(), *self.aux_arrays] if trains else arrays
         self._types, self._watched, self.joins_steps, self.kept = types, False, False, []
@@ -103,7 +104,7 @@ class Postponed:
         """`Executor.forward_on` before the plan is built."""
         trains, flags = self._trains(), get_state()
         runs = self._structure.met[trains].get(self._signature(), 0)
-        if flags or self._monitor is not None or runs is None or not due(runs):
+        if flags or self._monitor is not None or runs is None or not due(runs, self._calls):
             self._build()
             return self.forward_on(sources, targets, is_train)
         pairs = list(zip(sources, targets))

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import autograd
 from .. import ndarray as nd
+from ..base import config
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.kinds import check_flag
 from ..context import read_context
@@ -142,8 +143,9 @@ class Predictor:
             self._run, max_batch, max_delay, max_waiting, workers, self._counters
         )
         if warm_up:
-            for size in self._sizes:
-                self._forward(self._zeros(size))
+            with config.suggestions({"CYNET_RUNS_BEFORE_PLAN": "0"}):  # all sizes come back
+                for size in self._sizes:
+                    self._forward(self._zeros(size))
 
     def __call__(self, /, *args: Any, timeout: float | None = None, **kwargs: Any) -> Any:
         """Predict rows.

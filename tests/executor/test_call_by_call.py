@@ -10,6 +10,11 @@ from cynet import autograd, nd
 from cynet.gluon import nn
 
 
+@pytest.fixture(autouse=True)
+def two_runs_before_a_plan(monkeypatch):
+    monkeypatch.setenv("CYNET_RUNS_BEFORE_PLAN", "2")
+
+
 def filled(net, seed=5):
     """`net` with parameters that are not alike."""
     rng = np.random.RandomState(seed)
@@ -118,6 +123,47 @@ def test_the_setting_says_how_many(monkeypatch):
         for turn in range(7):
             net(*arguments(20 + runs))
             assert called(net) == (turn < runs)
+
+
+def chain(depth, width):
+    return filled(layers(*(nn.Dense(width, in_units=width) for _ in range(depth))))
+
+
+def runs_before_plan(net, x):
+    """How many calls of a new shape go call by call; 70 at most."""
+    before, found = called(net), 0
+    while found < 70:
+        net(x)
+        if called(net) == before:
+            break
+        found += 1
+    return found
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["prediction", "training"])
+def test_a_plan_is_made_when_the_runs_have_cost_as_much(monkeypatch, training):
+    """More runs of what runs fast, never fewer than 2 or more than 64; another time as many."""
+    monkeypatch.delenv("CYNET_RUNS_BEFORE_PLAN")
+    found = {}
+    for width, rows in ((4, 3), (64, 300), (200, 20000)) * 2:
+        net = chain(3, width)
+        net.hybridize()
+        x = nd.ones((rows, width))
+        with autograd.record() if training else autograd.pause():
+            net(nd.ones((2, width)))
+            runs = runs_before_plan(net, x)
+        assert found.setdefault(width, runs) == runs
+    assert found[4] > found[64] > 2
+    assert 20 < found[4] <= 64
+    assert found[200] == 0  # longer than planning: at once
+
+
+def test_slow_runs_have_a_plan_after_two(monkeypatch):
+    monkeypatch.delenv("CYNET_RUNS_BEFORE_PLAN")
+    net = chain(3, 200)
+    net.hybridize()
+    net(nd.ones((2, 200)))
+    assert runs_before_plan(net, nd.ones((400, 200))) == 2
 
 
 def test_nothing_is_moved_and_nothing_held():

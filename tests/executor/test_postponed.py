@@ -9,6 +9,11 @@ from cynet.executor import executor
 from tests.executor.test_call_by_call import NETWORKS
 
 
+@pytest.fixture(autouse=True)
+def two_runs_before_a_plan(monkeypatch):
+    monkeypatch.setenv("CYNET_RUNS_BEFORE_PLAN", "2")
+
+
 def network():
     net = sym.Convolution(sym.var("data"), num_filter=4, kernel=(3, 3), name="conv")
     net = sym.Activation(sym.BatchNorm(net, name="norm"), act_type="relu")

@@ -8,6 +8,11 @@ from cynet import autograd, nd, sym
 from tests.executor.test_postponed import bound, data, reshaped
 
 
+@pytest.fixture(autouse=True)
+def two_runs_before_a_plan(monkeypatch):
+    monkeypatch.setenv("CYNET_RUNS_BEFORE_PLAN", "2")
+
+
 def features():
     """Ends in no loss; its Dropout is in the middle."""
     net = sym.Convolution(sym.var("data"), num_filter=4, kernel=(3, 3), name="conv")

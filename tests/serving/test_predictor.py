@@ -105,6 +105,21 @@ def test_every_source_gives_the_network(source, weights, rng, tmp_path):
                 np.testing.assert_allclose(older(x), np.full((5, 2), 0.5), rtol=1e-6)
 
 
+@pytest.mark.parametrize("warm_up", [True, False])
+def test_each_batch_size_has_a_plan_before_the_first_request(warm_up, monkeypatch):
+    monkeypatch.delenv("CYNET_RUNS_BEFORE_PLAN", raising=False)
+    net = mx.gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    with mx.Predictor(net, shapes=(3,), max_batch=8, warm_up=warm_up) as predictor:
+        for rows in (1, 2, 3, 8):
+            predictor(np.ones((rows, 3)))
+        ops = [plan.op for plans in net._cached._plans.values() for plan in plans]
+    planned = sum(len([*op._programs]) for op in ops)
+    called = sum(len([*op._called]) for op in ops)
+    assert planned > 2 or not warm_up
+    assert (called == 0) == warm_up
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_a_network_in_half_precision(dtype, weights, rng):
     x = rng.normal(size=(5, 3)).astype("float32")
