@@ -14,6 +14,8 @@ from ..operator.numpy.promotion import promoted
 from ._call import NP, array_of, finished, is_traced, ops, refuse_order
 from .reductions import axes_of
 
+_NEW_AXIS = {axis: (*(slice(None),) * axis, None) for axis in range(9)}  # keys of one new axis
+_NEW_AXIS |= {~after: (..., *_NEW_AXIS[after][::-1]) for after in range(9)}
 _PLACES = (dtype_flag("int32"), dtype_flag("int64"))
 
 
@@ -108,16 +110,21 @@ def rollaxis(a, axis, start=0):
 
 def expand_dims(a, axis):
     """A view of the array with new axes of length 1."""
+    if (
+        type(axis) is int
+        and isinstance(a, NDArray)
+        and a._face is NP
+        and -a.ndim - 1 <= axis <= a.ndim
+        and not follows(a)
+    ):
+        return a[_NEW_AXIS[axis]]
     a = array_of(a, expand_dims.__name__)
     shape = a.shape
-    if type(axis) is int and 0 <= axis <= len(shape):
-        sizes = (*shape[:axis], 1, *shape[axis:])
-    else:
-        places = _ints(axis, expand_dims.__name__)
-        ndim = len(shape) + len(places)
-        new = axes_of(places, ndim, expand_dims.__name__)
-        lengths = iter(shape)
-        sizes = tuple(1 if i in new else next(lengths) for i in range(ndim))
+    places = _ints(axis, expand_dims.__name__)
+    ndim = len(shape) + len(places)
+    new = axes_of(places, ndim, expand_dims.__name__)
+    lengths = iter(shape)
+    sizes = tuple(1 if i in new else next(lengths) for i in range(ndim))
     if is_traced(a) or follows(a):
         return reshaped(a, sizes)
     return a._view(sizes)
