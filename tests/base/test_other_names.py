@@ -171,7 +171,7 @@ class Anything:
             names["file"] = str(self.path / "params")
         if code.startswith(("fit(", "score(", "predict(", "load_params(", "save_params(")):
             code = f"module.{code}"
-        if code.startswith("module.score("):
+        if code.startswith(("module.score(", "module.predict(")):
             names |= {"module": self.of_labels, "eval_data": self.labelled, "eval_metric": "acc"}
         if code.startswith("module.fit("):
             assert {"optimizer", "eval_metric"} <= set(
