@@ -7,6 +7,7 @@ from .autocast import autocast
 from .block import Block, HybridBlock, SymbolBlock
 from .lbfgs import LBFGS
 from .lookahead import Lookahead
+from .sam import SAM
 from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict, tensor_types
 from .per_sample import per_sample_gradients
 from .rate_search import find_learning_rate
@@ -17,6 +18,7 @@ from .trainer import Trainer
 __all__ = [
     "EMA",
     "LBFGS",
+    "SAM",
     "SWA",
     "AnomalyError",
     "Block",

@@ -31,6 +31,7 @@ from .detection import (
     DetRandomPadAug,
     DetRandomSelectAug,
 )
+from .drawing import draw_boxes
 from .geometry import _get_interp_method as _get_interp_method
 from .geometry import (
     center_crop,
@@ -82,6 +83,7 @@ __all__ = [
     "center_crop",
     "color_normalize",
     "copyMakeBorder",
+    "draw_boxes",
     "fixed_crop",
     "imdecode",
     "imread",
