@@ -98,8 +98,8 @@ def translated(modules):
 
 
 def exactly(headers):
-    """The flag of what includes exact_math.h: random bytes are CUDA's."""
-    exact = any(header.endswith("exact_math.h") for header in headers)
+    """The flag of what includes these: random bytes are CUDA's, joined steps those of loops."""
+    exact = any(header.endswith(("exact_math.h", "arithmetic_loops.h")) for header in headers)
     return ["-ffp-contract=off"] * (exact and sys.platform != "win32")
 
 

@@ -20,8 +20,9 @@ struct FusedOperand {
 };
 
 // The work of a loop: a kernel over arrays of the chain's dtype; or a conversion between integers
-// of 8 bits and floats, with operands source, step and zero point.
-enum FusedKind { FUSED_KERNEL, FROM_UINT8, FROM_INT8, TO_UINT8, TO_INT8 };
+// of 8 bits and floats, with operands source, step and zero point; or arithmetic of several lines,
+// which arithmetic.h joins, as it makes a line FOLDED that is an operand of another one.
+enum FusedKind { FUSED_KERNEL, FROM_UINT8, FROM_INT8, TO_UINT8, TO_INT8, ARITHMETIC, FOLDED };
 
 struct FusedLoop {
   Kernel kernel;
@@ -30,6 +31,18 @@ struct FusedLoop {
   int operand[3];  // which operands
   int target;
   int by_rows;     // 1: some operand's rows do not follow one another
+  int op;          // an ArithmeticOp, while lines are joined
+  int scaled[2];   // 1 + the operand, a number, that this one is multiplied by, or 0
+  int first;       // of the steps of ARITHMETIC
+  int n_steps;
+};
+
+// What a step of ARITHMETIC does with the value in the registers: an ArithmeticOp (arithmetic.h).
+struct FusedStep {
+  int op;
+  int operand;  // or -1: none
+  int scaled;   // the operand, a number, that this one is multiplied by, or -1
+  int ahead;    // 1: the first step of its loop that touches this array
 };
 
 enum { FUSED_REGISTERS = 16, FUSED_BYTES = 32768 };  // of all registers together
@@ -42,6 +55,7 @@ struct FusedLoops {
   int n_loops;
   const FusedLoop* loops;
   const FusedOperand* operands;
+  const FusedStep* steps;
 };
 
 }  // namespace cynet

@@ -16,6 +16,7 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
         char number[8]
     enum FusedKind:
         FUSED_KERNEL, FROM_UINT8, FROM_INT8, TO_UINT8, TO_INT8
+        ARITHMETIC, FOLDED  # finish_chain makes them
     struct FusedLoop:
         Kernel kernel
         int kind       # FusedKind
@@ -23,6 +24,15 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
         int operand[3]
         int target
         int by_rows    # 1: some operand's rows do not follow one another
+        int op         # what follows is 0 and filled in by finish_chain
+        int scaled[2]
+        int first
+        int n_steps
+    struct FusedStep:
+        int op
+        int operand
+        int scaled
+        int ahead
     struct FusedLoops:
         int64_t rows
         int64_t columns
@@ -32,13 +42,16 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
         int n_loops
         const FusedLoop* loops
         const FusedOperand* operands
+        const FusedStep* steps
     enum:
         FUSED_REGISTERS  # the maximum number
         FUSED_BYTES      # of all registers together
 
-cdef extern from "elementwise/fused_broadcast.h" namespace "cynet" nogil:
-    # The CPU level for the conversion of elements, set once by the module that runs chains.
-    void convert_at(int level) noexcept
-    # Every loop over the first block, then over the next; `arrays` as the operands number them.
-    # Gives whether a NaN was to be made an integer.
-    int run_fused_blocks(int threads, const FusedLoops& chain, void** arrays) noexcept
+# Makes of a chain's loops, operands, rows, columns and element what runs: lines of arithmetic that
+# follow one another become one loop, so `loops` changes. `steps` has room for three a loop, or is
+# NULL: each line stays a loop. `registers`: how many there are.
+cdef int finish_chain(FusedLoops* chain, FusedLoop* loops, FusedStep* steps,
+                      int registers) noexcept nogil
+# Every loop over the first block, then over the next; `arrays` as the operands number them. Gives
+# whether a NaN was to be made an integer.
+cdef int run_fused_blocks(int threads, const FusedLoops* chain, void** arrays) noexcept nogil

@@ -1,11 +1,12 @@
 // Runs a chain (fused.h): every loop of it over one block, then over the next. Values that only
 // pass between loops stay in registers: blocks of memory on the stack that fit the first-level
-// cache. Included by fused_elementwise.pyx.
+// cache. Included by fused.pyx.
 #ifndef CYNET_DRIVE_CHAIN_H
 #define CYNET_DRIVE_CHAIN_H
 
-#include "elementwise/fused.h"
+#include "elementwise/arithmetic.h"
 #include "elementwise/broadcast.h"
+#include "elementwise/fused.h"
 
 #include <atomic>
 #include <limits>
@@ -48,45 +49,74 @@ inline int call_loop(const FusedLoop& loop, char* const* at, const int* stride, 
   return 0;
 }
 
-// Rows [row, row + rows), of each the columns [column, column + columns). Gives as call_loop.
-inline int run_block(const FusedLoops& c, void* const* arrays, char* registers, int64_t row,
-                     int64_t rows, int64_t column, int64_t columns) {
-  int wrong = 0;
-  for (int k = 0; k < c.n_loops; ++k) {
-    const FusedLoop& loop = c.loops[k];
+// A part of the space: rows [row, row + rows), of each the columns [column, column + columns).
+struct FusedPart {
+  const FusedLoops& chain;
+  void* const* arrays;
+  char* registers;
+  int64_t row, rows, column, columns;
+
+  // Where an operand is, its stride along a row, and bytes from row to row.
+  char* place(int operand, int* stride, int64_t* step) const {
+    const FusedOperand& o = chain.operands[operand];
+    if (o.array >= 0) {
+      *stride = o.column;
+      *step = o.row * o.bytes;
+      return static_cast<char*>(arrays[o.array]) +
+             (o.offset + row * o.row + column * o.column) * o.bytes;
+    }
+    *stride = o.array == -1;
+    *step = o.array == -1 ? columns * o.bytes : 0;
+    if (o.array == -1) return registers + o.index * chain.block * chain.element;
+    return const_cast<char*>(o.number);
+  }
+
+  int run_loop(const FusedLoop& loop) const {
+    int wrong = 0;
     char* at[4] = {nullptr};
     int stride[4] = {1, 1, 1, 1};
     int64_t step[4] = {0};
-    for (int i = 0; i < 4; ++i) {
-      if (i < 3 && i >= loop.reads) continue;
-      const FusedOperand& o = c.operands[i < 3 ? loop.operand[i] : loop.target];
-      if (o.array >= 0) {
-        at[i] = static_cast<char*>(arrays[o.array]) +
-                (o.offset + row * o.row + column * o.column) * o.bytes;
-        stride[i] = o.column;
-        step[i] = o.row * o.bytes;
-      } else if (o.array == -1) {
-        at[i] = registers + o.index * c.block * c.element;
-        stride[i] = 1;
-        step[i] = columns * o.bytes;
-      } else {
-        at[i] = const_cast<char*>(o.number);
-        stride[i] = 0;
-        step[i] = 0;
-      }
-    }
-    if (!loop.by_rows) {
-      wrong |= call_loop(loop, at, stride, rows * columns);
-      continue;
-    }
+    for (int i = 0; i < loop.reads; ++i) at[i] = place(loop.operand[i], &stride[i], &step[i]);
+    at[3] = place(loop.target, &stride[3], &step[3]);
+    if (!loop.by_rows) return call_loop(loop, at, stride, rows * columns);
     for (int64_t r = 0; r < rows; ++r) {
       wrong |= call_loop(loop, at, stride, columns);
       for (int i = 0; i < loop.reads; ++i) at[i] += step[i];
       at[3] += step[3];
     }
+    return wrong;
   }
-  return wrong;
-}
+
+  void run_steps(const FusedLoop& loop) const {
+    ArithmeticStep steps[MOST_STEPS];
+    int64_t step[MOST_STEPS];
+    static const char zero[8] = {};
+    for (int k = 0; k < loop.n_steps; ++k) {
+      const FusedStep& each = chain.steps[loop.first + k];
+      int stride = 0;
+      step[k] = 0;
+      steps[k].at = each.operand < 0 ? zero : place(each.operand, &stride, &step[k]);
+      steps[k].number = each.scaled < 0 ? nullptr : chain.operands[each.scaled].number;
+      const int form = (each.scaled < 0 ? PLAIN : SCALED) + each.ahead;
+      steps[k].code = each.op * FORMS + (stride ? form : REPEATED);
+    }
+    const int64_t parts = loop.by_rows ? rows : 1, n = loop.by_rows ? columns : rows * columns;
+    for (int64_t r = 0; r < parts; ++r) {
+      run_arithmetic(loop.kernel.dtype, convert_level, steps, loop.n_steps, n);
+      for (int k = 0; k < loop.n_steps; ++k) steps[k].at += step[k];
+    }
+  }
+
+  // Gives as call_loop.
+  int run() const {
+    int wrong = 0;
+    for (int k = 0; k < chain.n_loops; ++k) {
+      if (chain.loops[k].kind == ARITHMETIC) run_steps(chain.loops[k]);
+      else wrong |= run_loop(chain.loops[k]);
+    }
+    return wrong;
+  }
+};
 
 // Blocks are whole rows where a block holds one, else parts of a row. Gives as call_loop.
 inline int run_fused_blocks(int threads, const FusedLoops& c, void* const* arrays) {
@@ -100,11 +130,13 @@ inline int run_fused_blocks(int threads, const FusedLoops& c, void* const* array
     for (int64_t i = begin; i < end; ++i) {
       if (many) {
         const int64_t row = i * many, left = c.rows - row;
-        wrong |= run_block(c, arrays, registers, row, left < many ? left : many, 0, c.columns);
+        wrong |=
+            FusedPart{c, arrays, registers, row, left < many ? left : many, 0, c.columns}.run();
       } else {
         const int64_t column = i % parts * c.block, left = c.columns - column;
         wrong |=
-            run_block(c, arrays, registers, i / parts, 1, column, left < c.block ? left : c.block);
+            FusedPart{c, arrays, registers, i / parts, 1, column, left < c.block ? left : c.block}
+                .run();
       }
     }
     if (wrong) all = 1;

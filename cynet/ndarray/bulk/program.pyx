@@ -18,16 +18,15 @@ from ...engine.deferred cimport release_chunk
 from ...engine.inline cimport INLINE_BYTES, INLINE_GIL_BYTES, INLINE_PASS_BYTES
 from ...engine.native cimport PyEval_RestoreThread, PyEval_SaveThread, PyThreadState, holds_gil
 from ...kernels.elementwise.fused cimport (
-    FUSED_BYTES, FUSED_REGISTERS, FusedLoop, FusedLoops, FusedOperand, convert_at, run_fused_blocks
+    FUSED_REGISTERS, FusedLoop, FusedLoops, FusedOperand, FusedStep, finish_chain, run_fused_blocks
 )
-from ...kernels.isa.dispatch cimport cpu_level
 from ...kernels.parallel cimport threads_for
 
 from ...base.errors import OutOfMemoryError
 
 cdef enum:
-    BLOCK = 1024  # elements of a block, at most
-    COSTLY = 6    # a second thread has to pay as for the loops one by one
+    JOINED = 1024  # elements of an array from which on lines are worth to be joined
+    COSTLY = 6     # a second thread has to pay as for the loops one by one
 
 cdef long pushed_programs = 0
 cdef long written_arrays = 0
@@ -52,7 +51,7 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     if task.last and task.nbytes > INLINE_GIL_BYTES and holds_gil():
         state = PyEval_SaveThread()
     run_fused_blocks(threads_for(task.chain.rows * task.chain.columns * task.chain.work),
-                     task.chain, task.data)
+                     &task.chain, task.data)
     if state != NULL:
         PyEval_RestoreThread(state)
     for i in range(task.n_written):
@@ -145,7 +144,7 @@ cdef int _set_operand(FusedOperand* operand, Noted* each, int64_t columns, int e
 cdef Task* _make(Program* program, int begin, int end, bint together) except? NULL:
     # The function of some lines; NULL where nobody sees what they compute.
     cdef int element = <int>dtype_size(program.dtype)
-    cdef int n = _find_kept(program, begin, end, together), most, i, k, j
+    cdef int n = _find_kept(program, begin, end, together), steps = 0, most, i, k, j
     cdef Task* task
     cdef FusedLoop* loop
     cdef FusedOperand* operand
@@ -153,7 +152,10 @@ cdef Task* _make(Program* program, int begin, int end, bint together) except? NU
     cdef FusedLoops* chain
     if n == 0:
         return NULL
-    task = <Task*>c_malloc(sizeof(Task) + n * (sizeof(FusedLoop) + 4 * sizeof(FusedOperand)))
+    if program.count >= JOINED:
+        steps = 3 * n
+    task = <Task*>c_malloc(sizeof(Task) + n * (sizeof(FusedLoop) + 4 * sizeof(FusedOperand))
+                           + steps * sizeof(FusedStep))
     if task == NULL:
         raise OutOfMemoryError("no memory for a bulk of calls")
     loop = <FusedLoop*>(task + 1)
@@ -170,8 +172,7 @@ cdef Task* _make(Program* program, int begin, int end, bint together) except? NU
     chain.columns = program.columns if program.columns else program.count
     chain.rows = program.count // chain.columns
     chain.element, chain.work = element, 0
-    chain.block = min(<int>BLOCK, FUSED_BYTES // most // element // 64 * 64)
-    chain.n_loops, chain.loops, chain.operands = n, loop, operand
+    chain.n_loops, chain.operands = n, operand
     task.simple = True
     j = 0
     for k in range(begin, end):
@@ -195,6 +196,8 @@ cdef Task* _make(Program* program, int begin, int end, bint together) except? NU
         task.simple = task.simple and line.work <= 1
         loop += 1
     chain.work = max(chain.work // COSTLY, 1)
+    finish_chain(chain, <FusedLoop*>(task + 1),
+                 <FusedStep*>(operand + 4 * n) if steps else NULL, most)
     return task
 
 
@@ -306,6 +309,3 @@ cdef int push_program(Program* program) except -1:
         for i in range(n_held):
             release_chunk(held[i])
     return 0
-
-
-convert_at(cpu_level())

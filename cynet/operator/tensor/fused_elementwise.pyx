@@ -9,11 +9,10 @@ from libcpp.vector cimport vector
 
 from ..._typedefs cimport TBlob, dtype_size, kUint8
 from ...kernels.elementwise.fused cimport (
-    FROM_INT8, FROM_UINT8, FUSED_BYTES, FUSED_REGISTERS, TO_INT8, TO_UINT8, FusedLoop, FusedLoops,
-    FusedOperand, convert_at, run_fused_blocks
+    FROM_INT8, FROM_UINT8, FUSED_REGISTERS, TO_INT8, TO_UINT8, FusedLoop, FusedLoops,
+    FusedOperand, FusedStep, finish_chain, run_fused_blocks
 )
 from ...kernels.elementwise.elementwise cimport Kernel
-from ...kernels.isa.dispatch cimport cpu_level
 from ...kernels.parallel cimport threads_for
 from .._base cimport Operator, OpContext
 from .._elementwise cimport find_kernels, put_number
@@ -29,7 +28,6 @@ from ..property import OperatorProperty
 REGISTERS = FUSED_REGISTERS
 cdef enum:
     MAX_ARRAYS = 64
-    BLOCK = 1024  # elements of a block, at most
 ARRAYS = MAX_ARRAYS
 
 cdef enum:
@@ -125,6 +123,7 @@ cdef class ChainOperator(Operator):
     cdef FusedLoops chain
     cdef vector[FusedLoop] loops
     cdef vector[FusedOperand] operands
+    cdef vector[FusedStep] steps
     cdef str name
 
     def __init__(self, prop):
@@ -162,10 +161,10 @@ cdef class ChainOperator(Operator):
         self.chain.work = max(self.chain.work // COSTLY, 1)
         self.chain.rows, self.chain.columns = prop.rows, prop.columns
         self.chain.element = <int>dtype_size(dtype)
-        self.chain.block = min(BLOCK, FUSED_BYTES // registers // self.chain.element // 64 * 64)
         self.chain.n_loops = <int>self.loops.size()
-        self.chain.loops = self.loops.data()
         self.chain.operands = self.operands.data()
+        self.steps.resize(3 * self.loops.size())
+        finish_chain(&self.chain, self.loops.data(), self.steps.data(), registers)
 
     cdef int _add_operand(self, each, prop, int kind) except -1:
         cdef FusedOperand operand
@@ -190,11 +189,8 @@ cdef class ChainOperator(Operator):
         for i in range(ctx.n_out):
             arrays[ctx.n_in + i] = out_data[i].data
         if run_fused_blocks(threads_for(self.chain.rows * self.chain.columns * self.chain.work),
-                            self.chain, arrays):
+                            &self.chain, arrays):
             with gil:
                 raise ArgumentError(f"{self.name}: an element is nan, of which no integer of 8 "
                                     "bits can be made")
         return 0
-
-
-convert_at(cpu_level())

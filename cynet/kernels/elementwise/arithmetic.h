@@ -1,0 +1,240 @@
+// Runs of arithmetic in a chain (fused.h): lines that follow one another, where each computes with
+// the result of the line before it, become one loop. The value stays in vector registers from
+// step to step; as loops of their own the lines would load and store it in between.
+//
+// join_arithmetic is the peephole that finds them when a chain is made. The results are the same,
+// bit for bit, but for the payload of a NaN that is computed from two.
+#ifndef CYNET_ARITHMETIC_H
+#define CYNET_ARITHMETIC_H
+
+#include <cstring>
+
+#include "common/half.h"
+#include "elementwise/fused.h"
+#include "isa/levels.h"
+
+namespace cynet {
+
+// What becomes of the value `a` with the operand b. TAKE is b, PUT stores a.
+enum ArithmeticOp {
+  NO_ARITHMETIC,
+  TAKE,
+  PLUS,
+  MINUS,
+  FROM,
+  TIMES,
+  OVER,
+  UNDER,
+  NEGATIVE,
+  SQUARE,
+  RELU,
+  PUT
+};
+// An operand is an array, one element, or an array by a number. AHEAD: what the next tile reads of
+// the array is prefetched.
+enum ArithmeticForm { PLAIN, PLAIN_AHEAD, SCALED, SCALED_AHEAD, REPEATED, FORMS };
+
+struct ArithmeticStep {
+  int code;            // ArithmeticOp * FORMS + ArithmeticForm
+  const char* at;      // the operand
+  const char* number;  // of SCALED
+};
+enum { MOST_STEPS = 64 };  // of one loop
+
+}  // namespace cynet
+
+#if defined(__GNUC__)
+#define CYNET_LOOPS "elementwise/arithmetic_loops.h"
+#include "isa/for_each_isa.h"
+#endif
+
+namespace cynet {
+
+#if defined(__GNUC__)
+// Steps over n elements.
+inline void run_arithmetic(int dtype, int level, const ArithmeticStep* steps, int count,
+                           int64_t n) {
+  typedef void (*Run)(const ArithmeticStep*, int, int64_t);
+  static const Run floats[] = CYNET_AT_LEVELS(arithmetic_run<float>);
+  static const Run doubles[] = CYNET_AT_LEVELS(arithmetic_run<double>);
+  (dtype == F64 ? doubles : floats)[level](steps, count, n);
+}
+#else
+inline void run_arithmetic(int, int, const ArithmeticStep*, int, int64_t) {}
+#endif
+
+// Which loop computes an ArithmeticOp, by dtype (F32, F64): told once by the module that runs
+// chains.
+static void* arithmetic_loops[2][PUT] = {};
+inline void set_arithmetic(int op, const Kernel& kernel) {
+  arithmetic_loops[kernel.compute == F64][op] = kernel.loop;
+}
+
+// The peephole over the lines of one chain.
+class ArithmeticJoin {
+ public:
+  ArithmeticJoin(FusedLoop* loops, int count, const FusedOperand* operands, int64_t columns,
+                 FusedStep* steps)
+      : loops(loops), count(count), operands(operands), columns(columns), steps(steps) {}
+
+  // Gives how many loops are left.
+  int run() {
+    for (int k = 0; k < count; ++k) loops[k].op = found_op(k);
+    for (int k = 0; k < count; ++k) fold(k);
+    int left = 0;
+    for (int k = 0, end; k < count; k = end) {
+      end = k + 1;
+      if (loops[k].kind == FOLDED) continue;
+      FusedLoop loop = loops[k];
+      loop.first = n_steps;
+      if (loops[k].op != NO_ARITHMETIC) end = join(k);
+      loop.n_steps = n_steps - loop.first;
+      if (end > k + 1 || scales(k)) loop.kind = ARITHMETIC;
+      else n_steps = loop.first;  // alone it has nothing to keep
+      loops[left++] = loop;
+    }
+    return left;
+  }
+
+ private:
+  enum { NOTHING = -1 };         // a step has no operand
+  enum { SHORTEST_ROW = 256 };  // what the steps take to begin counts less than a load and a store
+  FusedLoop* const loops;
+  const int count;
+  const FusedOperand* const operands;
+  const int64_t columns;
+  FusedStep* const steps;
+  int n_steps = 0;
+
+  const FusedOperand& read(int k, int i) const { return operands[loops[k].operand[i]]; }
+  const FusedOperand& target(int k) const { return operands[loops[k].target]; }
+  // Whether a line reads its target, too.
+  bool adds(int k) const { return loops[k].kind == FUSED_KERNEL && loops[k].kernel.add; }
+  bool scales(int k) const { return loops[k].scaled[0] || loops[k].scaled[1]; }
+
+  // Whether an operand has an element for each of the target's.
+  static bool moves(const FusedOperand& o) {
+    return o.array == -1 || (o.array >= 0 && o.column == 1);
+  }
+  static bool same(const FusedOperand& a, const FusedOperand& b) {
+    if (a.array != b.array || a.array == -2) return false;
+    if (a.array == -1) return a.index == b.index;
+    return a.offset == b.offset && a.row == b.row && a.column == b.column;
+  }
+
+  int found_op(int k) const {
+    const FusedLoop& loop = loops[k];
+    const Kernel& kernel = loop.kernel;
+    if (loop.kind != FUSED_KERNEL || loop.reads > 2 || kernel.add || kernel.dtype > F64 ||
+        kernel.compute != kernel.dtype || (loop.by_rows && columns < SHORTEST_ROW) ||
+        !(moves(read(k, 0)) || (loop.reads == 2 && moves(read(k, 1)))))
+      return NO_ARITHMETIC;
+    for (int op = PLUS; op < PUT; ++op)
+      if (arithmetic_loops[kernel.dtype][op] == kernel.loop) return op;
+    return NO_ARITHMETIC;
+  }
+
+  // A register that is an array by a number, and that only one sum reads, becomes its operand.
+  void fold(int k) {
+    if (loops[k].op != TIMES || scales(k) || target(k).array != -1) return;
+    const int number = read(k, 0).array == -2 ? 0 : 1;
+    const FusedOperand& source = read(k, 1 - number);
+    if (read(k, number).array != -2) return;
+    int user = -1, side = -1;
+    for (int j = k + 1; j < count; ++j) {
+      for (int i = 0; i < loops[j].reads; ++i) {
+        if (loops[j].kind == FOLDED || !same(read(j, i), target(k))) continue;
+        if (user >= 0) return;
+        user = j;
+        side = i;
+      }
+      if (same(target(j), target(k))) {
+        if (adds(j)) return;
+        break;
+      }
+      // The array is read later now: it must be the same then. Arrays may share memory.
+      if (user < 0 && (target(j).array >= 0 || same(target(j), source))) return;
+    }
+    if (user < 0) return;
+    const int op = loops[user].op, other = 1 - side;
+    if ((op != PLUS && op != MINUS) || scales(user) || loops[user].by_rows != loops[k].by_rows)
+      return;
+    // The next line has the product in the registers, unless it finds its other operand there.
+    if (user == k + 1 &&
+        !(k > 0 && loops[k - 1].kind != FOLDED && same(read(user, other), target(k - 1))))
+      return;
+    loops[user].scaled[side] = loops[k].operand[number] + 1;
+    loops[user].operand[side] = loops[k].operand[1 - number];
+    loops[k].kind = FOLDED;
+    loops[k].op = NO_ARITHMETIC;
+  }
+
+  // `first`: of the steps of this loop.
+  void add(int first, int op, int operand, int scaled = 0) {
+    int ahead = op != PUT && operand != NOTHING && operands[operand].array >= 0;
+    for (int k = first; ahead && k < n_steps; ++k)
+      if (steps[k].operand != NOTHING && same(operands[steps[k].operand], operands[operand]))
+        ahead = 0;
+    steps[n_steps++] = {op, operand, scaled - 1, ahead};
+  }
+
+  // The steps from line k on. Gives the line behind them.
+  int join(int k) {
+    const int first = n_steps, by_rows = loops[k].by_rows;
+    int side = !moves(read(k, 0));
+    add(first, TAKE, loops[k].operand[side], loops[k].scaled[side]);
+    while (true) {
+      const FusedLoop& loop = loops[k];
+      if (loop.reads == 1) add(first, loops[k].op, NOTHING);
+      else
+        add(first, side ? turned(loops[k].op) : loops[k].op, loop.operand[1 - side],
+            loop.scaled[1 - side]);
+      int next = k + 1;
+      while (next < count && loops[next].kind == FOLDED) ++next;
+      const bool goes_on = next < count && loops[next].op != NO_ARITHMETIC &&
+                           loops[next].by_rows == by_rows && n_steps - first < MOST_STEPS - 3;
+      side = goes_on ? side_of(next, target(k)) : -1;
+      if (target(k).array >= 0 || is_read(target(k), next, side >= 0)) add(first, PUT, loop.target);
+      if (side < 0) return next;
+      k = next;
+    }
+  }
+
+  // Which operand of line k the registers hold, where `value` was computed last; -1: not one.
+  int side_of(int k, const FusedOperand& value) const {
+    int found = -1;
+    for (int i = 0; i < loops[k].reads; ++i) {
+      if (!same(read(k, i), value)) continue;
+      if (found >= 0 || loops[k].scaled[i]) return -1;
+      found = i;
+    }
+    return found;
+  }
+
+  // Whether a line from k on reads that register from memory. Line k does not if it `has` it.
+  bool is_read(const FusedOperand& value, int k, bool has) const {
+    for (int j = k; j < count; ++j) {
+      for (int i = 0; i < loops[j].reads && !(has && j == k); ++i)
+        if (loops[j].kind != FOLDED && same(read(j, i), value)) return true;
+      if (loops[j].kind != FOLDED && same(target(j), value)) return adds(j);
+    }
+    return false;
+  }
+
+  static int turned(int op) {
+    return op == MINUS ? static_cast<int>(FROM) : op == OVER ? static_cast<int>(UNDER) : op;
+  }
+};
+
+// Joins lines of the chain, whose `loops` these are; `steps` has room for three a loop.
+inline void join_arithmetic(FusedLoops* chain, FusedLoop* loops, FusedStep* steps) {
+#if defined(__GNUC__)
+  chain->n_loops =
+      ArithmeticJoin(loops, chain->n_loops, chain->operands, chain->columns, steps).run();
+#endif
+  chain->steps = steps;
+}
+
+}  // namespace cynet
+
+#endif

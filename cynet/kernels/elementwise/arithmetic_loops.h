@@ -1,0 +1,116 @@
+// Runs of arithmetic (arithmetic.h), compiled for each level (levels.h). Included by arithmetic.h.
+//
+// A tile of K vectors goes through all steps in registers. One case of the switch holds one step's
+// operation, and setup.py forbids to join the product and the sum of a scaled operand: each result
+// is rounded as by a loop of its own.
+
+template <typename T>
+struct Lanes {
+  typedef T Vec __attribute__((vector_size(CYNET_LANES * 4), may_alias));
+  typedef T Loose __attribute__((vector_size(CYNET_LANES * 4), aligned(sizeof(T)), may_alias));
+  enum { COUNT = CYNET_LANES * 4 / sizeof(T) };
+
+  template <bool part>
+  static CYNET_XINLINE Vec load(const T* p, int j, int64_t n) {
+    if constexpr (!part) return *reinterpret_cast<const Loose*>(p + j * COUNT);
+    Vec v = {};
+    std::memcpy(&v, p, n * sizeof(T));
+    return v;
+  }
+  template <bool part>
+  static CYNET_XINLINE void store(T* p, int j, Vec v, int64_t n) {
+    if constexpr (part) std::memcpy(p, &v, n * sizeof(T));
+    else *reinterpret_cast<Loose*>(p + j * COUNT) = v;
+  }
+  static CYNET_XINLINE Vec repeated(const char* number) {
+    return *reinterpret_cast<const T*>(number) - Vec{};  // minus: -0 stays -0
+  }
+};
+
+template <int op, typename Vec>
+CYNET_XINLINE Vec computed(Vec a, Vec b) {
+  if constexpr (op == PLUS) return a + b;
+  else if constexpr (op == MINUS) return a - b;
+  else if constexpr (op == FROM) return b - a;
+  else if constexpr (op == TIMES) return a * b;
+  else if constexpr (op == OVER) return a / b;
+  else if constexpr (op == UNDER) return b / a;
+  else if constexpr (op == NEGATIVE) return -a;
+  else if constexpr (op == SQUARE) return a * a;
+  else if constexpr (op == RELU) return a < 0 ? Vec{} : a;
+  else return b;
+}
+
+// The operation on the values and an operand of that form, from element i on.
+template <int op, int form, bool part, typename T, typename Vec, int K>
+CYNET_XINLINE void arithmetic_step(Vec (&value)[K], const ArithmeticStep& step, int64_t i,
+                                   int64_t n) {
+  typedef Lanes<T> L;
+  constexpr bool scaled = form == SCALED || form == SCALED_AHEAD;
+  const T* p = reinterpret_cast<const T*>(step.at) + i;
+  Vec number = {};
+  if constexpr (form == REPEATED) number = L::repeated(step.at);
+  if constexpr (scaled) number = L::repeated(step.number);
+#pragma GCC unroll 16
+  for (int j = 0; j < K; ++j) {
+    Vec b = number;
+    if constexpr (form != REPEATED) b = L::template load<part>(p, j, n);
+    if constexpr (scaled) b = b * number;
+    if constexpr (!part && (form == PLAIN_AHEAD || form == SCALED_AHEAD))
+      __builtin_prefetch(p + (K + j) * L::COUNT);
+    value[j] = computed<op>(value[j], b);
+  }
+}
+
+// Elements [i, i + K vectors); with `part` K is 1, and there are n elements, less than a vector.
+template <typename T, int K, bool part>
+CYNET_XINLINE void arithmetic_tile(const ArithmeticStep* steps, int count, int64_t i, int64_t n) {
+  typedef typename Lanes<T>::Vec Vec;
+  Vec value[K] = {};
+  for (int k = 0; k < count; ++k) {
+    const ArithmeticStep& step = steps[k];
+#define CYNET_CASE(op, form) \
+  case op* FORMS + form: arithmetic_step<op, form, part, T>(value, step, i, n); break;
+#define CYNET_CASES(op)        \
+  CYNET_CASE(op, PLAIN)        \
+  CYNET_CASE(op, PLAIN_AHEAD)  \
+  CYNET_CASE(op, SCALED)       \
+  CYNET_CASE(op, SCALED_AHEAD) \
+  CYNET_CASE(op, REPEATED)
+    switch (step.code) {
+      CYNET_CASES(TAKE)
+      CYNET_CASES(PLUS)
+      CYNET_CASES(MINUS)
+      CYNET_CASES(FROM)
+      CYNET_CASES(TIMES)
+      CYNET_CASES(OVER)
+      CYNET_CASES(UNDER)
+      // without an operand
+      CYNET_CASE(NEGATIVE, REPEATED)
+      CYNET_CASE(SQUARE, REPEATED)
+      CYNET_CASE(RELU, REPEATED)
+      case PUT* FORMS + PLAIN:
+      case PUT* FORMS + PLAIN_AHEAD:
+#pragma GCC unroll 16
+        for (int j = 0; j < K; ++j) {
+          T* to = reinterpret_cast<T*>(const_cast<char*>(step.at)) + i;
+          Lanes<T>::template store<part>(to, j, value[j], n);
+        }
+        break;
+    }
+#undef CYNET_CASES
+#undef CYNET_CASE
+  }
+}
+
+template <typename T>
+void arithmetic_run(const ArithmeticStep* steps, int count, int64_t n) {
+  enum { LARGE = CYNET_LANES == 16 ? 16 : 12, SMALL = 4, VECTOR = Lanes<T>::COUNT };
+  int64_t i = 0;
+  for (; i + LARGE * VECTOR <= n; i += LARGE * VECTOR)
+    arithmetic_tile<T, LARGE, false>(steps, count, i, 0);
+  for (; i + SMALL * VECTOR <= n; i += SMALL * VECTOR)
+    arithmetic_tile<T, SMALL, false>(steps, count, i, 0);
+  for (; i + VECTOR <= n; i += VECTOR) arithmetic_tile<T, 1, false>(steps, count, i, 0);
+  if (i < n) arithmetic_tile<T, 1, true>(steps, count, i, n - i);
+}

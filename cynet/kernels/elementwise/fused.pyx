@@ -1,0 +1,60 @@
+"""Runs chains (contract in fused.pxd)."""
+
+from ..._typedefs cimport kFloat32, kFloat64
+from ..isa.dispatch cimport cpu_level
+from ..table cimport find_binary, find_unary
+from .elementwise cimport Kernel
+
+cdef enum:
+    BLOCK = 1024  # elements of a block, at most
+    LONG_BLOCK = 4096
+
+cdef long joined_lines = 0
+
+cdef extern from "elementwise/fused_broadcast.h" namespace "cynet" nogil:
+    enum:
+        PLUS, MINUS, TIMES, OVER, NEGATIVE, SQUARE, RELU
+    void convert_at(int level) noexcept
+    void set_arithmetic(int op, const Kernel& kernel) noexcept
+    int run "cynet::run_fused_blocks" (int threads, const FusedLoops& chain, void** arrays) noexcept
+    void join_arithmetic(FusedLoops* chain, FusedLoop* loops, FusedStep* steps) noexcept
+
+
+cdef int run_fused_blocks(int threads, const FusedLoops* chain, void** arrays) noexcept nogil:
+    return run(threads, chain[0], arrays)
+
+
+cdef int finish_chain(FusedLoops* chain, FusedLoop* loops, FusedStep* steps,
+                      int registers) noexcept nogil:
+    global joined_lines
+    cdef int most = BLOCK, before = chain.n_loops
+    chain.loops = loops
+    if steps != NULL:
+        join_arithmetic(chain, loops, steps)
+        joined_lines += before - chain.n_loops
+    if chain.n_loops == 1 and loops[0].kind == ARITHMETIC:
+        most = LONG_BLOCK  # it goes through all lines with some vectors at a time
+    chain.block = min(most, FUSED_BYTES // max(registers, 1) // chain.element // 64 * 64)
+    return 0
+
+
+def count_joined():
+    """How many loops were spared so far, for tests."""
+    return joined_lines
+
+
+cdef int _set_up() except -1:
+    cdef int dtype
+    for dtype in (kFloat32, kFloat64):
+        set_arithmetic(PLUS, find_binary(b"plus", dtype, False))
+        set_arithmetic(MINUS, find_binary(b"minus", dtype, False))
+        set_arithmetic(TIMES, find_binary(b"mul", dtype, False))
+        set_arithmetic(OVER, find_binary(b"div", dtype, False))
+        set_arithmetic(NEGATIVE, find_unary(b"negative", dtype, False))
+        set_arithmetic(SQUARE, find_unary(b"square", dtype, False))
+        set_arithmetic(RELU, find_unary(b"relu", dtype, False))
+    return 0
+
+
+convert_at(cpu_level())
+_set_up()
