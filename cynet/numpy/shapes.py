@@ -437,12 +437,15 @@ def rot90(m, k=1, axes=(0, 1)):
     return turned if k == 1 else flip(turned, b)
 
 
-def _are_places(a, indices, n):
+def _holds_places(indices):
+    """Return whether it is an array of int32 or int64."""
+    if not isinstance(indices, NDArray) or indices._face is not NP:
+        return False
+    return indices.dtype_flag in _PLACES and indices.size > 0
+
+
+def _are_places(indices, n):
     """Return whether they are whole numbers from 0 to below n, which an operator takes as is."""
-    if not (isinstance(indices, NDArray) and isinstance(a, NDArray) and indices._face is NP):
-        return False
-    if indices.dtype_flag not in _PLACES or not indices.size:
-        return False
     if indices.context.device_type == "cpu":
         host = onp.frombuffer(indices, indices.dtype)
     else:
@@ -453,11 +456,18 @@ def _are_places(a, indices, n):
 def take(a, indices, axis=None, mode="raise", out=None):
     """Elements by number along an axis, or of all in one."""
     a = array_of(a, "take")
+    apart = not is_traced(a) and not follows(a)  # no graph has to know where elements come from
     if axis is None:
-        a, axis = ravel(a), 0
+        a, axis = (a._view((a.size,)) if apart else ravel(a)), 0
     axis = _axis(axis, a.ndim, "take")
-    if mode == "raise" and out is None and _are_places(a, indices, a.shape[axis]):
-        return ops.take(a, indices, axis=axis, mode="clip")
+    if mode == "raise" and out is None and _holds_places(indices):
+        if axis == 0 and apart:
+            try:
+                return a[indices]
+            except IndexError:
+                pass  # the message below names the function
+        elif _are_places(indices, a.shape[axis]):
+            return ops.take(a, indices, axis=axis, mode="clip")
     if not is_traced(indices):
         host = onp.asarray(indices.asnumpy() if isinstance(indices, NDArray) else indices)
         whole = host.dtype.kind in "iu" or (host.dtype.kind == "f" and (host % 1 == 0).all())

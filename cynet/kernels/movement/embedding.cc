@@ -6,6 +6,7 @@
 #include "common/by_dtype.h"
 #include "common/row_prefetch.h"
 #include "kernel.h"
+#include "movement/read_within.h"
 
 namespace cynet {
 enum { ROWS_AT_A_TIME = 256 };  // indices that are read together
@@ -46,7 +47,10 @@ static void set_bits(uint64_t* bits, const int64_t* rows, int64_t n) {
 
 // Reads n indices, from index number `first` on, as rows of [0, rows): truncated and clamped, NaN
 // is 0. Returns whether one is outside.
-static bool read_rows(const Blob& index, int64_t first, int64_t n, int64_t rows, int64_t* row) {
+static bool read_rows(int level, const Blob& index, int64_t first, int64_t n, int64_t rows,
+                      int64_t* row) {
+  const char* from = static_cast<const char*>(index.data) + first * element_size(index.dtype);
+  if (read_within(level, index.dtype, from, n, rows, row)) return false;
   bool outside = false;
   by_dtype(index.dtype, [=, &index, &outside](auto zero) {
     const auto* at = static_cast<const decltype(zero)*>(index.data) + first;
@@ -135,11 +139,11 @@ void embedding(const Args& args) {
   const bool add = args.add[0];
   const int threads = args.threads_of(index.size * dim);
   std::atomic<bool> outside{false};
-  parallel_for(threads, index.size, [=, &index, &outside](int64_t begin, int64_t end) {
+  parallel_for(threads, index.size, [=, &args, &index, &outside](int64_t begin, int64_t end) {
     int64_t row[ROWS_AT_A_TIME];
     for (int64_t i = begin; i < end; i += ROWS_AT_A_TIME) {
       const int64_t n = end - i < ROWS_AT_A_TIME ? end - i : int64_t(ROWS_AT_A_TIME);
-      if (read_rows(index, i, n, rows, row)) outside = true;
+      if (read_rows(args.level, index, i, n, rows, row)) outside = true;
       if (!add) {
         copy_rows(reinterpret_cast<const char*>(from), row, n, dim * sizeof(T),
                   reinterpret_cast<char*>(out + i * dim));
@@ -168,11 +172,11 @@ void embedding_grad(const Args& args) {
   const int64_t maximum = dim >= 32 ? dim / 32 : 1;
   const int64_t parts = std::min<int64_t>(args.threads_of(n * dim), maximum);
   uint64_t* bits = args.rows;
-  for_parts(parts, [=, &index](int64_t part) {
+  for_parts(parts, [=, &args, &index](int64_t part) {
     int64_t row[ROWS_AT_A_TIME];
     for (int64_t i = 0; i < n; i += ROWS_AT_A_TIME) {
       const int64_t count = n - i < ROWS_AT_A_TIME ? n - i : int64_t(ROWS_AT_A_TIME);
-      read_rows(index, i, count, rows, row);
+      read_rows(args.level, index, i, count, rows, row);
       if (bits && part == 0) set_bits(bits, row, count);
       add_rows(dout + i * dim, row, count, dim, dim * part / parts, dim * (part + 1) / parts,
                dweight);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/row_prefetch.h"
+#include "movement/read_within.h"
 #include "movement/rows.h"
 
 namespace cynet {
@@ -45,44 +46,10 @@ const int64_t* bounded(const Args& args, const Blob& index, int64_t n, int mode)
 
 enum { INDICES_TOGETHER = 1024 };
 
-// m indices as they are, truncated; whether all are within [0, n). n has 31 bits.
-template <typename T>
-CYNET_NOINLINE bool read_within(const T* numbers, int64_t m, int64_t n, int64_t* index) {
-  if constexpr (std::is_integral<T>::value) {
-    typedef std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t> Bits;
-    Bits outside = 0;  // its first bit tells; vectors of the baseline cannot compare these
-    for (int64_t i = 0; i < m; ++i) {
-      const Bits number = static_cast<Bits>(numbers[i]);
-      outside |= number | (static_cast<Bits>(n) - 1 - number);
-      index[i] = static_cast<int64_t>(numbers[i]);
-    }
-    return !(outside >> (8 * sizeof(Bits) - 1));
-  } else {
-    typedef std::conditional_t<sizeof(T) == sizeof(double), double, float> Real;
-    const Real end = static_cast<Real>(n);
-    int outside = 0;
-    for (int64_t i = 0; i < m; ++i) {
-      const Real number = static_cast<Real>(numbers[i]);
-      const bool inside = number > Real(-1) && number < end;
-      outside |= !inside;
-      index[i] = static_cast<int32_t>(inside ? number : Real(0));
-    }
-    return !outside;
-  }
-}
-
-struct ReadWithin {
-  template <typename T>
-  static void run(const void* numbers, int64_t m, int64_t n, int64_t* index, bool* inside) {
-    *inside = read_within(static_cast<const T*>(numbers), m, n, index);
-  }
-};
-
 // body(first, m, index) for every few indices, while they are in the first-level cache; false: some
 // are not within [0, n), and not all were handed to it.
 template <class Body>
 bool each_within(const Args& args, const Blob& index, int64_t n, int64_t work, const Body& body) {
-  if (n >= INT32_MAX) return false;
   std::atomic<bool> inside{true};
   const int64_t blocks = (index.size + INDICES_TOGETHER - 1) / INDICES_TOGETHER;
   parallel_for(args.threads_of(work), blocks, [&](int64_t begin, int64_t end) {
@@ -91,9 +58,7 @@ bool each_within(const Args& args, const Blob& index, int64_t n, int64_t work, c
       const int64_t first = b * INDICES_TOGETHER;
       const int64_t m = std::min<int64_t>(INDICES_TOGETHER, index.size - first);
       const char* from = static_cast<const char*>(index.data) + first * element_size(index.dtype);
-      bool good = false;
-      by_dtype<ReadWithin>(index.dtype, from, m, n, values, &good);
-      if (!good) {
+      if (!read_within(args.level, index.dtype, from, m, n, values)) {
         inside = false;
         return;
       }
@@ -133,9 +98,34 @@ bool flatten(int64_t* values, int64_t axes, int64_t m, const int64_t* lengths, i
   return !(outside >> 63);
 }
 
+// As `flat`, if no index is negative or outside; else what `values` holds is of no use.
+bool flat_within(const Args& args, const Blob& index, const Int64s<8>& lengths, int64_t* values) {
+  const int64_t axes = index.shape[0], m = index.size / axes, size = element_size(index.dtype);
+  const int64_t blocks = (m + INDICES_TOGETHER - 1) / INDICES_TOGETHER;
+  std::atomic<bool> inside{true};
+  parallel_for(args.threads_of(index.size), blocks, [&](int64_t begin, int64_t end) {
+    int64_t more[INDICES_TOGETHER];
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t j = b * INDICES_TOGETHER, n = std::min<int64_t>(INDICES_TOGETHER, m - j);
+      int64_t* positions = values + j;
+      for (int64_t a = 0; a < axes; ++a) {
+        const char* from = static_cast<const char*>(index.data) + (a * m + j) * size;
+        if (!read_within(args.level, index.dtype, from, n, lengths[a], a ? more : positions)) {
+          inside = false;
+          return;
+        }
+        for (int64_t i = 0; a && i < n; ++i) positions[i] = positions[i] * lengths[a] + more[i];
+      }
+    }
+  });
+  return inside;
+}
+
 // Positions that the columns of `index` (axes, m) name in an array of `lengths`, row-major, in the
 // workspace; negative indices count from the end. nullptr: the run has failed.
 const int64_t* flat(const Args& args, const Blob& index, const Int64s<8>& lengths) {
+  if (flat_within(args, index, lengths, static_cast<int64_t*>(args.space)))
+    return static_cast<const int64_t*>(args.space);
   int64_t* values = read_indices(args, index);
   const int64_t axes = index.shape[0], m = index.size / axes;
   std::atomic<bool> inside{true};
@@ -288,13 +278,21 @@ void one_hot(const Args& args) {
 }
 int64_t one_hot_space(const Args& args) { return args.in[0]->size * sizeof(int64_t); }
 
+// Copies rows of so many bytes.
+void copy_all(const Args& args, void* to, const void* from, int64_t rows, int64_t bytes) {
+  parallel_for(args.threads_of(rows * bytes / 4), rows, [=](int64_t begin, int64_t end) {
+    std::memcpy(static_cast<char*>(to) + begin * bytes,
+                static_cast<const char*>(from) + begin * bytes, (end - begin) * bytes);
+  });
+}
+
 // out = in[0] (n, k) with in[1][i] at column in[2][i] of row i, if that column exists
 template <typename T>
 void fill_element(const Args& args) {
   const int64_t n = args.in[1]->size, k = args.in[0]->shape[1];
   const int64_t* column = read_indices(args, *args.in[2]);
   T* out = args.output<T>(0);
-  std::memcpy(out, args.in[0]->data, args.in[0]->size * sizeof(T));
+  copy_all(args, out, args.in[0]->data, args.in[0]->shape[0], k * sizeof(T));
   for (int64_t i = 0; i < n; ++i)
     if (0 <= column[i] && column[i] < k) out[i * k + column[i]] = args.input<T>(1)[i];
 }
@@ -305,9 +303,9 @@ void index_copy(const Args& args) {
   const int64_t n = args.in[0]->shape[0];
   const int64_t* index = bounded(args, *args.in[1], n, RAISE);
   if (!index) return;
-  std::memcpy(args.out[0]->data, args.in[0]->data, args.in[0]->size * sizeof(T));
-  scatter(args, false, 1, n, args.in[0]->size / n, args.in[1]->size, index, args.input<T>(2),
-          args.output<T>(0));
+  const int64_t width = args.in[0]->size / n;
+  copy_all(args, args.out[0]->data, args.in[0]->data, n, width * sizeof(T));
+  scatter(args, false, 1, n, width, args.in[1]->size, index, args.input<T>(2), args.output<T>(0));
 }
 
 // The gradient of what is replaced: in[0] with zeros in the rows in[1].
@@ -317,7 +315,7 @@ void index_copy_grad(const Args& args) {
   const int64_t* index = bounded(args, *args.in[1], n, RAISE);
   if (!index) return;
   T* grad = args.output<T>(0);
-  std::memcpy(grad, args.in[0]->data, n * width * sizeof(T));
+  copy_all(args, grad, args.in[0]->data, n, width * sizeof(T));
   for (int64_t i = 0; i < args.in[1]->size; ++i)
     std::memset(grad + index[i] * width, 0, width * sizeof(T));
 }
