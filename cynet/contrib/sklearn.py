@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +34,19 @@ def _layers(outputs):
     net = nn.HybridSequential()
     net.add(nn.Dense(64, activation="relu"), nn.Dense(outputs))
     return net
+
+
+def _takes_a_number(make):
+    """Return whether it can be called with one argument, and is not a network already."""
+    if isinstance(make, Block) or not callable(make):
+        return False
+    try:
+        inspect.signature(make).bind(1)
+    except TypeError:
+        return False
+    except ValueError:  # no signature is known, as of a class in C
+        return True
+    return True
 
 
 class _Estimator(_base.BaseEstimator):
@@ -80,7 +94,13 @@ class _Estimator(_base.BaseEstimator):
             mx_random.set_state(before)
 
     def _made(self, outputs):
-        net = (self.net or _layers)(outputs)
+        make = _layers if self.net is None else self.net
+        if not _takes_a_number(make):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: net is a function that makes a Block for a number of"
+                f" outputs, as lambda outputs: nn.Dense(outputs), got {shown(make)}"
+            )
+        net = make(outputs)
         if not isinstance(net, Block):
             raise ArgumentTypeError(
                 f"{type(self).__name__}: net is a function that makes a Block for a number of"

@@ -100,6 +100,9 @@ def test_what_is_refused():
                 Classifier(**{name: value}).fit(x, y)
     with pytest.raises(TypeError, match="net is a function that makes a Block .*, it made 3"):
         Regressor(net=lambda outputs: 3).fit(x, y)
+    for wrong in (nn.Dense(1), nn.HybridSequential(), lambda: nn.Dense(1), "dense", 7):
+        with pytest.raises(TypeError, match="net is a function .*lambda outputs: nn.Dense.*got"):
+            Regressor(net=wrong).fit(x, y)
     with pytest.raises(NotFittedError, match="is not fitted yet"):
         Classifier().predict(x)
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
