@@ -445,3 +445,31 @@ def test_parameters_that_need_not_be_given():
     """Of any number, and where one is given."""
     for op_type, given in (("of_any_parameters", {}), ("of_a_needed_parameter", {"width": 2})):
         assert mx.sym.Custom(mx.sym.var("x"), op_type=op_type, **given).list_arguments() == ["x"]
+
+
+@pytest.mark.parametrize("face", ["nd", "sym"])
+def test_a_custom_operator_asked_for_as_a_function(face):
+    module = getattr(mx, face)
+    said = rf"mx.{face}.Custom\(..., op_type='of_any_parameters'\)"
+    with pytest.raises(AttributeError, match=said):
+        module.of_any_parameters(1)
+    assert not hasattr(module, "of_any_parameters")
+    with pytest.raises(AttributeError, match="has no attribute 'of_no_parameters'$"):
+        module.of_no_parameters(1)
+
+
+def test_a_name_of_a_built_in_operator_is_found_by_op_type():
+    """The operator itself stays what it is."""
+
+    class Doubling(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0] * 2)
+
+    @mx.operator.register("relu")
+    class Property(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Doubling()
+
+    x = mx.nd.array([-1, 3])
+    assert mx.nd.Custom(x, op_type="relu").asnumpy().tolist() == [-2, 6]
+    assert mx.nd.relu(x).asnumpy().tolist() == [0, 3]
