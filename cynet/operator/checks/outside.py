@@ -38,14 +38,14 @@ def told_outside(
     if how == "clip":
         return
     node = getattr(prop, "node_name", None)
+    key = prop.op_name, node, n
+    if how != "error" and (key in _told or len(_told) >= _MAX_TOLD):
+        return  # before a text is made, as calls are many
     where = f"operator {prop.op_name}" + (f" (node '{node}')" if node else "")
     index = int(index) if index == index and abs(index) < 2**63 else index
     text = f"{where}: index {index} in '{name}' names none of {int(n)} places, 0 to {int(n) - 1}"
     if how == "error":
         raise BoundsError(text)
-    key = prop.op_name, node, n
-    if key in _told or len(_told) >= _MAX_TOLD:
-        return
     _told.add(key)
     nearest = "first" if index < 0 or index != index else "last"
     beside = f"; {beside}" if beside else ""
