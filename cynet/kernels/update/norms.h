@@ -17,18 +17,18 @@ namespace cynet {
 typedef double (*NormRate)(const UpdateParams& params, double weight, double other);
 constexpr int64_t NORM_BLOCK = 8 * UPDATE_BLOCK;  // elements whose squares are one partial sum
 
-// e, f: smallest and largest norm of the weight, negative for none.
 inline double lamb_rate(const UpdateParams& p, double weight, double step) {
+  const double smallest = p.e, largest = p.f;  // norms of the weight, negative for none
   double length = std::sqrt(weight);
-  if (p.e >= 0 && length < p.e) length = p.e;
-  if (p.f >= 0 && length > p.f) length = p.f;
+  if (smallest >= 0 && length < smallest) length = smallest;
+  if (largest >= 0 && length > largest) length = largest;
   return length * step > 0 ? length / std::sqrt(step) : 1;
 }
 
-// b: eta, c: epsilon, d: 0 for a weight whose rate is as given.
 inline double lars_rate(const UpdateParams& p, double weight, double grad) {
+  const double eta = p.b, epsilon = p.c, scales = p.d;  // scales 0: the weight's rate is as given
   const double length = std::sqrt(weight), slope = std::sqrt(grad) * std::abs(p.rescale);
-  return p.d != 0 && length * slope > 0 ? p.b * length / (slope + p.wd * length + p.c) : 1;
+  return scales != 0 && length * slope > 0 ? eta * length / (slope + p.wd * length + epsilon) : 1;
 }
 
 inline double lbsgd_rate(const UpdateParams& p, double weight, double grad) {

@@ -33,6 +33,7 @@ CYNET_XINLINE T clipped(T x, T limit) {
 // A rule: `static T step(const P& p, T w, T g, T& s0, T& s1, T& s2)` returns the new weight and
 // updates the states; N is their number. Each rule takes the raw gradient. RESTS: without decay a
 // weight with gradient 0 does not change (an infinite one may become NaN, as 0 times it is).
+// Its numbers beside these are p.a to p.e: each rule begins with what they are.
 template <typename T>
 struct Rule {
   T lr, wd, rescale, clip, a, b, c, d, e;
@@ -57,21 +58,23 @@ struct sgd {
     return w - p.lr * p.decayed(g, w);
   }
 };
-struct sgd_mom {  // a: momentum
+struct sgd_mom {
   enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
-    mom = p.a * mom - p.lr * p.decayed(g, w);
+    const T momentum = p.a;
+    mom = momentum * mom - p.lr * p.decayed(g, w);
     return w + mom;
   }
 };
-struct nag_mom {  // a: momentum
+struct nag_mom {
   enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
+    const T momentum = p.a;
     const T d = p.decayed(g, w);
-    mom = p.a * mom - p.lr * d;
-    return w + p.a * mom - p.lr * d;
+    mom = momentum * mom - p.lr * d;
+    return w + momentum * mom - p.lr * d;
   }
 };
 struct signsgd {
@@ -81,157 +84,173 @@ struct signsgd {
     return (T(1) - p.lr * p.wd) * w - p.lr * T((g > 0) - (g < 0));
   }
 };
-struct signum {  // a: momentum, b: wd_lh
+struct signum {
   enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
-    mom = p.a * mom - (T(1) - p.a) * p.wd * w - (T(1) - p.a) * p.gradient(g);
-    return (T(1) - p.lr * p.b) * w + p.lr * T((mom > 0) - (mom < 0));
+    const T momentum = p.a, wd_lh = p.b;
+    mom = momentum * mom - (T(1) - momentum) * p.wd * w - (T(1) - momentum) * p.gradient(g);
+    return (T(1) - p.lr * wd_lh) * w + p.lr * T((mom > 0) - (mom < 0));
   }
 };
-struct adam {  // a: beta1, b: beta2, c: epsilon
+struct adam {
   enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T& var, T&) {
+    const T beta1 = p.a, beta2 = p.b, epsilon = p.c;
     const T d = within(p.rescale * g + p.wd * w, p.clip);
-    mean = p.a * mean + (T(1) - p.a) * d;
-    var = p.b * var + (T(1) - p.b) * d * d;
-    return w - p.lr * mean / (std::sqrt(var) + p.c);
+    mean = beta1 * mean + (T(1) - beta1) * d;
+    var = beta2 * var + (T(1) - beta2) * d * d;
+    return w - p.lr * mean / (std::sqrt(var) + epsilon);
   }
 };
-struct rmsprop {  // a: gamma1, b: epsilon, c: clip_weights
+struct rmsprop {
   enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& n, T&, T&) {
+    const T gamma1 = p.a, epsilon = p.b, clip_weights = p.c;
     const T d = within(p.rescale * g + p.wd * w, p.clip);
-    n = (T(1) - p.a) * d * d + p.a * n;
-    return clipped(w - p.lr * d / std::sqrt(n + p.b), p.c);
+    n = (T(1) - gamma1) * d * d + gamma1 * n;
+    return clipped(w - p.lr * d / std::sqrt(n + epsilon), clip_weights);
   }
 };
-struct rmspropalex {  // a: gamma1, b: epsilon, c: clip_weights, d: gamma2
+struct rmspropalex {
   enum { N = 3, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& n, T& mean, T& delta) {
+    const T gamma1 = p.a, epsilon = p.b, clip_weights = p.c, gamma2 = p.d;
     const T d = within(p.rescale * g + p.wd * w, p.clip);
-    n = (T(1) - p.a) * d * d + p.a * n;
-    mean = (T(1) - p.a) * d + p.a * mean;
-    delta = p.d * delta - p.lr * d / std::sqrt(n - mean * mean + p.b);
-    return clipped(w + delta, p.c);
+    n = (T(1) - gamma1) * d * d + gamma1 * n;
+    mean = (T(1) - gamma1) * d + gamma1 * mean;
+    delta = gamma2 * delta - p.lr * d / std::sqrt(n - mean * mean + epsilon);
+    return clipped(w + delta, clip_weights);
   }
 };
-struct ftrl {  // a: lamda1, b: beta
+struct ftrl {
   enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& z, T& n, T&) {
+    const T lamda1 = p.a, beta = p.b;
     const T d = p.gradient(g);
     const T next = n + d * d;
     z += d - (std::sqrt(next) - std::sqrt(n)) * w / p.lr;
     n = next;
     const T size = z < 0 ? -z : z;
     const T sign = T((z > 0) - (z < 0));
-    return size <= p.a ? T(0) : (sign * p.a - z) / ((p.b + std::sqrt(n)) / p.lr + p.wd);
+    return size <= lamda1 ? T(0) : (sign * lamda1 - z) / ((beta + std::sqrt(n)) / p.lr + p.wd);
   }
 };
-struct ftml {  // a: beta1, b: beta2, c: epsilon, d: beta1^t, e: beta2^t; states d, v, z
+struct ftml {  // states d, v, z; beta1_t: beta1 to the power of the step
   enum { N = 3, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& d, T& v, T& z) {
+    const T beta1 = p.a, beta2 = p.b, epsilon = p.c, beta1_t = p.d, beta2_t = p.e;
     const T x = within(p.rescale * g + p.wd * w, p.clip);
-    v = p.b * v + (T(1) - p.b) * x * x;
-    const T unbiased = T(1) / (T(1) - p.e), per_lr = (T(1) - p.d) / p.lr;  // the same for all
-    const T next = per_lr * (std::sqrt(unbiased * v) + p.c);
-    z = p.a * z + (T(1) - p.a) * x - (next - p.a * d) * w;
+    v = beta2 * v + (T(1) - beta2) * x * x;
+    const T unbiased = T(1) / (T(1) - beta2_t),
+            per_lr = (T(1) - beta1_t) / p.lr;  // the same for all
+    const T next = per_lr * (std::sqrt(unbiased * v) + epsilon);
+    z = beta1 * z + (T(1) - beta1) * x - (next - beta1 * d) * w;
     d = next;
     return -z / d;
   }
 };
 
-struct nag {  // a: momentum, which takes the decay of the new weight
+struct nag {  // the momentum takes the decay of the new weight
   enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
-    const T kept = p.a * mom, moved = p.lr * p.decayed(g, w);
-    const T next = w + p.a * (kept - moved) - moved;
+    const T momentum = p.a;
+    const T kept = momentum * mom, moved = p.lr * p.decayed(g, w);
+    const T next = w + momentum * (kept - moved) - moved;
     mom = kept - p.lr * p.decayed(g, next);
     return next;
   }
 };
-struct adagrad {  // a: epsilon
+struct adagrad {
   enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& sum, T&, T&) {
+    const T epsilon = p.a;
     const T d = p.gradient(g);
     sum += d * d;
-    return w - p.lr * (d / std::sqrt(sum + p.a) + p.wd * w);
+    return w - p.lr * (d / std::sqrt(sum + epsilon) + p.wd * w);
   }
 };
-struct adadelta {  // a: rho, b: epsilon; states: means of squares of gradients and of steps
+struct adadelta {  // states: means of squares of gradients and of steps
   enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& gradients, T& steps, T&) {
+    const T rho = p.a, epsilon = p.b;
     const T d = p.gradient(g);
-    gradients = p.a * gradients + (T(1) - p.a) * d * d;
-    const T delta = std::sqrt(steps + p.b) / std::sqrt(gradients + p.b) * d;
-    steps = p.a * steps + (T(1) - p.a) * delta * delta;
+    gradients = rho * gradients + (T(1) - rho) * d * d;
+    const T delta = std::sqrt(steps + epsilon) / std::sqrt(gradients + epsilon) * d;
+    steps = rho * steps + (T(1) - rho) * delta * delta;
     return w - (delta + p.wd * w);
   }
 };
-struct adamax {  // a: beta1, b: beta2
+struct adamax {
   enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T& largest, T&) {
+    const T beta1 = p.a, beta2 = p.b;
     const T d = within(p.rescale * g + p.wd * w, p.clip), size = d < 0 ? -d : d;
-    mean = p.a * mean + (T(1) - p.a) * d;
-    const T before = p.b * largest;
+    mean = beta1 * mean + (T(1) - beta1) * d;
+    const T before = beta2 * largest;
     largest = before > size ? before : size;
     return w - p.lr * mean / (largest + T(1e-8));
   }
 };
-struct nadam {  // a: beta1, b: beta2, c: epsilon, d: part of the gradient, e: of the mean
+struct nadam {
   enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T& var, T&) {
+    const T beta1 = p.a, beta2 = p.b, epsilon = p.c, gradient_part = p.d, mean_part = p.e;
     const T x = within(p.rescale * g + p.wd * w, p.clip);
-    mean = p.a * mean + (T(1) - p.a) * x;
-    var = p.b * var + (T(1) - p.b) * x * x;
-    return w - p.lr * (p.d * x + p.e * mean) / (std::sqrt(var) + p.c);
+    mean = beta1 * mean + (T(1) - beta1) * x;
+    var = beta2 * var + (T(1) - beta2) * x * x;
+    return w - p.lr * (gradient_part * x + mean_part * mean) / (std::sqrt(var) + epsilon);
   }
 };
 
-struct adamw {  // a: beta1, b: beta2, c: epsilon, d: factor of the step
+struct adamw {
   enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T& var, T&) {
+    const T beta1 = p.a, beta2 = p.b, epsilon = p.c, step_factor = p.d;
     const T x = p.gradient(g);
-    mean = p.a * mean + (T(1) - p.a) * x;
-    var = p.b * var + (T(1) - p.b) * x * x;
-    return w - p.lr * (p.d * mean / (std::sqrt(var) + p.c) + p.wd * w);
+    mean = beta1 * mean + (T(1) - beta1) * x;
+    var = beta2 * var + (T(1) - beta2) * x * x;
+    return w - p.lr * (step_factor * mean / (std::sqrt(var) + epsilon) + p.wd * w);
   }
 };
-struct lion {  // a: part of the mean in the step, b: decay of the mean
+struct lion {
   enum { N = 1, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T&, T&) {
-    const T x = p.gradient(g), move = p.a * mean + (T(1) - p.a) * x;
-    mean = p.b * mean + (T(1) - p.b) * x;
+    const T step_decay = p.a, mean_decay = p.b;
+    const T x = p.gradient(g), move = step_decay * mean + (T(1) - step_decay) * x;
+    mean = mean_decay * mean + (T(1) - mean_decay) * x;
     return w - p.lr * (T((move > 0) - (move < 0)) + p.wd * w);
   }
 };
-struct lamb_step {  // a: beta1, b: beta2, c: epsilon, d: factor of the step
+struct lamb_step {
   enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T& var, T&) {
+    const T beta1 = p.a, beta2 = p.b, epsilon = p.c, step_factor = p.d;
     const T x = p.gradient(g);
-    mean = p.a * mean + (T(1) - p.a) * x;
-    var = p.b * var + (T(1) - p.b) * x * x;
-    return p.d * mean / (std::sqrt(var) + p.c) + p.wd * w;
+    mean = beta1 * mean + (T(1) - beta1) * x;
+    var = beta2 * var + (T(1) - beta2) * x * x;
+    return step_factor * mean / (std::sqrt(var) + epsilon) + p.wd * w;
   }
 };
 struct lamb_move {  // numbers of lamb_step, whose states it only reads
   enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T, T& mean, T& var, T&) {
-    return w - p.lr * (p.d * mean / (std::sqrt(var) + p.c) + p.wd * w);
+    const T step_factor = p.d, epsilon = p.c;
+    return w - p.lr * (step_factor * mean / (std::sqrt(var) + epsilon) + p.wd * w);
   }
 };
 struct along {  // a step that another rule gave
