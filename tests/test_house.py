@@ -579,7 +579,7 @@ UNTYPED = {
     "_core": "",
     "engine": "",
     "storage": "",
-    "graph": "compile decompose gradient infer memory_plan subgraphs __init__",
+    "graph": "compile decompose infer subgraphs __init__",
     "graph/passes": "fuse_elementwise fuse_elementwise_members fuse_elementwise_program"
     " fuse_epilogue memory_format recompute __init__",
     "executor": "bind by_node cached_op executor monitoring postponed replay __init__",

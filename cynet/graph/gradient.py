@@ -6,15 +6,24 @@ Operators that ignore requests (not `honours_req`, as users write them) write to
 theirs is to be added or is not wanted.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..base.errors import ArgumentError, shown
 from ..operator import get_operator
 from .from_symbol import copy_step
 from .ir import ADD, BACKWARD, FORWARD, GRAD, HEAD, NULL, TEMP, WRITE, Step, Value
 
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+    from .ir import Graph
+
 REQUESTS = {"null": NULL, "write": WRITE, "add": ADD, "inplace": WRITE}
 
 
-def gradient(graph, grad_req, apart=False):
+def gradient(graph: Graph, grad_req: Mapping[str, str], apart: bool = False) -> Graph:
     """Append to `graph` the backward steps that compute the requested gradients.
 
     Parameters
@@ -44,14 +53,17 @@ def gradient(graph, grad_req, apart=False):
 class _Gradient:
     """The state during one run of the pass."""
 
-    def __init__(self, graph, grad_req, apart):
+    def __init__(self, graph: Graph, grad_req: Mapping[str, str], apart: bool) -> None:
         self.graph = graph
         self.apart = apart
-        self.steps = []
-        self.grad = {}  # forward Value -> Value of its gradient
-        self.begun = set()  # gradients that some step has written
-        self.read = {}  # forward Step -> ids of the values that its backward reads
-        self.wanted = {}  # argument Value -> req
+        self.steps: list[Step] = []
+        self.grad: dict[Value, Value] = {}  # forward Value -> Value of its gradient
+        self.begun: set[Value] = set()  # gradients that some step has written
+        self.read: dict[
+            Step, set[int]
+        ] = {}  # forward Step -> ids of the values that its backward reads
+        self.heads: dict[Value, int] = {}  # output -> its first index
+        self.wanted: dict[Value, int] = {}  # argument Value -> req
         for name, value in graph.args.items():
             req = REQUESTS[grad_req.get(name, "null")]
             if req != NULL:
@@ -61,20 +73,18 @@ class _Gradient:
                 if req == ADD:
                     self.begun.add(value)
 
-    def run(self):
+    def run(self) -> Graph:
         forward = list(self.graph.steps)
         needed = self._values_that_need_gradients(forward)
-        heads = {}
         for index, value in enumerate(self.graph.outputs):
-            heads.setdefault(value, index)
-        self.heads = heads
+            self.heads.setdefault(value, index)
         for step in reversed(forward):
             self._visit(step, needed)
         self._finish()
         self.graph.steps.extend(self.steps)
         return self.graph
 
-    def _values_that_need_gradients(self, forward):
+    def _values_that_need_gradients(self, forward: list[Step]) -> set[Value]:
         """Values whose gradient contributes to a wanted one. Outputs of a loss do not count: no
         backward reads their gradient, so that an output behind a loss (its reshape) needs no
         gradient from outside."""
@@ -86,7 +96,7 @@ class _Gradient:
                 needed.update(v for i, v in enumerate(step.out_data) if i in read)
         return needed
 
-    def _visit(self, step, needed):
+    def _visit(self, step: Step, needed: Container[Value]) -> None:
         """Append `step`'s backward when it leads to a wanted gradient and something flows into
         it, or it moves states: a BatchNorm in front of a BlockGrad moves its statistics, as in
         MXNet."""
@@ -106,7 +116,9 @@ class _Gradient:
         ]
         in_data = [v if n_out + i in used else None for i, v in enumerate(step.in_data)]
         out_data = [v if n_out + n_in + i in used else None for i, v in enumerate(step.out_data)]
-        in_grad, req, late, begun_here = [], [], [], set()
+        in_grad: list[Value | None] = []
+        req, late = [], []
+        begun_here: set[Value] = set()
         for i, value in enumerate(step.in_data):
             if blocked or i in traits.shape_only or value not in needed:
                 there = not step.prop.honours_req or (
@@ -146,11 +158,11 @@ class _Gradient:
         )
         self.steps.extend(late)
 
-    def _flows(self, value):
+    def _flows(self, value: Value) -> bool:
         """Does any gradient reach `value`: from a later step, or from outside?"""
         return value in self.begun or value in self.heads
 
-    def _target(self, value):
+    def _target(self, value: Value) -> Value:
         if value not in self.grad:
             self.grad[value] = Value(
                 f"{value.name}_grad", value.shape, value.dtype, value.ctx, TEMP, value.channels_last
@@ -161,15 +173,16 @@ class _Gradient:
                 self.begun.add(value)
         return self.grad[value]
 
-    def _head(self, value):
+    def _head(self, value: Value) -> Value:
         index = self.heads[value]
-        if self.graph.heads[index] is None:
-            self.graph.heads[index] = Value(
+        head = self.graph.heads[index]
+        if head is None:
+            head = self.graph.heads[index] = Value(
                 f"{value.name}_head_grad", value.shape, value.dtype, value.ctx, HEAD
             )
-        return self.graph.heads[index]
+        return head
 
-    def _gradient_of(self, value):
+    def _gradient_of(self, value: Value) -> Value:
         """The complete gradient of `value`, for a backward step to read."""
         if value in self.begun:
             return self.grad[value]
@@ -181,14 +194,14 @@ class _Gradient:
         self.steps.append(_zero_step(zero))
         return zero
 
-    def _finish(self):
+    def _finish(self) -> None:
         """Arguments that are outputs themselves, and gradients nothing flows into."""
         for value in self.wanted:
             if value not in self.begun:
                 self.steps.append(_zero_step(self.grad[value]))
 
 
-def read_by_backward(step, n_out, n_in):
+def read_by_backward(step: Any, n_out: int, n_in: int) -> set[int]:
     """Ids of the values that the backward of a step or node reads: gradients of outputs, then
     inputs, then outputs."""
     ids = list(range(2 * n_out + n_in))
@@ -205,17 +218,17 @@ def read_by_backward(step, n_out, n_in):
     return used
 
 
-def _part(value, i):
+def _part(value: Value, i: int) -> Value:
     """A temporary for the gradient that one step has of `value`, its input `i`."""
     name = f"{value.name}_grad_part{i}"
     return Value(name, value.shape, value.dtype, value.ctx, TEMP, value.channels_last)
 
 
-def _with_gradient(step):
+def _with_gradient(step: Step) -> list[Value]:
     """The inputs that gradients flow to."""
     return [v for i, v in enumerate(step.in_data) if i not in step.prop.graph.traits.shape_only]
 
 
-def _zero_step(value):
+def _zero_step(value: Value) -> Step:
     prop = get_operator("_zeros").prop(shape=value.shape, dtype=value.dtype)
     return Step(f"{value.name}_zero", prop, value.ctx, FORWARD, [], [value], [], [WRITE])

@@ -15,16 +15,25 @@ section 3.1):
   holes, other orders are tried too.
 """
 
+from __future__ import annotations
+
 import copy
 import itertools
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.dtype import ITEMSIZES
 from .arena_packing import place
 from .ir import ADD, BACKWARD, FORWARD, INPLACE, NULL, OUTPUT, SAVED, TEMP, WRITE, Graph, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+
+    from .ir import Step
+
+    Spans = dict[Value, tuple[int, int]]
 
 ALIGN = 64
 
@@ -50,10 +59,11 @@ class MemoryReport(NamedTuple):
 
 def nbytes(value: Value) -> int:
     """Bytes of a value's elements."""
-    return prod(value.shape) * ITEMSIZES[value.dtype]
+    size: int = prod(value.shape) * ITEMSIZES[value.dtype]
+    return size
 
 
-def views(graph):
+def views(graph: Graph) -> Graph:
     """Let values with the same bytes as another value be views of it.
 
     Parameters
@@ -72,7 +82,13 @@ def views(graph):
     return graph
 
 
-def plan_memory(graph, inplace=True, share=True, keep=(), saved=False):
+def plan_memory(
+    graph: Graph,
+    inplace: bool = True,
+    share: bool = True,
+    keep: Iterable[Step] = (),
+    saved: bool = False,
+) -> Graph:
     """Give every temporary of `graph` a root and an offset in the arena.
 
     Parameters
@@ -106,7 +122,7 @@ def plan_memory(graph, inplace=True, share=True, keep=(), saved=False):
     return graph
 
 
-def find_peak(graph):
+def find_peak(graph: Graph) -> tuple[int, Step, dict[Value, Value]]:
     """Return the step at which most bytes will be alive, without changing the graph.
 
     Returns
@@ -130,12 +146,12 @@ def find_peak(graph):
     return maximum, original[trial.steps[index]], roots
 
 
-def aligned(size):
+def aligned(size: int) -> int:
     """`size` bytes, up to where the next value may begin."""
     return (size + ALIGN - 1) // ALIGN * ALIGN
 
 
-def _touched(steps):
+def _touched(steps: Iterable[Step]) -> dict[Value, None]:
     """Values that some step reads or writes, each once, in order of first use."""
     return dict.fromkeys(value for step in steps for value in step.touched())
 
@@ -143,17 +159,18 @@ def _touched(steps):
 class _Times:
     """A set of steps as intervals (first, last); touching intervals are merged."""
 
-    def __init__(self):
-        self.firsts, self.lasts = [], []
+    def __init__(self) -> None:
+        self.firsts: list[int] = []
+        self.lasts: list[int] = []
 
-    def add(self, first, last):
+    def add(self, first: int, last: int) -> None:
         """Take an interval in."""
         i, j = bisect_left(self.lasts, first), bisect_right(self.firsts, last)
         if i < j:
             first, last = min(first, self.firsts[i]), max(last, self.lasts[j - 1])
         self.firsts[i:j], self.lasts[i:j] = [first], [last]
 
-    def meets(self, first, last):
+    def meets(self, first: int, last: int) -> bool:
         """Return whether a step of the interval is in the set."""
         i = bisect_left(self.lasts, first)
         return i < len(self.lasts) and self.firsts[i] <= last
@@ -162,17 +179,20 @@ class _Times:
 class _Lives:
     """First and last step of every root, updated when values are merged."""
 
-    def __init__(self, steps):
-        self.members = {}  # root -> other values that live in its memory
+    def __init__(self, steps: list[Step]) -> None:
+        self.members: dict[Value, list[Value]] = {}  # root -> other values that live in its memory
         for value in _touched(steps):
             if value.root is not value:
                 self.members.setdefault(value.root, []).append(value)
         self.index(steps)
 
-    def index(self, steps):
+    def index(self, steps: list[Step]) -> None:
         """Number the steps anew; roots live as long as the longest of their members."""
-        self.first, self.own_last, self.adds = {}, {}, {}
-        self.times = {}  # root -> _Times of the values in its memory, computed at first use
+        self.first: dict[Value, int] = {}
+        self.own_last: dict[Value, int] = {}
+        self.adds: dict[Value, tuple[int, int]] = {}
+        # root -> _Times of the values in its memory, computed at first use
+        self.times: dict[Value, tuple[_Times, _Times]] = {}
         for index, step in enumerate(steps):
             for value in step.touched():
                 self.first.setdefault(value, index)
@@ -185,7 +205,7 @@ class _Lives:
             for member in members:
                 self.last[root] = max(self.last.get(root, -1), self.last.get(member, -1))
 
-    def may_be_copy(self, value, root):
+    def may_be_copy(self, value: Value, root: Value) -> bool:
         """Return whether `value`, which holds the bytes of `root` when it is made, can live in its
         memory.
 
@@ -199,14 +219,14 @@ class _Lives:
             value not in self.adds or not used.meets(*self.adds[value])
         )
 
-    def _times_of(self, root):
+    def _times_of(self, root: Value) -> tuple[_Times, _Times]:
         """When values in the memory of `root` are used, and when something is added to them."""
         if root not in self.times:
             self.times[root] = _Times(), _Times()
             self._note(root, (root, *self.members.get(root, ())))
         return self.times[root]
 
-    def _note(self, root, values):
+    def _note(self, root: Value, values: Iterable[Value]) -> None:
         used, added = self.times[root]
         for value in values:
             if value in self.first:
@@ -214,7 +234,7 @@ class _Lives:
             if value in self.adds:
                 added.add(*self.adds[value])
 
-    def join(self, value, root):
+    def join(self, value: Value, root: Value) -> None:
         """Let `value`, and all values in its memory, live in `root`'s memory."""
         joined = [value, *self.members.pop(value, ())]
         for each in joined:
@@ -226,7 +246,7 @@ class _Lives:
         self.last[root] = max(self.last.get(root, -1), self.last.get(value, -1))
 
 
-def _make_views(graph, lives, kept):
+def _make_views(graph: Graph, lives: _Lives, kept: Container[Value]) -> None:
     steps = []
     for step in graph.steps:
         traits = step.prop.graph.traits
@@ -251,7 +271,14 @@ def _make_views(graph, lives, kept):
         lives.index(steps)
 
 
-def _become_view(step, source, position, target, lives, kept):
+def _become_view(
+    step: Step,
+    source: Value | None,
+    position: int,
+    target: Value | None,
+    lives: _Lives,
+    kept: Container[Value],
+) -> bool:
     if (
         target is None
         or source is None
@@ -269,9 +296,10 @@ def _become_view(step, source, position, target, lives, kept):
     return True
 
 
-def _place_in_place(graph, lives, kept):
+def _place_in_place(graph: Graph, lives: _Lives, kept: Container[Value]) -> None:
     for index, step in enumerate(graph.steps):
-        taken, used = set(), None
+        taken: set[Value] = set()
+        used = None
         for source, position, target in _inplace_pairs(step):
             root = source.root
             if (
@@ -298,17 +326,19 @@ def _place_in_place(graph, lives, kept):
             taken.add(root)
 
 
-def _uses(step):
+def _uses(step: Step) -> Counter[Value]:
     """Return how often a step uses the memory of each root."""
-    used = [*step.in_data, *step.out_data, *step.aux]
+    used: list[Value | None] = [*step.in_data, *step.out_data, *step.aux]
     if step.direction != FORWARD:
         used += [*step.out_grad, *step.in_grad]
     return Counter(value.root for value in used if value is not None)
 
 
-def _inplace_pairs(step):
+def _inplace_pairs(step: Step) -> Iterator[tuple[Value, int, Value]]:
     """Triples (source, position of the target, target) that the operator allows to share memory."""
     n_in, n_out = len(step.in_data), len(step.out_data)
+    sources: Sequence[Value | None]
+    targets: Sequence[Value | None]
     if step.direction == FORWARD:
         sources, targets = step.in_data, step.out_data
         pairs = step.prop.forward_inplace_option(list(range(n_in)), list(range(n_in, n_in + n_out)))
@@ -328,9 +358,9 @@ def _inplace_pairs(step):
             yield source, position, target
 
 
-def _spans(graph, kept):
+def _spans(graph: Graph, kept: Container[Value] | None) -> Spans:
     """First and last step of each root; those in `kept` (all if None) live from start to end."""
-    spans = {}
+    spans: Spans = {}
     for index, step in enumerate(graph.steps):
         for value in step.touched():
             root = value.root
@@ -342,7 +372,7 @@ def _spans(graph, kept):
     return spans
 
 
-def _save(graph, spans):
+def _save(graph: Graph, spans: Spans) -> int:
     """Remove values that live across the end of forward from `spans`; returns the bytes they
     need."""
     size = 0
@@ -356,9 +386,9 @@ def _save(graph, spans):
     return size
 
 
-def _max_live(spans):
+def _max_live(spans: Spans) -> tuple[int, int]:
     """The most bytes that live at one step, and which step that is."""
-    change = Counter()
+    change: Counter[int] = Counter()
     for root, (first, last) in spans.items():
         change[first] += aligned(nbytes(root))
         change[last + 1] -= aligned(nbytes(root))
@@ -369,7 +399,7 @@ def _max_live(spans):
 
 # In which order roots are placed, by their bytes and their first and last steps; the first is the
 # best for most networks.
-_ORDERS = (
+_ORDERS: tuple[Callable[[int, int, int], Any], ...] = (
     lambda size, first, last: size,
     lambda size, first, last: size * (last - first + 1),
     lambda size, first, last: (last - first, size),
@@ -377,14 +407,15 @@ _ORDERS = (
 )
 
 
-def _assign_offsets(spans):
+def _assign_offsets(spans: Spans) -> int:
     """Offsets: the best result of several orders of placement; returns the arena's size.
 
     The search ends when it comes within 1 % of what lives at one step.
     """
     enough = 1.01 * _max_live(spans)[0]
     lives = [(nbytes(root), *span) for root, span in spans.items()]
-    best, found = None, ()
+    best = -1  # none yet
+    found: dict[int, int] = {}
     for order in _ORDERS:
         chosen = sorted(range(len(lives)), key=lambda i: order(*lives[i]), reverse=True)
         total, offsets = place(
@@ -392,7 +423,7 @@ def _assign_offsets(spans):
             [lives[i][1] for i in chosen],
             [lives[i][2] for i in chosen],
         )
-        if best is None or total < best:
+        if best < 0 or total < best:
             best, found = total, dict(zip(chosen, offsets))
         if best <= enough:
             break

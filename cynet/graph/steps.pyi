@@ -35,7 +35,7 @@ class Step:
     aux: list[Value]
     req: list[int]
     out_grad: list[Value]
-    in_grad: list[Value]
+    in_grad: list[Value | None]
     origin: Step | None
     attrs: dict[str, str]
     cached: Any
@@ -47,12 +47,12 @@ class Step:
         prop: Any,
         ctx: Context,
         direction: str,
-        in_data: Iterable[Value],
-        out_data: Iterable[Value],
+        in_data: Iterable[Value | None],
+        out_data: Iterable[Value | None],
         aux: Iterable[Value],
         req: Iterable[int],
-        out_grad: Iterable[Value] = (),
-        in_grad: Iterable[Value] = (),
+        out_grad: Iterable[Value | None] = (),
+        in_grad: Iterable[Value | None] = (),
         origin: Step | None = None,
         attrs: dict[str, str] | None = None,
     ) -> None: ...

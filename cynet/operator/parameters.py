@@ -58,8 +58,7 @@ class Field:
     kind = "value"
 
     def __init__(self, default: typing.Any = REQUIRED, doc: str = "") -> None:
-        self.default = default
-        self.doc = doc
+        self.default, self.doc = default, doc
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:

@@ -1,6 +1,7 @@
 """Places in the arena: those that a look at every value placed before would find, and quickly."""
 
 import pytest
+
 from cynet.graph.arena_packing import place
 
 
