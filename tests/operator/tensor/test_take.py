@@ -62,3 +62,36 @@ def test_results_do_not_depend_on_threads(rng):
     into = nd.ones(400_000)
     nd.take(x, index, out=into)
     assert into.asnumpy().tobytes() == found.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("count", [1, 1023, 1024, 1025, 2049])
+def test_indices_are_read_a_block_at_a_time(rng, dtype, count):
+    """All inside; then one outside or negative, at the beginning and at the end of a block."""
+    table = rng.standard_normal((120, 3)).astype("float32")
+    rows, columns = rng.integers(0, 120, count), rng.integers(0, 3, count)
+    array = nd.array(table)
+
+    def found(rows):
+        index = nd.array(rows, dtype=dtype)
+        pair = nd.array(np.stack([rows, columns]), dtype=dtype)
+        return [
+            nd.take(array, index, mode="clip"),
+            nd.take(array[:, 0].copy(), index, mode="clip"),
+            nd.Embedding(index, array, input_dim=120, output_dim=3),
+            nd.gather_nd(array, pair) if rows.max() < 120 else None,
+        ]
+
+    places = {0, 1023, count - 1} & set(range(count))
+    beyond = [125] if dtype == "uint8" else [125, -2]
+    for changed in [
+        rows,
+        *(np.where(np.arange(count) == p, v, rows) for p in places for v in beyond),
+    ]:
+        clipped = np.clip(changed, 0, 119)
+        wanted = [table[clipped], table[clipped, 0], table[clipped]]
+        for one, want in zip(found(changed), wanted):
+            np.testing.assert_array_equal(one.asnumpy(), want)
+        if changed.max() < 120:
+            last = found(changed)[3].asnumpy()
+            np.testing.assert_array_equal(last, table[changed, columns])
