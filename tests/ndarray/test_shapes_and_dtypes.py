@@ -101,19 +101,24 @@ def test_functions_of_numpy(name, how):
     np.testing.assert_allclose(got.asnumpy().reshape(np.shape(want)), want, 1e-5)
 
 
-@pytest.mark.parametrize("name", ["all", "any", "mean", "std", "var"])
+@pytest.mark.parametrize("name", ["all", "any", "mean", "std", "var", "sum", "prod"])
 def test_out_and_dtype(name):
     x = nd.array(VALUES)
     out = nd.zeros(2)
     got = getattr(x, name)(axis=1, out=out)
     assert got is out
     np.testing.assert_allclose(out.asnumpy(), getattr(VALUES, name)(axis=1), 1e-5)
-    if name in ("mean", "std", "var"):
+    if name not in ("all", "any"):
         got = getattr(x, name)(axis=1, dtype="float64")
         assert got.dtype == np.float64
         np.testing.assert_allclose(got.asnumpy(), getattr(VALUES.astype("d"), name)(axis=1), 1e-12)
         got = getattr(np, name)(x, axis=1, dtype="float64")
         assert got.dtype == np.float64
+    if name in ("sum", "prod"):  # what float32 cannot hold
+        large = nd.array([2**24, 1], dtype="int32")
+        got = getattr(np, name)(large, dtype="int64", keepdims=True)
+        assert got.dtype == np.int64 and got.shape == (1,)
+        assert got.asscalar() == getattr(np, name)([2**24, 1])
     if name in ("std", "var"):
         got = getattr(np, name)(x, axis=1, ddof=1)
         np.testing.assert_allclose(got.asnumpy(), getattr(np, name)(VALUES, axis=1, ddof=1), 1e-5)

@@ -50,6 +50,14 @@ def _put(found, out):
     return found if out is None else found.copyto(out)
 
 
+def _reduced(name, x, axis, keepdims, exclude, dtype, out):
+    """The reduction by operator `name`, computed in another dtype if one is given."""
+    x = x if dtype is None else x.astype(dtype)
+    axis = () if axis is None else axis
+    given = {} if out is None else {"out": out}
+    return function_of(name)(x, axis=axis, keepdims=keepdims, exclude=exclude, **given)
+
+
 class NumpyMethods:
     """Base of NDArray: what is called and works as in NumPy."""
 
@@ -98,6 +106,46 @@ class NumpyMethods:
         return self.asnumpy().tolist()
 
     # --- reductions -------------------------------------------------------------------------------
+    @operator_first("sum")
+    @guarded
+    @_shared
+    def sum(self, axis=None, keepdims=False, exclude=False, dtype=None, out=None):
+        """Sum of the elements along axes: ``mx.nd.sum`` of this array, or NumPy's.
+
+        Parameters
+        ----------
+        {axes}
+        exclude : bool
+            Reduce the axes that are not in `axis`.
+        {result}
+
+        Examples
+        --------
+        >>> mx.nd.array([[1, 3], [2, 6]]).sum(axis=1, dtype="int32").asnumpy().tolist()
+        [4, 8]
+        """
+        return _reduced("sum", self, axis, keepdims, exclude, dtype, out)
+
+    @operator_first("prod")
+    @guarded
+    @_shared
+    def prod(self, axis=None, keepdims=False, exclude=False, dtype=None, out=None):
+        """Product of the elements along axes: ``mx.nd.prod`` of this array, or NumPy's.
+
+        Parameters
+        ----------
+        {axes}
+        exclude : bool
+            Reduce the axes that are not in `axis`.
+        {result}
+
+        Examples
+        --------
+        >>> mx.nd.array([[1, 3], [2, 6]]).prod(axis=1, dtype="int32").asnumpy().tolist()
+        [3, 12]
+        """
+        return _reduced("prod", self, axis, keepdims, exclude, dtype, out)
+
     @operator_first("mean")
     @guarded
     @_shared
@@ -116,10 +164,7 @@ class NumpyMethods:
         >>> mx.nd.array([[1, 3], [2, 6]]).mean(axis=1).asnumpy().tolist()
         [2.0, 4.0]
         """
-        x = self if dtype is None else self.astype(dtype)
-        axis = () if axis is None else axis
-        given = {} if out is None else {"out": out}
-        return function_of("mean")(x, axis=axis, keepdims=keepdims, exclude=exclude, **given)
+        return _reduced("mean", self, axis, keepdims, exclude, dtype, out)
 
     @guarded
     @_shared
