@@ -15,7 +15,7 @@ import pytest
 import cynet as mx
 from cynet.base.kinds import call_with
 from cynet.contrib import amp, quantization
-from cynet.serving import Application
+from cynet.serving import Application, c_predict
 
 ROOT = Path(mx.__file__).parent
 NAMES = (
@@ -77,6 +77,19 @@ def bucketed(name, tmp_path):
     same(module.get_outputs()[0], np.ones((2, 3)))
 
 
+def asked_from_c(name, tmp_path):
+    mx.nd.save(str(tmp_path / "c.params"), weights())
+    params = (tmp_path / "c.params").read_bytes()
+    net = c_predict.Network.create(dense(name).tojson(), params, (1, 0), {name: (4, 3)}, [])
+    for rows in (ROWS, ROWS[:2]):
+        net = net.reshape({name: rows.shape})
+        net.set_input(name, memoryview(rows.copy()).cast("B"))
+        net.forward()
+        found = np.zeros((len(rows), 2), "float32")
+        net.get_output(0, memoryview(found).cast("B"))
+        same(found, rows)
+
+
 def served(name, tmp_path):
     predictor = mx.Predictor(dense(name), weights(), shapes={name: (3,)}, max_batch=1)
     same(predictor.predict({name: ROWS}))
@@ -136,7 +149,19 @@ def looked_at(name, tmp_path):
     )
 
 
-WAYS = [inferred, trained, executed, bucketed, served, in_a_block, in_a_file, rewritten, looked_at]
+WAYS = [inferred, trained, executed, bucketed, served, asked_from_c, in_a_block]
+WAYS += [in_a_file, rewritten, looked_at]
+    inferred,
+    trained,
+    executed,
+    bucketed,
+    served,
+    asked_from_c,
+    in_a_block,
+    in_a_file,
+    rewritten,
+    looked_at,
+]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
@@ -259,7 +284,7 @@ READERS = {
 TRUSTED_JSON = {  # what this process, or a rank of the same job, has written
     *("module/ranks.py", "module/resume.py", "distributed/control_messages.py", "base/kinds.py"),
     "kvstore/dist.py",
-    *("gluon/block/hybridized.py", "gluon/contrib/estimator/checkpoint.py"),
+    *("gluon/block/graph.py", "gluon/contrib/estimator/checkpoint.py"),
     "test_utils/tolerances.py",
 }
 
@@ -295,7 +320,7 @@ def test_names_of_a_network_are_passed_as_a_dict():
         if called.rpartition(".")[2] in KEYWORDS
         and any(not (isinstance(v, ast.Name) and v.id in kwargs) for v in passed_on(call))
     ]
-    ours = ("test_utils/check.py", "gluon/block/hybridized.py")  # keywords of a user's call
+    ours = ("test_utils/check.py", "gluon/block/hybrid_block.py")  # keywords of a user's call
     assert not [each for each in wrong if not each.startswith(ours)]
 
 

@@ -9,12 +9,13 @@ import numpy as np
 from ... import ndarray as nd
 from ...base.errors import ArgumentError, NotFoundError, ShapeError, listed, shown
 from ...context import Context
+from ...executor.bind import simple_bind
 from ...module.labels import label_inputs
 from ...symbol import Group, load_json
 from ..networks import split_params
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from ...executor import Executor
 
@@ -29,10 +30,12 @@ class Network:
     executor : Executor
     inputs : list of str
         Names that the caller gave shapes of.
+    labels : collection of str
+        Names of inputs that only losses read.
     """
 
-    def __init__(self, executor: Executor, inputs: Sequence[str]) -> None:
-        self._executor, self._inputs = executor, list(inputs)
+    def __init__(self, executor: Executor, inputs: Sequence[str], labels: Collection[str]) -> None:
+        self._executor, self._inputs, self._labels = executor, list(inputs), labels
 
     @classmethod
     def create(
@@ -68,25 +71,26 @@ class Network:
         if not isinstance(found, dict):
             raise ArgumentError("MXPredCreate: the arrays of the parameters have no names")
         args, auxs = split_params(found)
-        names = symbol.list_arguments()
+        names, labels = symbol.list_arguments(), label_inputs(symbol)
         for name in shapes:
             if name not in names:
                 raise NotFoundError(f"MXPredCreate: no input is called {shown(name)}{_are(names)}")
         for name in names:
-            if name not in args and name not in shapes and name not in label_inputs(symbol):
+            if name not in args and name not in shapes and name not in labels:
                 raise NotFoundError(
                     f"MXPredCreate: {shown(name)} is neither a parameter of the file nor an input"
                 )
-        executor = symbol.simple_bind(Context(_DEVICES[kind], number), grad_req="null", **shapes)
+        context = Context(_DEVICES[kind], number)
+        executor = simple_bind(symbol, context, dict(shapes), "null")
         executor.copy_params_from(args, auxs, allow_extra_params=True)
-        return cls(executor, list(shapes))
+        return cls(executor, list(shapes), labels)
 
     def reshape(self, shapes: Mapping[str, tuple[int, ...]]) -> Network:
         """The network for inputs of other shapes, with the same parameters."""
         for name in shapes:
             self._refuse("MXPredReshape", name)
-        bound = self._executor.reshape(partial_shaping=True, allow_up_sizing=True, **shapes)
-        return Network(bound, self._inputs)
+        bound = self._executor.reshape_free(dict(shapes), {*self._inputs, *self._labels})
+        return Network(bound, self._inputs, self._labels)
 
     def set_input(self, name: str, values: memoryview) -> None:
         """Write float32 numbers into an input."""
