@@ -13,7 +13,6 @@ from types import ModuleType
 from .base.errors import MissingModuleError, NotFoundError
 from .base.mxnet_globals import globals_of_mxnet, missing_names
 from .base.other_names import OTHER_NAMES
-from .operator.custom.custom import CUSTOM
 from .operator.families import FAMILIES
 from .operator.namespaces import made_in, own_dict
 
@@ -115,7 +114,8 @@ def explain(path, name, known=()):
             f"{spoken}.{name} is a name of MXNet 1.9.1 that cynet does not provide; "
             f"{instead(name) or 'python -m cynet --missing lists them'}"
         )
-    if spoken in ("mx.nd", "mx.sym") and name in CUSTOM:
+    custom = sys.modules.get(f"{_PACKAGE}.operator.custom.custom")  # there once one is registered
+    if spoken in ("mx.nd", "mx.sym") and custom is not None and name in custom.CUSTOM:
         return (
             f"{spoken} has no attribute '{name}'; a custom operator is called by"
             f" {spoken}.Custom(..., op_type='{name}')"

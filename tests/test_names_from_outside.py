@@ -151,17 +151,6 @@ def looked_at(name, tmp_path):
 
 WAYS = [inferred, trained, executed, bucketed, served, asked_from_c, in_a_block]
 WAYS += [in_a_file, rewritten, looked_at]
-    inferred,
-    trained,
-    executed,
-    bucketed,
-    served,
-    asked_from_c,
-    in_a_block,
-    in_a_file,
-    rewritten,
-    looked_at,
-]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
