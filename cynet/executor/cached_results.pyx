@@ -2,6 +2,7 @@
 
 from libcpp.atomic cimport memory_order_relaxed
 
+from ..engine.deferred cimport may_be_noted
 from ..engine.records cimport Var, lock, unlock, writes_of
 from .._ndarray cimport NDArrayBase
 from .._typedefs cimport dtype_size
@@ -87,7 +88,8 @@ cdef bint is_current(const CachedState* state) noexcept nogil:
     same = var.pending_writes.load(memory_order_relaxed) == 0 and state.valid
     for i in range(state.sources.size()):
         source = <Var*>state.sources[i].var
-        same = (same and not state.sources[i].exposed.load()
+        same = (same and not may_be_noted(source, False)
+                and not state.sources[i].exposed.load()
                 and source.pending_writes.load(memory_order_relaxed) == 0
                 and source.writes == state.seen[i])
     unlock(var.engine)

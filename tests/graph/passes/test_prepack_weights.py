@@ -192,6 +192,18 @@ def test_sees_what_was_written(write, name, monkeypatch):
         compare(got, want)
 
 
+@pytest.mark.parametrize("name", ["direct_weight", "winograd_weight"])
+def test_sees_what_is_noted(name, monkeypatch):
+    """A write that waits in a bulk when the executor runs."""
+    got, want = pair(deep(mx.sym.var("x")), "all", monkeypatch)
+    compare(got, want)
+    with mx.engine.bulk(40):
+        for executor in (got, want):
+            write_in_place(executor, name)
+        compare(got, want)
+    compare(got, want)
+
+
 @pytest.mark.parametrize("name", ["norm_moving_mean", "other_moving_var"])
 def test_sees_new_statistics(name, monkeypatch):
     got, want = pair(deep(mx.sym.var("x")), "all", monkeypatch)
