@@ -95,16 +95,14 @@ def check_iterator(where, name, data):
         example = f"NDArrayIter({name}[0], {name}[1], batch_size)"
     elif hasattr(data, "shape"):
         example = f"NDArrayIter({name}, label, batch_size)"
+    told = ""
     pair = isinstance(data, (list, tuple)) and len(data) == 2
     if where in ("fit", "score") and not pair and is_array_like(data):
         metric = "" if where == "fit" else ", eval_metric"
-        raise ArgumentTypeError(
-            f"{where}: {name} is data alone; data and labels are one argument, a pair:"
-            f" {where}((data, labels){metric})"
-        )
+        told = f"; data and labels are one argument, a pair: {where}((data, labels){metric})"
     raise ArgumentTypeError(
-        f"{where}: {name} must be {wanted}, got {type(data).__name__}; make one of arrays with"
-        f" mx.io.{example}"
+        f"{where}: {name} must be {wanted}, got {type(data).__name__}{told}; make one of arrays"
+        f" with mx.io.{example}"
     )
 
 

@@ -85,7 +85,10 @@ def test_without_files():
     assert check()[0] == 2
 
 
+TOOLS = ["c_predict", "check", "convert", "im2rec", "rec", "serve"]
+
+
 def test_the_tools_are_listed():
     done = subprocess.run([sys.executable, "-m", "cynet.tools"], capture_output=True, text=True)
     names = [line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ")]
-    assert done.returncode == 0 and names == ["check", "convert", "im2rec", "rec", "serve"]
+    assert done.returncode == 0 and names == TOOLS
