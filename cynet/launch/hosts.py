@@ -27,9 +27,10 @@ _SSH = ("-oBatchMode=yes", "-oConnectTimeout=10")  # a question would wait for e
 _MARK = "cynet-host:"  # marks its answer; a login may print other lines
 # names in Open MPI 5, Open MPI 4, and MPICH
 _AGENTS = ("plm_ssh_agent", "plm_rsh_agent", "-launcher-exec")
+# Another Python may be the reason why cynet is not imported there, so it is told before.
 _VERSIONS = (
-    "import platform, cynet;"
-    f" print('{_MARK}versions', platform.python_version(), cynet.__version__)"
+    f"import platform; print('{_MARK}python', platform.python_version(), flush=True);"
+    f" import cynet; print('{_MARK}cynet', cynet.__version__)"
 )
 
 
@@ -103,7 +104,7 @@ def _look(job):
         path = config.variables().get("PYTHONPATH")  # ranks get it, too
         before = f"PYTHONPATH={shlex.quote(path)} " if path else ""
         text += f" && {before}{shlex.quote(command[0])} -c {shlex.quote(_VERSIONS)}"
-        steps["versions"] = ""
+        steps |= {"python": "", "cynet": ""}
     return Look(text, list(steps), command)
 
 
@@ -124,10 +125,11 @@ def _problem(agent, name, look):
         return f"no answer within {_PATIENCE:g} s"
     except OSError as error:
         return f"{agent[0]} cannot be run: {error.strerror}"
-    answers = [each.partition(_MARK)[2] for each in done.stdout.splitlines() if _MARK in each]
+    rows = [each.partition(_MARK)[2].split() for each in done.stdout.splitlines() if _MARK in each]
+    answers = {row[0]: row[1:] for row in rows if row}
     last = [each for each in done.stderr.splitlines() if each.strip()][-1:]
     why = f": {shorten(last[0].strip(), _TEXT)}" if last else ""
-    missing = next((w for w in look.words if not any(a.split()[0] == w for a in answers)), None)
+    missing = next((each for each in look.words if each not in answers), None)
     command = look.command
     if missing == "reached":
         return f"{agent[0]} does not reach it{why}"
@@ -137,15 +139,14 @@ def _problem(agent, name, look):
         return f"there is no script {command[3]} in {os.getcwd()}"
     if missing == "program":
         return f"there is no program {command[0]}"
-    if missing == "versions":
+    if missing == "python":
+        return f"{command[0]} is no Python that runs{why}"
+    if "python" not in look.words:
+        return None
+    here, there = platform.python_version(), answers["python"][0]
+    if there.split(".")[:2] != here.split(".")[:2]:  # a micro version does not matter
+        return f"its Python is {there}, here it is {here}"
+    if missing == "cynet":
         return f"{command[0]} cannot import cynet{why}"
-    return _differs(answers[-1].split()) if "versions" in look.words else None
-
-
-def _differs(answer):
-    """The packages of another version there; a micro version of Python does not matter."""
-    _, python, cynet = answer
-    here = platform.python_version()
-    if python.split(".")[:2] != here.split(".")[:2]:
-        return f"its Python is {python}, here it is {here}"
-    return None if cynet == __version__ else f"its cynet is {cynet}, here it is {__version__}"
+    there = answers["cynet"][0]
+    return None if there == __version__ else f"its cynet is {there}, here it is {__version__}"

@@ -24,7 +24,10 @@ case $host in
     no-folder) text="${text/cd /cd \\/nowhere}";;
     no-script) text="${text/job.py/gone.py}";;
     no-python) text="${text//PYTHON_HERE/\\/nowhere\\/python}";;
-    no-cynet) text="${text/import platform, cynet/raise ImportError(\\"No module named cynet\\")}";;
+    no-cynet) text="${text/import cynet/raise ImportError(\\"No module named cynet\\")}";;
+    other-python) text="${text/platform.python_version()/\\"3.7.1\\"}"
+        text="${text/import cynet/raise ImportError(\\"cynet is not compiled\\")}";;
+    broken-python) text="${text/import platform/raise SystemExit(\\"no encodings\\")}";;
     old-python) text="${text/platform.python_version()/\\"3.7.1\\"}";;
     old-cynet) text="${text/cynet.__version__/\\"0.0.9\\"}";;
     slow) sleep 60;;
@@ -39,6 +42,8 @@ WHY = {
     "no-python": "there is no program {python}",
     "no-cynet": "{python} cannot import cynet: ImportError: No module named cynet",
     "old-python": "its Python is 3.7.1, here it is {version}",
+    "other-python": r"its Python is 3.7.1, here it is {version} \(",  # cynet is not compiled for it
+    "broken-python": "{python} is no Python that runs: no encodings",
     "old-cynet": "its cynet is 0.0.9, here it is {cynet}",
     "slow": "no answer within 0.5 s",
 }
