@@ -42,7 +42,26 @@ struct times<F, true> : times<F, false> {
 
 namespace functor {
 struct repeats_operand;
-}
+struct identity;
+struct plus;
+struct minus;
+struct mul;
+struct grad_one;
+struct grad_left;
+struct grad_right;
+struct relu_grad_y;
+}  // namespace functor
+
+// Whether loops of F may add to the output at once (elementwise_loops.h): of one product or none,
+// without calls, so that compilers treat all numbers alike.
+template <class F, class... Plain>
+constexpr bool is_any = (std::is_same<F, Plain>::value || ...);
+template <class F>
+constexpr bool adds_at_once =
+    is_any<F, functor::identity, functor::plus, functor::minus, functor::mul, functor::grad_one,
+           functor::grad_left, functor::grad_right, functor::relu_grad_y>;
+template <class F>
+constexpr bool adds_at_once<times<F>> = adds_at_once<F>;
 
 // Whether an operand of F that repeats is written out (functors.h), and whether F has an `at_two`.
 template <class F>

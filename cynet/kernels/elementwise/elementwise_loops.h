@@ -3,6 +3,12 @@
 // A loop works on one contiguous run of elements of one compute type: float, double or an integer
 // type.
 
+template <bool add, typename T>
+CYNET_XINLINE void put(T& out, T value) {
+  if constexpr (add) out = sum_of(out, value);
+  else out = value;
+}
+
 // Adds to out what write(y, i, m) puts into y[0 .. m), for parts of [0, n): numbers are rounded
 // before they are added, by the same loops as those that are written. A loop that did both would
 // round once, or twice, as the compiler likes for vectors and for the numbers behind them.
@@ -41,14 +47,14 @@ template <class F, typename T, bool add>
 void unary_loop(const void* x_, void* out_, int64_t n) {
   const T* x = static_cast<const T*>(x_);
   T* out = static_cast<T*>(out_);
-  if constexpr (add) {
+  if constexpr (add && !adds_at_once<F>) {
     return add_parts(out, n,
                      [=](T* y, int64_t i, int64_t m) { unary_loop<F, T, false>(x + i, y, m); });
   }
   if constexpr (has_suited<F>::value && std::is_same<T, float>::value)
     return suited_loop<F>(out, n, x);
   CYNET_IVDEP
-  for (int64_t i = 0; i < n; ++i) out[i] = F::template map<T>(x[i]);
+  for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(x[i]));
 }
 
 // Calls body(many, i, m) for parts of [0, n), where many[0 .. m) are all `value`.
@@ -66,7 +72,7 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
   const T* a = static_cast<const T*>(a_);
   const T* b = static_cast<const T*>(b_);
   T* out = static_cast<T*>(out_);
-  if constexpr (add) {
+  if constexpr (add && !adds_at_once<F>) {
     return add_parts(out, n, [=](T* y, int64_t i, int64_t m) {
       binary_loop<F, T, false>(a + i * sa, sa, b + i * sb, sb, y, m);
     });
@@ -75,7 +81,7 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
     if constexpr (has_suited<F>::value && std::is_same<T, float>::value)
       return suited_loop<F>(out, n, a, b);
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) out[i] = F::template map<T>(a[i], b[i]);
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(a[i], b[i]));
   } else if (sa) {
     const T one = b[0];
     if constexpr (simple_at_two<F>::value && std::is_floating_point<T>::value) {
@@ -87,7 +93,7 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
       });
     }
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) out[i] = F::template map<T>(a[i], one);
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(a[i], one));
   } else if (sb) {
     const T one = a[0];
     if constexpr (repeats<F> || (has_suited<F>::value && std::is_same<T, float>::value)) {
@@ -96,10 +102,10 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
       });
     }
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) out[i] = F::template map<T>(one, b[i]);
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(one, b[i]));
   } else {
     const T one = F::template map<T>(a[0], b[0]);
-    for (int64_t i = 0; i < n; ++i) out[i] = one;
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], one);
   }
 }
 
@@ -110,14 +116,15 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
   const T* a = static_cast<const T*>(a_);
   const T* b = static_cast<const T*>(b_);
   T* out = static_cast<T*>(out_);
-  if constexpr (add) {
+  if constexpr (add && !adds_at_once<F>) {
     return add_parts(out, n, [=](T* y, int64_t i, int64_t m) {
       grad_loop<F, T, false>(g + i * sg, sg, a + i * sa, sa, b + i * sb, sb, y, m);
     });
   }
   if (sg && sa && sb) {
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) out[i] = product_of(g[i], F::template map<T>(a[i], b[i]));
+    for (int64_t i = 0; i < n; ++i)
+      put<add>(out[i], product_of(g[i], F::template map<T>(a[i], b[i])));
   } else if (sg && sa) {
     const T y = b[0];
     if constexpr (simple_at_two<F>::value && std::is_floating_point<T>::value) {
@@ -129,7 +136,7 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
       });
     }
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) out[i] = product_of(g[i], F::template map<T>(a[i], y));
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], product_of(g[i], F::template map<T>(a[i], y)));
   } else if (sg && sb) {
     const T x = a[0];
     if constexpr (repeats<F>) {
@@ -138,11 +145,11 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
       });
     }
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) out[i] = product_of(g[i], F::template map<T>(x, b[i]));
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], product_of(g[i], F::template map<T>(x, b[i])));
   } else if (!sg && sa && !sb) {
     const T gy = g[0], y = b[0];
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) out[i] = product_of(gy, F::template map<T>(a[i], y));
+    for (int64_t i = 0; i < n; ++i) put<add>(out[i], product_of(gy, F::template map<T>(a[i], y)));
   } else {
     for (int64_t i = 0; i < n; ++i)
       out[i] = product_of(g[i * sg], F::template map<T>(a[i * sa], b[i * sb]));

@@ -91,16 +91,10 @@ def test_neighbours_change_nothing(family, name, dtype):
     every = np.concatenate([ordinary, strange], 1)
     operator = LoopsOperator(OfFunctor(family, name), dtype)
     rng = np.random.default_rng(1)
-    written = None
     for req in (WRITE, ADD):
         alone = np.concatenate(
             [computed(operator, every[:, i : i + 1], req) for i in range(every.shape[1])]
         )
-        if req == WRITE:
-            written = alone
-        elif dtype != "float16":  # whose sum is rounded once, from float32
-            with np.errstate(invalid="ignore"):
-                check(every, alone, written + alone.dtype.type(0.75), "added to 0.75")
         n = ordinary.shape[1]
         check(ordinary, computed(operator, ordinary, req), alone[:n], "beside ordinary numbers")
         check(every, computed(operator, every, req), alone, "all in a row")
