@@ -2,18 +2,28 @@
 # aarch64.sh wheel | test [TEST ...]: cynet for Linux on 64-bit ARM, compiled on x86-64 and run by an emulator.
 #
 # Everything lies in build/aarch64: Debian's arm64 Python and libraries, unpacked and not installed (root); packages from
-# the index (site); a copy of the checkout, compiled (source); and the emulated interpreter (python), which any command
-# can use. `wheel` puts a wheel into dist/; `test` runs pytest on the copy. Needs Debian or a system derived from it, apt-get
+# the index (site); what the build needs on this side (host); a copy of the checkout, compiled (source); and the emulated
+# interpreter (python), which any command can use. `wheel` puts a wheel into dist/; `test` runs pytest on the copy. Needs Debian or a system derived from it, apt-get
 # and, where the cross compiler and qemu are missing, root.
 set -euo pipefail
 root="$(cd "$(dirname "$0")/.." && pwd)"
 work="$root/build/aarch64"
 version=3.11 # of Debian 12's Python
-here="${PYTHON:-$root/.venv/bin/python}"
+base="${PYTHON:-python3}"
+here="$work/host/bin/python"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
-"$here" -c "import sys; sys.exit(sys.version_info[:2] != tuple(map(int, '$version'.split('.'))))" ||
-    { echo "aarch64: $here must be a Python $version, as the one that is emulated; PYTHON=... names it" >&2; exit 1; }
+"$base" -c "import sys; sys.exit(sys.version_info[:2] != tuple(map(int, '$version'.split('.'))))" ||
+    { echo "aarch64: $base must be a Python $version, as the one that is emulated; PYTHON=... names it" >&2; exit 1; }
 mkdir -p "$work"
+
+host() { # an environment with what pyproject.toml asks for to build
+    [ -e "$work/host/complete" ] && return
+    "$base" -m venv --clear "$work/host"
+    "$here" -c "import tomllib; print(*tomllib.load(open('$root/pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
+        > "$work/requires.txt"
+    "$here" -m pip install -q -r "$work/requires.txt"
+    touch "$work/host/complete"
+}
 
 tools() { # the cross compiler and the emulator
     command -v aarch64-linux-gnu-g++ qemu-aarch64-static > /dev/null && return
@@ -50,6 +60,7 @@ interpreter() { # python: it starts itself under the emulator, so that sys.execu
     cat > "$work/python" <<END
 #!/bin/sh
 export PYTHONPATH="\${PYTHONPATH:+\$PYTHONPATH:}$work/site"
+export CXX=aarch64-linux-gnu-g++ # for what tests compile and load; what setup.py compiles has its own settings
 export CPATH="$work/root/usr/include/python$version:$work/root/usr/include" # for operators that a script compiles
 exec qemu-aarch64-static -0 "\$0" -L "$work/root" "$work/root/usr/bin/python$version" "\$@"
 END
@@ -71,9 +82,9 @@ cross() { # a command of setup.py, for arm64
 
 build() { # the copy of the checkout, with its modules; what did not change is not compiled again
     mkdir -p "$work/source"
-    (cd "$root" && git ls-files -z --cached --others --exclude-standard |
-        "$here" -c "import os, sys; sys.stdout.write(''.join(f + '\0' for f in sys.stdin.read().split('\0') if os.path.exists(f) and f))" |
-        tar -c --null -T -) | tar -x -C "$work/source"
+    (cd "$root" && git ls-files -z --cached --others --exclude-standard > "$work/known.txt" &&
+        "$here" -c "import os, sys; print(*(f for f in sys.stdin.read().split('\0') if os.path.exists(f)), sep='\0', end='')" \
+            < "$work/known.txt" > "$work/files.txt" && tar -c --null -T "$work/files.txt") | tar -x -C "$work/source"
     cross build_ext --inplace --build-temp "$work/objects"
 }
 
@@ -95,11 +106,13 @@ smoke() { # the wheel in an environment of its own, beside nothing of the checko
 }
 
 tools
+host
 libraries
 interpreter
 build
 case "${1:-}" in
     wheel) wheel && smoke ;;
-    test) shift; (cd "$work/source" && "$work/python" -m pytest -q -p no:cacheprovider --timeout 1800 "$@") ;;
+    # programs that tests start import the copy, too
+    test) shift; (cd "$work/source" && PYTHONPATH="$work/source" "$work/python" -m pytest -q -p no:cacheprovider --timeout 1800 "$@") ;;
     *) echo "aarch64: wheel, or test with names of tests" >&2; exit 1 ;;
 esac

@@ -105,9 +105,11 @@ def test_a_network_trains_and_goes_on_from_a_file(rng, tmp_path):
                 value = loss(net(x), y)
             value.backward()
             trainer.step(32)
+            if step == 0:
+                first = value.asnumpy().mean()
         results.append(value.asnumpy())
     np.testing.assert_array_equal(*results)
-    assert results[0].mean() < 0.5
+    assert results[0].mean() < 0.7 * first
 
 
 @pytest.mark.parametrize("settings", [{"adjust": "other"}, {"ns_steps": 0}, {"momentum": "x"}])
