@@ -13,6 +13,8 @@ ROOT = Path(__file__).parent.parent
 REMEDIES = [
     (r"no AMX", "a CPU with AMX (Sapphire Rapids or later)"),
     (r"levels of x86-64", "an x86-64 machine"),
+    (r"chroot and overlays need root", "make stress as root"),
+    (r"Python is no shared library, or no cc", "a C compiler, and Python with --enable-shared"),
     (r"^pip install (\S+)", "pip install {}"),
     (r"no products of our own|baseline", "a CPU with AVX2"),
     (r"MNIST", "CYNET_DATA_DIR=folder of MNIST's IDX files make test"),
