@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 REMEDIES = [
     (r"no AMX", "a CPU with AMX (Sapphire Rapids or later)"),
     (r"levels of x86-64", "an x86-64 machine"),
+    (r"emulator of .* starts no programs", "a real machine of that kind"),
     (r"chroot and overlays need root", "make stress as root"),
     (r"Python is no shared library, or no cc", "a C compiler, and Python with --enable-shared"),
     (r"^pip install (\S+)", "pip install {}"),
