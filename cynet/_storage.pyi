@@ -10,7 +10,7 @@ class Backend:
     def raw_alloc(self, nbytes: int, dev_id: int) -> int:
         """Address of fresh memory, 64-byte aligned."""
     def raw_free(self, address: int, nbytes: int, dev_id: int) -> None:
-        """Give back what raw_alloc returned."""
+        """Free memory that raw_alloc returned."""
     def memory_info(self, dev_id: int) -> tuple[int, int]:
         """(free, total) bytes of the device."""
     def synchronize(self, dev_id: int) -> None:

@@ -394,7 +394,7 @@ class _Instance:
             {*range(n, n + len(graph.outputs)), *range(program.n_saved, program.first_cached)},
             program.sources,
         )
-        self.knows_cached = not kept  # whether it is known for the arrays of the plan
+        self.knows_cached = not kept  # whether the plan has cached results for these arrays
         self.scratch = {}
         self.saved_arena = None  # the arena as forward left it, where backward is to run again
 

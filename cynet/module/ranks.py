@@ -45,7 +45,7 @@ class Alone:
         return []
 
     def summed_up(self, seconds):
-        """Lines that are shown once, at the end, after some seconds of training."""
+        """Lines that are shown once, at the end; `seconds` is the time of the training."""
         return []
 
 

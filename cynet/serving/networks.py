@@ -1,4 +1,4 @@
-"""Networks of a Predictor, from any of the accepted kinds: a Block, and its inputs."""
+"""Networks of a Predictor: a Block and its inputs, made from a Block, a Symbol or a file."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class DropoutProperty(KernelProperty):
     output_names = ("output", "mask")
     example = """
     >>> x = mx.nd.ones((100, 100))
-    >>> mx.nd.Dropout(x, p=0.4).mean()  # outside of training: as it is
+    >>> mx.nd.Dropout(x, p=0.4).mean()  # outside of training: unchanged
     [1.]
     <NDArray 1 @cpu(0)>
     >>> mx.random.seed(1)
