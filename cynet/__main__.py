@@ -62,14 +62,14 @@ def command(arguments=None):
     return main(["--check", *others] if word == "check" else [])
 
 
-def _missing():
+def print_missing_names():
     for path, names in sorted(missing_names().items()):
         for name in sorted(names):
             note = instead(name)
             print(f"{path}.{name}" + (f": {note}" if note else ""))
 
 
-def _settings():
+def print_settings():
     for setting in config.settings():
         print(f"{setting.name} (default: {setting.default})\n    {setting.doc}")
 
@@ -93,10 +93,10 @@ def main(arguments):
 
         return check(others)
     if first == "--missing":
-        _missing()
+        print_missing_names()
         return 0
     if first == "--settings":
-        _settings()
+        print_settings()
         return 0
     if arguments[0] == "-m":
         install_as_mxnet()

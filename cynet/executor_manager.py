@@ -104,7 +104,7 @@ def _bind_exec(
     )
 
 
-def _descriptions(rows):
+def _data_descriptions(rows):
     return [row if isinstance(row, DataDesc) else DataDesc(*row[:2]) for row in rows or ()]
 
 
@@ -183,8 +183,8 @@ class DataParallelExecutorGroup:
             sym,
             list(ctx),
             [part.stop - part.start for part in slices],
-            _descriptions(train_data.provide_data),
-            _descriptions(train_data.provide_label),
+            _data_descriptions(train_data.provide_data),
+            _data_descriptions(train_data.provide_label),
             list(param_names),
             True,
             False,
@@ -197,13 +197,13 @@ class DataParallelExecutorGroup:
         self.param_idx = [i for i, name in enumerate(arg_names) if name in set(param_names)]
         self.param_names = [arg_names[i] for i in self.param_idx]
         self.train_execs = self._group.execs
-        self.data_arrays = self._inputs(self.data_names)
-        self.label_arrays = self._inputs(self.label_names)
+        self.data_arrays = self._input_slices(self.data_names)
+        self.label_arrays = self._input_slices(self.label_names)
         self.param_arrays = self._by_name(self.param_names, "arg_dict")
         self.grad_arrays = self._by_name(self.param_names, "grad_dict")
         self.aux_arrays = self._by_name(self.aux_names, "aux_dict")
 
-    def _inputs(self, names):
+    def _input_slices(self, names):
         pairs = list(zip(self.slices, self.train_execs))
         return [
             [(part, exe.arg_dict[n]) for part, exe in pairs if n in exe.arg_dict] for n in names
@@ -345,7 +345,7 @@ class DataParallelExecutorManager:
         if sym_gen is not None:
             self.execgrp_bucket[train_data.default_bucket_key] = self.execgrp
 
-    def _current(self):
+    def _current_group(self):
         if self.curr_execgrp is None:
             raise CynetError(f"DataParallelExecutorManager: {_BEFORE_DATA}")
         return self.curr_execgrp
@@ -459,11 +459,11 @@ class DataParallelExecutorManager:
         CynetError
             If no batch was loaded.
         """
-        self._current().forward(is_train)
+        self._current_group().forward(is_train)
 
     def backward(self) -> None:
         """Compute its gradients."""
-        self._current().backward()
+        self._current_group().backward()
 
     def update_metric(
         self, metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
@@ -479,4 +479,4 @@ class DataParallelExecutorManager:
         pre_sliced : bool
             Whether the labels are split already.
         """
-        self._current().update_metric(metric, labels, pre_sliced)
+        self._current_group().update_metric(metric, labels, pre_sliced)

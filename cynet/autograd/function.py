@@ -188,9 +188,9 @@ class _FunctionNode(StepNode):
                 f"{name}.backward returned {len(result)} gradients, expected one for each of "
                 f"{len(self.like)} inputs"
             )
-        return [self._checked(i, value) for i, value in enumerate(result)]
+        return [self._checked_gradient(i, value) for i, value in enumerate(result)]
 
-    def _checked(self, i, value):
+    def _checked_gradient(self, i, value):
         name = f"{type(self.function).__name__}.backward"
         shape, dtype, context = self.like[i]
         if self.sources[i] is None:

@@ -18,20 +18,20 @@ class _HeadsError(ArgumentError, AssertionError):
     """Lists that do not fit together, which MXNet asserts."""
 
 
-def _list(what, given):
+def _array_list(what, given):
     given = [given] if isinstance(given, NDArray) else given
     if not isinstance(given, (list, tuple)):
         raise ArgumentTypeError(f"{what} must be an NDArray or a list of them, got {shown(given)}")
     return list(given)
 
 
-def _heads(heads, head_grads):
-    heads = _list("heads", heads)
+def _check_heads(heads, head_grads):
+    heads = _array_list("heads", heads)
     if not heads:
         raise _HeadsError("heads must not be an empty list")
     if head_grads is None:
         return heads, None
-    head_grads = _list("head_grads", head_grads)
+    head_grads = _array_list("head_grads", head_grads)
     if len(heads) != len(head_grads):
         raise _HeadsError(
             f"heads and head_grads must be lists of the same length, got {len(heads)} and "
@@ -72,7 +72,7 @@ def mark_variables(
     [2. 4.]
     <NDArray 2 @cpu(0)>
     """
-    variables, gradients = _list("variables", variables), _list("gradients", gradients)
+    variables, gradients = _array_list("variables", variables), _array_list("gradients", gradients)
     if isinstance(grad_reqs, str):
         grad_reqs = [grad_reqs] * len(variables)
     if not len(variables) == len(gradients) == len(grad_reqs):
@@ -123,7 +123,7 @@ def backward(
     >>> x.grad.asnumpy().tolist()
     [5.0, 7.0]
     """
-    heads, head_grads = _heads(heads, head_grads)
+    heads, head_grads = _check_heads(heads, head_grads)
     _walk.backward(heads, head_grads, retain_graph, train_mode)
 
 
@@ -170,8 +170,8 @@ def grad(
     """
     flags = {"retain_graph": retain_graph, "create_graph": create_graph, "train_mode": train_mode}
     _walk.check_flags("grad", flags)
-    heads, head_grads = _heads(heads, head_grads)
-    variables = _list("variables", variables)
+    heads, head_grads = _check_heads(heads, head_grads)
+    variables = _array_list("variables", variables)
     if not variables:
         raise _HeadsError("variables must not be an empty list")
     for i, variable in enumerate(variables):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def _axes(in_axes, inputs):
+def _batch_axes(in_axes, inputs):
     """The axis of each input, counted from the front; None for an input that all samples share."""
     if isinstance(in_axes, (list, tuple)):
         if len(in_axes) != len(inputs):
@@ -33,7 +33,7 @@ def _axes(in_axes, inputs):
     return given
 
 
-def _length(axes, inputs):
+def _batch_length(axes, inputs):
     lengths = {
         i: x.shape[axis] for i, (axis, x) in enumerate(zip(axes, inputs)) if axis is not None
     }
@@ -48,7 +48,7 @@ def _length(axes, inputs):
     return count
 
 
-def _joined(outputs, axis):
+def _stacked_outputs(outputs, axis):
     """The arrays that the samples gave, as one."""
     first = outputs[0]
     for i, each in enumerate(outputs):
@@ -108,17 +108,17 @@ def vmap(
     """
 
     def of_batches(*inputs):
-        axes = _axes(in_axes, inputs)
+        axes = _batch_axes(in_axes, inputs)
         results = []
-        for i in range(_length(axes, inputs)):
+        for i in range(_batch_length(axes, inputs)):
             sample = [
                 x if axis is None else x[(slice(None),) * axis + (i,)]
                 for axis, x in zip(axes, inputs)
             ]
             results.append(function(*sample))
         if not isinstance(results[0], (list, tuple)):
-            return _joined(results, out_axes)
-        parts = [_joined(each, out_axes) for each in zip(*results, strict=True)]
+            return _stacked_outputs(results, out_axes)
+        parts = [_stacked_outputs(each, out_axes) for each in zip(*results, strict=True)]
         return type(results[0])(parts)
 
     return of_batches

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def _called(name, function, inputs, numbers):
+def _call_recorded(name, function, inputs, numbers):
     """(result, its arrays, nodes where gradients with respect to inputs end) of a call."""
     inputs, nodes = list(inputs), []
     with record(train_mode=None):
@@ -44,14 +44,14 @@ def _called(name, function, inputs, numbers):
     return result, outputs, nodes
 
 
-def _back(outputs, head_grads, nodes, likes, retain=False, create=None):
+def _gradients_of(outputs, head_grads, nodes, likes, retain=False, create=None):
     """Gradients of outputs; zeros where no way leads from them."""
     create = bool(get_state() & 1) if create is None else create
     found = gradients_to(outputs, head_grads, nodes, retain or create, create)
     return [zeros_like(x) if g is None else g for g, x in zip(found, likes)]
 
 
-def _numbers(name, argnums, n):
+def _argument_numbers(name, argnums, n):
     """(whether a single number was given, the list of positions among `n` inputs)."""
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     for k in numbers:
@@ -60,13 +60,13 @@ def _numbers(name, argnums, n):
     return isinstance(argnums, int), [k % n for k in numbers]
 
 
-def _scalar(name, outputs):
+def _check_scalar_output(name, outputs):
     if len(outputs) != 1 or outputs[0].size != 1:
         shapes = ", ".join(str(each.shape) for each in outputs)
         raise ShapeError(f"{name}: the function must give one number, it gave {shapes}")
 
 
-def _list(name, what, given, likes):
+def _arrays_shaped_like(name, what, given, likes):
     """A list of arrays with the shapes of others."""
     given = [given] if isinstance(given, NDArray) else list(given)
     if len(given) != len(likes):
@@ -108,10 +108,10 @@ def value_and_grad(
     """
 
     def value_and_gradients(*inputs):
-        single, numbers = _numbers("value_and_grad", argnums, len(inputs))
-        result, outputs, nodes = _called("value_and_grad", function, inputs, numbers)
-        _scalar("value_and_grad", outputs)
-        grads = _back(outputs, None, nodes, [inputs[i] for i in numbers])
+        single, numbers = _argument_numbers("value_and_grad", argnums, len(inputs))
+        result, outputs, nodes = _call_recorded("value_and_grad", function, inputs, numbers)
+        _check_scalar_output("value_and_grad", outputs)
+        grads = _gradients_of(outputs, None, nodes, [inputs[i] for i in numbers])
         return result, grads[0] if single else grads
 
     return value_and_gradients
@@ -140,24 +140,24 @@ def vjp(function: Callable[..., Any], *inputs: NDArray) -> tuple[Any, Callable[.
     >>> [g.asscalar() for g in back(mx.nd.ones(1))]
     [np.float32(3.0), np.float32(2.0)]
     """
-    result, outputs, nodes = _called("vjp", function, inputs, range(len(inputs)))
+    result, outputs, nodes = _call_recorded("vjp", function, inputs, range(len(inputs)))
 
     def back(*head_grads):
-        heads = _list("vjp", "gradients", head_grads, outputs)
-        return _back(outputs, heads, nodes, inputs, retain=True)
+        heads = _arrays_shaped_like("vjp", "gradients", head_grads, outputs)
+        return _gradients_of(outputs, heads, nodes, inputs, retain=True)
 
     return result, back
 
 
-def _directional(name, function, inputs, tangents):
+def _directional_derivative(name, function, inputs, tangents):
     # Backward is linear in the gradient u; transposing it gives the forward derivative.
-    tangents = _list(name, "tangents", tangents, inputs)
+    tangents = _arrays_shaped_like(name, "tangents", tangents, inputs)
     create = bool(get_state() & 1)
     with record(train_mode=None):
-        result, outputs, nodes = _called(name, function, inputs, range(len(inputs)))
+        result, outputs, nodes = _call_recorded(name, function, inputs, range(len(inputs)))
         aliases = [alias_of(zeros_like(each)) for each in outputs]
-        grads = _back(outputs, [a for a, _ in aliases], nodes, inputs, create=True)
-    found = _back(grads, tangents, [node for _, node in aliases], outputs, create=create)
+        grads = _gradients_of(outputs, [a for a, _ in aliases], nodes, inputs, create=True)
+    found = _gradients_of(grads, tangents, [node for _, node in aliases], outputs, create=create)
     return result, found
 
 
@@ -193,7 +193,7 @@ def jvp(
     [2.0, 40.0]
     """
     inputs = [inputs] if isinstance(inputs, NDArray) else list(inputs)
-    result, found = _directional("jvp", function, inputs, tangents)
+    result, found = _directional_derivative("jvp", function, inputs, tangents)
     return result, found if isinstance(result, (list, tuple)) else found[0]
 
 
@@ -226,8 +226,8 @@ def jacobian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> 
     """
 
     def derivatives(*inputs):
-        single, numbers = _numbers("jacobian", argnums, len(inputs))
-        _, outputs, nodes = _called("jacobian", function, inputs, numbers)
+        single, numbers = _argument_numbers("jacobian", argnums, len(inputs))
+        _, outputs, nodes = _call_recorded("jacobian", function, inputs, numbers)
         if len(outputs) != 1:
             raise ArgumentError(f"jacobian: the function gave {len(outputs)} arrays, expected one")
         output, likes = outputs[0], [inputs[i] for i in numbers]
@@ -235,7 +235,7 @@ def jacobian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> 
         for k in range(output.size):
             head = zeros_like(output.detach())
             head.reshape((-1,))[k] = 1
-            rows.append(_back(outputs, [head], nodes, likes, retain=True))
+            rows.append(_gradients_of(outputs, [head], nodes, likes, retain=True))
         found = [
             stack(*(row[i] for row in rows), axis=0).reshape(output.shape + like.shape)
             for i, like in enumerate(likes)
@@ -278,11 +278,13 @@ def hessian_vector_product(
     """
     single = isinstance(inputs, NDArray)
     inputs = [inputs] if single else list(inputs)
-    vectors = _list("hessian_vector_product", "vectors", vectors, inputs)
+    vectors = _arrays_shaped_like("hessian_vector_product", "vectors", vectors, inputs)
     create = bool(get_state() & 1)
     with record(train_mode=None):
-        _, outputs, nodes = _called("hessian_vector_product", function, inputs, range(len(inputs)))
-        _scalar("hessian_vector_product", outputs)
-        grads = _back(outputs, [ones_like(outputs[0].detach())], nodes, inputs, create=True)
-    found = _back(grads, vectors, nodes, inputs, create=create)
+        _, outputs, nodes = _call_recorded(
+            "hessian_vector_product", function, inputs, range(len(inputs))
+        )
+        _check_scalar_output("hessian_vector_product", outputs)
+        grads = _gradients_of(outputs, [ones_like(outputs[0].detach())], nodes, inputs, create=True)
+    found = _gradients_of(grads, vectors, nodes, inputs, create=create)
     return found[0] if single else found

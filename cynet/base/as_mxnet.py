@@ -62,7 +62,7 @@ _NUMPY_NAMES = {
 }
 
 
-def _asscalar(a):
+def _scalar_of_array(a):
     return np.asarray(a).item()
 
 
@@ -103,7 +103,7 @@ def give_numpy_names():
     for name, now in _NUMPY_NAMES.items():
         if name not in there and now in there:
             setattr(np, name, there[now])
-    for name, value in (("asscalar", _asscalar), ("PINF", np.inf), ("NINF", -np.inf)):
+    for name, value in (("asscalar", _scalar_of_array), ("PINF", np.inf), ("NINF", -np.inf)):
         if name not in there:
             setattr(np, name, value)
 
@@ -116,14 +116,14 @@ def take_ragged_arrays():
             setattr(np, name, _takes_ragged(make))
 
 
-def _root():
+def _root_module():
     """The module ``mxnet``: all that cynet has, and a version that MXNet's scripts accept."""
     root = Face("mxnet", [sys.modules[_PACKAGE]])
     root.__version__ = _VERSION
     return root
 
 
-def _module(name):
+def _module_for(name):
     """The module for MXNet's ``name``, as ``mxnet.module.base_module``."""
     path = name.partition(".")[2]
     target = f"{_PACKAGE}.{_ELSEWHERE.get(path, path)}"
@@ -165,7 +165,7 @@ class _Finder:
         return None
 
     def create_module(self, spec):
-        return _root() if spec.name == "mxnet" else _module(spec.name)
+        return _root_module() if spec.name == "mxnet" else _module_for(spec.name)
 
     def exec_module(self, module):
         pass

@@ -41,16 +41,16 @@ def folder(kind: str) -> Path:
     with suppress(FileExistsError):
         place.mkdir(mode=0o700)
     found = place.stat()
-    if _fault(found) == _WRITABLE:
+    if _distrust_reason(found) == _WRITABLE:
         with suppress(OSError):
             place.chmod(stat.S_IMODE(found.st_mode) & ~0o022)
             found = place.stat()
-    fault = _fault(found)
-    return _private(str(place), fault) / kind if fault else place
+    fault = _distrust_reason(found)
+    return _private_folder(str(place), fault) / kind if fault else place
 
 
 @functools.cache
-def _private(place: str, fault: str) -> Path:
+def _private_folder(place: str, fault: str) -> Path:
     """A private folder for this process, with a warning that it replaces `place`."""
     warnings.warn(
         f"compiled code is not cached in {place}, because {fault}; each process compiles it "
@@ -72,7 +72,7 @@ def _private(place: str, fault: str) -> Path:
 _FOREIGN, _WRITABLE = "it belongs to another user", "others can write there"
 
 
-def _fault(found: os.stat_result) -> str | None:
+def _distrust_reason(found: os.stat_result) -> str | None:
     """The reason why a file or folder must not be trusted, from its os.stat; None if it may."""
     if not hasattr(os, "geteuid"):
         return None
@@ -88,21 +88,21 @@ def content(path: str | Path) -> bytes | None:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return None
         with open(path, "rb") as file:
-            if _fault(os.fstat(file.fileno())):
+            if _distrust_reason(os.fstat(file.fileno())):
                 return None
             whole = file.read()
     except OSError:
         return None
     body = whole[:-_TAIL]
-    return body if whole[-_TAIL:] == _tail(path, body) else None
+    return body if whole[-_TAIL:] == _digest_of_content(path, body) else None
 
 
 def keep(path: str | Path, data: bytes) -> None:
     """Write an object, whole or not at all, so that `content` finds it."""
-    write_atomically(path, [data, _tail(path, data)], private=True)
+    write_atomically(path, [data, _digest_of_content(path, data)], private=True)
 
 
-def _tail(path: str | Path, data: bytes) -> bytes:
+def _digest_of_content(path: str | Path, data: bytes) -> bytes:
     digest = hashlib.sha256(os.path.basename(path).encode() + b"\0")
     digest.update(data)
     return _MARK + digest.digest()

@@ -50,7 +50,7 @@ def _one_of(*words):
     return parse
 
 
-def _flag(text):
+def _parse_flag(text):
     if text.lower() not in ("0", "1", "true", "false"):
         raise ValueError("expected 0, 1, true or false")
     return text.lower() in ("1", "true")
@@ -128,7 +128,7 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_LOG_ALGORITHMS",
-            _flag,
+            _parse_flag,
             False,
             "Log (level INFO, logger cynet) the algorithm of each imperative call with new "
             "shapes, of those operators that have several.",
@@ -193,13 +193,13 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_GRAPH_VERIFY",
-            _flag,
+            _parse_flag,
             False,
             "1: each graph pass is followed by a check of what it has made (for who writes one).",
         ),
         Setting(
             "CYNET_BACKWARD_DO_MIRROR",
-            _flag,
+            _parse_flag,
             False,
             "1: backward computes values again instead of keeping them, for less memory (also "
             "MXNET_BACKWARD_DO_MIRROR).",
@@ -266,7 +266,7 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_CUDA_GRAPHS",
-            _flag,
+            _parse_flag,
             True,
             "0: executors, hybridized Blocks and updates on a GPU launch their kernels one by one "
             "instead of recording them as CUDA graphs and replaying those.",

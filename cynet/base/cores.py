@@ -34,7 +34,7 @@ def quota_of(root: "str | os.PathLike[str]") -> float:
         The folder that has ``proc`` and ``sys``: ``/`` but in tests.
     """
     least, groups = float("inf"), os.path.join(root, "sys/fs/cgroup")
-    for line in _text(os.path.join(root, "proc/self/cgroup")).splitlines():
+    for line in _read_text(os.path.join(root, "proc/self/cgroup")).splitlines():
         number, controllers, group = (line.split(":", 2) + ["", ""])[:3]
         if number == "0" and not controllers:
             mount, read = groups, _quota_2
@@ -53,7 +53,7 @@ def quota_of(root: "str | os.PathLike[str]") -> float:
     return least
 
 
-def _text(path: str) -> str:
+def _read_text(path: str) -> str:
     try:
         with open(path) as file:
             return file.read()
@@ -61,7 +61,7 @@ def _text(path: str) -> str:
         return ""
 
 
-def _ratio(quota_text: str, period_text: str) -> float:
+def _quota_ratio(quota_text: str, period_text: str) -> float:
     try:
         quota, period = int(quota_text), int(period_text)
     except ValueError:  # "max", or no file
@@ -70,10 +70,10 @@ def _ratio(quota_text: str, period_text: str) -> float:
 
 
 def _quota_2(folder: str) -> float:
-    words = _text(os.path.join(folder, "cpu.max")).split()
-    return _ratio(*words) if len(words) == 2 else float("inf")
+    words = _read_text(os.path.join(folder, "cpu.max")).split()
+    return _quota_ratio(*words) if len(words) == 2 else float("inf")
 
 
 def _quota_1(folder: str) -> float:
-    texts = (_text(os.path.join(folder, f"cpu.cfs_{each}_us")) for each in ("quota", "period"))
-    return _ratio(*texts)
+    texts = (_read_text(os.path.join(folder, f"cpu.cfs_{each}_us")) for each in ("quota", "period"))
+    return _quota_ratio(*texts)

@@ -266,7 +266,7 @@ class _Annotated:
         set_ = object.__setattr__  # a frozen class refuses to set attributes
         set_(self, "__cause__", error)
         vars(BaseException)["args"].__set__(self, (text,))
-        for name, value in _state(error).items():
+        for name, value in _extra_attributes(error).items():
             try:
                 set_(self, name, value)
             except Exception:  # it can be read only
@@ -278,7 +278,7 @@ class _Annotated:
         return self._text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.__cause__, self._text)
+        return _restore_error, (self.__cause__, self._text)
 
 
 _Group = getattr(builtins, "BaseExceptionGroup", None)  # Python 3.10 does not have it
@@ -287,7 +287,7 @@ _MEMBERS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 _annotated: weakref.WeakValueDictionary[type, Any] = weakref.WeakValueDictionary()
 
 
-def _state(error: BaseException) -> dict[str, Any]:
+def _extra_attributes(error: BaseException) -> dict[str, Any]:
     """The attributes of an error beside its text: errno, filename, ..., and those a user has
     set."""
     found: dict[str, Any] = {}
@@ -434,6 +434,6 @@ def with_message(error: Any, message: str) -> Any:
         return wrap_error(error, message)
 
 
-def _restored(cause: BaseException | None, text: str) -> Any:
+def _restore_error(cause: BaseException | None, text: str) -> Any:
     """A pickled error restored; its class is created again where it is loaded."""
     return OperatorError(text) if cause is None else wrap_error(cause, text)

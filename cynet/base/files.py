@@ -179,7 +179,7 @@ class NewFile:
             except FileNotFoundError:
                 old = None
             if old is not None and not stat.S_ISREG(old.st_mode):
-                self.file = os.fdopen(_special(name, old.st_mode), "wb", buffering)
+                self.file = os.fdopen(_open_special_file(name, old.st_mode), "wb", buffering)
                 return
             self._target = os.path.realpath(name)
             self._folder = os.path.dirname(self._target)
@@ -221,7 +221,7 @@ class NewFile:
                 os.unlink(part)
 
 
-def _why(number: int, reason: str, name: str) -> tuple[int, str, str]:
+def _error_arguments(number: int, reason: str, name: str) -> tuple[int, str, str]:
     """The arguments of a FileError that does not come from the system."""
     return number, f"cannot write {shown(name)}: {reason}", name
 
@@ -229,27 +229,27 @@ def _why(number: int, reason: str, name: str) -> tuple[int, str, str]:
 def _check_place(name: str, old: os.stat_result | None, target: str, folder: str) -> None:
     """Refuse a path that open() would refuse, too."""
     if name.endswith(os.sep):
-        raise FolderError(*_why(errno.EISDIR, "it ends like a folder's name", name))
+        raise FolderError(*_error_arguments(errno.EISDIR, "it ends like a folder's name", name))
     if not os.path.isdir(folder):
         missing = f"there is no folder {shown(os.path.dirname(name))}"
-        raise MissingFileError(*_why(errno.ENOENT, missing, name))
+        raise MissingFileError(*_error_arguments(errno.ENOENT, missing, name))
     effective = os.access in os.supports_effective_ids
     if old is not None and not os.access(target, os.W_OK, effective_ids=effective):
-        raise FileAccessError(*_why(errno.EACCES, "it may not be written", name))
+        raise FileAccessError(*_error_arguments(errno.EACCES, "it may not be written", name))
 
 
-def _special(name: str, mode: int) -> int:
+def _open_special_file(name: str, mode: int) -> int:
     """A descriptor of a pipe or a device instead of a regular file."""
     if stat.S_ISDIR(mode):
-        raise FolderError(*_why(errno.EISDIR, "it is a folder", name))
+        raise FolderError(*_error_arguments(errno.EISDIR, "it is a folder", name))
     if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
         kind = "disk" if stat.S_ISBLK(mode) else "socket"
-        raise FileError(*_why(errno.EINVAL, f"it is a {kind}", name))
+        raise FileError(*_error_arguments(errno.EINVAL, f"it is a {kind}", name))
     try:
         number = os.open(name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError as error:
         if error.errno == errno.ENXIO and stat.S_ISFIFO(mode):
-            reason = _why(errno.ENXIO, "it is a pipe without a reader", name)
+            reason = _error_arguments(errno.ENXIO, "it is a pipe without a reader", name)
             raise FileError(*reason) from None
         raise
     os.set_blocking(number, True)
@@ -330,7 +330,7 @@ def _new_part(folder: str, old: os.stat_result | None, private: bool) -> tuple[s
         part = os.path.join(folder, f".cynet-{os.urandom(8).hex()}.part")
         number = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, mode)
         try:
-            if _locked(number) is not False and os.fstat(number).st_nlink:
+            if _lock_file(number) is not False and os.fstat(number).st_nlink:
                 if kept is not None:
                     _take_over(number, kept)
                 return part, number
@@ -355,7 +355,7 @@ def _take_over(number: int, old: os.stat_result) -> None:
     os.fchmod(number, stat.S_IMODE(old.st_mode) & 0o777)
 
 
-def _locked(number: int) -> bool | None:
+def _lock_file(number: int) -> bool | None:
     """Take the lock of a temporary file: True; False if its process is alive; None: no locks on
     this system."""
     if fcntl is None:
@@ -383,7 +383,7 @@ def _remove_dead_parts(folder: str) -> None:
                 continue
             number = os.open(part, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
-                if _locked(number):
+                if _lock_file(number):
                     os.unlink(part)
             finally:
                 os.close(number)

@@ -111,21 +111,21 @@ def guarded(target=None, *, but=()):
     if target is None:
         return functools.partial(guarded, but=but)
     if not isinstance(target, type):
-        return _guard(target)
+        return _guard_function(target)
     for name, member in list(vars(target).items()):
         if name in but or (name.startswith("_") and name not in _OPERATORS):
             continue
         if isinstance(member, types.FunctionType):
-            setattr(target, name, _guard(member))
+            setattr(target, name, _guard_function(member))
         elif isinstance(member, (staticmethod, classmethod)):
             if isinstance(member.__func__, types.FunctionType):
-                setattr(target, name, type(member)(_guard(member.__func__)))
+                setattr(target, name, type(member)(_guard_function(member.__func__)))
         elif isinstance(member, property) and member.fset is not None:
-            setattr(target, name, member.setter(_guard(member.fset)))
+            setattr(target, name, member.setter(_guard_function(member.fset)))
     return target
 
 
-def _guard(function):
+def _guard_function(function):
     if inspect.isgeneratorfunction(function):
 
         @functools.wraps(function)
@@ -163,7 +163,7 @@ def refusal(error, function, args, kwargs):
         return error
     if isinstance(error, OSError) and error.errno is not None:
         return file_error(error, "use", error.filename or described(function, args, kwargs))
-    text = "nested too deep" if isinstance(error, RecursionError) else _text(error)
+    text = "nested too deep" if isinstance(error, RecursionError) else _error_text(error)
     if error.__traceback__.tb_next is not None:  # else Python's own message about the call names it
         text = f"{described(function, args, kwargs)}: {text}"
     if isinstance(error, TypeError):
@@ -186,7 +186,7 @@ def refuse(error, function, *args):
     raise told from error
 
 
-def _text(error):
+def _error_text(error):
     try:
         text = str(error)
     except Exception:  # raised by the error's own __str__

@@ -125,7 +125,7 @@ RISING = Kind(
 )
 
 
-def _declared(klass):
+def _declared_kinds(klass):
     kinds = {}
     for base in reversed(klass.__mro__):
         kinds.update(vars(base).get("serialized_fields", {}))
@@ -135,7 +135,7 @@ def _declared(klass):
 def settings_of(instance):
     """The settings of an object: those declared, for a user's class also other plain attributes."""
     klass = type(instance)
-    kinds = _declared(klass)
+    kinds = _declared_kinds(klass)
     found = {}
     for name, value in vars(instance).items():
         if isinstance(value, np.generic):
@@ -165,7 +165,7 @@ def checked_settings(klass, settings):
     FormatError
         Naming the setting, what was expected and what was found.
     """
-    kinds = _declared(klass)
+    kinds = _declared_kinds(klass)
     if not isinstance(settings, dict):
         raise FormatError(f"the settings of {klass.__name__} are {shown(settings)}, no dict")
     missing = [name for name in kinds if name not in settings]

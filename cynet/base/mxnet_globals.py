@@ -42,7 +42,7 @@ _VALUES = {
 }
 
 
-def _lines(name):
+def _read_lines(name):
     """The lines of a file of names beside this one."""
     with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
         return file.read().splitlines()
@@ -54,12 +54,12 @@ def globals_of_mxnet():
     dict: each global name to its home ``(module, name there)``, with None as the name for a module
     itself. The key ``"metric *"`` has the names of ``__all__``."""
     table = {}
-    for line in _lines("mxnet_globals.txt"):
+    for line in _read_lines("mxnet_globals.txt"):
         path, _, words = line.partition(":")
         if path.endswith("*"):
             table[path] = words.split()
         else:
-            table[path] = dict(_home(path, word) for word in words.split())
+            table[path] = dict(_home_module(path, word) for word in words.split())
     return table
 
 
@@ -67,7 +67,7 @@ def globals_of_mxnet():
 def missing_names():
     """Dict of MXNet's path (``"mx.ndarray.contrib"``) to a frozenset of public names that are there
     in MXNet 1.9.1 and not here. Its file is written by ``tests/fixtures/names.py``."""
-    pairs = (line.partition(": ") for line in _lines("missing_names.txt"))
+    pairs = (line.partition(": ") for line in _read_lines("missing_names.txt"))
     return {path: frozenset(names.split()) for path, _, names in pairs}
 
 
@@ -77,18 +77,18 @@ def is_missing(name):
     return last in missing_names().get("mx" + owner[len("mxnet") :], ())
 
 
-def _home(path, word):
+def _home_module(path, word):
     name, at, home = word.partition("@")
     if at:
         module, _, other = home.partition(":")
-        return name, (_full(module), other or name)
+        return name, (_full_module_name(module), other or name)
     name, is_module, home = word.partition("=")
     if is_module:
-        return name, (_full(home), None)
-    return name, (_full("." + path if path != "mxnet" else "."), name)
+        return name, (_full_module_name(home), None)
+    return name, (_full_module_name("." + path if path != "mxnet" else "."), name)
 
 
-def _full(module):
+def _full_module_name(module):
     return ("mxnet" + module).rstrip(".") if module.startswith(".") else module
 
 
@@ -108,7 +108,10 @@ class Face(ModuleType):
         super().__init__(name, sources[0].__doc__ if sources else None)
         own = self.__dict__
         own["_sources"] = tuple(sources)
-        own["__getattr__"], own["__dir__"] = self._find, self._names  # a class's would be slower
+        own["__getattr__"], own["__dir__"] = (
+            self._find,
+            self._public_names,
+        )  # a class's would be slower
         own["__path__"] = []  # so that `from x import name` asks the finder, which explains
         if sources:
             own["__file__"] = getattr(sources[0], "__file__", None)
@@ -116,28 +119,28 @@ class Face(ModuleType):
         # may be rebound and are looked up each time. Operators' functions are created when a module
         # first looks one up; names that other modules import later are looked up later.
         for source in sources[:1]:
-            operators = self._path.partition(".")[0] in ("ndarray", "symbol")
+            operators = self._module_path.partition(".")[0] in ("ndarray", "symbol")
             for key in dir(source) if operators else list(vars(source)):
                 value = None if key.startswith("__") else getattr(source, key)
                 if callable(value) and not isinstance(value, ModuleType):
                     own[key] = value
 
     @property
-    def _path(self):
+    def _module_path(self):
         return self.__name__.partition(".")[2] or "mxnet"
 
     def _find(self, name):
         if name == "__all__":
-            return self._starred()
+            return self._star_names()
         if name.startswith("__"):
             raise NotFoundError(f"module '{self.__name__}' has no attribute '{name}'")
-        if name in _VALUES.get(self._path, ()):
-            return _VALUES[self._path][name]
+        if name in _VALUES.get(self._module_path, ()):
+            return _VALUES[self._module_path][name]
         try:
             return self._of_sources(name)
         except AttributeError as error:
             said = error
-        home, there = globals_of_mxnet().get(self._path, {}).get(name, (self.__name__, name))
+        home, there = globals_of_mxnet().get(self._module_path, {}).get(name, (self.__name__, name))
         if there is None:
             with contextlib.suppress(ImportError):
                 return importlib.import_module(home)
@@ -172,18 +175,18 @@ class Face(ModuleType):
             delattr(self._sources[0], name)
         self.__dict__.pop(name, None)
 
-    def _names(self):
-        found = {*globals_of_mxnet().get(self._path, {}), *vars(self)} - {"_sources"}
+    def _public_names(self):
+        found = {*globals_of_mxnet().get(self._module_path, {}), *vars(self)} - {"_sources"}
         found.update(*map(dir, self._sources[:1]))
         return sorted(name for name in found if hasattr(self, name))
 
-    def _starred(self):
+    def _star_names(self):
         """The names of ``from mxnet.x import *``: MXNet's names that cynet has, and none of its
         own."""
         table = globals_of_mxnet()
-        names = table.get(f"{self._path} *")
+        names = table.get(f"{self._module_path} *")
         if names is None:
-            names = [n for n in table.get(self._path, ()) if not n.startswith("_")]
+            names = [n for n in table.get(self._module_path, ()) if not n.startswith("_")]
         return [name for name in names if hasattr(self, name)]
 
 

@@ -19,7 +19,7 @@ def numpy_state():
     if isinstance(np.random.get_bit_generator(), np.random.MT19937):
         inner = state["state"]
         return ["MT19937", inner["key"].tolist(), inner["pos"], state["has_gauss"], state["gauss"]]
-    return [state["bit_generator"], _plain(state)]
+    return [state["bit_generator"], _to_plain_values(state)]
 
 
 def place_of_numpy():
@@ -48,9 +48,9 @@ def set_numpy_state(saved):
         np.random.set_state((name, np.asarray(first, np.uint32), *others))
 
 
-def _plain(value):
+def _to_plain_values(value):
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _to_plain_values(each) for key, each in value.items()}
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
@@ -72,10 +72,10 @@ def seeded_numpy(seed):
     """
     generator, words = np.random.get_bit_generator(), None
     if _has_plain_words(generator):
-        words = _words(generator)
+        words = _generator_words(generator)
         normal = np.random.standard_normal()
         state = None
-        if _words(generator) == words:
+        if _generator_words(generator) == words:
             state = {**generator.state, "has_gauss": 1, "gauss": normal}
     else:
         state = np.random.get_state(legacy=False)
@@ -104,11 +104,11 @@ def _has_plain_words(generator):
         return False
     if _plain_words is None:
         inner = generator.state["state"]
-        found = np.frombuffer(_words(generator), np.uint32)
+        found = np.frombuffer(_generator_words(generator), np.uint32)
         _plain_words = bool((found[:-1] == inner["key"]).all() and found[-1] == inner["pos"])
     return _plain_words
 
 
-def _words(generator):
+def _generator_words(generator):
     with generator.lock:
         return ctypes.string_at(generator.ctypes.state_address, _NBYTES)

@@ -110,15 +110,15 @@ def html_of_array(array: Any) -> str:
     values = array.asnumpy()
     values = values.reshape(1, -1) if array.ndim == 1 else values
     rows = []
-    for i in _places(values.shape[0], _MAX_ROWS):
-        columns = _places(values.shape[1], _MAX_COLUMNS)
+    for i in _shown_indices(values.shape[0], _MAX_ROWS):
+        columns = _shown_indices(values.shape[1], _MAX_COLUMNS)
         line = [None if None in (i, j) else values[i, j] for j in columns]
         rows.append(["&#8230;" if each is None else escaped(f"{each:.6g}") for each in line])
     shape = " x ".join(map(str, array.shape))
     return table(f"NDArray {shape}, {name_of(array.dtype)}, {array.context}", rows)
 
 
-def _places(count: int, maximum: int) -> list[int | None]:
+def _shown_indices(count: int, maximum: int) -> list[int | None]:
     """The indices that are shown; None marks the gap in between."""
     if count <= maximum:
         return list(range(count))

@@ -40,7 +40,7 @@ class _Averaging(FitCallback):
         if self._averages.count:
             args, aux = state.module.get_params()
             self._trained = [{k: v.copy() for k, v in each.items()} for each in (args, aux)]
-            self._put(state.module)
+            self._swap_parameters(state.module)
 
     def epoch_closed(self, state: FitState) -> None:
         """Swap the weights themselves in again."""
@@ -52,13 +52,13 @@ class _Averaging(FitCallback):
         """Leave the means in the module."""
         self._trained = None
         if self._averages.count:
-            self._put(state.module)
+            self._swap_parameters(state.module)
 
     def _update(self, module):
         args, aux = module.get_params()
         self._averages.update({**args, **aux})
 
-    def _put(self, module):
+    def _swap_parameters(self, module):
         args, aux = module.get_params()
         values = self._averages.values
         self._averages.check({**args, **aux})

@@ -110,7 +110,7 @@ class FitState:
             That is not a metric of this training; the message lists those that are.
         """
         columns = self.history.metrics
-        return columns[_column(name, columns)][-1]
+        return columns[_column_index(name, columns)][-1]
 
     def check_figure(self, name: str) -> None:
         """Refuse the name of a figure that this training will not have.
@@ -126,10 +126,10 @@ class FitState:
             That will not be a metric of this training; the message lists those that will.
         """
         if self.columns is not None:
-            _column(name, self.columns)
+            _column_index(name, self.columns)
 
 
-def _column(name, columns):
+def _column_index(name, columns):
     """The column of a history that a name means."""
     words = [name]
     part, dash, rest = name.rpartition("-")
@@ -354,15 +354,15 @@ class StopOnNaN(FitCallback):
         """Look, every `period` batches."""
         if self.period and (state.nbatch + 1) % self.period == 0:
             figures = state.eval_metric.get_name_value()
-            self._look(figures, state.module, f"after batch {state.nbatch}")
+            self._check_for_nan(figures, state.module, f"after batch {state.nbatch}")
 
     def epoch_end(self, state: FitState) -> None:
         """Look at all figures of the epoch."""
         figures = {name: values[-1] for name, values in state.history.metrics.items()}
-        self._look(figures.items(), state.module, f"after epoch {state.epoch}")
+        self._check_for_nan(figures.items(), state.module, f"after epoch {state.epoch}")
 
     @staticmethod
-    def _look(figures, module, when):
+    def _check_for_nan(figures, module, when):
         for name, value in figures:
             if is_nan(value):
                 raise StopTraining(f"{name} is nan {when}")

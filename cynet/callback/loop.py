@@ -244,10 +244,10 @@ class Speedometer(SettingsRepr):
             passed = time.time() - self.tic
             examples = self.frequent * self.batch_size * (world().size if is_joined() else 1)
             speed = examples / passed if passed > 0 else float("inf")
-            self._log(param, count, speed)
+            self._log_speed(param, count, speed)
             self.tic = time.time()
 
-    def _log(self, param, count, speed):
+    def _log_speed(self, param, count, speed):
         metric = param.eval_metric
         if metric is None:
             say("Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", param.epoch, count, speed)

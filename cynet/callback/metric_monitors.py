@@ -42,7 +42,7 @@ class _MetricMonitor(FitCallback):
         """Refuse a metric that this training will not have."""
         state.check_figure(self.monitor)
 
-    def _improves(self, state):
+    def _has_improved(self, state):
         """Return whether this epoch's value is the best; counts the epochs since the best one."""
         value = state.figure(self.monitor)
         better = self.best is None or self._sign * (value - self.best) > self.min_delta
@@ -108,7 +108,7 @@ class EarlyStopping(_MetricMonitor):
 
     def epoch_end(self, state: FitState) -> None:
         """Stop when it has been too long."""
-        if not self._improves(state) and self.wait > self.patience:
+        if not self._has_improved(state) and self.wait > self.patience:
             raise StopTraining(
                 f"{self.monitor} has not improved on {self.best} of epoch {self.best_epoch} for"
                 f" {counted(self.wait, 'epoch')}"
@@ -154,7 +154,7 @@ class BestCheckpoint(_MetricMonitor):
 
     def epoch_end(self, state: FitState) -> None:
         """Save, if this epoch is the best."""
-        if self._improves(state) and is_first():
+        if self._has_improved(state) and is_first():
             state.module.save_checkpoint(self.prefix, 0, self.save_optimizer_states)
 
 
@@ -213,7 +213,7 @@ class ReduceOnPlateau(_MetricMonitor):
 
     def epoch_end(self, state: FitState) -> None:
         """Lower the learning rate, if it has been too long."""
-        if self._improves(state) or self.wait <= self.patience:
+        if self._has_improved(state) or self.wait <= self.patience:
             return
         self.wait = 0
         optimizer = state.optimizer

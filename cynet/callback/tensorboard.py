@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .loop import BatchEndParam
 
 
-def _writer(folder, who):
+def _summary_writer(folder, who):
     folder = file_name(folder, f"{who}: the folder")
     with naming("write", folder):
         return optional("tensorboardX", who).SummaryWriter(folder)
@@ -55,16 +55,16 @@ class TensorBoard(Figures):
 
     def __init__(self, folder: FileName, frequent: int | None = None) -> None:
         super().__init__(frequent)
-        self._writer = _writer(folder, "callback.TensorBoard")
+        self._summary_writer = _summary_writer(folder, "callback.TensorBoard")
 
     def _write(self, figures, step):
         for name, value in figures.items():
-            self._writer.add_scalar(name, value, step)
-        self._writer.flush()
+            self._summary_writer.add_scalar(name, value, step)
+        self._summary_writer.flush()
 
     def end(self, state: FitState) -> None:
         """Bring everything to the files."""
-        self._writer.close()  # a later call begins another file
+        self._summary_writer.close()  # a later call begins another file
 
 
 @guarded
@@ -80,7 +80,7 @@ class LogMetricsCallback:
 
     def __init__(self, logging_dir: FileName, prefix: str | None = None) -> None:
         self.prefix = prefix
-        self.summary_writer = _writer(logging_dir, "contrib.tensorboard.LogMetricsCallback")
+        self.summary_writer = _summary_writer(logging_dir, "contrib.tensorboard.LogMetricsCallback")
         self.step = 0
 
     def __call__(self, param: BatchEndParam) -> None:

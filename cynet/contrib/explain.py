@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["Importance", "grad_cam", "integrated_gradients", "permutation_importance", "saliency"]
 
 
-def _input(where, net, x):
+def _check_input(where, net, x):
     if not isinstance(net, Block):
         raise ArgumentTypeError(f"{where} takes a Block, got {shown(net)}")
     return x if isinstance(x, nd.NDArray) else nd.array(x)
 
 
-def _scores(where, net, x, target):
+def _target_scores(where, net, x, target):
     """The output of each row for its target, (rows,); in `target` a class is a number, or one of
     each row, and None the class with the highest output."""
     out = net(x)
@@ -39,10 +39,10 @@ def _scores(where, net, x, target):
         if target is not None:
             raise ArgumentError(f"{where}: there is one output, target must be None")
         return out.reshape((-1,))
-    return nd.pick(out, _classes(where, out, target), axis=1)
+    return nd.pick(out, _target_classes(where, out, target), axis=1)
 
 
-def _classes(where, out, target):
+def _target_classes(where, out, target):
     if target is None:
         return out.argmax(axis=1)
     rows, count = out.shape
@@ -56,11 +56,11 @@ def _classes(where, out, target):
     return nd.array(np.broadcast_to(given, rows).astype("float32"), ctx=out.context)
 
 
-def _gradient(where, net, x, target):
+def _input_gradient(where, net, x, target):
     x = x.copy()
     x.attach_grad()
     with autograd.record(train_mode=False):
-        scores = _scores(where, net, x, target)
+        scores = _target_scores(where, net, x, target)
     scores.backward()
     return x.grad
 
@@ -97,7 +97,7 @@ def saliency(net: Block, x: ArrayLike, target: Any = None) -> NDArray:
     array([[ 1.,  2.,  3.],
            [-1.,  0.,  0.]], dtype=float32)
     """
-    return _gradient("saliency", net, _input("saliency", net, x), target)
+    return _input_gradient("saliency", net, _check_input("saliency", net, x), target)
 
 
 @guarded
@@ -140,7 +140,7 @@ def integrated_gradients(
     array([[ 3., -1.]], dtype=float32)
     """
     where = "integrated_gradients"
-    x, steps = _input(where, net, x), to_count(f"{where}: steps", steps)
+    x, steps = _check_input(where, net, x), to_count(f"{where}: steps", steps)
     begin = baseline.asnumpy() if hasattr(baseline, "asnumpy") else np.asarray(baseline, "float32")
     try:
         begin = nd.array(np.broadcast_to(begin, x.shape), ctx=x.context, dtype=x.dtype)
@@ -153,7 +153,7 @@ def integrated_gradients(
             target = out.argmax(axis=1)
     total = nd.zeros_like(x)
     for step in range(steps):
-        total += _gradient(where, net, begin + (x - begin) * ((step + 0.5) / steps), target)
+        total += _input_gradient(where, net, begin + (x - begin) * ((step + 0.5) / steps), target)
     return (x - begin) * total / steps
 
 
@@ -196,7 +196,7 @@ def grad_cam(net: Block, x: ArrayLike, layer: Block, target: Any = None) -> NDAr
     array([[[0. , 0.5],
             [0. , 1. ]]], dtype=float32)
     """
-    x = _input("grad_cam", net, x)
+    x = _check_input("grad_cam", net, x)
     if not isinstance(layer, Block):
         raise ArgumentTypeError(f"grad_cam: layer is a Block, got {shown(layer)}")
     maps: list[NDArray] = []
@@ -217,7 +217,7 @@ def grad_cam(net: Block, x: ArrayLike, layer: Block, target: Any = None) -> NDAr
         x = x.copy()
         x.attach_grad()  # so that all of the network is recorded, also where it is frozen
         with autograd.record(train_mode=False):
-            scores = _scores("grad_cam", net, x, target)
+            scores = _target_scores("grad_cam", net, x, target)
         scores.backward()
     finally:
         handle.detach()

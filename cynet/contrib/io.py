@@ -78,7 +78,7 @@ class DataLoaderIter(DataIter):
     @property
     def state_dict(self) -> Callable[[], dict[str, Any]]:
         """``state_dict()`` of the loader: its position; only if the loader supports it."""
-        of_loader = self._resumable().state_dict
+        of_loader = self._check_resumable().state_dict
         return lambda: {"ended": self._ended, **of_loader()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -96,7 +96,7 @@ class DataLoaderIter(DataIter):
         NotFoundError
             The loader inside cannot say where it is.
         """
-        loader = self._resumable()
+        loader = self._check_resumable()
         if not isinstance(state, dict) or not isinstance(state.get("ended"), bool):
             raise FormatError(f"expected a state of a DataLoaderIter, got {shown(state)}")
         loader.load_state_dict({name: value for name, value in state.items() if name != "ended"})
@@ -105,7 +105,7 @@ class DataLoaderIter(DataIter):
         else:
             self.reset()
 
-    def _resumable(self):
+    def _check_resumable(self):
         if not hasattr(self._loader, "state_dict"):
             kind = type(self._loader).__name__
             raise NotFoundError(f"DataLoaderIter: {kind} inside has no state_dict")
@@ -121,7 +121,7 @@ class DataLoaderIter(DataIter):
             )
         return self._batch is not None
 
-    def _filled(self, value: Any) -> NDArray:
+    def _pad_batch(self, value: Any) -> NDArray:
         value = value.astype(self._dtype) if isinstance(value, NDArray) else array(value)
         pad = self.getpad()
         if pad:
@@ -129,10 +129,10 @@ class DataLoaderIter(DataIter):
         return value
 
     def getdata(self) -> list[NDArray]:
-        return [self._filled(self._batch[0])]
+        return [self._pad_batch(self._batch[0])]
 
     def getlabel(self) -> list[NDArray]:
-        return [self._filled(self._batch[1])]
+        return [self._pad_batch(self._batch[1])]
 
     def getpad(self) -> int:
         return self.batch_size - self._batch[0].shape[0]

@@ -22,7 +22,7 @@ __all__ = ["Scaler", "backtest", "windows"]
 _FORM = "cynet scaler 1"
 
 
-def _steps(where, series):
+def _series_array(where, series):
     """A series as an array, (steps,) or (steps, variables)."""
     array = series.asnumpy() if hasattr(series, "asnumpy") else np.asarray(series)
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2):
@@ -70,7 +70,7 @@ def windows(
     array([[3, 4],
            [4, 5]])
     """
-    array = _steps("windows", series)
+    array = _series_array("windows", series)
     sizes = {"past": past, "ahead": ahead, "stride": stride}
     past, ahead, stride = (to_count(f"windows: {n}", size) for n, size in sizes.items())
     if len(array) < past + ahead:
@@ -134,7 +134,7 @@ class Scaler(SettingsRepr):
         ArgumentError, ShapeError
             No steps, or values that are not finite.
         """
-        array = _steps("Scaler", series).astype(np.float64)
+        array = _series_array("Scaler", series).astype(np.float64)
         if not len(array) or not np.isfinite(array).all():
             raise ArgumentError(f"Scaler: expected finite numbers, got {shown(array)}")
         if self.by == "std":
@@ -163,7 +163,7 @@ class Scaler(SettingsRepr):
         CynetError, ShapeError
             Nothing was fitted, or there are other variables.
         """
-        return ((self._checked(series) - self._begin) / self._size).astype(np.float32)
+        return ((self._check_fitted(series) - self._begin) / self._size).astype(np.float32)
 
     def inverse(self, series: ArrayLike) -> NumpyArray:
         """Values of the scale in the units of the series.
@@ -183,9 +183,9 @@ class Scaler(SettingsRepr):
         CynetError, ShapeError
             Nothing was fitted, or there are other variables.
         """
-        return (self._checked(series) * self._size + self._begin).astype(np.float32)
+        return (self._check_fitted(series) * self._size + self._begin).astype(np.float32)
 
-    def _checked(self, series):
+    def _check_fitted(self, series):
         if self._begin is None:
             raise CynetError("Scaler: call fit with a series first")
         array = series.asnumpy() if hasattr(series, "asnumpy") else np.asarray(series)
@@ -285,7 +285,7 @@ def backtest(
     >>> figures
     {'mae': 0.0, 'rmse': 0.0, 'relative': 0.0}
     """
-    array = _steps("backtest", series)
+    array = _series_array("backtest", series)
     ahead = to_count("backtest: ahead", ahead)
     places = [to_count("backtest: an origin", each) for each in origins]
     if not places:

@@ -29,7 +29,7 @@ _targets = optional("sklearn.utils.multiclass", "contrib.sklearn")
 _AT_ONCE = 4096  # rows of a prediction
 
 
-def _layers(outputs):
+def _default_network(outputs):
     """The network that an estimator has by itself."""
     net = nn.HybridSequential()
     net.add(nn.Dense(64, activation="relu"), nn.Dense(outputs))
@@ -75,7 +75,7 @@ class _Estimator(_base.BaseEstimator):
         tags.non_deterministic = self.random_state is None
         return tags
 
-    def _train(self, x, y, outputs, loss):
+    def _fit_network(self, x, y, outputs, loss):
         for name in ("epochs", "batch_size"):
             value = getattr(self, name)
             if not isinstance(value, (int, np.integer)) or value < 1:
@@ -86,15 +86,15 @@ class _Estimator(_base.BaseEstimator):
         before = mx_random.get_state()
         mx_random.seed(int(rng.randint(2**31 - 1)))
         try:
-            self.net_ = self._made(outputs)
+            self.net_ = self._make_network(outputs)
             settings = {"learning_rate": self.learning_rate, "wd": self.weight_decay}
             trainer = Trainer(self.net_.collect_params(), self.optimizer, settings)
-            self.loss_curve_ = [self._epoch(x, y, rng, loss, trainer) for _ in range(self.epochs)]
+            self.loss_curve_ = [self._train_epoch(x, y, rng, loss, trainer) for _ in range(self.epochs)]
         finally:
             mx_random.set_state(before)
 
-    def _made(self, outputs):
-        make = _layers if self.net is None else self.net
+    def _make_network(self, outputs):
+        make = _default_network if self.net is None else self.net
         if not _takes_a_number(make):
             raise ArgumentTypeError(
                 f"{type(self).__name__}: net is a function that makes a Block for a number of"
@@ -110,7 +110,7 @@ class _Estimator(_base.BaseEstimator):
         net.hybridize()
         return net
 
-    def _epoch(self, x, y, rng, loss, trainer):
+    def _train_epoch(self, x, y, rng, loss, trainer):
         """Train on all rows in a new order; their mean loss."""
         order, sums = rng.permutation(len(x)), []
         for first in range(0, len(x), self.batch_size):
@@ -122,7 +122,7 @@ class _Estimator(_base.BaseEstimator):
             sums.append(each.sum())
         return float(nd.add_n(*sums).asscalar()) / len(x)
 
-    def _outputs(self, x):
+    def _predict_outputs(self, x):
         """What the network gives for rows."""
         _checks.check_is_fitted(self)
         x = _checks.validate_data(self, x, dtype=np.float32, reset=False, allow_nd=True)
@@ -142,7 +142,7 @@ class _Estimator(_base.BaseEstimator):
         weights = state.pop("_weights", None)
         super().__setstate__(state)
         if weights is not None:
-            self.net_ = self._made(self._count)
+            self.net_ = self._make_network(self._count)
             for name, each in self.net_._collect_params_with_prefix().items():
                 each.shape = weights[name].shape
                 each.set_data(nd.array(weights[name]))
@@ -224,7 +224,7 @@ class Classifier(_base.ClassifierMixin, _Estimator):
         _targets.check_classification_targets(y)
         self.classes_, numbers = np.unique(y, return_inverse=True)
         self._count = len(self.classes_)
-        self._train(X, numbers.astype(np.float32), self._count, SoftmaxCrossEntropyLoss())
+        self._fit_network(X, numbers.astype(np.float32), self._count, SoftmaxCrossEntropyLoss())
         return self
 
     def predict_proba(self, X: Any) -> NumpyArray:
@@ -240,7 +240,7 @@ class Classifier(_base.ClassifierMixin, _Estimator):
         numpy.ndarray
             (rows, classes), in the order of ``classes_``.
         """
-        scores = self._outputs(X).astype(np.float64)
+        scores = self._predict_outputs(X).astype(np.float64)
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)
 
@@ -312,7 +312,7 @@ class Regressor(_base.RegressorMixin, _Estimator):
         y = np.asarray(y, np.float32)
         self._flat = y.ndim == 1
         self._count = 1 if self._flat else y.shape[1]
-        self._train(X, y.reshape(len(y), -1), self._count, L2Loss())
+        self._fit_network(X, y.reshape(len(y), -1), self._count, L2Loss())
         return self
 
     def predict(self, X: Any) -> NumpyArray:
@@ -328,5 +328,5 @@ class Regressor(_base.RegressorMixin, _Estimator):
         numpy.ndarray
             (rows,) or (rows, targets), as the targets were.
         """
-        found = self._outputs(X).astype(np.float64)
+        found = self._predict_outputs(X).astype(np.float64)
         return found[:, 0] if self._flat else found

@@ -78,8 +78,8 @@ class Columns(SettingsRepr):
         most: int = 1000,
     ) -> None:
         self.numeric, self.categorical = (
-            _names("numeric", numeric),
-            _names("categorical", categorical),
+            _column_names("numeric", numeric),
+            _column_names("categorical", categorical),
         )
         both = self.numeric + self.categorical
         if not both or len({*both}) < len(both):
@@ -111,7 +111,7 @@ class Columns(SettingsRepr):
         """
         scales, values = {}, {}
         for name in self.numeric:
-            column = self._numbers(table, name)
+            column = self._number_column(table, name)
             there = column[~np.isnan(column)]
             if not there.size:
                 raise ArgumentError(f"Columns: column {shown(name)} has no number")
@@ -119,7 +119,7 @@ class Columns(SettingsRepr):
             scales[name] = [float(there.mean()), spread or 1.0, there.size < column.size]
         for name in self.categorical:
             counts: dict[Any, int] = {}
-            for each in self._words(table, name):
+            for each in self._word_column(table, name):
                 if each is not None:
                     counts[each] = counts.get(each, 0) + 1
             often = sorted(counts, key=lambda each: (-counts[each], str(each)))[: self.most]
@@ -149,7 +149,7 @@ class Columns(SettingsRepr):
         self._need_fit()
         parts = []
         for name, (mean, spread, marked) in self._scales.items():
-            column = self._numbers(table, name)
+            column = self._number_column(table, name)
             missing = np.isnan(column)
             parts.append(np.where(missing, 0.0, (column - mean) / spread))
             if marked:
@@ -157,7 +157,9 @@ class Columns(SettingsRepr):
         codes = []
         for name, values in self._values.items():
             code = {each: i for i, each in enumerate(values, 1)}
-            codes.append(np.array([code.get(x, 0) for x in self._words(table, name)], np.int32))
+            codes.append(
+                np.array([code.get(x, 0) for x in self._word_column(table, name)], np.int32)
+            )
         lengths = {len(each) for each in (*parts, *codes)}
         if len(lengths) > 1:
             raise ArgumentError(f"Columns: columns have different lengths, {sorted(lengths)}")
@@ -261,7 +263,7 @@ class Columns(SettingsRepr):
         if self._scales is None:
             raise CynetError("Columns: call fit with a table first")
 
-    def _column(self, table, name):
+    def _column_values(self, table, name):
         try:
             column = table[name]
         except (KeyError, IndexError, TypeError, ValueError):
@@ -280,9 +282,9 @@ class Columns(SettingsRepr):
             )
         raise ArgumentError(f"Columns: there is no column {shown(name)}, only {shown([*there])}")
 
-    def _numbers(self, table, name):
+    def _number_column(self, table, name):
         found = []
-        for each in self._column(table, name):
+        for each in self._column_values(table, name):
             if _is_missing(each):
                 each = math.nan
             elif not isinstance(each, numbers.Real):
@@ -294,8 +296,8 @@ class Columns(SettingsRepr):
             found.append(float(each))
         return np.array(found, np.float64)
 
-    def _words(self, table, name):
-        for each in self._column(table, name):
+    def _word_column(self, table, name):
+        for each in self._column_values(table, name):
             if _is_missing(each):
                 yield None
             elif isinstance(each, (str, bool, int, float)):
@@ -307,7 +309,7 @@ class Columns(SettingsRepr):
                 )
 
 
-def _names(what, given):
+def _column_names(what, given):
     if isinstance(given, str) or not all(isinstance(each, str) for each in given):
         raise ArgumentTypeError(f"Columns: {what} is a list of names, got {shown(given)}")
     return list(given)

@@ -160,7 +160,7 @@ def host_memory():
     return memory_info(cpu())
 
 
-def _limits(device_):
+def _launch_limits(device_):
     """The largest launch of a GPU, and the shared memory of a kernel that opts in to more."""
     names, get = cuda.device_attribute, device_.get_attribute
     found = Limits(
@@ -227,7 +227,7 @@ class GPU(device.Device):
 
         self.device_id, self.name = device_id, f"gpu({device_id})"
         opened = open_device(device_id)
-        self.limits, self.max_shared = _limits(opened.device)
+        self.limits, self.max_shared = _launch_limits(opened.device)
         self.multiprocessors = opened.device.get_attribute(
             cuda.device_attribute.MULTIPROCESSOR_COUNT
         )

@@ -42,7 +42,7 @@ def find_nvcc():
 
 
 @functools.cache
-def _nvcc():
+def _require_nvcc():
     path = find_nvcc()
     if path is None:
         raise KernelError(
@@ -54,10 +54,10 @@ def _nvcc():
 
 
 @functools.cache
-def _identity():
+def _compiler_identity():
     """The version of nvcc and of our headers: objects depend on them, too."""
     said = subprocess.run(
-        [_nvcc(), "--version"], capture_output=True, text=True, timeout=60, check=False
+        [_require_nvcc(), "--version"], capture_output=True, text=True, timeout=60, check=False
     )
     headers = hashlib.sha256()
     for path in sorted([*KERNELS.rglob("*.h"), *OWN.glob("*.cuh")]):
@@ -124,7 +124,7 @@ def compile_object(text, user_text, title, options, exports, architecture):
     compiler = optional("pycuda.compiler", "mx.gpu()")
     flags = [*_FLAGS, *options]
     whole = f'#line 1 "{title}"\n{with_instances(text, exports)}'
-    parts = [whole, _identity(), architecture, *flags]
+    parts = [whole, _compiler_identity(), architecture, *flags]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
     try:
         target = cache.folder("kernels") / f"{key}.{architecture}.cubin"
@@ -142,7 +142,7 @@ def compile_object(text, user_text, title, options, exports, architecture):
     try:
         image = compiler.compile(
             whole,
-            nvcc=_nvcc(),
+            nvcc=_require_nvcc(),
             options=flags,
             no_extern_c=True,
             arch=architecture,

@@ -60,13 +60,13 @@ TEMPLATES = {
 }
 
 
-def _families(template, table):
+def _functor_kernels(template, table):
     for name, whole in functors(table).items():
         for kind in REAL + (WHOLE if whole else ()):
             yield f"{template}<cynet::functor::{name}, {kind}>"
 
 
-def _updates():
+def _update_kernels():
     for rule, (_, there, on_masters) in update_rules().items():
         if not there:
             continue
@@ -96,20 +96,23 @@ def instances(source):
         found = [f"{name}<{t}>" for names, types in rows for name in names.split() for t in types]
     elif source == "elementwise":
         found = [
-            *_families("unary", "unary"),
-            *_families("unary_grad", "unary_grad"),
-            *_families("binary", "binary"),
-            *_families("binary_grad", "binary_grad"),
+            *_functor_kernels("unary", "unary"),
+            *_functor_kernels("unary_grad", "unary_grad"),
+            *_functor_kernels("binary", "binary"),
+            *_functor_kernels("binary_grad", "binary_grad"),
         ]
     elif source == "broadcast":
-        found = [*_families("broadcast", "binary"), *_families("broadcast_grad", "binary_grad")]
+        found = [
+            *_functor_kernels("broadcast", "binary"),
+            *_functor_kernels("broadcast_grad", "binary_grad"),
+        ]
     elif source == "reduce":
         names = "reduce", "reduce_columns", "merge_parts"
         found = [f"{n}<cynet::{r}, {t}>" for n in names for r in reducers() for t in ALL]
     elif source == "cast":
         found = [f"cast<{a}, {b}>" for a in ALL for b in ANY]
     elif source == "update":
-        found = [*_updates()]
+        found = [*_update_kernels()]
     elif source == "strided":
         found = [f"assign<{d}, {s}>" for d in ANY for s in ANY]
         found += [f"fill<{w}>" for w in ("unsigned char", "unsigned short", "int", "long long")]

@@ -110,7 +110,7 @@ class Communication(threading.Thread):
                 request.work = Work(request.number, self._out, reads, writes, request.priority)
             self._new.append(request)
         if request.work is None:
-            self._say(request.number)
+            self._write_to_pipe(request.number)
         else:
             request.work.push()
         return request
@@ -123,13 +123,13 @@ class Communication(threading.Thread):
     def fail_here(self, text):
         """Let this rank fail, with a reason that is sent to the others."""
         self._new.append(text)
-        self._say(_WAKE)
+        self._write_to_pipe(_WAKE)
 
     def leave(self):
         """Come to the end: wait until all other ranks have, too, or one has failed."""
         with self._lock:
             self._leaving = True
-        self._say(_WAKE)
+        self._write_to_pipe(_WAKE)
         self.over.wait()
 
     def part(self):
@@ -139,10 +139,10 @@ class Communication(threading.Thread):
         self.over.clear()
         self._parted = time.monotonic()
         self._parting = True
-        self._say(_WAKE)
+        self._write_to_pipe(_WAKE)
         self.over.wait(2 * _FAREWELL)
 
-    def _say(self, number):
+    def _write_to_pipe(self, number):
         os.write(self._out, struct.pack("q", number))
 
     # --- the thread -------------------------------------------------------------------------------
@@ -154,18 +154,18 @@ class Communication(threading.Thread):
             self.opened.set()
             return
         self.opened.set()
-        threading.Thread(target=self._watch, name="cynet watch", daemon=True).start()
+        threading.Thread(target=self._watch_thread, name="cynet watch", daemon=True).start()
         while not (self._is_over or self._is_stuck):
             try:
-                moved = self._iterate()
+                moved = self._poll_once()
             except self._mpi.Exception as error:
-                self._lost(error)
+                self._handle_mpi_error(error)
             except BaseException as error:
-                self._fail(CynetError(f"communication failed: {error}"), tell=True)
+                self._fail_requests(CynetError(f"communication failed: {error}"), tell=True)
                 if not isinstance(error, Exception):
                     raise
             else:
-                self._pause(moved)
+                self._pause_thread(moved)
         self._close()
 
     def _open(self):
@@ -198,9 +198,9 @@ class Communication(threading.Thread):
             ControlMessages(library, messages),
             Negotiation(library, self._control),
         )
-        self.hosts = self._exchange(socket.gethostname(), time.monotonic() + self._stall)
+        self.hosts = self._exchange_texts(socket.gethostname(), time.monotonic() + self._stall)
 
-    def _watch(self):
+    def _watch_thread(self):
         """Fail in place of the communication thread if it does not return from MPI."""
         seen, still = -1, 0  # `still` counts seconds in which this process ran
         while not self._is_over and self.failure is None:
@@ -208,56 +208,58 @@ class Communication(threading.Thread):
             seen, still = self._iterations, still + 1 if seen == self._iterations else 0
             if still > self._stall + _ANSWERS:
                 self._is_stuck = True
-                self._fail(PeerError(f"MPI has not returned for {still} s (CYNET_DIST_STALL)"))
+                self._fail_requests(
+                    PeerError(f"MPI has not returned for {still} s (CYNET_DIST_STALL)")
+                )
         while self._is_stuck:  # later requests fail, too
-            for each in self._all():
-                each._take()
+            for each in self._communicators():
+                each._read_messages()
             self._sleep_for(_IDLE)
 
-    def _iterate(self):
+    def _poll_once(self):
         """Look at everything once; whether anything has moved."""
         now = time.monotonic()
         self._iterations += 1
         passed, self._looked = now - self._looked, now
-        every = self._all()
+        every = self._communicators()
         if any(each._flying for each in every):
             self.moving += passed
-        elif self._waits:
+        elif self._is_waiting:
             self.waiting += passed
         moved = False
         for each in every:
-            moved |= each._take()
+            moved |= each._read_messages()
         for each in every:
             if self.failure is None:
-                moved |= each._advance(now)
+                moved |= each._advance_round(now)
         if now - self._listened >= _LISTEN:
             self._listened = now
-            self._listen()
+            self._handle_messages()
         if self.failure is not None:
-            self._part(now)
-        elif self._waits and now - self._moved > self._stall:
-            self._ask(now)
+            self._leave_job(now)
+        elif self._is_waiting and now - self._moved > self._stall:
+            self._report_stall(now)
         return moved
 
     @property
-    def _waits(self):
+    def _is_waiting(self):
         """True if this rank waits for others."""
         flies = self._flying or self._queue or self._negotiation.is_open or self._ready
-        return bool(flies) or any(each._waits for each in self.parts)
+        return bool(flies) or any(each._is_waiting for each in self.parts)
 
-    def _all(self):
+    def _communicators(self):
         return [self, *self.parts]
 
     def _sleep_for(self, seconds):
         """Sleep until the time is over or a pipe has a message."""
-        select.select([each._in for each in self._all()], [], [], seconds)
+        select.select([each._in for each in self._communicators()], [], [], seconds)
 
-    def _pause(self, moved):
+    def _pause_thread(self, moved):
         now = time.monotonic()
         if moved:
             self._moved, self._sleep = now, _SHORTEST
             self._asked, self._answers = 0.0, {}
-        if not self._waits or self.failure is not None:
+        if not self._is_waiting or self.failure is not None:
             self._moved, self._sleep = now, _SHORTEST
             seconds = _LISTEN if self.failure is not None or self._leaving else _IDLE
         elif now - self._moved < _SPIN:
@@ -268,7 +270,7 @@ class Communication(threading.Thread):
             self._sleep = min(1.5 * self._sleep, _LONGEST)
         self._sleep_for(seconds)
 
-    def _take(self):
+    def _read_messages(self):
         """Read the messages that are ready."""
         try:
             data = os.read(self._in, 4096)
@@ -277,7 +279,7 @@ class Communication(threading.Thread):
         while self._new:
             each = self._new.popleft()
             if isinstance(each, str):
-                self._fail(PeerError(f"this rank failed: {each}"), told=each)
+                self._fail_requests(PeerError(f"this rank failed: {each}"), told=each)
             else:
                 self._requests[each.number] = each
         for (number,) in struct.iter_unpack("q", data):
@@ -288,43 +290,45 @@ class Communication(threading.Thread):
                 request.ready = trace.now()
                 self._ready[number] = request
                 if self.failure is not None:
-                    self._finish(request, again(self.failure))
+                    self._finish_request(request, again(self.failure))
             else:
                 request = self._requests.pop(-1 - number)
                 text = f"what came before the {brief(request.what)} has failed"
-                self._fail(PeerError(f"this rank failed: {text}"), told=text)
+                self._fail_requests(PeerError(f"this rank failed: {text}"), told=text)
         return True
 
     # --- requests ---------------------------------------------------------------------------------
-    def _advance(self, now):
+    def _advance_round(self, now):
         moved = False
         for each in [each for each in self._flying if each[0].Test()]:
             self._flying.remove(each)
             each[1].left -= 1
             if not each[1].left:
-                self._finish(each[1])
+                self._finish_request(each[1])
             moved = True
         found = self._negotiation.poll()
         if found is not None:  # a round that starts no operation is no progress
             moved |= bool(found.common) or found.free is not None
-            self._act(found, now)
+            self._start_agreed(found, now)
         while self._queue and len(self._flying) < _FLYING:
             start, request = self._queue[0]
             self._flying.append((start(self._data), request))
             self._queue.popleft()
         if self.failure is None and not self._is_over:
-            moved |= self._join(now)
+            moved |= self._join_round(now)
         return moved
 
-    def _join(self, now):
+    def _join_round(self, now):
         """Join a round of negotiation, if there is a reason."""
         if self._negotiation.is_open or self._queue or len(self._flying) >= _FLYING:
             return False
-        leaving = self._leaving and not any(each._requests or each._new for each in self._all())
+        leaving = self._leaving and not any(
+            each._requests or each._new for each in self._communicators()
+        )
         # a group that waits for an ended rank: the ranks of all groups notice
         stuck = now - self._moved > _MEETING and any(each._is_stranded for each in self.parts)
         ready = [each for number, each in self._ready.items() if number < self._base + WINDOW]
-        free = [each.mark for each in self._free()]
+        free = [each.mark for each in self._free_requests()]
         if not (ready or free or leaving or stuck):
             return False
         if len(self._ready) == self._tried and now < self._again:
@@ -333,10 +337,10 @@ class Communication(threading.Thread):
         self._negotiation.begin(self._base, ready, free, leaving)
         return True
 
-    def _free(self):
+    def _free_requests(self):
         return [each for number, each in self._ready.items() if number >= _FREE]
 
-    def _act(self, found, now):
+    def _start_agreed(self, found, now):
         """Do the operations that a round has agreed on."""
         if found.all_left:
             self._is_over = True
@@ -351,10 +355,12 @@ class Communication(threading.Thread):
             self._tried, self._delay = -1, _SHORTEST
             common = [self._ready[number] for number in found.common]
             if found.free is not None:
-                common.append(next(each for each in self._free() if each.mark == found.free))
-            self._begin(common)
+                common.append(
+                    next(each for each in self._free_requests() if each.mark == found.free)
+                )
+            self._begin_requests(common)
 
-    def _begin(self, requests):
+    def _begin_requests(self, requests):
         """Begin the first operations by priority; all ranks choose the same ones."""
         nbytes = 0
         for request in sorted(requests, key=lambda each: (-each.priority, each.number)):
@@ -368,12 +374,12 @@ class Communication(threading.Thread):
             request.left = len(request.starts)
             self._queue.extend((start, request) for start in request.starts)
             if not request.starts:
-                self._finish(request)
+                self._finish_request(request)
         while self._base in self._chosen:
             self._chosen.remove(self._base)
             self._base += 1
 
-    def _finish(self, request, error=None):
+    def _finish_request(self, request, error=None):
         if error is None and request.finish is not None:
             try:
                 request.finish()
@@ -394,20 +400,20 @@ class Communication(threading.Thread):
         """A rank's name in messages."""
         return f"rank {rank} ({self.hosts[rank]})"
 
-    def _others(self):
+    def _living_ranks(self):
         gone = self._dead | self._silent | {self.rank}
         return [rank for rank in range(self.size) if rank not in gone]
 
-    def _waiting(self):
+    def _waiting_operation(self):
         """The operation of this rank, for messages."""
-        requests = next((each._requests for each in self._all() if each._requests), {})
+        requests = next((each._requests for each in self._communicators() if each._requests), {})
         first = min(requests.values(), key=lambda each: each.number, default=None)
         doing = (
             "it waited for nothing" if first is None else f"it waited for the {brief(first.what)}"
         )
         return f"{self.called(self.rank)} was in step {self.step}, {doing}"
 
-    def _fail(self, error, told=None, tell=False):
+    def _fail_requests(self, error, told=None, tell=False):
         """Let all requests fail, present and future ones.
 
         Parameters
@@ -421,13 +427,13 @@ class Communication(threading.Thread):
         if self.failure is not None:
             return
         if told is None:
-            error = type(error)(f"{error}; {self._waiting()}")
+            error = type(error)(f"{error}; {self._waiting_operation()}")
         self.failure = error
         if told is not None or tell:
             content = {"failed": told, "text": str(error), "dead": sorted(self._dead)}
-            self._messages.tell(self._others(), FAILED, content)
+            self._messages.tell(self._living_ranks(), FAILED, content)
         report(self.rank, self.hosts[self.rank], str(error), self._dead, told is not None)
-        for each in self._all():
+        for each in self._communicators():
             each._end_all(error)
         self.over.set()
 
@@ -445,9 +451,9 @@ class Communication(threading.Thread):
             if e.number in self._chosen or e.number < self._base
         }
         for each in waiting.values():
-            self._finish(each, again(error))
+            self._finish_request(each, again(error))
 
-    def _lost(self, error):
+    def _handle_mpi_error(self, error):
         """Handle an error of MPI: in most cases a rank has died."""
         until = time.monotonic() + 0.5
         while time.monotonic() < until and self.failure is None:
@@ -455,21 +461,21 @@ class Communication(threading.Thread):
             if self._dead:
                 break
             with contextlib.suppress(self._mpi.Exception):
-                self._listen()  # another rank may know more
+                self._handle_messages()  # another rank may know more
             time.sleep(0.01)
         with contextlib.suppress(Exception):
             self._comms[2].Ack_failed()
         if self._dead:
-            failure = self._death()
+            failure = self._dead_ranks_error()
         else:
             failure = PeerError(f"the communication failed: {error}")
         if self.failure is None:
-            self._fail(failure, tell=True)
-            for each in [comm for part in self._all() for comm in part._comms[:2]]:
+            self._fail_requests(failure, tell=True)
+            for each in [comm for part in self._communicators() for comm in part._comms[:2]]:
                 with contextlib.suppress(Exception):
                     each.Revoke()
 
-    def _death(self):
+    def _dead_ranks_error(self):
         names = ", ".join(map(self.called, sorted(self._dead)))
         verb = "has" if len(self._dead) == 1 else "have"
         return PeerError(f"{names} {verb} died: killed, crashed, or its machine is gone")
@@ -483,7 +489,7 @@ class Communication(threading.Thread):
             return
         self._dead |= set(ranks)
 
-    def _listen(self):
+    def _handle_messages(self):
         for rank, kind, content in self._messages.collect():
             if kind == ASK:
                 first = min(self._requests, default=None)
@@ -498,17 +504,17 @@ class Communication(threading.Thread):
                 if content["failed"] is not None:
                     error = PeerError(f"{self.called(rank)} failed: {content['failed']}")
                 elif content["dead"]:
-                    error = self._death()
+                    error = self._dead_ranks_error()
                 else:
                     error = PeerError(f"{self.called(rank)} tells: {content['text']}")
-                self._fail(error)
+                self._fail_requests(error)
 
-    def _ask(self, now):
+    def _report_stall(self, now):
         """Nothing has moved for too long: find out why, and give up."""
         if not self._asked:
             self._asked = now
-            self._messages.tell(self._others(), ASK)
-        missing = set(self._others()) - self._answers.keys()
+            self._messages.tell(self._living_ranks(), ASK)
+        missing = set(self._living_ranks()) - self._answers.keys()
         if now - self._asked < _ANSWERS and missing:
             return
         if missing:
@@ -520,11 +526,11 @@ class Communication(threading.Thread):
                 for rank, (calls, step, _) in sorted(self._answers.items())
             ]
             why = f"{'; '.join(rows)}; this rank has made {self._next}"
-        self._fail(
+        self._fail_requests(
             PeerError(f"no progress for {self._stall:g} s (CYNET_DIST_STALL): {why}"), tell=True
         )
 
-    def _exchange(self, text, until):
+    def _exchange_texts(self, text, until):
         """The texts of all ranks; all ranks must call this."""
         mine, found = bytearray(_TEXT), bytearray(_TEXT * self.size)
         content = text.encode()[:_TEXT]
@@ -541,20 +547,20 @@ class Communication(threading.Thread):
     def _tell_who_left(self):
         """Report that a rank has ended while another one waits for it."""
         state = "ended" if self._leaving and not self._requests else ""
-        states = self._exchange(state, time.monotonic() + self._stall)
+        states = self._exchange_texts(state, time.monotonic() + self._stall)
         ended = [rank for rank, each in enumerate(states) if each]
         text = f"{', '.join(map(self.called, ended))} came to an end"
         others = [rank for rank, each in enumerate(states) if not each]
         if self.rank in ended:
             text += f" while {', '.join(map(self.called, others))} still waited for it"
-        self._fail(PeerError(f"{text}; all ranks must make the same calls"))
+        self._fail_requests(PeerError(f"{text}; all ranks must make the same calls"))
 
     def _tell_who_differs(self, number):
         mine = self._ready[number].told
-        asked = self._exchange(mine, time.monotonic() + self._stall)
+        asked = self._exchange_texts(mine, time.monotonic() + self._stall)
         other = next((rank for rank, what in enumerate(asked) if what != asked[0]), 0)
         first, second = differing(asked[0], asked[other])
-        self._fail(
+        self._fail_requests(
             MismatchError(
                 f"call {number - self._begins}: {self.called(0)} asks for the {first},"
                 f" {self.called(other)} for the {second}; {remedy(first, second)}"
@@ -562,19 +568,19 @@ class Communication(threading.Thread):
         )
 
     # --- the end ----------------------------------------------------------------------------------
-    def _part(self, now):
+    def _leave_job(self, now):
         if not self._parting:
             return
         if not self._has_said_bye:
             self._has_said_bye = True
-            self._messages.tell(self._others(), BYE)
-        missing = set(self._others()) - self._byes
+            self._messages.tell(self._living_ranks(), BYE)
+        missing = set(self._living_ranks()) - self._byes
         if (not missing and not self._messages.pending) or now - self._parted > _FAREWELL:
             self._is_over = True
 
     def _close(self):
         if self.failure is None and self._own:
-            for each in [comm for part in self._all() for comm in part._comms]:
+            for each in [comm for part in self._communicators() for comm in part._comms]:
                 each.Free()
             self._mpi.Finalize()
         self.over.set()

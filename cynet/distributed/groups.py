@@ -61,8 +61,10 @@ class GroupCommunication(Communication):
         """True if this rank waits for others of the group to agree."""
         return bool(self._negotiation.is_open or self._ready) and not (self._flying or self._queue)
 
-    def _fail(self, error, told=None, tell=False):
-        self._whole._fail(error, told, tell or told is None)  # others do not see it themselves
+    def _fail_requests(self, error, told=None, tell=False):
+        self._whole._fail_requests(
+            error, told, tell or told is None
+        )  # others do not see it themselves
 
 
 @guarded
@@ -98,7 +100,7 @@ class Group(World):
     def __init__(
         self, whole: World, ranks: Sequence[int], communication: Communication | None
     ) -> None:
-        self._whole, self._communication = whole, communication
+        self._whole, self._create_communication = whole, communication
         self.pid, self.ranks = os.getpid(), list(ranks)
         self.size, self.hosts = len(self.ranks), [whole.hosts[rank] for rank in self.ranks]
         self.rank = self.ranks.index(whole.rank) if whole.rank in self.ranks else -1
@@ -127,9 +129,9 @@ class Group(World):
                 " alone call it"
             )
 
-    def _talk(self):
+    def _open_communication(self):
         self._need_member()
-        return super()._talk()
+        return super()._open_communication()
 
     @property
     def _is_alone(self):
@@ -195,10 +197,10 @@ def group(ranks: Sequence[int]) -> Group:
         )
     if whole.size == 1:
         return Group(whole, given, None)
-    return Group(whole, given, _communication(whole._talk(), given))
+    return Group(whole, given, _create_communication(whole._open_communication(), given))
 
 
-def _communication(talk, ranks):
+def _create_communication(talk, ranks):
     """The communicator of a group, created when all ranks have come here; None on a rank that is no
     member."""
     made = []

@@ -44,14 +44,14 @@ def report(rank, host, text, dead=(), is_own=True):
         This rank has failed, and not another one.
     """
     row = {"rank": rank, "host": host, "text": text, "dead": sorted(dead), "is_own": is_own}
-    _leave(f"{rank}.json", row)
+    _write_job_file(f"{rank}.json", row)
 
 
 def report_early_end(code, how):
     """The script of this process has ended before it joined the others."""
     rank = own_rank()
     row = {"rank": rank, "code": code, "how": how}
-    _leave(f"{rank}.ended", row)
+    _write_job_file(f"{rank}.ended", row)
     if code:
         report(rank, socket.gethostname(), f"ended before it joined the others: {how}")
 
@@ -68,7 +68,7 @@ def ended_early():
     return sorted(out)
 
 
-def _leave(name, row):
+def _write_job_file(name, row):
     folder = config.get("CYNET_LAUNCH_JOB")
     if not folder:
         return

@@ -74,11 +74,11 @@ def wait_until_read():
     process of a failed job ends, mpiexec may drop the unread output of the others."""
     _flush()
     until = time.monotonic() + _READING
-    while any(map(_unread, (1, 2))) and time.monotonic() < until:
+    while any(map(_unread_bytes, (1, 2))) and time.monotonic() < until:
         time.sleep(0.005)
 
 
-def _unread(number):
+def _unread_bytes(number):
     """Return how many bytes wait in the pipe that is file `number`."""
     try:
         if fcntl is None or not stat.S_ISFIFO(os.fstat(number).st_mode):
@@ -98,7 +98,7 @@ def _at_exit(find):
         # after a failure of the ranks, every requested sum raises it
         if not world.has_failed:
             print(f"cynet: nobody waited for this error: {describe_error(error)}", file=sys.stderr)
-    failure = world._end()
+    failure = world._exit_code()
     if failure is None:
         return
     _leave_at_once()

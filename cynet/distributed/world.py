@@ -77,7 +77,7 @@ class World:
     def __repr__(self) -> str:
         return f"<rank {self.rank} of {self.size} on {self.hosts[self.rank]}>"
 
-    def _talk(self):
+    def _open_communication(self):
         if self.pid != os.getpid():
             raise StateError(
                 "this process was forked from a rank and does not take part in communication"
@@ -104,7 +104,7 @@ class World:
         ...     world.hand_in(request)
         ...     request.wait()
         """
-        self._talk().hand_in(request, reads, writes)
+        self._open_communication().hand_in(request, reads, writes)
 
     def check(self) -> None:
         """Raise the failure of the ranks, if there is one.
@@ -114,7 +114,7 @@ class World:
         >>> mx.distributed.world().check()
         """
         if self._communication is not None:
-            self._talk().check()
+            self._open_communication().check()
 
     @property
     def has_failed(self) -> bool:
@@ -158,7 +158,7 @@ class World:
         >>> mx.distributed.world().barrier()  # at once in a process that is alone
         """
         if not self._is_alone:
-            self._talk().hand_in(Request("barrier").awaited()).wait()
+            self._open_communication().hand_in(Request("barrier").awaited()).wait()
 
     def allreduce(
         self, values: NumpyArray, what: str = "values", in_order: bool = True
@@ -202,7 +202,7 @@ class World:
         request = Request(
             text, 1, values.nbytes, lambda comm: comm.Iallreduce(values, out), keep=(values, out)
         )
-        self._talk().hand_in(request.awaited(), in_order=in_order).wait()
+        self._open_communication().hand_in(request.awaited(), in_order=in_order).wait()
         return out
 
     def vote(self, yes: bool) -> Callable[[], bool]:
@@ -230,7 +230,7 @@ class World:
         request = Request(
             "vote", 1 << 20, 8, lambda comm: comm.Iallreduce(mine, found), keep=(mine, found)
         ).awaited()
-        self._talk().hand_in(request)
+        self._open_communication().hand_in(request)
 
         def answer():
             request.wait()
@@ -268,7 +268,7 @@ class World:
             lambda comm: comm.Iallgatherv(mine, [out, (sizes, starts[:-1])]),
             keep=(mine, out),
         )
-        self._talk().hand_in(request.awaited()).wait()
+        self._open_communication().hand_in(request.awaited()).wait()
         return [out[starts[i] : starts[i + 1]].tobytes() for i in range(self.size)]
 
     def fail(self, text: str) -> None:
@@ -286,7 +286,7 @@ class World:
         if self._communication is not None and self.pid == os.getpid():
             self._communication.fail_here(text)
 
-    def _end(self):
+    def _exit_code(self):
         """At exit; returns the exit code to end the process with at once, or None."""
         talk = self._communication
         if talk is None or self.pid != os.getpid():
@@ -323,7 +323,7 @@ def world() -> World:
     global _world
     with _lock:
         if _world is None:
-            _world = World(_joined() if is_launched() else None)
+            _world = World(_join_world() if is_launched() else None)
         return _world
 
 
@@ -350,7 +350,7 @@ def is_first() -> bool:
     return _world is None or _world.rank == 0
 
 
-def _joined():
+def _join_world():
     stall = config.get("CYNET_DIST_STALL")
     communication = Communication(stall)
     communication.start()
@@ -360,9 +360,9 @@ def _joined():
         ended = ended_early()
         if ended:
             names = ", ".join(f"rank {rank} ({how})" for rank, how in ended)
-            _never(f"{names} ended before joining the others")
+            _join_error(f"{names} ended before joining the others")
         if time.monotonic() > until:
-            _never(f"not all ranks have come within {limit} s (CYNET_DIST_STALL)")
+            _join_error(f"not all ranks have come within {limit} s (CYNET_DIST_STALL)")
     if communication.failure is not None:
         raise communication.failure
     shutdown.watch(lambda: _world)
@@ -371,7 +371,7 @@ def _joined():
     return communication
 
 
-def _never(text):
+def _join_error(text):
     """The ranks do not meet: an error, after which this process cannot use MPI."""
     report(own_rank(), socket.gethostname(), text, is_own=False)
     shutdown.abandon()

@@ -106,7 +106,7 @@ class ArenaPool:
         self._recorded: list[ArenaLease] = []
         self._lock = threading.Lock()
 
-    def _forget(self) -> None:
+    def _forget_finished(self) -> None:
         # Release the recorded outputs, unless a backward on them is still to come.
         stay = [each for each in self._recorded if each.is_waited_for(None)]
         for each in self._recorded:
@@ -125,7 +125,7 @@ class ArenaPool:
         outputs : list of NDArray
         """
         with self._lock:
-            self._forget()
+            self._forget_finished()
             self._recorded.append(ArenaLease(holder, outputs))
             return self._recorded[-1]
 
@@ -140,7 +140,7 @@ class ArenaPool:
         ctx : Context
         """
         with self._lock:
-            self._forget()
+            self._forget_finished()
             busy = [each for each in self._leases if each.is_waited_for(holder)]
             free = [each for each in self._leases if each not in busy]
             free.sort(key=lambda lease: lease.array.size)

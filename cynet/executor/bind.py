@@ -46,7 +46,7 @@ def _by_name(what, given, names, allow_missing):
     return found
 
 
-def _requests(grad_req, names):
+def _grad_requests(grad_req, names):
     """Argument name to request, from a word, a list or a dict."""
     if isinstance(grad_req, str):
         requests = dict.fromkeys(names, grad_req)
@@ -85,9 +85,9 @@ def bind(
     """Bind `symbol` to arrays; see ``Symbol.bind``."""
     ctx = read_context(ctx)
     structure = structure_of(symbol)
-    arg_names, aux_names = _names(structure)
+    arg_names, aux_names = _argument_names(structure)
     arg_arrays = _by_name("args", args, arg_names, False)
-    requests = _requests(grad_req, arg_names)
+    requests = _grad_requests(grad_req, arg_names)
     grad_arrays = _by_name("args_grad", {} if args_grad is None else args_grad, arg_names, True)
     grad_arrays = [None if requests[n] == "null" else g for n, g in zip(arg_names, grad_arrays)]
     aux_arrays = _by_name("aux_states", {} if aux_states is None else aux_states, aux_names, False)
@@ -132,7 +132,7 @@ def _storage_types(arguments, asked):
     return found
 
 
-def _names(structure):
+def _argument_names(structure):
     """Names of arguments and of auxiliary states."""
     arguments, states, _ = variables_in(structure.order)
     return [node.name for node in arguments], [node.name for node in states]
@@ -206,7 +206,7 @@ def simple_bind(
     arg_types, aux_types = (
         [scalar_type(found_types[n, 0]) for n in nodes] for nodes in (arguments, states)
     )
-    requests = _requests(grad_req, arg_names)
+    requests = _grad_requests(grad_req, arg_names)
     stypes = _storage_types(arguments, stypes)
     contexts = {}  # contexts of variables whose group has another context
     if group2ctx:

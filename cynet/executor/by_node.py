@@ -102,10 +102,10 @@ class NodeExecutor(Executor):
                 values[node, i] = each
             self._stypes[node] = tuple(e.stype for e in inputs), tuple(e.stype for e in found)
             if self._monitor is not None:
-                self._tell(node, inputs, found)
+                self._notify_monitor(node, inputs, found)
         return values
 
-    def _tell(self, node, inputs, outputs):
+    def _notify_monitor(self, node, inputs, outputs):
         if self._monitor_all:
             for name, each in zip(node.input_names(), inputs):
                 self._monitor(f"{node.name}_{name}", each.detach())

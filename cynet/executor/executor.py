@@ -233,7 +233,7 @@ class Executor(Postponed, Monitoring):
             self._lease.pending = False
             self._lease = ArenaLease(None, None)
 
-    def _bound(self, graph):
+    def _bound_arrays(self, graph):
         """The arrays of this executor as they were bound."""
         arrays = {value: self.arg_dict[name] for name, value in graph.args.items()}
         arrays.update((value, self.aux_dict[name]) for name, value in graph.auxs.items())
@@ -241,7 +241,7 @@ class Executor(Postponed, Monitoring):
         return arrays
 
     def _arrays_of(self, graph):
-        arrays = self._bound(graph)
+        arrays = self._bound_arrays(graph)
         arrays.update(zip(graph.outputs, self.outputs))
         arrays.update((v, a) for v, a in zip(graph.heads, self._heads) if v is not None)
         return arrays
@@ -352,7 +352,7 @@ class Executor(Postponed, Monitoring):
         if executor_steps:
             notify_forward(self)
         if self._monitor is not None:
-            self._watch()
+            self._install_callbacks()
         return True
 
     def backward(

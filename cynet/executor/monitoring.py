@@ -62,7 +62,7 @@ class Monitoring:
         if self._watched != (self._monitor is not None or bool(executor_steps)):
             self._build()
 
-    def _watch(self):
+    def _install_callbacks(self):
         for step in self._graph.steps[: self._graph.n_forward]:
             if self._monitor_all:
                 names = [*step.prop.list_arguments(), *step.prop.list_auxiliary_states()]

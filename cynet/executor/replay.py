@@ -28,10 +28,10 @@ def replay(symbol, arrays, where):
         When an operator draws random numbers: they would not be those of the first time.
     """
     variables = variable_nodes(symbol.entries)[2]
-    return _compute(symbol.entries, {node: arrays[node.name] for node in variables}, where)
+    return _replay_graph(symbol.entries, {node: arrays[node.name] for node in variables}, where)
 
 
-def _compute(heads, given, where):
+def _replay_graph(heads, given, where):
     """The arrays of `heads`; `given` are the variables' arrays, by node."""
     values = {}
     for node in topological_order(heads):
@@ -61,7 +61,7 @@ def _run_graphs(node, inputs, where):
     def run(number, carried):
         graph, places = prop.subgraphs[number], prop.bindings()[number]
         given = [carried.get(i, inputs[i]) for i in places]
-        return _compute(graph.heads, dict(zip(graph.variables, given)), where)
+        return _replay_graph(graph.heads, dict(zip(graph.variables, given)), where)
 
     if prop.n_subgraphs == 3:
         said = run(0, {})[0]

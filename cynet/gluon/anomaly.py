@@ -59,12 +59,12 @@ def _after_node(name, operator, array):
     kind = trouble(array)
     if kind is not None:
         raise AnomalyError(
-            f"operator {operator}, node '{name}' of a graph, gave {kind}{in_layer(_running())},"
+            f"operator {operator}, node '{name}' of a graph, gave {kind}{in_layer(_running_path())},"
             f" called at {here()}"
         )
 
 
-def _running():
+def _running_path():
     """The way through the Blocks that this thread runs: ``features.0 (Dense)``."""
     blocks, frame = [], sys._getframe(1)
     while frame is not None:
@@ -78,20 +78,20 @@ def _running():
         return ""
     names = []
     for outer, inner in zip(blocks[::-1], blocks[-2::-1]):
-        names.extend(_way(outer, inner) or [inner.name])
+        names.extend(_path_between(outer, inner) or [inner.name])
     kind = type(blocks[0]).__name__
     return f"{'.'.join(names)} ({kind})" if names else kind
 
 
-def _way(outer, inner):
+def _path_between(outer, inner):
     """Structural names along the path from a Block to one inside, or None."""
     for name, each in outer._named_children():
         if each is inner:
             return [name]
-        below = _way(each, inner)
+        below = _path_between(each, inner)
         if below is not None:
             return [name, *below]
     return None
 
 
-add_reporter(lambda on: set_watch(_after_node if on else None), _running)
+add_reporter(lambda on: set_watch(_after_node if on else None), _running_path)

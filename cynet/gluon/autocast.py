@@ -55,7 +55,7 @@ def autocast(block: Block, dtype: str = "float16") -> Block:
         raise ArgumentError(
             f"autocast: dtype must be float16, bfloat16 or float32, got {shown(dtype)}"
         )
-    block.apply(_uncast if name == "float32" else lambda each: _cast(each, name))
+    block.apply(_remove_cast if name == "float32" else lambda each: _cast(each, name))
     changed()
     return block
 
@@ -65,7 +65,7 @@ def _cast(block, dtype):
         vars(block).update(hybrid_forward=_Narrow(block, dtype), _autocast=dtype)
 
 
-def _uncast(block):
+def _remove_cast(block):
     vars(block).pop("hybrid_forward", None)
     vars(block).pop("_autocast", None)
 

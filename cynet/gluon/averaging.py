@@ -49,7 +49,7 @@ class _Averaging:
             The means are in the network, see `applied`.
         """
         self._refuse_applied("update")
-        self._averages.update(self._arrays())
+        self._averages.update(self._parameter_arrays())
 
     @contextlib.contextmanager
     def applied(self) -> Iterator[None]:
@@ -67,14 +67,14 @@ class _Averaging:
             The means are in the network already.
         """
         self._refuse_applied("applied")
-        trained = {name: each.copy() for name, each in self._arrays().items()}
+        trained = {name: each.copy() for name, each in self._parameter_arrays().items()}
         self.apply()
         self._is_applied = True
         try:
             yield
         finally:
             self._is_applied = False
-            self._put(trained)
+            self._set_parameter_values(trained)
 
     def apply(self) -> None:
         """Set the network's parameters to the means, for good.
@@ -85,8 +85,8 @@ class _Averaging:
             There is no mean yet.
         """
         self._averages.need()
-        self._averages.check(self._arrays())
-        self._put(self._averages.values)
+        self._averages.check(self._parameter_arrays())
+        self._set_parameter_values(self._averages.values)
 
     def save(self, path: FileName) -> None:
         """Write the means and their count; ``save_training(average=...)`` does it for a whole
@@ -138,7 +138,7 @@ class _Averaging:
         if not isinstance(state, dict) or _COUNT not in state:
             raise FormatError(f"{source}: it has no means of {who}")
         means = {k.removeprefix(_MEAN): v for k, v in state.items() if k.startswith(_MEAN)}
-        params = self._averaged()
+        params = self._averaged_parameters()
         for name in means.keys() ^ (params.keys() if means else set()):
             raise FormatError(f"{source}: its means are of another network: {shown(name)}")
         placed = {}
@@ -152,15 +152,15 @@ class _Averaging:
             placed[name] = mean.as_in_context(param.list_ctx()[0])
         self._averages.take(placed, int(state[_COUNT].asscalar()))
 
-    def _averaged(self):
+    def _averaged_parameters(self):
         """The parameters that have means, by structural name."""
         return self._net._collect_params_with_prefix()
 
-    def _arrays(self):
-        return {name: each.list_data()[0] for name, each in self._averaged().items()}
+    def _parameter_arrays(self):
+        return {name: each.list_data()[0] for name, each in self._averaged_parameters().items()}
 
-    def _put(self, values):
-        for name, each in self._averaged().items():
+    def _set_parameter_values(self, values):
+        for name, each in self._averaged_parameters().items():
             each.set_data(values[name])
 
     def _refuse_applied(self, what):

@@ -81,7 +81,7 @@ class LBFGS:
     ) -> None:
         if isinstance(params, (dict, ParameterDict)):
             params = params.values()
-        self._params = [each for each in params if _checked(each).grad_req != "null"]
+        self._params = [each for each in params if _check_parameter(each).grad_req != "null"]
         if not self._params:
             raise ArgumentError("LBFGS: there is no parameter that has a gradient")
         self._limit = to_count("LBFGS: max_iter", max_iter)
@@ -120,16 +120,16 @@ class LBFGS:
         best = [np.inf, None]
 
         def loss_and_gradient(values):
-            self._put(values)
-            loss = _number(closure())
+            self._set_parameters(values)
+            loss = _loss_number(closure())
             if loss < best[0] or best[1] is None:
                 best[:] = loss, values.copy()
-            return loss, self._gradient()
+            return loss, self._flat_gradient()
 
         of_gradient, of_change = self._tolerances
         found = minimize(
             loss_and_gradient,
-            self._vector([each.data() for each in self._params]),
+            self._flat_vector([each.data() for each in self._params]),
             jac=True,
             method="L-BFGS-B",
             options={
@@ -141,27 +141,27 @@ class LBFGS:
             },
         )
         self.n_iter, self.message = int(found.nit), str(found.message)
-        self._put(best[1])
+        self._set_parameters(best[1])
         return float(best[0])
 
-    def _vector(self, arrays):
+    def _flat_vector(self, arrays):
         return np.concatenate([each.asnumpy().astype(np.float64).ravel() for each in arrays])
 
-    def _gradient(self):
+    def _flat_gradient(self):
         for each in self._params:
             if not each.data()._fresh_grad:
                 raise StaleGradientError(
                     f"LBFGS: the closure has not computed the gradient of parameter '{each.name}';"
                     " it records the loss and calls backward()"
                 )
-        out = self._vector([each.grad() for each in self._params])
+        out = self._flat_vector([each.grad() for each in self._params])
         for each in self._params:
             each.data()._fresh_grad = False
             if each.grad_req == "add":
                 each.zero_grad()
         return out
 
-    def _put(self, values):
+    def _set_parameters(self, values):
         start = 0
         for each in self._params:
             size = int(np.prod(each.shape))
@@ -170,13 +170,13 @@ class LBFGS:
             start += size
 
 
-def _checked(param):
+def _check_parameter(param):
     if not isinstance(param, Parameter):
         raise ArgumentTypeError(f"LBFGS: params are Parameters, got {shown(param)}")
     return param
 
 
-def _number(loss):
+def _loss_number(loss):
     try:
         return float(loss)
     except (TypeError, ValueError):

@@ -74,7 +74,7 @@ class Lookahead(_Averaging):
         self._k = to_count("Lookahead: k", k)
         super().__init__(net, 1 - alpha)
         self._steps = 0
-        self._averages.update(self._arrays())
+        self._averages.update(self._parameter_arrays())
 
     def update(self) -> None:
         """Count a step of the optimizer; at each `k`-th one, move slow weights and weights.
@@ -88,7 +88,7 @@ class Lookahead(_Averaging):
         self._steps += 1
         if self._steps % self._k == 0:
             super().update()
-            self._put(self._averages.values)
+            self._set_parameter_values(self._averages.values)
 
     def state_dict(self) -> dict[str, NDArray]:
         """The slow weights, ``'mean:NAME'``, how often they moved, and the steps, as arrays."""
@@ -114,6 +114,6 @@ class Lookahead(_Averaging):
         super().load_state_dict(state, source)
         self._steps = int(state[_STEPS].asscalar())
 
-    def _averaged(self):
-        found = super()._averaged()
+    def _averaged_parameters(self):
+        found = super()._averaged_parameters()
         return {name: each for name, each in found.items() if each.grad_req != "null"}

@@ -63,9 +63,9 @@ class TrainerGradients:
             else:
                 self._kvstore.pushpull(name, grads, grads, priority=-i)
         if together:
-            self._send(list(together), list(together.values()))
+            self._allreduce_gradients(list(together), list(together.values()))
 
-    def _send(self, names, grads):
+    def _allreduce_gradients(self, names, grads):
         """Have the KVStore of all ranks sum gradients, a list for each name."""
         if self._update_on_kvstore:
             self._kvstore.push(names, grads)

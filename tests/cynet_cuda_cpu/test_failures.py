@@ -420,7 +420,7 @@ def test_options():
 def fresh_compiler(monkeypatch, tmp_path):
     """The compiler is looked for again, and objects are kept in an empty folder."""
     monkeypatch.setenv("CYNET_HOME", str(tmp_path))
-    caches = compiler.host_compiler, compiler._identity, compiler._is_clang
+    caches = compiler.host_compiler, compiler._compiler_identity, compiler._is_clang
     for each in caches:
         each.cache_clear()
     yield tmp_path
@@ -446,7 +446,7 @@ def test_objects_are_named_by_the_headers_that_are_included(fresh_compiler, monk
     computed = f'#define HEADER "elementwise/functors.h"\n#include HEADER\n{text}'
 
     def names():
-        compiler._identity.cache_clear()
+        compiler._compiler_identity.cache_clear()
         sources = [Source(each, [compiler.KERNELS], ()) for each in (text, shared, computed)]
         flags = compiler._flags(False)
         return [compiler._target(each.text, flags, each.headers).name for each in sources]
@@ -512,7 +512,7 @@ def test_the_whole_command_of_the_compiler_counts(fresh_compiler, monkeypatch):
     for value in (1, 2):
         monkeypatch.setenv("CXX", f"g++ -DVALUE={value}")
         compiler.host_compiler.cache_clear()
-        compiler._identity.cache_clear()
+        compiler._compiler_identity.cache_clear()
         x = np.zeros(1, "float32")
         EmulatedModule(text).get("f").launch([x], 1, 1)
         assert x[0] == value

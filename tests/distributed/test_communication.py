@@ -51,7 +51,7 @@ def handed(thread, *whats, in_order=True, **more):
     made = [Request(what, start=lambda comm: None, **more).awaited() for what in whats]
     for each in made:
         thread.hand_in(each, in_order=in_order)
-    thread._take()
+    thread._read_messages()
     return made
 
 
@@ -62,7 +62,7 @@ def test_numbers(thread):
     assert [each.number for each in made + free] == [0, 1, file._FREE, file._FREE + 1]
     assert texts(thread._requests.values()) == texts(thread._ready.values()) == list("abcd")
     assert all(each.ready > 0 for each in made) and not thread._new
-    assert texts(thread._free()) == ["c", "d"]
+    assert texts(thread._free_requests()) == ["c", "d"]
 
 
 def test_nothing_is_handed_in_at_the_end(thread):
@@ -76,12 +76,12 @@ def test_nothing_is_handed_in_at_the_end(thread):
 
 
 def test_taking(thread):
-    assert thread._take() is False
-    thread._say(file._WAKE)
-    assert thread._take() is True and not thread._ready
+    assert thread._read_messages() is False
+    thread._write_to_pipe(file._WAKE)
+    assert thread._read_messages() is True and not thread._ready
     for i in range(1500):  # more than are read at once
         thread.hand_in(Request(f"{i}"))
-    while thread._take():
+    while thread._read_messages():
         pass
     assert len(thread._ready) == len(thread._requests) == 1500
 
@@ -89,7 +89,7 @@ def test_taking(thread):
 def test_what_comes_after_a_failure_fails_at_once(thread):
     thread.hand_in(request := Request("late").awaited())
     thread.failure = PeerError("it is over")
-    thread._take()
+    thread._read_messages()
     with pytest.raises(PeerError, match="^it is over$"):
         request.wait()
     assert not thread._ready and not thread._requests
@@ -98,10 +98,10 @@ def test_what_comes_after_a_failure_fails_at_once(thread):
 def test_a_function_that_never_ran(thread):
     """An earlier one has failed: this rank has, and the others are told why."""
     thread.hand_in(request := Request("sum of 'w' (3,) float32").awaited())
-    thread._take()
+    thread._read_messages()
     thread._ready.clear()
     os.write(thread._out, struct.pack("q", -1 - request.number))
-    thread._take()
+    thread._read_messages()
     told = "what came before the sum of 'w' (3,) float32 has failed"
     assert str(thread.failure) == f"this rank failed: {told}"
     assert thread.told == [
@@ -112,7 +112,7 @@ def test_a_function_that_never_ran(thread):
 
 def test_a_failure_of_this_rank(thread):
     thread.fail_here("KeyError: 3")
-    thread._take()
+    thread._read_messages()
     assert isinstance(thread.failure, PeerError)
     assert str(thread.failure) == "this rank failed: KeyError: 3"
     assert thread.told[0][2]["failed"] == "KeyError: 3"
@@ -122,47 +122,47 @@ def test_a_failure_of_this_rank(thread):
 
 # --- rounds ---------------------------------------------------------------------------------------
 def test_when_a_round_is_joined(thread):
-    assert thread._join(0) is False and not thread.asked  # there is no reason
+    assert thread._join_round(0) is False and not thread.asked  # there is no reason
     first, second = handed(thread, "a", "b")
     (free,) = handed(thread, "c", in_order=False)
-    assert thread._join(0) is True
+    assert thread._join_round(0) is True
     assert thread.asked.pop() == (0, [first, second], [free.mark], False)
     thread._again = 5.0
-    assert thread._join(4.99) is False  # nothing has come since
-    assert thread._join(5.0) is True and thread.asked.pop()[1] == [first, second]
+    assert thread._join_round(4.99) is False  # nothing has come since
+    assert thread._join_round(5.0) is True and thread.asked.pop()[1] == [first, second]
     thread._again = 9.0
     (more,) = handed(thread, "d")
-    assert thread._join(6) is True and more in thread.asked.pop()[1]
+    assert thread._join_round(6) is True and more in thread.asked.pop()[1]
     for name, value in (("_queue", [1]), ("_flying", [1, 2])):
         before, _ = getattr(thread, name), setattr(thread, name, value)
         thread._tried = -1
-        assert thread._join(6) is False and not thread.asked
+        assert thread._join_round(6) is False and not thread.asked
         setattr(thread, name, before)
     thread._flying = [1]
-    assert thread._join(6) is True and thread.asked.pop()
+    assert thread._join_round(6) is True and thread.asked.pop()
     thread._flying, thread._negotiation.is_open, thread._tried = [], True, -1
-    assert thread._join(6) is False and not thread.asked
+    assert thread._join_round(6) is False and not thread.asked
 
 
 def test_requests_beyond_the_window_wait(thread):
     made = handed(thread, *[f"{i}" for i in range(file.WINDOW + 2)])
     thread._base = 1
-    thread._join(0)
+    thread._join_round(0)
     assert thread.asked.pop()[:2] == (1, made[: file.WINDOW + 1])
     for each in made[: file.WINDOW + 1]:
         del thread._ready[each.number]
     thread._tried = -1
-    assert thread._join(0) is False
+    assert thread._join_round(0) is False
 
 
 def test_the_end_is_told_when_nothing_is_asked_for(thread):
     thread._leaving = True
-    assert thread._join(0) is True and thread.asked.pop() == (0, [], [], True)
+    assert thread._join_round(0) is True and thread.asked.pop() == (0, [], [], True)
     thread._tried, thread._requests[0] = -1, "it waits for its arrays"
-    assert thread._join(0) is False
+    assert thread._join_round(0) is False
     thread._requests.clear()
     thread._new.append("one that was not read yet")
-    assert thread._join(0) is False
+    assert thread._join_round(0) is False
 
 
 def found(**more):
@@ -174,41 +174,41 @@ def test_what_rounds_have_found(thread):
     calls = []
     thread._tell_who_left = lambda: calls.append("left")
     thread._tell_who_differs = lambda number: calls.append(number)
-    thread._act(found(left=True, all_left=True), 0)
+    thread._start_agreed(found(left=True, all_left=True), 0)
     assert thread._is_over and not calls
-    thread._act(found(left=True, differs=3), 0)
-    thread._act(found(differs=0, common=[1]), 0)
+    thread._start_agreed(found(left=True, differs=3), 0)
+    thread._start_agreed(found(differs=0, common=[1]), 0)
     assert calls == ["left", 0]
     delays = []
     for _ in range(8):
-        thread._act(found(), 10.0)
+        thread._start_agreed(found(), 10.0)
         delays.append(thread._delay)
         assert thread._again == 10.0 + thread._delay
     assert delays[0] == 2 * file._SHORTEST and delays[1] == 4 * file._SHORTEST
     assert delays[-1] == delays[-2] == 5 * file._LONGEST
     first, second = handed(thread, "a", "b")
     (free, other) = handed(thread, "c", "d", in_order=False)
-    thread._begin = lambda requests: calls.append(requests)
+    thread._begin_requests = lambda requests: calls.append(requests)
     thread._tried = 7
-    thread._act(found(common=[1]), 0)
-    thread._act(found(free=other.mark), 0)
-    thread._act(found(common=[0, 1], free=free.mark), 0)
+    thread._start_agreed(found(common=[1]), 0)
+    thread._start_agreed(found(free=other.mark), 0)
+    thread._start_agreed(found(common=[0, 1], free=free.mark), 0)
     assert calls[2:] == [[second], [other], [first, second, free]]
     assert (thread._tried, thread._delay) == (-1, file._SHORTEST)
 
 
 def test_whether_a_round_is_progress(thread):
-    thread._act, thread._join = lambda found, now: None, lambda now: False
+    thread._start_agreed, thread._join_round = lambda found, now: None, lambda now: False
     for row, wanted in (({}, False), ({"common": [1]}, True), ({"free": 0}, True)):
         thread.found = found(**row)
-        assert thread._advance(0) is wanted
+        assert thread._advance_round(0) is wanted
     thread.found, joined = None, []
-    thread._join = lambda now: joined.append(now) or True
-    assert thread._advance(3) is True and joined == [3]
+    thread._join_round = lambda now: joined.append(now) or True
+    assert thread._advance_round(3) is True and joined == [3]
     thread._is_over = True
-    assert thread._advance(4) is False
+    assert thread._advance_round(4) is False
     thread._is_over, thread.failure = False, PeerError("x")
-    assert thread._advance(5) is False and joined == [3]
+    assert thread._advance_round(5) is False and joined == [3]
 
 
 def test_the_order_in_which_requests_begin(thread):
@@ -219,8 +219,8 @@ def test_the_order_in_which_requests_begin(thread):
     ]
     for each in made:
         thread.hand_in(each)
-    thread._take()
-    thread._begin(made)
+    thread._read_messages()
+    thread._begin_requests(made)
     assert [int(request.what) for _, request in thread._queue] == [1, 3, 0, 4, 2]
     assert thread._base == 5 and not thread._chosen and not thread._ready
     assert all(each.begun >= each.ready > 0 and each.left == 1 for each in made)
@@ -231,14 +231,14 @@ def test_bytes_that_begin_at_once(thread):
     made = [Request(f"{i}", 0, n, [lambda comm: None] * (i + 1)) for i, n in enumerate(sizes)]
     for each in made:
         thread.hand_in(each)
-    thread._take()
-    thread._begin(made)  # the second one reaches the limit
+    thread._read_messages()
+    thread._begin_requests(made)  # the second one reaches the limit
     assert [int(request.what) for _, request in thread._queue] == [0, 1, 1]
     assert [each.left for each in made] == [1, 2, 0, 0]
     assert thread._base == 2 and sorted(thread._ready) == [2, 3]
-    thread._begin(made[3:])
+    thread._begin_requests(made[3:])
     assert thread._base == 2 and thread._chosen == {3}
-    thread._begin(made[2:3])
+    thread._begin_requests(made[2:3])
     assert thread._base == 4 and not thread._chosen
 
 
@@ -246,11 +246,11 @@ def test_requests_without_an_operation_are_done(thread):
     request = Request("barrier").awaited()
     thread.hand_in(request)
     thread.hand_in(free := Request("free").awaited(), in_order=False)
-    thread._take()
-    thread._begin([free])
+    thread._read_messages()
+    thread._begin_requests([free])
     assert thread._base == 0 and not thread._chosen
     free.wait()
-    thread._begin([request])
+    thread._begin_requests([request])
     request.wait()
     assert thread._base == 1 and not thread._queue and not thread._requests
 
@@ -258,15 +258,15 @@ def test_requests_without_an_operation_are_done(thread):
 def test_the_end_of_a_request(thread):
     done, (one, two, three) = [], handed(thread, "a", "b", "c", keep="memory")
     one.finish = lambda: done.append("a")
-    thread._finish(one)
+    thread._finish_request(one)
     one.wait()
     assert done == ["a"] and one.keep is None and not thread._abandoned
     two.finish = lambda: 1 / 0
-    thread._finish(two)
+    thread._finish_request(two)
     with pytest.raises(ZeroDivisionError, match="division"):
         two.wait()
     three.finish = lambda: done.append("c")
-    thread._finish(three, PeerError("x"))
+    thread._finish_request(three, PeerError("x"))
     with pytest.raises(PeerError, match="x"):
         three.wait()
     assert done == ["a"] and thread._abandoned == ["memory", "memory"]
@@ -281,7 +281,7 @@ def test_what_a_trace_has_of_a_request(thread, monkeypatch):
     monkeypatch.setattr(file, "trace", trace)
     (request,) = handed(thread, "sum, call 7")
     request.ready, request.begun, number = 50, 60, request.number
-    thread._finish(request)
+    thread._finish_request(request)
     assert [row[1:] for row in noted] == [
         ("wait: sum", "communication", 50, 60, 2 * number),
         ("sum", "communication", 60, 90, 2 * number + 1),
@@ -291,14 +291,14 @@ def test_what_a_trace_has_of_a_request(thread, monkeypatch):
 def test_what_fails_with_a_failure(thread):
     """All that is ready, queued, flying or begun; those that wait for arrays fail later."""
     flying, queued, ready, waits = handed(thread, *"abcd", keep="memory")
-    thread._begin([flying, queued])
+    thread._begin_requests([flying, queued])
     thread._flying = [("its request", thread._queue.popleft()[1])]
     del thread._ready[waits.number]
     (begun,) = handed(thread, "e")
     thread._chosen.add(begun.number)
-    thread._begin([ready][:0])
+    thread._begin_requests([ready][:0])
     thread.step = 4
-    thread._fail(PeerError("no luck"))
+    thread._fail_requests(PeerError("no luck"))
     assert str(thread.failure) == ("no luck; rank 1 (b) was in step 4, it waited for the a")
     for each in (flying, queued, ready, begun):
         with pytest.raises(PeerError, match="no luck"):
@@ -323,7 +323,7 @@ def test_who_is_told_of_a_failure(told, tell, content, thread, monkeypatch):
     reports = []
     monkeypatch.setattr(file, "report", lambda *given: reports.append(given))
     thread._dead = {2}
-    thread._fail(CynetError("text"), told=told, tell=tell)
+    thread._fail_requests(CynetError("text"), told=told, tell=tell)
     text = "text" if told else "text; rank 1 (b) was in step 0, it waited for nothing"
     assert type(thread.failure) is CynetError and str(thread.failure) == text
     assert reports == [(1, "b", text, {2}, told is not None)]
@@ -331,7 +331,7 @@ def test_who_is_told_of_a_failure(told, tell, content, thread, monkeypatch):
         assert not thread.told
     else:
         assert thread.told == [([0], file.FAILED, {**content, "text": text, "dead": [2]})]
-    thread._fail(CynetError("another"), told="again", tell=True)
+    thread._fail_requests(CynetError("another"), told="again", tell=True)
     assert str(thread.failure) == text and len(reports) == 1
 
 
@@ -364,8 +364,8 @@ def test_when_mpi_says_that_something_is_wrong(dead, thread):
         Translate_ranks=lambda failed, which, whole: [failed.ranks[i] for i in which]
     )
     heard = []
-    thread._listen = lambda: heard.append(thread.clock[0])
-    thread._lost(OSError("broken pipe"))
+    thread._handle_messages = lambda: heard.append(thread.clock[0])
+    thread._handle_mpi_error(OSError("broken pipe"))
     if dead:
         names = "rank 0 (a), rank 2 (c) have" if len(dead) == 2 else "rank 2 (c) has"
         assert str(thread.failure).startswith(f"{names} died: killed, crashed, or its machine is")
@@ -375,7 +375,7 @@ def test_when_mpi_says_that_something_is_wrong(dead, thread):
         assert len(heard) == 50 and heard[-1] < 100.5
     assert [each.calls for each in thread._comms] == [["revoke"], ["revoke"], ["ack"]]
     assert [ranks for ranks, *_ in thread.told] == [[r for r in (0, 2) if r not in (dead or ())]]
-    thread._lost(OSError("again"))
+    thread._handle_mpi_error(OSError("again"))
     assert len(thread.told) == 1 and thread._comms[0].calls == ["revoke"]
 
 
@@ -385,11 +385,11 @@ def test_others_may_know_more_of_what_is_wrong(thread):
     def listen():
         thread.clock[0] += 0.1
         if thread.clock[0] > 100.3:
-            thread._fail(PeerError("rank 0 failed: x"))
+            thread._fail_requests(PeerError("rank 0 failed: x"))
         raise OSError("nothing to hear")
 
-    thread._listen = listen
-    thread._lost(OSError("broken pipe"))
+    thread._handle_messages = listen
+    thread._handle_mpi_error(OSError("broken pipe"))
     assert str(thread.failure).startswith("rank 0 failed: x")
     assert thread._comms[0].calls == [] and thread._comms[2].calls == ["ack"]
 
@@ -406,10 +406,10 @@ def test_exchanged_texts(thread):
         return SimpleNamespace(Test=lambda: next(tests))
 
     thread._control = SimpleNamespace(Iallgather=gather)
-    assert thread._exchange("mine ü", 200.0) == ["one", "", "zwölf"]
+    assert thread._exchange_texts("mine ü", 200.0) == ["one", "", "zwölf"]
     assert given == ["mine ü".encode()] and thread.clock[0] == pytest.approx(100.0002)
     tests = iter([True])
-    thread._exchange("x" * 5000, 200.0)
+    thread._exchange_texts("x" * 5000, 200.0)
     assert given[1] == b"x" * file._TEXT
 
 
@@ -418,13 +418,17 @@ def test_texts_that_never_come(thread):
         Iallgather=lambda mine, found: SimpleNamespace(Test=lambda: False)
     )
     with pytest.raises(PeerError, match="other ranks no longer answer"):
-        thread._exchange("x", 100.5)
+        thread._exchange_texts("x", 100.5)
     assert 100.5 < thread.clock[0] < 100.51 and len(thread._abandoned) == 1
 
 
 def test_who_differs_first(thread):
     handed(thread, "sum of 'w' (3,) float32")
-    thread._exchange = lambda text, until: ["sum of 'a' (1,) int8", "sum of 'b' (1,) int8", "x"]
+    thread._exchange_texts = lambda text, until: [
+        "sum of 'a' (1,) int8",
+        "sum of 'b' (1,) int8",
+        "x",
+    ]
     thread._tell_who_differs(0)
     assert isinstance(thread.failure, MismatchError)
     assert str(thread.failure).startswith(
@@ -439,8 +443,10 @@ def test_what_ends_a_turn(error, thread, monkeypatch):
     calls = []
     thread._open = lambda: None
     thread._close = lambda: calls.append("close")
-    thread._pause = lambda moved: calls.append(moved)
-    thread._lost = lambda error: calls.append(str(error)) or setattr(thread, "_is_over", True)
+    thread._pause_thread = lambda moved: calls.append(moved)
+    thread._handle_mpi_error = lambda error: (
+        calls.append(str(error)) or setattr(thread, "_is_over", True)
+    )
     monkeypatch.setattr(
         file.threading,
         "Thread",
@@ -456,7 +462,7 @@ def test_what_ends_a_turn(error, thread, monkeypatch):
             raise each
         return each
 
-    thread._iterate = turn
+    thread._poll_once = turn
     if isinstance(error, KeyboardInterrupt):
         with pytest.raises(KeyboardInterrupt, match="ctrl-c"):
             thread.run()
@@ -513,7 +519,7 @@ def test_opening(level, thread, monkeypatch):
         mpi.Is_initialized, mpi.Query_thread = lambda: True, lambda: level
     asked = []
     monkeypatch.setattr(file, "optional", lambda name, why: asked.append((name, why)) or mpi)
-    thread._exchange = lambda text, until: [text, until]
+    thread._exchange_texts = lambda text, until: [text, until]
     if level == 2:
         with pytest.raises(StateError, match="MPI was initialized without MPI_THREAD_MULTIPLE, wh"):
             thread._open()
@@ -564,16 +570,16 @@ def test_a_thread_that_mpi_does_not_give_back(thread, monkeypatch):
             thread._iterations += 1
 
     monkeypatch.setattr(file.time, "sleep", sleep)
-    thread._take = lambda: setattr(thread, "_is_stuck", False)
+    thread._read_messages = lambda: setattr(thread, "_is_stuck", False)
     looked = []
     monkeypatch.setattr(file.select, "select", lambda *given: looked.append(given))
-    thread._watch()
+    thread._watch_thread()
     limit = int(5 + file._ANSWERS) + 1
     assert times == [1] * (4 + limit)
     says = f"MPI has not returned for {limit} s (CYNET_DIST_STALL)"
     assert str(thread.failure).startswith(says)
     assert looked == [([thread._in], [], [], file._IDLE)]
-    thread._watch()  # it has failed already
+    thread._watch_thread()  # it has failed already
     assert len(times) == 4 + limit
 
 
@@ -583,11 +589,11 @@ def test_leaving_and_parting(thread, monkeypatch):
         wait=lambda *seconds: waits.append(seconds), clear=lambda: waits.append("clear")
     )
     thread.leave()
-    assert thread._leaving and waits == [()] and thread._take() is True
+    assert thread._leaving and waits == [()] and thread._read_messages() is True
     thread.clock[0] = 105.0
     thread.part()
     assert thread._parting and thread._parted == 105.0
-    assert waits[1:] == ["clear", (2 * file._FAREWELL,)] and thread._take() is True
+    assert waits[1:] == ["clear", (2 * file._FAREWELL,)] and thread._read_messages() is True
     thread._is_stuck = True
     thread.part()
     assert len(waits) == 3
@@ -640,7 +646,7 @@ def test_at_exit(failure, nobody, monkeypatch, capsys):
         size=1 if nobody == "size" else 2,
         pid=os.getpid() + (nobody == "pid"),
         has_failed=nobody == "engine failed",
-        _end=lambda: calls.append("end") or failure,
+        _exit_code=lambda: calls.append("end") or failure,
     )
 
     def wait():
@@ -692,18 +698,18 @@ def test_streams_that_are_gone(error, monkeypatch):
 def test_pipes_and_files_that_wait_to_be_read(tmp_path):
     reading, writing = os.pipe()
     try:
-        assert shutdown._unread(writing) == 0
+        assert shutdown._unread_bytes(writing) == 0
         os.write(writing, b"abc")
-        assert shutdown._unread(writing) == 3
+        assert shutdown._unread_bytes(writing) == 3
         os.read(reading, 2)
-        assert shutdown._unread(writing) == 1
+        assert shutdown._unread_bytes(writing) == 1
     finally:
         os.close(reading)
         os.close(writing)
-    assert shutdown._unread(writing) == 0  # closed
+    assert shutdown._unread_bytes(writing) == 0  # closed
     with open(tmp_path / "x", "wb") as plain:
         plain.write(b"abc")
-        assert shutdown._unread(plain.fileno()) == 0
+        assert shutdown._unread_bytes(plain.fileno()) == 0
 
 
 def test_a_thread_of_its_own():

@@ -32,17 +32,17 @@ def thread(monkeypatch):
 # --- seconds --------------------------------------------------------------------------------------
 def test_seconds_of_moving_and_waiting(thread):
     """Each second is of what stood at its end: data that moved, others that were not ready."""
-    thread._take = lambda: False
-    thread._advance = lambda now: False
-    thread._listen = lambda: None
-    thread._ask = lambda now: None
+    thread._read_messages = lambda: False
+    thread._advance_round = lambda now: False
+    thread._handle_messages = lambda: None
+    thread._report_stall = lambda now: None
     request = SimpleNamespace(what="a sum")
 
     def turn(seconds, flying=(), ready=(), queue=(), is_open=False):
         thread._flying, thread._ready = list(flying), dict(ready)
         thread._queue, thread._negotiation.is_open = list(queue), is_open
         thread.clock[0] += seconds
-        thread._iterate()
+        thread._poll_once()
         return thread.moving, thread.waiting
 
     assert turn(1) == (0, 0)  # nothing was asked for
@@ -52,11 +52,11 @@ def test_seconds_of_moving_and_waiting(thread):
     assert turn(0.25, ready={1: request}) == (2.5, 4.25)
     assert turn(0.25, queue=[request]) == (2.5, 4.5)
     assert turn(8) == (2.5, 4.5)
-    thread._ask = lambda now: pytest.fail("it has not waited for long")
+    thread._report_stall = lambda now: pytest.fail("it has not waited for long")
     thread._moved = thread.clock[0]
     turn(5, is_open=True)  # exactly the limit
     asked = []
-    thread._ask = asked.append
+    thread._report_stall = asked.append
     turn(0.25, is_open=True)
     assert asked == [thread.clock[0]]
     turn(9)  # and nobody is asked where nothing is waited for
@@ -65,11 +65,11 @@ def test_seconds_of_moving_and_waiting(thread):
 
 def test_listening_now_and_then(thread):
     heard = []
-    thread._take, thread._advance = lambda: False, lambda now: False
-    thread._listen = lambda: heard.append(thread.clock[0])
+    thread._read_messages, thread._advance_round = lambda: False, lambda now: False
+    thread._handle_messages = lambda: heard.append(thread.clock[0])
     for _ in range(10):
         thread.clock[0] += file._LISTEN / 2
-        thread._iterate()
+        thread._poll_once()
     assert 4 <= len(heard) <= 5
 
 
@@ -79,29 +79,29 @@ def test_pauses(thread, monkeypatch):
     slept = []
     monkeypatch.setattr(file.select, "select", lambda r, w, x, seconds: slept.append(seconds))
     monkeypatch.setattr(file.os, "sched_yield", lambda: slept.append("spins"))
-    thread._pause(True)
+    thread._pause_thread(True)
     assert slept == [file._IDLE]  # nothing is asked of it
     thread._negotiation.is_open = True
-    thread._pause(True)
+    thread._pause_thread(True)
     thread.clock[0] += file._SPIN / 2
-    thread._pause(False)
+    thread._pause_thread(False)
     thread.clock[0] += file._SPIN
     for _ in range(9):
-        thread._pause(False)
+        thread._pause_thread(False)
     assert slept[1:3] == ["spins", "spins"]
     found = slept[3:]
     assert found[0] == file._SHORTEST and found[-1] == file._LONGEST and found == sorted(found)
     assert found[1] == pytest.approx(1.5 * found[0])
     thread._negotiation.is_open, thread._leaving = False, True
-    thread._pause(False)
+    thread._pause_thread(False)
     assert slept[-1] == file._LISTEN
 
 
 def test_two_operations_fly_at_once(thread):
     begun, done = [], []
     thread._data = "the communicator"
-    thread._finish = lambda request, error=None: done.append(request.what)
-    thread._join = lambda now: False
+    thread._finish_request = lambda request, error=None: done.append(request.what)
+    thread._join_round = lambda now: False
     ends = [SimpleNamespace(Test=lambda i=i: i in finished) for i in range(4)]
     finished = set()
     for i in range(4):
@@ -115,14 +115,14 @@ def test_two_operations_fly_at_once(thread):
             return ends[i]
 
         thread._queue.append((start, request))
-    assert thread._advance(0) is False
+    assert thread._advance_round(0) is False
     assert begun == [("the communicator", 0), ("the communicator", 1)]
     finished.add(1)
-    assert thread._advance(0) is True and len(begun) == 3 and not done
+    assert thread._advance_round(0) is True and len(begun) == 3 and not done
     finished.add(0)
-    assert thread._advance(0) is True and len(begun) == 4 and done == ["sum 0"]
+    assert thread._advance_round(0) is True and len(begun) == 4 and done == ["sum 0"]
     finished.update((2, 3))
-    assert thread._advance(0) is True and done == ["sum 0", "sum 1"] and not thread._flying
+    assert thread._advance_round(0) is True and done == ["sum 0", "sum 1"] and not thread._flying
 
 
 # --- rounds ---------------------------------------------------------------------------------------
@@ -258,7 +258,9 @@ def failing(thread):
     """The same as rank 1 of 3, and the errors that it fails with: ``thread.errors``."""
     thread.rank, thread.size, thread.hosts = 1, 3, ["a", "b", "a"]
     thread.errors, thread.told = [], []
-    thread._fail = lambda error, told=None, tell=False: thread.errors.append((str(error), tell))
+    thread._fail_requests = lambda error, told=None, tell=False: thread.errors.append(
+        (str(error), tell)
+    )
     thread._messages = SimpleNamespace(
         tell=lambda ranks, kind, content=None: thread.told.append((list(ranks), kind, content)),
         collect=lambda: thread.heard,
@@ -270,7 +272,7 @@ def failing(thread):
 def answers(thread, *texts):
     """Have the ranks say these; what this one says is kept."""
     said = []
-    thread._exchange = lambda text, until: said.append((text, until)) or list(texts)
+    thread._exchange_texts = lambda text, until: said.append((text, until)) or list(texts)
     return said
 
 
@@ -306,22 +308,22 @@ def test_who_asks_for_something_else(failing, other):
 
 
 def test_who_no_longer_answers(failing):
-    failing._ask(100.0)
+    failing._report_stall(100.0)
     assert failing.told == [([0, 2], file.ASK, None)] and not failing.errors
     failing._answers[0] = (4, 2, None)
-    failing._ask(100.0 + file._ANSWERS - 0.01)
+    failing._report_stall(100.0 + file._ANSWERS - 0.01)
     assert len(failing.told) == 1 and not failing.errors
-    failing._ask(100.0 + file._ANSWERS)
+    failing._report_stall(100.0 + file._ANSWERS)
     text = "no progress for 5 s (CYNET_DIST_STALL): rank 2 (a) no longer answers"
     assert failing.errors == [(text, True)] and failing._silent == {2}
-    assert failing._others() == [0]
+    assert failing._living_ranks() == [0]
 
 
 def test_ranks_that_wait_for_each_other(failing):
     failing._next = 9
-    failing._ask(100.0)
+    failing._report_stall(100.0)
     failing._answers.update({0: (4, 2, "a sum"), 2: (5, 3, None)})
-    failing._ask(100.1)
+    failing._report_stall(100.1)
     text = "no progress for 5 s (CYNET_DIST_STALL): rank 0 (a) has made 4 calls and is in step 2;"
     text += " rank 2 (a) has made 5 calls and is in step 3; this rank has made 9"
     assert failing.errors == [(text, True)]
@@ -330,7 +332,7 @@ def test_ranks_that_wait_for_each_other(failing):
 def test_what_others_tell(failing):
     def told(**content):
         failing.heard = [(2, file.FAILED, {"failed": None, "dead": [], "text": "all", **content})]
-        failing._listen()
+        failing._handle_messages()
         return failing.errors.pop()[0]
 
     assert told(failed="ValueError: x") == "rank 2 (a) failed: ValueError: x"
@@ -338,30 +340,30 @@ def test_what_others_tell(failing):
     died = "died: killed, crashed, or its machine is gone"
     assert told(dead=[0]) == f"rank 0 (a) has {died}"
     assert told(dead=[2]) == f"rank 0 (a), rank 2 (a) have {died}"
-    assert failing._others() == []
+    assert failing._living_ranks() == []
     failing._requests.update({5: Request("later"), 3: Request("first")})
     failing._next, failing.step = 6, 8
     failing.heard = [(0, file.ASK, None), (0, file.ANSWER, [1, 2, None]), (2, file.BYE, None)]
-    failing._listen()
+    failing._handle_messages()
     assert failing.told == [([0], file.ANSWER, [6, 8, "first"])]
     assert failing._answers == {0: [1, 2, None]} and failing._byes == {2}
 
 
 def test_parting_waits_for_the_others_but_not_for_long(failing):
-    failing._part(100.0)
+    failing._leave_job(100.0)
     assert not failing.told  # it has not come to that
     failing._parting, failing._parted = True, 100.0
-    failing._part(100.0)
-    failing._part(100.0 + file._FAREWELL)
+    failing._leave_job(100.0)
+    failing._leave_job(100.0 + file._FAREWELL)
     assert failing.told == [([0, 2], file.BYE, None)] and not failing._is_over
-    failing._part(100.0 + file._FAREWELL + 0.01)
+    failing._leave_job(100.0 + file._FAREWELL + 0.01)
     assert failing._is_over
     failing._is_over, failing._byes = False, {0, 2}
     failing._messages.pending = 1
-    failing._part(100.0)
+    failing._leave_job(100.0)
     assert not failing._is_over
     failing._messages.pending = 0
-    failing._part(100.0)
+    failing._leave_job(100.0)
     assert failing._is_over
 
 
@@ -369,8 +371,8 @@ def test_the_first_failure_stays(thread, job):
     """What comes behind it is its consequence; it is told once."""
     told = []
     thread._messages = SimpleNamespace(tell=lambda *given: told.append(given))
-    thread._fail(ValueError("the first"), told="the first")
-    thread._fail(ValueError("the second"), told="the second")
+    thread._fail_requests(ValueError("the first"), told="the first")
+    thread._fail_requests(ValueError("the second"), told="the second")
     assert str(thread.failure) == "the first" and len(told) == 1
     assert json.loads((job / "0.json").read_text())["text"] == "the first"
     with pytest.raises(ValueError, match="^the first$"):

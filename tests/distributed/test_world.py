@@ -163,7 +163,7 @@ def test_steps_are_counted(monkeypatch):
     alone.count_step()
     alone.check()
     alone.fail("nobody is told")
-    assert alone.times == (0, 0.0, 0.0) and not alone.has_failed and alone._end() is None
+    assert alone.times == (0, 0.0, 0.0) and not alone.has_failed and alone._exit_code() is None
     assert alone.rank == alone.local_rank == 0 and alone.size == alone.local_size == 1
 
 
@@ -183,7 +183,7 @@ def test_a_forked_child_takes_no_part(monkeypatch):
                 with pytest.raises(StateError, match="was forked from a rank and does not take"):
                     call()
             world.fail("it is no rank")
-            assert world._end() is None
+            assert world._exit_code() is None
         finally:
             world.pid -= 1
         world.barrier()
@@ -421,4 +421,4 @@ def test_the_end(before, then, calls, monkeypatch):
     talk = Ended(before, then)
     monkeypatch.setattr(shutdown, "wait_until_read", lambda: talk.calls.append("read"))
     world = World(talk)
-    assert world._end() == (before or then) and talk.calls == calls
+    assert world._exit_code() == (before or then) and talk.calls == calls

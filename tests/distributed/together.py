@@ -79,7 +79,7 @@ class Comm:
 
     def Split(self, color, key):
         number = self._begun
-        begun = self._begin("split", (color, key), lambda rows: None)
+        begun = self._begin_requests("split", (color, key), lambda rows: None)
         while not begun.Test():
             time.sleep(0.001)
         if color is None:
@@ -91,7 +91,7 @@ class Comm:
         return Comm(order.index((key, self.rank)), part, self._log)
 
     def Ibarrier(self):
-        return self._begin("barrier", None, lambda rows: None)
+        return self._begin_requests("barrier", None, lambda rows: None)
 
     def Set_errhandler(self, handler):
         assert handler == "errors return"
@@ -102,7 +102,7 @@ class Comm:
     def Get_failed(self):
         raise NotImplementedError
 
-    def _begin(self, what, array, write):
+    def _begin_requests(self, what, array, write):
         call = self._shared.calls[self._begun]
         self._begun += 1
         with self._shared.lock:
@@ -120,7 +120,7 @@ class Comm:
                 total = add(total, each)
             target[...] = total
 
-        return self._begin(what, given, write)
+        return self._begin_requests(what, given, write)
 
     def Ibcast(self, target, root):
         what = f"broadcast of {len(target)} {target.dtype} from {root}"
@@ -128,7 +128,7 @@ class Comm:
         def write(arrays):
             target[...] = arrays[root]
 
-        return self._begin(what, np.array(target), write)
+        return self._begin_requests(what, np.array(target), write)
 
     def Iallgather(self, mine, found):
         mine = np.frombuffer(mine, np.uint8).copy()
@@ -138,7 +138,7 @@ class Comm:
         def write(arrays):
             target[...] = np.concatenate(arrays)
 
-        return self._begin(f"gather of {len(mine)}", mine, write)
+        return self._begin_requests(f"gather of {len(mine)}", mine, write)
 
     def Iallgatherv(self, mine, target):
         out, (sizes, starts) = target
@@ -150,7 +150,7 @@ class Comm:
                 assert len(array) == size
                 out[begin : begin + size] = array
 
-        return self._begin(f"gather of {[*sizes]} at {[*starts]}", mine.copy(), write)
+        return self._begin_requests(f"gather of {[*sizes]} at {[*starts]}", mine.copy(), write)
 
     # --- notices ----------------------------------------------------------------------------------
     def Isend(self, data, rank, kind):
@@ -273,7 +273,7 @@ def run(monkeypatch, size, do, hosts=None, stall=20.0, end=True):
         except BaseException as error:
             errors[i] = error
             worlds[i].fail(f"{type(error).__name__}: {error}")
-        worlds[i]._end()
+        worlds[i]._exit_code()
 
     threads = [threading.Thread(target=rank, args=(i,), daemon=True) for i in range(size)]
     for each in threads:
@@ -283,7 +283,7 @@ def run(monkeypatch, size, do, hosts=None, stall=20.0, end=True):
         assert not each.is_alive(), "a rank hangs"
     for each in talks:
         each.join(30)
-        for number in [n for part in each._all() for n in (part._in, part._out)]:
+        for number in [n for part in each._communicators() for n in (part._in, part._out)]:
             with contextlib.suppress(OSError):
                 os.close(number)
     if not end:

@@ -29,23 +29,25 @@ class _Rules:
 
     def __init__(self, dtype, low, full, conditional, excluded):
         self.dtype = dtype
-        self.low = self._known(
+        self.low = self._check_known_names(
             "target_dtype_ops", lists.list_lp16_ops(dtype) if low is None else low
         )
-        self.full = self._known("fp32_ops", lists.list_fp32_ops(dtype) if full is None else full)
+        self.full = self._check_known_names(
+            "fp32_ops", lists.list_fp32_ops(dtype) if full is None else full
+        )
         both = self.low & self.full
         if both:
             raise ArgumentError(f"amp: {min(both)} is in target_dtype_ops and in fp32_ops")
         conditional = lists.list_conditional_fp32_ops(dtype) if conditional is None else conditional
         self.conditional = {}
         for operator, parameter, values in conditional:
-            self._known("conditional_fp32_ops", [operator])
+            self._check_known_names("conditional_fp32_ops", [operator])
             self.conditional.setdefault(operator, []).append((parameter, list(values)))
         self.widest = lists.of_one_dtype(dtype) - self.low - self.full
         self.excluded = set(excluded or ())
 
     @staticmethod
-    def _known(what, names):
+    def _check_known_names(what, names):
         for name in names:
             if name not in OPERATORS:
                 raise ArgumentError(f"amp: {what}: expected names of operators, got {shown(name)}")
@@ -81,10 +83,10 @@ class _Converter:
                 self.new[id(node)] = node
                 self.kind[node, 0] = None if node.name in self.unknown else FULL
             else:
-                self.new[id(node)] = self._node(node)
+                self.new[id(node)] = self._convert_node(node)
         return [self.entry(each) for each in heads]
 
-    def _node(self, node):
+    def _convert_node(self, node):
         inputs = [self.entry(each) for each in node.inputs]
         n, wanted, low = node.num_args, self.rules.dtype_of(node), self.rules.dtype
         kinds = {self.kind.get(each) for each in inputs[:n]}

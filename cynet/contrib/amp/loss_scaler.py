@@ -72,10 +72,10 @@ class LossScaler:
         for grads in by_kind.values():
             finite.append(nd.multi_all_finite(*grads, num_arrays=len(grads)))
         overflow = any(each.asscalar() == 0 for each in finite)
-        self._move(overflow)
+        self._update_scale(overflow)
         return overflow
 
-    def _move(self, overflow):
+    def _update_scale(self, overflow):
         if overflow:
             self.loss_scale = max(1.0, self.loss_scale / self._factor)
             self._unskipped = 0

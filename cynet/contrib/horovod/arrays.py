@@ -251,7 +251,7 @@ def grouped_allreduce_(
             each *= prescale_factor
     if op in _BY_NUMPY:
         for each, what in zip(tensors, names):
-            each[:] = nd.array(_BY_NUMPY[op].reduce(_gathered(each, what, process_set)))
+            each[:] = nd.array(_BY_NUMPY[op].reduce(_gather_arrays(each, what, process_set)))
     else:
         sum_up(names, tensors, priority, process_set)
     size = members(process_set).size
@@ -385,7 +385,7 @@ def alltoall(
             f"alltoall: {rows} rows are shared out among {some.size} processes, got splits {counts}"
         )
     plans = [read_json(each) for each in some.gather(json.dumps(counts).encode(), "splits")]
-    arrays = _gathered(tensor, name, process_set)
+    arrays = _gather_arrays(tensor, name, process_set)
     parts, start = [], some.rank
     for plan, array in zip(plans, arrays):
         begin = sum(plan[:start])
@@ -401,7 +401,7 @@ def _need_axis(where, tensor):
         raise ArgumentError(f"{where} takes an NDArray with an axis, got {shown(tensor)}")
 
 
-def _gathered(tensor, name, process_set):
+def _gather_arrays(tensor, name, process_set):
     """The arrays of all processes, NumPy's, whose first axes may be of other lengths."""
     mine, rest = tensor.host_copy(), tensor.shape[1:]
     what = f"{name or 'tensor'} (n, {str(rest)[1:]} {NAMES[tensor.dtype_flag]}"
@@ -447,7 +447,7 @@ def allgather(
            [3., 4.]], dtype=float32)
     """
     _need_axis("allgather", tensor)
-    arrays = _gathered(tensor, name, process_set)
+    arrays = _gather_arrays(tensor, name, process_set)
     return nd.array(np.concatenate(arrays), ctx=tensor.context, dtype=tensor.dtype)
 
 

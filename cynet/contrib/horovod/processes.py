@@ -188,7 +188,7 @@ def mpi_enabled() -> bool:
     return mpi_built()
 
 
-def _absent(name, what):
+def _make_unavailable(name, what):
     def built(verbose: bool = False) -> bool:
         return False
 
@@ -209,13 +209,13 @@ def _absent(name, what):
     return built
 
 
-nccl_built = _absent("nccl_built", "NCCL")
-gloo_built = _absent("gloo_built", "Gloo")
-gloo_enabled = _absent("gloo_enabled", "Gloo")
-ddl_built = _absent("ddl_built", "DDL")
-ccl_built = _absent("ccl_built", "oneCCL")
-cuda_built = _absent("cuda_built", "CUDA-aware MPI")
-rocm_built = _absent("rocm_built", "ROCm")
+nccl_built = _make_unavailable("nccl_built", "NCCL")
+gloo_built = _make_unavailable("gloo_built", "Gloo")
+gloo_enabled = _make_unavailable("gloo_enabled", "Gloo")
+ddl_built = _make_unavailable("ddl_built", "DDL")
+ccl_built = _make_unavailable("ccl_built", "oneCCL")
+cuda_built = _make_unavailable("cuda_built", "CUDA-aware MPI")
+rocm_built = _make_unavailable("rocm_built", "ROCm")
 
 
 def start_timeline(file_path: str, mark_cycles: bool = False) -> None:

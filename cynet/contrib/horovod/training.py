@@ -162,16 +162,16 @@ class DistributedTrainer(Trainer):
         super().__init__(params, optimizer, optimizer_params, kvstore=joined, **options)
         self._scale *= gradient_predivide_factor / joined.num_workers
 
-    def _send(self, names, grads):
+    def _allreduce_gradients(self, names, grads):
         """Sum gradients over contexts and processes, as they travel here."""
         for each in grads:
             for grad in each if self._predivide != 1 else ():
                 grad /= self._predivide
         if self._travels_as == Compression.none:
-            super()._send(names, grads)
+            super()._allreduce_gradients(names, grads)
             return
         halves = [[grad.astype("float16") for grad in each] for each in grads]
-        super()._send(names, halves)
+        super()._allreduce_gradients(names, halves)
         for each, half in zip(grads, halves):
             for grad, narrow in zip(each, half):
                 grad[:] = narrow.astype(grad.dtype)

@@ -43,17 +43,17 @@ class Rounder(Quantizer):
         super().__init__(heads, params, excluded, "auto")
         self.settings, self.observers = settings, {}
 
-    def _entry(self, old):
+    def _float_entry(self, old):
         return self.new[id(old[0])], old[1]
 
-    def _quantized(self, old):
+    def _quantized_entry(self, old):
         key = id(old[0]), old[1]
         if key not in self.triples:
             name = old[0].output_name(old[1])
-            self.triples[key] = self._rounded(self._entry(old), name)
+            self.triples[key] = self._fake_quantized_entry(self._float_entry(old), name)
         return self.triples[key]
 
-    def _rounded(self, entry, name):
+    def _fake_quantized_entry(self, entry, name):
         if name not in self.observers:
             fixed = {"__shape__": "(1,)", "__dtype__": "0"}
             made = tuple(Node(None, f"{name}_{end}", dict(fixed)) for end in ENDS)
@@ -65,13 +65,13 @@ class Rounder(Quantizer):
         )
         return made.entries[0]
 
-    def _layer(self, layer):
+    def _convert_layer(self, layer):
         node = layer.node
-        data = self._quantized(node.inputs[0])
-        weight, *bias = (Symbol([self._entry(each)]) for each in node.inputs[1:])
+        data = self._quantized_entry(node.inputs[0])
+        weight, *bias = (Symbol([self._float_entry(each)]) for each in node.inputs[1:])
         bias = bias[0] if bias else None
         if layer.norm is not None:
-            weight, bias = self._folded(layer, weight, bias)
+            weight, bias = self._fold_batch_norm(layer, weight, bias)
         settings = {
             "bits": self.settings["weight_bits"],
             "tensor_wise": self.settings["tensor_wise"],
@@ -83,7 +83,7 @@ class Rounder(Quantizer):
         prop = node.op.prop(**params)
         made = Symbol([(Node(node.op, node.name, dict(node.attrs), params, prop, inputs), 0)])
         if layer.residual is not None:
-            made = made + Symbol([self._quantized(layer.residual)])
+            made = made + Symbol([self._quantized_entry(layer.residual)])
         low, high = layer.bounds
         if high is not None:
             made = sym_module.clip(made, low, high)
@@ -92,13 +92,15 @@ class Rounder(Quantizer):
         output = layer.end.output_name(0)
         (entry,) = made.entries
         if output in self.read:  # every reader of this output reads integers
-            entry = self.triples[id(layer.end), 0] = self._rounded(entry, output)
+            entry = self.triples[id(layer.end), 0] = self._fake_quantized_entry(entry, output)
         return entry[0]
 
-    def _folded(self, layer, weight, bias):
+    def _fold_batch_norm(self, layer, weight, bias):
         """Weight and bias with the BatchNorm behind them, by its running statistics."""
         prop = layer.norm.prop
-        gamma, beta, mean, var = (Symbol([self._entry(each)]) for each in layer.norm.inputs[1:5])
+        gamma, beta, mean, var = (
+            Symbol([self._float_entry(each)]) for each in layer.norm.inputs[1:5]
+        )
         gain = sym_module.rsqrt(var + prop.eps)
         if not prop.fix_gamma:
             gain = gain * gamma
@@ -106,10 +108,10 @@ class Rounder(Quantizer):
         weight = sym_module.broadcast_mul(weight, gain.reshape((-1, *(1,) * (ndim - 1))))
         return weight, ((0 - mean) if bias is None else bias - mean) * gain + beta
 
-    def _passed(self, node):
+    def _copy_node(self, node):
         if not self._stays_quantized(node):
-            return super()._passed(node)
-        inputs = [self._quantized(each) for each in node.inputs]
+            return super()._copy_node(node)
+        inputs = [self._quantized_entry(each) for each in node.inputs]
         made = Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
         self.triples[id(node), 0] = made, 0
         return made

@@ -73,7 +73,7 @@ class CalibrationCollector:
         """
         raise UndefinedError(f"{type(self).__name__} must define post_collect()")
 
-    def _values(self, name, arr):
+    def _wanted_values(self, name, arr):
         """The array as NumPy's, or None if it is not wanted."""
         if self.include_layer is not None and name not in self.include_layer:
             return None
@@ -119,7 +119,7 @@ class LayerOutputMinMaxCollector(CalibrationCollector):
         self.quantized_dtype = quantized_dtype
 
     def collect(self, name: str, arr: NDArray) -> None:
-        values = self._values(name, arr)
+        values = self._wanted_values(name, arr)
         if values is None:
             return
         low, high = float(values.min()), float(values.max())
@@ -164,7 +164,7 @@ class LayerHistogramCollector(CalibrationCollector):
         self.quantized_dtype = quantized_dtype
 
     def collect(self, name: str, arr: NDArray) -> None:
-        values = self._values(name, arr)
+        values = self._wanted_values(name, arr)
         if values is None:
             return
         low, high = float(values.min()), float(values.max())
@@ -176,9 +176,9 @@ class LayerHistogramCollector(CalibrationCollector):
         self.hist_dict[name] = found
 
     def post_collect(self) -> dict[str, tuple[float, float]]:
-        return {name: self._limits(*found) for name, found in self.hist_dict.items()}
+        return {name: self._clipping_limits(*found) for name, found in self.hist_dict.items()}
 
-    def _limits(self, hist, edges, low, high, maximum):
+    def _clipping_limits(self, hist, edges, low, high, maximum):
         unsigned = low >= 0 and self.quantized_dtype in ("auto", "uint8")
         # a histogram of one side has all 255 steps: as many bins as a histogram of both sides has
         # steps

@@ -46,7 +46,7 @@ def grid(low, high, bits, dtype):
     return reach / (2 ** (bits - 1) - 0.5), -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
 
 
-def _rounded(data, step, least, maximum):
+def _quantize_dequantize(data, step, least, maximum):
     return nd.clip(nd.rint(data / step), least, maximum) * step
 
 
@@ -69,7 +69,7 @@ class _FakeQuantize(CustomOp):
                 for each, value in zip(aux, (low, high, 1.0)):
                     each[:] = value
         step, least, maximum = grid(low, high, self._bits, self._dtype)
-        self.assign(out_data[0], req[0], _rounded(data, step, least, maximum))
+        self.assign(out_data[0], req[0], _quantize_dequantize(data, step, least, maximum))
         self.assign(out_data[1], req[1], np.array([step, least, maximum], np.float32))
 
     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):

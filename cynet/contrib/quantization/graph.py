@@ -37,9 +37,9 @@ class Quantizer:
         self.found = find_layers(self.nodes, heads, params, excluded)
         self.excluded = excluded
         self.new, self.triples, self.keys = {}, {}, []
-        self.inside = self._inside()
+        self.inside = self._inner_node_ids()
 
-    def _inside(self):
+    def _inner_node_ids(self):
         """The ids of nodes that are part of a layer and not its end."""
         inside = set()
         for layer in self.found.values():
@@ -56,10 +56,10 @@ class Quantizer:
             if node.op is None:
                 self.new[id(node)] = node
             elif id(node) in self.found:
-                self.new[id(node)] = self._layer(self.found[id(node)])
+                self.new[id(node)] = self._convert_layer(self.found[id(node)])
             elif id(node) not in self.inside:
-                self.new[id(node)] = self._passed(node)
-        return [self._entry(each) for each in self.heads]
+                self.new[id(node)] = self._copy_node(node)
+        return [self._float_entry(each) for each in self.heads]
 
     def arrays(self, ctx):
         """The quantized weights by name, on a device."""
@@ -69,7 +69,7 @@ class Quantizer:
     def layers(self):
         return [layer.node.name for layer in self.found.values()]
 
-    def _entry(self, old):
+    def _float_entry(self, old):
         """The float entry that replaces an old entry."""
         key = id(old[0]), old[1]
         if key in self.triples and id(old[0]) not in self.new:
@@ -78,7 +78,7 @@ class Quantizer:
             self.new[id(old[0])] = node
         return self.new[id(old[0])], old[1]
 
-    def _quantized(self, old):
+    def _quantized_entry(self, old):
         """The entries (data, min, max) of an old one in 8 bits."""
         key = id(old[0]), old[1]
         if key not in self.triples:
@@ -87,32 +87,32 @@ class Quantizer:
             node = make(
                 QuantizeV2Property,
                 f"{name}_quantize",
-                [self._entry(old)],
+                [self._float_entry(old)],
                 {KEY: name},
                 out_type=self.dtype,
             )
             self.triples[key] = tuple((node, i) for i in range(3))
         return self.triples[key]
 
-    def _layer(self, layer):
+    def _convert_layer(self, layer):
         node, prop = layer.node, int8_of(layer.node.op.prop)
         made_of = layer.made_of()
         if made_of not in self.variables:
-            self.variables[made_of] = self._variables(layer)
+            self.variables[made_of] = self._layer_variables(layer)
         variables = self.variables[made_of]
-        data, low, high = self._quantized(node.inputs[0])
+        data, low, high = self._quantized_entry(node.inputs[0])
         inputs = [data, *variables, low, high]
         params = prop.int8_form.kept(node)
         for key, bound in zip(("a_min", "a_max"), layer.bounds):
             if bound is not None:
                 params[key] = bound
         if layer.residual is not None:
-            inputs += self._quantized(layer.residual)
+            inputs += self._quantized_entry(layer.residual)
             params["with_residual"] = True
         attrs = {KEY: layer.end.output_name(0)}
         return make(prop, f"quantized_{node.name}", inputs, attrs, **params)
 
-    def _variables(self, layer):
+    def _layer_variables(self, layer):
         """The variables of a layer's weight, its steps and its bias; `made` gets their values. Two
         layers of one name (a Block called twice) are told apart by numbers."""
         values = layer.weights(self.params, self.tensor_wise, self.bits)
@@ -126,11 +126,11 @@ class Quantizer:
             found.append((Node(None, f"{name}_{suffix}_quantize", attrs), 0))
         return found
 
-    def _passed(self, node):
+    def _copy_node(self, node):
         """Any other node; one whose input is of 8 bits, and which can, stays so."""
         if self._stays_quantized(node):
             prop = int8_of(node.op.prop)
-            triples = [self._quantized(each) for each in node.inputs]
+            triples = [self._quantized_entry(each) for each in node.inputs]
             params = prop.int8_form.kept(node)
             if isinstance(node.prop, ConcatProperty):
                 params = {"num_args": len(triples), "dim": node.prop.dim}
@@ -139,7 +139,7 @@ class Quantizer:
             self.triples[id(node), 0] = tuple((made, i) for i in range(3))
             dequantized = [(made, i) for i in range(3)]
             return make(DequantizeProperty, f"{node.name}_dequantize", dequantized)
-        inputs = [self._entry(each) for each in node.inputs]
+        inputs = [self._float_entry(each) for each in node.inputs]
         return Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
 
     def _stays_quantized(self, node):
@@ -155,7 +155,7 @@ class Quantizer:
         )
 
 
-def _quantizes(node):
+def _is_quantize_node(node):
     return isinstance(node.prop, QuantizeV2Property)
 
 
@@ -177,16 +177,16 @@ def calibrated(heads, limits, dtype="auto"):
     nodes = topological_order(heads)
     wanted = {}  # id of an int8 layer -> its limits, where its output is read in 8 bits
     for node in nodes:
-        if _quantizes(node) and node.attrs.get(KEY) in limits:
+        if _is_quantize_node(node) and node.attrs.get(KEY) in limits:
             source, index = node.inputs[0]
             if source.op is not None and _is_layer(source.op.prop) and index == 0:
-                wanted[id(source)] = _ordered(limits[node.attrs[KEY]])
+                wanted[id(source)] = _ordered_limits(limits[node.attrs[KEY]])
     new, triples, floats = {}, {}, {}
 
     def entry(old):
         node, index = old
         if id(node) in triples:  # a float reader of a layer that returns integers, or 8 bits
-            if _quantizes(node):
+            if _is_quantize_node(node):
                 return triples[id(node)][index]
             if id(node) not in floats:
                 triple = list(triples[id(node)])
@@ -198,29 +198,29 @@ def calibrated(heads, limits, dtype="auto"):
         if node.op is None:
             new[id(node)] = node
             continue
-        if _quantizes(node) and id(node.inputs[0][0]) in wanted:
+        if _is_quantize_node(node) and id(node.inputs[0][0]) in wanted:
             triples[id(node)] = triples[id(node.inputs[0][0])]
             continue
         params = dict(node.params)
         if id(node) in wanted:
             low, high = wanted[id(node)]
             more = {"out_type": dtype, "min_calib_range": low, "max_calib_range": high}
-            made = _again(node, params | {k: str(v) for k, v in more.items()}, entry)
+            made = _rebuild_node(node, params | {k: str(v) for k, v in more.items()}, entry)
             triples[id(node)] = tuple((made, i) for i in range(3))
             continue
-        if _quantizes(node) and node.attrs.get(KEY) in limits:
-            low, high = _ordered(limits[node.attrs[KEY]])
+        if _is_quantize_node(node) and node.attrs.get(KEY) in limits:
+            low, high = _ordered_limits(limits[node.attrs[KEY]])
             params |= {"min_calib_range": str(low), "max_calib_range": str(high)}
-        new[id(node)] = _again(node, params, entry)
+        new[id(node)] = _rebuild_node(node, params, entry)
     return [entry(each) for each in heads]
 
 
-def _again(node, params, entry):
+def _rebuild_node(node, params, entry):
     inputs = [entry(each) for each in node.inputs]
     prop = node.prop if params == node.params else node.op.prop(**params)
     return Node(node.op, node.name, dict(node.attrs), params, prop, inputs)
 
 
-def _ordered(limits):
+def _ordered_limits(limits):
     low, high = (float(value) for value in limits)
     return min(low, high), max(low, high)

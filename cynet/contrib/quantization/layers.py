@@ -143,10 +143,14 @@ def grown(layer, uses, params, excluded, taken, place):
         return node if node is not None and not excluded(node) else None
 
     node = behind()
-    if node is not None and type(node.prop) is BatchNormProperty and _folds(node, layer, params):
+    if (
+        node is not None
+        and type(node.prop) is BatchNormProperty
+        and _can_fold_batch_norm(node, layer, params)
+    ):
         layer.norm = layer.end = node
         node = behind()
-    if node is not None and _adds(node) and id(node) not in taken:
+    if node is not None and _is_addition(node) and id(node) not in taken:
         one, other = node.inputs
         residual = other if one[0] is layer.end else one
         # the later one of two layers adds: when it runs, the other one has
@@ -156,25 +160,25 @@ def grown(layer, uses, params, excluded, taken, place):
             taken.add(id(node))
             layer.residual, layer.end = residual, node
             node = behind()
-    bounds = None if node is None else _bounds(node)
+    bounds = None if node is None else _clip_bounds(node)
     if bounds is not None:
         layer.bounds, layer.end = bounds, node
     return layer
 
 
-def _adds(node):
+def _is_addition(node):
     row = getattr(node.prop, "function", None)
     return len(node.inputs) == 2 and getattr(row, "function", None) == "add"
 
 
-def _folds(node, layer, params):
+def _can_fold_batch_norm(node, layer, params):
     known = all(entry[0].op is None and entry[0].name in params for entry in node.inputs[1:5])
     last = is_last(getattr(layer.node.prop, "layout", None))
     axes = (-1, len(layer.node.prop.kernel) + 1) if last else (1,)
     return known and node.prop.axis in axes and node.inputs[0][0] is layer.end
 
 
-def _bounds(node):
+def _clip_bounds(node):
     """The bounds that a node clips its input to, or None if it does more than clip."""
     if isinstance(node.prop, UnaryProperty) and node.prop.functor == "relu":
         return 0.0, None

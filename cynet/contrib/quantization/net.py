@@ -54,7 +54,7 @@ def traced(network, n):
     return heads[0] if len(heads) == 1 else sym_module.Group(heads), params
 
 
-def _first(calib_data):
+def _first_batch(calib_data):
     for batch in batches_of(calib_data, itertools.count(), None):
         return list(batch.values())
     raise ArgumentError("calib_data has no batch")
@@ -73,7 +73,7 @@ class _Net:
 
     def calibrate(self, batches, excluded, operators, collector):
         """Finds the limits of all outputs that a layer which is not excluded reads or gives."""
-        *_, collector = self._rewritten(excluded, operators, collector)
+        *_, collector = self._quantized_symbol(excluded, operators, collector)
         if collector is None:
             return
         collector.logger = self.logger
@@ -83,12 +83,12 @@ class _Net:
 
     def quantized(self, excluded, operators, logger=None):
         """(symbol, parameters, states) with these nodes in float32."""
-        made, args, aux, _ = self._rewritten(excluded, operators, self.limits_of, logger)
+        made, args, aux, _ = self._quantized_symbol(excluded, operators, self.limits_of, logger)
         if self.limits:
             made = Symbol(calibrated(made.entries, self.limits, self.dtype))
         return made, args, aux
 
-    def _rewritten(self, excluded, operators, collector, logger=None):
+    def _quantized_symbol(self, excluded, operators, collector, logger=None):
         return quantize_graph(
             self.symbol,
             self.args,
@@ -114,7 +114,7 @@ class _Net:
         return np.concatenate(found)
 
 
-def _loss(found, wanted):
+def _relative_error(found, wanted):
     """The root mean square of the error, relative to that of the reference."""
     size = math.sqrt(np.square(wanted).mean()) or 1.0
     return math.sqrt(np.square(found - wanted).mean()) / size
@@ -133,7 +133,9 @@ def _kept_in_float(net, batches, excluded, operators, tolerance, logger):
     ]
 
     def lost(kept):
-        return _loss(net.outputs(*net.quantized(excluded | kept, operators), batches), wanted)
+        return _relative_error(
+            net.outputs(*net.quantized(excluded | kept, operators), batches), wanted
+        )
 
     kept: set[str] = set()
     found = lost(kept)
@@ -248,7 +250,7 @@ def quantize_net_v2(
         batches = batches_of(calib_data, names, num_calib_examples)
         net.calibrate(batches, excluded, operators, LayerOutputCollector)
     if tolerance is not None:
-        first = [dict(zip(names, _first(calib_data)))]
+        first = [dict(zip(names, _first_batch(calib_data)))]
         kept, found = _kept_in_float(net, first, excluded, operators, tolerance, logger)
         excluded |= kept
         if logger is not None:
@@ -288,7 +290,7 @@ def inputs_of(network, calib_data):
     least, maximum = _arrays_taken(network)
     if calib_data is None:
         return max(least, 1)
-    there = len(_first(calib_data))
+    there = len(_first_batch(calib_data))
     if there < least:
         raise ArgumentError(
             f"quantize_net: {network.name} takes {counted(least, 'input')}, and a batch of "
@@ -305,7 +307,7 @@ def _can_be_read_twice(calib_data):
 def _arrays_taken(network):
     """The least and the largest number of arrays that a network takes."""
     if network._in_format is not None:
-        count = _leaves(network._in_format)
+        count = _count_arrays(network._in_format)
         return count, count
     plain = getattr(network.hybrid_forward, "is_undefined", False)
     parameters = inspect.signature(network.forward if plain else network.hybrid_forward).parameters
@@ -324,10 +326,10 @@ def _arrays_taken(network):
     return least, maximum
 
 
-def _leaves(form):
+def _count_arrays(form):
     """Return how many arrays a format has (structure.py)."""
     if isinstance(form, (list, tuple)):
-        return sum(map(_leaves, form))
+        return sum(map(_count_arrays, form))
     return form == 0
 
 

@@ -153,14 +153,14 @@ class SVRGModule(Module):
         StateError
             Before the first `update_full_grads`.
         """
-        self._correct()
+        self._correct_gradients()
         super().update()
 
     def clip_gradients(self, max_norm: float) -> Any:
-        self._correct()
+        self._correct_gradients()
         return super().clip_gradients(max_norm)
 
-    def _correct(self):
+    def _correct_gradients(self):
         """Replace the batch's gradients by the corrected ones, once a batch."""
         self._need("update", "binded", "params_initialized", "optimizer_initialized")
         if self._full_grads is None:

@@ -161,7 +161,7 @@ class TokenEmbedding(Vocabulary):
         try:
             with opened(path) as raw:
                 lines = io.TextIOWrapper(raw, encoding)
-                seen, rows, unknown = self._rows(lines, path, delimiter)
+                seen, rows, unknown = self._read_vectors(lines, path, delimiter)
         except UnicodeDecodeError as error:
             raise FormatError(f"{path}: expected text in {encoding}: {error}") from None
         if not rows:
@@ -172,7 +172,7 @@ class TokenEmbedding(Vocabulary):
         self._numbers = {token: i for i, token in enumerate(self._tokens)}
         self._vectors = nd.array(np.stack([unknown, *rows]))
 
-    def _rows(self, file, path, delimiter):
+    def _read_vectors(self, file, path, delimiter):
         """(tokens in order, their vectors, the unknown token's vector or None) of an open file."""
         seen, rows = {}, []
         unknown = None
@@ -207,23 +207,23 @@ class TokenEmbedding(Vocabulary):
                 rows.append(vector)
         return seen, rows, unknown
 
-    def _keep(self, vocabulary):
+    def _keep_vocabulary(self, vocabulary):
         """Only the tokens of a vocabulary, with its numbers."""
         if not isinstance(vocabulary, Vocabulary):
             raise ArgumentTypeError(
                 f"vocabulary must be a Vocabulary, got {type(vocabulary).__name__}"
             )
         vectors = self.get_vecs_by_tokens(vocabulary.idx_to_token)
-        self._take(vocabulary)
+        self._copy_vocabulary(vocabulary)
         self._vectors = vectors
 
-    def _take(self, vocabulary):
+    def _copy_vocabulary(self, vocabulary):
         self._tokens = list(vocabulary.idx_to_token)
         self._numbers = dict(vocabulary.token_to_idx)
         self._unknown = vocabulary.unknown_token
         self._reserved = vocabulary.reserved_tokens
 
-    def _begin(self, kwargs):
+    def _init_vocabulary(self, kwargs):
         Vocabulary.__init__(self, **kwargs)
 
 
@@ -330,7 +330,7 @@ class _FromRoot(TokenEmbedding):
     _home = ""
 
     def _load(self, name, root, init_unknown_vec, vocabulary, kwargs):
-        self._begin(kwargs)
+        self._init_vocabulary(kwargs)
         known = self.pretrained_file_name_sha1
         if known and name not in known:
             raise NotFoundError(f"there is no file {shown(name)}; there are {', '.join(known)}")
@@ -342,7 +342,7 @@ class _FromRoot(TokenEmbedding):
             )
         self._read(path, " ", "utf8", init_unknown_vec)
         if vocabulary is not None:
-            self._keep(vocabulary)
+            self._keep_vocabulary(vocabulary)
 
 
 @register
@@ -489,10 +489,10 @@ class CustomEmbedding(TokenEmbedding):
         vocabulary: Vocabulary | None = None,
         **kwargs: Any,
     ) -> None:
-        self._begin(kwargs)
+        self._init_vocabulary(kwargs)
         self._read(pretrained_file_path, elem_delim, encoding, init_unknown_vec)
         if vocabulary is not None:
-            self._keep(vocabulary)
+            self._keep_vocabulary(vocabulary)
 
 
 @guarded
@@ -536,6 +536,6 @@ class CompositeEmbedding(TokenEmbedding):
                 raise MismatchError(
                     f"CompositeEmbedding: expected embeddings, got a {type(each).__name__}"
                 )
-        self._take(vocabulary)
+        self._copy_vocabulary(vocabulary)
         vectors = [each.get_vecs_by_tokens(self._tokens) for each in parts]
         self._vectors = nd.concat(*vectors, dim=1)

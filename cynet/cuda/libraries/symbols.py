@@ -54,7 +54,7 @@ def source_name(symbol):
     """
     if not symbol.startswith("_Z"):
         return symbol
-    text = _demangled(symbol)
+    text = _demangle_symbol(symbol)
     depth = 0
     for i, c in enumerate(text):
         depth += (c in "<[") - (c in ">]")
@@ -80,7 +80,7 @@ def plain(name):
 
 
 @functools.cache
-def _demangler():
+def _find_demangler():
     for library in ("libstdc++.so.6", "libc++abi.so.1", ctypes.util.find_library("stdc++")):
         try:
             function = ctypes.CDLL(library).__cxa_demangle
@@ -92,9 +92,9 @@ def _demangler():
     raise KernelError("names of kernels cannot be read: no C++ runtime (libstdc++.so.6) was found")
 
 
-def _demangled(symbol):
+def _demangle_symbol(symbol):
     status = ctypes.c_int()
-    text = _demangler()(symbol.encode(), None, None, ctypes.byref(status))
+    text = _find_demangler()(symbol.encode(), None, None, ctypes.byref(status))
     if not text:
         return symbol
     out = ctypes.string_at(text).decode()

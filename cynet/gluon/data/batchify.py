@@ -71,7 +71,7 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
     >>> [each.shape for each in batch]
     [(2, 3), (2,)]
     """
-    return _batch(data, "", nd_of=host_array)
+    return _batchify_field(data, "", nd_of=host_array)
 
 
 default_mp_batchify_fn = default_batchify_fn
@@ -79,10 +79,10 @@ default_mp_batchify_fn = default_batchify_fn
 
 def numpy_batchify(data):
     """`default_batchify_fn` with NumPy arrays, which another process sends."""
-    return _batch(data, "", nd_of=_check_dtype)
+    return _batchify_field(data, "", nd_of=_check_dtype)
 
 
-def _batch(data, field, nd_of):
+def _batchify_field(data, field, nd_of):
     first = data[0]
     if isinstance(first, NDArray):
         _check_shapes(data, field)
@@ -91,26 +91,29 @@ def _batch(data, field, nd_of):
         for i, each in enumerate(data):
             if not isinstance(each, dict) or each.keys() != first.keys():
                 raise ArgumentError(
-                    f"batch: sample {i}{_of(field)} has other keys than the first:"
+                    f"batch: sample {i}{_field_suffix(field)} has other keys than the first:"
                     f" {shown(each)}, {shown(first)}"
                 )
         return type(first)(
-            (key, _batch([each[key] for each in data], f"{field}[{key!r}]", nd_of)) for key in first
+            (key, _batchify_field([each[key] for each in data], f"{field}[{key!r}]", nd_of))
+            for key in first
         )
     if isinstance(first, list):
-        values = _numbers(data)
+        values = _numeric_array(data)
         if values is not None:
             return nd_of(values)
     if isinstance(first, (tuple, list)):
         for i, each in enumerate(data):
             if not isinstance(each, (tuple, list)) or len(each) != len(first):
                 raise ArgumentError(
-                    f"batch: sample {i}{_of(field)} has"
+                    f"batch: sample {i}{_field_suffix(field)} has"
                     f" {len(each) if hasattr(each, '__len__') else 'no'} fields, the first"
                     f" {len(first)}"
                     + ("; batchify.Pad joins lists of several lengths" * isinstance(first, list))
                 )
-        fields = [_batch(each, f"{field}[{k}]", nd_of) for k, each in enumerate(zip(*data))]
+        fields = [
+            _batchify_field(each, f"{field}[{k}]", nd_of) for k, each in enumerate(zip(*data))
+        ]
         return type(first)(*fields) if hasattr(first, "_fields") else fields
     if isinstance(first, (str, bytes)):
         return list(data)
@@ -120,13 +123,13 @@ def _batch(data, field, nd_of):
     values = np.asarray(data)
     if values.dtype.kind not in "biuf":
         raise ArgumentTypeError(
-            f"batch: sample 0{_of(field)} is {shown(first)} of type {type(first).__name__}; a"
+            f"batch: sample 0{_field_suffix(field)} is {shown(first)} of type {type(first).__name__}; a"
             " batch is made of arrays, numbers, str, tuples and dicts. Give a batchify_fn"
         )
     return nd_of(values)
 
 
-def _numbers(lists):
+def _numeric_array(lists):
     """Nested lists of numbers or NumPy arrays as an array; None if they hold anything else."""
     leaf = lists
     while isinstance(leaf, (list, tuple)) and leaf:
@@ -140,7 +143,7 @@ def _numbers(lists):
     return values if values.dtype.kind in "biuf" else None
 
 
-def _of(field):
+def _field_suffix(field):
     return f", field {field}," if field else ""
 
 
@@ -149,7 +152,7 @@ def _rows_of_csr(data, field):
     for i, each in enumerate(data):
         if each.stype != "csr":
             raise ArgumentError(
-                f"batch: sample {i}{_of(field)} is {each.stype}, the first is csr; a batch is of"
+                f"batch: sample {i}{_field_suffix(field)} is {each.stype}, the first is csr; a batch is of"
                 " one storage type"
             )
     return nd.concat(*data, dim=0)
@@ -160,7 +163,7 @@ def _check_shapes(data, field):
     for i, each in enumerate(data):
         if getattr(each, "shape", None) != shape:
             raise ShapeError(
-                f"batch: sample {i}{_of(field)} has shape {getattr(each, 'shape', shown(each))},"
+                f"batch: sample {i}{_field_suffix(field)} has shape {getattr(each, 'shape', shown(each))},"
                 f" the first {shape}; batchify.Pad joins arrays of several lengths"
             )
 

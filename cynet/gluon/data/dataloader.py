@@ -211,20 +211,20 @@ class DataLoader(ReprMixin):
         self._position = epoch.position()
         return epoch
 
-    def _begin(self):
+    def _begin_epoch(self):
         if self._resume is not None:
             saved, self._resume = self._resume, None
             return _Epoch(self, saved["epoch"], saved)
         number, self._epoch = self._epoch, self._epoch + 1
         return _Epoch(self, number)
 
-    def _ended(self):
+    def _end_epoch(self):
         if self._auto_reload and self._waiting is None:
             self.refresh()
 
     def refresh(self) -> None:
         """Begin the batches of the next epoch now."""
-        self._waiting = self._begin()
+        self._waiting = self._begin_epoch()
 
     def clean(self) -> None:
         """Forget batches that were begun for the next epoch."""
@@ -275,8 +275,10 @@ class DataLoader(ReprMixin):
             self._pool = kind(self._num_workers, self._dataset, self._batchify_fn)
         return self._pool
 
-    def _placed(self, batch):
-        return _on(batch, cpu_pinned(self._pin_device_id)) if self._pin_memory else batch
+    def _pin_batch(self, batch):
+        return (
+            _copy_to_context(batch, cpu_pinned(self._pin_device_id)) if self._pin_memory else batch
+        )
 
     # --- resuming ---------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
@@ -298,7 +300,7 @@ class DataLoader(ReprMixin):
         else:
             epoch = self._epoch - (self._waiting is not None)
             where = {"epoch": epoch, "batch": 0, "begin": None}
-        return {**where, "now": now, "samples": _length(self._dataset)}
+        return {**where, "now": now, "samples": _known_length(self._dataset)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue at the position of `state_dict`: the next ``iter`` gives the remaining batches
@@ -317,7 +319,7 @@ class DataLoader(ReprMixin):
         """
         if not isinstance(state, dict) or not _KEYS <= state.keys() <= _KEYS | _MORE:
             raise FormatError(f"expected a state of a DataLoader, got {shown(state)}")
-        samples, saved = _length(self._dataset), state.get("samples")
+        samples, saved = _known_length(self._dataset), state.get("samples")
         if saved is not None and saved != samples:
             raise FormatError(
                 f"DataLoader: a state of a dataset of {shown(saved)} samples, for one of {samples}"
@@ -347,7 +349,7 @@ class DataLoader(ReprMixin):
     def _check_place(self, batch):
         """Refuse a number of batches that the epoch whose random state was put back has not."""
         if type(self._batch_sampler) is BatchSampler:  # a user's may not know its length
-            maximum = _length(self._batch_sampler)
+            maximum = _known_length(self._batch_sampler)
             if maximum is not None and batch > maximum:
                 raise FormatError(f"batch {batch} of {maximum}")
 
@@ -359,9 +361,9 @@ class _Epoch:
         self._loader = loader
         self._number = number
         now = _random_state(loader)
-        self._begin = now if saved is None else saved["begin"]
+        self._begin_epoch = now if saved is None else saved["begin"]
         if saved is not None:
-            _set_random_state(loader, self._begin)
+            _set_random_state(loader, self._begin_epoch)
         self._seed = epoch_seed(number)
         place = None if saved is None else saved.get("stream")
         # position of a stream that can continue from there, after the given batches
@@ -405,7 +407,7 @@ class _Epoch:
 
     def position(self):
         """The position in an epoch, for continuing a loader."""
-        begin = self._begin if self.began else None  # the order is drawn later
+        begin = self._begin_epoch if self.began else None  # the order is drawn later
         found = {"epoch": self._number, "batch": self._given, "begin": begin}
         return found if self._place is None else {**found, "stream": self._place}
 
@@ -434,27 +436,27 @@ class _Epoch:
     def __next__(self):
         with _DATA:
             try:
-                batch = self._next()
+                batch = self._next_batch()
             except StopIteration as error:  # raised by a called function: it must not end the epoch
                 raise in_loop(error, f"{describe_error(error)} (DataLoader)") from error
         if batch is _END:
             raise StopIteration
         return _of_numpy(batch) if np_arrays() else batch
 
-    def _next(self):
+    def _next_batch(self):
         if self.over:
             return _END
         loader = self._loader
         if self._pool is None:
             indices, place = self._next_indices()
             if indices is _END:
-                return self._end()
+                return self._stop_epoch()
             seed = batch_seed(self._seed, next(self._counter))
             with seeded_here(seed) if self._draws else nullcontext():
                 batch = fetch(loader._dataset, indices, loader._batchify_fn)
         else:
             if not self._tasks:
-                return self._end()
+                return self._stop_epoch()
             task = self._tasks[0]
             self._pool.wait(task, loader._timeout)
             self._tasks.popleft()
@@ -468,19 +470,19 @@ class _Epoch:
             self._push()
         self._given, self._place = self._given + 1, place
         loader._position = self.position()
-        return loader._placed(batch)
+        return loader._pin_batch(batch)
 
-    def _end(self):
+    def _stop_epoch(self):
         self.over = True
         self._loader._position = None
-        self._loader._ended()
+        self._loader._end_epoch()
         return _END
 
     def __len__(self):
         return len(self._loader)
 
 
-def _length(of):
+def _known_length(of):
     """The length of a dataset or sampler, or None."""
     try:
         return len(of)
@@ -519,20 +521,20 @@ def _of_numpy(batch):
     return batch.as_np_ndarray() if isinstance(batch, NDArray) else batch
 
 
-def _on(batch, context):
+def _copy_to_context(batch, context):
     """A batch with its arrays on `context`."""
     if isinstance(batch, NDArray):
         return batch.as_in_context(context)
     if isinstance(batch, dict):
-        return type(batch)((key, _on(each, context)) for key, each in batch.items())
+        return type(batch)((key, _copy_to_context(each, context)) for key, each in batch.items())
     if isinstance(batch, tuple):
-        parts = [_on(each, context) for each in batch]
+        parts = [_copy_to_context(each, context) for each in batch]
         return type(batch)(*parts) if hasattr(batch, "_fields") else tuple(parts)
     if isinstance(batch, list):
-        return [_on(each, context) for each in batch]
+        return [_copy_to_context(each, context) for each in batch]
     return batch
 
 
 def _as_in_context(data: Any, ctx: Context) -> Any:
     """`data` with its arrays on `ctx`."""
-    return _on(data, ctx)
+    return _copy_to_context(data, ctx)

@@ -204,7 +204,7 @@ class SimpleDataset(Dataset):
     def __getitem__(self, idx: int) -> Any:
         return self._data[idx]
 
-    def _fields(self):
+    def _array_fields(self):
         """Arrays that give a whole batch at once, and whether a sample is a tuple."""
         if type(self).__getitem__ is not SimpleDataset.__getitem__:  # a subclass's own
             return None
@@ -262,7 +262,7 @@ class ArrayDataset(Dataset):
             return self._data[0][idx]
         return tuple(each[idx] for each in self._data)
 
-    def _fields(self):
+    def _array_fields(self):
         """Arrays that give a whole batch at once, and whether a sample is a tuple."""
         if type(self).__getitem__ is not ArrayDataset.__getitem__:  # a subclass's own
             return None

@@ -20,7 +20,7 @@ def sent_error(error):
         text = str(error)
     except Exception:  # raised by the error's own __str__
         text = describe_error(error)
-    return _pickled(cause), text, trace
+    return _pickle_error(cause), text, trace
 
 
 def received_error(sent):
@@ -37,23 +37,25 @@ def received_error(sent):
     return cause
 
 
-def _pickled(error):
+def _pickle_error(error):
     """An exception as bytes that can be unpickled; if its own class cannot be, as one of its base
     classes."""
-    whole = _loadable(error)
+    whole = _pickle_or_none(error)
     if whole is not None:
         return whole
-    state = {name: value for name, value in vars(error).items() if _loadable(value) is not None}
-    plain = error.args if _loadable(error.args) is not None else (describe_error(error),)
+    state = {
+        name: value for name, value in vars(error).items() if _pickle_or_none(value) is not None
+    }
+    plain = error.args if _pickle_or_none(error.args) is not None else (describe_error(error),)
     for kind in type(error).__mro__[:-1]:
         for args in (plain, (describe_error(error),)):
-            remade = _loadable(_Remade(kind, args, state))
+            remade = _pickle_or_none(_Remade(kind, args, state))
             if remade is not None:
                 return remade
     return bytes(pickle.dumps(CynetError(describe_error(error))))
 
 
-def _loadable(value):
+def _pickle_or_none(value):
     """A value as bytes, or None if they could not be unpickled."""
     try:
         content = bytes(ForkingPickler.dumps(value))
@@ -70,10 +72,10 @@ class _Remade:
         self._parts = parts
 
     def __reduce__(self):
-        return _remade, self._parts
+        return _rebuild_error, self._parts
 
 
-def _remade(kind, args, state):
+def _rebuild_error(kind, args, state):
     error = kind.__new__(kind, *args)
     error.args = args
     vars(error).update(state)

@@ -88,7 +88,7 @@ class _Mixing:
         ((2, 4), [1.0, 1.0])
         """
         data = data if isinstance(data, (NDArray, np.ndarray)) else np.asarray(data)
-        soft = self._distributions(label)
+        soft = self._label_distributions(label)
         if len(soft) != data.shape[0]:
             raise ShapeError(
                 f"{type(self).__name__}: {len(soft)} labels for {data.shape[0]} rows of data"
@@ -99,13 +99,13 @@ class _Mixing:
         random = sample_generator()
         if random.uniform() < self.prob and len(soft):
             share, others = random.beta(self.alpha, self.alpha), random.permutation(len(soft))
-            data, share = self._mixed(data, share, others, random)
+            data, share = self._mix_batch(data, share, others, random)
             soft = np.float32(share) * soft + np.float32(1 - share) * soft[others]
         if isinstance(data, NDArray):
             soft = nd.array(soft, ctx=data.context, dtype="float32")
         return data, soft
 
-    def _distributions(self, label) -> NumpyArray:
+    def _label_distributions(self, label) -> NumpyArray:
         label = label.asnumpy() if isinstance(label, NDArray) else np.asarray(label)
         who = type(self).__name__
         if label.ndim == 2 and label.shape[1] == self.classes and self.classes > 1:
@@ -127,12 +127,12 @@ class _Mixing:
     def _check_data(self, data):
         """Refuse shapes that cannot be mixed."""
 
-    def _mixed(self, data, share, others, random):
+    def _mix_batch(self, data, share, others, random):
         """The mixture, and the share that is left to each row itself."""
-        raise UndefinedError(f"{type(self).__name__} defines no _mixed")
+        raise UndefinedError(f"{type(self).__name__} defines no _mix_batch")
 
 
-def _rows(data, places):
+def _take_rows(data, places):
     if isinstance(data, NDArray):
         return nd.take(data, nd.array(places, ctx=data.context, dtype="int32"))
     return data[places]
@@ -180,9 +180,9 @@ class MixUp(_Mixing):
     ) -> None:
         super().__init__(classes, alpha, prob, batchify_fn)
 
-    def _mixed(self, data, share, others, random):
+    def _mix_batch(self, data, share, others, random):
         if isinstance(data, NDArray):
-            return data * share + _rows(data, others) * (1 - share), share
+            return data * share + _take_rows(data, others) * (1 - share), share
         # a number of Python would make float64 of a NumPy scalar's product before NumPy 2
         own, other = data.dtype.type(share), data.dtype.type(1 - share)
         return own * data + other * data[others], share
@@ -239,7 +239,7 @@ class CutMix(_Mixing):
         if len(data.shape) != 4:
             raise ShapeError(f"CutMix: images must have 4 axes, {self.layout}, got {data.shape}")
 
-    def _mixed(self, data, share, others, random):
+    def _mix_batch(self, data, share, others, random):
         first = self.layout.index("H")
         place, cut = [slice(None)] * 4, 1
         for axis in (first, first + 1):
@@ -252,5 +252,5 @@ class CutMix(_Mixing):
         place = tuple(place)
         if cut:
             data = data.copy()
-            data[place] = _rows(data[place], others)
+            data[place] = _take_rows(data[place], others)
         return data, 1 - cut / max(data.shape[first] * data.shape[first + 1], 1)

@@ -55,13 +55,15 @@ def sample_generator():
     if _local.generator is not None:
         return _local.generator
     drawn = mx_random.shuffles_drawn()
-    return np.random.default_rng(np.random.randint(1 << 31) if drawn is None else _digest(*drawn))
+    return np.random.default_rng(
+        np.random.randint(1 << 31) if drawn is None else _digest_parts(*drawn)
+    )
 
 
 def drawing():
     """The generator of the next order: NumPy's global one, or one derived from the seed."""
     drawn = mx_random.shuffles_drawn()
-    return np.random if drawn is None else np.random.RandomState(_digest(*drawn))
+    return np.random if drawn is None else np.random.RandomState(_digest_parts(*drawn))
 
 
 def permutation(length):
@@ -72,16 +74,16 @@ def permutation(length):
 def epoch_seed(number):
     """A seed of an epoch of a loader, from the state that decides; it changes no state."""
     if mx_random.last_seed() is not None:
-        return _digest(mx_random.last_seed(), number)
-    return _digest(*place_of_numpy()[:2], number)
+        return _digest_parts(mx_random.last_seed(), number)
+    return _digest_parts(*place_of_numpy()[:2], number)
 
 
 def batch_seed(epoch, number):
     """The seed of a batch."""
-    return _digest(epoch, number)
+    return _digest_parts(epoch, number)
 
 
-def _digest(*parts):
+def _digest_parts(*parts):
     text = repr(parts).encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest(), "little")
 

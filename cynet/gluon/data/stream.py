@@ -139,7 +139,7 @@ class IterableDataset(LengthRepr):
         >>> list(IterableDataset(range(6)).filter(lambda x: x % 2))
         [1, 3, 5]
         """
-        return _Changed(self, _filtered, fn)
+        return _Changed(self, _filter_samples, fn)
 
     def take(self, count: int) -> IterableDataset:
         """End after some samples.
@@ -225,7 +225,7 @@ class IterableDataset(LengthRepr):
         """
         if size < 1:
             raise ArgumentError(f"shuffle: size must be 1 or more, got {shown(size)}")
-        return _Changed(self, _shuffled, size)
+        return _Changed(self, _shuffle_samples, size)
 
 
 class _Changed(IterableDataset):
@@ -260,11 +260,11 @@ def called(fn, sample):
     return fn(*sample) if isinstance(sample, tuple) else fn(sample)
 
 
-def _filtered(samples, fn):
+def _filter_samples(samples, fn):
     return (sample for sample in samples if fn(sample))
 
 
-def _shuffled(samples, size):
+def _shuffle_samples(samples, size):
     random = np.random.RandomState(drawing().randint(1 << 31))
     held = list(itertools.islice(samples, size))
     for sample in samples:

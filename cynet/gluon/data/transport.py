@@ -68,7 +68,7 @@ def packed(batch, numpy_stays=True):
             out = _Array(size, value.shape, value.dtype, is_numpy)
             size += -(-value.nbytes // _ALIGNED) * _ALIGNED
             return out
-        return _rebuilt(value, replace)
+        return _map_nested(value, replace)
 
     structure = bytes(ForkingPickler.dumps(replace(batch)))
     if not _SHARED or size <= _INLINE:
@@ -145,12 +145,12 @@ def unpacked(content):
             values, *structure = map(restore, value.parts)
             *indptr, indices = structure
             return make(value.stype, value.shape, values, indices, *indptr)
-        return _rebuilt(value, restore)
+        return _map_nested(value, restore)
 
     return restore(loaded(structure))
 
 
-def _rebuilt(value, of_each):
+def _map_nested(value, of_each):
     """A list, tuple or dict with `of_each` applied to its parts; other values unchanged."""
     if isinstance(value, dict):
         return type(value)((key, of_each(each)) for key, each in value.items())

@@ -77,7 +77,7 @@ def _run(pipe, inherited, dataset, batchify, parent):
             key, seed, indices = pipe.recv()
             try:
                 seed_process(seed)
-                error, content = None, _answer(dataset, loaded(indices), batchify)
+                error, content = None, _fetch_batch(dataset, loaded(indices), batchify)
             except BaseException as raised:  # SystemExit and its kin are the user's, too
                 error, content = sent_error(raised), packed(None)
             send(pipe, (key, error), content)
@@ -85,7 +85,7 @@ def _run(pipe, inherited, dataset, batchify, parent):
     os._exit(0)  # functions that the parent registered for its exit must not run here
 
 
-def _answer(dataset, indices, batchify):
+def _fetch_batch(dataset, indices, batchify):
     batch = fetch(dataset, indices, batchify)
     try:
         return packed(batch, numpy_stays=batchify is not numpy_batchify)
@@ -113,9 +113,11 @@ class Processes:
                     with interrupts_later():
                         self._start(context, dataset, batchify)
         except BaseException:
-            _end(self._workers, self._pipes, self._owner)
+            _stop_workers(self._workers, self._pipes, self._owner)
             raise
-        self._finalizer = weakref.finalize(self, _end, self._workers, self._pipes, self._owner)
+        self._finalizer = weakref.finalize(
+            self, _stop_workers, self._workers, self._pipes, self._owner
+        )
 
     def _start(self, context, dataset, batchify):
         mine, theirs = context.Pipe()
@@ -170,10 +172,10 @@ class Processes:
                 )
             self._whole = False
             for k in {waiting[each] for each in ready}:
-                self._take(k)
+                self._receive_answer(k)
             self._whole = True
 
-    def _take(self, k):
+    def _receive_answer(self, k):
         """The next answer of a worker, or its end."""
         try:
             if not self._pipes[k].poll(0):
@@ -230,7 +232,7 @@ class Processes:
         self._finalizer()
 
 
-def _end(workers, pipes, owner):
+def _stop_workers(workers, pipes, owner):
     if owner != os.getpid():  # a fork of the process that made them
         return
     for each in pipes:

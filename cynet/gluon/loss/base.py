@@ -80,7 +80,7 @@ class Loss(HybridBlock):
         self._weight = weight
         self._batch_axis = batch_axis
 
-    def _mean(self, F, loss):
+    def _mean_per_sample(self, F, loss):
         """The mean over all axes except that of the samples."""
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 

@@ -57,7 +57,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
                 positive = F.broadcast_mul(positive, pos_weight)
             loss = -(positive + F.log(1.0 - pred + eps) * (1.0 - label))
         loss = _apply_weighting(F, loss, self._weight, sample_weight)
-        return self._mean(F, loss)
+        return self._mean_per_sample(F, loss)
 
 
 SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
@@ -135,7 +135,7 @@ class SoftmaxCrossEntropyLoss(Loss):
             even = -F.mean(pred, axis=self._axis, keepdims=True)
             loss = loss * (1 - self._smoothing) + even * self._smoothing
         loss = _apply_weighting(F, loss, self._weight, sample_weight)
-        return self._mean(F, loss)
+        return self._mean_per_sample(F, loss)
 
 
 SoftmaxCELoss = SoftmaxCrossEntropyLoss

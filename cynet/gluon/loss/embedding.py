@@ -80,13 +80,13 @@ class CosineEmbeddingLoss(Loss):
     ) -> Any:
         """(N, 1) from two arrays of vectors, labels, and weights."""
         input1 = _reshape_like(F, input1, input2)
-        cosine = _cosine(F, input1, input2)
+        cosine = _cosine_similarity(F, input1, input2)
         label = F.reshape(label, shape=(-1, 1))
         loss = F.where(label == 1, 1.0 - cosine, F.relu(cosine - self._margin))
         return _apply_weighting(F, loss, self._weight, sample_weight)
 
 
-def _cosine(F, x, y, axis=-1):
+def _cosine_similarity(F, x, y, axis=-1):
     lengths = F.reshape(F.norm(x, axis=axis), shape=(-1, 1))
     lengths = lengths * F.reshape(F.norm(y, axis=axis), shape=(-1, 1))
     product = F.reshape(F.sum(x * y, axis=axis), shape=(-1, 1))
@@ -128,12 +128,12 @@ class SDMLLoss(Loss):
         second = F.expand_dims(x2, axis=0)
         distances = F.sum(F.square(F.broadcast_sub(first, second)), axis=2)
         pred = F.log_softmax(-distances, axis=1)
-        gold = self._labels(F, x1, distances)
+        gold = self._smoothed_labels(F, x1, distances)
         loss = gold * (F.log(gold + 1e-12) - pred)
         loss = F.sum(loss, axis=self._batch_axis, exclude=True)
         return _apply_weighting(F, loss, self._weight, None)
 
-    def _labels(self, F, x1, distances):
+    def _smoothed_labels(self, F, x1, distances):
         """1 - smoothing for the partner, the remainder spread over the others: (N, N)."""
         rows = F.cumsum(F.ones_like(distances), axis=0)
         columns = F.cumsum(F.ones_like(distances), axis=1)

@@ -71,7 +71,7 @@ class SigmoidFocalLoss(Loss):
         if self._alpha is not None:
             positive, negative = self._alpha * positive, (1 - self._alpha) * negative
         loss = _apply_weighting(F, positive + negative, self._weight, sample_weight)
-        return self._mean(F, loss)
+        return self._mean_per_sample(F, loss)
 
 
 @guarded(but=("hybrid_forward",))
@@ -128,14 +128,16 @@ class SoftmaxFocalLoss(Loss):
             pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
             mode = "raise" if sample_weight is None else "clip"
-            loss = self._of(F, F.pick(pred, label, axis=self._axis, keepdims=True, mode=mode))
+            loss = self._focal_loss(
+                F, F.pick(pred, label, axis=self._axis, keepdims=True, mode=mode)
+            )
         else:
             label = _reshape_like(F, label, pred)
-            loss = F.sum(label * self._of(F, pred), axis=self._axis, keepdims=True)
+            loss = F.sum(label * self._focal_loss(F, pred), axis=self._axis, keepdims=True)
         loss = _apply_weighting(F, loss, self._weight, sample_weight)
-        return self._mean(F, loss)
+        return self._mean_per_sample(F, loss)
 
-    def _of(self, F, log):
+    def _focal_loss(self, F, log):
         """The loss of classes with these logarithms of probabilities."""
         if self._gamma == 0:
             return -log

@@ -32,15 +32,15 @@ class HingeLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def _margins(self, F, loss):
+    def _margin_loss(self, F, loss):
         return F.relu(loss)
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         """(N,) from pred, label of the same number of elements, and weights."""
         label = _reshape_like(F, label, pred)
-        loss = self._margins(F, self._margin - pred * label)
+        loss = self._margin_loss(F, self._margin - pred * label)
         loss = _apply_weighting(F, loss, self._weight, sample_weight)
-        return self._mean(F, loss)
+        return self._mean_per_sample(F, loss)
 
 
 @guarded(but=("hybrid_forward",))
@@ -60,7 +60,7 @@ class SquaredHingeLoss(HingeLoss):
     4.625
     """
 
-    def _margins(self, F, loss):
+    def _margin_loss(self, F, loss):
         return F.square(F.relu(loss))
 
 
@@ -112,4 +112,4 @@ class LogisticLoss(Loss):
             label = (label + 1.0) / 2.0
         loss = F.relu(pred) - pred * label + F.Activation(-F.abs(pred), act_type="softrelu")
         loss = _apply_weighting(F, loss, self._weight, sample_weight)
-        return self._mean(F, loss)
+        return self._mean_per_sample(F, loss)

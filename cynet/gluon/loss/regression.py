@@ -33,7 +33,7 @@ class L2Loss(Loss):
         label = _reshape_like(F, label, pred)
         loss = F.square(label - pred)
         loss = _apply_weighting(F, loss, self._weight / 2, sample_weight)
-        return self._mean(F, loss)
+        return self._mean_per_sample(F, loss)
 
 
 @guarded(but=("hybrid_forward",))
@@ -59,7 +59,7 @@ class L1Loss(Loss):
         label = _reshape_like(F, label, pred)
         loss = F.abs(label - pred)
         loss = _apply_weighting(F, loss, self._weight, sample_weight)
-        return self._mean(F, loss)
+        return self._mean_per_sample(F, loss)
 
 
 @guarded(but=("hybrid_forward",))
@@ -98,7 +98,7 @@ class HuberLoss(Loss):
         loss = F.abs(label - pred)
         loss = F.where(loss > self._rho, loss - 0.5 * self._rho, (0.5 / self._rho) * F.square(loss))
         loss = _apply_weighting(F, loss, self._weight, sample_weight)
-        return self._mean(F, loss)
+        return self._mean_per_sample(F, loss)
 
 
 @guarded(but=("hybrid_forward",))

@@ -115,7 +115,7 @@ def get_model_file(name: str, root: FileName = ROOT) -> str:
         A ValueError: what was downloaded has another checksum.
     """
     if name in _CONVERTED:
-        return _converted(name, root)
+        return _converted_file(name, root)
     stem = f"{name}-{short_hash(name)}"
     sha1 = _model_sha1[name]
     folder = os.path.expanduser(file_name(root, "root: a folder"))
@@ -135,14 +135,14 @@ def get_model_file(name: str, root: FileName = ROOT) -> str:
                 f" unpacked, as {stem}.params, or give any file of weights, torchvision's among"
                 " them, by pretrained='FILE'"
             ) from None
-        write_atomically(path, _member(archive, f"{stem}.params", url))
+        write_atomically(path, _archive_member(archive, f"{stem}.params", url))
     if not utils.check_sha1(path, sha1):
         os.remove(path)
         raise FormatError(f"{url}: the weights have another checksum than {sha1}")
     return path
 
 
-def _converted(name, root):
+def _converted_file(name, root):
     path = os.path.join(os.path.expanduser(file_name(root, "root: a folder")), f"{name}.params")
     if not os.path.exists(path):
         raise MissingFileError(
@@ -154,7 +154,7 @@ def _converted(name, root):
     return path
 
 
-def _member(archive, name, url):
+def _archive_member(archive, name, url):
     """The bytes of one file in a zip archive."""
     try:
         with zipfile.ZipFile(archive) as file:

@@ -26,16 +26,16 @@ Examples
 )
 
 
-def _declared():
+def _declared_precisions():
     """{operator: its Precision}, by name."""
     entries = {entry.name: entry.prop.amp for _, entry in OPERATORS.items()}
     usual = Precision()  # a user's parameter may have that name
     return {name: v if isinstance(v, Precision) else usual for name, v in sorted(entries.items())}
 
 
-def _listed(kind, target_dtype):
+def _operators_of_precision(kind, target_dtype):
     dtype = check_dtype(target_dtype)
-    return [name for name, amp in _declared().items() if amp.of(dtype) == kind]
+    return [name for name, amp in _declared_precisions().items() if amp.of(dtype) == kind]
 
 
 def of_one_dtype(dtype):
@@ -43,7 +43,7 @@ def of_one_dtype(dtype):
     bfloat16 lists under either dtype, it may be any."""
     return {
         name
-        for name, amp in _declared().items()
+        for name, amp in _declared_precisions().items()
         if amp.of(dtype) == WIDEST or (amp.of(dtype) == EITHER and amp.float16 == WIDEST)
     }
 
@@ -73,7 +73,7 @@ def list_lp16_ops(target_dtype: str = "float16") -> list[str]:
     >>> mx.contrib.amp.list_lp16_ops("bfloat16")
     ['Convolution', 'FullyConnected']
     """
-    return _listed(LOW, target_dtype)
+    return _operators_of_precision(LOW, target_dtype)
 
 
 @_shared
@@ -88,7 +88,7 @@ def list_fp32_ops(target_dtype: str = "float16") -> list[str]:
     >>> "softmax" in mx.contrib.amp.list_fp32_ops()
     True
     """
-    return _listed(FLOAT32, target_dtype)
+    return _operators_of_precision(FLOAT32, target_dtype)
 
 
 @_shared
@@ -106,7 +106,7 @@ def list_conditional_fp32_ops(target_dtype: str = "float16") -> list[tuple[str, 
     check_dtype(target_dtype)
     return [
         (name, parameter, list(values))
-        for name, amp in _declared().items()
+        for name, amp in _declared_precisions().items()
         for parameter, values in amp.float32_where.items()
     ]
 
@@ -123,7 +123,7 @@ def list_widest_type_cast(target_dtype: str = "float16") -> list[str]:
     >>> "broadcast_add" in mx.contrib.amp.list_widest_type_cast()
     True
     """
-    return _listed(WIDEST, target_dtype)
+    return _operators_of_precision(WIDEST, target_dtype)
 
 
 @_shared
@@ -138,7 +138,7 @@ def list_lp16_fp32_ops(target_dtype: str = "float16") -> list[str]:
     >>> "relu" in mx.contrib.amp.list_lp16_fp32_ops()
     True
     """
-    return _listed(EITHER, target_dtype)
+    return _operators_of_precision(EITHER, target_dtype)
 
 
 @_shared
@@ -154,7 +154,7 @@ def list_loss_output_functions(target_dtype: str = "float16") -> list[str]:
     'LinearRegressionOutput'
     """
     check_dtype(target_dtype)
-    return [name for name, amp in _declared().items() if amp.loss]
+    return [name for name, amp in _declared_precisions().items() if amp.loss]
 
 
 @_shared
@@ -173,5 +173,7 @@ def list_lp16_use_fp32_params(target_dtype: str = "float16") -> dict[str, list[s
     if check_dtype(target_dtype) == "float16":
         return None
     return {
-        name: list(amp.float32_inputs) for name, amp in _declared().items() if amp.float32_inputs
+        name: list(amp.float32_inputs)
+        for name, amp in _declared_precisions().items()
+        if amp.float32_inputs
     }

@@ -117,7 +117,7 @@ class _DeformableConv(HybridBlock):
         }
         kernel = (in_channels // groups, *sizes["kernel"])
         with self.name_scope():
-            for name, count, bias, weights, biases in self._ordered(
+            for name, count, bias, weights, biases in self._in_parameter_order(
                 ("offset", moving, offset_use_bias, offset_weight_initializer,
                  offset_bias_initializer),
                 ("deformable_conv", channels, use_bias, weight_initializer, bias_initializer),
@@ -133,7 +133,7 @@ class _DeformableConv(HybridBlock):
                 setattr(self, f"{name}_bias", bias or None)
             self.act = None if not activation else Activation(activation, prefix=f"{activation}_")
 
-    def _ordered(self, offset, own):
+    def _in_parameter_order(self, offset, own):
         """The two convolutions in the order of their parameters."""
         return offset, own
 
@@ -148,10 +148,12 @@ class _DeformableConv(HybridBlock):
     ) -> Any:
         """The layer's output."""
         offset = F.Convolution(x, offset_weight, offset_bias, **self._offset_kwargs)
-        out = self._deformed(F, x, offset, deformable_conv_weight, deformable_conv_bias)
+        out = self._deformable_convolution(
+            F, x, offset, deformable_conv_weight, deformable_conv_bias
+        )
         return out if self.act is None else self.act(out)
 
-    def _deformed(self, F, x, offset, weight, bias):
+    def _deformable_convolution(self, F, x, offset, weight, bias):
         return F.contrib.DeformableConvolution(x, offset, weight, bias, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
@@ -170,7 +172,7 @@ class _DeformableConv(HybridBlock):
         return f"{type(self).__name__}({shape[1] or None} -> {shape[0]}, {text})"
 
 
-def _described(cls):
+def _with_parameter_docs(cls):
     """`cls` with the parameters in its docstring, and its name as the default of `op_name`."""
 
     @functools.wraps(cls.__init__)
@@ -185,7 +187,7 @@ def _described(cls):
     return with_paragraphs(parameters=_PARAMETERS)(cls)
 
 
-@_described
+@_with_parameter_docs
 class DeformableConvolution(_DeformableConv):
     """A convolution whose windows are moved, point by point, by offsets that another one computes.
 
@@ -206,7 +208,7 @@ class DeformableConvolution(_DeformableConv):
         return "deformable_conv"
 
 
-@_described
+@_with_parameter_docs
 class ModulatedDeformableConvolution(_DeformableConv):
     """DeformableConvolution whose samples are multiplied by factors between 0 and 2.
 
@@ -228,10 +230,10 @@ class ModulatedDeformableConvolution(_DeformableConv):
     def _alias(self):
         return "modulated_deformable_conv"
 
-    def _ordered(self, offset, own):
+    def _in_parameter_order(self, offset, own):
         return own, offset
 
-    def _deformed(self, F, x, offset, weight, bias):
+    def _deformable_convolution(self, F, x, offset, weight, bias):
         shifts = F.slice_axis(offset, axis=1, begin=0, end=2 * self._taps)
         mask = F.slice_axis(offset, axis=1, begin=2 * self._taps, end=None)
         mask = F.sigmoid(mask) * 2

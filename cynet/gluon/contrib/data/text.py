@@ -40,7 +40,7 @@ class _WikiText(SimpleDataset):
         length = to_index(f"{type(self).__name__}: seq_len", seq_len)
         if length < 1:
             raise ArgumentError(f"{type(self).__name__}: seq_len must be at least 1, got {length}")
-        words = self._words(root, _SEGMENTS[segment])
+        words = self._read_words(root, _SEGMENTS[segment])
         self._counter = collections.Counter(words)
         self._vocab = vocab
         if vocab is None:
@@ -59,7 +59,7 @@ class _WikiText(SimpleDataset):
             ]
         )
 
-    def _words(self, root, part):
+    def _read_words(self, root, part):
         """All words of a file; each line ends with `_END`, empty lines are skipped."""
         folder = os.path.expanduser(file_name(root, f"{type(self).__name__}: root"))
         path = os.path.join(folder, f"wiki.{part}.tokens")

@@ -121,7 +121,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         if self.save_best:
             self.best = worst(self.monitor_op)
         if self.resume_from_checkpoint:
-            self._resume(estimator)
+            self._resume_training(estimator)
 
     def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
         """Write where a period of batches ends."""
@@ -154,7 +154,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         random = os.path.join(self.model_dir, f"{prefix}.random")
         arrays = {f"rank:{rank}": as_array(part) for rank, part in parts.items() if rank}
         write_training(random, _FORM, {"ranks": ranks.size}, arrays, "CheckpointHandler")
-        self._say(
+        self._log_message(
             estimator, f"{batches + before} batches trained, wrote {prefix} in {self.model_dir}"
         )
         self.saved_checkpoints.append(prefix)
@@ -173,16 +173,16 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             )
         elif self.monitor_op(value, self.best):
             prefix = f"{self.model_prefix}-best"
-            self._say(
+            self._log_message(
                 estimator,
                 f"{name} from {self.best:.5f} to {value:.5f}, wrote {prefix} in {self.model_dir}",
             )
             self.best = value
             self._save(estimator, prefix)
         else:
-            self._say(estimator, f"{name} is {value:.5f}, no better than {self.best:.5f}")
+            self._log_message(estimator, f"{name} is {value:.5f}, no better than {self.best:.5f}")
 
-    def _say(self, estimator, text):
+    def _log_message(self, estimator, text):
         if self.verbose > 0:
             epoch = self.current_epoch + self.trained_epoch + 1
             estimator.logger.info("[Epoch %d] CheckpointHandler: %s", epoch, text)
@@ -207,13 +207,13 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             )
 
     # --- going on ---------------------------------------------------------------------------------
-    def _last(self):
+    def _last_checkpoint(self):
         """(epoch, batch) of the newest checkpoint in the folder, or None."""
         form = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
         found = [form.fullmatch(name) for name in os.listdir(self.model_dir)]
         return max(((int(m[1]), int(m[2])) for m in found if m), default=None)
 
-    def _resume(self, estimator):
+    def _resume_training(self, estimator):
         by_epochs = estimator.max_epoch is not None
         if (self.batch_period if by_epochs else self.epoch_period) is not None:
             kind, other = ("epoch", "batch") if by_epochs else ("batch", "epoch")
@@ -222,7 +222,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 f" {kind}_period alone; {other}_period is not None"
             )
         ranks = estimator._ranks
-        last = self._last() if ranks.is_first else None
+        last = self._last_checkpoint() if ranks.is_first else None
         if ranks.size > 1:
             last = json.loads(ranks.gather(json.dumps(last).encode())[0])
         what = "epochs" if by_epochs else "batches"

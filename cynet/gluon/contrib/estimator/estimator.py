@@ -120,7 +120,7 @@ class Estimator:
         self.logger.addHandler(logging.StreamHandler(sys.stdout))
         self.logger.addFilter(lambda record: record.levelno > logging.INFO or is_first())
         self.context = _checked_contexts(context)
-        self._initialize(initializer)
+        self._initialize_net(initializer)
         self.trainer = self._checked_trainer(trainer)
         self._ranks = self._ranks_now()
         self.batch_processor = _checked_processor(batch_processor)
@@ -148,7 +148,7 @@ class Estimator:
             for each in metrics:
                 each.name = f"{kind} {each.name}"
 
-    def _initialize(self, initializer):
+    def _initialize_net(self, initializer):
         params = self.net.collect_params().values()
         waiting = [each for each in params if each._data is None and not each._deferred_init]
         if waiting:
@@ -218,7 +218,7 @@ class Estimator:
         while True:
             tell("epoch_begin")
             empty = True
-            for batch in self._agreed(train_data):
+            for batch in self._agreed_batches(train_data):
                 empty = False
                 tell("batch_begin", batch=batch)
                 _, label, pred, loss = self.batch_processor.fit_batch(self, batch, batch_axis)
@@ -230,7 +230,7 @@ class Estimator:
                 raise ArgumentError("fit: train_data has no batches, so there will never be enough")
         tell("train_end")
 
-    def _agreed(self, data):
+    def _agreed_batches(self, data):
         """The batches of an epoch, as long as all ranks have one."""
         if self._ranks.size == 1:
             yield from data
@@ -289,7 +289,7 @@ class Estimator:
         if LoggingHandler not in kinds:
             handlers.append(LoggingHandler(metrics=self._train_metrics))
         self._check_metrics(handlers)
-        return _ordered(handlers)
+        return _by_priority(handlers)
 
     def _prepare_default_validation_handlers(self, event_handlers):
         """The handlers of `evaluate`, in the order in which they are called."""
@@ -300,7 +300,7 @@ class Estimator:
         if LoggingHandler not in kinds:
             handlers.append(LoggingHandler(metrics=self._val_metrics))
         self._check_metrics(handlers)
-        return _ordered(handlers)
+        return _by_priority(handlers)
 
     def _categorize_handlers(self, event_handlers):
         """Lists of the handlers of each event, in the order of `EVENTS`."""
@@ -347,7 +347,7 @@ def _handler_list(handlers):
     return found
 
 
-def _ordered(handlers):
+def _by_priority(handlers):
     return sorted(handlers, key=lambda each: getattr(each, "priority", 0))
 
 

@@ -197,7 +197,7 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
         """Count from 0 again."""
         self.current_batch = self.current_epoch = 0
 
-    def _validate(self, estimator):
+    def _run_validation(self, estimator):
         self.eval_fn(
             val_data=self.val_data,
             batch_axis=estimator.batch_axis,
@@ -208,13 +208,13 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
         """Validate where a period of batches ends."""
         self.current_batch += 1
         if self.batch_period and self.current_batch % self.batch_period == 0:
-            self._validate(estimator)
+            self._run_validation(estimator)
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
         """Validate where a period of epochs ends."""
         self.current_epoch += 1
         if self.epoch_period and self.current_epoch % self.epoch_period == 0:
-            self._validate(estimator)
+            self._run_validation(estimator)
 
 
 @guarded

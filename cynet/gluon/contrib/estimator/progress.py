@@ -98,7 +98,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         took = time.perf_counter() - self.train_start
         text = f"Training ended after {self.current_epoch} epochs, {took:.0f}s"
         if self.metrics:
-            text += f", {self._values()}"
+            text += f", {self._metric_text()}"
         estimator.logger.info(text)
 
     def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
@@ -119,7 +119,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         what = f"[Epoch {self.current_epoch}]" if self._in_training else "Validation"
         text = f"{what} Finished in {took:.3f}s"
         if self.metrics:
-            text += f", {self._values()}"
+            text += f", {self._metric_text()}"
         estimator.logger.info(text)
         self.current_epoch += 1
         self.batch_index = 0
@@ -139,11 +139,11 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
             text += f"[Samples {self.processed_samples}]"
             text += f" time/interval: {self.log_interval_time:.3f}s"
             if self.metrics:
-                text += f" {self._values()}"
+                text += f" {self._metric_text()}"
             estimator.logger.info(text)
             self.log_interval_time = 0.0
         self.batch_index += 1
 
-    def _values(self):
+    def _metric_text(self):
         pairs = [pair for metric in self.metrics for pair in metric.get_name_value()]
         return ", ".join(f"{name}: {value:.4f}" for name, value in pairs)

@@ -61,7 +61,7 @@ class Concurrent(Sequential):
 
     def forward(self, x: Any, *args: Any) -> Any:
         """The concatenated outputs."""
-        return _beside(face_of(x), self, x)
+        return _concat_outputs(face_of(x), self, x)
 
 
 @guarded(but=("__call__", "hybrid_forward"))
@@ -91,10 +91,10 @@ class HybridConcurrent(HybridSequential):
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """The concatenated outputs."""
-        return _beside(F, self, x)
+        return _concat_outputs(F, self, x)
 
 
-def _beside(F, blocks, x):
+def _concat_outputs(F, blocks, x):
     outputs = [each(x) for each in blocks]
     if not outputs:
         raise ArgumentError(f"{blocks.name} has no Blocks whose outputs it could concatenate")

@@ -33,7 +33,7 @@ class _SyncBatchNorm(CustomOp):
     def __init__(self, key, eps, momentum, fix_gamma):
         self._key, self._eps, self._momentum, self._fix_gamma = key, eps, momentum, fix_gamma
 
-    def _sums(self, what, call, *values):
+    def _sums_over_ranks(self, what, call, *values):
         """Each array's sum over all ranks."""
         flat = np.concatenate([each.astype(np.float64).ravel() for each in values])
         if is_joined():
@@ -44,15 +44,15 @@ class _SyncBatchNorm(CustomOp):
         data, gamma, beta = in_data
         dtype = np.dtype(gamma.dtype)
         x = data.astype(dtype, copy=False)
-        axes, form = _axes(x)
+        axes, form = _reduced_axes(x)
         call, total = -1, 0  # a call without training
         if is_train:
             call = next(_calls.setdefault(self._key, count()))
             number = np.array([x.size / x.shape[1]])  # ranks may have batches of several sizes
-            mean, (total,) = self._sums("mean", call, x.sum(axis=axes).asnumpy(), number)
+            mean, (total,) = self._sums_over_ranks("mean", call, x.sum(axis=axes).asnumpy(), number)
             mean = (mean / total).astype(dtype)
             centred = x - nd.array(mean, dtype=dtype).reshape(form)
-            (var,) = self._sums("variance", call, (centred**2).sum(axis=axes).asnumpy())
+            (var,) = self._sums_over_ranks("variance", call, (centred**2).sum(axis=axes).asnumpy())
             var = (var / total).astype(dtype)
         else:
             mean, var = (each.asnumpy().astype(dtype) for each in aux)
@@ -70,12 +70,14 @@ class _SyncBatchNorm(CustomOp):
         dtype = np.dtype(gamma.dtype)
         inverse = nd.rsqrt(var + self._eps)
         x, head = (each.astype(dtype, copy=False) for each in (data, out_grad[0]))
-        axes, form = _axes(x)
+        axes, form = _reduced_axes(x)
         normal = (x - mean.reshape(form)) * inverse.reshape(form)
         of_beta, of_gamma = head.sum(axis=axes), (head * normal).sum(axis=axes)
         call, total = numbers.asnumpy()
         if call >= 0:
-            sums = self._sums("gradient", int(call), of_beta.asnumpy(), of_gamma.asnumpy())
+            sums = self._sums_over_ranks(
+                "gradient", int(call), of_beta.asnumpy(), of_gamma.asnumpy()
+            )
             first, second = (nd.array(each / total, dtype=dtype).reshape(form) for each in sums)
             head = head - first - normal * second
             for moving, new in zip(aux, (mean, var)):  # BatchNorm, too, does it in backward
@@ -86,7 +88,7 @@ class _SyncBatchNorm(CustomOp):
         self.assign(in_grad[2], req[2], of_beta)
 
 
-def _axes(x):
+def _reduced_axes(x):
     """All axes except that of the channels, and the shape of an array with one entry for each
     channel."""
     return tuple(i for i in range(x.ndim) if i != 1), (1, -1, *[1] * (x.ndim - 2))

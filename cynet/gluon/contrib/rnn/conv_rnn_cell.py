@@ -176,7 +176,7 @@ class _ConvCell(HybridRecurrentCell):
         info = {"shape": (batch_size, *self._state_shape), "__layout__": self._layout}
         return [dict(info) for _ in range(self._states_kept)]
 
-    def _convolutions(self, F, inputs, state, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
+    def _gate_convolutions(self, F, inputs, state, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
         """(step's prefix, convolution of the input, convolution of the state)."""
         step = f"t{self._counter}_"
         i2h = F.Convolution(inputs, i2h_weight, i2h_bias, name=f"{step}i2h", **self._i2h)
@@ -200,7 +200,7 @@ class _ConvRNNCell(_ConvCell):
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
         """(output, [h]) of one step."""
-        step, i2h, h2h = self._convolutions(F, inputs, states[0], *args, **weights)
+        step, i2h, h2h = self._gate_convolutions(F, inputs, states[0], *args, **weights)
         total = F.elemwise_add(i2h, h2h)
         output = self._get_activation(F, total, self._activation, name=f"{step}out")
         return output, [output]
@@ -214,7 +214,7 @@ class _ConvLSTMCell(_ConvCell):
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
         """(output, [h, c]) of one step."""
-        step, i2h, h2h = self._convolutions(F, inputs, states[0], *args, **weights)
+        step, i2h, h2h = self._gate_convolutions(F, inputs, states[0], *args, **weights)
         i, f, c, o = self._gates_of(F, F.elemwise_add(i2h, h2h), f"{step}slice")
         i = F.Activation(i, act_type="sigmoid", name=f"{step}i")
         f = F.Activation(f, act_type="sigmoid", name=f"{step}f")
@@ -233,7 +233,7 @@ class _ConvGRUCell(_ConvCell):
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
         """(output, [h]) of one step."""
         before = states[0]
-        step, i2h, h2h = self._convolutions(F, inputs, before, *args, **weights)
+        step, i2h, h2h = self._gate_convolutions(F, inputs, before, *args, **weights)
         i2h_r, i2h_z, i2h = self._gates_of(F, i2h, f"{step}i2h_slice")
         h2h_r, h2h_z, h2h = self._gates_of(F, h2h, f"{step}h2h_slice")
         reset = F.Activation(F.elemwise_add(i2h_r, h2h_r), act_type="sigmoid", name=f"{step}r_act")

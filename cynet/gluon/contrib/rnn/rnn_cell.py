@@ -71,7 +71,7 @@ class VariationalDropoutCell(ModifierCell):
         super().reset()
         vars(self)["_masks"] = {}
 
-    def _dropped(self, F, name, value):
+    def _apply_dropout_mask(self, F, name, value):
         """`value` with the elements left out that are so in this sequence."""
         if not self._rates[name]:
             return value
@@ -83,10 +83,12 @@ class VariationalDropoutCell(ModifierCell):
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
         """(output, states) of one step."""
-        first = self._dropped(F, "states", states[0]) if self._rates["states"] else states[0]
-        inputs = self._dropped(F, "inputs", inputs)
+        first = (
+            self._apply_dropout_mask(F, "states", states[0]) if self._rates["states"] else states[0]
+        )
+        inputs = self._apply_dropout_mask(F, "inputs", inputs)
         output, states = self.base_cell(inputs, [first, *states[1:]])
-        return self._dropped(F, "outputs", output), states
+        return self._apply_dropout_mask(F, "outputs", output), states
 
     def unroll(
         self,
@@ -103,7 +105,7 @@ class VariationalDropoutCell(ModifierCell):
         self.reset()
         F, steps, batch_size = steps_of(length, inputs, layout)
         states = self._states(F, begin_state, steps, batch_size)
-        steps = [self._dropped(F, "inputs", each) for each in steps]
+        steps = [self._apply_dropout_mask(F, "inputs", each) for each in steps]
         self.base_cell._modified = False
         try:
             outputs, states = self.base_cell.unroll(
@@ -111,7 +113,7 @@ class VariationalDropoutCell(ModifierCell):
             )
         finally:
             self.base_cell._modified = True
-        outputs = [self._dropped(F, "outputs", each) for each in outputs]
+        outputs = [self._apply_dropout_mask(F, "outputs", each) for each in outputs]
         if merge_outputs is not False:  # None, too, as in MXNet, where no states are dropped
             outputs = merged(F, outputs, layout)
         return outputs, states

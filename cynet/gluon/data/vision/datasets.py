@@ -88,11 +88,11 @@ class MNIST(_Images):
         self._train = train
         super().__init__(root, transform)
 
-    def _paths(self):
+    def _file_paths(self):
         return mnist(self._root)
 
     def _read(self):
-        part, paths = ("train" if self._train else "t10k"), self._paths()
+        part, paths = ("train" if self._train else "t10k"), self._file_paths()
         images = read_idx(paths[f"{part}-images-idx3-ubyte"])
         labels = read_idx(paths[f"{part}-labels-idx1-ubyte"])
         if images.ndim != 3 or labels.shape != images.shape[:1]:
@@ -139,7 +139,7 @@ class FashionMNIST(MNIST):
     ) -> None:
         super().__init__(root, train, transform)
 
-    def _paths(self):
+    def _file_paths(self):
         return fashion_mnist(self._root)
 
 
@@ -149,7 +149,7 @@ class _Cifar(_Images):
     _labels = 1
     _namespace = _archive = _folder = ""
 
-    def _records(self, names):
+    def _read_records(self, names):
         width = self._labels + 3 * 32 * 32
         parts = []
         found = cifar(self._root, self._namespace, self._archive, self._folder, names)
@@ -203,7 +203,7 @@ class CIFAR10(_Cifar):
 
     def _read(self):
         names = [f"data_batch_{i}.bin" for i in range(1, 6)] if self._train else ["test_batch.bin"]
-        images, labels = self._records(names)
+        images, labels = self._read_records(names)
         return images, labels[:, 0]
 
 
@@ -248,5 +248,5 @@ class CIFAR100(_Cifar):
         super().__init__(root, transform)
 
     def _read(self):
-        images, labels = self._records(["train.bin" if self._train else "test.bin"])
+        images, labels = self._read_records(["train.bin" if self._train else "test.bin"])
         return images, labels[:, int(self._fine_label)]

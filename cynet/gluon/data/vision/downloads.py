@@ -37,15 +37,15 @@ _CIFAR_SHA1 = {
 }  # checksums of the files in the archives, independent of the packer
 
 
-def _repository(namespace, name):
+def _repository_url(namespace, name):
     return utils._get_repo_file_url(f"gluon/dataset/{namespace}", name)
 
 
-def _sha1(content):
+def _sha1_digest(content):
     return hashlib.sha1(content).hexdigest()
 
 
-def _made(folder):
+def _make_folder(folder):
     with naming("make the folder", folder):
         os.makedirs(folder, exist_ok=True)
 
@@ -66,11 +66,11 @@ def fashion_mnist(root):
         if found:
             return found
     paths = {}
-    _made(root)
+    _make_folder(root)
     for name, sha1 in _FASHION_SHA1.items():
-        urls = [_repository("fashion-mnist", f"{name}.gz"), f"{_FASHION}{name}.gz"]
+        urls = [_repository_url("fashion-mnist", f"{name}.gz"), f"{_FASHION}{name}.gz"]
         try:
-            content = first_fetched(urls, lambda found, sha1=sha1: _sha1(found) == sha1)
+            content = first_fetched(urls, lambda found, sha1=sha1: _sha1_digest(found) == sha1)
         except OSError as error:
             raise FileError(
                 f"FashionMNIST cannot be downloaded ({error}); put its four IDX files into {root}"
@@ -95,12 +95,12 @@ def cifar(root, namespace, archive, below, names):
                 return [(path, read_file(path)) for path in paths]
         path = os.path.join(place, archive)
         if os.path.isfile(path):
-            return _chosen(_members(read_file(path), path), path, names)
+            return _pick_files(_archive_members(read_file(path), path), path, names)
     path = os.path.join(root, archive)
-    _made(root)
+    _make_folder(root)
     try:
         content = first_fetched(
-            [_repository(namespace, archive), _CIFAR + archive],
+            [_repository_url(namespace, archive), _CIFAR + archive],
             lambda content: _is_cifar(content, archive, names),
         )
     except OSError as error:
@@ -108,10 +108,10 @@ def cifar(root, namespace, archive, below, names):
             f"{archive} cannot be downloaded ({error}); put it, or {', '.join(names)}, into {root}"
         ) from None
     write_atomically(path, content)
-    return _chosen(_members(content, path), path, names)
+    return _pick_files(_archive_members(content, path), path, names)
 
 
-def _members(content, path):
+def _archive_members(content, path):
     """Dict of names to contents of CIFAR's files in an archive."""
     found = {}
     try:
@@ -125,7 +125,7 @@ def _members(content, path):
     return found
 
 
-def _chosen(found, path, names):
+def _pick_files(found, path, names):
     """(path, bytes) of each of the names."""
     missing = [name for name in names if name not in found]
     if missing:
@@ -136,9 +136,9 @@ def _chosen(found, path, names):
 def _is_cifar(content, archive, names):
     """Return whether an archive has these files, and nothing in it is another one than CIFAR's."""
     try:
-        found = _members(content, archive)
+        found = _archive_members(content, archive)
     except FormatError:
         return False
     return found.keys() >= set(names) and all(
-        _sha1(each) == _CIFAR_SHA1[name] for name, each in found.items()
+        _sha1_digest(each) == _CIFAR_SHA1[name] for name, each in found.items()
     )

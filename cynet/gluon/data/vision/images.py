@@ -44,17 +44,17 @@ class _Skipping:
     skip_damaged = False
     skipped = 0
 
-    def _sample(self, idx):
-        raise UndefinedError(f"{type(self).__name__} defines no _sample")
+    def _load_sample(self, idx):
+        raise UndefinedError(f"{type(self).__name__} defines no _load_sample")
 
     def _read(self, idx):
         """The (image, label) at an index, or of the next image that can be read."""
         if not self.skip_damaged:
-            return self._sample(idx)
+            return self._load_sample(idx)
         count = len(self)
         for at in range(idx, idx + count):
             try:
-                return self._sample(at if at < count else at - count)
+                return self._load_sample(at if at < count else at - count)
             except (FormatError, FileError) as error:
                 self.skipped += 1
                 logging.getLogger("cynet").warning("left out: %s", error)
@@ -101,7 +101,7 @@ class ImageRecordDataset(_Skipping, RecordFileDataset):
         self._transform = transform
         self.skip_damaged = skip_damaged
 
-    def _sample(self, idx):
+    def _load_sample(self, idx):
         header, content = unpack(super().__getitem__(idx))
         try:
             return imdecode(content, self._flag), header.label
@@ -175,7 +175,7 @@ class ImageFolderDataset(_Skipping, Dataset):
         self._root = os.path.expanduser(file_name(root, "root: a folder"))
         self._flag = flag
         self._transform = transform
-        self._exts = _endings(exts)
+        self._exts = _extensions(exts)
         self.synsets: list[str] = []
         self.items: list[tuple[str, int]] = []
         left_out: list[str] = []
@@ -212,7 +212,7 @@ class ImageFolderDataset(_Skipping, Dataset):
             else:
                 left_out.append(os.path.join(folder, name))
 
-    def _sample(self, idx):
+    def _load_sample(self, idx):
         path, label = self.items[idx]
         return imread(path, self._flag), label
 
@@ -226,7 +226,7 @@ class ImageFolderDataset(_Skipping, Dataset):
         return len(self.items)
 
 
-def _endings(exts):
+def _extensions(exts):
     """The file name extensions in lower case; refused if there are none."""
     if isinstance(exts, str) or not all(isinstance(e, str) and e[:1] == "." for e in exts):
         raise ArgumentTypeError(

@@ -18,19 +18,19 @@ _GREY = (0.299, 0.587, 0.114)  # of red, green and blue (ITU-R BT.601)
 _BINS = 31  # strengths from 0 to 30
 
 
-def _blend(a, b, share):
+def _blend_images(a, b, share):
     """Interpolates: a for `share` 0, b for 1, beyond b above 1."""
     return np.clip(np.rint(a + share * (b.astype(np.float32) - a)), 0, 255).astype(np.uint8)
 
 
-def _grey(image):
+def _to_grayscale(image):
     """(H, W, 1): the brightness of each pixel."""
     if image.shape[2] == 1:
         return image.astype(np.float32)
     return (image.astype(np.float32) @ np.array(_GREY, np.float32))[..., None]
 
 
-def _moved(image, matrix):
+def _affine_transform(image, matrix):
     """The pixels that an affine map of (x, y) finds; 0 where that is outside."""
     height, width = image.shape[:2]
     # nearest neighbor, with the matrix not inverted
@@ -42,15 +42,15 @@ def _around_middle(image, a, b, c, d):
     """The image under the linear map ((a, b), (c, d)), whose fixed point is the middle."""
     y, x = ((size - 1) / 2 for size in image.shape[:2])
     matrix = [[a, b, x - a * x - b * y], [c, d, y - c * x - d * y]]
-    return _moved(image, np.array(matrix, np.float64))
+    return _affine_transform(image, np.array(matrix, np.float64))
 
 
-def _rotated(image, degrees):
+def _rotate_image(image, degrees):
     cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
     return _around_middle(image, cos, -sin, sin, cos)
 
 
-def _sharpened(image, share):
+def _sharpen_image(image, share):
     height, width = image.shape[:2]
     smooth = image.astype(np.float32)
     if min(height, width) > 2:  # pixels at the edge have too few neighbours
@@ -60,10 +60,10 @@ def _sharpened(image, share):
                 total = total + smooth[i : height - 2 + i, j : width - 2 + j]
         smooth = smooth.copy()
         smooth[1:-1, 1:-1] = total / 13
-    return _blend(np.rint(smooth), image, 1 + share)
+    return _blend_images(np.rint(smooth), image, 1 + share)
 
 
-def _stretched(image):
+def _autocontrast(image):
     """Each channel from 0 to 255."""
     low, high = image.min((0, 1)).astype(np.float32), image.max((0, 1)).astype(np.float32)
     scale = np.where(high > low, 255 / np.maximum(high - low, 1), 1)
@@ -71,7 +71,7 @@ def _stretched(image):
     return np.clip((image - low) * scale, 0, 255).astype(np.uint8)
 
 
-def _equalized(image):
+def _equalize_histogram(image):
     """Each channel with its brightnesses about equally frequent."""
     out = image.copy()
     for channel in range(image.shape[2]):
@@ -92,22 +92,26 @@ CHANGES = {
     "TranslateX": (
         150 / 331,
         True,
-        lambda x, s: _moved(x, np.array([[1.0, 0, int(s * x.shape[1])], [0, 1, 0]])),
+        lambda x, s: _affine_transform(x, np.array([[1.0, 0, int(s * x.shape[1])], [0, 1, 0]])),
     ),
     "TranslateY": (
         150 / 331,
         True,
-        lambda x, s: _moved(x, np.array([[1.0, 0, 0], [0, 1, int(s * x.shape[0])]])),
+        lambda x, s: _affine_transform(x, np.array([[1.0, 0, 0], [0, 1, int(s * x.shape[0])]])),
     ),
-    "Rotate": (30.0, True, _rotated),
-    "Brightness": (0.9, True, lambda x, s: _blend(np.zeros_like(x), x, 1 + s)),
-    "Color": (0.9, True, lambda x, s: _blend(np.rint(_grey(x)), x, 1 + s)),
-    "Contrast": (0.9, True, lambda x, s: _blend(np.rint(np.rint(_grey(x)).mean()), x, 1 + s)),
-    "Sharpness": (0.9, True, _sharpened),
+    "Rotate": (30.0, True, _rotate_image),
+    "Brightness": (0.9, True, lambda x, s: _blend_images(np.zeros_like(x), x, 1 + s)),
+    "Color": (0.9, True, lambda x, s: _blend_images(np.rint(_to_grayscale(x)), x, 1 + s)),
+    "Contrast": (
+        0.9,
+        True,
+        lambda x, s: _blend_images(np.rint(np.rint(_to_grayscale(x)).mean()), x, 1 + s),
+    ),
+    "Sharpness": (0.9, True, _sharpen_image),
     "Posterize": (4.0, False, lambda x, s: x & np.uint8(0xFF << round(s) & 0xFF)),
     "Solarize": (255.0, False, lambda x, s: np.where(x >= 255 - s, 255 - x, x)),
-    "AutoContrast": (0.0, False, lambda x, s: _stretched(x)),
-    "Equalize": (0.0, False, lambda x, s: _equalized(x)),
+    "AutoContrast": (0.0, False, lambda x, s: _autocontrast(x)),
+    "Equalize": (0.0, False, lambda x, s: _equalize_histogram(x)),
 }
 
 
@@ -152,7 +156,7 @@ class RandAugment(_OfPixels):
             )
         self._num_ops, self._magnitude = num_ops, magnitude
 
-    def _changed(self, array: Any) -> Any:
+    def _transform_array(self, array: Any) -> Any:
         if array.dtype != np.uint8:
             raise ArgumentTypeError(
                 f"RandAugment takes images of uint8, got {array.dtype}; it stands before ToTensor"

@@ -36,7 +36,7 @@ class _Draws:
         return int(self._integers(low, high + 1))
 
 
-def _pair(size):
+def _width_height(size):
     """(width, height) of an int or a pair."""
     pair = (size, size) if isinstance(size, int) else tuple(size)
     if len(pair) != 2 or min(pair) < 1:
@@ -49,7 +49,7 @@ def _check_array(transform, x):
         raise ArgumentTypeError(f"{type(transform).__name__} takes an NDArray, got {shown(x)}")
 
 
-def _face(x):
+def _module_of(x):
     return symbol if isinstance(x, Symbol) else nd
 
 
@@ -67,14 +67,14 @@ class _OfPixels(Block):
             )
         pixels = x.asnumpy()
         if x.ndim == 3:
-            return made(self._changed(pixels))
-        return made(np.stack([self._changed(each) for each in pixels]))
+            return made(self._transform_array(pixels))
+        return made(np.stack([self._transform_array(each) for each in pixels]))
 
-    def _changed(self, array):
+    def _transform_array(self, array):
         return array
 
 
-def _resize(x, size, keep_ratio, interpolation):
+def _resize_images(x, size, keep_ratio, interpolation):
     """The image or images in another size; of kinds 9 and 10 of interpolation the sizes decide, or
     chance."""
     if interpolation == 10:
@@ -83,7 +83,7 @@ def _resize(x, size, keep_ratio, interpolation):
         old = x.shape[-3:-1]
         new = short_size(*old, size[0]) if keep_ratio else (size[-1], size[0])
         interpolation = chosen(interpolation, (*old, *new))
-    return _face(x).image.resize(x, size=size, keep_ratio=keep_ratio, interp=interpolation)
+    return _module_of(x).image.resize(x, size=size, keep_ratio=keep_ratio, interp=interpolation)
 
 
 @guarded(but=("forward",))
@@ -108,7 +108,7 @@ class Resize(HybridBlock):
 
     def __init__(self, size: Any, keep_ratio: bool = False, interpolation: int = 1) -> None:
         super().__init__()
-        self._size, self._interpolation = _pair(size), interpolation
+        self._size, self._interpolation = _width_height(size), interpolation
         self._keeps = bool(keep_ratio and isinstance(size, int))
 
     def forward(self, x: Any) -> Any:
@@ -117,7 +117,7 @@ class Resize(HybridBlock):
             return super().forward(x)
         _check_array(self, x)
         size = self._size[:1] if self._keeps else self._size
-        return _resize(x, size, self._keeps, self._interpolation)
+        return _resize_images(x, size, self._keeps, self._interpolation)
 
 
 @guarded(but=("forward",))
@@ -142,9 +142,9 @@ class CenterCrop(_OfPixels):
 
     def __init__(self, size: Any, interpolation: int = 1) -> None:
         super().__init__()
-        self._size, self._interpolation = _pair(size), interpolation
+        self._size, self._interpolation = _width_height(size), interpolation
 
-    def _changed(self, array):
+    def _transform_array(self, array):
         return crop(array, *center_box(array, self._size), self._size, self._interpolation)
 
 
@@ -178,10 +178,10 @@ class RandomResizedCrop(_OfPixels):
         interpolation: int = 1,
     ) -> None:
         super().__init__()
-        self._size, self._interpolation = _pair(size), interpolation
+        self._size, self._interpolation = _width_height(size), interpolation
         self._scale, self._ratio = scale, ratio
 
-    def _changed(self, array):
+    def _transform_array(self, array):
         draws = _Draws(sample_generator())
         box = random_sized_box(array, self._size, self._scale, self._ratio, draws)
         return crop(array, *box, self._size, self._interpolation)
@@ -220,7 +220,7 @@ class CropResize(HybridBlock):
     ) -> None:
         super().__init__()
         self._box = x, y, width, height
-        self._size = None if size is None else _pair(size)
+        self._size = None if size is None else _width_height(size)
         self._interpolation = 1 if interpolation is None else interpolation
 
     def forward(self, x: Any) -> Any:
@@ -229,8 +229,12 @@ class CropResize(HybridBlock):
             return super().forward(x)
         _check_array(self, x)
         left, top, width, height = self._box
-        out = _face(x).image.crop(x, x=left, y=top, width=width, height=height)
-        return out if self._size is None else _resize(out, self._size, False, self._interpolation)
+        out = _module_of(x).image.crop(x, x=left, y=top, width=width, height=height)
+        return (
+            out
+            if self._size is None
+            else _resize_images(out, self._size, False, self._interpolation)
+        )
 
 
 @guarded(but=("forward",))

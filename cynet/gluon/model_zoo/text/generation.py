@@ -105,8 +105,8 @@ def generate(
     >>> len(mx.gluon.model_zoo.text.generate(net, [3, 1, 4], 5, temperature=1.0))
     5
     """
-    stops = _checked(length, temperature, top_k, top_p, num_beams, length_penalty, stop)
-    texts, single = _texts(net, tokens, length)
+    stops = _check_settings(length, temperature, top_k, top_p, num_beams, length_penalty, stop)
+    texts, single = _token_lists(net, tokens, length)
     of_length: dict[int, list[int]] = {}
     for i, text in enumerate(texts):
         of_length.setdefault(len(text), []).append(i)
@@ -117,15 +117,17 @@ def generate(
                 continue
             rows = np.array([texts[i] for i in indices])
             if num_beams > 1:
-                each = [_beams(net, row, length, num_beams, length_penalty, stops) for row in rows]
+                each = [
+                    _beam_search(net, row, length, num_beams, length_penalty, stops) for row in rows
+                ]
             else:
-                each = _draw(net, rows, length, (temperature, top_k, top_p), stops)
+                each = _sample_sequences(net, rows, length, (temperature, top_k, top_p), stops)
             for i, text in zip(indices, each):
                 found[i] = text
     return found[0] if single else found
 
 
-def _checked(length, temperature, top_k, top_p, num_beams, length_penalty, stop):
+def _check_settings(length, temperature, top_k, top_p, num_beams, length_penalty, stop):
     """The set of tokens that stop; raises if a setting is out of range."""
     if to_index("generate: length", length) < 0:
         raise ArgumentError(f"generate: length must be 0 or more, got {length}")
@@ -137,9 +139,9 @@ def _checked(length, temperature, top_k, top_p, num_beams, length_penalty, stop)
     for name, (value, low) in ranges.items():
         check_real(f"generate: {name}", value)
         if not low <= value < np.inf:
-            _refuse(name, value, f"a finite number of at least {low}")
+            _raise_invalid(name, value, f"a finite number of at least {low}")
     if not 0 < top_p <= 1:
-        _refuse("top_p", top_p, "a number above 0, up to 1")
+        _raise_invalid("top_p", top_p, "a number above 0, up to 1")
     if num_beams > 1 and temperature:
         raise ArgumentError("generate: beams follow the likeliest tokens: temperature must be 0")
     stops = np.ravel(np.asarray(stop))
@@ -148,11 +150,11 @@ def _checked(length, temperature, top_k, top_p, num_beams, length_penalty, stop)
     return set(stops.tolist())
 
 
-def _refuse(name, value, wanted):
+def _raise_invalid(name, value, wanted):
     raise ArgumentError(f"generate: {name} must be {wanted}, got {shown(value)}")
 
 
-def _texts(net, tokens, length):
+def _token_lists(net, tokens, length):
     """Lists of ints, and whether `tokens` was one of them."""
     if isinstance(tokens, ndarray.NDArray):
         tokens = tokens.asnumpy().astype(int)
@@ -177,7 +179,7 @@ def _texts(net, tokens, length):
     return texts, single
 
 
-def _next(net, rows, past):
+def _next_log_probs(net, rows, past):
     """Log probabilities of the next token, (rows, vocabulary), float64; and the new past."""
     context = net.weight.list_ctx()[0]
     scores, past = net.step(ndarray.array(rows, context, "int32"), past)
@@ -188,7 +190,7 @@ def _next(net, rows, past):
     return last - np.log(np.exp(last).sum(axis=1, keepdims=True)), past
 
 
-def _chosen(logs, temperature, top_k, top_p):
+def _sample_tokens(logs, temperature, top_k, top_p):
     """A token for each row of logarithms of chances."""
     if not temperature:
         return logs.argmax(axis=1)
@@ -206,24 +208,24 @@ def _chosen(logs, temperature, top_k, top_p):
     return order[np.arange(len(order)), at]
 
 
-def _draw(net, rows, length, settings, stops):
+def _sample_sequences(net, rows, length, settings, stops):
     found, going = [[] for _ in rows], list(range(len(rows)))
     given, past = rows, None
     for _ in range(length):
-        logs, past = _next(net, given, past)
-        token = _chosen(logs, *settings)
+        logs, past = _next_log_probs(net, given, past)
+        token = _sample_tokens(logs, *settings)
         kept = [j for j, each in enumerate(token) if int(each) not in stops]
         for j in kept:
             found[going[j]].append(int(token[j]))
         if not kept:
             break
         if len(kept) < len(going):
-            past, going = _taken(net, past, len(going), kept), [going[j] for j in kept]
+            past, going = _select_past(net, past, len(going), kept), [going[j] for j in kept]
         given = token[kept][:, None]
     return found
 
 
-def _taken(net, past, count, kept):
+def _select_past(net, past, count, kept):
     """Keys and values for some of `count` sequences; each sequence has one row for each head."""
     heads = past[0][0].shape[0] // count
     rows = (np.array(kept)[:, None] * heads + np.arange(heads)).ravel()
@@ -231,14 +233,14 @@ def _taken(net, past, count, kept):
     return [tuple(ndarray.take(each, index) for each in pair) for pair in past]
 
 
-def _beams(net, row, length, count, penalty, stops):
+def _beam_search(net, row, length, count, penalty, stops):
     """The best continuation of a text by beam search; it stops when `count` continuations have
     ended."""
     ended: list[tuple[float, list[int]]] = []
     texts, sums = [[]], np.zeros(1)
     given, past = row[None], None
     for step in range(1, length + 1):
-        logs, past = _next(net, given, past)
+        logs, past = _next_log_probs(net, given, past)
         total = sums[:, None] + logs
         order = np.argsort(-total, axis=None, kind="stable")[: count * (1 + len(stops))]
         kept = []
@@ -253,7 +255,7 @@ def _beams(net, row, length, count, penalty, stops):
         if len(ended) >= count or not kept:
             break
         sums = np.array([total[each] for each in kept])
-        past = _taken(net, past, len(texts), [beam for beam, _ in kept])
+        past = _select_past(net, past, len(texts), [beam for beam, _ in kept])
         texts = [[*texts[beam], token] for beam, token in kept]
         given = np.array([[token] for _, token in kept])
     else:

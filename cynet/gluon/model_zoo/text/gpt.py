@@ -157,7 +157,7 @@ class GPT2(HybridBlock):
                 f" of them, got {shape}" + (f" behind {past}" if past else "")
             )
 
-    def _whole(self, F, tokens, weight, past):
+    def _forward_with_cache(self, F, tokens, weight, past):
         """Scores, and keys and values of each layer; `past` holds those of earlier tokens."""
         start = past[0][0].shape[1] if past else 0
         row = F.slice_axis(F.cast(tokens, dtype="float32"), axis=0, begin=0, end=1)
@@ -173,7 +173,7 @@ class GPT2(HybridBlock):
 
     def hybrid_forward(self, F: Any, tokens: Any, weight: Any) -> Any:
         """The scores of tokens (batch, length)."""
-        return self._whole(F, tokens, weight, None)[0]
+        return self._forward_with_cache(F, tokens, weight, None)[0]
 
     def step(self, tokens: NDArray, past: list | None = None) -> tuple[NDArray, list]:
         """Scores of tokens that follow others, without computing those again.
@@ -205,4 +205,4 @@ class GPT2(HybridBlock):
 
         self._check_length(tokens, past[0][0].shape[1] if past else 0)
         weight = self.weight.data(tokens.context)
-        return self._whole(ndarray, tokens, weight, past)
+        return self._forward_with_cache(ndarray, tokens, weight, past)

@@ -38,25 +38,31 @@ _BESIDE = re.compile(
 )
 
 
-def _both(ours: str, theirs: str, words: dict[str, str]):
+def _name_pairs(ours: str, theirs: str, words: dict[str, str]):
     return {f"{ours}.{word}": f"{theirs}.{name}" for word, name in words.items()}
 
 
 def _gpt_names(net: GPT2) -> dict[str, str]:
-    names = {"weight": "wte.weight", "place.weight": "wpe.weight", **_both("norm", "ln_f", _NORM)}
+    names = {
+        "weight": "wte.weight",
+        "place.weight": "wpe.weight",
+        **_name_pairs("norm", "ln_f", _NORM),
+    }
     for i in range(len(net.layers)):
         ours, theirs = f"layers.{i}", f"h.{i}"
         for own, name in (("norm1", "ln_1"), ("norm2", "ln_2")):
-            names |= _both(f"{ours}.{own}", f"{theirs}.{name}", _NORM)
+            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _NORM)
         parts = {"attention.qkv": "attn.c_attn", "attention.proj": "attn.c_proj"}
         parts |= {"wide": "mlp.c_fc", "narrow": "mlp.c_proj"}
         for own, name in parts.items():
-            names |= _both(f"{ours}.{own}", f"{theirs}.{name}", _DENSE)
+            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _DENSE)
     return names
 
 
 def _bert_names(net: BERT) -> dict[str, str]:
-    names = _both("norm", "embeddings.LayerNorm", _NORM) | _both("pooler", "pooler.dense", _DENSE)
+    names = _name_pairs("norm", "embeddings.LayerNorm", _NORM) | _name_pairs(
+        "pooler", "pooler.dense", _DENSE
+    )
     for own, name in (("word", "word"), ("place", "position"), ("type", "token_type")):
         names[f"{own}.weight"] = f"embeddings.{name}_embeddings.weight"
     for i in range(len(net.encoder.layers)):
@@ -67,14 +73,14 @@ def _bert_names(net: BERT) -> dict[str, str]:
         parts |= {"self_attn.out_proj": "attention.output.dense"}
         parts |= {"linear1": "intermediate.dense", "linear2": "output.dense"}
         for own, name in parts.items():
-            names |= _both(f"{ours}.{own}", f"{theirs}.{name}", _DENSE)
+            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _DENSE)
         norms = {"norm1": "attention.output.LayerNorm", "norm2": "output.LayerNorm"}
         for own, name in norms.items():
-            names |= _both(f"{ours}.{own}", f"{theirs}.{name}", _NORM)
-    return names if net.output is None else names | _both("output", "classifier", _DENSE)
+            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _NORM)
+    return names if net.output is None else names | _name_pairs("output", "classifier", _DENSE)
 
 
-def _gpt(config: _Config, _: int | None) -> GPT2:
+def _gpt_network(config: _Config, _: int | None) -> GPT2:
     config.only("activation_function", "gelu_new")
     config.only("layer_norm_epsilon", 1e-5)
     for name in ("scale_attn_by_inverse_layer_idx", "add_cross_attention"):
@@ -92,7 +98,7 @@ def _gpt(config: _Config, _: int | None) -> GPT2:
     )
 
 
-def _bert(config: _Config, classes: int | None) -> BERT:
+def _bert_network(config: _Config, classes: int | None) -> BERT:
     config.only("position_embedding_type", "absolute")
     config.only("is_decoder", False)
     if classes is None and "BertForSequenceClassification" in config["architectures"]:
@@ -113,8 +119,8 @@ def _bert(config: _Config, classes: int | None) -> BERT:
 
 
 _KINDS: dict[str, tuple[Callable, Callable, str]] = {
-    "gpt2": (_gpt, _gpt_names, "transformer."),
-    "bert": (_bert, _bert_names, "bert."),
+    "gpt2": (_gpt_network, _gpt_names, "transformer."),
+    "bert": (_bert_network, _bert_names, "bert."),
 }
 
 
@@ -122,7 +128,7 @@ class _Config(dict):
     """The settings of a file config.json."""
 
     def __init__(self, path: Path) -> None:
-        found = read_json(_text(path))
+        found = read_json(_read_text(path))
         if not isinstance(found, dict):
             raise FormatError(f"{path} is not an object of settings, got {shown(found)}")
         super().__init__(found)
@@ -138,19 +144,19 @@ class _Config(dict):
             )
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise MissingFileError(f"there is no {path}") from None
 
 
-def _arrays(folder: Path) -> dict[str, Any]:
+def _load_arrays(folder: Path) -> dict[str, Any]:
     """The arrays of a folder's files, by name."""
     index = folder / "model.safetensors.index.json"
     files = ["model.safetensors"]
     if index.exists():
-        files = sorted(set(read_json(_text(index)).get("weight_map", {}).values()))
+        files = sorted(set(read_json(_read_text(index)).get("weight_map", {}).values()))
     found: dict[str, Any] = {}
     for file in files:
         if Path(file).name != file:
@@ -220,8 +226,8 @@ def from_hugging_face(
     make, names_of, prefix = _KINDS[kind]
     net = make(config, classes)
     net.initialize(ctx=ctx)
-    given = {name.removeprefix(prefix): value for name, value in _arrays(folder).items()}
-    given = {_word(name): value for name, value in given.items()}
+    given = {name.removeprefix(prefix): value for name, value in _load_arrays(folder).items()}
+    given = {_modern_name(name): value for name, value in given.items()}
     names = names_of(net)
     if classes is not None:
         names = {ours: name for ours, name in names.items() if not ours.startswith("output.")}
@@ -229,7 +235,7 @@ def from_hugging_face(
     return net
 
 
-def _word(name: str) -> str:
+def _modern_name(name: str) -> str:
     """Files of older versions have the names gamma and beta."""
     where, _, word = name.rpartition(".")
     return f"{where}.{_NORM[word]}" if word in _NORM else name
