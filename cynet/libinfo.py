@@ -146,7 +146,7 @@ class Missing:
         raise NotFoundError(explain(self.path, self.name))
 
 
-def _finder(path, module):
+def _make_getattr(path, module):
     """A ``__getattr__`` for a module, around its own one, if it has one."""
     inner = getattr(module, "__getattr__", None)
 
@@ -169,7 +169,7 @@ def _finder(path, module):
     return find
 
 
-def _answer(path, module):
+def _install_getattr(path, module):
     """Give a module its ``__getattr__``, and a ``__dir__`` of its public names, later imports
     included."""
     later = [
@@ -182,7 +182,7 @@ def _answer(path, module):
         return sorted({*(name for name in names if _is_shown(module, name)), *later})
 
     module.__dir__ = listed
-    module.__getattr__ = _finder(path, module)
+    module.__getattr__ = _make_getattr(path, module)
 
 
 def _is_shown(module, name):
@@ -266,14 +266,14 @@ def name_missing_in(package):
     for name, module in list(sys.modules.items()):
         inner = name == inside or (name.startswith(f"{inside}.") and "._" not in name)
         if inner and getattr(own_dict(module).get("__dir__"), "__module__", None) != __name__:
-            _answer("mx" + name[len(_PACKAGE) :], module)
+            _install_getattr("mx" + name[len(_PACKAGE) :], module)
     for name, path in _own_names().items():
         if name.startswith(f"{inside}.") and name not in sys.modules:
             owner, _, cls = name.rpartition(".")
             _say_in_class(getattr(sys.modules[owner], cls), path)
 
 
-def _install():
+def _install_finders():
     package = sys.modules[_PACKAGE]
     modules = {k: each for k, each in vars(package).items() if isinstance(each, ModuleType)}
     spoken = {k: f"{_PACKAGE}.{k}" for k in modules}  # errors and config are in base/
@@ -284,7 +284,7 @@ def _install():
     named |= {n for n, m in sys.modules.items() if n.startswith(faces) and "__dir__" in own_dict(m)}
     for name in sorted((public | named) & sys.modules.keys()):
         if name.partition(".")[0] == _PACKAGE:
-            _answer("mx" + name[len(_PACKAGE) :], sys.modules[name])
+            _install_getattr("mx" + name[len(_PACKAGE) :], sys.modules[name])
     for name in sorted(named - sys.modules.keys()):
         owner, _, cls = name.rpartition(".")
         _say_in_class(getattr(sys.modules[owner], cls), "mx" + name[len(_PACKAGE) :])
@@ -292,4 +292,4 @@ def _install():
     sys.meta_path.append(_Explainer)
 
 
-_install()
+_install_finders()

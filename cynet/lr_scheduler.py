@@ -171,10 +171,10 @@ class FactorScheduler(LRScheduler):
         due = max(num_update - self.count - 1, 0) // self.step
         if due:
             self.count += due * self.step
-            self._fall(num_update, due)
+            self._reduce_rate(num_update, due)
         return self.base_lr
 
-    def _fall(self, num_update, due):
+    def _reduce_rate(self, num_update, due):
         """Multiply the rate by the factor `due` times, but not below its least value."""
         if due > _MAX_FACTORS:
             if self.factor > 0:
@@ -288,9 +288,9 @@ class _Decay(LRScheduler):
                 f" got {self.max_steps}"
             )
 
-    def _curve(self, progress):
+    def _decay_curve(self, progress):
         """The part of the fall that is left, 1 to 0, at `progress` from 0 to 1."""
-        raise UndefinedError(f"{type(self).__name__} defines no _curve")
+        raise UndefinedError(f"{type(self).__name__} defines no _decay_curve")
 
     def __call__(self, num_update):
         if num_update < self.warmup_steps:
@@ -299,7 +299,7 @@ class _Decay(LRScheduler):
             # max_steps is 0 when the warm-up takes all updates: then the fall is over at once
             done = (num_update - self.warmup_steps) / self.max_steps if self.max_steps > 0 else 1.0
             fall = self.base_lr_orig - self.final_lr
-            self.base_lr = self.final_lr + fall * self._curve(done)
+            self.base_lr = self.final_lr + fall * self._decay_curve(done)
         return self.base_lr
 
 
@@ -342,7 +342,7 @@ class PolyScheduler(_Decay):
         super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         self.power = pwr
 
-    def _curve(self, progress):
+    def _decay_curve(self, progress):
         return (1 - progress) ** self.power
 
 
@@ -377,7 +377,7 @@ class CosineScheduler(_Decay):
     ) -> None:
         super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
 
-    def _curve(self, progress):
+    def _decay_curve(self, progress):
         return (1 + math.cos(math.pi * progress)) / 2
 
 
@@ -457,11 +457,11 @@ class OneCycleScheduler(LRScheduler):
         last = self.total_steps - 1
         step = min(max(num_update - 1, 0), last)
         if step <= peak:
-            return self._between(first, self.max_lr, step / peak if peak else 1.0)
+            return self._interpolate(first, self.max_lr, step / peak if peak else 1.0)
         end = first / self.final_div_factor
-        return self._between(self.max_lr, end, (step - peak) / (last - peak))
+        return self._interpolate(self.max_lr, end, (step - peak) / (last - peak))
 
-    def _between(self, start, end, progress):
+    def _interpolate(self, start, end, progress):
         if self.anneal == "cos":
             progress = (1 - math.cos(math.pi * progress)) / 2
         return start + (end - start) * progress

@@ -59,8 +59,8 @@ def _after_node(name, operator, array):
     kind = trouble(array)
     if kind is not None:
         raise AnomalyError(
-            f"operator {operator}, node '{name}' of a graph, gave {kind}{in_layer(_running_path())},"
-            f" called at {here()}"
+            f"operator {operator}, node '{name}' of a graph, gave {kind}{in_layer(_running_path())}"
+            f", called at {here()}"
         )
 
 

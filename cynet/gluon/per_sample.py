@@ -89,12 +89,12 @@ def per_sample_gradients(
             losses = loss(net(*inputs), *labels)
         _check_losses(losses, inputs[0].shape[0])
         _check_layers(layers, net)  # now that shapes are known
-        before = _accumulated(net)
+        before = _added_gradients(net)
         losses.backward()
     finally:
         for handle in handles:
             handle.detach()
-    return _gathered(net, calls, inputs[0], before)
+    return _gather_gradients(net, calls, inputs[0], before)
 
 
 class _Call:
@@ -122,7 +122,7 @@ class _Keeper:
         """The layer was called."""
         output = output if self._inner is None else self._inner
         self._inner = None
-        if is_tracing() or not autograd.is_recording() or not _trained(layer):
+        if is_tracing() or not autograd.is_recording() or not _trainable_parameters(layer):
             return
         data = inputs[0]
         if data.ndim == 0 or data.shape[0] != self._count:
@@ -134,7 +134,7 @@ class _Keeper:
             self._calls.append(_Call(layer, data, output))
 
 
-def _trained(layer):
+def _trainable_parameters(layer):
     return {name: p for name, p in layer._reg_params.items() if p.grad_req != "null"}
 
 
@@ -147,7 +147,7 @@ def _layers_of(net):
 
 def _check_layers(layers, net):
     for layer in layers:
-        trained = _trained(layer)
+        trained = _trainable_parameters(layer)
         if not trained:
             continue
         told = f"per_sample_gradients: {layer.name} ({type(layer).__name__})"
@@ -175,17 +175,17 @@ def _check_losses(losses, count):
         )
 
 
-def _dense(grad):
+def _dense_grad(grad):
     return grad.tostype("default") if grad.stype != "default" else grad.as_nd_ndarray()
 
 
-def _accumulated(net):
+def _added_gradients(net):
     """The values of gradients of grad_req 'add' before the call, by id."""
     params = net.collect_params().values()
-    return {id(p): _dense(p.grad()).copy() for p in params if p.grad_req == "add" and p._data}
+    return {id(p): _dense_grad(p.grad()).copy() for p in params if p.grad_req == "add" and p._data}
 
 
-def _gathered(net, calls, data, before):
+def _gather_gradients(net, calls, data, before):
     found = {}
     for call in calls:
         if call.grad is None:  # it does not contribute to the loss
@@ -214,7 +214,7 @@ def _check_sums(net, found, context, before):
     for each in params:
         own, whole = (
             found[id(each)].astype("float32", copy=False),
-            _dense(each.grad(context)).astype("float32", copy=False),
+            _dense_grad(each.grad(context)).astype("float32", copy=False),
         )
         if id(each) in before:
             whole = whole - before[id(each)].astype("float32", copy=False)
@@ -240,7 +240,7 @@ def _of_call(call):
     with autograd.pause(train_mode=False):
         arrays = call.data.as_nd_ndarray(), call.grad.as_nd_ndarray()
         found = _rule_of(call.layer)(call.layer, *arrays)
-    return [(each, found[name]) for name, each in _trained(call.layer).items()]
+    return [(each, found[name]) for name, each in _trainable_parameters(call.layer).items()]
 
 
 def _rule_of(layer):

@@ -80,18 +80,18 @@ def find_learning_rate(
     trainer._prepare()
     if trainer._update_on_kvstore and trainer._own_store:
         raise CynetError("find_learning_rate: the KVStore keeps the optimizer's states itself")
-    stream = _again(batches)
+    stream = _cycle_batches(batches)
     first = next(stream)
     params = list(net.collect_params().values())
     with autograd.pause():
-        for part in _parts(first, trainer._contexts)[:1]:
+        for part in _split_batch(first, trainer._contexts)[:1]:
             net(part[0])  # shapes that the first call decides
     before = [each.data(each.list_ctx()[0]).copy() for each in params]
     snapshot, batch = Snapshot(trainer._updaters), first
     try:
         goes_on = True
         while goes_on:
-            parts = _parts(batch, trainer._contexts)
+            parts = _split_batch(batch, trainer._contexts)
             trainer.set_learning_rate(curve.next_rate)
             with autograd.record():
                 losses = [loss(net(data), label) for data, label in parts]
@@ -111,7 +111,7 @@ def find_learning_rate(
     return curve
 
 
-def _again(batches):
+def _cycle_batches(batches):
     """Each batch, from the beginning again when they end."""
     while True:
         count = 0
@@ -124,6 +124,6 @@ def _again(batches):
             raise ArgumentError("find_learning_rate: there are no batches, or no more of them")
 
 
-def _parts(batch, contexts):
+def _split_batch(batch, contexts):
     data, label = (split_and_load(each, contexts, even_split=False) for each in batch)
     return list(zip(data, label))

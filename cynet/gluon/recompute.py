@@ -141,11 +141,11 @@ class _Step(StepNode):
             if is_floating(each.dtype):
                 each.attach_grad()
         weights = [older.get(i, each) for i, each in enumerate(self.weights)]
-        with self._holding(weights):
-            outputs, _ = flatten(self._again(inputs), "output")
+        with self._with_weights(weights):
+            outputs, _ = flatten(self._rerun_forward(inputs), "output")
         heads = [i for i, each in enumerate(outputs) if grads[i] is not None and entry_of(each)]
         wanted = [*inputs, *weights]
-        reached = self._leaves([entry_of(outputs[i])[0] for i in heads], wanted)
+        reached = self._leaf_variables([entry_of(outputs[i])[0] for i in heads], wanted)
         entries = [entry_of(each) for each in wanted]
         places = [i for i, entry in enumerate(entries) if entry and entry[0] in reached]
         found = [None] * len(wanted)
@@ -161,7 +161,7 @@ class _Step(StepNode):
         return found
 
     @contextlib.contextmanager
-    def _holding(self, weights):
+    def _with_weights(self, weights):
         """Let the parameters hold the arrays that they held in forward, for the block of a
         ``with``."""
         changes = [
@@ -177,7 +177,7 @@ class _Step(StepNode):
             for param, now, then in changes:
                 param._data = [now if each is then else each for each in param._data]
 
-    def _again(self, inputs):
+    def _rerun_forward(self, inputs):
         """Run forward again: with the same random numbers, and without changing the states."""
         now, kept = mx_random.get_state(), [each.copy() for each in self.states]
         args, kwargs = regroup(inputs, self.form)[0]
@@ -191,7 +191,7 @@ class _Step(StepNode):
                 for state, value in zip(self.states, kept):
                     state[:] = value
 
-    def _leaves(self, nodes, wanted):
+    def _leaf_variables(self, nodes, wanted):
         """The variables that `nodes` were computed from, which must be among the wanted ones."""
         own = {entry[0] for entry in map(entry_of, wanted) if entry}
         seen, stack = set(), list(nodes)

@@ -62,7 +62,7 @@ def save_training(
     arrays = {}
     if trainer is not None:
         trainer._prepare()
-        arrays[_TRAINER] = as_array(b"".join(trainer._chunks()))
+        arrays[_TRAINER] = as_array(b"".join(trainer._state_chunks()))
     for key, each in net._collect_params_with_prefix().items():
         arrays[_PARAM + key] = each._reduce()
     if average is not None:

@@ -105,11 +105,11 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         self._shards = shard_states
         in_groups = parted(params)
         if in_groups is None:
-            self._params = _parameters(params)
+            self._params = _unique_parameters(params)
             self._names, given = names_of(params, self._params), []
         else:
             self._params, self._names, given = in_groups
-        self._group([*((p, s) for p, s in given if s), *map(_selection, groups)])
+        self._add_groups([*((p, s) for p, s in given if s), *map(_group_selection, groups)])
         if clip_global_norm is not None and not clip_global_norm > 0:
             raise ArgumentError(
                 f"Trainer: clip_global_norm must be greater than 0, got {shown(clip_global_norm)}"
@@ -139,7 +139,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         self._looked_at, self._plain = -1, False  # whether no Parameter has methods of a user
         self._reset_kvstore()
         if isinstance(kvstore, kvs.DistKVStore):
-            self._share(self._params)
+            self._broadcast_parameters(self._params)
 
     _amp_loss_scaler = None  # set by amp.init_trainer
     _has_warned = False  # of the effect of several ranks on the batch size
@@ -241,14 +241,14 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         self._check_shards()
         self._params_to_init = list(self._params)
         self._kv_initialized = True
-        self._tell()
+        self._warn_about_ranks()
 
     def _are_rows(self):
         """Return whether a gradient is row_sparse and its weight is not: a store's would be one
         more."""
         return any(p._grad_stype == "row_sparse" and p._stype == "default" for p in self._params)
 
-    def _tell(self):
+    def _warn_about_ranks(self):
         """Warn once about the effect of several ranks on batch size and learning rate."""
         store = self._kvstore
         if self._has_warned or not isinstance(store, kvs.DistKVStore) or store.num_workers == 1:
@@ -282,7 +282,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             self._kvstore.share(shared)
         self._params_to_init = waiting
 
-    def _share(self, params):
+    def _broadcast_parameters(self, params):
         """Broadcast rank 0's values before the first gradient is computed from others."""
         store = self._wished[0]
         if isinstance(store, kvs.DistKVStore) and store.num_workers > 1:
@@ -549,7 +549,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
     def _tell_others(self):
         """Note that values changed by this step are outdated in other Trainers' stores."""
         for each in self._shared:
-            for other in each._trainers():
+            for other in each._owning_trainers():
                 if other is not self and other._update_on_kvstore:
                     other._forget_copies_of(each)
 
@@ -568,7 +568,7 @@ def _is_special(kvstore):
     return kind is not kvs.KVStore or any(callable(getattr(kind, n, None)) for n in vars(kvstore))
 
 
-def _selection(group):
+def _group_selection(group):
     """(a pattern or parameters, settings) of a dict of `groups`."""
     settings = dict(group) if isinstance(group, dict) else {}
     if settings.get("select") is None:
@@ -579,7 +579,7 @@ def _selection(group):
     return settings.pop("select"), settings
 
 
-def _parameters(params):
+def _unique_parameters(params):
     """A list of Parameters, each once."""
     told = "Trainer takes a list or dict of Parameters, got "
     if isinstance(params, (dict, ParameterDict)):

@@ -75,7 +75,7 @@ class ParamGroup(Mapping):
                 f"of a group of a Trainer 'lr' and 'wd' can be set, not {shown(key)}; other"
                 " settings are the optimizer's, or attributes of its parameters"
             )
-        self._trainer._set_own(self, key, _checked(key, value))
+        self._trainer._set_own(self, key, _check_group_setting(key, value))
 
     def __iter__(self) -> Iterator[str]:
         return iter(["params", *_OWN, *(key for key in self._settings if key not in _OWN)])
@@ -118,7 +118,7 @@ class TrainerGroups:
         wanted = {id(each) for each in params}
         return [name for name, each in zip(self._names, self._params) if id(each) in wanted]
 
-    def _group(self, given):
+    def _add_groups(self, given):
         """Make groups of (parameters or a pattern, settings), and set attributes of parameters."""
         self._groups = []
         for i, (select, settings) in enumerate(given):
@@ -131,8 +131,8 @@ class TrainerGroups:
                 )
             for key, value in settings.items():
                 if key != "grad_req":
-                    _checked(key, value)
-            self._groups.append(ParamGroup(self, self._selected(select), settings))
+                    _check_group_setting(key, value)
+            self._groups.append(ParamGroup(self, self._select_parameters(select), settings))
         for key in _OWN:
             self._refuse_two(key)
         for group in self._groups:
@@ -141,7 +141,7 @@ class TrainerGroups:
                     if name not in _OWN:
                         setattr(each, name, value)
 
-    def _selected(self, select):
+    def _select_parameters(self, select):
         if isinstance(select, str):
             chosen = [
                 each
@@ -178,7 +178,7 @@ class TrainerGroups:
         for i, group in enumerate(self._groups):
             settings, indices = group._settings, self._indices_of(group)
             if "lr" in settings:
-                ratio = self._ratio(settings["lr"], self._optimizer.lr, f"group {i}")
+                ratio = self._rate_ratio(settings["lr"], self._optimizer.lr, f"group {i}")
                 rates.update(dict.fromkeys(indices, ratio))
             if "wd" in settings:
                 decays.update(dict.fromkeys(indices, float(settings["wd"])))
@@ -190,7 +190,7 @@ class TrainerGroups:
         numbers = [i for i, each in enumerate(self._params) if id(each) in wanted]
         return [*(self._names[i] for i in numbers), *numbers]
 
-    def _ratio(self, lr, base, what):
+    def _rate_ratio(self, lr, base, what):
         if not base:
             if not lr:
                 return 1.0
@@ -210,12 +210,12 @@ class TrainerGroups:
             else:
                 optimizer.wd, optimizer._group_decays = value, {}
         elif key == "lr":
-            ratio = self._ratio(value, optimizer.learning_rate, "a group")
+            ratio = self._rate_ratio(value, optimizer.learning_rate, "a group")
             optimizer._group_rates = {**optimizer._group_rates, **dict.fromkeys(indices, ratio)}
         else:
             optimizer._group_decays = {**optimizer._group_decays, **dict.fromkeys(indices, value)}
 
-    def _regroup(self, old, loaded):
+    def _restore_groups(self, old, loaded):
         """Tell a loaded optimizer about the groups: with the rates of the file, or, if it has none,
         with those of `old`, the previous optimizer."""
         for table, key in (("_group_rates", "lr"), ("_group_decays", "wd")):
@@ -238,7 +238,7 @@ class TrainerGroups:
             yield len({table.get(name) for name in self._names_in(group["params"])}) > 1
 
 
-def _checked(key, value):
+def _check_group_setting(key, value):
     what = f"Trainer: {key!r} of a group"
     check_real(what, value)
     number = float(value)

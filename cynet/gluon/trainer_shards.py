@@ -31,7 +31,7 @@ class TrainerShards:
         store = self._kvstore
         return self._shards and isinstance(store, DistKVStore) and store.num_workers > 1
 
-    def _parts(self):
+    def _shard_pairs(self):
         if self._parted is None:
             pairs = list(zip(self._names, self._params))
             shapes = {name: tuple(each.shape or (0,)) for name, each in pairs}
@@ -41,11 +41,11 @@ class TrainerShards:
 
     def _own_part(self, names, grads, weights):
         """The updates that belong to this rank; those of the others are only counted."""
-        return self._parts().own(self._optimizer, names, grads, weights)
+        return self._shard_pairs().own(self._optimizer, names, grads, weights)
 
     def _give_weights(self):
         """Each rank broadcasts the weights that it has updated."""
-        self._parts().give(
+        self._shard_pairs().give(
             {
                 name: each._all_data()
                 for name, each in zip(self._names, self._params)
@@ -72,19 +72,19 @@ class TrainerShards:
         """
         self._prepare()
         if self._is_shared_out():
-            self._parts().gather(self._updaters[0], self._names)
+            self._shard_pairs().gather(self._updaters[0], self._names)
 
-    def _whole(self) -> Updater:
+    def _full_updater(self) -> Updater:
         """The Updater with all states."""
         if not self._is_shared_out():
             return self._updaters[0]
-        if self._parts().gathered is None:
+        if self._shard_pairs().gathered is None:
             raise StateError(
                 "Trainer: the states are shared out over the ranks; all of them call"
                 " trainer.gather_states() before one writes them"
             )
-        return self._parts().gathered
+        return self._shard_pairs().gathered
 
     def _own_states(self, states):
         """The states, by name, that this rank is to own."""
-        return self._parts().own_states(states) if self._is_shared_out() else states
+        return self._shard_pairs().own_states(states) if self._is_shared_out() else states

@@ -42,16 +42,16 @@ class TrainerStates:
         if self._update_on_kvstore and self._own_store:
             self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
             return
-        write_atomically(fname, self._chunks())
+        write_atomically(fname, self._state_chunks())
 
-    def _chunks(self):
+    def _state_chunks(self):
         """The content of a file of `save_states`, in pieces."""
         if self._update_on_kvstore and self._own_store:
             raise MismatchError(
                 f"Trainer: {type(self._kvstore).__name__} keeps the optimizer's states itself;"
                 " save_states and load_states ask it for them"
             )
-        return self._whole().chunks(dump_optimizer=True)
+        return self._full_updater().chunks(dump_optimizer=True)
 
     def load_states(self, fname: FileName) -> None:
         """Load a file of `save_states`.
@@ -103,7 +103,7 @@ class TrainerStates:
                 f"{fname}: there are states of {brief_list(map(str, strange))}, which are not among"
                 f" the parameters {brief_list(self._names)}"
             )
-        self._regroup(self._optimizer, loaded.optimizer)
+        self._restore_groups(self._optimizer, loaded.optimizer)
         if isinstance(self._kvstore, DistKVStore):
             loaded.optimizer.param_dict = self._param_dict()
             self._kvstore.agree_on_states(loaded, "load_states")

@@ -249,7 +249,7 @@ def download(
             if left == 0:
                 raise FileError(f"download of {error}") from None
             continue
-        if sha1_hash and not _fits(content, sha1_hash):
+        if sha1_hash and not _matches_sha1(content, sha1_hash):
             if left == 0:
                 raise FileError(
                     f"download: the content of {url} has another hash than {sha1_hash}; it may be"
@@ -261,7 +261,7 @@ def download(
     return name
 
 
-def _fits(content, sha1_hash):
+def _matches_sha1(content, sha1_hash):
     return hashlib.sha1(content).hexdigest().startswith(sha1_hash.lower())
 
 

@@ -43,10 +43,10 @@ def touched(steps: Iterable[Step]) -> Accesses:
 def meet(a: Accesses, b: Accesses) -> bool:
     """True if one of the two sets of accesses writes arena bytes that the other touches (results of
     `touched`)."""
-    return _overlap(a[3], b[3]) or _overlap(a[3], b[2]) or _overlap(a[2], b[3])
+    return _bits_overlap(a[3], b[3]) or _bits_overlap(a[3], b[2]) or _bits_overlap(a[2], b[3])
 
 
-def _overlap(first: list[Span], second: list[Span]) -> bool:
+def _bits_overlap(first: list[Span], second: list[Span]) -> bool:
     i = j = 0
     while i < len(first) and j < len(second):
         if first[i][0] < second[j][1] and second[j][0] < first[i][1]:

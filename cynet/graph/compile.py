@@ -67,7 +67,7 @@ def lower(
     order = structure.order
     contexts = place(order, ctx, group2ctx)
     found_shapes, found_types = inferred
-    shapes = _complete(found_shapes or infer_shapes(heads, shapes, structure=structure))
+    shapes = _require_known_shapes(found_shapes or infer_shapes(heads, shapes, structure=structure))
     dtypes = found_types or infer_types(heads, dtypes, "float32", structure=structure)
     if any(node.op is not None and node.prop.decomposed for node in order):
         from .decompose import decomposed  # imported here: few graphs need mx.np's family
@@ -89,16 +89,16 @@ def lower(
     graph = gradient(graph, grad_req, apart)
     checks(graph, "the gradient pass")
     graph = settle(graph, names, lower)
-    due = [*graph.outputs, *_written(graph).intersection(graph.grads.values())]
+    due = [*graph.outputs, *_written_roots(graph).intersection(graph.grads.values())]
     graph = pipeline.run(graph, (pipeline.WHOLE,), names, ctx.device_type)
-    written = _written(graph)
+    written = _written_roots(graph)
     lost = [value for value in due if value.root not in written]
     if lost:
         raise CynetError(f"a pass has lost the steps that compute {', '.join(map(repr, lost))}")
     return graph
 
 
-def _complete(shapes):
+def _require_known_shapes(shapes):
     """Inferred `shapes` in the form of arrays' shapes; ShapeError for an unknown or too large
     one."""
     out = {}
@@ -122,7 +122,7 @@ def _complete(shapes):
     return out
 
 
-def _written(graph):
+def _written_roots(graph):
     """The roots of the values that the steps of `graph` write."""
     steps = (*graph.constant_steps, *graph.steps)
     return {value.root for step in steps for _, value in step.written()}

@@ -22,20 +22,20 @@ def gradient_cuts(graph: Graph) -> frozenset[int]:
     """The positions of steps behind which the backward of a Graph is cut."""
     if _parts == 1 or not graph.grads:
         return frozenset()
-    total = sum(_size(value) for value in graph.grads.values())
+    total = sum(_value_bytes(value) for value in graph.grads.values())
     goal, made = max(total // _parts, _SMALLEST), 0
     cuts: set[int] = set()
     wanted = set(graph.grads.values())
     for i, step in enumerate(graph.steps):
         if i >= graph.n_forward:
-            made += sum(_size(value) for _, value in step.written() if value.root in wanted)
+            made += sum(_value_bytes(value) for _, value in step.written() if value.root in wanted)
         if made >= goal:
             made = 0
             cuts.add(i)
     return frozenset(cuts)
 
 
-def _size(value: Value) -> int:
+def _value_bytes(value: Value) -> int:
     """Its bytes, approximately: only the share of the total matters."""
     size = 4
     for n in value.shape:

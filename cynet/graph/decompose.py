@@ -46,7 +46,7 @@ class _Copies(Operator):
 _HELD = OpEntry("_held", Held)
 
 
-def _holding(name, array):
+def _constant_node(name, array):
     prop = Held(number=next(_numbers))
     prop.array = array.asnumpy()
     return Node(_HELD, name, {}, {}, prop)
@@ -74,7 +74,7 @@ def decomposed(heads, shapes, dtypes):
             new.update((each, each) for each in outputs)
         elif node.prop.decomposed:
             given = [plain(shapes[e]) for e in node.inputs], [dtypes[e] for e in node.inputs]
-            made = _called(node, inputs, writer()(node.prop, *given, node.name))
+            made = _node_outputs(node, inputs, writer()(node.prop, *given, node.name))
             new.update(zip(outputs, (_cast(e, t, dtypes[o]) for (e, t), o in zip(made, outputs))))
         else:
             again = Node(node.op, node.name, node.attrs, node.params, node.prop, inputs)
@@ -82,7 +82,7 @@ def decomposed(heads, shapes, dtypes):
     return [new[each] for each in heads]
 
 
-def _called(node, inputs, written):
+def _node_outputs(node, inputs, written):
     """Pairs (entry, dtype) of the outputs of a call."""
     places = {id(each): entry for each, entry in zip(written.inputs, inputs)}
     held = {}
@@ -92,7 +92,7 @@ def _called(node, inputs, written):
         if inner.op is not None:
             return entry
         if id(inner) not in places and inner.name not in held:
-            held[inner.name] = _holding(inner.name, written.constants[inner.name]), 0
+            held[inner.name] = _constant_node(inner.name, written.constants[inner.name]), 0
         found = places.get(id(inner)) or next(
             (e for each, e in zip(written.inputs, inputs) if each.name == inner.name), None
         )

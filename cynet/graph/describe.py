@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def describe(graph: Graph) -> str:
     """The text of ``Executor.debug_str`` for a Graph whose memory is planned."""
-    lines = _steps(graph, "")
+    lines = _step_lines(graph, "")
     lines.append(f"Total {graph.memory.kept >> 20} MB kept between runs")
     lines.append(f"Total {graph.memory.planned >> 20} MB allocated")
     lines.append(f"Total {graph.memory.unplanned >> 20} MB without in-place and sharing")
@@ -23,7 +23,7 @@ def describe(graph: Graph) -> str:
     return "\n".join(lines)
 
 
-def _steps(graph: Graph, margin: str) -> list[str]:
+def _step_lines(graph: Graph, margin: str) -> list[str]:
     """The lines of a graph's steps; the steps of an inner graph follow the step that runs it."""
     lines = []
     for index, step in enumerate(graph.steps):
@@ -40,7 +40,7 @@ def _steps(graph: Graph, margin: str) -> list[str]:
         if step.direction == FORWARD:
             for word, held in inside(step):
                 lines.append(f"{margin}       {word}, {held.saved} bytes saved by each run:")
-                lines += _steps(held, margin + "       ")
+                lines += _step_lines(held, margin + "       ")
     return lines
 
 

@@ -88,7 +88,7 @@ def build(
     for entry in structure.heads:
         value = values[entry]
         if value.kind != OUTPUT or value in outputs:
-            value = _copied(value, steps)
+            value = _copy_to_output(value, steps)
         outputs[value] = None
     return Graph(steps, args, auxs, list(outputs))
 
@@ -116,7 +116,7 @@ def copy_step(source: Value, target: Value, req: int) -> Step:
     )
 
 
-def _copied(value: Value, steps: list[Step]) -> Value:
+def _copy_to_output(value: Value, steps: list[Step]) -> Value:
     out = Value(value.name, value.shape, value.dtype, value.ctx, OUTPUT)
     steps.append(copy_step(value, out, WRITE))
     return out

@@ -79,8 +79,8 @@ class _Gradient:
         for index, value in enumerate(self.graph.outputs):
             self.heads.setdefault(value, index)
         for step in reversed(forward):
-            self._visit(step, needed)
-        self._finish()
+            self._add_backward(step, needed)
+        self._finish_arguments()
         self.graph.steps.extend(self.steps)
         return self.graph
 
@@ -96,7 +96,7 @@ class _Gradient:
                 needed.update(v for i, v in enumerate(step.out_data) if i in read)
         return needed
 
-    def _visit(self, step: Step, needed: Container[Value]) -> None:
+    def _add_backward(self, step: Step, needed: Container[Value]) -> None:
         """Append `step`'s backward when it leads to a wanted gradient and something flows into
         it, or it moves states: a BatchNorm in front of a BlockGrad moves its statistics, as in
         MXNet."""
@@ -106,7 +106,7 @@ class _Gradient:
         traits, visible = step.prop.graph.traits, step.prop.num_visible_outputs()
         used = self.read[step]
         takes_grad = [i for i in range(visible) if i in used]
-        blocked = takes_grad and not any(self._flows(step.out_data[i]) for i in takes_grad)
+        blocked = takes_grad and not any(self._has_gradient(step.out_data[i]) for i in takes_grad)
         moves = step.aux and not (traits.moves_states and step.prop.honours_req)
         if blocked and not moves:
             return
@@ -124,14 +124,14 @@ class _Gradient:
                 there = not step.prop.honours_req or (
                     self.apart and not blocked and i not in traits.shape_only
                 )
-                in_grad.append(_part(value, i) if there else None)
+                in_grad.append(_partial_gradient(value, i) if there else None)
                 req.append(WRITE if there else NULL)
                 continue
-            target = self._target(value)
+            target = self._gradient_target(value)
             begun = value in self.begun
             # One input given twice: its parts must not share memory in one step.
             if self.apart or target in begun_here or (begun and not step.prop.honours_req):
-                part = _part(value, i)
+                part = _partial_gradient(value, i)
                 in_grad.append(part)
                 req.append(WRITE)
                 late.append(copy_step(part, target, ADD if begun else WRITE))
@@ -158,22 +158,22 @@ class _Gradient:
         )
         self.steps.extend(late)
 
-    def _flows(self, value: Value) -> bool:
+    def _has_gradient(self, value: Value) -> bool:
         """Does any gradient reach `value`: from a later step, or from outside?"""
         return value in self.begun or value in self.heads
 
-    def _target(self, value: Value) -> Value:
+    def _gradient_target(self, value: Value) -> Value:
         if value not in self.grad:
             self.grad[value] = Value(
                 f"{value.name}_grad", value.shape, value.dtype, value.ctx, TEMP, value.channels_last
             )
             # also an output: the user's gradient is the first part of the sum
             if value in self.heads:
-                self.steps.append(copy_step(self._head(value), self.grad[value], WRITE))
+                self.steps.append(copy_step(self._head_gradient(value), self.grad[value], WRITE))
                 self.begun.add(value)
         return self.grad[value]
 
-    def _head(self, value: Value) -> Value:
+    def _head_gradient(self, value: Value) -> Value:
         index = self.heads[value]
         head = self.graph.heads[index]
         if head is None:
@@ -187,14 +187,14 @@ class _Gradient:
         if value in self.begun:
             return self.grad[value]
         if value in self.heads:
-            return self._head(value)
+            return self._head_gradient(value)
         zero = Value(
             f"{value.name}_grad", value.shape, value.dtype, value.ctx, TEMP, value.channels_last
         )
         self.steps.append(_zero_step(zero))
         return zero
 
-    def _finish(self) -> None:
+    def _finish_arguments(self) -> None:
         """Arguments that are outputs themselves, and gradients nothing flows into."""
         for value in self.wanted:
             if value not in self.begun:
@@ -218,7 +218,7 @@ def read_by_backward(step: Any, n_out: int, n_in: int) -> set[int]:
     return used
 
 
-def _part(value: Value, i: int) -> Value:
+def _partial_gradient(value: Value, i: int) -> Value:
     """A temporary for the gradient that one step has of `value`, its input `i`."""
     name = f"{value.name}_grad_part{i}"
     return Value(name, value.shape, value.dtype, value.ctx, TEMP, value.channels_last)

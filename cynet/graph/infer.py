@@ -64,7 +64,7 @@ class Structure:
     def find_kinds(self):
         """Set `kinds`: from now on inference runs once for nodes of one kind."""
         numbers = {}
-        self.kinds = [numbers.setdefault(_kind(node), len(numbers)) for node in self.order]
+        self.kinds = [numbers.setdefault(_node_key(node), len(numbers)) for node in self.order]
 
     def properties(self):
         """Property of each node. From the second time on nodes of one kind share a property, so
@@ -87,7 +87,7 @@ def structure_of(symbol):
     return symbol._structure
 
 
-def _kind(node):
+def _node_key(node):
     """A key that nodes share exactly if they compute the same."""
     if node.op is None or node.prop.users:
         return id(node)
@@ -309,20 +309,20 @@ class _Inference:
                 break
         return self.error(
             f"Error in operator {node.name}: {self.what} of {place} "
-            f"({entry[0].output_name(entry[1])}) inconsistent: provided {_text(old)}, "
-            f"inferred {_text(value)}; {self.situation(node)}"
+            f"({entry[0].output_name(entry[1])}) inconsistent: provided {_known_text(old)}, "
+            f"inferred {_known_text(value)}; {self.situation(node)}"
         )
 
     def situation(self, node):
         """The shapes and dtypes around a node, for messages."""
         parts = [
-            f"{key}={_text(self.values[source])}"
+            f"{key}={_known_text(self.values[source])}"
             for key, source in zip(node.input_names(), node.inputs)
         ]
         return f"{node.op.name} has {self.what}s {', '.join(parts) or 'of no inputs'}"
 
 
-def _text(value):
+def _known_text(value):
     return "unknown" if value is None else str(value)
 
 

@@ -109,11 +109,11 @@ def plan_memory(
     Graph
         The same graph: `memory` is a MemoryReport.
     """
-    unplanned = sum(aligned(nbytes(v)) for v in _touched(graph.steps) if v.kind == TEMP)
+    unplanned = sum(aligned(nbytes(v)) for v in _touched_values(graph.steps) if v.kind == TEMP)
     kept = {v for step in keep for v in (*step.read(), *(w for _, w in step.written()))}
     if inplace:
         _place_in_place(graph, _Lives(graph.steps), kept)
-    spans = _spans(graph, {v.root for v in kept} if share else None)
+    spans = _lifetimes(graph, {v.root for v in kept} if share else None)
     if saved:
         graph.saved = _save(graph, spans)
     cached_bytes = sum(aligned(nbytes(v)) for v in graph.saved_values())
@@ -139,7 +139,7 @@ def find_peak(graph: Graph) -> tuple[int, Step, dict[Value, Value]]:
     before = {v: root for root, values in lives.members.items() for v in values}
     _make_views(trial, lives, ())
     _place_in_place(trial, lives, ())
-    maximum, index = _max_live(_spans(trial, ()))
+    maximum, index = _max_live(_lifetimes(trial, ()))
     roots = {value: root for root, values in lives.members.items() for value in values}
     for value in roots:
         value.root = before.get(value, value)
@@ -151,7 +151,7 @@ def aligned(size: int) -> int:
     return (size + ALIGN - 1) // ALIGN * ALIGN
 
 
-def _touched(steps: Iterable[Step]) -> dict[Value, None]:
+def _touched_values(steps: Iterable[Step]) -> dict[Value, None]:
     """Values that some step reads or writes, each once, in order of first use."""
     return dict.fromkeys(value for step in steps for value in step.touched())
 
@@ -181,7 +181,7 @@ class _Lives:
 
     def __init__(self, steps: list[Step]) -> None:
         self.members: dict[Value, list[Value]] = {}  # root -> other values that live in its memory
-        for value in _touched(steps):
+        for value in _touched_values(steps):
             if value.root is not value:
                 self.members.setdefault(value.root, []).append(value)
         self.index(steps)
@@ -223,10 +223,10 @@ class _Lives:
         """When values in the memory of `root` are used, and when something is added to them."""
         if root not in self.times:
             self.times[root] = _Times(), _Times()
-            self._note(root, (root, *self.members.get(root, ())))
+            self._note_use(root, (root, *self.members.get(root, ())))
         return self.times[root]
 
-    def _note(self, root: Value, values: Iterable[Value]) -> None:
+    def _note_use(self, root: Value, values: Iterable[Value]) -> None:
         used, added = self.times[root]
         for value in values:
             if value in self.first:
@@ -242,7 +242,7 @@ class _Lives:
         self.members.setdefault(root, []).extend(joined)
         self.times.pop(value, None)
         if root in self.times:
-            self._note(root, joined)
+            self._note_use(root, joined)
         self.last[root] = max(self.last.get(root, -1), self.last.get(value, -1))
 
 
@@ -313,7 +313,7 @@ def _place_in_place(graph: Graph, lives: _Lives, kept: Container[Value]) -> None
                 or lives.last[root] != index
             ):
                 continue
-            used = _uses(step) if used is None else used
+            used = _count_uses(step) if used is None else used
             if used[root] != 1:
                 continue
             if target.kind == TEMP:
@@ -326,7 +326,7 @@ def _place_in_place(graph: Graph, lives: _Lives, kept: Container[Value]) -> None
             taken.add(root)
 
 
-def _uses(step: Step) -> Counter[Value]:
+def _count_uses(step: Step) -> Counter[Value]:
     """Return how often a step uses the memory of each root."""
     used: list[Value | None] = [*step.in_data, *step.out_data, *step.aux]
     if step.direction != FORWARD:
@@ -358,7 +358,7 @@ def _inplace_pairs(step: Step) -> Iterator[tuple[Value, int, Value]]:
             yield source, position, target
 
 
-def _spans(graph: Graph, kept: Container[Value] | None) -> Spans:
+def _lifetimes(graph: Graph, kept: Container[Value] | None) -> Spans:
     """First and last step of each root; those in `kept` (all if None) live from start to end."""
     spans: Spans = {}
     for index, step in enumerate(graph.steps):

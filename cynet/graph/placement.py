@@ -51,7 +51,7 @@ def place(
             raise ArgumentError(
                 f"group2ctx: group '{group}' of node '{node.name}' is {shown(found)}, not a Context"
             )
-        if _memory(found) != _memory(ctx):
+        if _memory_of_context(found) != _memory_of_context(ctx):
             raise CynetError(
                 f"group2ctx: group '{group}' puts node '{node.name}' on {found}, the executor is "
                 f"on {ctx}; a graph over several devices is bound in parts, one executor each "
@@ -65,6 +65,6 @@ def place(
     return contexts
 
 
-def _memory(ctx: Context) -> tuple[str, int] | str:
+def _memory_of_context(ctx: Context) -> tuple[str, int] | str:
     """The memory that a context uses; all CPUs share theirs."""
     return (ctx.device_type, ctx.device_id) if ctx.device_type == "gpu" else "host"

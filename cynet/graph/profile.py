@@ -36,14 +36,14 @@ def step_times(plan: Any, steps: list[Step], run: Callable[[], object], n: int) 
         raise ArgumentError(f"profile: n is {n}, expected at least 1")
     run()
     waitall()
-    plans = [plan, *(inner.plan for inner, _ in _inside(plan, steps))]
+    plans = [plan, *(inner.plan for inner, _ in _inner_plans(plan, steps))]
     for each in plans:
         each.set_profiled(True)
     try:
         for _ in range(n):
             run()
         waitall()
-        return _times(plan, steps, "", None)
+        return _step_times(plan, steps, "", None)
     finally:
         try:
             waitall()  # for functions that a failed run has pushed
@@ -52,16 +52,16 @@ def step_times(plan: Any, steps: list[Step], run: Callable[[], object], n: int) 
                 each.set_profiled(False)
 
 
-def _inside(plan: Any, steps: list[Step]) -> Iterator[tuple[Any, str]]:
+def _inner_plans(plan: Any, steps: list[Step]) -> Iterator[tuple[Any, str]]:
     """Pairs (BodyPlan, word) of all inner graphs of the steps, recursively."""
     for step in steps:
         for word, inner in getattr(plan.operator_of(step), "plans", ()):
             if step.direction == FORWARD:
                 yield inner, word
-                yield from _inside(inner.plan, inner.body.graph.steps)
+                yield from _inner_plans(inner.plan, inner.body.graph.steps)
 
 
-def _times(
+def _step_times(
     plan: Any,
     steps: list[Step],
     margin: str,
@@ -82,7 +82,7 @@ def _times(
             )
             if found[part]:
                 margin_inside = f"{margin}{step.name} / {word} / "
-                rows += _times(
+                rows += _step_times(
                     inner.plan, graph.steps[part], margin_inside, runs or calls, found[part]
                 )
     return rows

@@ -78,10 +78,10 @@ class Body:
     def asks_random(self, backward):
         """Return whether a step draws random numbers."""
         n = self.graph.n_forward
-        return any(map(_draws, self.graph.steps[n:] if backward else self.graph.steps[:n]))
+        return any(map(_draws_numbers, self.graph.steps[n:] if backward else self.graph.steps[:n]))
 
 
-def _draws(step):
+def _draws_numbers(step):
     ask = step.prop.forward_resource if step.direction == FORWARD else step.prop.backward_resource
     shapes = [v.shape for v in (step.origin or step).in_data]
     return ResourceRequest.random in ask(shapes)
@@ -183,7 +183,7 @@ class RunsGraphs(OperatorProperty):
             ]
         del self.lower, self.names_inside
 
-    def _body(self, number, values, row, states, requests):
+    def _subgraph_body(self, number, values, row, states, requests):
         """The body of subgraph `number`; `row` and `states` are its inputs of these kinds."""
         graph = self.definition.subgraphs[number]
         inputs = self.definition.bindings()[number]
@@ -220,12 +220,14 @@ class RunsGraphs(OperatorProperty):
                 return None
             return "add" if i not in row or self.requests[k] == ADD else "write"
 
-        body = self._body(definition.body, values, row, states, requests)
+        body = self._subgraph_body(definition.body, values, row, states, requests)
         self.bodies = (body,)
         self.state_inputs = [self.inputs.index(i) for i in states]
         self.arenas = [self.space.take(body.graph.memory.planned)]
         if definition.condition is not None:
-            self.condition = self._body(definition.condition, values, (), states, lambda i, k: None)
+            self.condition = self._subgraph_body(
+                definition.condition, values, (), states, lambda i, k: None
+            )
             self.arenas.append(self.space.take(self.condition.graph.memory.planned))
             self.said = self.space.take(8)
         sizes = [nbytes(values[i]) for i in states]
@@ -269,10 +271,10 @@ class RunsGraphs(OperatorProperty):
                 return "write"
             return "add" if self.back and self.requests[k] != NULL else None
 
-        self.condition = self._body(0, values, (), (), lambda i, k: None)
+        self.condition = self._subgraph_body(0, values, (), (), lambda i, k: None)
         self.arenas = [self.space.take(self.condition.graph.memory.planned)]
         self.said = self.space.take(8)
-        self.bodies = tuple(self._body(n, values, (), (), requests) for n in (1, 2))
+        self.bodies = tuple(self._subgraph_body(n, values, (), (), requests) for n in (1, 2))
         maximum = max(body.graph.memory.planned for body in self.bodies)
         self.arenas += [self.space.take(maximum)] * 2
         self.saved = self.kept.take(max(body.graph.saved for body in self.bodies))

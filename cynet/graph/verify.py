@@ -54,12 +54,12 @@ def verify(graph: Graph, after: str) -> None:
             _check_backward(step, after)
         for value in step.read():
             if value.root.kind not in _GIVEN and value.root not in made:
-                _refuse(after, step, value, "reads it before it is written")
+                _raise_error(after, step, value, "reads it before it is written")
         for position, value in step.written():
             if step.req[position] not in (WRITE, INPLACE, ADD):
-                _refuse(after, step, value, f"has request {step.req[position]} for it")
+                _raise_error(after, step, value, f"has request {step.req[position]} for it")
             if value in own and step.req[position] != ADD:
-                _refuse(after, step, value, "writes it a second time")
+                _raise_error(after, step, value, "writes it a second time")
             own.add(value)
             made.add(value.root)
     if any(step.direction != FORWARD for step in graph.steps[: graph.n_forward]):
@@ -69,7 +69,7 @@ def verify(graph: Graph, after: str) -> None:
             raise CynetError(f"{after} leaves no step that computes {value!r}")
 
 
-def _refuse(after: str, step: Step, value: Value, words: str) -> NoReturn:
+def _raise_error(after: str, step: Step, value: Value, words: str) -> NoReturn:
     raise CynetError(f"{after} leaves {step!r} wrong: it {words}: {value!r}")
 
 
@@ -96,9 +96,9 @@ def _check_forward(step: Step, after: str) -> None:
     kinds = prop.infer_type(list(types[0]), [None] * outputs)[1]
     for value, shape, kind in zip(step.out_data, found, kinds):
         if is_known(shape) and plain(shape) != value.shape:
-            _refuse(after, step, value, f"makes the shape {plain(shape)}")
+            _raise_error(after, step, value, f"makes the shape {plain(shape)}")
         if kind not in (None, value.dtype):
-            _refuse(after, step, value, f"makes {kind}")
+            _raise_error(after, step, value, f"makes {kind}")
     _inferred[prop] = shapes, types
 
 
@@ -111,7 +111,7 @@ def _check_backward(step: Step, after: str) -> None:
             )
         for value, of in zip(values, like):
             if value is not None and (value.shape, value.dtype) != (of.shape, of.dtype):
-                _refuse(after, step, value, f"takes it for the gradient of {of!r}")
+                _raise_error(after, step, value, f"takes it for the gradient of {of!r}")
     if len(step.req) != len(step.in_grad):
         raise CynetError(f"{after} leaves {step!r} with {len(step.req)} requests")
     for request, value in zip(step.req, step.in_grad):
@@ -151,17 +151,17 @@ def verify_memory(graph: Graph, apart: Container[Step] = ()) -> None:
     living: list[Placed] = []  # (first byte, end, name, root) of the live values, sorted
     for i in range(len(graph.steps) + 1):
         for root in ends.get(i, ()):
-            del living[bisect_left(living, _place(root))]
+            del living[bisect_left(living, _memory_range(root))]
         for root in begins.get(i, ()):
-            at = bisect_left(living, _place(root))
+            at = bisect_left(living, _memory_range(root))
             for other in living[max(at - 1, 0) : at + 1]:
-                if other[0] < _place(root)[1] and _place(root)[0] < other[1]:
+                if other[0] < _memory_range(root)[1] and _memory_range(root)[0] < other[1]:
                     raise CynetError(
                         f"the memory pass gives {root!r} bytes of {other[2]}, which lives at step "
                         f"{i}, too"
                     )
-            insort(living, _place(root))
+            insort(living, _memory_range(root))
 
 
-def _place(root: Value) -> Placed:
+def _memory_range(root: Value) -> Placed:
     return root.offset, root.offset + nbytes(root), root.name, id(root)

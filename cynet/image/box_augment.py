@@ -113,33 +113,33 @@ class BoxAugmenter:
             new_h = o["resize"] if height <= width else int(height * short)
             image = sized(image, new_w, new_h, o["inter_method"], rng)
         if self.channels == 3:
-            image = self._colored(image, rng)
-        if self._happens("rand_mirror_prob", rng):
+            image = self._jitter_colors(image, rng)
+        if self._is_drawn("rand_mirror_prob", rng):
             image, boxes = image[:, ::-1], mirrored(boxes)
-        if o["max_pad_scale"] > 1 and self._happens("rand_pad_prob", rng):
-            image, boxes = self._bordered(image, boxes, rng)
-        if self.crops and self._happens("rand_crop_prob", rng):
-            image, boxes = self._cropped(image, boxes, rng)
+        if o["max_pad_scale"] > 1 and self._is_drawn("rand_pad_prob", rng):
+            image, boxes = self._pad_image(image, boxes, rng)
+        if self.crops and self._is_drawn("rand_crop_prob", rng):
+            image, boxes = self._crop_image(image, boxes, rng)
         return sized(image, *self._last_size(*image.shape[:2]), o["inter_method"], rng), boxes
 
-    def _happens(self, name, rng):
+    def _is_drawn(self, name, rng):
         return self.o[name] > 0 and rng.random() < self.o[name]
 
-    def _colored(self, image, rng):
+    def _jitter_colors(self, image, rng):
         o, shift = self.o, [0, 0, 0]
         for i, name in enumerate(("hue", "illumination", "saturation")):  # as OpenCV orders them
             maximum = o[f"max_random_{name}"]
-            if maximum > 0 and self._happens(f"random_{name}_prob", rng):
+            if maximum > 0 and self._is_drawn(f"random_{name}_prob", rng):
                 shift[i] = int(rng.integers(-maximum, maximum + 1))
         if any(shift):
             image = with_turned_colors(image, shift)
         maximum = o["max_random_contrast"]
-        if maximum > 0 and self._happens("random_contrast_prob", rng):
+        if maximum > 0 and self._is_drawn("random_contrast_prob", rng):
             factor = np.float32(1 + rng.uniform(-maximum, maximum))
             image = (image * factor).clip(0, 255).astype(np.uint8)
         return image
 
-    def _bordered(self, image, boxes, rng):
+    def _pad_image(self, image, boxes, rng):
         height, width = image.shape[:2]
         scale = rng.uniform(1, self.o["max_pad_scale"])
         new_h, new_w = int(height * scale), int(width * scale)
@@ -148,7 +148,7 @@ class BoxAugmenter:
         image = with_border(image, sides, self.o["fill_value"])
         return image, moved(boxes, -x / width, -y / height, new_w / width, new_h / height)
 
-    def _cropped(self, image, boxes, rng):
+    def _crop_image(self, image, boxes, rng):
         height, width = image.shape[:2]
         for number in rng.permutation(len(self.crops)):
             kind = self.crops[number]
@@ -160,12 +160,12 @@ class BoxAugmenter:
                 place = (x / width, y / height, w / width, h / height)
                 if len(boxes) and not kind.fits(boxes, place):
                     continue
-                left = self._left(boxes, place)
+                left = self._clip_boxes(boxes, place)
                 if len(left) or not len(boxes):
                     return image[y : y + h, x : x + w], left
         return image, boxes
 
-    def _left(self, boxes, place):
+    def _clip_boxes(self, boxes, place):
         """The boxes that stay in a crop, cut at its border."""
         out = moved(boxes, *place)
         inside = out.copy()

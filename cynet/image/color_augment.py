@@ -232,12 +232,12 @@ class ColorNormalizeAug(Augmenter):
             for each in (mean, std)
         )
         super().__init__(mean=self.mean, std=self.std)
-        self._numbers = tuple(
+        self._channel_values = tuple(
             None if each is None else each.asnumpy() for each in (self.mean, self.std)
         )
 
     def apply(self, array: Any) -> Any:
-        return color_normalize(array, *self._numbers)
+        return color_normalize(array, *self._channel_values)
 
 
 @guarded
@@ -289,7 +289,7 @@ class CastAug(Augmenter):
         return array.astype(self.typ, copy=False)
 
 
-def _numbers(what, given, default):
+def _channel_values(what, given, default):
     """Mean or deviation of three channels; True means ImageNet's."""
     if given is None or given is False:
         return None
@@ -310,7 +310,7 @@ def color_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray
         ts.append(LightingAug(pca_noise, np.array(_EIGENVALUES), np.array(_EIGENVECTORS)))
     if rand_gray > 0:
         ts.append(RandomGrayAug(rand_gray))
-    mean, std = _numbers("mean", mean, _MEAN), _numbers("std", std, _STD)
+    mean, std = _channel_values("mean", mean, _MEAN), _channel_values("std", std, _STD)
     if mean is not None or std is not None:
         ts.append(ColorNormalizeAug(mean, std))
     return ts

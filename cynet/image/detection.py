@@ -226,7 +226,7 @@ def _check_ranges(aspect_ratio_range, area_range):
     return area_range[1] > 0 and area_range[0] <= area_range[1] and aspect_ratio_range[0] > 0
 
 
-def _pair(what, given):
+def _check_pair(what, given):
     if not isinstance(given, (tuple, list)):
         given = (given, given)
     if len(given) != 2:
@@ -267,8 +267,8 @@ class DetRandomCropAug(DetAugmenter):
         min_eject_coverage: float = 0.3,
         max_attempts: int = 50,
     ) -> None:
-        aspect_ratio_range = _pair("aspect_ratio_range", aspect_ratio_range)
-        area_range = _pair("area_range", area_range)
+        aspect_ratio_range = _check_pair("aspect_ratio_range", aspect_ratio_range)
+        area_range = _check_pair("area_range", area_range)
         super().__init__(
             min_object_covered=min_object_covered,
             aspect_ratio_range=aspect_ratio_range,
@@ -284,13 +284,13 @@ class DetRandomCropAug(DetAugmenter):
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
         label = of_floats(label)
-        found = self._drawn(label, *array.shape[:2]) if self.enabled else None
+        found = self._draw_region(label, *array.shape[:2]) if self.enabled else None
         if found is None:
             return array, label
         box, label = found
         return crop(array, *box), label
 
-    def _drawn(self, label, height, width):
+    def _draw_region(self, label, height, width):
         """((x, y, width, height), boxes) of a crop, or None."""
         least, maximum = (part * height * width for part in self.area_range)
         for _ in range(self.max_attempts):
@@ -312,13 +312,13 @@ class DetRandomCropAug(DetAugmenter):
             if not (least <= w * h <= maximum and 0 < w <= width and 0 < h <= height):
                 continue
             y, x = random.randint(0, height - h), random.randint(0, width - w)
-            if self._covers(label, (x, y, x + w, y + h), height, width):
-                boxes = self._left(label, (x, y, w, h), height, width)
+            if self._covers_objects(label, (x, y, x + w, y + h), height, width):
+                boxes = self._boxes_in_crop(label, (x, y, w, h), height, width)
                 if boxes is not None:
                     return (x, y, w, h), boxes
         return None
 
-    def _covers(self, label, place, height, width):
+    def _covers_objects(self, label, place, height, width):
         """Return whether a crop covers enough of the objects that it touches."""
         if (place[2] - place[0]) * (place[3] - place[1]) < _LEAST:
             return False
@@ -331,7 +331,7 @@ class DetRandomCropAug(DetAugmenter):
         parts = parts[parts > 0]
         return parts.size > 0 and parts.min() > self.min_object_covered
 
-    def _left(self, label, box, height, width):
+    def _boxes_in_crop(self, label, box, height, width):
         """The boxes in a crop, for objects that are visible enough; None if there are none."""
         x, y, w, h = box[0] / width, box[1] / height, box[2] / width, box[3] / height
         out = moved(label, x, y, w, h)
@@ -374,8 +374,8 @@ class DetRandomPadAug(DetAugmenter):
         max_attempts: int = 50,
         pad_val: Sequence[float] = (128, 128, 128),
     ) -> None:
-        aspect_ratio_range = _pair("aspect_ratio_range", aspect_ratio_range)
-        area_range = _pair("area_range", area_range)
+        aspect_ratio_range = _check_pair("aspect_ratio_range", aspect_ratio_range)
+        area_range = _check_pair("area_range", area_range)
         if not isinstance(pad_val, (tuple, list)):
             pad_val = (pad_val,)
         super().__init__(
@@ -392,7 +392,7 @@ class DetRandomPadAug(DetAugmenter):
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
         label = of_floats(label)
         height, width, channels = array.shape
-        found = self._drawn(height, width) if self.enabled else None
+        found = self._draw_region(height, width) if self.enabled else None
         if found is None:
             return array, label
         x, y, w, h = found
@@ -407,7 +407,7 @@ class DetRandomPadAug(DetAugmenter):
         boxes[:, (2, 4)] = (label[:, (2, 4)] * height + y) / h
         return out.reshape(h, w, channels), boxes
 
-    def _drawn(self, height, width):
+    def _draw_region(self, height, width):
         """(x, y, width, height): the result's size, and the position of the image in it; or
         None."""
         least, maximum = (part * height * width for part in self.area_range)

@@ -128,15 +128,15 @@ class ImageDetIter(ImageIter):
             **kwargs,
         )
         self.label_shape = self._estimate_label_shape()
-        self._describe()
+        self._describe_data()
         if shuffle:  # MXNet looks for the label's shape between two more shuffles
             self.reset()
             self.reset()
 
-    def _created(self, data_shape, kwargs):
+    def _create_augmenters(self, data_shape, kwargs):
         return CreateDetAugmenter(data_shape, **kwargs)
 
-    def _describe(self):
+    def _describe_data(self):
         data, label = self.provide_data[0].name, self.provide_label[0].name
         self.provide_data = [DataDesc(data, (self.batch_size, *self.data_shape))]
         self.provide_label = [DataDesc(label, (self.batch_size, *self.label_shape))]
@@ -161,10 +161,10 @@ class ImageDetIter(ImageIter):
             raise FormatError("no box of a label has an area")
         return boxes
 
-    def _label(self, label, number):
+    def _parse_sample_label(self, label, number):
         return self._parse_label(label)
 
-    def _put(self, data, labels, place, label, content):
+    def _store_sample(self, data, labels, place, label, content):
         if np.ndim(label) < 2:  # a subclass's next_sample returns the label of the record
             label = self._parse_label(label)
         if self._has_own(*HOOKS):
@@ -174,14 +174,14 @@ class ImageDetIter(ImageIter):
             boxes = boxes.asnumpy() if isinstance(boxes, nd.NDArray) else np.asarray(boxes)
             array = pixels(self.postprocess_data(image)).transpose(1, 2, 0)
         else:
-            array, boxes = self._augmented(decoded_rgb(content), label)
+            array, boxes = self._augment_sample(decoded_rgb(content), label)
         self._check_valid_label(boxes)
         maximum, width = self.label_shape
         labels[place] = -1
         if len(boxes) > maximum or boxes.shape[1] > width:
             raise ShapeError(f"{boxes.shape} boxes do not fit into label_shape {self.label_shape}")
         labels[place, : len(boxes), : boxes.shape[1]] = boxes
-        self._place(data, place, array)
+        self._store_image(data, place, array)
 
     def _check_valid_label(self, label):
         if label.ndim != 2 or label.shape[1] < LEAST_WIDTH:
@@ -189,7 +189,7 @@ class ImageDetIter(ImageIter):
                 f"boxes of shape {label.shape}: expected are rows of {LEAST_WIDTH} numbers or more"
             )
 
-    def _augmented(self, array, boxes):
+    def _augment_sample(self, array, boxes):
         for each in self.auglist:
             array, boxes = applied_with_boxes(each, array, boxes)
         return array, boxes
@@ -268,7 +268,7 @@ class ImageDetIter(ImageIter):
         if label_shape is not None:
             self.check_label_shape(label_shape)
             self.label_shape = tuple(label_shape)
-        self._describe()
+        self._describe_data()
 
     def sync_label_shape(self, it: ImageDetIter, verbose: bool = False) -> ImageDetIter:
         """Give two iterators, of training and validation say, labels of the same shape: the larger
@@ -347,7 +347,7 @@ class ImageDetIter(ImageIter):
                 label, content = self.next_sample()
             except StopIteration:
                 return
-            array, boxes = self._augmented(decoded_rgb(content), label)
+            array, boxes = self._augment_sample(decoded_rgb(content), label)
             array = array.astype(np.float32)
             if std is not None:
                 array = array * np.asarray(std, np.float32)

@@ -179,7 +179,7 @@ class ImageIter(DataIter):
         )
         self.path_root, self._index = path_root, path_imgidx
         self._listed: dict[Any, Any] | None = None  # number to (label, path)
-        self._source = self._opened(path_imgrec, path_imgidx, path_imglist, imglist, path_root)
+        self._source = self._open_source(path_imgrec, path_imgidx, path_imglist, imglist, path_root)
         if num_parts == 1 and part_index == 0:
             self.seq = list(range(len(self._source)))
         else:
@@ -188,7 +188,7 @@ class ImageIter(DataIter):
             raise FormatError(f"there are no images for part {part_index} of {num_parts}")
         self.num_image = len(self.seq)
         if aug_list is None:
-            self.auglist = self._created(self.data_shape, kwargs)
+            self.auglist = self._create_augmenters(self.data_shape, kwargs)
         elif kwargs:
             raise ArgumentTypeError(f"with aug_list there are no other augmenters: {list(kwargs)}")
         else:
@@ -200,13 +200,13 @@ class ImageIter(DataIter):
         self._left: list[int] = []  # samples left of the last epoch, with roll_over
         self.reset()
 
-    def _opened(self, path_imgrec, path_imgidx, path_imglist, imglist, path_root):
+    def _open_source(self, path_imgrec, path_imgidx, path_imglist, imglist, path_root):
         if path_imglist is not None:
             self._listed = read_list(path_imglist)
         if path_imgrec is not None:
             labels = self._listed and {number: each[0] for number, each in self._listed.items()}
             return RecordSource(
-                path_imgrec, path_imgidx, labels, self._skip if self.skip_damaged else None
+                path_imgrec, path_imgidx, labels, self._skip_sample if self.skip_damaged else None
             )
         if self._listed is None:
             if imglist is None:
@@ -238,10 +238,10 @@ class ImageIter(DataIter):
             return None
         return {number: (nd.array(label), path) for number, (label, path) in self._listed.items()}
 
-    def _created(self, data_shape, kwargs):
+    def _create_augmenters(self, data_shape, kwargs):
         return CreateAugmenter(data_shape, **kwargs)
 
-    def _skip(self, error):
+    def _skip_sample(self, error):
         self.skipped += 1
         logging.getLogger("cynet").warning("left out: %s", error)
 
@@ -295,7 +295,7 @@ class ImageIter(DataIter):
         cur = place(state, "cur", who, -len(left), len(seq))
         self.seq, self._left, self.cur = seq.tolist(), left.tolist(), cur
 
-    def _number(self):
+    def _next_index(self):
         """The next sample's number, or None at the end."""
         if self.cur >= len(self.seq):
             return None
@@ -319,7 +319,7 @@ class ImageIter(DataIter):
         FormatError
             If a record is damaged, or a label has not `label_width` numbers.
         """
-        number = self._number()
+        number = self._next_index()
         if number is None:
             raise StopIteration
         try:
@@ -328,13 +328,13 @@ class ImageIter(DataIter):
                 content = self.read_image(self._source.entries[number][1])
             else:
                 label, content = self._source.sample(number)
-            return self._label(label, number), content
+            return self._parse_sample_label(label, number), content
         except StopIteration as error:  # of a subclass: it must not end the iteration
             raise in_loop(
                 error, f"{describe_error(error)} ({self._source.name(number)})"
             ) from error
 
-    def _label(self, label, number):
+    def _parse_sample_label(self, label, number):
         label = np.asarray(label, np.float32).reshape(-1)
         if len(label) != self.label_width:
             raise FormatError(
@@ -376,7 +376,7 @@ class ImageIter(DataIter):
                     label, content = self.next_sample()
                 except StopIteration:
                     return
-                self._put(data, labels, len(taken), label, content)
+                self._store_sample(data, labels, len(taken), label, content)
             except StopIteration as error:  # an augmenter's: it would end the epoch
                 name = self._source.name(self._last)
                 raise in_loop(
@@ -388,7 +388,7 @@ class ImageIter(DataIter):
                     if name in str(error):
                         raise
                     raise with_message(error, f"{name}: {error}") from error
-                self._skip(error)
+                self._skip_sample(error)
                 continue
             taken.append(self._last)
 
@@ -396,7 +396,7 @@ class ImageIter(DataIter):
         """Return whether a user has defined one of these methods, for the class or this object."""
         return not (self._of_user.isdisjoint(names) and vars(self).keys().isdisjoint(names))
 
-    def _put(self, data, labels, place, label, content):
+    def _store_sample(self, data, labels, place, label, content):
         labels[place] = label
         if not self._has_own(*HOOKS):
             array = decoded_rgb(content)
@@ -407,9 +407,9 @@ class ImageIter(DataIter):
             self.check_valid_image([image])
             image = self.postprocess_data(self.augmentation_transform(image))
             array = pixels(image).transpose(1, 2, 0)
-        self._place(data, place, array)
+        self._store_image(data, place, array)
 
-    def _place(self, data, place, array):
+    def _store_image(self, data, place, array):
         array = array.transpose(2, 0, 1)
         if array.shape != self.data_shape:
             raise ShapeError(

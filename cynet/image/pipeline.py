@@ -31,9 +31,9 @@ class Pipeline:
         self._begun = deque()  # (task, futures of its parts)
         self._threads = ThreadPool(threads, thread_name_prefix="cynet-images")
         self._process = os.getpid()
-        self._refill()
+        self._refill_queue()
 
-    def _refill(self):
+    def _refill_queue(self):
         while len(self._begun) < self._ahead:
             task = next(self._tasks, None)
             if task is None:
@@ -52,7 +52,7 @@ class Pipeline:
         task, futures = self._begun[0]
         wait(futures)  # all of them: no thread may write to a task that was returned
         self._begun.popleft()
-        self._refill()
+        self._refill_queue()
         for each in futures:
             try:
                 each.result()

@@ -98,25 +98,25 @@ class RecordAugmenter:
         if o["resize"] > 0:
             height, width = image.shape[:2]
             short = o["resize"] / min(height, width)
-            image = self._sized(
+            image = self._resize_image(
                 image,
                 o["resize"] if width <= height else int(width * short),
                 o["resize"] if height <= width else int(height * short),
                 rng,
             )
         if self.turns:
-            image = self._turned(image, rng)
+            image = self._affine_augment(image, rng)
         if o["pad"] > 0:
             image = with_border(image, [o["pad"]] * 4, o["fill_value"])
-        image = self._cropped(image, rng)
+        image = self._crop_image(image, rng)
         if self.channels == 3:
-            image = self._colored(image, rng)
+            image = self._jitter_colors(image, rng)
         return image
 
-    def _sized(self, image, width, height, rng):
+    def _resize_image(self, image, width, height, rng):
         return sized(image, width, height, self.o["inter_method"], rng)
 
-    def _turned(self, image, rng):
+    def _affine_augment(self, image, rng):
         """Rotation, shear, scale and ratio of sides in one affine map around the middle."""
         o = self.o
         height, width = image.shape[:2]
@@ -156,7 +156,7 @@ class RecordAugmenter:
         )
         return out.reshape(new_h, new_w, image.shape[2])
 
-    def _cropped(self, image, rng):
+    def _crop_image(self, image, rng):
         o = self.o
         box = self._sized_box(image, rng) if o["random_resized_crop"] else None
         if box is not None:
@@ -169,26 +169,26 @@ class RecordAugmenter:
                     f"{image.shape[:2]}"
                 )
             w = h = int(rng.integers(least, maximum + 1))
-            x, y = self._place(image, w, h, rng)
+            x, y = self._crop_position(image, w, h, rng)
         else:
-            image = self._covering(image, rng)
+            image = self._enlarge_to_cover(image, rng)
             w, h = self.width, self.height
-            x, y = self._place(image, w, h, rng)
-        return self._sized(image[y : y + h, x : x + w], self.width, self.height, rng)
+            x, y = self._crop_position(image, w, h, rng)
+        return self._resize_image(image[y : y + h, x : x + w], self.width, self.height, rng)
 
-    def _covering(self, image, rng):
+    def _enlarge_to_cover(self, image, rng):
         """An image enlarged until it covers the crop: by its height, then by its width, each time
         with the ratio of sides that it has then."""
         height, width = image.shape[:2]
         if height < self.height:
             width, height = max(width * self.height // height, 1), self.height
-            image = self._sized(image, width, height, rng)
+            image = self._resize_image(image, width, height, rng)
         if width < self.width:
             height = max(height * self.width // width, self.height)
-            image = self._sized(image, self.width, height, rng)
+            image = self._resize_image(image, self.width, height, rng)
         return image
 
-    def _place(self, image, w, h, rng):
+    def _crop_position(self, image, w, h, rng):
         free_x, free_y = image.shape[1] - w, image.shape[0] - h
         if self.o["rand_crop"]:
             return int(rng.integers(free_x + 1)), int(rng.integers(free_y + 1))
@@ -213,7 +213,7 @@ class RecordAugmenter:
                 return int(rng.integers(width - w + 1)), int(rng.integers(height - h + 1)), w, h
         return None
 
-    def _colored(self, image, rng):
+    def _jitter_colors(self, image, rng):
         o = self.o
         jitters = [key for key in ("brightness", "contrast", "saturation") if o[key] > 0]
         if jitters:
@@ -222,7 +222,7 @@ class RecordAugmenter:
             means = np.array(cv().mean(image)[:3])
             whole = np.eye(3, 4)
             for i in rng.permutation(len(jitters)):
-                whole = self._jitter(jitters[i], whole, means, rng)
+                whole = self._jitter_channel(jitters[i], whole, means, rng)
             image = cv().transform(image, whole)
         ranges = [o["random_h"], o["random_l"], o["random_s"]]  # as OpenCV orders them
         if any(ranges):
@@ -233,7 +233,7 @@ class RecordAugmenter:
             image = cv().add(np.ascontiguousarray(image), (*shift, 0))
         return image
 
-    def _jitter(self, which, whole, means, rng):
+    def _jitter_channel(self, which, whole, means, rng):
         """The affine color map `whole` (3, 4), followed by a jitter; `means` are the means of the
         image's colors."""
         alpha = 1 + rng.uniform(-self.o[which], self.o[which])

@@ -57,20 +57,20 @@ class RecordBatches:
             o["path_imgrec"],
             o["path_imgidx"] or None,
             labels,
-            self._skip if o["skip_damaged"] else None,
+            self._skip_record if o["skip_damaged"] else None,
         )
-        self._numbers = self._part(o["part_index"], o["num_parts"])
+        self._numbers = self._check_part(o["part_index"], o["num_parts"])
         if o["verbose"]:
             logging.getLogger("cynet").info("%s: %d images", o["path_imgrec"], len(self._numbers))
-        self._augment = self._augmenter(o, shape)
+        self._augment = self._make_augmenter(o, shape)
         normalizing = {key: option.default for key, option in NORMALIZING.items()} | o
-        self._normalize = Normalizer(self._normalizing(normalizing), shape)
+        self._normalize = Normalizer(self._normalization_options(normalizing), shape)
         self.label_width = self._width_of_labels(o)
 
-    def _augmenter(self, options, shape):
+    def _make_augmenter(self, options, shape):
         return RecordAugmenter(options, shape)
 
-    def _normalizing(self, options):
+    def _normalization_options(self, options):
         return options
 
     def _width_of_labels(self, options):
@@ -79,12 +79,12 @@ class RecordBatches:
     def __len__(self):
         return len(self._numbers)
 
-    def _skip(self, error):
+    def _skip_record(self, error):
         with self._lock:
             self.skipped += 1
         logging.getLogger("cynet").warning("left out: %s", error)
 
-    def _part(self, index, count):
+    def _check_part(self, index, count):
         if count < 1 or not 0 <= index < count:
             raise ArgumentError(f"part_index is from 0 to num_parts - 1, got {index}, {count}")
         each = -(-len(self._source) // count)  # the last part is shorter, as in MXNet
@@ -96,7 +96,7 @@ class RecordBatches:
         return numbers
 
     # --- the order of samples ---------------------------------------------------------------------
-    def _order(self, epoch):
+    def _record_order(self, epoch):
         if not self._o["shuffle"]:
             return self._numbers
         seed = abs(self._o["seed"] + self._o["shuffle_chunk_seed"])
@@ -104,12 +104,12 @@ class RecordBatches:
 
     def batches(self, epoch, start):
         """Empty batches of an epoch from a position on."""
-        order, size = self._order(epoch), self._o["batch_size"]
+        order, size = self._record_order(epoch), self._o["batch_size"]
         for at in range(start, len(order), size):
             numbers = order[at : at + size]
             pad = size - len(numbers)
             if pad:
-                after = self._order(epoch + 1) if self._o["round_batch"] else order
+                after = self._record_order(epoch + 1) if self._o["round_batch"] else order
                 numbers = np.concatenate([numbers, np.resize(after, pad)])
             yield Batch(numbers, pad, epoch, at, self._shape, self.label_width, self._kind)
 
@@ -124,8 +124,8 @@ class RecordBatches:
             except FormatError as error:
                 if not self._o["skip_damaged"]:
                     raise
-                self._skip(error)
-                self._replace(batch, place, good)
+                self._skip_record(error)
+                self._replace_damaged(batch, place, good)
 
     def _fill_one(self, batch, place, number):
         seed = self._o["seed_aug"] if self._o["seed_aug"] is not None else self._o["seed"]
@@ -138,7 +138,7 @@ class RecordBatches:
                 raise FormatError(f"an image of {image.shape[2]} channels, not {channels}")
             if channels == 4:
                 image = cv().cvtColor(image, cv().COLOR_BGRA2RGBA)
-            self._put(batch, place, image, np.asarray(label, np.float32).reshape(-1), rng)
+            self._store_sample(batch, place, image, np.asarray(label, np.float32).reshape(-1), rng)
         except CynetError as error:
             name = self._source.name(number)
             if name in str(error):
@@ -146,7 +146,7 @@ class RecordBatches:
             raise with_message(error, f"{name}: {error}") from error
         batch.index[place] = id_
 
-    def _put(self, batch, place, image, label, rng):
+    def _store_sample(self, batch, place, image, label, rng):
         """Put an image and its label into a batch."""
         if label.size != self.label_width:
             raise FormatError(
@@ -155,7 +155,7 @@ class RecordBatches:
         self._normalize(self._augment(image, rng), batch.data[place], rng)
         batch.labels[place] = label
 
-    def _replace(self, batch, place, good):
+    def _replace_damaged(self, batch, place, good):
         """Put another image where a damaged one was: the one before, or the next that is right."""
         if good is not None:
             for each in (batch.data, batch.labels, batch.index):

@@ -19,10 +19,10 @@ class BoxBatches(RecordBatches):
     """Batches of images with boxes. A row of labels is: channels, height and width of the image in
     the batch, the number of values that follow, head and boxes, padding."""
 
-    def _augmenter(self, options, shape):
+    def _make_augmenter(self, options, shape):
         return BoxAugmenter(options, shape)
 
-    def _normalizing(self, options):
+    def _normalization_options(self, options):
         # names of NORMALIZING that mean something else here
         others = {name: NORMALIZING[name].default for name in NOT_OF_BOXES}
         if any(options[f"mean_{c}"] for c in "rgba"):
@@ -33,12 +33,12 @@ class BoxBatches(RecordBatches):
         """Numbers of a row."""
         width, capacity = options["label_width"], options["label_pad_width"]
         if width <= 0 and capacity <= 0:
-            width = max(map(self._size, self._numbers.tolist()))
+            width = max(map(self._label_width, self._numbers.tolist()))
         if 0 < capacity < width:
             raise ArgumentError(f"label_pad_width={capacity} is less than label_width={width}")
         return _BEFORE + max(width, capacity)
 
-    def _size(self, number):
+    def _label_width(self, number):
         try:
             return self._source.label_size(number)
         except CynetError as error:
@@ -49,7 +49,7 @@ class BoxBatches(RecordBatches):
                 error if name in str(error) else with_message(error, f"{name}: {error}")
             ) from error
 
-    def _put(self, batch, place, image, label, rng):
+    def _store_sample(self, batch, place, image, label, rng):
         capacity = batch.labels.shape[1] - _BEFORE
         if len(label) > capacity or 0 < self._o["label_width"] != len(label):
             says = f"label_width is {self._o['label_width']}, label_pad_width {capacity}"

@@ -85,7 +85,7 @@ class ImageRecordIter(MXDataIter):
         self._current: Batch | None = None  # the batch that was returned last
         self._began = False
 
-    def _begin(self):
+    def _begin_epoch(self):
         self._stop()
         threads = max(self._o["preprocess_threads"], 1)
         tasks = self._work.batches(self._next_epoch, self._start)
@@ -118,9 +118,9 @@ class ImageRecordIter(MXDataIter):
             self._start = over % self._length if self._o["round_batch"] else 0
             self._next_epoch += 1
             self._current = self._batch = None
-        self._begin()
+        self._begin_epoch()
 
-    def _advance(self) -> Batch | None:
+    def _load_batch(self) -> Batch | None:
         if self._pipeline is None or not self._pipeline.usable():
             self.load_state_dict(self.state_dict())
         batch = self._pipeline.next()
@@ -131,19 +131,19 @@ class ImageRecordIter(MXDataIter):
 
     def getdata(self) -> NDArray:
         """The current batch's images."""
-        return self._here().array
+        return self._current_batch().array
 
     def getlabel(self) -> NDArray:
         """The current batch's labels."""
-        labels = self._here().labels
+        labels = self._current_batch().labels
         return nd.from_numpy(labels[:, 0].copy() if labels.shape[1] == 1 else labels)
 
     def getpad(self) -> int:
-        return self._here().pad
+        return self._current_batch().pad
 
     def getindex(self) -> NumpyArray:
         """Numbers of the images, from their records."""
-        return self._here().index
+        return self._current_batch().index
 
     def close(self) -> None:
         """End the threads; the next batch starts new ones."""
@@ -174,7 +174,7 @@ class ImageRecordIter(MXDataIter):
         began = place({"began": int(start > 0), **state}, "began", who, 0, 1)
         self._next_epoch, self._start = epoch, start
         self._current = self._batch = None
-        self._begin()
+        self._begin_epoch()
         self._began = bool(began)
 
 

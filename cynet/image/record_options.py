@@ -18,7 +18,7 @@ class Option(NamedTuple):
     doc: str
 
 
-def _whole(value):
+def _parse_integer(value):
     """A whole number, or the text of one; fractions are refused."""
     number = int(value)
     if not isinstance(value, (str, bytes)) and number != value:
@@ -26,13 +26,13 @@ def _whole(value):
     return number
 
 
-def _text(value):
+def _parse_text(value):
     if not isinstance(value, str):
         raise ArgumentTypeError(value)
     return value
 
 
-def _path(value):
+def _parse_path(value):
     """The name of a file; None and an empty name mean no file."""
     return "" if value is None or value == "" else file_name(value)
 
@@ -41,7 +41,7 @@ def _dtype(value):
     return np.dtype(value).name
 
 
-def _values(kind):
+def _tuple_parser(kind):
     """A tuple of `kind`, from one, several, or the text of them: ``"(3, 224, 224)"``."""
 
     def read_values(given):
@@ -57,7 +57,7 @@ def _values(kind):
     return read_values
 
 
-def _word(*words):
+def _word_parser(*words):
     def read_word(given):
         if given not in words:
             raise ArgumentError(given)
@@ -67,41 +67,49 @@ def _word(*words):
 
 
 READING = {
-    "path_imgrec": Option("", _path, "file of records; several with ; between, or a folder"),
-    "path_imgidx": Option("", _path, "its index; without one the file is looked through first"),
-    "path_imglist": Option("", _path, "list file whose labels replace those of the records"),
-    "label_width": Option(1, _whole, "numbers of a label"),
-    "data_shape": Option(None, _values(_whole), "(channels, height, width); 1, 3 or 4 channels"),
-    "batch_size": Option(None, _whole, "images of a batch"),
-    "preprocess_threads": Option(4, _whole, "threads that decode and augment"),
-    "prefetch_buffer": Option(4, _whole, "batches that are made ahead"),
-    "num_parts": Option(1, _whole, "parts that the file is cut into; a KVStore: one for each rank"),
-    "part_index": Option(0, _whole, "which of them is read"),
+    "path_imgrec": Option("", _parse_path, "file of records; several with ; between, or a folder"),
+    "path_imgidx": Option(
+        "", _parse_path, "its index; without one the file is looked through first"
+    ),
+    "path_imglist": Option("", _parse_path, "list file whose labels replace those of the records"),
+    "label_width": Option(1, _parse_integer, "numbers of a label"),
+    "data_shape": Option(
+        None, _tuple_parser(_parse_integer), "(channels, height, width); 1, 3 or 4 channels"
+    ),
+    "batch_size": Option(None, _parse_integer, "images of a batch"),
+    "preprocess_threads": Option(4, _parse_integer, "threads that decode and augment"),
+    "prefetch_buffer": Option(4, _parse_integer, "batches that are made ahead"),
+    "num_parts": Option(
+        1, _parse_integer, "parts that the file is cut into; a KVStore: one for each rank"
+    ),
+    "part_index": Option(0, _parse_integer, "which of them is read"),
     "round_batch": Option(True, flag, "the next epoch begins behind what filled the last batch"),
     "shuffle": Option(False, flag, "another order each epoch"),
-    "seed": Option(0, _whole, "of the order"),
-    "seed_aug": Option(None, _whole, "of what augmenters draw; None: `seed`"),
-    "shuffle_chunk_size": Option(0, _whole, "taken, and not needed: all records are shuffled"),
-    "shuffle_chunk_seed": Option(0, _whole, "added to `seed` for the order"),
+    "seed": Option(0, _parse_integer, "of the order"),
+    "seed_aug": Option(None, _parse_integer, "of what augmenters draw; None: `seed`"),
+    "shuffle_chunk_size": Option(
+        0, _parse_integer, "taken, and not needed: all records are shuffled"
+    ),
+    "shuffle_chunk_seed": Option(0, _parse_integer, "added to `seed` for the order"),
     "verbose": Option(True, flag, "log how many images there are"),
     "dtype": Option(None, _dtype, "float32, uint8 or int8; None: the iterator's"),
-    "ctx": Option("gpu", _text, "taken, and not needed"),
-    "device_id": Option(0, _whole, "taken, and not needed: batches are on the CPU"),
-    "data_name": Option("data", _text, "name of the images"),
-    "label_name": Option("softmax_label", _text, "name of the labels"),
+    "ctx": Option("gpu", _parse_text, "taken, and not needed"),
+    "device_id": Option(0, _parse_integer, "taken, and not needed: batches are on the CPU"),
+    "data_name": Option("data", _parse_text, "name of the images"),
+    "label_name": Option("softmax_label", _parse_text, "name of the labels"),
     "skip_damaged": Option(False, flag, "leave out and count images that cannot be read"),
 }
 AUGMENTING = {
-    "aug_seq": Option("aug_default", _text, "the one list of augmenters that there is"),
-    "resize": Option(-1, _whole, "length of the shorter side at first"),
+    "aug_seq": Option("aug_default", _parse_text, "the one list of augmenters that there is"),
+    "resize": Option(-1, _parse_integer, "length of the shorter side at first"),
     "rand_crop": Option(False, flag, "a crop anywhere; else in the middle"),
     "random_resized_crop": Option(False, flag, "a crop of random area and ratio of sides"),
-    "max_rotate_angle": Option(0, _whole, "turned by up to so many degrees"),
+    "max_rotate_angle": Option(0, _parse_integer, "turned by up to so many degrees"),
     "max_aspect_ratio": Option(0.0, float, "width / height changed by up to it, or up to it"),
     "min_aspect_ratio": Option(None, float, "least width / height"),
     "max_shear_ratio": Option(0.0, float, "sheared by up to it"),
-    "max_crop_size": Option(-1, _whole, "largest side of a square crop"),
-    "min_crop_size": Option(-1, _whole, "smallest side of a square crop"),
+    "max_crop_size": Option(-1, _parse_integer, "largest side of a square crop"),
+    "min_crop_size": Option(-1, _parse_integer, "smallest side of a square crop"),
     "max_random_scale": Option(1.0, float, "largest factor of both sides"),
     "min_random_scale": Option(1.0, float, "smallest factor of both sides"),
     "max_random_area": Option(1.0, float, "largest part of `random_resized_crop`"),
@@ -112,18 +120,18 @@ AUGMENTING = {
     "contrast": Option(0.0, float, "range of the jitter"),
     "saturation": Option(0.0, float, "range of the jitter"),
     "pca_noise": Option(0.0, float, "standard deviation along principal components"),
-    "random_h": Option(0, _whole, "range added to the hue, of 180"),
-    "random_s": Option(0, _whole, "range added to the saturation, of 255"),
-    "random_l": Option(0, _whole, "range added to the lightness, of 255"),
-    "rotate": Option(-1, _whole, "turned by so many degrees"),
-    "fill_value": Option(255, _whole, "color of what lies outside of the image"),
-    "inter_method": Option(1, _whole, "0 to 4, 9 or 10, as of mx.image.imresize"),
-    "pad": Option(0, _whole, "a border of so many pixels"),
+    "random_h": Option(0, _parse_integer, "range added to the hue, of 180"),
+    "random_s": Option(0, _parse_integer, "range added to the saturation, of 255"),
+    "random_l": Option(0, _parse_integer, "range added to the lightness, of 255"),
+    "rotate": Option(-1, _parse_integer, "turned by so many degrees"),
+    "fill_value": Option(255, _parse_integer, "color of what lies outside of the image"),
+    "inter_method": Option(1, _parse_integer, "0 to 4, 9 or 10, as of mx.image.imresize"),
+    "pad": Option(0, _parse_integer, "a border of so many pixels"),
 }
 NORMALIZING = {
     "mirror": Option(False, flag, "every image mirrored"),
     "rand_mirror": Option(False, flag, "every second one mirrored"),
-    "mean_img": Option("", _path, "file of an array to take away; made if it is not there"),
+    "mean_img": Option("", _parse_path, "file of an array to take away; made if it is not there"),
     "mean_r": Option(0.0, float, "taken away from red"),
     "mean_g": Option(0.0, float, "taken away from green"),
     "mean_b": Option(0.0, float, "taken away from blue"),
@@ -137,8 +145,8 @@ NORMALIZING = {
     "max_random_illumination": Option(0.0, float, "range of what is added"),
 }
 READING_BOXES = READING | {
-    "label_width": Option(-1, _whole, "numbers of every label; -1: as each one has them"),
-    "label_pad_width": Option(0, _whole, "room for a label; 0 or -1: for the longest one"),
+    "label_width": Option(-1, _parse_integer, "numbers of every label; -1: as each one has them"),
+    "label_pad_width": Option(0, _parse_integer, "room for a label; 0 or -1: for the longest one"),
     "label_pad_value": Option(-1.0, float, "what fills up a label"),
 }
 NOT_OF_BOXES = ("mirror", "rand_mirror", "max_random_contrast", "max_random_illumination")
@@ -147,41 +155,57 @@ NORMALIZING_BOXES = {
 } | {f"std_{c}": Option(0.0, float, "divides this channel; 0: it does not") for c in "rgba"}
 _SEVERAL = "; one for each kind of crop, or one for all"
 DETECTING = {
-    "aug_seq": Option("det_aug_default", _text, "the one list of augmenters that there is"),
-    "resize": Option(-1, _whole, "length of the shorter side at first"),
+    "aug_seq": Option("det_aug_default", _parse_text, "the one list of augmenters that there is"),
+    "resize": Option(-1, _parse_integer, "length of the shorter side at first"),
     "rand_crop_prob": Option(0.0, float, "probability of a crop"),
-    "num_crop_sampler": Option(1, _whole, "kinds of crops"),
-    "min_crop_scales": Option((0.0,), _values(float), "least side, of 1" + _SEVERAL),
-    "max_crop_scales": Option((1.0,), _values(float), "largest side, of 1" + _SEVERAL),
-    "min_crop_aspect_ratios": Option((1.0,), _values(float), "least width / height" + _SEVERAL),
-    "max_crop_aspect_ratios": Option((1.0,), _values(float), "largest width / height" + _SEVERAL),
-    "min_crop_overlaps": Option((0.0,), _values(float), "least part of crop and object" + _SEVERAL),
-    "max_crop_overlaps": Option((1.0,), _values(float), "largest part of both" + _SEVERAL),
-    "min_crop_sample_coverages": Option((0.0,), _values(float), "least part of crop" + _SEVERAL),
-    "max_crop_sample_coverages": Option((1.0,), _values(float), "largest part of crop" + _SEVERAL),
-    "min_crop_object_coverages": Option((0.0,), _values(float), "least part of object" + _SEVERAL),
-    "max_crop_object_coverages": Option((1.0,), _values(float), "largest part of it" + _SEVERAL),
-    "max_crop_trials": Option((25,), _values(_whole), "after so many another kind" + _SEVERAL),
+    "num_crop_sampler": Option(1, _parse_integer, "kinds of crops"),
+    "min_crop_scales": Option((0.0,), _tuple_parser(float), "least side, of 1" + _SEVERAL),
+    "max_crop_scales": Option((1.0,), _tuple_parser(float), "largest side, of 1" + _SEVERAL),
+    "min_crop_aspect_ratios": Option(
+        (1.0,), _tuple_parser(float), "least width / height" + _SEVERAL
+    ),
+    "max_crop_aspect_ratios": Option(
+        (1.0,), _tuple_parser(float), "largest width / height" + _SEVERAL
+    ),
+    "min_crop_overlaps": Option(
+        (0.0,), _tuple_parser(float), "least part of crop and object" + _SEVERAL
+    ),
+    "max_crop_overlaps": Option((1.0,), _tuple_parser(float), "largest part of both" + _SEVERAL),
+    "min_crop_sample_coverages": Option(
+        (0.0,), _tuple_parser(float), "least part of crop" + _SEVERAL
+    ),
+    "max_crop_sample_coverages": Option(
+        (1.0,), _tuple_parser(float), "largest part of crop" + _SEVERAL
+    ),
+    "min_crop_object_coverages": Option(
+        (0.0,), _tuple_parser(float), "least part of object" + _SEVERAL
+    ),
+    "max_crop_object_coverages": Option(
+        (1.0,), _tuple_parser(float), "largest part of it" + _SEVERAL
+    ),
+    "max_crop_trials": Option(
+        (25,), _tuple_parser(_parse_integer), "after so many another kind" + _SEVERAL
+    ),
     "crop_emit_mode": Option(
-        "center", _word("center", "overlap"), "'center' or 'overlap': what must be in a crop"
+        "center", _word_parser("center", "overlap"), "'center' or 'overlap': what must be in a crop"
     ),
     "emit_overlap_thresh": Option(0.3, float, "for 'overlap': which part of an object"),
     "rand_pad_prob": Option(0.0, float, "probability of a border"),
     "max_pad_scale": Option(1.0, float, "largest factor of both sides by it"),
-    "max_random_hue": Option(0, _whole, "range added to the hue, of 180"),
+    "max_random_hue": Option(0, _parse_integer, "range added to the hue, of 180"),
     "random_hue_prob": Option(0.0, float, "probability of that"),
-    "max_random_saturation": Option(0, _whole, "range added to the saturation, of 255"),
+    "max_random_saturation": Option(0, _parse_integer, "range added to the saturation, of 255"),
     "random_saturation_prob": Option(0.0, float, "probability of that"),
-    "max_random_illumination": Option(0, _whole, "range added to the lightness, of 255"),
+    "max_random_illumination": Option(0, _parse_integer, "range added to the lightness, of 255"),
     "random_illumination_prob": Option(0.0, float, "probability of that"),
     "max_random_contrast": Option(0.0, float, "range of a factor around 1"),
     "random_contrast_prob": Option(0.0, float, "probability of that"),
     "rand_mirror_prob": Option(0.0, float, "probability of a mirror image"),
-    "fill_value": Option(127, _whole, "color of the border"),
-    "inter_method": Option(1, _whole, "0 to 4, 9 or 10, as of mx.image.imresize"),
+    "fill_value": Option(127, _parse_integer, "color of the border"),
+    "inter_method": Option(1, _parse_integer, "0 to 4, 9 or 10, as of mx.image.imresize"),
     "resize_mode": Option(
         "force",
-        _word("force", "fit", "shrink"),
+        _word_parser("force", "fit", "shrink"),
         "'force': to data_shape; 'fit': until one side is that; 'shrink': that, not enlarged",
     ),
 }
@@ -209,7 +233,9 @@ def read(name, table, given):
         if value is None and option.default is None and key in ("data_shape", "batch_size"):
             raise ArgumentTypeError(f"{name} needs {key}")
         try:
-            values[key] = option.kind(value) if value is not None or option.kind is _path else None
+            values[key] = (
+                option.kind(value) if value is not None or option.kind is _parse_path else None
+            )
         except (TypeError, ValueError, OverflowError, SyntaxError, MemoryError, RecursionError):
             raise ArgumentError(f"{name}: {key}={shown(value)}: {option.doc}") from None
     return values

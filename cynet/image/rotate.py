@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..ndarray import NDArray
 
 
-def _zoom(height, width, angles, zoom_in):
+def _zoom_factor(height, width, angles, zoom_in):
     """Return the factor of the distance of samples that puts corners of the result onto the image
     (in), or corners of the image into the result (out)."""
     cos, sin = np.abs(np.cos(angles)), np.abs(np.sin(angles))
@@ -24,7 +24,7 @@ def _zoom(height, width, angles, zoom_in):
     return 1.0 / largest if zoom_in else largest
 
 
-def _sampled(batch, x, y):
+def _sample_bilinear(batch, x, y):
     """Pixels at positions (N, H, W), interpolated; outside of the image they are 0."""
     count, _, height, width = batch.shape
     left, top = np.floor(x).astype(int), np.floor(y).astype(int)
@@ -93,9 +93,9 @@ def imrotate(
     half_h, half_w = (height - 1) / 2, (width - 1) / 2
     y, x = np.arange(height)[:, None] - half_h, np.arange(width)[None, :] - half_w
     cos, sin = np.cos(angles), np.sin(angles)
-    zoom = _zoom(height, width, angles, zoom_in) if zoom_in or zoom_out else 1.0
+    zoom = _zoom_factor(height, width, angles, zoom_in) if zoom_in or zoom_out else 1.0
     x, y = zoom * (x * cos - y * sin) + half_w, zoom * (x * sin + y * cos) + half_h
-    out = nd.array(_sampled(batch.asnumpy(), x, y), ctx=src.context)
+    out = nd.array(_sample_bilinear(batch.asnumpy(), x, y), ctx=src.context)
     return out[0] if src.ndim == 3 else out
 
 

@@ -76,13 +76,13 @@ class RecordSource:
             raise StateError(f"{shown(self.path)} are {len(self._files)} files of records, not one")
         return self._files[0].name
 
-    def _place(self, number):
+    def _sample_position(self, number):
         """(file, offset) of a sample."""
         file = self._files[int(np.searchsorted(self._ends, number, side="right"))]
         return file, int(self._offsets[number])
 
     def name(self, number):
-        file, offset = self._place(number)
+        file, offset = self._sample_position(number)
         return f"{shown(file.name)}, record at offset {offset}"
 
     def sample(self, number):
@@ -91,11 +91,11 @@ class RecordSource:
 
     def numbered(self, number):
         """(number that the record says, label, bytes of the image)."""
-        file, offset = self._place(number)
+        file, offset = self._sample_position(number)
         header, content = unpack(file.read_at(offset)[0])
-        return header.id, self._label(header, number), content
+        return header.id, self._sample_label(header, number), content
 
-    def _label(self, header, number):
+    def _sample_label(self, header, number):
         if self.labels is None:
             return header.label
         try:
@@ -110,12 +110,12 @@ class RecordSource:
 
     def label_size(self, number):
         """Return how many numbers a label has, from its record's header."""
-        file, offset = self._place(number)
+        file, offset = self._sample_position(number)
         beginning = file.beginning(offset, HEADER_SIZE)
         header = read_header(*beginning)
         if self.labels is None:
             return max(header.flag, 1)
-        return len(self._label(header, number))
+        return len(self._sample_label(header, number))
 
 
 class FileSource:

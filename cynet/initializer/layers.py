@@ -36,11 +36,11 @@ class Bilinear(Initializer):
 
     def _init_weight(self, _, arr):
         height, width = arr.shape[-2:]
-        kernel = np.outer(_tent(height, width), _tent(width, width))
+        kernel = np.outer(_bilinear_weights(height, width), _bilinear_weights(width, width))
         arr[:] = np.broadcast_to(kernel, arr.shape)
 
 
-def _tent(extent, width):
+def _bilinear_weights(extent, width):
     # both axes take their slope from the width, as MXNet does it
     half = math.ceil(width / 2)
     centre = (2 * half - 1 - half % 2) / (2 * half)

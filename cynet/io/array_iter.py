@@ -126,7 +126,7 @@ class NDArrayIter(DataIter):
         self._order = self.idx  # order of the rows
         self.cursor = -batch_size
         self._rolled = self._order[:0]  # rows left over from the epoch before, for roll_over
-        self._shuffle()
+        self._shuffle_rows()
 
     @property
     def provide_data(self) -> list[DataDesc]:
@@ -158,7 +158,7 @@ class NDArrayIter(DataIter):
             for name, values in self.label
         ]
 
-    def _shuffle(self):
+    def _shuffle_rows(self):
         if self.shuffle:
             self.idx = self.idx.copy()  # `state_dict` gave the other one away
             np.random.shuffle(self.idx)
@@ -181,7 +181,7 @@ class NDArrayIter(DataIter):
         array([0., 1.], dtype=float32)
         """
         self._rolled = self._order[:0]
-        self._shuffle()
+        self._shuffle_rows()
         self.cursor = -self.batch_size
 
     def reset(self) -> None:
@@ -194,7 +194,7 @@ class NDArrayIter(DataIter):
         else:
             self._rolled = self._order[:0]
             self.cursor = -self.batch_size
-        self._shuffle()
+        self._shuffle_rows()
 
     def state_dict(self) -> dict[str, Any]:
         """Give the place where it is, which `load_state_dict` takes.
@@ -267,10 +267,10 @@ class NDArrayIter(DataIter):
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), None)
 
     def getdata(self) -> list[NDArray]:
-        return self._rows(self.data)
+        return self._batch_rows(self.data)
 
     def getlabel(self) -> list[NDArray]:
-        return self._rows(self.label)
+        return self._batch_rows(self.label)
 
     def getpad(self) -> int:
         """Return how many rows at the end only fill the batch up; rows that rolled over are no
@@ -279,7 +279,7 @@ class NDArrayIter(DataIter):
             return 0
         return max(self.cursor + self.batch_size - self.num_data, 0)
 
-    def _rows(self, sources):
+    def _batch_rows(self, sources):
         start, stop = self.cursor, self.cursor + self.batch_size
         if not self.shuffle and start >= 0 and stop <= self.num_data:
             return [values[start:stop] for _, values in sources]
@@ -289,10 +289,10 @@ class NDArrayIter(DataIter):
             chosen = self._order[start:stop]
         else:
             chosen = np.take(self._order, np.arange(start, stop), mode="wrap")
-        return [_gather(values, chosen) for _, values in sources]
+        return [_gather_rows(values, chosen) for _, values in sources]
 
 
-def _gather(values, rows):
+def _gather_rows(values, rows):
     """A new NDArray of some rows; NumPy reads them from the array's own memory."""
     if values.stype == "csr":
         return picked_rows(values.canonical(), rows)

@@ -84,7 +84,7 @@ def save_checkpoint(
     (2, 3)
     """
     prefix = checked_prefix(prefix)
-    path, states = _paths(prefix, epoch)
+    path, states = _checkpoint_paths(prefix, epoch)
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
     if updater is None:
@@ -100,7 +100,7 @@ def checked_prefix(prefix):
     return file_name(prefix, "the beginning of a checkpoint's file names")
 
 
-def _paths(prefix, epoch):
+def _checkpoint_paths(prefix, epoch):
     """The names of an epoch's parameters and optimizer states."""
     prefix = checked_prefix(prefix)
     try:
@@ -219,7 +219,7 @@ def states_of(prefix: FileName, epoch: int) -> str:
         files was replaced. The message names the newest whole pair.
     FileError
     """
-    params, states = _paths(prefix, epoch)
+    params, states = _checkpoint_paths(prefix, epoch)
     pair = read_pair(states)
     # states that save_optimizer_states wrote name no parameters
     if pair is None or pair[0] == _digest_of(params):
@@ -234,7 +234,7 @@ def states_of(prefix: FileName, epoch: int) -> str:
     )
 
 
-def _numbers(prefix):
+def _saved_epochs(prefix):
     """The epochs with a file of parameters, as the file names spell them, in order."""
     folder, name = os.path.split(prefix)
     if not os.path.isdir(folder or "."):
@@ -273,7 +273,7 @@ def find_checkpoint(prefix: FileName, states: bool = True) -> Checkpoint | None:
     prefix = file_name(prefix, "find_checkpoint: the beginning of file names")
     found = []
     with naming("read", os.path.dirname(prefix) or "."):
-        for number in _numbers(prefix):
+        for number in _saved_epochs(prefix):
             epoch = int(number)
             params = f"{prefix}-{number}.params"
             if not states:
@@ -337,9 +337,9 @@ def load_params(prefix: FileName, epoch: int) -> tuple[NamedArrays, NamedArrays]
     >>> list(args)
     ['fc_weight']
     """
-    path = _paths(prefix, epoch)[0]
+    path = _checkpoint_paths(prefix, epoch)[0]
     if not os.path.exists(path):
-        numbers = [str(int(number)) for number in _numbers(checked_prefix(prefix))]
+        numbers = [str(int(number)) for number in _saved_epochs(checked_prefix(prefix))]
         few = numbers if len(numbers) <= 10 else [*numbers[:4], "...", *numbers[-4:]]
         there = f"there is epoch {', '.join(few)}" if few else "there is no epoch of this prefix"
         raise MissingFileError(errno.ENOENT, f"{path}: no such file; {there}", path)

@@ -115,8 +115,8 @@ class CSVIter(RowsIter):
         if skipped < 0:
             raise ArgumentError(f"CSVIter: skip_header is 0 or more, got {skipped}")
         missing = None if missing is None else float(missing)
-        data_columns = _columns("usecols", usecols, data_shape)
-        label_columns = _columns("label_usecols", label_usecols, label_shape)
+        data_columns = _column_numbers("usecols", usecols, data_shape)
+        label_columns = _column_numbers("label_usecols", label_usecols, label_shape)
         data = _read(data_csv, data_shape, dtype, skipped, missing, data_columns)
         if label_csv in (None, "NULL"):
             label = np.zeros((len(data), *label_shape), dtype)
@@ -133,7 +133,7 @@ class CSVIter(RowsIter):
         super().__init__(data, label, batch_size, last, (data_name, label_name))
 
 
-def _columns(what, given, shape):
+def _column_numbers(what, given, shape):
     """Numbers of the columns, as many as an example of that shape has elements; None for all."""
     if given is None:
         return None
@@ -147,7 +147,7 @@ def _columns(what, given, shape):
     return columns
 
 
-def _blocks(text, name, shape, columns):
+def _line_blocks(text, name, shape, columns):
     """The lines of a CSV file, a list for each block that is read.
 
     No more is read than the shape of an example accounts for: a line has so many numbers, and a
@@ -198,14 +198,14 @@ def _read(path, shape, dtype, skipped, missing, columns):
         except CynetError:
             raise
         except (ValueError, OverflowError) as error:
-            hint = _hint(str(error), skipped, missing)
+            hint = _cell_hint(str(error), skipped, missing)
             raise FormatError(f"CSVIter: '{name}': {error}{hint}") from None
         finally:
             text.detach()
     return table.reshape(len(table), *shape)
 
 
-def _hint(said, skipped, missing):
+def _cell_hint(said, skipped, missing):
     """A hint for a cell that is not a number."""
     if "could not convert" not in said:
         return ""
@@ -217,14 +217,14 @@ def _hint(said, skipped, missing):
     return " usecols chooses columns of numbers"
 
 
-def _field(missing, text):
+def _parse_field(missing, text):
     if "_" in text:  # Python takes 1_0 for 10
         raise FormatError(f"could not convert string {text!r}")
     return missing if text.strip() in _MISSING else float(text)
 
 
 def _parse(text, name, shape, dtype, skipped, missing, columns):
-    lines = itertools.chain.from_iterable(_blocks(text, name, shape, columns))
+    lines = itertools.chain.from_iterable(_line_blocks(text, name, shape, columns))
     for _ in range(skipped):
         next(lines, None)
     first = next((line for line in lines if line.partition("#")[0].strip()), None)
@@ -240,6 +240,6 @@ def _parse(text, name, shape, dtype, skipped, missing, columns):
         raise ShapeError(f"CSVIter: rows of '{name}' have no column {max(columns)}, but {found}")
     more = {} if columns is None else {"usecols": columns}
     if missing is not None:
-        read = functools.partial(_field, missing)
+        read = functools.partial(_parse_field, missing)
         more |= {"converters": dict.fromkeys(range(found), read), "encoding": None}
     return np.loadtxt(itertools.chain([first], lines), dtype, delimiter=",", ndmin=2, **more)

@@ -18,7 +18,7 @@ def fetched(url, verify_ssl=True):
     import http.client
     import urllib.request  # here, because importing it takes a tenth of importing cynet
 
-    options = {} if verify_ssl else {"context": _trusting()}
+    options = {} if verify_ssl else {"context": _unverified_ssl_context()}
     pieces, count = [], 0
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "cynet"})
@@ -35,18 +35,18 @@ def fetched(url, verify_ssl=True):
     except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: no URL
         if hasattr(error, "close"):
             error.close()  # an HTTPError holds the connection open
-        raise FileError(f"{url}: {_reason(error)}") from None
+        raise FileError(f"{url}: {_error_reason(error)}") from None
     if missing:
         raise FileError(f"{url}: cut off after {count} of {count + missing} bytes")
     return b"".join(pieces)
 
 
-def _reason(error):
+def _error_reason(error):
     reason = getattr(error, "reason", None) or error
     return str(reason) or type(reason).__name__
 
 
-def _trusting():
+def _unverified_ssl_context():
     """A context that takes any certificate."""
     import ssl
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.guard import guarded
 from .base import DataBatch, DataDesc, DataIter
-from .wrappers import _around, _check_around, _inside, _resumable, _Wrapper
+from .wrappers import _check_around, _check_resumable, _inner_state, _outer_state, _Wrapper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,8 +88,8 @@ class MixIter(_Wrapper):
     @property
     def state_dict(self) -> Callable[[], dict[str, Any]]:
         """``state_dict()``: where the iterator inside is; only where that one can say."""
-        _resumable([self.data_iter], "MixIter")
-        return lambda: _around([self.data_iter.state_dict()])
+        _check_resumable([self.data_iter], "MixIter")
+        return lambda: _outer_state([self.data_iter.state_dict()])
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` says.
@@ -99,9 +99,9 @@ class MixIter(_Wrapper):
         state : dict
             What `state_dict` returned.
         """
-        _resumable([self.data_iter], "MixIter")
+        _check_resumable([self.data_iter], "MixIter")
         _check_around(state, "MixIter", 1)
-        self.data_iter.load_state_dict(_inside(state, 0))
+        self.data_iter.load_state_dict(_inner_state(state, 0))
         self.current_batch = None
 
     def iter_next(self) -> bool:

@@ -226,4 +226,4 @@ class MNISTIter(RowsIter):
 
     def getdata(self) -> NDArray:
         """The current batch's images."""
-        return array(self._data[self._here()].astype(np.float32) / 256)
+        return array(self._data[self._current_batch()].astype(np.float32) / 256)

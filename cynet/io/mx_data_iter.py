@@ -16,8 +16,8 @@ class MXDataIter(DataIter):
     ``getdata`` and ``getlabel`` give one NDArray each, as MXNet's do, not a list. Asked for before
     the first batch, or after the last one, they raise StateError.
 
-    A subclass defines ``_advance``, which moves on and gives what it wants to know of the next
-    batch, or None at the end; ``_here`` gives it again.
+    A subclass defines ``_load_batch``, which moves on and gives what it wants to know of the next
+    batch, or None at the end; ``_current_batch`` gives it again.
 
     Parameters
     ----------
@@ -52,10 +52,10 @@ class MXDataIter(DataIter):
         self._batch: Any = None
         self._same = False
 
-    def _advance(self) -> Any:
+    def _load_batch(self) -> Any:
         return None
 
-    def _here(self) -> Any:
+    def _current_batch(self) -> Any:
         if self._batch is None:
             raise StateError(f"{type(self).__name__} is at no batch: call next or iter_next")
         return self._batch
@@ -78,7 +78,7 @@ class MXDataIter(DataIter):
 
     def iter_next(self) -> bool:
         if not self._same or self._batch is None:
-            self._batch = self._advance()
+            self._batch = self._load_batch()
         return self._batch is not None
 
     def next(self) -> DataBatch:

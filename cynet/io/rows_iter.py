@@ -71,7 +71,7 @@ class RowsIter(MXDataIter):
         >>> mx.io.CSVIter("x.csv", (2,), batch_size=2).provide_data
         [DataDesc[data,(2, 2),<class 'numpy.float32'>,NCHW]]
         """
-        return self._described(0, self._data)
+        return self._data_description(0, self._data)
 
     @property
     def provide_label(self) -> list[DataDesc]:
@@ -84,9 +84,9 @@ class RowsIter(MXDataIter):
         >>> mx.io.CSVIter("x.csv", (2,), batch_size=2, label_name="y").provide_label
         [DataDesc[y,(2,),<class 'numpy.float32'>,NCHW]]
         """
-        return self._described(1, self._label)
+        return self._data_description(1, self._label)
 
-    def _described(self, which, rows):
+    def _data_description(self, which, rows):
         dtype = np.dtype(rows.dtype).type
         return [DataDesc(self._names[which], (self.batch_size, *rows.shape[1:]), dtype)]
 
@@ -94,7 +94,7 @@ class RowsIter(MXDataIter):
         over = max(self._cursor - self.num_data, 0) if self._last == "round" else 0
         self._cursor, self._batch = over % self.num_data, None
 
-    def _advance(self) -> Any:
+    def _load_batch(self) -> Any:
         left = self.num_data - self._cursor
         if left <= 0 or (self._last == "discard" and left < self.batch_size):
             return None
@@ -104,18 +104,18 @@ class RowsIter(MXDataIter):
 
     def getdata(self) -> NDArray:
         """The current batch's data."""
-        return _picked(self._data, self._here())
+        return _pick_rows(self._data, self._current_batch())
 
     def getlabel(self) -> NDArray:
         """The current batch's labels."""
-        return _picked(self._label, self._here())
+        return _pick_rows(self._label, self._current_batch())
 
     def getindex(self) -> NumpyArray:
         """Numbers of the current batch's rows, uint64."""
-        return self._here().astype(np.uint64)
+        return self._current_batch().astype(np.uint64)
 
     def getpad(self) -> int:
-        self._here()
+        self._current_batch()
         return max(self._cursor - self.num_data, 0)
 
     def state_dict(self) -> dict[str, int]:
@@ -169,7 +169,7 @@ class RowsIter(MXDataIter):
         self._cursor, self._batch = cursor, None
 
 
-def _picked(source, rows):
+def _pick_rows(source, rows):
     if isinstance(source, NDArray):  # csr
         return picked_rows(source, rows)
     return array(source[rows], dtype=source.dtype)

@@ -36,15 +36,17 @@ def write_training(path, form, meta, arrays, who):
     who : str
         The public function, for messages.
     """
-    write_atomically(path, sealed(_chunks({"form": form, "sealed": True, **meta}, arrays, who)))
+    write_atomically(
+        path, sealed(_file_chunks({"form": form, "sealed": True, **meta}, arrays, who))
+    )
 
 
 def training_bytes(meta, arrays, who):
     """The content of a training file without form and checksum, as a part of another file."""
-    return b"".join(_chunks(meta, arrays, who))
+    return b"".join(_file_chunks(meta, arrays, who))
 
 
-def _chunks(meta, arrays, who):
+def _file_chunks(meta, arrays, who):
     version, internal, gauss = random.getstate()
     states = {
         "random": mx_random.get_state(),

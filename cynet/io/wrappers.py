@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-def _resumable(iters, name):
+def _check_resumable(iters, name):
     """Refuse ``state_dict`` for iterators without one; raised at attribute access, so that
     ``hasattr`` is False."""
     for each in iters:
@@ -39,7 +39,7 @@ def _resumable(iters, name):
             raise NotFoundError(f"{name}: {type(each).__name__} inside has no state_dict")
 
 
-def _inside(state, number):
+def _inner_state(state, number):
     """The state of an inner iterator, from that of the outer one."""
     begin = f"inner{number}."
     return {key[len(begin) :]: each for key, each in state.items() if key.startswith(begin)}
@@ -51,7 +51,11 @@ def _check_around(state, who, count, own=()):
     good = isinstance(state, dict) and all(
         isinstance(key, str) and (key in own or key.startswith(tuple(begins))) for key in state
     )
-    if not good or not state.keys() >= {*own} or not all(_inside(state, i) for i in range(count)):
+    if (
+        not good
+        or not state.keys() >= {*own}
+        or not all(_inner_state(state, i) for i in range(count))
+    ):
         raise FormatError(f"expected a state of {who} around {count}, got {shown(state)}")
 
 
@@ -67,7 +71,7 @@ def begun_again(iterator, who):
         raise ArgumentError(f"{who}: the inner iterator has no batch") from None
 
 
-def _around(states):
+def _outer_state(states):
     """The states of inner iterators as one flat dict, the form that `fit` writes to a file."""
     return {
         f"inner{i}.{key}": each for i, state in enumerate(states) for key, each in state.items()
@@ -146,8 +150,8 @@ class ResizeIter(_Wrapper):
         >>> state["cur"], state["inner0.cursor"]
         (1, 0)
         """
-        _resumable([self.data_iter], "ResizeIter")
-        return lambda: {"cur": self.cur, **_around([self.data_iter.state_dict()])}
+        _check_resumable([self.data_iter], "ResizeIter")
+        return lambda: {"cur": self.cur, **_outer_state([self.data_iter.state_dict()])}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` says.
@@ -174,10 +178,10 @@ class ResizeIter(_Wrapper):
         >>> len(list(batches))
         5
         """
-        _resumable([self.data_iter], "ResizeIter")
+        _check_resumable([self.data_iter], "ResizeIter")
         _check_around(state, "ResizeIter", 1, own=("cur",))
         cur = place(state, "cur", "ResizeIter", 0, self.size)
-        self.data_iter.load_state_dict(_inside(state, 0))
+        self.data_iter.load_state_dict(_inner_state(state, 0))
         self.cur, self.current_batch = cur, None
 
     def iter_next(self) -> bool:
@@ -288,15 +292,19 @@ class PrefetchingIter(_Wrapper):
     @property
     def provide_data(self) -> list[DataDesc]:
         """Descriptions of all iterators' data, renamed."""
-        return self._renamed([each.provide_data for each in self.iters], self.rename_data)
+        return self._rename_descriptions(
+            [each.provide_data for each in self.iters], self.rename_data
+        )
 
     @property
     def provide_label(self) -> list[DataDesc]:
         """Descriptions of all iterators' labels, renamed."""
-        return self._renamed([each.provide_label for each in self.iters], self.rename_label)
+        return self._rename_descriptions(
+            [each.provide_label for each in self.iters], self.rename_label
+        )
 
     @staticmethod
-    def _renamed(provided, renames):
+    def _rename_descriptions(provided, renames):
         out = []
         for descs, names in zip(provided, renames or [{}] * len(provided)):
             for desc in descs:
@@ -341,8 +349,8 @@ class PrefetchingIter(_Wrapper):
         >>> batches.state_dict()["inner0.cursor"]
         0
         """
-        _resumable(self.iters, "PrefetchingIter")
-        return lambda: _around(self._states)
+        _check_resumable(self.iters, "PrefetchingIter")
+        return lambda: _outer_state(self._states)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` says.
@@ -369,13 +377,13 @@ class PrefetchingIter(_Wrapper):
         >>> rest, rest == [batch.data[0].asnumpy().tolist() for batch in batches]
         ([[2.0, 3.0], [4.0, 5.0]], True)
         """
-        _resumable(self.iters, "PrefetchingIter")
+        _check_resumable(self.iters, "PrefetchingIter")
         _check_around(state, "PrefetchingIter", len(self.iters))
         before = self._states
         self._stop()
         try:
             for i, each in enumerate(self.iters):
-                each.load_state_dict(_inside(state, i))
+                each.load_state_dict(_inner_state(state, i))
         except BaseException:
             for each, old in zip(self.iters, before):
                 each.load_state_dict(old)
@@ -421,7 +429,7 @@ class _Worker:
         self._ended = False
         # the thread must not hold the _Worker, or a forgotten PrefetchingIter would never be freed
         self._thread = threading.Thread(
-            target=_produce, args=(source, apart, self._ready, self._stopping), daemon=True
+            target=_prefetch_batches, args=(source, apart, self._ready, self._stopping), daemon=True
         )
         self._thread.start()
 
@@ -453,7 +461,7 @@ class _Worker:
             self._thread.join(0.01)
 
 
-def _produce(source, apart, ready, stopping):
+def _prefetch_batches(source, apart, ready, stopping):
     while not stopping.is_set():
         item = _next_of(source, apart)
         while not stopping.is_set():

@@ -65,7 +65,7 @@ class KVStoreBase(ReprMixin):
         KVStoreBase.kv_registry[klass.__name__.lower()] = klass
         return klass
 
-    def _undefined(self, name):
+    def _undefined_error(self, name):
         return UndefinedError(f"{type(self).__name__} defines no {name}")
 
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
@@ -87,7 +87,7 @@ class KVStoreBase(ReprMixin):
         UndefinedError
             The subclass does not define it.
         """
-        raise self._undefined("broadcast")
+        raise self._undefined_error("broadcast")
 
     def pushpull(
         self, key: Keys, value: Values, out: Values | None = None, priority: int = 0
@@ -110,7 +110,7 @@ class KVStoreBase(ReprMixin):
         UndefinedError
             The subclass does not define it.
         """
-        raise self._undefined("pushpull")
+        raise self._undefined_error("pushpull")
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
         """Have `pushpull` give weights that this optimizer has updated.
@@ -135,7 +135,7 @@ class KVStoreBase(ReprMixin):
         >>> out.asnumpy()
         array([0.5, 0.5], dtype=float32)
         """
-        raise self._undefined("set_optimizer")
+        raise self._undefined_error("set_optimizer")
 
     def is_capable(self, capability: str) -> bool:
         """Return whether it can do ``'optimizer'``: updates in the store.
@@ -150,7 +150,7 @@ class KVStoreBase(ReprMixin):
         UndefinedError
             The subclass does not define it.
         """
-        raise self._undefined("is_capable")
+        raise self._undefined_error("is_capable")
 
     def save_optimizer_states(self, fname: FileName, dump_optimizer: bool = False) -> None:
         """Write the states of its optimizer, such as momenta.
@@ -176,7 +176,7 @@ class KVStoreBase(ReprMixin):
         >>> kv.save_optimizer_states("momenta.states")
         >>> kv.load_optimizer_states("momenta.states")
         """
-        raise self._undefined("save_optimizer_states")
+        raise self._undefined_error("save_optimizer_states")
 
     def load_optimizer_states(self, fname: FileName) -> None:
         """Load a file of `save_optimizer_states`.
@@ -200,12 +200,12 @@ class KVStoreBase(ReprMixin):
         >>> kv.save_optimizer_states("momenta.states")
         >>> kv.load_optimizer_states("momenta.states")
         """
-        raise self._undefined("load_optimizer_states")
+        raise self._undefined_error("load_optimizer_states")
 
     @property
     def type(self) -> Any:
         """The name by which `create` makes the store."""
-        raise self._undefined("type")
+        raise self._undefined_error("type")
 
     @property
     def rank(self) -> Any:
@@ -216,7 +216,7 @@ class KVStoreBase(ReprMixin):
         >>> mx.kv.create("local").rank
         0
         """
-        raise self._undefined("rank")
+        raise self._undefined_error("rank")
 
     @property
     def num_workers(self) -> Any:
@@ -227,7 +227,7 @@ class KVStoreBase(ReprMixin):
         >>> mx.kv.create("local").num_workers
         1
         """
-        raise self._undefined("num_workers")
+        raise self._undefined_error("num_workers")
 
 
 @KVStoreBase.register
@@ -243,15 +243,15 @@ class TestStore(KVStoreBase):
     """
 
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
-        for each in _listed(out):
+        for each in _as_list(out):
             each[:] = value
 
     def pushpull(
         self, key: Keys, value: Values, out: Values | None = None, priority: int = 0
     ) -> None:
-        values = _listed(value)
+        values = _as_list(value)
         total = add_n(*[each.as_in_context(values[0].context) for each in values])
-        for each in values if out is None else _listed(out):
+        for each in values if out is None else _as_list(out):
             each[:] = total
 
     def is_capable(self, capability: str) -> bool:
@@ -275,5 +275,5 @@ class TestStore(KVStoreBase):
         return 1
 
 
-def _listed(arrays):
+def _as_list(arrays):
     return [arrays] if isinstance(arrays, NDArray) else list(arrays)

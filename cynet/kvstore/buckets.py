@@ -124,26 +124,26 @@ def sums(bucket, source=None):
     """
     target = memory(bucket.flat)
     given = None if source is None else memory(source)
-    return bucket.request(_summing(given, target), (target, given))
+    return bucket.request(_summation(given, target), (target, given))
 
 
 def sums_in_place(bucket, array):
     """The request that sums an array over the ranks in place."""
     target = memory(array)
-    return bucket.request(_summing(None, target), target)
+    return bucket.request(_summation(None, target), target)
 
 
-def _summing(given, target):
+def _summation(given, target):
     """Starts the sums of an array's pieces, in place or into another array."""
 
     def start(part):
         source = _in_place() if given is None else given[part]
         return lambda comm: comm.Iallreduce(source, target[part])
 
-    return [start(part) for part in _pieces(target)]
+    return [start(part) for part in _count_pieces(target)]
 
 
-def _pieces(array):
+def _count_pieces(array):
     n = _PIECE // array.itemsize
     return [slice(i, i + n) for i in range(0, max(len(array), 1), n)]
 
@@ -154,7 +154,9 @@ def broadcasts(bucket, root, array=None):
         memory(bucket.flat if array is None else array),
         f" from rank {root}" * (root > 0),
     )
-    starts = [lambda comm, part=part: comm.Ibcast(target[part], root) for part in _pieces(target)]
+    starts = [
+        lambda comm, part=part: comm.Ibcast(target[part], root) for part in _count_pieces(target)
+    ]
     return bucket.request(starts, target, note=note)
 
 

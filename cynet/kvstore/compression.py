@@ -21,9 +21,9 @@ class TwoBit:
 
     def __call__(self, key, arrays):
         """The arrays that a key's are pushed as."""
-        return [self._one((key, i), array) for i, array in enumerate(arrays)]
+        return [self._quantize_gradient((key, i), array) for i, array in enumerate(arrays)]
 
-    def _one(self, place, array):
+    def _quantize_gradient(self, place, array):
         left = self._left.get(place)
         if left is None or left.shape != array.shape:
             left = nd.zeros(array.shape, ctx=array.context, dtype=array.dtype)

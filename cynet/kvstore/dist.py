@@ -81,7 +81,7 @@ class DistKVStore(KVStore):
 
     def init(self, key: Keys, value: NDArray | Sequence[NDArray]) -> None:
         """Set the initial value of one or several new keys to that of rank 0, on all ranks."""
-        pairs = self._pairs("init", key, value)
+        pairs = self._key_arrays("init", key, value)
         with self._lock:
             for each, _ in pairs:
                 if each in self._values:
@@ -110,7 +110,7 @@ class DistKVStore(KVStore):
             As in a store of one process.
         """
         grouped = {}
-        for each, arrays in self._pairs("push", key, value):
+        for each, arrays in self._key_arrays("push", key, value):
             grouped.setdefault(each, []).extend(arrays)
         for each, arrays in grouped.items():
             self._check("push", each, arrays)
@@ -120,9 +120,9 @@ class DistKVStore(KVStore):
             if self._first in grouped:  # it comes first in each step
                 self._world.count_step()
             self._on_terms_of(getattr(self._updater, "optimizer", None))
-            found = self._summed(grouped, priority)
+            found = self._sum_over_ranks(grouped, priority)
             if self._updater is None:
-                self._values.update(zip(found, _dense(found.values())))
+                self._values.update(zip(found, _dense_arrays(found.values())))
                 return
             for each, total in found.items():
                 stored = self._values[each]
@@ -150,11 +150,11 @@ class DistKVStore(KVStore):
         >>> gradient.asnumpy().tolist()
         [1.0, 1.0]
         """
-        handed = dict(self._pairs("sum_up", key, value))
+        handed = dict(self._key_arrays("sum_up", key, value))
         by_rows = {}
         if self._compress is None:
             by_rows = {each: arrays for each, arrays in handed.items() if are_rows(arrays)}
-        given = {each: _dense(arrays) for each, arrays in handed.items() if each not in by_rows}
+        given = {each: _dense_arrays(arrays) for each, arrays in handed.items() if each not in by_rows}
         with self._lock:
             self._world.check()
             if optimizer is not None:  # without one the sums are of states
@@ -167,14 +167,14 @@ class DistKVStore(KVStore):
             alone = self._compress is None and self._world.size == 1
             if alone and all(len(arrays) == 1 for arrays in given.values()):
                 return
-            buckets = self._buckets("sum", self._rows(given), priority)
+            buckets = self._buckets_for("sum", self._bucket_rows(given), priority)
             for bucket in reversed(buckets):
                 arrays = given[bucket.entries[0].key]
                 if self._compress is None and _is_direct(bucket, arrays):
                     if self._world.size > 1:
                         self._hand_in(sums_in_place(bucket, arrays[0]), (), arrays)
                     continue
-                self._send(bucket, given)
+                self._send_bucket(bucket, given)
                 for entry in bucket.entries:
                     for array in given[entry.key]:
                         entry.view.copyto(array)
@@ -199,7 +199,7 @@ class DistKVStore(KVStore):
         """
         with self._lock:
             self._world.check()
-            for bucket in self._buckets("broadcast", self._rows(arrays), 0, keep=False):
+            for bucket in self._buckets_for("broadcast", self._bucket_rows(arrays), 0, keep=False):
                 first = arrays[bucket.entries[0].key]
                 if _is_direct(bucket, first[:1]):
                     if self._world.size > 1:
@@ -250,7 +250,7 @@ class DistKVStore(KVStore):
             self.agree_on(updater.optimizer, "set_optimizer")
         else:
             name = getattr(updater, "__qualname__", type(updater).__name__)
-            self._agree("set_updater", {"updater": name})
+            self._check_agreement("set_updater", {"updater": name})
 
     _set_updater = set_updater
 
@@ -274,7 +274,7 @@ class DistKVStore(KVStore):
         >>> mx.kv.create("dist_sync").agree_on(mx.optimizer.SGD(learning_rate=0.1))
         """
         if self._world.size > 1:
-            self._agree(where, terms_of(optimizer))
+            self._check_agreement(where, terms_of(optimizer))
 
     def agree_on_states(self, updater: Updater, where: str) -> None:
         """Wait for all ranks, and refuse optimizers' states, such as momenta, that differ.
@@ -297,7 +297,7 @@ class DistKVStore(KVStore):
         >>> mx.kv.create("dist_sync").agree_on_states(updater, "load_states")
         """
         if self._world.size > 1:
-            self._agree(where, {**terms_of(updater.optimizer), **terms_of_states(updater)})
+            self._check_agreement(where, {**terms_of(updater.optimizer), **terms_of_states(updater)})
 
     def load_optimizer_states(self, fname: FileName) -> None:
         """Take over the states that `save_optimizer_states` wrote, the same on all ranks."""
@@ -305,7 +305,7 @@ class DistKVStore(KVStore):
         if isinstance(self._updater, Updater):
             self.agree_on_states(self._updater, "load_optimizer_states")
 
-    def _agree(self, where, terms):
+    def _check_agreement(self, where, terms):
         """Refuse terms, a dict of texts, that differ between ranks."""
         rows = self._world.gather(json.dumps(terms).encode(), f"what {where} is given")
         found = different([json.loads(each) for each in rows])
@@ -335,10 +335,10 @@ class DistKVStore(KVStore):
         self._compress = compression(compression_params, self._type)
 
     # --- inside ----------------------------------------------------------------------------------
-    def _rows(self, arrays):
+    def _bucket_rows(self, arrays):
         return tuple((k, each[0].shape, NAMES[each[0].dtype_flag]) for k, each in arrays.items())
 
-    def _buckets(self, verb, rows, priority, keep=True):
+    def _buckets_for(self, verb, rows, priority, keep=True):
         """The buckets of a call; a repeated call reuses its buckets."""
         call = verb, rows, priority
         found = self._calls.pop(call, None)
@@ -351,7 +351,7 @@ class DistKVStore(KVStore):
                 self._calls.popitem(last=False)
         return found
 
-    def _summed(self, given, priority):
+    def _sum_over_ranks(self, given, priority):
         """{key: sum over all devices and ranks}, in memory of buckets; of row_sparse arrays a
         row_sparse one."""
         found = {}
@@ -359,21 +359,21 @@ class DistKVStore(KVStore):
             for each, arrays in given.items():
                 if are_rows(arrays):
                     found[each] = self._sum_of_rows(each, arrays, priority)
-        whole, given = given, {k: _dense(a) for k, a in given.items() if k not in found}
+        whole, given = given, {k: _dense_arrays(a) for k, a in given.items() if k not in found}
         # the last gradients are ready first
-        for bucket in reversed(self._buckets("sum", self._rows(given), priority)):
+        for bucket in reversed(self._buckets_for("sum", self._bucket_rows(given), priority)):
             arrays = given[bucket.entries[0].key]
             sums_here = self._compress is None and _is_direct(bucket, arrays)
             if sums_here and self._world.size > 1:
                 self._hand_in(sums(bucket, arrays[0]), arrays, [bucket.flat])
             else:
-                self._send(bucket, given)
+                self._send_bucket(bucket, given)
             found.update((entry.key, entry.view) for entry in bucket.entries)
         return {key: found[key] for key in whole}
 
     def _sum_of_rows(self, key, arrays, priority):
         def add(what, array):
-            (bucket,) = self._buckets("sum", self._rows({what: [array]}), priority, keep=False)
+            (bucket,) = self._buckets_for("sum", self._bucket_rows({what: [array]}), priority, keep=False)
             array.copyto(bucket.entries[0].view)
             self._hand_in(sums(bucket), (), [bucket.flat])
             return bucket.entries[0].view
@@ -381,11 +381,11 @@ class DistKVStore(KVStore):
         arrays = [each.as_in_context(cpu()) for each in arrays]
         return sum_of_rows(key, arrays, self._world.rank, self._world.size, add)
 
-    def _send(self, bucket, given):
+    def _send_bucket(self, bucket, given):
         """Copy arrays into a bucket and have ranks sum it."""
         for entry in reversed(bucket.entries):
             arrays = given[entry.key]
-            merged = self._sum(arrays, entry.view)
+            merged = self._sum_devices(arrays, entry.view)
             if self._compress is not None:
                 (merged,) = self._compress(entry.key, [merged.astype(bucket.dtype)])
             if merged is not entry.view:
@@ -407,7 +407,7 @@ class DistKVStore(KVStore):
         terms, self._terms = self._terms, ""
         self._world.hand_in(request.on_terms(terms) if terms else request, reads, writes)
 
-    def _sum(self, arrays, stored):
+    def _sum_devices(self, arrays, stored):
         """The sum of the arrays of this rank's devices; halves are added up in float32."""
         if len(arrays) == 1:
             return arrays[0]
@@ -424,7 +424,7 @@ def _of_scale(difference):
     return difference.startswith("rescale_grad ")
 
 
-def _dense(arrays):
+def _dense_arrays(arrays):
     """The arrays, dense."""
     return [dense_of(each) for each in arrays]
 

@@ -113,7 +113,7 @@ class KVStore(KVStoreBase):
         ArgumentError
             When a key has a value already, or the lists differ in length.
         """
-        for each, arrays in self._pairs("init", key, value):
+        for each, arrays in self._key_arrays("init", key, value):
             if each in self._values:
                 raise ArgumentError(f"kvstore init: key {shown(each)} has a value already")
             context = cpu() if self._type in _ON_CPU else arrays[0].context
@@ -137,7 +137,7 @@ class KVStore(KVStoreBase):
             For a key without a value, another shape, lists that do not match; naming the key.
         """
         grouped = {}
-        for each, arrays in self._pairs("push", key, value):
+        for each, arrays in self._key_arrays("push", key, value):
             grouped.setdefault(each, []).extend(arrays)
         for each, arrays in grouped.items():
             self._check("push", each, arrays)
@@ -147,7 +147,7 @@ class KVStore(KVStoreBase):
                 if self._compress is not None:
                     self._refuse_sparse("push", each, arrays)
                     arrays = self._compress(each, arrays)
-                merged = self._sum(arrays, stored)
+                merged = self._sum_devices(arrays, stored)
                 if self._updater is None:
                     merged.copyto(stored)
                 else:
@@ -176,7 +176,7 @@ class KVStore(KVStoreBase):
         """
         if out is None:
             raise ArgumentError("kvstore pull: 'out' is missing: the arrays to write to")
-        pairs = self._pairs("pull", key, out)
+        pairs = self._key_arrays("pull", key, out)
         for each, arrays in pairs:
             self._check("pull", each, arrays)
         for each, arrays in pairs:
@@ -190,7 +190,9 @@ class KVStore(KVStoreBase):
         """`push`, then `pull` into `out`, or into `value` itself without it."""
         with self._lock:
             out = value if out is None else out
-            for each, arrays in self._pairs("pushpull", key, out):  # before anything is changed
+            for each, arrays in self._key_arrays(
+                "pushpull", key, out
+            ):  # before anything is changed
                 self._check("pushpull", each, arrays)
             self.push(key, value, priority)
             self.pull(key, out, priority, ignore_sparse=False)
@@ -233,7 +235,7 @@ class KVStore(KVStoreBase):
         """
         if out is None:
             raise ArgumentError("kvstore row_sparse_pull: 'out' is missing: the arrays to write to")
-        pairs = self._pairs("row_sparse_pull", key, out)
+        pairs = self._key_arrays("row_sparse_pull", key, out)
         for each, arrays in pairs:
             self._check("row_sparse_pull", each, arrays)
         places = [(each, array) for each, arrays in pairs for array in arrays]
@@ -374,7 +376,7 @@ class KVStore(KVStoreBase):
             )
         return self._updater
 
-    def _pairs(self, where, key, value):
+    def _key_arrays(self, where, key, value):
         """[(key, [NDArray, ...]), ...] from the arguments of a method."""
         if isinstance(key, (list, tuple)):
             if not isinstance(value, (list, tuple)) or len(key) != len(value):
@@ -382,7 +384,7 @@ class KVStore(KVStoreBase):
                 raise ArgumentError(
                     f"kvstore {where}: {len(key)} keys need a list of as many values, got {found}"
                 )
-            return [pair for k, v in zip(key, value) for pair in self._pairs(where, k, v)]
+            return [pair for k, v in zip(key, value) for pair in self._key_arrays(where, k, v)]
         if isinstance(key, bool) or not isinstance(key, (str, int)):
             raise ArgumentTypeError(
                 f"kvstore {where}: a key must be a str or an int, got {type(key).__name__} "
@@ -426,7 +428,7 @@ class KVStore(KVStoreBase):
                     f"{array.shape}"
                 )
 
-    def _sum(self, arrays, stored):
+    def _sum_devices(self, arrays, stored):
         """The sum of the arrays, made where this kind of store adds; one array is itself."""
         context = arrays[0].context if self._type in _ON_DEVICE else stored.context
         merged = arrays[0].as_in_context(context)

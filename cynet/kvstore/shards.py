@@ -108,13 +108,13 @@ class Shards:
         self._given = None  # the Parts of the weights that were given last
         self._views = {}  # (key of the updater, what) -> (array, its piece)
 
-    def _weight(self, key):
+    def _owned_weight(self, key):
         if self._names is None:
             return key
         number = key // self._copies
         return self._names[number] if number < len(self._names) else None  # of another network
 
-    def _has(self, weight, rank):
+    def _owns_state(self, weight, rank):
         """Return whether a rank owns states of a weight, or a piece of them."""
         if weight in self._pieces:
             start, stop = self._pieces[weight][rank]
@@ -125,7 +125,7 @@ class Shards:
         """This rank's piece of an array; the same object in each step, since steps are cached."""
         kept, view = self._views.get((key, what), (None, None))
         if kept is not array:
-            view = _part(array, *self._pieces[self._weight(key)][self._rank])
+            view = _array_slice(array, *self._pieces[self._owned_weight(key)][self._rank])
             self._views[key, what] = array, view
         return view
 
@@ -142,11 +142,11 @@ class Shards:
             optimizer._index_update_count.setdefault(key, optimizer.begin_num_update)
         mine = [], [], []
         for key, grad, weight in zip(keys, grads, weights):
-            if not self._has(self._weight(key), self._rank):
+            if not self._owns_state(self._owned_weight(key), self._rank):
                 optimizer._update_count(key)
                 continue
             row = key, grad, weight
-            if self._weight(key) in self._pieces:
+            if self._owned_weight(key) in self._pieces:
                 row = key, self._view(key, "grad", grad), self._view(key, "weight", weight)
             for column, each in zip(mine, row):
                 column.append(each)
@@ -177,9 +177,9 @@ class Shards:
         for key in keys:
             states = [each[key] for each in ranks if key in each]
             if states:
-                split = self._weight(key) in self._pieces
-                shape = self._shapes[self._weight(key)]
-                found.states[key] = _joined(states, shape) if split else states[0]
+                split = self._owned_weight(key) in self._pieces
+                shape = self._shapes[self._owned_weight(key)]
+                found.states[key] = _join_states(states, shape) if split else states[0]
         found.states_synced = dict.fromkeys(found.states, True)
         self.gathered = found
 
@@ -187,11 +187,11 @@ class Shards:
         """The part of loaded states of all weights that this rank is to own."""
         self.gathered, kept = None, {}
         for key, state in states.items():
-            weight = self._weight(key)
-            if self._has(weight, self._rank):
+            weight = self._owned_weight(key)
+            if self._owns_state(weight, self._rank):
                 bounds = self._pieces.get(weight)
                 if bounds:
-                    state = _parts(state, self._shapes[weight], bounds[self._rank])
+                    state = _state_shard(state, self._shapes[weight], bounds[self._rank])
                 kept[key] = state
         return kept
 
@@ -202,25 +202,25 @@ def _changes_entries_alone(optimizer):
     return by_entry and not (optimizer._of_user or optimizer._on_object)
 
 
-def _part(array, start, stop):
+def _array_slice(array, start, stop):
     return array._view((stop - start,), start)
 
 
-def _joined(states, shape):
+def _join_states(states, shape):
     """The state of a weight, joined from the pieces of all ranks."""
     first = states[0]
     if first is None:
         return None
     if isinstance(first, (tuple, list)):
-        return type(first)(_joined(each, shape) for each in zip(*states))
+        return type(first)(_join_states(each, shape) for each in zip(*states))
     return nd.concat(*states, dim=0).reshape(shape)
 
 
-def _parts(state, shape, bounds):
+def _state_shard(state, shape, bounds):
     """A copy of a piece of a state; arrays of an unexpected shape stay, for the next step to
     refuse."""
     if isinstance(state, (tuple, list)):
-        return type(state)(_parts(each, shape, bounds) for each in state)
+        return type(state)(_state_shard(each, shape, bounds) for each in state)
     if state is None or state.shape != tuple(shape):
         return state
-    return _part(state, *bounds).copy()
+    return _array_slice(state, *bounds).copy()

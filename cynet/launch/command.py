@@ -117,7 +117,9 @@ def command_line(job: Job) -> list[str]:
         out = [path, "-prepend-rank", "-n", str(job.size)]
         if hosts:
             out += ["-f", job.hostfile]
-        out += [part for name, value in _environment(job, hosts) for part in ("-genv", name, value)]
+        out += [
+            part for name, value in _rank_environment(job, hosts) for part in ("-genv", name, value)
+        ]
         return [*out, *more, *program(job.command)]
     out = [path]
     if kind == "openmpi":  # a death is an error of the others, not the end of all
@@ -130,11 +132,13 @@ def command_line(job: Job) -> list[str]:
         out += ["--hostfile", job.hostfile]
     if hasattr(os, "getuid") and os.getuid() == 0:
         out += ["--allow-run-as-root"]
-    out += [part for name, value in _environment(job, hosts) for part in ("-x", f"{name}={value}")]
+    out += [
+        part for name, value in _rank_environment(job, hosts) for part in ("-x", f"{name}={value}")
+    ]
     return [*out, "-n", str(job.size), *more, *program(job.command)]
 
 
-def _environment(job, hosts):
+def _rank_environment(job, hosts):
     """(name, value) of environment variables that each process gets beyond those of this one."""
     given, here = dict(job.env), config.variables()
     out = {}

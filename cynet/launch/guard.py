@@ -26,15 +26,15 @@ class Guard:
 
     def __init__(self):
         self._told = []
-        self._begin()
+        self._begin_guard()
 
-    def _begin(self):
+    def _begin_guard(self):
         reading, self._writing = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
             try:
                 os.close(self._writing)
-                _detach()
+                _detach_from_launcher()
                 _wait(reading)
             finally:
                 os._exit(0)
@@ -47,7 +47,7 @@ class Guard:
             os.write(self._writing, os.fsencode(folder) + b"\n")
         except OSError:  # the launcher was killed
             self._close(False)
-            self._begin()
+            self._begin_guard()
             os.write(self._writing, b"".join(os.fsencode(each) + b"\n" for each in self._told))
 
     def __enter__(self):
@@ -65,7 +65,7 @@ class Guard:
         os.waitpid(self._pid, 0)
 
 
-def _detach():
+def _detach_from_launcher():
     """Be no part of the terminal, the process group and the pipes of the launcher."""
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -58,9 +58,9 @@ def check_hosts(job: Job) -> list[str]:
         or their versions.
     """
     names = [name for name in dict.fromkeys(hosts_of(job.hostfile)) if not _is_here(name)]
-    agent, look = agent_of(job.more), _look(job)
+    agent, look = agent_of(job.more), _look_command(job)
     with ThreadPoolExecutor(_TOGETHER) as pool:
-        problems = list(pool.map(lambda name: _problem(agent, name, look), names))
+        problems = list(pool.map(lambda name: _host_problem(agent, name, look), names))
     found = [f"{name}: {each}" for name, each in zip(names, problems) if each is not None]
     if found:
         raise HostError("; ".join(found) + " (--no-check begins without this look)")
@@ -92,7 +92,7 @@ class Look(NamedTuple):
     command: list[str]
 
 
-def _look(job):
+def _look_command(job):
     command = program(job.command)
     steps = {"reached": "true", "folder": f"cd {shlex.quote(os.getcwd())}"}
     is_script = command[1:3] == ["-m", "cynet.launch._rank"]
@@ -108,7 +108,7 @@ def _look(job):
     return Look(text, list(steps), command)
 
 
-def _problem(agent, name, look):
+def _host_problem(agent, name, look):
     """The reason why a machine cannot run ranks, or None."""
     more = _SSH if os.path.basename(agent[0]) == "ssh" else ()
     line = [*agent, *more, name, look.text]

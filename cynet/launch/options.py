@@ -24,7 +24,7 @@ def parser():
         allow_abbrev=False,
     )
     add = out.add_argument
-    add("-n", "--num-workers", type=_positive, required=True, help="how many processes")
+    add("-n", "--num-workers", type=_positive_int, required=True, help="how many processes")
     add("-H", "--hostfile", help="file with the machines, one a line; default: this machine")
     add(
         "--launcher",
@@ -39,7 +39,7 @@ def parser():
         metavar="NAME:VALUE",
         help="set an environment variable in each process; may be given several times",
     )
-    add("--threads", type=_positive, help="threads of a process; default: cores over processes")
+    add("--threads", type=_positive_int, help="threads of a process; default: cores over processes")
     add("--log-dir", help="also write what each process prints to rank-N.log in this folder")
     add("--no-prefix", action="store_true", help="show lines without the number of their rank")
     add("--restarts", type=int, default=0, help="how often to begin again after a failure")
@@ -48,7 +48,12 @@ def parser():
         action="store_true",
         help="begin again without the processes that have died, down to --min-workers",
     )
-    add("--min-workers", type=_positive, default=1, help="the fewest that --elastic goes on with")
+    add(
+        "--min-workers",
+        type=_positive_int,
+        default=1,
+        help="the fewest that --elastic goes on with",
+    )
     add(
         "--grace",
         type=float,
@@ -102,7 +107,7 @@ def read(arguments):
     return options, job, notes
 
 
-def _positive(text):
+def _positive_int(text):
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be 1 or more, got {number}")

@@ -33,11 +33,11 @@ class Outputs:
 
     def follow(self, pipe, target):
         """A thread that copies the output of a pipe."""
-        thread = threading.Thread(target=self._pass, args=(pipe, target), daemon=True)
+        thread = threading.Thread(target=self._forward_output, args=(pipe, target), daemon=True)
         thread.start()
         return thread
 
-    def _pass(self, pipe, target):
+    def _forward_output(self, pipe, target):
         rank, skips = None, False
         for line in pipe:
             found = _TAG.match(line)
@@ -48,14 +48,14 @@ class Outputs:
             if skips or (was_noise and not line.strip()):
                 continue
             if rank is not None and self._folder is not None:
-                self._file(rank).write(line)
+                self._output_file(rank).write(line)
             if rank is not None and self._prefix:
                 line = b"[%d] " % rank + line
             with self._lock:
                 target.buffer.write(line)
                 target.flush()
 
-    def _file(self, rank):
+    def _output_file(self, rank):
         with self._lock:
             if rank not in self._files:
                 path = os.path.join(self._folder, f"rank-{rank}.log")

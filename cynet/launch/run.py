@@ -69,7 +69,7 @@ class Running:
                 with contextlib.suppress(OSError):
                     self._process.send_signal(self._signals[-1])
                 deadline = time.monotonic() + _STOP
-            elif deadline is None and self._told():
+            elif deadline is None and self._rank_reports():
                 deadline = time.monotonic() + self._grace
             if deadline is not None and time.monotonic() > deadline:
                 if not passed:
@@ -81,12 +81,12 @@ class Running:
         end(below, 1.0)  # a process that is stopped outlives its launcher
         for each in self._threads:
             each.join(2)
-        told = self._told()
+        told = self._rank_reports()
         shutil.rmtree(self._folder, ignore_errors=True)
         sweep(self._began)
         return code, told
 
-    def _told(self):
+    def _rank_reports(self):
         rows = []
         for each in os.scandir(self._folder):
             if each.name.endswith(".json"):
@@ -106,12 +106,12 @@ def run(options, job, notes):
         check_hosts(job)
     outputs = Outputs(not options.no_prefix, options.log_dir)
     try:
-        return _attempts(options, job, outputs)
+        return _run_attempts(options, job, outputs)
     finally:
         outputs.close()
 
 
-def _attempts(options, job, outputs):
+def _run_attempts(options, job, outputs):
     signals = []
     before = {
         number: signal.signal(number, lambda number, _: signals.append(number))
@@ -119,13 +119,13 @@ def _attempts(options, job, outputs):
     }
     try:
         with Guard() as guard:
-            return _begun(options, job, outputs, signals, guard)
+            return _start_ranks(options, job, outputs, signals, guard)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _begun(options, job, outputs, signals, guard):
+def _start_ranks(options, job, outputs, signals, guard):
     began = restarts = 0
     while True:
         running = Running(job, outputs, options.grace, began, signals, guard)
@@ -138,7 +138,7 @@ def _begun(options, job, outputs, signals, guard):
             return 0
         if code < 0:
             code = 128 - code
-        say(f"the job has failed with code {code}: {_why(told)}")
+        say(f"the job has failed with code {code}: {_failure_report(told)}")
         lost = {rank for row in told for rank in row["dead"]}
         left = job.size - len(lost)
         if options.elastic and lost and left >= options.min_workers:
@@ -152,7 +152,7 @@ def _begun(options, job, outputs, signals, guard):
         say(f"begins again ({began})")
 
 
-def _why(told):
+def _failure_report(told):
     """The report to show for a failed job: of the first rank that failed by itself, else the first
     report."""
     row = next((row for row in told if row["is_own"]), told[0] if told else None)

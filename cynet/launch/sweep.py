@@ -26,10 +26,13 @@ def sweep(since, memory="/dev/shm"):
     list of str
         What was removed.
     """
-    left = [*_found(memory, _MEMORY, since), *_found(tempfile.gettempdir(), _FOLDERS, since)]
+    left = [
+        *_find_files(memory, _MEMORY, since),
+        *_find_files(tempfile.gettempdir(), _FOLDERS, since),
+    ]
     if not left:
         return []
-    used = _used()
+    used = _used_paths()
     out = []
     for path in left:
         if any(each.startswith(path) for each in used):
@@ -43,7 +46,7 @@ def sweep(since, memory="/dev/shm"):
     return out
 
 
-def _found(folder, prefixes, since):
+def _find_files(folder, prefixes, since):
     with contextlib.suppress(OSError):
         for each in os.scandir(folder):
             if not each.name.startswith(prefixes):
@@ -54,7 +57,7 @@ def _found(folder, prefixes, since):
                     yield each.path
 
 
-def _used():
+def _used_paths():
     """The files that living processes of this user have mapped or open, and their folders."""
     out = set()
     for number in filter(str.isdigit, os.listdir("/proc")):
@@ -71,7 +74,7 @@ def descendants(pid):
     """{process: when it began} of all below one."""
     rows = {}
     for number in filter(str.isdigit, os.listdir("/proc")):
-        row = _status(int(number))
+        row = _process_status(int(number))
         if row is not None:
             rows[int(number)] = row
     out, more = {}, {pid}
@@ -89,7 +92,7 @@ def members(folders):
         with contextlib.suppress(OSError):
             with open(f"/proc/{number}/environ", "rb") as file:
                 given = file.read().split(b"\0")
-            row = _status(int(number))
+            row = _process_status(int(number))
             if row is not None and any(each in given for each in wanted):
                 out[int(number)] = row[2]
     return out
@@ -103,28 +106,28 @@ def end(processes, seconds=3.0):
     processes : dict of int to str
         When each began, or None: another one of the same number is left alone.
     """
-    left = [pid for pid, began in processes.items() if _lives(pid, began)]
+    left = [pid for pid, began in processes.items() if _is_alive(pid, began)]
     for number in (signal.SIGTERM, signal.SIGCONT):
-        _send(left, number)
+        _send_signal(left, number)
     until = time.monotonic() + seconds
     while left and time.monotonic() < until:
         time.sleep(0.02)
-        left = [pid for pid in left if _lives(pid, processes[pid])]
-    _send(left, signal.SIGKILL)
+        left = [pid for pid in left if _is_alive(pid, processes[pid])]
+    _send_signal(left, signal.SIGKILL)
 
 
-def _send(pids, number):
+def _send_signal(pids, number):
     for pid in pids:
         with contextlib.suppress(OSError):
             os.kill(pid, number)
 
 
-def _lives(pid, began):
-    row = _status(pid)
+def _is_alive(pid, began):
+    row = _process_status(pid)
     return row is not None and row[0] != "Z" and began in (None, row[2])
 
 
-def _status(pid):
+def _process_status(pid):
     """(state, parent, start time) of a process, or None."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:

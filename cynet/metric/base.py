@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..typing import Class, MetricLike, Names, NDArray, NumpyArray
 
 METRICS = Registry("metric", ignore_case=True)
-_shared = with_paragraphs(
+_shared_state = with_paragraphs(
     names="""name : str
     Name of the metric in its results.
 output_names, label_names : list of str, optional
@@ -242,7 +242,7 @@ class EvalMetric(SettingsRepr):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        _shared(cls)
+        _shared_state(cls)
 
     def __init__(
         self,
@@ -309,7 +309,8 @@ class EvalMetric(SettingsRepr):
         ('accuracy', 1.0)
         """
         self.update(
-            _pick(label, self.label_names, "label"), _pick(pred, self.output_names, "output")
+            _pick_arrays(label, self.label_names, "label"),
+            _pick_arrays(pred, self.output_names, "output"),
         )
 
     def update(self, labels: Any, preds: Any) -> None:
@@ -362,7 +363,7 @@ class EvalMetric(SettingsRepr):
         self.global_sum_metric += total
         self.global_num_inst += count
 
-    def _value(self, total, count):
+    def _metric_value(self, total, count):
         """The metric's value for a sum over `count` (more than 0) entries."""
         return total / count
 
@@ -376,7 +377,7 @@ class EvalMetric(SettingsRepr):
         """
         if self.num_inst == 0:
             return self.name, math.nan
-        return self.name, self._value(self.sum_metric, self.num_inst)
+        return self.name, self._metric_value(self.sum_metric, self.num_inst)
 
     def get_global(self) -> tuple[Any, Any]:
         """``(name, value)`` since ``reset``; of a metric without global mean, the local one.
@@ -411,12 +412,12 @@ class EvalMetric(SettingsRepr):
         finally:
             self.num_inst, self.sum_metric = local
 
-    def _shared(self):
+    def _shared_state(self):
         """The state since ``reset``, as JSON can hold it, for the other processes."""
         return self._over_all(lambda: [float(self.num_inst), float(self.sum_metric)])
 
     def _take_shared(self, rows):
-        """Merge the results of `_shared` from all processes into this metric."""
+        """Merge the results of `_shared_state` from all processes into this metric."""
         self.num_inst = self.global_num_inst = sum(row[0] for row in rows)
         self.sum_metric = self.global_sum_metric = sum(row[1] for row in rows)
 
@@ -436,7 +437,7 @@ class EvalMetric(SettingsRepr):
         >>> metric.get_global_name_value()
         [('accuracy', nan)]
         """
-        return _pairs(*self.get())
+        return _name_value_pairs(*self.get())
 
     def get_global_name_value(self) -> list[tuple[str, float]]:
         """A list of pairs (name, global value); of a metric without global mean, the local ones.
@@ -446,12 +447,12 @@ class EvalMetric(SettingsRepr):
         >>> create("acc").get_global_name_value()
         [('accuracy', nan)]
         """
-        if _overrides(type(self), "get_name_value", "get_global"):
+        if _overrides_method(type(self), "get_name_value", "get_global"):
             return self._over_all(self.get_name_value)
-        return _pairs(*self.get_global())
+        return _name_value_pairs(*self.get_global())
 
 
-def _overrides(klass, name, other):
+def _overrides_method(klass, name, other):
     """Return whether the class defines method `name` nearer to itself than method `other`."""
     owners = [
         next(i for i, each in enumerate(klass.__mro__) if n in vars(each)) for n in (name, other)
@@ -459,13 +460,13 @@ def _overrides(klass, name, other):
     return owners[0] < owners[1]
 
 
-def _pairs(name, value):
+def _name_value_pairs(name, value):
     if not isinstance(name, list):
         return [(name, value)]
     return list(zip(name, value))
 
 
-def _pick(arrays, names, what):
+def _pick_arrays(arrays, names, what):
     if not isinstance(arrays, dict):
         raise ArgumentTypeError(
             f"update_dict: {what}s must be a dict of name to NDArray, got {shown(arrays)}"
@@ -573,12 +574,12 @@ class CompositeEvalMetric(EvalMetric):
             metric.reset_local()
 
     def get(self) -> tuple[Any, Any]:
-        return _flat(metric.get() for metric in self.metrics)
+        return _flatten_results(metric.get() for metric in self.metrics)
 
     def get_global(self) -> tuple[Any, Any]:
-        if _overrides(type(self), "get", "get_global"):
+        if _overrides_method(type(self), "get", "get_global"):
             return self._over_all(self.get)
-        return _flat(metric.get_global() for metric in self.metrics)
+        return _flatten_results(metric.get_global() for metric in self.metrics)
 
     def _over_all(self, figure):
         for metric in self.metrics:
@@ -589,7 +590,7 @@ class CompositeEvalMetric(EvalMetric):
         return {**super().get_config(), "metrics": [each.get_config() for each in self.metrics]}
 
 
-def _flat(results):
+def _flatten_results(results):
     names, values = [], []
     for name, value in results:
         names.extend(name if isinstance(name, list) else [name])

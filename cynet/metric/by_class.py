@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _AVERAGES = ("macro", "micro", "weighted")
 
 
-def _sum(first, second):
+def _add_matrices(first, second):
     """The sum of two square matrices, the smaller one with rows and columns of 0 behind it."""
     out = np.zeros((max(len(first), len(second)),) * 2, np.int64)
     out[: len(first), : len(first)] += first
@@ -38,7 +38,7 @@ class _Counted(EvalMetric):
         super().reset_local()
         self._local = np.zeros((0, 0), np.int64)
 
-    def _score(self, counts):
+    def _score_of_counts(self, counts):
         """The figure for a matrix."""
         return float(counts.trace() / counts.sum())
 
@@ -59,25 +59,25 @@ class _Counted(EvalMetric):
                 raise ArgumentError(f"{self.name}: classes are 0 or more, found a negative one")
             n = max(n, 1 + int(max(label.max(), pred.max())))
             counts = np.bincount(n * label + pred, minlength=n * n).reshape(n, n)
-            self._local = _sum(self._local, counts)
-            self._global = _sum(self._global, counts)
+            self._local = _add_matrices(self._local, counts)
+            self._global = _add_matrices(self._global, counts)
         self._set()
 
     def _set(self):
         """The sums that `get` and `get_global` divide."""
         self.num_inst, self.global_num_inst = int(self._local.sum()), int(self._global.sum())
         if self.num_inst:
-            self.sum_metric = self._score(self._local) * self.num_inst
+            self.sum_metric = self._score_of_counts(self._local) * self.num_inst
         if self.global_num_inst:
-            self.global_sum_metric = self._score(self._global) * self.global_num_inst
+            self.global_sum_metric = self._score_of_counts(self._global) * self.global_num_inst
 
-    def _shared(self):
+    def _shared_state(self):
         return self._global.tolist()
 
     def _take_shared(self, rows):
         counts = np.zeros((0, 0), np.int64)
         for row in rows:
-            counts = _sum(counts, np.array(row, np.int64).reshape(len(row), len(row)))
+            counts = _add_matrices(counts, np.array(row, np.int64).reshape(len(row), len(row)))
         self._local = self._global = counts
         self._set()
 
@@ -130,7 +130,7 @@ class _Averaged(_Counted):
         self.average = average
         super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
 
-    def _score(self, counts):
+    def _score_of_counts(self, counts):
         right, sums = counts.diagonal(), counts.sum(axis=self.axis)
         if self.average == "micro":
             return float(right.sum() / sums.sum())
@@ -288,14 +288,14 @@ class MeanIoU(_Counted):
         numpy.ndarray
             Intersection over union of each class.
         """
-        return _shares(self._global)
+        return _recall_per_class(self._global)
 
-    def _score(self, counts):
+    def _score_of_counts(self, counts):
         occurred = counts.sum(axis=0) + counts.sum(axis=1) > 0
-        return float(_shares(counts)[occurred].mean())
+        return float(_recall_per_class(counts)[occurred].mean())
 
 
-def _shares(counts):
+def _recall_per_class(counts):
     right = counts.diagonal()
     return right / np.maximum(counts.sum(axis=0) + counts.sum(axis=1) - right, 1)
 
@@ -351,12 +351,12 @@ class AUC(EvalMetric):
             self.global_num_inst += label.size
 
     def get(self) -> tuple[str, float]:
-        return self.name, _area(self._pairs[self._begin :])
+        return self.name, _area_under_curve(self._pairs[self._begin :])
 
     def get_global(self) -> tuple[str, float]:
-        return self.name, _area(self._pairs)
+        return self.name, _area_under_curve(self._pairs)
 
-    def _shared(self):
+    def _shared_state(self):
         return [[positive.tolist(), scores.tolist()] for positive, scores in self._pairs]
 
     def _take_shared(self, rows):
@@ -367,7 +367,7 @@ class AUC(EvalMetric):
         self.num_inst = self.global_num_inst = sum(len(scores) for _, scores in self._pairs)
 
 
-def _area(pairs):
+def _area_under_curve(pairs):
     """The rank sum; equal scores share their ranks (Mann and Whitney)."""
     if not pairs:
         return math.nan

@@ -167,8 +167,8 @@ class TopKAccuracy(EvalMetric):
         """
         return self._hits / np.maximum(self._rows, 1)
 
-    def _shared(self):
-        return [super()._shared(), self._hits.tolist(), self._rows.tolist()]
+    def _shared_state(self):
+        return [super()._shared_state(), self._hits.tolist(), self._rows.tolist()]
 
     def _take_shared(self, rows):
         super()._take_shared([row[0] for row in rows])
@@ -219,7 +219,7 @@ class _Binary(EvalMetric):
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         counts = np.zeros((2, 2), np.int64)
         for label, pred in zip(labels, preds):
-            counts += self._count(to_numpy(label), to_numpy(pred))
+            counts += self._confusion_counts(to_numpy(label), to_numpy(pred))
         if self.average == "macro":
             self._add(self._score(counts), 1)
             return
@@ -229,8 +229,8 @@ class _Binary(EvalMetric):
         self.sum_metric = self._score(self._local) * self.num_inst
         self.global_sum_metric = self._score(self._global) * self.global_num_inst
 
-    def _shared(self):
-        return [*super()._shared(), self._global.tolist()]
+    def _shared_state(self):
+        return [*super()._shared_state(), self._global.tolist()]
 
     def _take_shared(self, rows):
         super()._take_shared(rows)
@@ -238,7 +238,7 @@ class _Binary(EvalMetric):
             counts = sum(np.array(row[2]) for row in rows)
             self.sum_metric = self.global_sum_metric = self._score(counts) * self.num_inst
 
-    def _count(self, label, pred):
+    def _confusion_counts(self, label, pred):
         if len(label) != len(pred):
             raise ShapeError(
                 f"Shape of labels {len(label)} does not match shape of predictions {len(pred)}"
@@ -385,8 +385,8 @@ class PCC(EvalMetric):
         self.sum_metric = self._score(self._local) * self.num_inst
         self.global_sum_metric = self._score(self._global) * self.global_num_inst
 
-    def _shared(self):
-        return [*super()._shared(), self._global.tolist()]
+    def _shared_state(self):
+        return [*super()._shared_state(), self._global.tolist()]
 
     def _take_shared(self, rows):
         super()._take_shared(rows)

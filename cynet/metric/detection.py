@@ -32,7 +32,7 @@ _RULES = {
 }
 
 
-def _overlaps(found, boxes):
+def _pairwise_iou(found, boxes):
     """Intersection over union of each detected box (n, 4) and each labeled box (m, 4): (n, m)."""
     low = np.maximum(found[:, None, :2], boxes[None, :, :2])
     high = np.minimum(found[:, None, 2:], boxes[None, :, 2:])
@@ -142,7 +142,7 @@ class MeanAveragePrecision(EvalMetric):
     def _add_image(self, kind, boxes, rows):
         rows = rows[np.argsort(-rows[:, 0], kind="stable")][: self._rule.most]
         self._boxes[kind] = self._boxes.get(kind, 0) + len(boxes)
-        shares = _overlaps(rows[:, 1:], boxes)
+        shares = _pairwise_iou(rows[:, 1:], boxes)
         right = np.zeros((len(rows), len(self._rule.overlaps)), bool)
         for column, least in enumerate(self._rule.overlaps):
             free = np.ones(len(boxes), bool)
@@ -181,7 +181,9 @@ class MeanAveragePrecision(EvalMetric):
         found = sorted(self._found.get(kind, []), key=lambda pair: -pair[0])
         right = np.array([each for _, each in found], bool)
         right = right.reshape(len(found), len(self._rule.overlaps))
-        return float(np.mean([_average(column, count, self._rule.points) for column in right.T]))
+        return float(
+            np.mean([_average_precision(column, count, self._rule.points) for column in right.T])
+        )
 
     def get(self) -> tuple[Any, Any]:
         """The mean; with `class_names` lists: of the mean, then of each class."""
@@ -193,7 +195,7 @@ class MeanAveragePrecision(EvalMetric):
         names = [self.name, *(f"AP-{each}" for each in self.class_names)]
         return names, [mean, *values[: len(self.class_names)].tolist()]
 
-    def _shared(self):
+    def _shared_state(self):
         return [self.num_inst, [*self._boxes.items()], [*self._found.items()]]
 
     def _take_shared(self, rows):
@@ -206,7 +208,7 @@ class MeanAveragePrecision(EvalMetric):
                 self._found.setdefault(kind, []).extend(each)
 
 
-def _average(right, count, points):
+def _average_precision(right, count, points):
     """The average precision of detections in the order of their scores."""
     hits = right.cumsum()
     precision = np.append(hits / np.arange(1, len(right) + 1), 0.0)

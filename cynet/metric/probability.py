@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..typing import Names
 
 
-def _picked(name, label, pred, axis=-1):
+def _label_probabilities(name, label, pred, axis=-1):
     """The probability of each label, flat, and the flat labels as integers."""
     label, pred = to_numpy(label), to_numpy(pred)
     if not -pred.ndim <= axis < pred.ndim:
@@ -31,7 +31,7 @@ def _picked(name, label, pred, axis=-1):
     return rows, flat
 
 
-def _at(name, rows, labels):
+def _entry_at_label(name, rows, labels):
     """The entry of each row at its label; negative ones count from the end, as in MXNet."""
     classes = rows.shape[1]
     if labels.size and (labels.min() < -classes or labels.max() >= classes):
@@ -83,8 +83,8 @@ class CrossEntropy(EvalMetric):
                 losses = -to_numpy(label) * np.log(to_numpy(pred) + self.eps)
                 self._add(float(losses.sum()), pred.shape[0])
                 continue
-            rows, classes = _picked(self.name, label, pred)
-            losses = -np.log(_at(self.name, rows, classes) + self.eps)
+            rows, classes = _label_probabilities(self.name, label, pred)
+            losses = -np.log(_entry_at_label(self.name, rows, classes) + self.eps)
             self._add(float(losses.sum()), classes.size)
 
 
@@ -163,16 +163,16 @@ class Perplexity(EvalMetric):
         """labels: classes; preds: probabilities, with one axis more."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
-            rows, classes = _picked(self.name, label, pred, self.axis)
+            rows, classes = _label_probabilities(self.name, label, pred, self.axis)
             if self.ignore_label is not None:
                 kept = classes != int(self.ignore_label)
                 rows, classes = rows[kept], classes[kept]
             # MXNet reads negative labels, such as padding that is not ignored, as class 0
-            picked = _at(self.name, rows, np.maximum(classes, 0))
+            picked = _entry_at_label(self.name, rows, np.maximum(classes, 0))
             losses = -np.log(np.maximum(picked, 1e-10))
             self._add(float(losses.sum()), classes.size)
 
-    def _value(self, total, count):
+    def _metric_value(self, total, count):
         return math.exp(total / count)
 
 
@@ -218,7 +218,7 @@ class CalibrationError(_Summed):
         self.bins = bins
         super().__init__(name, output_names, label_names, bins=bins, has_global_stats=True)
 
-    def _zeros(self):
+    def _initial_sums(self):
         return np.zeros((3, self.bins + 1))  # count, confidence, right; first: all of them
 
     def update(self, labels: Any, preds: Any) -> None:
@@ -237,11 +237,11 @@ class CalibrationError(_Summed):
             if not ((sure >= 0) & (sure <= 1 + 1e-6)).all():
                 raise ArgumentError(f"{self.name}: probabilities are from 0 to 1")
             place = np.clip(np.ceil(sure * self.bins), 1, self.bins).astype(int)
-            sums = self._zeros()
+            sums = self._initial_sums()
             for row, weights in enumerate((np.ones_like(sure), sure, right)):
                 sums[row] = np.bincount(place, weights, self.bins + 1)
                 sums[row, 0] = sums[row].sum()
-            self._take(sums)
+            self._add_sums(sums)
 
-    def _figure(self, sums):
+    def _compute_value(self, sums):
         return float(abs(sums[1, 1:] - sums[2, 1:]).sum() / sums[0, 0])

@@ -23,9 +23,9 @@ class _Error(EvalMetric):
     def __init__(self, name, output_names, label_names):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def _figure(self, error):
+    def _compute_value(self, error):
         """The batch's figure for the array label - prediction."""
-        raise UndefinedError(f"{type(self).__name__} defines no _figure")
+        raise UndefinedError(f"{type(self).__name__} defines no _compute_value")
 
     def update(self, labels, preds):
         """labels and preds: arrays of the same shape, or of shapes that NumPy broadcasts after (N,)
@@ -43,7 +43,7 @@ class _Error(EvalMetric):
                     f"{self.name}: labels of shape {found[0]} do not fit"
                     f" predictions of shape {found[1]}"
                 ) from None
-            self._add(self._figure(error), 1)
+            self._add(self._compute_value(error), 1)
 
 
 @register
@@ -68,7 +68,7 @@ class MAE(_Error):
     ) -> None:
         super().__init__(name, output_names, label_names)
 
-    def _figure(self, error):
+    def _compute_value(self, error):
         return float(np.abs(error).mean())
 
 
@@ -94,7 +94,7 @@ class MSE(_Error):
     ) -> None:
         super().__init__(name, output_names, label_names)
 
-    def _figure(self, error):
+    def _compute_value(self, error):
         return float(np.square(error).mean())
 
 
@@ -123,7 +123,7 @@ class RMSE(_Error):
     ) -> None:
         super().__init__(name, output_names, label_names)
 
-    def _figure(self, error):
+    def _compute_value(self, error):
         return math.sqrt(np.square(error).mean())
 
 
@@ -153,10 +153,10 @@ class R2(_Summed):
     ) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def _zeros(self):
+    def _initial_sums(self):
         return np.zeros((4, 0))  # rows, mean, sum of squares around it, sum of squared errors
 
-    def _join(self, one, other):
+    def _merge_sums(self, one, other):
         """Sums of squares around means are joined without squares of the means (Chan et al.)."""
         if not one.size or not other.size:
             return other if other.size else one
@@ -186,9 +186,9 @@ class R2(_Summed):
             mean = label.mean(axis=0)
             spread, error = ((label - each) ** 2 for each in (mean, pred))
             rows = np.full_like(mean, len(label))
-            self._take(np.stack([rows, mean, spread.sum(axis=0), error.sum(axis=0)]))
+            self._add_sums(np.stack([rows, mean, spread.sum(axis=0), error.sum(axis=0)]))
 
-    def _figure(self, sums):
+    def _compute_value(self, sums):
         if (sums[2] == 0).any():
             return math.nan
         return float(np.mean(1 - sums[3] / sums[2]))
@@ -247,7 +247,7 @@ class PearsonCorrelation(EvalMetric):
         >>> round(float(metric.get()[1]), 4)
         -1.0
         """
-        self._count = 0
+        self._update_counts = 0
         self._mean = np.zeros(2)
         self._scatter = np.zeros((2, 2))  # sums of products of deviations from the mean
 
@@ -262,22 +262,24 @@ class PearsonCorrelation(EvalMetric):
                 continue
             mean = pair.mean(axis=1)
             centred = pair - mean[:, None]
-            self._join(pair.shape[1], mean, centred @ centred.T)
+            self._merge_sums(pair.shape[1], mean, centred @ centred.T)
             self.num_inst += 1
 
-    def _join(self, count, mean, scatter):
+    def _merge_sums(self, count, mean, scatter):
         """Add a set of entries by its mean and scatter (Chan et al.): no sum of squares cancels."""
         if not count:
             return
-        gap, total = mean - self._mean, self._count + count
-        self._scatter = self._scatter + scatter + np.outer(gap, gap) * (self._count * count / total)
+        gap, total = mean - self._mean, self._update_counts + count
+        self._scatter = (
+            self._scatter + scatter + np.outer(gap, gap) * (self._update_counts * count / total)
+        )
         self._mean = self._mean + gap * (count / total)
-        self._count = total
+        self._update_counts = total
 
-    def _shared(self):
+    def _shared_state(self):
         if self.average == "macro":
-            return super()._shared()
-        return [self.num_inst, self._count, self._mean.tolist(), self._scatter.tolist()]
+            return super()._shared_state()
+        return [self.num_inst, self._update_counts, self._mean.tolist(), self._scatter.tolist()]
 
     def _take_shared(self, rows):
         if self.average == "macro":
@@ -286,7 +288,7 @@ class PearsonCorrelation(EvalMetric):
         self.reset()
         for batches, count, mean, scatter in rows:
             self.num_inst += batches
-            self._join(count, np.array(mean), np.array(scatter))
+            self._merge_sums(count, np.array(mean), np.array(scatter))
 
     def get(self) -> tuple[Any, Any]:
         if self.average == "macro" or self.num_inst == 0:

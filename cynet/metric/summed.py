@@ -16,40 +16,43 @@ class _Summed(EvalMetric):
 
     def reset(self):
         super().reset()
-        self._local = self._global = self._zeros()
+        self._local = self._global = self._initial_sums()
 
     def reset_local(self):
         super().reset_local()
-        self._local = self._zeros()
+        self._local = self._initial_sums()
 
-    def _zeros(self):
+    def _initial_sums(self):
         """What has seen nothing; the first sum counts."""
-        return np.zeros(self._sums)
+        return np.zeros(self._n_sums)
 
-    def _join(self, one, other):
+    def _merge_sums(self, one, other):
         return one + other
 
-    def _take(self, sums):
-        self._local, self._global = self._join(self._local, sums), self._join(self._global, sums)
-        self._count()
+    def _add_sums(self, sums):
+        self._local, self._global = (
+            self._merge_sums(self._local, sums),
+            self._merge_sums(self._global, sums),
+        )
+        self._update_counts()
 
-    def _count(self):
+    def _update_counts(self):
         self.num_inst, self.global_num_inst = (
             float(np.ravel(each)[0]) if np.size(each) else 0 for each in (self._local, self._global)
         )
 
     def get(self):
-        return self.name, self._figure(self._local) if self.num_inst else math.nan
+        return self.name, self._compute_value(self._local) if self.num_inst else math.nan
 
     def get_global(self):
-        return self.name, self._figure(self._global) if self.global_num_inst else math.nan
+        return self.name, self._compute_value(self._global) if self.global_num_inst else math.nan
 
-    def _shared(self):
+    def _shared_state(self):
         return self._global.tolist()
 
     def _take_shared(self, rows):
-        self._global = self._zeros()
+        self._global = self._initial_sums()
         for row in rows:
-            self._global = self._join(self._global, np.array(row))
+            self._global = self._merge_sums(self._global, np.array(row))
         self._local = self._global
-        self._count()
+        self._update_counts()

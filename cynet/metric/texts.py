@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..typing import Names
 
 
-def _sentences(name, texts):
+def _token_lists(name, texts):
     """Lists of tokens: a str is split at blanks, rows of an array are numbers until a negative."""
     if isinstance(texts, str):
         raise ArgumentTypeError(f"{name}: expected a list of texts, got {shown(texts)}")
@@ -33,8 +33,8 @@ def _sentences(name, texts):
     return found
 
 
-def _pairs(name, labels, preds):
-    labels, preds = _sentences(name, labels), _sentences(name, preds)
+def _sentence_pairs(name, labels, preds):
+    labels, preds = _token_lists(name, labels), _token_lists(name, preds)
     if len(labels) != len(preds):
         raise ShapeError(f"{name}: {len(labels)} reference texts, {len(preds)} predicted ones")
     return zip(labels, preds)
@@ -58,7 +58,7 @@ class WordErrorRate(_Summed):
     ('word_error_rate', 0.5)
     """
 
-    _sums = 2
+    _n_sums = 2
 
     def __init__(
         self,
@@ -71,14 +71,14 @@ class WordErrorRate(_Summed):
     def update(self, labels: Any, preds: Any) -> None:
         """labels: reference texts; preds: as many texts. A text is a str of words between blanks,
         or a row of an array of numbers, (N, length), whose negative ones are padding."""
-        for label, pred in _pairs(self.name, labels, preds):
-            self._take(np.array([len(label), _edits(label, pred)], np.float64))
+        for label, pred in _sentence_pairs(self.name, labels, preds):
+            self._add_sums(np.array([len(label), _edit_distance(label, pred)], np.float64))
 
-    def _figure(self, sums):
+    def _compute_value(self, sums):
         return float(sums[1] / sums[0])
 
 
-def _edits(one, other):
+def _edit_distance(one, other):
     """Levenshtein's distance, computed by rows of its table."""
     last = list(range(len(other) + 1))
     for i, word in enumerate(one, 1):
@@ -129,21 +129,21 @@ class BLEU(_Summed):
         super().__init__(name, output_names, label_names, longest=longest, has_global_stats=True)
 
     @property
-    def _sums(self):
+    def _n_sums(self):
         return 3 + 2 * self.longest  # texts, their words, the references'; runs, and the right ones
 
     def update(self, labels: Any, preds: Any) -> None:
         """labels: reference texts; preds: as many texts. A text is a str of words between blanks,
         or a row of an array of numbers, (N, length), whose negative ones are padding."""
-        for label, pred in _pairs(self.name, labels, preds):
+        for label, pred in _sentence_pairs(self.name, labels, preds):
             sums = [1, len(pred), len(label)]
             for length in range(1, self.longest + 1):
-                wanted, found = _runs(label, length), _runs(pred, length)
+                wanted, found = _count_ngrams(label, length), _count_ngrams(pred, length)
                 sums.append(sum(found.values()))
                 sums.append(sum(min(n, wanted.get(run, 0)) for run, n in found.items()))
-            self._take(np.array(sums, np.float64))
+            self._add_sums(np.array(sums, np.float64))
 
-    def _figure(self, sums):
+    def _compute_value(self, sums):
         runs, right = sums[3::2], sums[4::2]
         if not right.all():
             return 0.0
@@ -151,7 +151,7 @@ class BLEU(_Summed):
         return float(np.exp(short + np.log(right / runs).mean()))
 
 
-def _runs(words, length):
+def _count_ngrams(words, length):
     found: dict[Any, int] = {}
     for i in range(len(words) - length + 1):
         run = tuple(words[i : i + length])

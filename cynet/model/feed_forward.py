@@ -152,10 +152,10 @@ class FeedForward:
                 "FeedForward: symbol is a function of the bucket key, so the iterator needs a"
                 " default_bucket_key, and batches a bucket_key"
             )
-        self.symbol = self._bucket(data.default_bucket_key)[0]
+        self.symbol = self._bucket_symbol(data.default_bucket_key)[0]
         _check_arguments(self.symbol)
 
-    def _bucket(self, key, data_names=None, label_names=None):
+    def _bucket_symbol(self, key, data_names=None, label_names=None):
         """The symbol and names that BucketingModule needs for a bucket; the function may say which
         inputs are data."""
         if key not in self._generated:
@@ -186,7 +186,7 @@ class FeedForward:
             if extra:
                 setattr(self, kind, {n: value for n, value in given.items() if n in known})
 
-    def _trainer(self, data, work_load_list, logger):
+    def _training_module(self, data, work_load_list, logger):
         """The module that trains on `data`."""
         data_names = [name for name, _ in data.provide_data]
         label_names = [name for name, _ in data.provide_label or ()]
@@ -194,7 +194,7 @@ class FeedForward:
         if self.sym_gen is None:
             return Module(self.symbol, data_names, label_names, **options)
         return BucketingModule(
-            lambda key: self._bucket(key, data_names, label_names),
+            lambda key: self._bucket_symbol(key, data_names, label_names),
             data.default_bucket_key,
             **options,
         )
@@ -258,7 +258,7 @@ class FeedForward:
             data = Limited(data, self.epoch_size)
         self._choose_symbol(data, True)
         self._check_params(True)
-        module = self._trainer(data, work_load_list, logger)
+        module = self._training_module(data, work_load_list, logger)
         history = module.fit(
             data,
             eval_data=eval_data,
@@ -281,7 +281,7 @@ class FeedForward:
         self.arg_params, self.aux_params = module.get_params()
         return history
 
-    def _predictor(self, data):
+    def _predicting_module(self, data):
         if self.arg_params is None:
             raise CynetError("FeedForward: fit, or give arg_params, before predict and score")
         self._choose_symbol(data, False)
@@ -358,7 +358,7 @@ class FeedForward:
         data = iterator(X, None, False, self.numpy_batch_size)
         if reset:
             data.reset()
-        predictor = self._predictor(data)
+        predictor = self._predicting_module(data)
         rows = []
         for outputs, _, batch in predictor.module.iter_predict(data, num_batch, reset=False):
             valid = data.batch_size - (batch.pad or 0)
@@ -398,7 +398,7 @@ class FeedForward:
             Whether to reset the iterator first.
         """
         data = iterator(X, None, False, self.numpy_batch_size)
-        predictor = self._predictor(data)
+        predictor = self._predicting_module(data)
         figures = predictor.module.score(
             data, eval_metric, num_batch, batch_end_callback, reset=reset
         )

@@ -22,7 +22,9 @@ class Predicting:
 
     def has(self, form):
         """Return whether it was made for the same form."""
-        return form[0] is self._form[0] and _plain(form[1:]) == _plain(self._form[1:])
+        return form[0] is self._form[0] and _plain_descriptions(form[1:]) == _plain_descriptions(
+            self._form[1:]
+        )
 
     def take(self, arg_params, aux_params):
         """Set the parameters, unless they are those of the last call and were not written to
@@ -37,7 +39,7 @@ class Predicting:
             self._stamp = stamp and (stamp, names, arrays)
 
 
-def _plain(form):
+def _plain_descriptions(form):
     """Descriptions of data with dtypes and layouts, which DataDesc does not compare."""
     devices, data_names, labels, *shapes = form
     rows = [

@@ -161,7 +161,7 @@ class BaseModule(ReprMixin, Interface):
         # padding of the last batch, for modules that do not read batches themselves
         self._pad = None
 
-    def _need(self, what, *states):
+    def _require_state(self, what, *states):
         """Refuse `what` if one of the required states has not been reached."""
         for state in states:
             if not getattr(self, state):
@@ -182,7 +182,7 @@ class BaseModule(ReprMixin, Interface):
         if not self.optimizer_initialized or force_init:
             self._optimizer_settings = settings
             return False
-        if not _same(settings, self._optimizer_settings):
+        if not _are_settings_equal(settings, self._optimizer_settings):
             self.logger.warning(
                 "optimizer already initialized, ignoring %s; init_optimizer(force_init=True)"
                 " replaces it",
@@ -449,7 +449,7 @@ class BaseModule(ReprMixin, Interface):
         list of (name, value)
             Where ranks train together, over the data of all of them: all of them call it.
         """
-        self._need("score", "binded", "params_initialized")
+        self._require_state("score", "binded", "params_initialized")
         eval_data = to_iterator(self, "score", "eval_data", eval_data, batch_size=batch_size)
         check_callbacks(
             "score", batch_end_callback=batch_end_callback, score_end_callback=score_end_callback
@@ -457,11 +457,11 @@ class BaseModule(ReprMixin, Interface):
         eval_metric = metric.create(eval_metric)
         eval_metric.reset()
         actual_num_batch = 0
-        batches = self._batches(eval_data, num_batch, reset)
+        batches = self._limited_batches(eval_data, num_batch, reset)
         for nbatch, eval_batch in enumerate(batches):
             with self._thread_guard.lock:
                 self._predict_batch(eval_batch, sparse_row_id_fn)
-                self._judge(eval_metric, eval_batch)
+                self._update_metric(eval_metric, eval_batch)
             if batch_end_callback is not None:
                 call_each(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
             actual_num_batch += 1
@@ -470,7 +470,7 @@ class BaseModule(ReprMixin, Interface):
             call_each(score_end_callback, param)
         return ranks_of(getattr(self, "_kvstore", None)).figures(eval_metric)
 
-    def _judge(self, eval_metric, batch):
+    def _update_metric(self, eval_metric, batch):
         """Let a metric see the outputs of a batch, and its labels."""
         self._note_pad(batch)
         if isinstance(batch, list):
@@ -482,7 +482,7 @@ class BaseModule(ReprMixin, Interface):
         """Remember how many examples of the batch only fill it up."""
         self._pad = getattr(batch, "pad", None)
 
-    def _batches(self, data, num_batch, reset):
+    def _limited_batches(self, data, num_batch, reset):
         """Each batch of `data`."""
         if num_batch is not None:
             check_numbers("score, predict", num_batch=num_batch)
@@ -536,9 +536,9 @@ class BaseModule(ReprMixin, Interface):
         iterator of (list of NDArray, int, DataBatch)
             Outputs without the rows that fill up a batch, the batch's number, the batch.
         """
-        self._need("iter_predict", "binded", "params_initialized")
+        self._require_state("iter_predict", "binded", "params_initialized")
         check_iterator("iter_predict", "eval_data", eval_data)
-        for nbatch, batch in enumerate(self._batches(eval_data, num_batch, reset)):
+        for nbatch, batch in enumerate(self._limited_batches(eval_data, num_batch, reset)):
             with self._thread_guard.lock:
                 self._predict_batch(batch, sparse_row_id_fn)
                 outputs = self._unpadded_outputs(batch)
@@ -584,7 +584,7 @@ class BaseModule(ReprMixin, Interface):
         CynetError
             The module is not bound, or its parameters have no values.
         """
-        self._need("predict", "binded", "params_initialized")
+        self._require_state("predict", "binded", "params_initialized")
         if batch_size is not None:
             check_batch_size("predict", batch_size)
         if is_array_like(eval_data) and batch_size is None:
@@ -600,7 +600,7 @@ class BaseModule(ReprMixin, Interface):
             check_iterator("predict", "eval_data", eval_data)
             refuse_batch_size("predict", "eval_data", batch_size)
         results, axes = [], []
-        for batch in self._batches(eval_data, num_batch, reset):
+        for batch in self._limited_batches(eval_data, num_batch, reset):
             with self._thread_guard.lock:
                 self._predict_batch(batch, sparse_row_id_fn)
                 outputs = self._unpadded_outputs(batch)
@@ -654,7 +654,7 @@ class _Training:
     def run(self):
         """Train all epochs; return their History."""
         provided = self._train_data.provide_data  # a user's iterator may return None
-        self._note(self._ranks.told(provided[0][1][0]) if provided else ())
+        self._log_lines(self._ranks.told(provided[0][1][0]) if provided else ())
         begin_epoch, num_epoch = self._first_epoch(), self._options["num_epoch"]
         if self._history.reason is not None:  # a callback has ended this training
             return self._history
@@ -675,7 +675,7 @@ class _Training:
             self._progress.begin(begin_epoch)
         try:
             for epoch in range(begin_epoch, num_epoch):
-                if self._epoch(epoch) is not None:
+                if self._train_epoch(epoch) is not None:
                     break
         except StopTraining as stop:
             self._history.reason = str(stop)
@@ -687,10 +687,10 @@ class _Training:
                     ends.callback(self._progress.close)
                 for each in reversed(self._callbacks):
                     ends.callback(each.end, self._state)
-        self._note(self._ranks.summed_up(sum(self._history.times)))
+        self._log_lines(self._ranks.summed_up(sum(self._history.times)))
         return self._history
 
-    def _epoch(self, epoch):
+    def _train_epoch(self, epoch):
         """Train and validate one epoch; return why training ends with it, or None."""
         self._state.epoch = epoch
         tic = time.time()
@@ -699,7 +699,7 @@ class _Training:
         nbatch = 0
         data_iter, batch = _first_batch(self._train_data)
         while batch is not None:
-            batch = self._batch(epoch, nbatch, batch, data_iter, tic)
+            batch = self._train_batch(epoch, nbatch, batch, data_iter, tic)
             nbatch += 1
         self._check_labels = None  # has seen all labels
         figures = self._ranks.figures(self._metric)
@@ -711,7 +711,7 @@ class _Training:
         with _EPOCH_END:
             self._end_of_training(epoch)
         lost = None if self._warned or not nbatch else nan_output(self._module)
-        validation = self._validate(epoch)
+        validation = self._run_validation(epoch)
         if nbatch and not self._warned:
             self._warned = warn_of_nan(self._history, lost)
         if self._progress is not None:
@@ -724,7 +724,7 @@ class _Training:
             )
         return stop
 
-    def _batch(self, epoch, nbatch, data_batch, data_iter, tic):
+    def _train_batch(self, epoch, nbatch, data_batch, data_iter, tic):
         """Train on a batch; return the next one, None behind the last."""
         module, metric = self._module, self._metric
         if self._check_labels is not None:
@@ -739,7 +739,7 @@ class _Training:
                 module.clip_gradients(self._clip_norm)
                 module.update()
             # before the next batch, which may be the same object or memory
-            module._judge(metric, data_batch)
+            module._update_metric(metric, data_batch)
         # backward and update go on while the next batch is made ready
         next_batch = next(data_iter, None)
         goes_on = self._ranks.vote(next_batch is not None)
@@ -751,7 +751,7 @@ class _Training:
             self._monitor.toc_print()
         with _CALLBACKS:
             if self._batch_end is not None:
-                seen = self._seen(epoch, nbatch, data_batch, data_iter, next_batch, tic)
+                seen = self._callback_locals(epoch, nbatch, data_batch, data_iter, next_batch, tic)
                 call_each(self._batch_end, BatchEndParam(epoch, nbatch, metric, seen))
             if self._progress is not None:
                 self._progress.batch(epoch, nbatch, metric)
@@ -760,7 +760,7 @@ class _Training:
                 each.batch_end(self._state)
         return next_batch
 
-    def _seen(self, epoch, nbatch, data_batch, data_iter, next_batch, tic):
+    def _callback_locals(self, epoch, nbatch, data_batch, data_iter, next_batch, tic):
         """The variables of ``fit`` for a callback, by the names that MXNet's has."""
         last = next_batch is None
         seen = {
@@ -790,7 +790,7 @@ class _Training:
         for each in self._callbacks:
             each.epoch_trained(self._state)
 
-    def _validate(self, epoch):
+    def _run_validation(self, epoch):
         """Score the validation data, if there are any; return pairs (name, value)."""
         options = self._options
         if options["eval_data"] is None:
@@ -827,15 +827,15 @@ class _Training:
         else:
             lines[0] += f": training goes on with Epoch[{next_epoch}], up to num_epoch={num_epoch}"
             lines += [f"fit: resume: from here on with {each}" for each in changed]
-        self._note(lines)
+        self._log_lines(lines)
         return next_epoch
 
-    def _note(self, lines):
+    def _log_lines(self, lines):
         for line in lines:
             note(self._logger, self._progress, line)
 
 
-def _same(settings, others):
+def _are_settings_equal(settings, others):
     try:
         return bool(settings == others)
     except ValueError:  # arrays among them

@@ -4,7 +4,7 @@ import operator
 
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown
 from ..io import DataDesc
-from .slicing import _cut
+from .slicing import _slice_batch
 
 
 def checked_pad(pad, size):
@@ -44,8 +44,8 @@ def output_axes(symbol, inputs, size, order):
         is ``axis[i::size]``; 0 where those of each stand side by side. None: it has none.
     """
     found = []
-    small = _shapes(symbol, inputs, size, size)
-    large = _shapes(symbol, inputs, size, size + 1)
+    small = _output_shapes(symbol, inputs, size, size)
+    large = _output_shapes(symbol, inputs, size, size + 1)
     for i, shape in enumerate(small):
         grown = large[i] if large is not None else None
         if grown is None or len(grown) != len(shape):  # a network for batches of this size alone
@@ -60,7 +60,7 @@ def output_axes(symbol, inputs, size, order):
     return found
 
 
-def _shapes(symbol, inputs, size, wanted):
+def _output_shapes(symbol, inputs, size, wanted):
     """Shapes of the outputs for a batch of `wanted` examples; None if there are none."""
     shapes = {}
     for desc in inputs:
@@ -93,6 +93,6 @@ def kept(array, place, size, begin, end):
     if within and times > 1:
         shape = tuple(array.shape)
         split = array.reshape((*shape[:axis], times, size, *shape[axis + 1 :]))
-        part = _cut(split, axis + 1, slice(begin, end))
+        part = _slice_batch(split, axis + 1, slice(begin, end))
         return part.reshape((*shape[:axis], times * (end - begin), *shape[axis + 1 :]))
-    return _cut(array, axis, slice(begin * times, end * times))
+    return _slice_batch(array, axis, slice(begin * times, end * times))

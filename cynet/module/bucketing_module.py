@@ -172,7 +172,7 @@ compression_params, shard_states
         self._curr_module = None
         self._curr_bucket_key = None
 
-    def _generate(self, bucket_key):
+    def _generate_symbol(self, bucket_key):
         """(symbol, data_names, label_names) of a bucket."""
         if bucket_key in self._generated:
             return self._generated[bucket_key]
@@ -189,7 +189,7 @@ compression_params, shard_states
         return made
 
     def _make(self, bucket_key):
-        symbol, data_names, label_names = self._generate(bucket_key)
+        symbol, data_names, label_names = self._generate_symbol(bucket_key)
         return Module(symbol, data_names, label_names, **self._settings)
 
     def _module_of(self, bucket_key):
@@ -205,20 +205,20 @@ compression_params, shard_states
         found = {key: bucket.module for key, bucket in kept.items() if bucket is not None}
         return {} if self._default is None else {self._default_bucket_key: self._default, **found}
 
-    def _modules(self):
+    def _all_modules(self):
         return [self._default, *(bucket.module for bucket in self._bound.values())]
 
     @property
     def data_names(self) -> list[str]:
         if self.binded:
             return self._curr_module.data_names
-        return list(self._generate(self._default_bucket_key)[1])
+        return list(self._generate_symbol(self._default_bucket_key)[1])
 
     @property
     def output_names(self) -> list[str]:
         if self.binded:
             return self._curr_module.output_names
-        return self._generate(self._default_bucket_key)[0].list_outputs()
+        return self._generate_symbol(self._default_bucket_key)[0].list_outputs()
 
     def bind(
         self,
@@ -276,7 +276,7 @@ compression_params, shard_states
         ArgumentError
             The bucket has a parameter that the default bucket has not.
         """
-        self._need("switch_bucket", "binded")
+        self._require_state("switch_bucket", "binded")
         module = self._module_of(bucket_key)
         if module is None:
             since = time.perf_counter()
@@ -328,7 +328,7 @@ compression_params, shard_states
         """Initialise the parameters that all buckets share."""
         if self.params_initialized and not force_init:
             return
-        self._need("init_params", "binded")
+        self._require_state("init_params", "binded")
         self._default.init_params(
             initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
         )
@@ -345,13 +345,13 @@ compression_params, shard_states
         if not allow_missing or (self.params_initialized and not force_init):
             super().set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
             return
-        self._need("set_params", "binded")
+        self._require_state("set_params", "binded")
         self._default.set_params(arg_params, aux_params, True, force_init, allow_extra)
         self.params_initialized = True
 
     def get_params(self) -> tuple[NamedArrays, NamedArrays]:
         """(arg_params, aux_params) that all buckets share."""
-        self._need("get_params", "params_initialized")
+        self._require_state("get_params", "params_initialized")
         if not self.binded:
             return self._loaded
         self._default._params_dirty = True  # any bucket may have updated them
@@ -365,14 +365,14 @@ compression_params, shard_states
         force_init: bool = False,
     ) -> None:
         """Choose how ``update`` changes the parameters."""
-        self._need("init_optimizer", "binded", "params_initialized")
+        self._require_state("init_optimizer", "binded", "params_initialized")
         if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
         self._default._preload_opt_states = self._preload_opt_states
         self._preload_opt_states = None
         self._default.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
-        self._default._lends()
-        for module in self._modules():
+        self._default._lending_module()
+        for module in self._all_modules():
             if module is not self._default:
                 module.borrow_optimizer(self._default)
         self.optimizer_initialized = True
@@ -384,7 +384,7 @@ compression_params, shard_states
         self, data_batch: DataBatch | Any, sparse_row_id_fn: Callable[..., Any] | None = None
     ) -> None:
         """Bind the batch's bucket if it is new."""
-        self._need("prepare", "binded", "params_initialized")
+        self._require_state("prepare", "binded", "params_initialized")
         with self._thread_guard.lock:
             current = self._curr_module, self._curr_bucket_key
             self._switch_for(data_batch)
@@ -400,11 +400,11 @@ compression_params, shard_states
         self.switch_bucket(key, batch.provide_data, batch.provide_label)
 
     def _updater_of_states(self, purpose):
-        self._need(purpose, "optimizer_initialized")
+        self._require_state(purpose, "optimizer_initialized")
         return self._default._updater_of_states(purpose)
 
     def _whole_updater(self, purpose):
-        self._need(purpose, "optimizer_initialized")
+        self._require_state(purpose, "optimizer_initialized")
         return self._default._whole_updater(purpose)
 
     def _gather_states(self):
@@ -425,18 +425,18 @@ compression_params, shard_states
         >>> module.init_optimizer(kvstore="dist_sync")
         >>> module.gather_states()
         """
-        self._need("gather_states", "optimizer_initialized")
+        self._require_state("gather_states", "optimizer_initialized")
         self._default.gather_states()
 
     def _take_optimizer(self, optimizer):
-        for module in self._modules():
+        for module in self._all_modules():
             module._take_optimizer(optimizer)
 
     def install_monitor(self, mon: Monitor) -> None:
         """Let a Monitor watch all buckets, later ones included."""
-        self._need("install_monitor", "binded")
+        self._require_state("install_monitor", "binded")
         self._monitor = mon
-        for module in self._modules():
+        for module in self._all_modules():
             module.install_monitor(mon)
 
     def save_checkpoint(
@@ -483,14 +483,14 @@ compression_params, shard_states
         >>> len(os.listdir(".")), sorted(os.listdir("."))[:3]
         (5, ['net-0001.params', 'net-3-symbol.json', 'net-5-symbol.json'])
         """
-        self._need("save_checkpoint", "params_initialized")
+        self._require_state("save_checkpoint", "params_initialized")
         updater = None
         if save_optimizer_states:
             updater = self._whole_updater("save_checkpoint")
         prefix = checked_prefix(prefix)
         keys = [self._default_bucket_key, *self._bound_keys]
-        save_buckets(prefix, {key: self._generate(key)[0] for key in keys}, remove_amp_cast)
-        symbol = self._generate(self._default_bucket_key)[0]
+        save_buckets(prefix, {key: self._generate_symbol(key)[0] for key in keys}, remove_amp_cast)
+        symbol = self._generate_symbol(self._default_bucket_key)[0]
         save_checkpoint(prefix, epoch, symbol, *self.get_params(), remove_amp_cast, updater)
 
     @staticmethod
@@ -638,23 +638,23 @@ compression_params, shard_states
 
     @property
     def data_shapes(self) -> list[DataDesc]:
-        self._need("data_shapes", "binded")
+        self._require_state("data_shapes", "binded")
         return self._curr_module.data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
-        self._need("label_shapes", "binded")
+        self._require_state("label_shapes", "binded")
         return self._curr_module.label_shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, Shape]]:
-        self._need("output_shapes", "binded")
+        self._require_state("output_shapes", "binded")
         return self._curr_module.output_shapes
 
     @property
     def symbol(self) -> Symbol:
         """The symbol of the bucket in use."""
-        self._need("symbol", "binded")
+        self._require_state("symbol", "binded")
         return self._curr_module.symbol
 
     def _switch_to(self, batch):
@@ -665,7 +665,7 @@ compression_params, shard_states
 
     def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
         """Run the module of the batch's bucket."""
-        self._need("forward", "binded", "params_initialized")
+        self._require_state("forward", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._switch_to(data_batch)
             self._curr_module.forward(data_batch, is_train=is_train)
@@ -675,7 +675,7 @@ compression_params, shard_states
         if not self._has_own(BucketingModule, "forward", "backward"):
             super().forward_backward(data_batch)
             return
-        self._need("forward_backward", "binded", "params_initialized")
+        self._require_state("forward_backward", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._switch_to(data_batch)
             self._curr_module.forward_backward(data_batch)
@@ -686,21 +686,21 @@ compression_params, shard_states
         if not self._has_own(BucketingModule, *own):
             super().train_step(data_batch)
             return
-        self._need("train_step", "binded", "params_initialized", "optimizer_initialized")
+        self._require_state("train_step", "binded", "params_initialized", "optimizer_initialized")
         with self._thread_guard.lock:
             self._switch_to(data_batch)
             self._curr_module.train_step(data_batch)
 
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Run backward in the bucket of the last forward."""
-        self._need("backward", "binded", "params_initialized")
+        self._require_state("backward", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("backward")
             self._curr_module.backward(out_grads)
 
     def update(self) -> None:
         """Change the shared parameters along the last gradients."""
-        self._need("update", "binded", "params_initialized", "optimizer_initialized")
+        self._require_state("update", "binded", "params_initialized", "optimizer_initialized")
         self._curr_module.update()
 
     def clip_gradients(self, max_norm: float) -> NDArray:
@@ -708,7 +708,7 @@ compression_params, shard_states
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last forward."""
-        self._need("get_outputs", "binded", "params_initialized")
+        self._require_state("get_outputs", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("get_outputs")
             return self._curr_module.get_outputs(merge_multi_context)
@@ -721,26 +721,26 @@ compression_params, shard_states
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data of the last forward."""
-        self._need("get_input_grads", "binded", "params_initialized")
+        self._require_state("get_input_grads", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("get_input_grads")
             return self._curr_module.get_input_grads(merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Values of the state inputs of the bucket in use."""
-        self._need("get_states", "binded", "params_initialized")
+        self._require_state("get_states", "binded", "params_initialized")
         return self._curr_module.get_states(merge_multi_context)
 
     def set_states(self, states: Sequence[Any] | None = None, value: Any = None) -> None:
         """Fill the state inputs of the bucket in use."""
-        self._need("set_states", "binded", "params_initialized")
+        self._require_state("set_states", "binded", "params_initialized")
         self._curr_module.set_states(states, value)
 
     def update_metric(
         self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
         """Give labels and the last outputs to a metric."""
-        self._need("update_metric", "binded", "params_initialized")
+        self._require_state("update_metric", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("update_metric")
             self._curr_module.update_metric(eval_metric, labels, pre_sliced)

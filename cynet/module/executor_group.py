@@ -15,11 +15,11 @@ from ..executor.bind import simple_bind
 from ..executor.plan_cache import PlanCache
 from ..io import DataDesc
 from .batch_axes import checked_pad, kept, output_axes
-from .inputs import _descriptions
-from .slicing import _cut, _merge_multi_context, _prepare_group2ctxs, _split_input_slice
+from .inputs import _data_descriptions
 from .slicing import _load_data as _load_data  # scripts import these from here, too
 from .slicing import _load_general as _load_general
 from .slicing import _load_label as _load_label
+from .slicing import _merge_multi_context, _prepare_group2ctxs, _slice_batch, _split_input_slice
 
 _FORWARD, _BACKWARD = Span("forward", "training"), Span("backward", "training")
 _STEP, _METRIC = Span("step", "training"), Span("metric", "training")
@@ -113,9 +113,9 @@ class DataParallelExecutorGroup:
         self.logger = logger
         self.group2ctxs = _prepare_group2ctxs(group2ctxs, len(contexts))
         self.shared_group = shared_group
-        data_shapes = _descriptions("data_shapes", data_shapes)
-        label_shapes = label_shapes and _descriptions("label_shapes", label_shapes)
-        self.grad_req = self._requests(grad_req, [desc[0] for desc in data_shapes])
+        data_shapes = _data_descriptions("data_shapes", data_shapes)
+        label_shapes = label_shapes and _data_descriptions("label_shapes", label_shapes)
+        self.grad_req = self._grad_requests(grad_req, [desc[0] for desc in data_shapes])
         self.execs = None
         self._kept = PlanCache(apart)  # by input shapes
         self._monitor = None
@@ -133,7 +133,7 @@ class DataParallelExecutorGroup:
         """The arrays that its executors share with others."""
         return self._kept.kept
 
-    def _requests(self, grad_req, data_names):
+    def _grad_requests(self, grad_req, data_names):
         """Argument name to request: gradients of parameters, of data if requested, and of nothing
         else."""
         word = grad_req if isinstance(grad_req, str) else "write"
@@ -163,7 +163,7 @@ class DataParallelExecutorGroup:
         """
         if shared_group is not None:
             self.shared_group = shared_group
-        key = self._key(data_shapes, label_shapes)
+        key = self._shapes_key(data_shapes, label_shapes)
         # labels that the symbol has not are for the metric alone
         labels = [desc for desc in label_shapes or () if desc.name in self.arg_names]
         # nothing is changed before all of it has worked: a batch of a wrong shape breaks nothing
@@ -180,9 +180,9 @@ class DataParallelExecutorGroup:
                         for executor, each in zip(self.execs, shapes)
                     ]
                 except ShapeError as error:
-                    raise ShapeError(self._unfit(data_shapes, labels, error)) from None
+                    raise ShapeError(self._shape_error(data_shapes, labels, error)) from None
                 if self._monitor is not None:
-                    self._watch(execs)
+                    self._watch_executors(execs)
             else:
                 types = {desc.name: desc.dtype for desc in [*data_shapes, *labels]}
                 execs = [self._bind_one(i, types, each) for i, each in enumerate(shapes)]
@@ -231,21 +231,21 @@ class DataParallelExecutorGroup:
         finally:
             self.shared_group = outer
         self._kept.clear()
-        key = self._key(self.data_shapes, self.label_shapes)
+        key = self._shapes_key(self.data_shapes, self.label_shapes)
         bound = BoundShapes(self.execs, [*self.data_names, *self.bound_labels])
         self._kept.add(key, bound, time.perf_counter() - since)
         self._has_grads = False
         self._collect_arrays()
         if self._monitor is not None:
-            self._watch(self.execs)
+            self._watch_executors(self.execs)
         if states:
             self.set_states(states)
 
     @staticmethod
-    def _key(data_shapes, label_shapes):
+    def _shapes_key(data_shapes, label_shapes):
         return tuple((name, shape) for name, shape in [*data_shapes, *(label_shapes or ())])
 
-    def _unfit(self, data_shapes, labels, error):
+    def _shape_error(self, data_shapes, labels, error):
         """A message for input shapes that the parameters do not allow."""
         bound = dict((*self.data_shapes, *(self.label_shapes or ())))
         changed = [
@@ -401,7 +401,7 @@ class DataParallelExecutorGroup:
                     _copy(name, source, target)
                 continue
             for target, part in zip(arrays, self.slices):
-                _copy(name, _cut(source, axis, part), target)
+                _copy(name, _slice_batch(source, axis, part), target)
 
     @property
     def joins_steps(self):
@@ -434,7 +434,7 @@ class DataParallelExecutorGroup:
             for executor, part in zip(self.execs, self.slices):
                 executor.backward(
                     [
-                        _cut(grad, axis, part).as_in_context(output.context)
+                        _slice_batch(grad, axis, part).as_in_context(output.context)
                         for grad, output, axis in zip(out_grads, executor.outputs, axes)
                     ]
                 )
@@ -446,7 +446,7 @@ class DataParallelExecutorGroup:
         """
         self._need_run("get_outputs")
         outputs = [executor.outputs[begin:end] for executor in self.execs]
-        return self._merged(outputs, merge_multi_context, self._joined_axes()[begin:end])
+        return self._merge_outputs(outputs, merge_multi_context, self._joined_axes()[begin:end])
 
     @property
     def output_axes(self):
@@ -499,14 +499,14 @@ class DataParallelExecutorGroup:
         if not self._has_grads:
             raise CynetError("get_input_grads: call forward and backward first")
         axes = [max(axis, 0) for axis in self.data_axes]
-        return self._merged(list(zip(*self.input_grad_arrays)), merge_multi_context, axes)
+        return self._merge_outputs(list(zip(*self.input_grad_arrays)), merge_multi_context, axes)
 
     def get_states(self, merge_multi_context=True):
         """Current values of the state inputs."""
         axes = [0] * len(self.state_arrays)
-        return self._merged(list(zip(*self.state_arrays)), merge_multi_context, axes)
+        return self._merge_outputs(list(zip(*self.state_arrays)), merge_multi_context, axes)
 
-    def _merged(self, by_device, merge, axes):
+    def _merge_outputs(self, by_device, merge, axes):
         check_flag("get_outputs and its like", "merge_multi_context", merge)
         if not merge:
             return [list(arrays) for arrays in zip(*by_device)]
@@ -536,7 +536,7 @@ class DataParallelExecutorGroup:
                     part = labels
                 else:
                     part = [
-                        label if axis < 0 else _cut(label, axis, self.slices[i])
+                        label if axis < 0 else _slice_batch(label, axis, self.slices[i])
                         for label, axis in zip(labels, self.label_axes or [0] * len(labels))
                     ]
                 outputs = executor.outputs
@@ -603,10 +603,10 @@ class DataParallelExecutorGroup:
     def install_monitor(self, mon):
         """Let a Monitor watch all executors, those for other shapes included."""
         self._monitor = mon
-        self._kept.keep_only(self._key(self.data_shapes, self.label_shapes))
-        self._watch(self.execs)
+        self._kept.keep_only(self._shapes_key(self.data_shapes, self.label_shapes))
+        self._watch_executors(self.execs)
 
-    def _watch(self, execs):
+    def _watch_executors(self, execs):
         for executor in execs:
             self._monitor.install(executor)
 

@@ -124,14 +124,14 @@ class History:
             axes.legend()
         return written(figure, path, "History.plot")
 
-    def _rows(self):
+    def _csv_rows(self):
         yield ["epoch", *self.metrics, "seconds"]
         for i, epoch in enumerate(self.epochs):
-            figures = [_text(values[i]) for values in self.metrics.values()]
+            figures = [_value_text(values[i]) for values in self.metrics.values()]
             yield [str(epoch), *figures, f"{self.times[i]:.3f}"]
 
     def __repr__(self) -> str:
-        rows = list(self._rows())
+        rows = list(self._csv_rows())
         widths = [max(map(len, column)) for column in zip(*rows)]
         return "\n".join(
             "  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows
@@ -140,7 +140,7 @@ class History:
     def _repr_html_(self):
         head, *rows = (
             "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row)
-            for tag, row in zip(["th"] + ["td"] * len(self.epochs), self._rows())
+            for tag, row in zip(["th"] + ["td"] * len(self.epochs), self._csv_rows())
         )
         body = "".join(f"<tr>{row}</tr>" for row in rows)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -165,5 +165,5 @@ def warn_of_nan(history, output):
     return True
 
 
-def _text(value):
+def _value_text(value):
     return f"{value:f}" if isinstance(value, numbers.Real) else str(value)

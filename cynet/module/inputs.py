@@ -205,16 +205,16 @@ def _parse_data_desc(data_names, label_names, data_shapes, label_shapes):
     -------
     (list of DataDesc, list of DataDesc or None)
     """
-    data_shapes = _descriptions("data_shapes", data_shapes)
+    data_shapes = _data_descriptions("data_shapes", data_shapes)
     _check_names_match(data_names, data_shapes, "data", True)
     if not label_shapes:
         return data_shapes, None
-    label_shapes = _descriptions("label_shapes", label_shapes)
+    label_shapes = _data_descriptions("label_shapes", label_shapes)
     _check_names_match(label_names, label_shapes, "label", False)
     return data_shapes, label_shapes
 
 
-def _descriptions(what, shapes):
+def _data_descriptions(what, shapes):
     if not isinstance(shapes, (list, tuple)):
         raise ArgumentTypeError(f"{what} must be a list of (name, shape), got {shown(shapes)}")
     found = []

@@ -38,33 +38,33 @@ DEFAULT_INITIALIZER = Uniform(0.01)
 class Interface:
     """The methods of a module: those that a subclass must define, and those that it may inherit."""
 
-    def _undefined(self, name):
+    def _undefined_error(self, name):
         return UndefinedError(f"{type(self).__name__} defines no {name}")
 
     @property
     def data_names(self) -> list[str]:
         """Names of the data inputs."""
-        raise self._undefined("data_names")
+        raise self._undefined_error("data_names")
 
     @property
     def output_names(self) -> list[str]:
         """Names of the outputs."""
-        raise self._undefined("output_names")
+        raise self._undefined_error("output_names")
 
     @property
     def data_shapes(self) -> list[DataDesc]:
         """DataDesc of each data input."""
-        raise self._undefined("data_shapes")
+        raise self._undefined_error("data_shapes")
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
         """DataDesc of each label, or None."""
-        raise self._undefined("label_shapes")
+        raise self._undefined_error("label_shapes")
 
     @property
     def output_shapes(self) -> list[tuple[str, Shape]]:
         """Pairs (name, shape) of the outputs."""
-        raise self._undefined("output_shapes")
+        raise self._undefined_error("output_shapes")
 
     def bind(
         self,
@@ -93,7 +93,7 @@ class Interface:
         grad_req : str, list or dict
             ``'write'``, ``'add'`` or ``'null'``, for all parameters or by name.
         """
-        raise self._undefined("bind")
+        raise self._undefined_error("bind")
 
     def init_params(
         self,
@@ -119,7 +119,7 @@ class Interface:
         allow_extra : bool
             Ignore names that the module does not have.
         """
-        raise self._undefined("init_params")
+        raise self._undefined_error("init_params")
 
     def get_params(self) -> tuple[NamedArrays, NamedArrays]:
         """(arg_params, aux_params): dicts of arrays on the CPU.
@@ -129,7 +129,7 @@ class Interface:
         arg_params, aux_params : dict of str to NDArray
             Copies, by name.
         """
-        raise self._undefined("get_params")
+        raise self._undefined_error("get_params")
 
     def init_optimizer(
         self,
@@ -151,7 +151,7 @@ class Interface:
         force_init : bool
             Begin with a new optimizer even if there is one.
         """
-        raise self._undefined("init_optimizer")
+        raise self._undefined_error("init_optimizer")
 
     def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch.
@@ -163,7 +163,7 @@ class Interface:
         is_train : bool, optional
             Whether to run in training mode; by default as bound.
         """
-        raise self._undefined("forward")
+        raise self._undefined_error("forward")
 
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradients of the last forward.
@@ -173,11 +173,11 @@ class Interface:
         out_grads : NDArray or list of NDArray, optional
             Gradients of the outputs; losses need none.
         """
-        raise self._undefined("backward")
+        raise self._undefined_error("backward")
 
     def update(self) -> None:
         """Change the parameters along the gradients."""
-        raise self._undefined("update")
+        raise self._undefined_error("update")
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last forward.
@@ -192,7 +192,7 @@ class Interface:
         list of NDArray
             One for each output, the first axis is that of examples.
         """
-        raise self._undefined("get_outputs")
+        raise self._undefined_error("get_outputs")
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data inputs.
@@ -207,7 +207,7 @@ class Interface:
         list of NDArray
             One for each data input.
         """
-        raise self._undefined("get_input_grads")
+        raise self._undefined_error("get_input_grads")
 
     def update_metric(
         self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
@@ -223,7 +223,7 @@ class Interface:
         pre_sliced : bool
             Whether `labels` is a list for each device.
         """
-        raise self._undefined("update_metric")
+        raise self._undefined_error("update_metric")
 
     def install_monitor(self, mon: Monitor) -> None:
         """Let a Monitor watch the computation.
@@ -246,7 +246,7 @@ class Interface:
         >>> [(name, value.strip()) for _, name, value in monitor.toc()]
         [('fc_output', '2.0')]
         """
-        raise self._undefined("install_monitor")
+        raise self._undefined_error("install_monitor")
 
     # --- a subclass may leave these as they are ---
 
@@ -321,7 +321,7 @@ class Interface:
         CynetError
             On several devices, whose gradients are summed up by ``update``.
         """
-        raise self._undefined("clip_gradients")
+        raise self._undefined_error("clip_gradients")
 
     def set_params(
         self,
@@ -464,7 +464,7 @@ class Interface:
         >>> module.get_states()[0].asnumpy()
         array([13., 16.], dtype=float32)
         """
-        self._need("get_states", "binded", "params_initialized")
+        self._require_state("get_states", "binded", "params_initialized")
         return []
 
     def set_states(self, states: Sequence[Any] | None = None, value: Any = None) -> None:
@@ -494,6 +494,6 @@ class Interface:
         >>> module.get_outputs()[0].asnumpy()
         array([ 3., 40.], dtype=float32)
         """
-        self._need("set_states", "binded", "params_initialized")
+        self._require_state("set_states", "binded", "params_initialized")
         if states or value:
             raise ArgumentError("set_states: this module has no states")

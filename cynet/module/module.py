@@ -241,17 +241,17 @@ class Module(Optimization, BaseModule):
 
     @property
     def data_shapes(self) -> list[DataDesc]:
-        self._need("data_shapes", "binded")
+        self._require_state("data_shapes", "binded")
         return self._data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
-        self._need("label_shapes", "binded")
+        self._require_state("label_shapes", "binded")
         return self._label_shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, Shape]]:
-        self._need("output_shapes", "binded")
+        self._require_state("output_shapes", "binded")
         return self._exec_group.get_output_shapes()
 
     # --- binding ---
@@ -379,7 +379,7 @@ class Module(Optimization, BaseModule):
         >>> module.output_shapes
         [('fc_output', (9, 2))]
         """
-        self._need("reshape", "binded")
+        self._require_state("reshape", "binded")
         shapes = _parse_data_desc(self._data_names, self._label_names, data_shapes, label_shapes)
         self._exec_group.reshape(*shapes)
         self._data_shapes, self._label_shapes = shapes
@@ -396,15 +396,15 @@ class Module(Optimization, BaseModule):
         is_train : bool, optional
             As the module was bound, by default.
         """
-        self._need("forward", "binded", "params_initialized")
+        self._require_state("forward", "binded", "params_initialized")
         thread_guard = self._thread_guard
         with thread_guard.lock:
             if thread_guard.last != get_ident():
-                thread_guard.take(self._detach)
+                thread_guard.take(self._detach_outputs)
             self._fit_shapes(data_batch)
             self._exec_group.forward(data_batch, is_train)
 
-    def _detach(self):
+    def _detach_outputs(self):
         """Leave the outputs to the thread that has them."""
         self._exec_group.renew()
         self._collect_updates()
@@ -414,11 +414,11 @@ class Module(Optimization, BaseModule):
         if not self._joins_steps("forward", "backward"):
             super().forward_backward(data_batch)
             return
-        self._need("forward_backward", "binded", "params_initialized")
+        self._require_state("forward_backward", "binded", "params_initialized")
         thread_guard = self._thread_guard
         with thread_guard.lock:
             if thread_guard.last != get_ident():
-                thread_guard.take(self._detach)
+                thread_guard.take(self._detach_outputs)
             self._fit_shapes(data_batch)
             self._exec_group.load(data_batch)
             self._is_summed = False
@@ -431,11 +431,11 @@ class Module(Optimization, BaseModule):
         if not (alone and type(self._updater) is opt.Updater and self._joins_steps(*own)):
             super().train_step(data_batch)
             return
-        self._need("train_step", "binded", "params_initialized")
+        self._require_state("train_step", "binded", "params_initialized")
         thread_guard = self._thread_guard
         with thread_guard.lock:
             if thread_guard.last != get_ident():
-                thread_guard.take(self._detach)
+                thread_guard.take(self._detach_outputs)
             self._fit_shapes(data_batch)
             self._exec_group.load(data_batch)
             update = self._updater.joined(*self._updates)
@@ -458,7 +458,7 @@ class Module(Optimization, BaseModule):
         out_grads : NDArray or list of NDArray, optional
             Gradients of the outputs; not needed for losses.
         """
-        self._need("backward", "binded", "params_initialized")
+        self._require_state("backward", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("backward")
             self._is_summed = False
@@ -466,7 +466,7 @@ class Module(Optimization, BaseModule):
 
     def update(self) -> None:
         """Change the parameters along the gradients of the last backward."""
-        self._need("update", "binded", "params_initialized", "optimizer_initialized")
+        self._require_state("update", "binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
         with _UPDATE:
             group = self._exec_group
@@ -509,26 +509,26 @@ class Module(Optimization, BaseModule):
         merge_multi_context : bool
             Join the devices' parts; else a list over devices for each output.
         """
-        self._need("get_outputs", "binded", "params_initialized")
+        self._require_state("get_outputs", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("get_outputs")
             return self._thread_guard.own(self._exec_group.get_outputs(merge_multi_context))
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data, where bound with ``inputs_need_grad=True``."""
-        self._need("get_input_grads", "binded", "params_initialized")
+        self._require_state("get_input_grads", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("get_input_grads")
             return self._thread_guard.own(self._exec_group.get_input_grads(merge_multi_context))
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Values of the state inputs."""
-        self._need("get_states", "binded", "params_initialized")
+        self._require_state("get_states", "binded", "params_initialized")
         return self._exec_group.get_states(merge_multi_context)
 
     def set_states(self, states: Sequence[Any] | None = None, value: Any = None) -> None:
         """Fill the state inputs from arrays or with a number."""
-        self._need("set_states", "binded", "params_initialized")
+        self._require_state("set_states", "binded", "params_initialized")
         self._exec_group.set_states(states, value)
 
     def update_metric(
@@ -543,7 +543,7 @@ class Module(Optimization, BaseModule):
         pre_sliced : bool
             `labels` is a list for each device.
         """
-        self._need("update_metric", "binded", "params_initialized")
+        self._require_state("update_metric", "binded", "params_initialized")
         try:
             with self._thread_guard.lock:
                 self._thread_guard.check("update_metric")
@@ -553,7 +553,7 @@ class Module(Optimization, BaseModule):
 
     def install_monitor(self, mon: Monitor) -> None:
         """Let a Monitor watch all executors."""
-        self._need("install_monitor", "binded")
+        self._require_state("install_monitor", "binded")
         check_monitor("install_monitor", mon)
         self._exec_group.install_monitor(mon)
 
@@ -565,12 +565,12 @@ class Module(Optimization, BaseModule):
 
     def get_params(self) -> tuple[NamedArrays, NamedArrays]:
         """(arg_params, aux_params): dicts of arrays on the CPU with the present values."""
-        self._need("get_params", "params_initialized")
+        self._require_state("get_params", "params_initialized")
         if self.binded and self._params_dirty:
             self._sync_params_from_devices()
-        return self._stored(), self._aux_params
+        return self._stored_arguments(), self._aux_params
 
-    def _stored(self):
+    def _stored_arguments(self):
         """The arguments' values as users and files get them: a row_sparse weight is one."""
         blocks = zip(self._param_names, self._exec_group.param_arrays) if self.binded else ()
         rows = [name for name, block in blocks if block[0].stype == "row_sparse"]
@@ -614,7 +614,7 @@ class Module(Optimization, BaseModule):
                     " given values are not used"
                 )
             return
-        self._need("init_params", "binded")
+        self._require_state("init_params", "binded")
         if isinstance(initializer, str):
             initializer = create(initializer)
         elif initializer is not None and (
@@ -641,11 +641,11 @@ class Module(Optimization, BaseModule):
             for name, array in sorted(table.items()):
                 source = None if given is None else given.get(name)
                 if source is not None:
-                    _take(name, source, array)
+                    _copy_parameter(name, source, array)
                 elif given is not None and not allow_missing:
                     raise ArgumentError(
                         f"init_params: parameter '{name}' is missing from the given values; "
-                        f"allow_missing=True initialises it{self._renamed([name], given)}"
+                        f"allow_missing=True initialises it{self._renumbering_hint([name], given)}"
                     )
                 elif initializer is not None:
                     initializer(InitDesc(name, attributes.get(name)), array)
@@ -659,13 +659,13 @@ class Module(Optimization, BaseModule):
             self._arg_params = _host_arrays(self._exec_group.param_arrays, self._param_names)
             self._aux_params = _host_arrays(self._exec_group.aux_arrays, self._aux_names)
 
-    def _lacking(self, given):
+    def _missing_names(self, given):
         """Parameters and states that are not among the names `given`."""
         given = set(given)
         return [name for name in (*self._param_names, *self._aux_names) if name not in given]
 
     def _warn_of_zeros(self, given):
-        lacking = [name for name in self._lacking(given) if name not in self._fixed_values]
+        lacking = [name for name in self._missing_names(given) if name not in self._fixed_values]
         if lacking:
             warn_user(
                 f"set_params: {listed(lacking)} had no value before and is not among those given,"
@@ -674,14 +674,15 @@ class Module(Optimization, BaseModule):
 
     def _need_values_for(self, given, what):
         """Refuse parameters and states that are not among the names `given`: they would be 0."""
-        lacking = self._lacking(given)
+        lacking = self._missing_names(given)
         if lacking:
             raise ArgumentError(
                 f"{what} {listed(lacking)}; a parameter needs a first value, from an"
-                f" initializer or from arg_params and aux_params{self._renamed(lacking, given)}"
+                f" initializer or from arg_params and aux_params"
+                f"{self._renumbering_hint(lacking, given)}"
             )
 
-    def _renamed(self, lacking, given):
+    def _renumbering_hint(self, lacking, given):
         """The end of an error message if the given names match the missing ones except for numbers:
         automatic names continue counting in a second network."""
         known = {*self._param_names, *self._aux_names}
@@ -738,7 +739,7 @@ class Module(Optimization, BaseModule):
                 " values are not used"
             )
             return
-        self._need("set_params", "binded")
+        self._require_state("set_params", "binded")
         if not self.params_initialized:
             self._warn_of_zeros((*(arg_params or ()), *(aux_params or ())))
         self._make_host_arrays()
@@ -831,7 +832,7 @@ def _host_arrays(blocks, names):
     }
 
 
-def _take(name, source, array):
+def _copy_parameter(name, source, array):
     if source is array:
         return
     if not hasattr(source, "shape"):

@@ -52,7 +52,7 @@ class Optimization(ModuleShards):
         ArgumentTypeError
             `optimizer` is neither a name nor an Optimizer, or `optimizer_params` is not a dict.
         """
-        self._need("init_optimizer", "binded", "params_initialized")
+        self._require_state("init_optimizer", "binded", "params_initialized")
         if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
         if self._params_dirty:
@@ -157,7 +157,7 @@ class Optimization(ModuleShards):
                 f"borrow_optimizer: the other module has no parameter {', '.join(strangers)}"
             )
         self._param_index = shared_module._param_index
-        self._lender = shared_module._lends()
+        self._lender = shared_module._lending_module()
         self._collect_updates()
         self.optimizer_initialized = True
 
@@ -215,13 +215,13 @@ class Optimization(ModuleShards):
         >>> sorted(os.listdir(folder))
         ['net-0003.params', 'net-symbol.json']
         """
-        self._need("save_checkpoint", "params_initialized")
+        self._require_state("save_checkpoint", "params_initialized")
         updater = self._whole_updater("save_checkpoint") if save_optimizer_states else None
         save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast, updater)
 
     def _updater_of_states(self, purpose):
         """The updater that holds the optimizer's states."""
-        self._need(purpose, "optimizer_initialized")
+        self._require_state(purpose, "optimizer_initialized")
         return self._kvstore.updater if self._update_on_kvstore else self._updater
 
     def save_optimizer_states(self, fname: FileName) -> None:
@@ -302,7 +302,7 @@ class Optimization(ModuleShards):
         self._keep_own_states()
 
     def clip_gradients(self, max_norm: float) -> NDArray:
-        self._need("clip_gradients", "binded", "optimizer_initialized")
+        self._require_state("clip_gradients", "binded", "optimizer_initialized")
         check_real("clip_gradients: max_norm", max_norm)
         if not max_norm > 0:
             raise ArgumentError(f"clip_gradients: max_norm must be above 0, got {shown(max_norm)}")
@@ -318,7 +318,7 @@ class Optimization(ModuleShards):
         others = [grads[0] for grads in self._of_other_buckets[1]]
         return clip_global_norm([*self._updates[1], *others], max_norm / scale, False) * scale
 
-    def _lends(self):
+    def _lending_module(self):
         """The module whose parameters are the union of those of all modules that share its
         optimizer."""
         self._lender = self._lender or self

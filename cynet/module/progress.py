@@ -42,7 +42,7 @@ class Progress:
         if self.batches and time.monotonic() >= self._batch_due:
             total = f"/{self.total}" if self.total else ""
             where = f"Epoch[{epoch}] Batch[{nbatch}{total}]"
-            self._show(where, metric.get_name_value(), more=self._left(epoch, nbatch + 1))
+            self._show_line(where, metric.get_name_value(), more=self._time_left(epoch, nbatch + 1))
 
     def epoch(self, epoch, seconds, figures, validation, batches):
         """An epoch has ended: pairs (name, value) of training and of the evaluation; how many
@@ -50,8 +50,8 @@ class Progress:
         self.total = batches
         if time.monotonic() < self._epoch_due and epoch != self.last:
             return
-        shown = [f" Validation-{name}={_text(value)}" for name, value in validation]
-        self._show(f"Epoch[{epoch}]", figures, f"{''.join(shown)} ({seconds:.2f} s)")
+        shown = [f" Validation-{name}={_value_text(value)}" for name, value in validation]
+        self._show_line(f"Epoch[{epoch}]", figures, f"{''.join(shown)} ({seconds:.2f} s)")
 
     def note(self, line):
         """Show a line as it is."""
@@ -60,7 +60,7 @@ class Progress:
     def close(self):
         """Training has ended."""
 
-    def _left(self, epoch, done):
+    def _time_left(self, epoch, done):
         """The estimated time left, at the present pace."""
         if not self.total:
             return ""
@@ -70,8 +70,8 @@ class Progress:
         hours, minutes = divmod(minutes, 60)
         return f" ({hours}:{minutes:02d}:{seconds:02d} left)"
 
-    def _show(self, where, figures, more=""):
-        shown = "".join(f" Train-{name}={_text(value)}" for name, value in figures)
+    def _show_line(self, where, figures, more=""):
+        shown = "".join(f" Train-{name}={_value_text(value)}" for name, value in figures)
         self.note(f"{where}{shown}{more}")
         now = time.monotonic()
         self._epoch_due, self._batch_due = now + _EPOCH_PAUSE, now + _BATCH_PAUSE
@@ -141,7 +141,7 @@ def progress_for(verbose, logger, batch_end_callback, num_epoch, data):
     if verbose or (verbose is None and not shows_info(logger)):
         batches = bool(verbose) or batch_end_callback is None
         kind = Bar if batches and in_notebook() else Progress
-        return kind(num_epoch - 1, _batches(data), batches)
+        return kind(num_epoch - 1, _batches_per_epoch(data), batches)
     return None
 
 
@@ -162,12 +162,12 @@ def _notebook_bar():
     return widget
 
 
-def _batches(data):
+def _batches_per_epoch(data):
     """Batches of an epoch, None of an iterator that does not say how many rows it has."""
     rows, size = getattr(data, "num_data", None), getattr(data, "batch_size", None)
     whole = isinstance(rows, int) and isinstance(size, int) and rows >= size > 0
     return -(-rows // size) if whole else None
 
 
-def _text(value):
+def _value_text(value):
     return f"{value:f}" if isinstance(value, numbers.Real) else str(value)

@@ -173,7 +173,7 @@ class PythonModule(BaseModule):
 
     def _compute_output_shapes(self):
         """Pairs (name, shape) of the outputs, from ``self._data_shapes``."""
-        raise self._undefined("_compute_output_shapes")
+        raise self._undefined_error("_compute_output_shapes")
 
 
 @guarded
@@ -268,7 +268,7 @@ class PythonLossModule(PythonModule):
 
     def _backward_impl(self):
         if self._grad_func is None:
-            raise self._undefined("_backward_impl, and was given no grad_func")
+            raise self._undefined_error("_backward_impl, and was given no grad_func")
         grad = self._grad_func(self._scores, self._labels)
         self._scores_grad = grad if isinstance(grad, nd.NDArray) else nd.array(grad)
 

@@ -72,9 +72,9 @@ class Ranks(Alone):
         return self._world.gather(content, "what a checkpoint keeps")
 
     def merge(self, metrics):
-        parts = [part for each in metrics for part in _parts(each)]
+        parts = [part for each in metrics for part in _child_metrics(each)]
         rows = self._world.gather(
-            json.dumps([each._shared() for each in parts]).encode(), "metrics"
+            json.dumps([each._shared_state() for each in parts]).encode(), "metrics"
         )
         rows = [json.loads(each) for each in rows]
         for i, each in enumerate(parts):
@@ -98,7 +98,7 @@ class Ranks(Alone):
     def figures(self, metric):
         """Sums are added over the ranks; if a user's metric stores something else, the values are
         those of rank 0, so that all ranks decide alike."""
-        parts = list(_parts(metric))
+        parts = list(_child_metrics(metric))
         before = [dict(vars(each)) for each in parts]
         try:
             self.merge(parts)
@@ -106,7 +106,7 @@ class Ranks(Alone):
         finally:
             for each, attributes in zip(parts, before):
                 vars(each).update(attributes)
-        mine = json.dumps([[name, _number(value)] for name, value in figures]).encode()
+        mine = json.dumps([[name, _to_number(value)] for name, value in figures]).encode()
         return [tuple(row) for row in json.loads(self._world.gather(mine, "figures")[0])]
 
     def average(self, module):
@@ -149,14 +149,14 @@ def ranks_of(*stores):
     return Alone()
 
 
-def _parts(metric):
+def _child_metrics(metric):
     inner = getattr(metric, "metrics", None)
     if inner is None:
         yield metric
     else:
         for each in inner:
-            yield from _parts(each)
+            yield from _child_metrics(each)
 
 
-def _number(value):
+def _to_number(value):
     return value if isinstance(value, str) or value is None else float(value)

@@ -93,16 +93,19 @@ class Resume:
 
         This comes before its optimizer is made: a KVStore takes the weights from there.
         """
-        self._read = self._found()
+        self._read = self._load_content()
         if self._read is not None:
             try:
-                module.set_params(_part(self._read[1], _ARG), _part(self._read[1], _AUX))
+                module.set_params(
+                    _arrays_with_prefix(self._read[1], _ARG),
+                    _arrays_with_prefix(self._read[1], _AUX),
+                )
             except CynetError as error:
                 raise FormatError(
                     f"fit: resume: {self.path} is of another network: {error}"
                 ) from None
 
-    def _found(self):
+    def _load_content(self):
         """The content of the file, on all ranks that of the first one; None without a file."""
         with self._ranks.file(self.path) as path:
             return None if path is None else read_training(path, _FORM)
@@ -146,7 +149,7 @@ class Resume:
                 f" {shown([name for name, _ in meta['callbacks']])}, these are {shown(names)}"
             )
         for i, (each, (_, state)) in enumerate(zip(known, meta["callbacks"])):
-            each.load_state_dict({**state, **_part(arrays, f"{_CALLBACK}{i}:")})
+            each.load_state_dict({**state, **_arrays_with_prefix(arrays, f"{_CALLBACK}{i}:")})
         epochs, times, metrics = meta["history"]
         history.epochs, history.times, history.metrics = epochs, times, dict(metrics)
         history.reason = meta["reason"]
@@ -164,7 +167,9 @@ class Resume:
                     f"{self.path}: it is of another kind of train_data than"
                     f" {type(train_data).__name__}"
                 )
-            data = {name: each.asnumpy() for name, each in _part(arrays, _DATA).items()}
+            data = {
+                name: each.asnumpy() for name, each in _arrays_with_prefix(arrays, _DATA).items()
+            }
             train_data.load_state_dict({**meta["data"], **data})
         restore_random(meta)
         return meta["epoch"] + 1, changed
@@ -178,7 +183,7 @@ def _is_nd(value):
     return isinstance(value, nd.NDArray)
 
 
-def _part(arrays, prefix):
+def _arrays_with_prefix(arrays, prefix):
     return {k.removeprefix(prefix): each for k, each in arrays.items() if k.startswith(prefix)}
 
 
@@ -242,12 +247,12 @@ def reconcile(path, old, kept, now, wanted):
     old = found if old is None else old
 
     def differs(*place):
-        a, b, c = (_at(each, place) for each in (old, found, now))
+        a, b, c = (_entry_at(each, place) for each in (old, found, now))
         # values changed by callbacks are in the file, and in an optimizer that has run
         return c != a and c != b
 
     def refuse(what, place):
-        values = (shown(_at(each, place)) for each in (old, now))
+        values = (shown(_entry_at(each, place)) for each in (old, now))
         raise ArgumentError(
             "fit: resume: {}: the file was begun with {} {}, asked for is {}; ask for the old"
             " one, or begin a training of another name".format(path, what, *values)
@@ -262,24 +267,24 @@ def reconcile(path, old, kept, now, wanted):
         refuse("wd_mult", ("wd_mult",))
     changed = []
     if differs("lr_scheduler"):
-        changed.append(f"lr_scheduler {_words(old, now, 'lr_scheduler')}")
+        changed.append(f"lr_scheduler {_difference_text(old, now, 'lr_scheduler')}")
     elif now["lr_scheduler"] is None and differs("settings", "learning_rate"):
-        changed.append(f"learning_rate {_words(old, now, 'settings', 'learning_rate')}")
+        changed.append(f"learning_rate {_difference_text(old, now, 'settings', 'learning_rate')}")
     if changed:
         kept.lr, kept.lr_scheduler = wanted.lr, wanted.lr_scheduler
     if differs("lr_mult"):
-        changed.append(f"lr_mult {_words(old, now, 'lr_mult')}")
+        changed.append(f"lr_mult {_difference_text(old, now, 'lr_mult')}")
         kept.lr_mult = dict(wanted.lr_mult)
     if now["clip_global_norm"] != old["clip_global_norm"]:
-        changed.append(f"clip_global_norm {_words(old, now, 'clip_global_norm')}")
+        changed.append(f"clip_global_norm {_difference_text(old, now, 'clip_global_norm')}")
     return changed
 
 
-def _at(asked, place):
+def _entry_at(asked, place):
     for name in place:
         asked = asked.get(name, _MISSING)
     return asked
 
 
-def _words(old, now, *place):
-    return "{} instead of {}".format(*(shown(_at(each, place)) for each in (now, old)))
+def _difference_text(old, now, *place):
+    return "{} instead of {}".format(*(shown(_entry_at(each, place)) for each in (now, old)))

@@ -109,17 +109,17 @@ class SequentialModule(BaseModule):
 
     @property
     def data_shapes(self) -> list[DataDesc]:
-        self._need("data_shapes", "binded")
+        self._require_state("data_shapes", "binded")
         return self._modules[0].data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
-        self._need("label_shapes", "binded")
+        self._require_state("label_shapes", "binded")
         return self._label_shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, Shape]]:
-        self._need("output_shapes", "binded")
+        self._require_state("output_shapes", "binded")
         return self._modules[-1].output_shapes
 
     def bind(
@@ -173,7 +173,7 @@ class SequentialModule(BaseModule):
 
     def get_params(self) -> tuple[NamedArrays, NamedArrays]:
         """Parameters of all modules in two dicts."""
-        self._need("get_params", "binded", "params_initialized")
+        self._require_state("get_params", "binded", "params_initialized")
         args, auxs = {}, {}
         for module in self._modules:
             arg, aux = module.get_params()
@@ -193,7 +193,7 @@ class SequentialModule(BaseModule):
         """Initialise all modules; parameter names must be unique among them."""
         if self.params_initialized and not force_init:
             return
-        self._need("init_params", "binded")
+        self._require_state("init_params", "binded")
         for module in self._modules:
             module.init_params(
                 initializer=initializer,
@@ -230,7 +230,7 @@ class SequentialModule(BaseModule):
         if not allow_missing or (self.params_initialized and not force_init):
             super().set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
             return
-        self._need("set_params", "binded")
+        self._require_state("set_params", "binded")
         for module in self._modules:
             module.set_params(arg_params, aux_params, True, force_init, True)
         strange = {*(arg_params or ()), *(aux_params or ())} - self._check_owners()
@@ -249,7 +249,7 @@ class SequentialModule(BaseModule):
         force_init: bool = False,
     ) -> None:
         """Give each module an optimizer."""
-        self._need("init_optimizer", "binded", "params_initialized")
+        self._require_state("init_optimizer", "binded", "params_initialized")
         if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
         for module in self._modules:
@@ -267,7 +267,7 @@ class SequentialModule(BaseModule):
 
     def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
         """Run the modules one after another."""
-        self._need("forward", "binded", "params_initialized")
+        self._require_state("forward", "binded", "params_initialized")
         with self._thread_guard.lock:
             if self._thread_guard.last != get_ident():
                 self._thread_guard.take(
@@ -301,7 +301,7 @@ class SequentialModule(BaseModule):
 
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Run backward from the last module to the first."""
-        self._need("backward", "binded", "params_initialized")
+        self._require_state("backward", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("backward")
             for module in reversed(self._modules):
@@ -311,13 +311,13 @@ class SequentialModule(BaseModule):
 
     def update(self) -> None:
         """Update all modules."""
-        self._need("update", "binded", "params_initialized", "optimizer_initialized")
+        self._require_state("update", "binded", "params_initialized", "optimizer_initialized")
         for module in self._modules:
             module.update()
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last module."""
-        self._need("get_outputs", "binded", "params_initialized")
+        self._require_state("get_outputs", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("get_outputs")
             return self._modules[-1].get_outputs(merge_multi_context)
@@ -330,7 +330,7 @@ class SequentialModule(BaseModule):
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the first module's data."""
-        self._need("get_input_grads", "binded", "params_initialized")
+        self._require_state("get_input_grads", "binded", "params_initialized")
         if not self.inputs_need_grad:
             raise ArgumentError("get_input_grads: the chain was bound with inputs_need_grad=False")
         with self._thread_guard.lock:
@@ -355,7 +355,7 @@ class SequentialModule(BaseModule):
         self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
         """Let the modules that take labels update the metric."""
-        self._need("update_metric", "binded", "params_initialized")
+        self._require_state("update_metric", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("update_metric")
             for module, meta in zip(self._modules, self._metas):
@@ -364,6 +364,6 @@ class SequentialModule(BaseModule):
 
     def install_monitor(self, mon: Monitor) -> None:
         """Let a Monitor watch all modules."""
-        self._need("install_monitor", "binded")
+        self._require_state("install_monitor", "binded")
         for module in self._modules:
             module.install_monitor(mon)

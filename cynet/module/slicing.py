@@ -74,10 +74,10 @@ def _load_general(data, targets, major_axis=None):
                 each.copyto(array)
         else:
             for part, array in target:
-                (source if axis < 0 else _cut(source, axis, part)).copyto(array)
+                (source if axis < 0 else _slice_batch(source, axis, part)).copyto(array)
 
 
-def _cut(array, axis, part):
+def _slice_batch(array, axis, part):
     """Some rows of the batch axis."""
     if axis == 0:
         return array[part.start : part.stop]

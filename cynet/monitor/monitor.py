@@ -123,7 +123,7 @@ class Monitor:
         if hasattr(exe, "register_forward_hook"):
             if exe not in self.blocks:
                 self.blocks.append(exe)
-                exe.apply(lambda block: block.register_forward_hook(self._see))
+                exe.apply(lambda block: block.register_forward_hook(self._watch_block))
             return
         if not hasattr(exe, "set_monitor_callback"):
             raise ArgumentTypeError(
@@ -157,14 +157,14 @@ class Monitor:
                 self.queue.append((self.step, name, self.stat_func(array)))
         collected = sorted(self.queue, key=lambda row: row[1]) if self.sort else self.queue
         self.queue = []
-        return [(step, name, _text(stat)) for step, name, stat in collected]
+        return [(step, name, _stat_text(stat)) for step, name, stat in collected]
 
-    def _see(self, block, inputs, output):
+    def _watch_block(self, block, inputs, output):
         """Take the inputs and outputs of a Block's call."""
         if not self.activated:
             return
-        given = list(_arrays(inputs)) if self.monitor_all else []
-        for kind, arrays in (("input", given), ("output", list(_arrays(output)))):
+        given = list(_arrays_in(inputs)) if self.monitor_all else []
+        for kind, arrays in (("input", given), ("output", list(_arrays_in(output)))):
             for i, array in enumerate(arrays):
                 self.stat_helper(f"{block.name}_{kind}{i if len(arrays) > 1 else ''}", array)
 
@@ -207,22 +207,22 @@ class Monitor:
             logging.info("Batch: %7d %30s %s", step, name, text)
 
 
-def _arrays(values):
+def _arrays_in(values):
     """The NDArrays in the inputs or outputs of a Block."""
     if isinstance(values, NDArray):
         yield values
     elif isinstance(values, dict):
-        yield from _arrays(list(values.values()))
+        yield from _arrays_in(list(values.values()))
     elif isinstance(values, (list, tuple)):
         for each in values:
-            yield from _arrays(each)
+            yield from _arrays_in(each)
 
 
 def _size_of_entries(array):
     return array.norm() / array.size**0.5
 
 
-def _text(stat):
+def _stat_text(stat):
     parts = []
     for each in stat if isinstance(stat, (list, tuple)) else [stat]:
         if hasattr(each, "asnumpy"):

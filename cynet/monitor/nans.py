@@ -126,7 +126,7 @@ def trouble(array):
     return None
 
 
-def _states(pairs):
+def _finiteness_text(pairs):
     """``'input 0 (2, 3) is finite, ...'``"""
     rows = []
     for name, array in pairs:
@@ -140,7 +140,7 @@ def _after_call(operator, inputs, outputs):
     for each in outputs:
         kind = trouble(each)
         if kind is not None:
-            given = _states((f"input {i}", array) for i, array in enumerate(inputs))
+            given = _finiteness_text((f"input {i}", array) for i, array in enumerate(inputs))
             raise AnomalyError(
                 f"operator {operator} gave {kind}{in_layer(_layers[0]())}, called at"
                 f" {here()}; {given}"
@@ -175,7 +175,7 @@ def _after_step(step, inputs, values, is_gradient):
         if is_gradient:
             what += f"a gradient of its input {names[i]} with "
             inputs = [(f"gradient of {name}", each) for name, each in inputs]
-        raise AnomalyError(f"{what}{kind}, called at {here()}; {_states(inputs)}")
+        raise AnomalyError(f"{what}{kind}, called at {here()}; {_finiteness_text(inputs)}")
 
 
 # --- where ----------------------------------------------------------------------------------------

@@ -184,7 +184,7 @@ def test_a_trainer_that_is_gone_is_told_nothing():
     del trainer
     trainer = gluon.Trainer([param], "sgd", {"learning_rate": 1})
     gc.collect()
-    assert param._trainers() == [trainer]
+    assert param._owning_trainers() == [trainer]
 
 
 @pytest.mark.parametrize("contexts", [TWO, TWO[:1]])

@@ -12,7 +12,7 @@ from cynet.launch import __main__ as launch_main
 from cynet.launch import command as command_file
 from cynet.launch.command import find_mpiexec, hosts_of
 from cynet.launch.options import read
-from cynet.launch.sweep import _found, sweep
+from cynet.launch.sweep import _find_files, sweep
 from tests import scripts
 
 SCRIPT = os.path.join(os.path.dirname(__file__), "scripts", "module_script.py")
@@ -357,15 +357,15 @@ def test_only_what_is_of_this_user_and_younger_is_swept(places, monkeypatch):
     for uid, since, count in ((0, 1001, 1), (0, 1001.5, 0), (0, 1e9, 0), (1, 0, 0)):
         owner = memory.stat().st_uid + uid
         monkeypatch.setattr(os, "getuid", lambda owner=owner: owner)
-        assert len([*_found(str(memory), ("sm_",), since)]) == count
+        assert len([*_find_files(str(memory), ("sm_",), since)]) == count
         if not count:
             assert sweep(since, str(memory)) == []
-    assert [*_found("/nowhere", ("sm_",), 0)] == []
+    assert [*_find_files("/nowhere", ("sm_",), 0)] == []
     assert (memory / "sm_segment.1").exists()
 
 
 def test_sweeping_nothing_looks_at_no_process(places, monkeypatch):
-    monkeypatch.setattr("cynet.launch.sweep._used", lambda: 1 / 0)
+    monkeypatch.setattr("cynet.launch.sweep._used_paths", lambda: 1 / 0)
     assert sweep(0, str(places[0])) == []
 
 

@@ -60,7 +60,7 @@ except ValueError:
 
 
 def lives(pid):
-    row = sweep._status(pid)
+    row = sweep._process_status(pid)
     return row is not None and row[0] != "Z"
 
 
@@ -109,7 +109,7 @@ def test_members_are_known_by_their_whole_folder():
         until = time.monotonic() + 10
         while not (found := sweep.members(["/tmp/job-1"])) and time.monotonic() < until:
             time.sleep(0.01)
-        assert found == {process.pid: sweep._status(process.pid)[2]}
+        assert found == {process.pid: sweep._process_status(process.pid)[2]}
         assert sweep.members(["/none", "/tmp/job-1"]) == found
         for other in ("/tmp/job-", "/tmp/job-11", "", "x"):
             assert not sweep.members([other])
@@ -147,7 +147,7 @@ def test_the_guard_is_no_part_of_its_launcher(monkeypatch):
     monkeypatch.setattr(guard.os, "open", lambda path, how: calls.append((path, how)) or 9)
     monkeypatch.setattr(guard.os, "dup2", lambda one, other: calls.append((one, other)))
     monkeypatch.setattr(guard.signal, "signal", lambda *given: calls.append(given))
-    guard._detach()
+    guard._detach_from_launcher()
     ignored = [
         (number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     ]

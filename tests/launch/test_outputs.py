@@ -16,7 +16,7 @@ def passed(lines, prefix=True, folder=None):
     """What comes out for the lines of one pipe."""
     outputs = Outputs(prefix, folder)
     target = types.SimpleNamespace(buffer=io.BytesIO(), flush=lambda: None)
-    outputs._pass(iter(lines), target)
+    outputs._forward_output(iter(lines), target)
     outputs.close()
     return target.buffer.getvalue()
 

@@ -29,7 +29,7 @@ def ended(monkeypatch, attempts, options=(), signals=()):
 
     monkeypatch.setattr(run, "Running", Running)
     given = {"grace": 1.0, "elastic": False, "min_workers": 1, "restarts": 0, **dict(options)}
-    code = run._begun(SimpleNamespace(**given), JOB, None, list(signals), None)
+    code = run._start_ranks(SimpleNamespace(**given), JOB, None, list(signals), None)
     return code, begun
 
 
@@ -76,10 +76,10 @@ def test_elastic_without_a_death_is_no_reason_to_go_on(monkeypatch):
 
 
 def test_why():
-    assert run._why([]).startswith("a process has died, was killed, or ended")
+    assert run._failure_report([]).startswith("a process has died, was killed, or ended")
     other, own = row(0, "rank 2 has died", own=False), row(2, "ValueError: x")
-    assert run._why([other]) == "rank 2 has died"
-    assert run._why([other, own, row(1, "y")]) == "rank 2 (h): ValueError: x"
+    assert run._failure_report([other]) == "rank 2 has died"
+    assert run._failure_report([other, own, row(1, "y")]) == "rank 2 (h): ValueError: x"
 
 
 def test_what_ranks_have_told(tmp_path):
@@ -91,4 +91,4 @@ def test_what_ranks_have_told(tmp_path):
     (tmp_path / "4.json.new").write_text(json.dumps(row(4)))
     (tmp_path / "5.json").write_text('{"rank": 5,')  # half written
     (tmp_path / "6.json").write_text("[" * 100_000)
-    assert [each["rank"] for each in running._told()] == [1, 2, 0]
+    assert [each["rank"] for each in running._rank_reports()] == [1, 2, 0]

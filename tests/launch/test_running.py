@@ -138,7 +138,7 @@ def test_what_was_below_a_job_is_ended_with_it(begun, tmp_path):
     text += " 'import time; time.sleep(60)'], start_new_session=True)\n"
     text += f"open({str(tmp_path / 'pid')!r}, 'w').write(str(child.pid))\ntime.sleep(0.3)"
     assert begun(text).wait()[0] == 0
-    row = sweep._status(int((tmp_path / "pid").read_text()))
+    row = sweep._process_status(int((tmp_path / "pid").read_text()))
     assert row is None or row[0] == "Z"
 
 
@@ -150,7 +150,7 @@ def given(**more):
 
 def test_a_dry_run_prints_the_command_line(monkeypatch, capsys):
     monkeypatch.setattr(run, "command_line", lambda job: ["mpiexec", "a b", job.command[0]])
-    monkeypatch.setattr(run, "_attempts", lambda *given: pytest.fail("it was begun"))
+    monkeypatch.setattr(run, "_run_attempts", lambda *given: pytest.fail("it was begun"))
     assert run.run(given(dry_run=True), Job(2, ["x.py"]), ["a note"]) == 0
     assert capsys.readouterr() == ("mpiexec 'a b' x.py\n", "")
 
@@ -174,7 +174,7 @@ def test_notes_outputs_and_the_code(fails, no_prefix, monkeypatch, capsys, tmp_p
         return 7
 
     monkeypatch.setattr(run, "Outputs", Made)
-    monkeypatch.setattr(run, "_attempts", attempts)
+    monkeypatch.setattr(run, "_run_attempts", attempts)
     options = given(no_prefix=no_prefix, log_dir=str(tmp_path))
     call = lambda: run.run(options, Job(2, ["x"]), ["a note", "one more"])  # noqa: E731
     if fails:
@@ -208,13 +208,13 @@ def test_signals_are_gathered_while_it_runs(fails, monkeypatch):
         return 3
 
     monkeypatch.setattr(run, "Guard", Guard)
-    monkeypatch.setattr(run, "_begun", begun)
+    monkeypatch.setattr(run, "_start_ranks", begun)
     before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     if fails:
         with pytest.raises(ValueError, match="as it ran"):
-            run._attempts("options", "job", "outputs")
+            run._run_attempts("options", "job", "outputs")
     else:
-        assert run._attempts("options", "job", "outputs") == 3
+        assert run._run_attempts("options", "job", "outputs") == 3
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGINT]
     kind = ValueError if fails else None
@@ -237,7 +237,7 @@ def test_what_is_said_of_attempts(monkeypatch, capsys):
     monkeypatch.setattr(run, "Running", Running)
     options = given(elastic=True, min_workers=2, restarts=1)
     job = Job(3, ["x"])
-    assert run._begun(options, job, "outputs", [], "guard") == 0
+    assert run._start_ranks(options, job, "outputs", [], "guard") == 0
     smaller = job._replace(size=2)
     rest = [], "guard"
     assert begun == [
@@ -257,7 +257,7 @@ def test_what_is_said_of_attempts(monkeypatch, capsys):
         )
     ]
     begun.clear()
-    assert run._begun(options, job, "outputs", [signal.SIGINT], "guard") == 130
+    assert run._start_ranks(options, job, "outputs", [signal.SIGINT], "guard") == 130
     said = "SIGINT: all processes have ended; they were killed, so no script saw it"
     assert capsys.readouterr().err == f"cynet.launch: {said}\n"
 
@@ -273,7 +273,7 @@ def test_only_the_process_that_was_meant_is_ended():
     """Another one may have got its number since."""
     one = waits()
     try:
-        began = sweep._status(one.pid)[2]
+        began = sweep._process_status(one.pid)[2]
         sweep.end({one.pid: str(int(began) + 1)}, 0.0)
         sweep.end({}, 0.0)
         time.sleep(0.05)
@@ -305,12 +305,14 @@ def test_descendants():
     other = waits()
     try:
         child = int(one.stdout.readline())
-        began = {pid: sweep._status(pid)[2] for pid in (child, one.pid, other.pid)}
+        began = {pid: sweep._process_status(pid)[2] for pid in (child, one.pid, other.pid)}
         assert sweep.descendants(one.pid) == {child: began[child]}
         below = sweep.descendants(os.getpid())
         assert {pid: below.get(pid) for pid in began} == began and os.getpid() not in below
         assert sweep.descendants(child) == {}
-        assert sweep._status(child)[1] == one.pid and sweep._status(2**22 + 5) is None
+        assert (
+            sweep._process_status(child)[1] == one.pid and sweep._process_status(2**22 + 5) is None
+        )
     finally:
         sweep.end(sweep.descendants(one.pid), 0.0)
         for each in (one, other):

@@ -85,8 +85,8 @@ def test_saved_symbols_are_those_of_their_buckets(tmp_path):
         return mx.sym.Activation(generate(key)[0], act_type="relu", name="act"), *generate(key)[1:]
 
     module = mx.mod.BucketingModule.load(prefix, 1, other, 5)
-    assert module._generate(3)[0].list_outputs() == ["softmax_output"]
-    assert module._generate(4)[0].list_outputs() == ["act_output"]
+    assert module._generate_symbol(3)[0].list_outputs() == ["softmax_output"]
+    assert module._generate_symbol(4)[0].list_outputs() == ["act_output"]
 
 
 def test_keys_that_no_array_holds(tmp_path):

@@ -306,7 +306,7 @@ def test_what_is_wrong_with_an_array(values, dtype, says):
 
 
 def test_inputs_in_a_message():
-    assert nans._states([]) == "it has no inputs"
+    assert nans._finiteness_text([]) == "it has no inputs"
     x = mx.nd.array([[1.0, float("inf")]])
     text = r"; input 0 \(1, 2\) has an infinity in 1 of 2 elements, input 1 \(1, 2\) is finite$"
     with mx.debug_nans(), pytest.raises(mx.mon.AnomalyError, match=text):

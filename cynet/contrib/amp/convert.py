@@ -299,11 +299,11 @@ def convert_bucketing_module(
     rules = target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names
 
     def generate(key):
-        symbol, *names = bucketing_mod._generate(key)
+        symbol, *names = bucketing_mod._generate_symbol(key)
         return convert_symbol(symbol, *rules), *names
 
     key = bucketing_mod._default_bucket_key
-    symbol = bucketing_mod._generate(key)[0]
+    symbol = bucketing_mod._generate_symbol(key)[0]
     _, arguments, states = convert_model(
         symbol, *bucketing_mod.get_params(), *rules, cast_optional_params
     )

@@ -162,7 +162,7 @@ class SVRGModule(Module):
 
     def _correct_gradients(self):
         """Replace the batch's gradients by the corrected ones, once a batch."""
-        self._need("update", "binded", "params_initialized", "optimizer_initialized")
+        self._require_state("update", "binded", "params_initialized", "optimizer_initialized")
         if self._full_grads is None:
             raise StateError("SVRGModule: call update_full_grads before the first update")
         if self._corrected:
@@ -204,7 +204,7 @@ class SVRGModule(Module):
         >>> for batch in data:
         ...     module.train_step(batch)
         """
-        self._need("update_full_grads", "binded", "params_initialized")
+        self._require_state("update_full_grads", "binded", "params_initialized")
         check_iterator("update_full_grads", "train_data", train_data)
         self._mod_aux.init_params(None, *self.get_params(), force_init=True)
         group = self._mod_aux._exec_group

@@ -123,8 +123,8 @@ def _batchify_field(data, field, nd_of):
     values = np.asarray(data)
     if values.dtype.kind not in "biuf":
         raise ArgumentTypeError(
-            f"batch: sample 0{_field_suffix(field)} is {shown(first)} of type {type(first).__name__}; a"
-            " batch is made of arrays, numbers, str, tuples and dicts. Give a batchify_fn"
+            f"batch: sample 0{_field_suffix(field)} is {shown(first)} of type {type(first).__name__}"
+            "; a batch is made of arrays, numbers, str, tuples and dicts. Give a batchify_fn"
         )
     return nd_of(values)
 
@@ -152,8 +152,8 @@ def _rows_of_csr(data, field):
     for i, each in enumerate(data):
         if each.stype != "csr":
             raise ArgumentError(
-                f"batch: sample {i}{_field_suffix(field)} is {each.stype}, the first is csr; a batch is of"
-                " one storage type"
+                f"batch: sample {i}{_field_suffix(field)} is {each.stype}, the first is csr;"
+                " a batch is of one storage type"
             )
     return nd.concat(*data, dim=0)
 
@@ -163,8 +163,9 @@ def _check_shapes(data, field):
     for i, each in enumerate(data):
         if getattr(each, "shape", None) != shape:
             raise ShapeError(
-                f"batch: sample {i}{_field_suffix(field)} has shape {getattr(each, 'shape', shown(each))},"
-                f" the first {shape}; batchify.Pad joins arrays of several lengths"
+                f"batch: sample {i}{_field_suffix(field)} has shape"
+                f" {getattr(each, 'shape', shown(each))}, the first {shape};"
+                " batchify.Pad joins arrays of several lengths"
             )
 
 

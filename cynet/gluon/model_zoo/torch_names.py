@@ -35,12 +35,12 @@ _MIXED = {  # branches of torchvision's Inception v3
 }
 
 
-def _alexnet(*_: Any) -> Iterator[str]:
+def _alexnet_names(*_: Any) -> Iterator[str]:
     yield from (f"features.{i}" for i in (0, 3, 6, 8, 10))
     yield from (f"classifier.{i}" for i in (1, 4, 6))
 
 
-def _vgg(kind: str, _: Network) -> Iterator[str]:
+def _vgg_names(kind: str, _: Network) -> Iterator[str]:
     depth, _, norm = kind.partition("_")
     at = 0
     for count in _VGG[depth]:
@@ -51,7 +51,7 @@ def _vgg(kind: str, _: Network) -> Iterator[str]:
     yield from (f"classifier.{i}" for i in (0, 3, 6))
 
 
-def _resnet(kind: str, _: Network) -> Iterator[str]:
+def _resnet_names(kind: str, _: Network) -> Iterator[str]:
     yield from ("conv1", "bn1")
     stages, convolutions = _RESNET[kind]
     for stage, count in enumerate(stages, 1):
@@ -64,7 +64,7 @@ def _resnet(kind: str, _: Network) -> Iterator[str]:
     yield "fc"
 
 
-def _squeezenet(kind: str, _: Network) -> Iterator[str]:
+def _squeezenet_names(kind: str, _: Network) -> Iterator[str]:
     fires = (3, 4, 5, 7, 8, 9, 10, 12) if kind == "1.0" else (3, 4, 6, 7, 9, 10, 11, 12)
     yield "features.0"
     for i, each in itertools.product(fires, ("squeeze", "expand1x1", "expand3x3")):
@@ -72,7 +72,7 @@ def _squeezenet(kind: str, _: Network) -> Iterator[str]:
     yield "classifier.1"
 
 
-def _densenet(kind: str, _: Network) -> Iterator[str]:
+def _densenet_names(kind: str, _: Network) -> Iterator[str]:
     yield from ("features.conv0", "features.norm0")
     for block, count in enumerate(_DENSE[kind], 1):
         for layer, each in itertools.product(
@@ -84,7 +84,7 @@ def _densenet(kind: str, _: Network) -> Iterator[str]:
     yield from ("features.norm5", "classifier")
 
 
-def _inception(*_: Any) -> Iterator[str]:
+def _inception_names(*_: Any) -> Iterator[str]:
     layers = [f"Conv2d_{each}" for each in _STEM.split()]
     for blocks, branches in _MIXED.items():
         pairs = itertools.product(blocks.split(), branches.split())
@@ -93,7 +93,7 @@ def _inception(*_: Any) -> Iterator[str]:
     yield "fc"
 
 
-def _vit(_: str, net: Network) -> Iterator[str | dict[str, str]]:
+def _vit_names(_: str, net: Network) -> Iterator[str | dict[str, str]]:
     yield {"class_token": "class_token", "position": "encoder.pos_embedding"}
     yield "conv_proj"
     for i in range(len(net.features[-2].layers)):
@@ -105,7 +105,7 @@ def _vit(_: str, net: Network) -> Iterator[str | dict[str, str]]:
     yield from ("encoder.ln", "heads.head")
 
 
-def _efficientnet(_: str, net: Network) -> Iterator[str]:
+def _efficientnet_names(_: str, net: Network) -> Iterator[str]:
     yield from ("features.0.0", "features.0.1")
     stages = [each for each in net.features if isinstance(each, HybridSequential)]
     for stage, blocks in enumerate(stages, 1):
@@ -120,7 +120,7 @@ def _efficientnet(_: str, net: Network) -> Iterator[str]:
     yield from (f"features.{last}.0", f"features.{last}.1", "classifier.1")
 
 
-def _convnext(_: str, net: Network) -> Iterator[str | dict[str, str]]:
+def _convnext_names(_: str, net: Network) -> Iterator[str | dict[str, str]]:
     stages = [each for each in net.features if isinstance(each, HybridSequential)]
     for stage, blocks in enumerate(stages):
         yield from (f"features.{2 * stage}.{i}" for i in (0, 1))
@@ -132,15 +132,15 @@ def _convnext(_: str, net: Network) -> Iterator[str | dict[str, str]]:
 
 
 _FAMILIES = {
-    "alexnet": _alexnet,
-    "vgg": _vgg,
-    "resnet": _resnet,
-    "squeezenet": _squeezenet,
-    "densenet": _densenet,
-    "inceptionv3": _inception,
-    "vit": _vit,
-    "efficientnet": _efficientnet,
-    "convnext": _convnext,
+    "alexnet": _alexnet_names,
+    "vgg": _vgg_names,
+    "resnet": _resnet_names,
+    "squeezenet": _squeezenet_names,
+    "densenet": _densenet_names,
+    "inceptionv3": _inception_names,
+    "vit": _vit_names,
+    "efficientnet": _efficientnet_names,
+    "convnext": _convnext_names,
 }
 
 

@@ -112,7 +112,7 @@ class MultiHeadAttention(HybridBlock):
             self.dropout = Dropout(dropout) if dropout else None
             self.rotary = RotaryPosition(units // num_heads, prefix="rotary_") if rotary else None
 
-    def _split(self, F, x):
+    def _split_heads(self, F, x):
         """(batch, length, units) to (batch * heads, length, units of a head)."""
         x = F.reshape(x, shape=(0, 0, -4, self._heads, -1))
         return F.reshape(F.transpose(x, axes=(0, 2, 1, 3)), shape=(-3, 0, 0))
@@ -123,8 +123,11 @@ class MultiHeadAttention(HybridBlock):
         """The output, (batch, length of query, units)."""
         key = query if key is None else key
         value = key if value is None else value
-        q = self._split(F, self.query_proj(query) * self._scale)
-        k, v = self._split(F, self.key_proj(key)), self._split(F, self.value_proj(value))
+        q = self._split_heads(F, self.query_proj(query) * self._scale)
+        k, v = (
+            self._split_heads(F, self.key_proj(key)),
+            self._split_heads(F, self.value_proj(value)),
+        )
         if self.rotary is not None:
             q, k = self.rotary(q), self.rotary(k)
         scores = F.batch_dot(q, k, transpose_b=True)

@@ -87,7 +87,7 @@ class ComputedWeights(HybridBlock):
         self.layer = layer
         self._names = names
 
-    def _put(self, rule):
+    def _set_rule(self, rule):
         vars(self.layer)["_weight_rule"] = rule
         self.layer._clear_cached_op()
         self._rule = rule
@@ -123,7 +123,7 @@ class ComputedWeights(HybridBlock):
                 beside = layer._reg_params.pop(f"{name}_{extra}")
                 layer._params._params.pop(beside.name)
                 vars(layer).pop(f"{name}_{extra}")
-        self._put(None)
+        self._set_rule(None)
         return layer
 
     def __repr__(self) -> str:
@@ -241,7 +241,7 @@ class WeightNorm(ComputedWeights):
         rule = _NormRule(layer, names, dim)
         for each in names:
             add_beside(layer, each, "g", rule.sized, rule.first)
-        self._put(rule)
+        self._set_rule(rule)
 
 
 class _DropRule(Rule):
@@ -312,7 +312,7 @@ class WeightDrop(ComputedWeights):
             for axis in axes:
                 axis_of("WeightDrop", layer._reg_params[each], axis)
         super().__init__(layer, names)
-        self._put(_DropRule(layer, names, rate, tuple(axes)))
+        self._set_rule(_DropRule(layer, names, rate, tuple(axes)))
 
 
 def matrix_sizes(shape: tuple[int, ...], dim: int) -> tuple[int, int]:

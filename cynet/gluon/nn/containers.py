@@ -76,7 +76,7 @@ class Sequential(_Members):
     def forward(self, x: Any, *args: Any) -> Any:
         """The output of the last Block; each but the last that gives a tuple hands it on as
         arguments."""
-        return _chain(self._children.values(), x, args)
+        return _call_in_order(self._children.values(), x, args)
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
         """Hybridize each Block."""
@@ -108,10 +108,10 @@ class HybridSequential(_Members, HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """The output of the last Block."""
-        return _chain(self._children.values(), x, args)
+        return _call_in_order(self._children.values(), x, args)
 
 
-def _chain(blocks, x, args):
+def _call_in_order(blocks, x, args):
     for each in blocks:
         x = each(x, *args)
         args = ()

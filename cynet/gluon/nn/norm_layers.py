@@ -35,7 +35,7 @@ class _Norm(HybridBlock):
             differentiable=center,
         )
 
-    def _described(self, settings):
+    def _repr_settings(self, settings):
         text = ", ".join(f"{key}={value}" for key, value in settings.items())
         return f"{type(self).__name__}({text})"
 
@@ -136,7 +136,7 @@ class BatchNorm(_Norm):
 
     def __repr__(self) -> str:
         k = self._kwargs
-        return self._described(
+        return self._repr_settings(
             {
                 "axis": k["axis"],
                 "eps": k["eps"],
@@ -224,7 +224,7 @@ class LayerNorm(_Norm):
 
     def __repr__(self) -> str:
         size = {"in_channels": self.gamma.shape[0]}
-        return self._described({**self._kwargs, **self._settings, **size})
+        return self._repr_settings({**self._kwargs, **self._settings, **size})
 
 
 @guarded(but=("hybrid_forward",))
@@ -327,7 +327,7 @@ class GroupNorm(_Norm):
         return F.GroupNorm(data, gamma, beta, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
-        return self._described({**self._kwargs, **self._settings})
+        return self._repr_settings({**self._kwargs, **self._settings})
 
 
 @guarded(but=("hybrid_forward",))
@@ -384,4 +384,4 @@ class InstanceNorm(_Norm):
 
     def __repr__(self) -> str:
         size = {"in_channels": self.gamma.shape[0]}
-        return self._described({**self._kwargs, **self._settings, **size})
+        return self._repr_settings({**self._kwargs, **self._settings, **size})

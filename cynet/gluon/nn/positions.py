@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..parameter import ParameterDict
 
 
-def _angles(who, units, max_length, base) -> NumpyArray:
+def _position_angles(who, units, max_length, base) -> NumpyArray:
     """Position times frequency, float64, (max_length, units / 2)."""
     for name, value in (("units", units), ("max_length", max_length)):
         to_count(f"{who}: {name}", value)
@@ -75,7 +75,7 @@ class SinusoidalPosition(HybridBlock):
         params: ParameterDict | None = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        angles = _angles("SinusoidalPosition", units, max_length, base)
+        angles = _position_angles("SinusoidalPosition", units, max_length, base)
         table = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(1, max_length, units)
         with self.name_scope():
             self.table = self.params.get_constant("table", table.astype("float32"))
@@ -134,7 +134,7 @@ class RotaryPosition(HybridBlock):
         params: ParameterDict | None = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        angles = _angles("RotaryPosition", units, max_length, base)
+        angles = _position_angles("RotaryPosition", units, max_length, base)
         table = np.concatenate([np.cos(angles), np.sin(angles)], axis=1)[None]
         self._half, self._interleaved = units // 2, interleaved
         with self.name_scope():

@@ -16,22 +16,22 @@ _FIRST = 15  # iterations from random vectors, as in PyTorch
 _TRANSPOSED = (Conv1DTranspose, Conv2DTranspose, Conv3DTranspose)  # outputs are axis 1 of theirs
 
 
-def _matrix(weight, dim):
+def _weight_matrix(weight, dim):
     """The weight as a matrix of float32."""
     order = [dim, *(i for i in range(weight.ndim) if i != dim)]
     return nd.transpose(weight, order).reshape((weight.shape[dim], -1)).astype("float32")
 
 
-def _unit(vector, eps):
+def _unit_vector(vector, eps):
     return vector / nd.maximum(nd.norm(vector), eps)
 
 
-def _iterate(matrix, v, times, eps):
+def _power_iteration(matrix, v, times, eps):
     """(left, right) singular vectors after some power iterations from a right one."""
     u = None
     for _ in range(times):
-        u = _unit(nd.dot(matrix, v), eps)
-        v = _unit(nd.dot(matrix, u, transpose_a=True), eps)
+        u = _unit_vector(nd.dot(matrix, v), eps)
+        v = _unit_vector(nd.dot(matrix, u, transpose_a=True), eps)
     return u, v
 
 
@@ -43,10 +43,10 @@ class _SpectralNorm(CustomOp):
 
     def forward(self, is_train, req, in_data, out_data, aux):
         (weight,) = in_data
-        matrix = _matrix(weight, self._dim)
+        matrix = _weight_matrix(weight, self._dim)
         if is_train:
             for old, new in zip(
-                aux, _iterate(matrix, aux[1].astype("float32"), self._times, self._eps)
+                aux, _power_iteration(matrix, aux[1].astype("float32"), self._times, self._eps)
             ):
                 old[:] = new.astype(old.dtype, copy=False)
         u, v = (each.astype("float32") for each in aux)
@@ -113,16 +113,18 @@ class _SpectralRule(Rule):
 
     def left(self, weight):
         """The first left vector."""
-        return self._vectors(weight)[0]
+        return self._singular_vectors(weight)[0]
 
     def right(self, weight):
         """The first right vector."""
-        return self._vectors(weight)[1]
+        return self._singular_vectors(weight)[1]
 
-    def _vectors(self, weight):
-        matrix = _matrix(weight, self.dim)
+    def _singular_vectors(self, weight):
+        matrix = _weight_matrix(weight, self.dim)
         start = np.random.default_rng(matrix.shape).normal(size=matrix.shape[1])
-        return _iterate(matrix, _unit(nd.array(start, dtype="float32"), self.eps), _FIRST, self.eps)
+        return _power_iteration(
+            matrix, _unit_vector(nd.array(start, dtype="float32"), self.eps), _FIRST, self.eps
+        )
 
 
 class SpectralNorm(ComputedWeights):
@@ -192,7 +194,7 @@ class SpectralNorm(ComputedWeights):
         for each in names:
             for extra, place, first in (("u", 0, rule.left), ("v", 1, rule.right)):
                 add_beside(layer, each, extra, _sized(dim, place), first, **fixed)
-        self._put(rule)
+        self._set_rule(rule)
 
 
 class _sized:

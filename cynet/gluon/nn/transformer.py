@@ -98,18 +98,18 @@ class _Layer(HybridBlock):
                 setattr(self, f"norm{i}", LayerNorm(epsilon=epsilon, prefix=f"norm{i}_"))
             self.dropout = Dropout(dropout) if dropout else None
 
-    def _dropped(self, x):
+    def _apply_dropout(self, x):
         return x if self.dropout is None else self.dropout(x)
 
-    def _around(self, x, norm, part):
+    def _residual_sublayer(self, x, norm, part):
         """`x` plus the output of `part` (residual sum), normalized before the part or after the
         sum."""
         if self._pre_norm:
-            return x + self._dropped(part(norm(x)))
-        return norm(x + self._dropped(part(x)))
+            return x + self._apply_dropout(part(norm(x)))
+        return norm(x + self._apply_dropout(part(x)))
 
-    def _feed(self, x):
-        return self.linear2(self._dropped(self.activation(self.linear1(x))))
+    def _feed_forward(self, x):
+        return self.linear2(self._apply_dropout(self.activation(self.linear1(x))))
 
 
 @_shared
@@ -173,8 +173,8 @@ class TransformerEncoderLayer(_Layer):
 
     def hybrid_forward(self, F: Any, x: Any, mask: Any = None) -> Any:
         """The output, (batch, length, units)."""
-        x = self._around(x, self.norm1, lambda x: self.self_attn(x, x, x, mask))
-        return self._around(x, self.norm2, self._feed)
+        x = self._residual_sublayer(x, self.norm1, lambda x: self.self_attn(x, x, x, mask))
+        return self._residual_sublayer(x, self.norm2, self._feed_forward)
 
 
 @_shared
@@ -242,9 +242,11 @@ class TransformerDecoderLayer(_Layer):
         self, F: Any, x: Any, memory: Any, mask: Any = None, memory_mask: Any = None
     ) -> Any:
         """The output, (batch, length, units)."""
-        x = self._around(x, self.norm1, lambda x: self.self_attn(x, x, x, mask))
-        x = self._around(x, self.norm2, lambda x: self.cross_attn(x, memory, memory, memory_mask))
-        return self._around(x, self.norm3, self._feed)
+        x = self._residual_sublayer(x, self.norm1, lambda x: self.self_attn(x, x, x, mask))
+        x = self._residual_sublayer(
+            x, self.norm2, lambda x: self.cross_attn(x, memory, memory, memory_mask)
+        )
+        return self._residual_sublayer(x, self.norm3, self._feed_forward)
 
 
 class _Stack(HybridBlock):

@@ -11,14 +11,16 @@ def context_list(ctx):
     if isinstance(ctx, (Context, str)):
         ctx = [ctx]
     try:
-        return [Context(each) if isinstance(each, Context) else _named(each) for each in ctx]
+        return [
+            Context(each) if isinstance(each, Context) else _context_of_text(each) for each in ctx
+        ]
     except TypeError:
         raise ArgumentTypeError(
             f"ctx must be a Context or a list of them, got {shown(ctx)}"
         ) from None
 
 
-def _named(text):
+def _context_of_text(text):
     if text is None:
         raise ArgumentTypeError("ctx must be a Context or a list of them, got a None among them")
     return read_context(text)

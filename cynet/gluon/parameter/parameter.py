@@ -302,7 +302,7 @@ class Parameter(ParameterArrays, RowSparseData):
             # cleared last: other threads read it to decide whether to wait for the arrays
             self._deferred_init = ()
             if self._trainer is not None:
-                self._trainer._share([self])
+                self._trainer._broadcast_parameters([self])
 
     def _init_impl(self, data, ctx_list):
         """Make the array of each context with these values, and its gradient."""
@@ -404,7 +404,7 @@ class Parameter(ParameterArrays, RowSparseData):
                 data = data.astype(self._dtype)
             self._deferred_init = (*self._deferred_init[:3], data)
             return
-        for each in self._trainers():
+        for each in self._owning_trainers():
             each._forget_copies_of(self)
         with autograd.pause():
             for each in self._check_and_get(self._data, list):
@@ -445,7 +445,7 @@ class Parameter(ParameterArrays, RowSparseData):
             raise ArgumentError(
                 f"parameter '{self.name}' is not initialized: there is nothing to move"
             )
-        for each in self._trainers():
+        for each in self._owning_trainers():
             each._forget_copies_of(self)
 
     def cast(self, dtype: DTypeLike) -> None:
@@ -492,12 +492,12 @@ class Parameter(ParameterArrays, RowSparseData):
 
     def _set_trainer(self, trainer):
         if self._trainer is not None:
-            self._other_trainers = [weakref.ref(each) for each in self._trainers()]
-            for each in (trainer, *self._trainers()):
+            self._other_trainers = [weakref.ref(each) for each in self._owning_trainers()]
+            for each in (trainer, *self._owning_trainers()):
                 each._shared.append(self)
         self._trainer = trainer
 
-    def _trainers(self):
+    def _owning_trainers(self):
         """All Trainers that have it."""
         others = [each() for each in self._other_trainers]
         return [each for each in (*others, self._trainer) if each is not None]

@@ -491,7 +491,9 @@ class ParameterDict:
         <NDArray 2 @cpu(0)>
         """
         source = "" if filename is None else f" in file: {filename}"
-        param_dict = {_bare(restore_prefix, name): each for name, each in param_dict.items()}
+        param_dict = {
+            _name_without_prefix(restore_prefix, name): each for name, each in param_dict.items()
+        }
         if not allow_missing:
             for name in self.keys():
                 if name not in param_dict:
@@ -513,7 +515,7 @@ class ParameterDict:
                 self._params[name]._load_init(array, ctx, cast_dtype, dtype_source)
 
 
-def _bare(prefix, name):
+def _name_without_prefix(prefix, name):
     return prefix + name.removeprefix("arg:").removeprefix("aux:")
 
 

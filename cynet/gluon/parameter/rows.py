@@ -54,7 +54,7 @@ class RowSparseData:
                 f"parameter '{self.name}': row_id must be an NDArray, got {shown(row_id)}"
             )
         self._ask_rows("row_sparse_data", "data")
-        return self._rows(self._check_and_get(self._data, row_id.context), row_id)
+        return self._take_rows(self._check_and_get(self._data, row_id.context), row_id)
 
     def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
         """`row_sparse_data` on all contexts.
@@ -83,7 +83,7 @@ class RowSparseData:
         [[0, 2], [0, 2]]
         """
         self._ask_rows("list_row_sparse_data", "list_data")
-        return [self._rows(each, row_id) for each in self._check_and_get(self._data, list)]
+        return [self._take_rows(each, row_id) for each in self._check_and_get(self._data, list)]
 
     def _ask_rows(self, what, other):
         if self._stype != "row_sparse":
@@ -99,7 +99,7 @@ class RowSparseData:
                 f"or list_row_sparse_data() instead of {what}()"
             )
 
-    def _rows(self, data, row_id):
+    def _take_rows(self, data, row_id):
         rows = np.unique(row_id.asnumpy().astype(np.int64))
         return rows_of_dense(f"parameter '{self.name}': row_id", data, rows)
 

@@ -175,7 +175,7 @@ class RecurrentCell(Block):
             states.append(of_thread(func(**settings)))
         return states
 
-    def _states(self, F, begin_state, inputs, batch_size):
+    def _initial_states(self, F, begin_state, inputs, batch_size):
         """`begin_state`, or zeros for these inputs."""
         if begin_state is not None:
             return begin_state
@@ -218,7 +218,7 @@ class RecurrentCell(Block):
         """
         self.reset()
         F, steps, batch_size = steps_of(length, inputs, layout)
-        states = self._states(F, begin_state, steps, batch_size)
+        states = self._initial_states(F, begin_state, steps, batch_size)
         outputs, all_states = [], []
         for step in steps:
             output, states = self(step, states)

@@ -69,19 +69,19 @@ class _Gated(HybridRecurrentCell):
         info = {"shape": (batch_size, self._hidden_size), "__layout__": "NC"}
         return [dict(info) for _ in range(self._states_kept)]
 
-    def _projections(self, F, inputs, state, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
+    def _gate_projections(self, F, inputs, state, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
         """(step's prefix, product of the input, product of the state)."""
         step, rows = f"t{self._counter}_", self._gates * self._hidden_size
         i2h = F.FullyConnected(inputs, i2h_weight, i2h_bias, num_hidden=rows, name=f"{step}i2h")
         h2h = F.FullyConnected(state, h2h_weight, h2h_bias, num_hidden=rows, name=f"{step}h2h")
         return step, i2h, h2h
 
-    def _sizes(self):
+    def _layer_sizes(self):
         shape = self.i2h_weight.shape
         return f"{shape[1] or None} -> {shape[0]}"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._sizes()})"
+        return f"{type(self).__name__}({self._layer_sizes()})"
 
 
 @_shared
@@ -135,13 +135,13 @@ class RNNCell(_Gated):
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
         """(output, [h]) of one step."""
-        step, i2h, h2h = self._projections(F, inputs, states[0], *args, **weights)
+        step, i2h, h2h = self._gate_projections(F, inputs, states[0], *args, **weights)
         total = F.elemwise_add(i2h, h2h, name=f"{step}plus0")
         output = self._get_activation(F, total, self._activation, name=f"{step}out")
         return output, [output]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._sizes()}, {self._activation})"
+        return f"{type(self).__name__}({self._layer_sizes()}, {self._activation})"
 
 
 @guarded(but=("hybrid_forward",))
@@ -205,7 +205,7 @@ class LSTMCell(_Recurrent):
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
         """(output, [h, c]) of one step."""
-        step, i2h, h2h = self._projections(F, inputs, states[0], *args, **weights)
+        step, i2h, h2h = self._gate_projections(F, inputs, states[0], *args, **weights)
         gates = F.elemwise_add(i2h, h2h, name=f"{step}plus0")
         i, f, c, o = F.SliceChannel(gates, num_outputs=4, name=f"{step}slice")
         i = self._get_activation(F, i, self._recurrent_activation, name=f"{step}i")
@@ -247,7 +247,7 @@ class GRUCell(_Recurrent):
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
         """(output, [h]) of one step."""
         before = states[0]
-        step, i2h, h2h = self._projections(F, inputs, before, *args, **weights)
+        step, i2h, h2h = self._gate_projections(F, inputs, before, *args, **weights)
         i2h_r, i2h_z, i2h = F.SliceChannel(i2h, num_outputs=3, name=f"{step}i2h_slice")
         h2h_r, h2h_z, h2h = F.SliceChannel(h2h, num_outputs=3, name=f"{step}h2h_slice")
         gate = self._recurrent_activation
@@ -334,7 +334,7 @@ class LSTMPCell(_Gated):
         h2h_bias: Any,
     ) -> Any:
         """(output, [output, c]) of one step."""
-        step, i2h, h2h = self._projections(
+        step, i2h, h2h = self._gate_projections(
             F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias
         )
         i, f, c, o = F.SliceChannel(F.elemwise_add(i2h, h2h), num_outputs=4, name=f"{step}slice")
@@ -350,4 +350,4 @@ class LSTMPCell(_Gated):
         return output, [output, c]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._sizes()} -> {self._projection_size})"
+        return f"{type(self).__name__}({self._layer_sizes()} -> {self._projection_size})"

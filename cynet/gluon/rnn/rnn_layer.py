@@ -205,7 +205,7 @@ class _RNNLayer(HybridBlock):
             states.append(of_thread(func(**settings)))
         return states
 
-    def _cells(self):
+    def _cell_maker(self):
         """A function that makes the cell of this mode."""
         if self._projection_size is not None:
             return lambda **kw: LSTMPCell(self._hidden_size, self._projection_size, **kw)
@@ -219,7 +219,7 @@ class _RNNLayer(HybridBlock):
     def _unfuse(self):
         """Cells with the same parameters, one above the other."""
         stack = HybridSequentialRNNCell(prefix=self.prefix, params=self.params)
-        make, inputs = self._cells(), self._input_size
+        make, inputs = self._cell_maker(), self._input_size
         with stack.name_scope():
             for i in range(self._num_layers):
                 sides = [
@@ -294,7 +294,7 @@ class _RNNLayer(HybridBlock):
             p=self._dropout,
             state_outputs=True,
             mode=self._mode,
-            **self._clipping(),
+            **self._clipping_params(),
             **settings,
         )
         output, new = out[0], [out[i] for i in range(1, 3 if self._mode == "lstm" else 2)]
@@ -302,7 +302,7 @@ class _RNNLayer(HybridBlock):
             output = F.swapaxes(output, dim1=0, dim2=1)
         return output if skips else (output, new)
 
-    def _clipping(self):
+    def _clipping_params(self):
         return {}
 
 
@@ -460,7 +460,7 @@ class LSTM(_RNNLayer):
         )
         self._clip = (state_clip_min, state_clip_max, state_clip_nan)
 
-    def _clipping(self):
+    def _clipping_params(self):
         names = ("lstm_state_clip_min", "lstm_state_clip_max", "lstm_state_clip_nan")
         return {} if self._clip[0] is None else dict(zip(names, self._clip))
 

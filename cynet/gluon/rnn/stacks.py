@@ -70,7 +70,7 @@ class _Stack(RecurrentCell):
         """Each cell over all steps, on the outputs of the one below; see `RecurrentCell.unroll`."""
         self.reset()
         F, steps, batch_size = steps_of(length, inputs, layout)
-        states = self._states(F, begin_state, steps, batch_size)
+        states = self._initial_states(F, begin_state, steps, batch_size)
         cells = list(self._children.values())
         new, at, outputs = [], 0, steps
         for i, each in enumerate(cells):
@@ -209,20 +209,20 @@ class BidirectionalCell(HybridRecurrentCell):
         """Both cells over all steps, their outputs joined; see `RecurrentCell.unroll`."""
         self.reset()
         F, steps, batch_size = steps_of(length, inputs, layout)
-        states = self._states(F, begin_state, steps, batch_size)
+        states = self._initial_states(F, begin_state, steps, batch_size)
         count, length = len(self.l_cell.state_info()), len(steps)
         forth, l_states = self.l_cell.unroll(
             length, steps, states[:count], layout, False, valid_length
         )
         back, r_states = self.r_cell.unroll(
             length,
-            _reversed(F, steps, layout, valid_length),
+            _reverse_sequence(F, steps, layout, valid_length),
             states[count:],
             layout,
             False,
             valid_length,
         )
-        back = _reversed(F, back, layout, valid_length)
+        back = _reverse_sequence(F, back, layout, valid_length)
         outputs = [
             F.concat(a, b, dim=1, name=f"{self._output_prefix}t{i}")
             for i, (a, b) in enumerate(zip(forth, back))
@@ -237,7 +237,7 @@ class BidirectionalCell(HybridRecurrentCell):
         return f"{type(self).__name__}(forward={self.l_cell}, backward={self.r_cell})"
 
 
-def _reversed(F, steps, layout, valid_length):
+def _reverse_sequence(F, steps, layout, valid_length):
     """The steps in reverse order, within each sequence's length."""
     if valid_length is None:
         return list(reversed(steps))

@@ -34,10 +34,10 @@ def share(graph: Graph) -> Graph:
     steps: list[Step] = []
     for step in graph.steps:
         step.in_data = [same.get(value, value) for value in step.in_data]
-        if not _mergeable(step):
+        if not _is_mergeable(step):
             steps.append(step)
             continue
-        key = _key(step)
+        key = _step_key(step)
         earlier = first.setdefault(key, step)
         if earlier is step:
             steps.append(step)
@@ -47,7 +47,7 @@ def share(graph: Graph) -> Graph:
     return graph
 
 
-def _mergeable(step: Step) -> bool:
+def _is_mergeable(step: Step) -> bool:
     if not depends_on_inputs_only(step) or any(v.kind == OUTPUT for v in step.out_data):
         return False
     return not step.prop.differentiable or _takes_gradient(step)
@@ -64,7 +64,7 @@ def _takes_gradient(step: Step) -> bool:
     return any(i in out_grad for i in used)
 
 
-def _key(step: Step) -> tuple[Any, ...]:
+def _step_key(step: Step) -> tuple[Any, ...]:
     params = tuple((name, repr(value)) for name, value in sorted(step.prop.params().items()))
     outs = tuple((v.shape, v.dtype) for v in step.out_data)
     return type(step.prop), params, step.ctx, tuple(map(id, step.in_data)), outs

@@ -49,14 +49,14 @@ class _Layout:
 
     def run(self):
         for step in self.graph.steps:
-            self._visit(step)
+            self._visit_step(step)
         self.graph.set_forward(self.steps)
         return self.graph
 
-    def _visit(self, step):
+    def _visit_step(self, step):
         self._take_columns(step)
         self._turn_weight(step)
-        form = self._form(step)
+        form = self._channels_last_form(step)
         # the order is the same for a matrix
         if form is not None and len(step.in_data[0].shape) == 2:
             step.prop = form[0]
@@ -79,7 +79,7 @@ class _Layout:
                 inner = Value(value.name, value.shape, value.dtype, value.ctx, TEMP, True)
                 step.out_data[position] = inner
                 self.ordered[value, True] = inner
-                self.steps.append(self._reorder(inner, value))
+                self.steps.append(self._reorder_step(inner, value))
             else:
                 value.channels_last = True
 
@@ -94,14 +94,14 @@ class _Layout:
         key = data, "columns"
         if key not in self.ordered:
             batch, _, height, width = data.shape
-            turned = self._like(data, "columns", (batch, width, height, 1), True)
+            turned = self._value_like(data, "columns", (batch, width, height, 1), True)
             move = _ColumnsAsChannels()
             if data.kind != ARG:
                 move.graph = VIEW
             self.steps.append(self._step(f"{data.name}_columns", move, data, turned))
             self.ordered[key] = turned
         filters, _, height, width = weight.shape
-        turned = self._like(weight, "columns", (filters, width, height, 1), False)
+        turned = self._value_like(weight, "columns", (filters, width, height, 1), False)
         transpose = get_operator("transpose").prop(axes=(0, 3, 2, 1))
         self.steps.append(self._step(f"{weight.name}_columns", transpose, weight, turned))
         step.prop, step.in_data = prop, [self.ordered[key], turned, *step.in_data[2:]]
@@ -116,7 +116,7 @@ class _Layout:
         key = weight, "channels first"
         if key not in self.ordered:
             filters, *size, channels = weight.shape
-            turned = self._like(weight, "first", (filters, channels, *size), False)
+            turned = self._value_like(weight, "first", (filters, channels, *size), False)
             axes = (0, len(size) + 1, *range(1, len(size) + 1))
             transpose = get_operator("transpose").prop(axes=axes)
             self.steps.append(self._step(f"{weight.name}_first", transpose, weight, turned))
@@ -131,7 +131,7 @@ class _Layout:
         turned = [(n, width, height, 1) for n, _, height, width in shapes[:2]] + shapes[2:]
         return prop if prop.graph.channels_last(prop, turned, types) else None
 
-    def _form(self, step):
+    def _channels_last_form(self, step):
         """The channels-last form of a step that should use one, or None."""
         if not step.in_data or len(step.in_data[0].shape) < 2:
             return None
@@ -140,9 +140,9 @@ class _Layout:
         form = self.graph.ask("channels_last", step)
         if form is None or form[0].graph.traits.prefers_channels_last:
             return form
-        return form if any(self._flows(step.in_data[i]) for i in form[1]) else None
+        return form if any(self._is_channels_last(step.in_data[i]) for i in form[1]) else None
 
-    def _flows(self, value):
+    def _is_channels_last(self, value):
         return value.channels_last or len(value.shape) == 2 or (value, True) in self.ordered
 
     def _in_order(self, value, channels_last):
@@ -151,12 +151,12 @@ class _Layout:
         key = value, channels_last
         if key not in self.ordered:
             order = "last" if channels_last else "first"
-            other = self._like(value, order, value.shape, channels_last)
-            self.steps.append(self._reorder(value, other))
+            other = self._value_like(value, order, value.shape, channels_last)
+            self.steps.append(self._reorder_step(value, other))
             self.ordered[key] = other
         return self.ordered[key]
 
-    def _reorder(self, source, target):
+    def _reorder_step(self, source, target):
         prop = get_operator("_channels_last").prop(to_last=target.channels_last)
         _, channels, *size = source.shape
         # one channel or one pixel: the bytes stay where they are
@@ -165,7 +165,7 @@ class _Layout:
         return self._step(f"{source.name}_reorder", prop, source, target)
 
     @staticmethod
-    def _like(value, suffix, shape, channels_last):
+    def _value_like(value, suffix, shape, channels_last):
         """A temporary value beside `value`."""
         return Value(f"{value.name}_{suffix}", shape, value.dtype, value.ctx, TEMP, channels_last)
 

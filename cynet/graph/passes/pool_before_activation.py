@@ -36,7 +36,7 @@ def commute(graph: Graph) -> Graph:
     steps: list[Step] = []
     for step in graph.steps:
         before = writer.get(step.in_data[0]) if step.in_data else None
-        if before is None or not _exchangeable(before, step, readers):
+        if before is None or not _can_exchange(before, step, readers):
             steps.append(step)
             continue
         gone.add(before)
@@ -50,7 +50,7 @@ def commute(graph: Graph) -> Graph:
     return graph
 
 
-def _exchangeable(activation: Step, pool: Step, readers: dict[Value, list[Step]]) -> bool:
+def _can_exchange(activation: Step, pool: Step, readers: dict[Value, list[Step]]) -> bool:
     between = pool.in_data[0]
     return (
         activation.prop.graph.activation(activation.prop) in _RISING

@@ -54,7 +54,7 @@ def pack(graph: Graph) -> Graph:
     # cached steps first: other runs, of this plan and of others, then wait for nothing else
     first: list[Step] = []
     for step in graph.steps:
-        packing = _packing(graph, step, readers, writer, moved)
+        packing = _packing_step(graph, step, readers, writer, moved)
         if packing is None:
             continue
         (weight,) = packing.in_data
@@ -99,7 +99,7 @@ def _keep_made(
             made.cached = cached
 
 
-def _packing(
+def _packing_step(
     graph: Graph,
     step: Step,
     readers: dict[Value, list[Step]],

@@ -50,8 +50,8 @@ def mirror(graph):
     if len(graph.steps) == graph.n_forward:
         return graph
     automatic = config.get("CYNET_BACKWARD_DO_MIRROR")
-    marked = [s for s in graph.steps[: graph.n_forward] if _attribute(s, "force_mirroring")]
-    if automatic or any(_attribute(s, "force_mirroring") == "True" for s in marked):
+    marked = [s for s in graph.steps[: graph.n_forward] if _step_attribute(s, "force_mirroring")]
+    if automatic or any(_step_attribute(s, "force_mirroring") == "True" for s in marked):
         work = _Mirror(graph)
         work.force()
         if automatic:
@@ -59,11 +59,11 @@ def mirror(graph):
     return graph
 
 
-def _attribute(step, name):
+def _step_attribute(step, name):
     return step.attrs.get(f"__{name}__", step.attrs.get(name))
 
 
-def _another(value):
+def _temporary_like(value):
     """A temporary like `value`, to hold it again."""
     new = copy.copy(value)
     new.name, new.kind, new.root = f"{value.name}_again", TEMP, new
@@ -80,7 +80,7 @@ class _Mirror:
         self.versions = {}  # forward value -> itself and its repetitions
         self.clones = set()
         forward = graph.steps[: graph.n_forward]
-        stages = any(_attribute(step, "mirror_stage") for step in forward)
+        stages = any(_step_attribute(step, "mirror_stage") for step in forward)
         self.repeatable = set()
         for step in forward:
             for value in step.out_data:
@@ -88,8 +88,8 @@ class _Mirror:
                 self.versions[value] = [value]
             if (
                 repeatable(step)
-                and _attribute(step, "force_mirroring") != "False"
-                and not (stages and _attribute(step, "mirror_stage"))
+                and _step_attribute(step, "force_mirroring") != "False"
+                and not (stages and _step_attribute(step, "mirror_stage"))
             ):
                 self.repeatable.add(step)
         self.index()
@@ -113,7 +113,7 @@ class _Mirror:
         """Return where in the list of steps the step at `position` is."""
         return bisect.bisect_left(self.positions, position)
 
-    def _insert(self, block, position):
+    def _insert_steps(self, block, position):
         """Put steps in front of the one at `position`."""
         at = self._index_of(position)
         self.graph.steps[at:at] = block
@@ -134,59 +134,62 @@ class _Mirror:
         the other order each would repeat all that lead to it.
         """
         for step in reversed(self.graph.steps[: self.graph.n_forward]):
-            if _attribute(step, "force_mirroring") != "True" or step not in self.repeatable:
+            if _step_attribute(step, "force_mirroring") != "True" or step not in self.repeatable:
                 continue
             for value in step.out_data:
                 position = self._next_use(value, self.positions[self.graph.n_forward - 1])
                 if value.kind == TEMP and position is not None:
-                    self._repeat(value, position)
+                    self._recompute_value(value, position)
 
     def reduce(self):
         """Repeat until TARGET or BUDGET is reached, or nothing more can be gained."""
         budget = BUDGET * sum(map(seconds, self.graph.steps))
         maximum, step, roots = find_peak(self.graph)
-        at_first, best, kept, failures = maximum, maximum, self._snapshot(), 0
+        at_first, best, kept, failures = maximum, maximum, self._save_steps(), 0
         while maximum > TARGET * at_first and failures < PATIENCE:
-            spent = self._relieve(step, roots, budget, ROUND * at_first)
+            spent = self._relieve_peak(step, roots, budget, ROUND * at_first)
             if spent is None:
                 break
             budget -= spent
             maximum, step, roots = find_peak(self.graph)
             failures += 1
             if maximum < best:
-                best, kept, failures = maximum, self._snapshot(), 0
-        self._restore(kept)
+                best, kept, failures = maximum, self._save_steps(), 0
+        self._restore_steps(kept)
 
-    def _relieve(self, peak, roots, budget, enough):
+    def _relieve_peak(self, peak, roots, budget, enough):
         """Free at least `enough` bytes at the step `peak`; returns the seconds of recomputation,
         None if nothing can be freed."""
-        if self._divide(peak):
+        if self._split_backward(peak):
             return 0.0
         spent, freed = 0.0, 0
         index = self.positions[self.graph.steps.index(peak)]
-        candidates = [(self._rank(v, index), i, v) for i, v in enumerate(self._idle(index, roots))]
+        candidates = [
+            (self._recompute_rank(v, index), i, v)
+            for i, v in enumerate(self._idle_values(index, roots))
+        ]
         heapq.heapify(candidates)
         while candidates and freed < enough:
             _, order, value = heapq.heappop(candidates)
-            rank = self._rank(value, index)  # later recomputations have changed it
+            rank = self._recompute_rank(value, index)  # later recomputations have changed it
             if candidates and rank > candidates[0][0]:
                 heapq.heappush(candidates, (rank, order, value))
                 continue
             position = self._next_use(value, index)
-            cost = self._cost(value, position)
+            cost = self._recompute_cost(value, position)
             if spent + cost <= budget:
-                self._repeat(value, position)
+                self._recompute_value(value, position)
                 index = self.positions[self.graph.steps.index(peak)]
                 freed += nbytes(value)
                 spent += cost
         return spent if freed else None
 
-    def _rank(self, value, peak):
+    def _recompute_rank(self, value, peak):
         """Seconds a byte that it takes to free `value` at position `peak`."""
         position = self._next_use(value, peak)
-        return (self._cost(value, position) + self._chain_after(position)) / nbytes(value)
+        return (self._recompute_cost(value, position) + self._chain_after(position)) / nbytes(value)
 
-    def _idle(self, peak, roots):
+    def _idle_values(self, peak, roots):
         """Values that live across position `peak` unused, until backward, and can be repeated."""
         across, backward = {}, self.positions[self.graph.n_forward]
         for value, uses in self.uses.items():
@@ -203,9 +206,9 @@ class _Mirror:
         ]
         return sorted(idle, key=lambda value: self.uses[value][0])
 
-    def _cost(self, value, position):
+    def _recompute_cost(self, value, position):
         plan = {}
-        self._needed(value, position, plan)
+        self._collect_steps(value, position, plan)
         return sum(map(seconds, plan))
 
     def _may_repeat(self, value):
@@ -226,7 +229,7 @@ class _Mirror:
         return total
 
     # --- how it is repeated -----------------------------------------------------------------------
-    def _needed(self, value, position, plan):
+    def _collect_steps(self, value, position, plan):
         """Fill `plan`, forward steps to repeat so that `value` is there at `position`, in order."""
         stack = [(self.producer[self.base.get(value, value)], False)]
         while stack:
@@ -238,10 +241,10 @@ class _Mirror:
                 continue
             stack.append((step, True))
             for source in step.in_data:
-                if self._at(source, position) is None:
+                if self._live_copy_at(source, position) is None:
                     stack.append((self.producer[source], False))
 
-    def _at(self, value, position):
+    def _live_copy_at(self, value, position):
         """The copy of a forward step's input that is alive at `position`, or None."""
         if value.kind != TEMP or self.producer.get(value) not in self.repeatable:
             return value
@@ -251,14 +254,14 @@ class _Mirror:
                 return version
         return None
 
-    def _repeat(self, value, position):
+    def _recompute_value(self, value, position):
         """Recompute `value` before the step at `position`, for that step and later ones."""
         plan, made = {}, {}
-        self._needed(value, position, plan)
+        self._collect_steps(value, position, plan)
         block = []
         for step in plan:
-            outs = [_another(value) for value in step.out_data]
-            ins = [made.get(v) or self._at(v, position) for v in step.in_data]
+            outs = [_temporary_like(value) for value in step.out_data]
+            ins = [made.get(v) or self._live_copy_at(v, position) for v in step.in_data]
             clone = Step(
                 step.name, step.prop, step.ctx, FORWARD, ins, outs, step.aux, [WRITE] * len(outs)
             )
@@ -276,9 +279,9 @@ class _Mirror:
             step.in_data = [new if v is value else v for v in step.in_data]
             if step.direction == BACKWARD:
                 step.out_data = [new if v is value else v for v in step.out_data]
-        self._insert(block, position)
+        self._insert_steps(block, position)
 
-    def _divide(self, step):
+    def _split_backward(self, step):
         """Part a backward step that writes gradients of data and weight; False where that cannot
         be."""
         written = [i for i, _ in step.written()]
@@ -308,10 +311,10 @@ class _Mirror:
         return True
 
     # --- going back -------------------------------------------------------------------------------
-    def _snapshot(self):
+    def _save_steps(self):
         return [(s, list(s.in_data), list(s.out_data)) for s in self.graph.steps]
 
-    def _restore(self, kept):
+    def _restore_steps(self, kept):
         for step, in_data, out_data in kept:
             step.in_data, step.out_data = in_data, out_data
         self.graph.steps[:] = [step for step, _, _ in kept]

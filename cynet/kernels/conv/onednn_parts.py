@@ -20,7 +20,7 @@ PART_NS, PRODUCT_NS, SUM_NS, COPY_NS = 5000, 0.021, 0.8, 0.2
 FEW_ROWS, FEW_COLUMNS = 16, 64  # smallest part
 
 
-def _waste(parts, threads):
+def _imbalance(parts, threads):
     """Time of threads for equal parts, over that for work that could be shared out evenly."""
     return -(-parts // threads) * threads / parts
 
@@ -30,7 +30,7 @@ def slice_of(batch, slices):
     return -(-batch // slices)
 
 
-def _ways(data, weight, out):
+def _possible_splits(data, weight, out):
     """(slices, cuts) that are possible."""
     for slices, cuts in product(range(1, MAX_PARTS + 1), CUTS):
         each, filters = slice_of(data[0], slices), out[1] // cuts
@@ -44,7 +44,7 @@ def _ways(data, weight, out):
         yield slices, cuts
 
 
-def _cost(data, weight, out, slices, cuts):
+def _split_cost(data, weight, out, slices, cuts):
     """Nanoseconds of all threads together."""
     products, filters = prod(weight) * out[0] * prod(out[2:]), out[1] // cuts
     cost = slices * cuts * PART_NS
@@ -74,10 +74,10 @@ def slices_and_cuts(data, weight, out):
     if prod(weight) * out[0] * prod(out[2:]) < SHARED_CONVOLUTION:
         return 1, 1
     costs = {}
-    for slices, cuts in _ways(data, weight, out):
-        cost = _cost(data, weight, out, slices, cuts)
+    for slices, cuts in _possible_splits(data, weight, out):
+        cost = _split_cost(data, weight, out, slices, cuts)
         cost *= slices * slice_of(data[0], slices) / data[0]  # assuming that the last slice is full
-        costs[slices, cuts] = [cost * _waste(slices * cuts, threads) for threads in THREADS]
+        costs[slices, cuts] = [cost * _imbalance(slices * cuts, threads) for threads in THREADS]
     maximum = NEAR * min(each[0] for each in costs.values())
     return min((way for way in costs if costs[way][0] <= maximum), key=lambda way: sum(costs[way]))
 
@@ -107,7 +107,7 @@ def stacks_rows_and_columns(stack, m, n, k):
     stacks = _divisors(stack, 1, MAX_PARTS)[-1]
     maximum = MAX_PARTS // stacks
     ways = [
-        (sum(_waste(stacks * r * c, threads) for threads in THREADS), m // r + n // c, r, c)
+        (sum(_imbalance(stacks * r * c, threads) for threads in THREADS), m // r + n // c, r, c)
         for r in _divisors(m, FEW_ROWS, maximum)
         for c in _divisors(n, FEW_COLUMNS, maximum, REGISTER)
         if r * c <= maximum

@@ -255,7 +255,7 @@ def _dividing(original):
         graph = original(graph, stages, names, device)
         if pipeline.WHOLE in stages:
             work = recompute._Mirror(graph)
-            assert work._divide(graph.steps[graph.n_forward])
+            assert work._split_backward(graph.steps[graph.n_forward])
         return graph
 
     return run_passes

@@ -104,7 +104,7 @@ class VariationalDropoutCell(ModifierCell):
             return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
         self.reset()
         F, steps, batch_size = steps_of(length, inputs, layout)
-        states = self._states(F, begin_state, steps, batch_size)
+        states = self._initial_states(F, begin_state, steps, batch_size)
         steps = [self._apply_dropout_mask(F, "inputs", each) for each in steps]
         self.base_cell._modified = False
         try:

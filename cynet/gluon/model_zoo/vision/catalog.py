@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...block import HybridBlock
 
 
-def _meant(name):
+def _suggest_names(name):
     """Suggestions for an unknown network: names that begin alike."""
     if not isinstance(name, str):
         return ""
@@ -56,6 +56,6 @@ def get_model(name: str, **kwargs: Any) -> HybridBlock:
     if not isinstance(name, str) or name.lower() not in NETWORKS:
         known = ", ".join(sorted(NETWORKS))
         raise ArgumentError(
-            f"get_model: there is no network {shown(name)}{_meant(name)}; there are {known}"
+            f"get_model: there is no network {shown(name)}{_suggest_names(name)}; there are {known}"
         )
     return NETWORKS[name.lower()](**kwargs)

@@ -105,10 +105,10 @@ class ConvNeXt(Network):
             self.features = nn.HybridSequential(prefix="")
             for i, (count, size) in enumerate(zip(layers, channels)):
                 if i == 0:
-                    self.features.add(nn.Conv2D(size, 4, strides=4), self._norm(size, axis=1))
+                    self.features.add(nn.Conv2D(size, 4, strides=4), self._layer_norm(size, axis=1))
                 else:
                     self.features.add(
-                        self._norm(channels[i - 1], axis=1),
+                        self._layer_norm(channels[i - 1], axis=1),
                         nn.Conv2D(size, 2, strides=2, in_channels=channels[i - 1]),
                     )
                 stage = nn.HybridSequential(prefix=f"stage{i + 1}_")
@@ -116,11 +116,13 @@ class ConvNeXt(Network):
                     for j in range(count):
                         stage.add(_Block(size, next(rates), prefix=f"block{j}_"))
                 self.features.add(stage)
-            self.features.add(nn.GlobalAvgPool2D(), nn.Flatten(), self._norm(channels[-1], axis=1))
+            self.features.add(
+                nn.GlobalAvgPool2D(), nn.Flatten(), self._layer_norm(channels[-1], axis=1)
+            )
             self.output = nn.Dense(classes, in_units=channels[-1])
 
     @staticmethod
-    def _norm(channels, axis):
+    def _layer_norm(channels, axis):
         return nn.LayerNorm(axis=axis, epsilon=_EPSILON, in_channels=channels)
 
 
@@ -170,7 +172,7 @@ def get_convnext(
     return made(net, f"convnext_{size}", pretrained, ctx, root)
 
 
-def _named(size: str, millions: str) -> Callable[..., ConvNeXt]:
+def _make_entry(size: str, millions: str) -> Callable[..., ConvNeXt]:
     lengths, channels, _ = _SIZES[size]
     return named(
         f"convnext_{size}",
@@ -183,6 +185,6 @@ def _named(size: str, millions: str) -> Callable[..., ConvNeXt]:
     )
 
 
-convnext_tiny = _named("tiny", "28.6")
-convnext_small = _named("small", "50.2")
-convnext_base = _named("base", "88.6")
+convnext_tiny = _make_entry("tiny", "28.6")
+convnext_small = _make_entry("small", "50.2")
+convnext_base = _make_entry("base", "88.6")

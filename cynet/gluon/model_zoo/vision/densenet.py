@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from ...parameter.parameter import Contexts
 
 
-def _normalized():
+def _norm_and_relu():
     return nn.BatchNorm(), nn.Activation("relu")
 
 
-def _layer(growth_rate, bn_size, dropout):
+def _dense_layer(growth_rate, bn_size, dropout):
     """The input, concatenated with the output of a layer."""
     fresh = nn.HybridSequential(prefix="")
     fresh.add(
-        *_normalized(),
+        *_norm_and_relu(),
         nn.Conv2D(bn_size * growth_rate, 1, use_bias=False),
-        *_normalized(),
+        *_norm_and_relu(),
         nn.Conv2D(growth_rate, 3, padding=1, use_bias=False),
     )
     if dropout:
@@ -37,9 +37,11 @@ def _layer(growth_rate, bn_size, dropout):
     return both
 
 
-def _transition(channels):
+def _transition_layer(channels):
     between = nn.HybridSequential(prefix="")
-    between.add(*_normalized(), nn.Conv2D(channels, 1, use_bias=False), nn.AvgPool2D(2, strides=2))
+    between.add(
+        *_norm_and_relu(), nn.Conv2D(channels, 1, use_bias=False), nn.AvgPool2D(2, strides=2)
+    )
     return between
 
 
@@ -86,7 +88,7 @@ class DenseNet(Network):
             self.features = nn.HybridSequential(prefix="")
             self.features.add(
                 nn.Conv2D(num_init_features, 7, strides=2, padding=3, use_bias=False),
-                *_normalized(),
+                *_norm_and_relu(),
                 nn.MaxPool2D(3, strides=2, padding=1),
             )
             channels = num_init_features
@@ -94,13 +96,13 @@ class DenseNet(Network):
                 stage = nn.HybridSequential(prefix=f"stage{i}_")
                 with stage.name_scope():
                     for _ in range(count):
-                        stage.add(_layer(growth_rate, bn_size, dropout))
+                        stage.add(_dense_layer(growth_rate, bn_size, dropout))
                 self.features.add(stage)
                 channels += count * growth_rate
                 if i < len(block_config):
                     channels //= 2
-                    self.features.add(_transition(channels))
-            self.features.add(*_normalized(), nn.AvgPool2D(7), nn.Flatten())
+                    self.features.add(_transition_layer(channels))
+            self.features.add(*_norm_and_relu(), nn.AvgPool2D(7), nn.Flatten())
             self.output = nn.Dense(classes)
 
 
@@ -158,7 +160,7 @@ def get_densenet(
     return made(DenseNet(*settings, **kwargs), f"densenet{num_layers}", pretrained, ctx, root)
 
 
-def _named(layers: int, millions: str) -> Callable[..., DenseNet]:
+def _make_entry(layers: int, millions: str) -> Callable[..., DenseNet]:
     _, growth, lengths = densenet_spec[layers]
     return named(
         f"densenet{layers}",
@@ -173,7 +175,7 @@ def _named(layers: int, millions: str) -> Callable[..., DenseNet]:
     )
 
 
-densenet121 = _named(121, "7.98")
-densenet161 = _named(161, "28.7")
-densenet169 = _named(169, "14.1")
-densenet201 = _named(201, "20.0")
+densenet121 = _make_entry(121, "7.98")
+densenet161 = _make_entry(161, "28.7")
+densenet169 = _make_entry(169, "14.1")
+densenet201 = _make_entry(201, "20.0")

@@ -41,13 +41,13 @@ _SCALES = {
 _WIDE_NORM = {"epsilon": 1e-3, "momentum": 0.99}  # settings of BatchNorm from B5 on
 
 
-def _rounded(channels):
+def _round_channels(channels):
     """The nearest multiple of 8, but not less than nine tenths."""
     near = max(8, int(channels + 4) // 8 * 8)
     return near + 8 if near < 0.9 * channels else near
 
 
-def _counts(depth):
+def _stage_depths(depth):
     """The number of blocks of each stage."""
     return [math.ceil(stage[-1] * depth) for stage in _STAGES]
 
@@ -74,17 +74,17 @@ class _Block(HybridBlock):
 
     def __init__(self, in_channels, channels, widening, kernel, stride, drop_path, norm, **kwargs):
         super().__init__(**kwargs)
-        inner = _rounded(in_channels * widening)
+        inner = _round_channels(in_channels * widening)
         self._shortcut = stride == 1 and in_channels == channels
         with self.name_scope():
             self.body = nn.HybridSequential(prefix="")
             if inner != in_channels:
-                self.body.add(*_conv(inner, in_channels, norm), nn.Swish())
+                self.body.add(*_conv_norm(inner, in_channels, norm), nn.Swish())
             self.body.add(
-                *_conv(inner, inner, norm, kernel, stride, groups=inner),
+                *_conv_norm(inner, inner, norm, kernel, stride, groups=inner),
                 nn.Swish(),
                 _SqueezeExcitation(inner, max(1, in_channels // 4), prefix="se_"),
-                *_conv(channels, inner, norm),
+                *_conv_norm(channels, inner, norm),
             )
             drop = drop_path if self._shortcut else 0.0
             self.drop_path = nn.Dropout(drop, axes=(1, 2, 3)) if drop else None
@@ -97,7 +97,7 @@ class _Block(HybridBlock):
         return x + (y if self.drop_path is None else self.drop_path(y))
 
 
-def _conv(channels, in_channels, norm, kernel=1, stride=1, groups=1):
+def _conv_norm(channels, in_channels, norm, kernel=1, stride=1, groups=1):
     """A convolution and its normalization."""
     layer = nn.Conv2D(
         channels,
@@ -152,16 +152,16 @@ class EfficientNet(Network):
     ) -> None:
         super().__init__(**kwargs)
         norm = {"epsilon": epsilon, "momentum": momentum}
-        counts = _counts(depth)
+        counts = _stage_depths(depth)
         rates = iter(drop_path * i / sum(counts) for i in range(sum(counts)))
-        before = _rounded(32 * width)
+        before = _round_channels(32 * width)
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
-            self.features.add(*_conv(before, 3, norm, 3, 2), nn.Swish())
+            self.features.add(*_conv_norm(before, 3, norm, 3, 2), nn.Swish())
             for i, (widening, kernel, stride, channels, _) in enumerate(_STAGES):
                 stage, size = (
                     nn.HybridSequential(prefix=f"stage{i + 1}_"),
-                    _rounded(channels * width),
+                    _round_channels(channels * width),
                 )
                 with stage.name_scope():
                     for j in range(counts[i]):
@@ -180,7 +180,10 @@ class EfficientNet(Network):
                         before = size
                 self.features.add(stage)
             self.features.add(
-                *_conv(4 * before, before, norm), nn.Swish(), nn.GlobalAvgPool2D(), nn.Flatten()
+                *_conv_norm(4 * before, before, norm),
+                nn.Swish(),
+                nn.GlobalAvgPool2D(),
+                nn.Flatten(),
             )
             if dropout:
                 self.features.add(nn.Dropout(dropout))
@@ -234,7 +237,7 @@ def get_efficientnet(
     return made(net, f"efficientnet_b{number}", pretrained, ctx, root)
 
 
-def _named(number: int, millions: str, size: int) -> Callable[..., EfficientNet]:
+def _make_entry(number: int, millions: str, size: int) -> Callable[..., EfficientNet]:
     width, depth, _ = _SCALES[number]
     scaled = f"{width} times as wide and {depth} times as deep as B0" if number else "the smallest"
     return named(
@@ -242,18 +245,21 @@ def _named(number: int, millions: str, size: int) -> Callable[..., EfficientNet]
         get_efficientnet,
         {"number": number},
         f"EfficientNet B{number}, {scaled}: {millions} million weights.",
-        stages(_counts(depth), f"Dense({4 * _rounded(_STAGES[-1][3] * width)} -> 10, linear)"),
+        stages(
+            _stage_depths(depth),
+            f"Dense({4 * _round_channels(_STAGES[-1][3] * width)} -> 10, linear)",
+        ),
         more=f"It was designed for images of {size}x{size}, and takes any from 32x32.",
         keywords="``dropout``, ``drop_path``, ``classes``",
         size=size,
     )
 
 
-efficientnet_b0 = _named(0, "5.3", 224)
-efficientnet_b1 = _named(1, "7.8", 240)
-efficientnet_b2 = _named(2, "9.1", 260)
-efficientnet_b3 = _named(3, "12.2", 300)
-efficientnet_b4 = _named(4, "19.3", 380)
-efficientnet_b5 = _named(5, "30.4", 456)
-efficientnet_b6 = _named(6, "43.0", 528)
-efficientnet_b7 = _named(7, "66.3", 600)
+efficientnet_b0 = _make_entry(0, "5.3", 224)
+efficientnet_b1 = _make_entry(1, "7.8", 240)
+efficientnet_b2 = _make_entry(2, "9.1", 260)
+efficientnet_b3 = _make_entry(3, "12.2", 300)
+efficientnet_b4 = _make_entry(4, "19.3", 380)
+efficientnet_b5 = _make_entry(5, "30.4", 456)
+efficientnet_b6 = _make_entry(6, "43.0", 528)
+efficientnet_b7 = _make_entry(7, "66.3", 600)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...parameter.parameter import Contexts
 
 
-def _conv(channels, kernel=1, stride=1, padding=0):
+def _conv_norm_relu(channels, kernel=1, stride=1, padding=0):
     out = nn.HybridSequential(prefix="")
     out.add(
         nn.Conv2D(channels, kernel, strides=stride, padding=padding, use_bias=False),
@@ -26,18 +26,18 @@ def _conv(channels, kernel=1, stride=1, padding=0):
 
 
 def _branch(*convolutions, pool=None):
-    """Convolutions one after the other, each given as arguments of `_conv`; `pool` comes first."""
+    """A chain of convolutions, each given as arguments of `_conv_norm_relu`, behind a `pool`."""
     out = nn.HybridSequential(prefix="")
     if pool == "avg":
         out.add(nn.AvgPool2D(3, strides=1, padding=1))
     elif pool == "max":
         out.add(nn.MaxPool2D(3, strides=2))
     for each in convolutions:
-        out.add(_conv(*each))
+        out.add(_conv_norm_relu(*each))
     return out
 
 
-def _module(prefix, *branches):
+def _inception_block(prefix, *branches):
     """Branches side by side, each a function that makes it within the module's names."""
     out = HybridConcurrent(axis=1, prefix=prefix)
     with out.name_scope():
@@ -46,67 +46,74 @@ def _module(prefix, *branches):
     return out
 
 
-def _plain(*convolutions, pool=None):
+def _branch_maker(*convolutions, pool=None):
     return lambda: _branch(*convolutions, pool=pool)
 
 
-def _a(pooled, prefix):
-    return _module(
+def _block_a(pooled, prefix):
+    return _inception_block(
         prefix,
-        _plain((64,)),
-        _plain((48,), (64, 5, 1, 2)),
-        _plain((64,), (96, 3, 1, 1), (96, 3, 1, 1)),
-        _plain((pooled,), pool="avg"),
+        _branch_maker((64,)),
+        _branch_maker((48,), (64, 5, 1, 2)),
+        _branch_maker((64,), (96, 3, 1, 1), (96, 3, 1, 1)),
+        _branch_maker((pooled,), pool="avg"),
     )
 
 
-def _b(prefix):
-    return _module(
-        prefix, _plain((384, 3, 2)), _plain((64,), (96, 3, 1, 1), (96, 3, 2)), _plain(pool="max")
+def _block_b(prefix):
+    return _inception_block(
+        prefix,
+        _branch_maker((384, 3, 2)),
+        _branch_maker((64,), (96, 3, 1, 1), (96, 3, 2)),
+        _branch_maker(pool="max"),
     )
 
 
 _ROW, _COLUMN = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
 
 
-def _c(inner, prefix):
-    return _module(
+def _block_c(inner, prefix):
+    return _inception_block(
         prefix,
-        _plain((192,)),
-        _plain((inner,), (inner, *_ROW), (192, *_COLUMN)),
-        _plain((inner,), (inner, *_COLUMN), (inner, *_ROW), (inner, *_COLUMN), (192, *_ROW)),
-        _plain((192,), pool="avg"),
+        _branch_maker((192,)),
+        _branch_maker((inner,), (inner, *_ROW), (192, *_COLUMN)),
+        _branch_maker((inner,), (inner, *_COLUMN), (inner, *_ROW), (inner, *_COLUMN), (192, *_ROW)),
+        _branch_maker((192,), pool="avg"),
     )
 
 
-def _d(prefix):
-    return _module(
+def _block_d(prefix):
+    return _inception_block(
         prefix,
-        _plain((192,), (320, 3, 2)),
-        _plain((192,), (192, *_ROW), (192, *_COLUMN), (192, 3, 2)),
-        _plain(pool="max"),
+        _branch_maker((192,), (320, 3, 2)),
+        _branch_maker((192,), (192, *_ROW), (192, *_COLUMN), (192, 3, 2)),
+        _branch_maker(pool="max"),
     )
 
 
-def _forked(*convolutions):
+def _forked_convolutions(*convolutions):
     """Convolutions, and behind them one along rows and one along columns side by side."""
 
     def make():
         out = nn.HybridSequential(prefix="")
         out.add(_branch(*convolutions))
-        out.add(_module("", _plain((384, (1, 3), 1, (0, 1))), _plain((384, (3, 1), 1, (1, 0)))))
+        out.add(
+            _inception_block(
+                "", _branch_maker((384, (1, 3), 1, (0, 1))), _branch_maker((384, (3, 1), 1, (1, 0)))
+            )
+        )
         return out
 
     return make
 
 
-def _e(prefix):
-    return _module(
+def _block_e(prefix):
+    return _inception_block(
         prefix,
-        _plain((320,)),
-        _forked((384,)),
-        _forked((448,), (384, 3, 1, 1)),
-        _plain((192,), pool="avg"),
+        _branch_maker((320,)),
+        _forked_convolutions((384,)),
+        _forked_convolutions((448,), (384, 3, 1, 1)),
+        _branch_maker((192,), pool="avg"),
     )
 
 
@@ -119,7 +126,13 @@ def make_aux(classes: int) -> nn.HybridSequential:
     Dense(None -> 10, linear)
     """
     out = nn.HybridSequential(prefix="")
-    out.add(nn.AvgPool2D(5, strides=3), _conv(128), _conv(768, 5), nn.Flatten(), nn.Dense(classes))
+    out.add(
+        nn.AvgPool2D(5, strides=3),
+        _conv_norm_relu(128),
+        _conv_norm_relu(768, 5),
+        nn.Flatten(),
+        nn.Dense(classes),
+    )
     return out
 
 
@@ -146,24 +159,24 @@ class Inception3(Network):
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
             self.features.add(
-                _conv(32, 3, 2),
-                _conv(32, 3),
-                _conv(64, 3, 1, 1),
+                _conv_norm_relu(32, 3, 2),
+                _conv_norm_relu(32, 3),
+                _conv_norm_relu(64, 3, 1, 1),
                 nn.MaxPool2D(3, strides=2),
-                _conv(80),
-                _conv(192, 3),
+                _conv_norm_relu(80),
+                _conv_norm_relu(192, 3),
                 nn.MaxPool2D(3, strides=2),
-                _a(32, "A1_"),
-                _a(64, "A2_"),
-                _a(64, "A3_"),
-                _b("B_"),
-                _c(128, "C1_"),
-                _c(160, "C2_"),
-                _c(160, "C3_"),
-                _c(192, "C4_"),
-                _d("D_"),
-                _e("E1_"),
-                _e("E2_"),
+                _block_a(32, "A1_"),
+                _block_a(64, "A2_"),
+                _block_a(64, "A3_"),
+                _block_b("B_"),
+                _block_c(128, "C1_"),
+                _block_c(160, "C2_"),
+                _block_c(160, "C3_"),
+                _block_c(192, "C4_"),
+                _block_d("D_"),
+                _block_e("E1_"),
+                _block_e("E2_"),
                 nn.AvgPool2D(8),
                 nn.Dropout(0.5),
             )

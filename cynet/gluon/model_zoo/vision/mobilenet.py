@@ -25,7 +25,7 @@ class RELU6(HybridBlock):
         return F.clip(x, a_min=0, a_max=6, name="relu6")
 
 
-def _conv(channels, kernel=1, stride=1, padding=0, groups=1, activation=None):
+def _conv_norm_act(channels, kernel=1, stride=1, padding=0, groups=1, activation=None):
     """A convolution, its normalization, and an activation."""
     layer = nn.Conv2D(
         channels, kernel, strides=stride, padding=padding, groups=groups, use_bias=False
@@ -65,11 +65,11 @@ class MobileNet(Network):
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
             with self.features.name_scope():
-                self.features.add(*_conv(channels[0], 3, 2, 1, activation=_relu))
+                self.features.add(*_conv_norm_act(channels[0], 3, 2, 1, activation=_relu))
                 for before, size, stride in zip(channels, channels[1:], strides):
                     self.features.add(
-                        *_conv(before, 3, stride, 1, groups=before, activation=_relu),
-                        *_conv(size, activation=_relu),
+                        *_conv_norm_act(before, 3, stride, 1, groups=before, activation=_relu),
+                        *_conv_norm_act(size, activation=_relu),
                     )
                 self.features.add(nn.GlobalAvgPool2D(), nn.Flatten())
             self.output = nn.Dense(classes)
@@ -93,9 +93,9 @@ class LinearBottleneck(HybridBlock):
         with self.name_scope():
             self.out = nn.HybridSequential()
             self.out.add(
-                *_conv(inner, activation=RELU6),
-                *_conv(inner, 3, stride, 1, groups=inner, activation=RELU6),
-                *_conv(channels),
+                *_conv_norm_act(inner, activation=RELU6),
+                *_conv_norm_act(inner, 3, stride, 1, groups=inner, activation=RELU6),
+                *_conv_norm_act(channels),
             )
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
@@ -132,14 +132,14 @@ class MobileNetV2(Network):
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="features_")
             with self.features.name_scope():
-                self.features.add(*_conv(channels[0], 3, 2, 1, activation=RELU6))
+                self.features.add(*_conv_norm_act(channels[0], 3, 2, 1, activation=RELU6))
                 for i, stride in enumerate(strides):
                     widening = 1 if i == 0 else 6
                     self.features.add(
                         LinearBottleneck(channels[i], channels[i + 1], widening, stride)
                     )
                 last = int(1280 * multiplier) if multiplier > 1.0 else 1280
-                self.features.add(*_conv(last, activation=RELU6), nn.GlobalAvgPool2D())
+                self.features.add(*_conv_norm_act(last, activation=RELU6), nn.GlobalAvgPool2D())
             self.output = nn.HybridSequential(prefix="output_")
             with self.output.name_scope():
                 self.output.add(nn.Conv2D(classes, 1, use_bias=False, prefix="pred_"), nn.Flatten())
@@ -231,7 +231,7 @@ def get_mobilenet_v2(
     return made(MobileNetV2(multiplier, **kwargs), name, pretrained, ctx, root)
 
 
-def _first(multiplier: float, millions: str) -> Callable[..., MobileNet]:
+def _mobilenet_v1_entry(multiplier: float, millions: str) -> Callable[..., MobileNet]:
     name = shortened(multiplier)
     return named(
         f"mobilenet{name.replace('.', '_')}",
@@ -245,7 +245,7 @@ def _first(multiplier: float, millions: str) -> Callable[..., MobileNet]:
     )
 
 
-def _second(multiplier: float, millions: str) -> Callable[..., MobileNetV2]:
+def _mobilenet_v2_entry(multiplier: float, millions: str) -> Callable[..., MobileNetV2]:
     name = shortened(multiplier)
     return named(
         f"mobilenet_v2_{name.replace('.', '_')}",
@@ -259,11 +259,11 @@ def _second(multiplier: float, millions: str) -> Callable[..., MobileNetV2]:
     )
 
 
-mobilenet1_0 = _first(1.0, "4.23")
-mobilenet0_75 = _first(0.75, "2.59")
-mobilenet0_5 = _first(0.5, "1.33")
-mobilenet0_25 = _first(0.25, "0.47")
-mobilenet_v2_1_0 = _second(1.0, "3.50")
-mobilenet_v2_0_75 = _second(0.75, "2.63")
-mobilenet_v2_0_5 = _second(0.5, "1.96")
-mobilenet_v2_0_25 = _second(0.25, "1.52")
+mobilenet1_0 = _mobilenet_v1_entry(1.0, "4.23")
+mobilenet0_75 = _mobilenet_v1_entry(0.75, "2.59")
+mobilenet0_5 = _mobilenet_v1_entry(0.5, "1.33")
+mobilenet0_25 = _mobilenet_v1_entry(0.25, "0.47")
+mobilenet_v2_1_0 = _mobilenet_v2_entry(1.0, "3.50")
+mobilenet_v2_0_75 = _mobilenet_v2_entry(0.75, "2.63")
+mobilenet_v2_0_5 = _mobilenet_v2_entry(0.5, "1.96")
+mobilenet_v2_0_25 = _mobilenet_v2_entry(0.25, "1.52")

@@ -92,7 +92,7 @@ def get_resnet(
     return made(network(block, layers, channels, **kwargs), name, pretrained, ctx, root)
 
 
-def _named(builder, layers, suffix, settings, about, kind):
+def _make_entry(builder, layers, suffix, settings, about, kind):
     shape, lengths, channels = resnet_spec[layers]
     block = {"basic_block": "two 3x3 convolutions", "bottle_neck": "1x1, 3x3 and 1x1 convolutions"}
     return named(
@@ -107,22 +107,22 @@ def _named(builder, layers, suffix, settings, about, kind):
     )
 
 
-def _version(version: int, layers: int, millions: str) -> Callable[..., Network]:
+def _version_entries(version: int, layers: int, millions: str) -> Callable[..., Network]:
     about = f", version {version}: {millions} million"
     kind = f"ResNetV{version}"
-    return _named(get_resnet, layers, f"v{version}", {"version": version}, about, kind)
+    return _make_entry(get_resnet, layers, f"v{version}", {"version": version}, about, kind)
 
 
-resnet18_v1 = _version(1, 18, "11.7")
-resnet34_v1 = _version(1, 34, "21.8")
-resnet50_v1 = _version(1, 50, "25.6")
-resnet101_v1 = _version(1, 101, "44.6")
-resnet152_v1 = _version(1, 152, "60.3")
-resnet18_v2 = _version(2, 18, "11.7")
-resnet34_v2 = _version(2, 34, "21.8")
-resnet50_v2 = _version(2, 50, "25.5")
-resnet101_v2 = _version(2, 101, "44.5")
-resnet152_v2 = _version(2, 152, "60.2")
+resnet18_v1 = _version_entries(1, 18, "11.7")
+resnet34_v1 = _version_entries(1, 34, "21.8")
+resnet50_v1 = _version_entries(1, 50, "25.6")
+resnet101_v1 = _version_entries(1, 101, "44.6")
+resnet152_v1 = _version_entries(1, 152, "60.3")
+resnet18_v2 = _version_entries(2, 18, "11.7")
+resnet34_v2 = _version_entries(2, 34, "21.8")
+resnet50_v2 = _version_entries(2, 50, "25.5")
+resnet101_v2 = _version_entries(2, 101, "44.5")
+resnet152_v2 = _version_entries(2, 152, "60.2")
 
 
 @guarded
@@ -177,7 +177,7 @@ def get_resnet_v1b(
 
 def _as_torchvision(layers: int, millions: str) -> Callable[..., ResNetV1]:
     about = f" as torchvision has it: {millions} million"
-    return _named(get_resnet_v1b, layers, "v1b", {}, about, "ResNetV1")
+    return _make_entry(get_resnet_v1b, layers, "v1b", {}, about, "ResNetV1")
 
 
 resnet50_v1b = _as_torchvision(50, "25.6")

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from ...parameter.parameter import Contexts
 
 
-def _conv(channels, kernel, padding=0):
+def _conv_relu(channels, kernel, padding=0):
     out = nn.HybridSequential(prefix="")
     out.add(nn.Conv2D(channels, kernel, padding=padding), nn.Activation("relu"))
     return out
 
 
-def _fire(squeezed, channels):
+def _fire_module(squeezed, channels):
     """A 1x1 convolution to few channels, then 1x1 and 3x3 convolutions to `channels` each."""
     expand = HybridConcurrent(axis=1, prefix="")
     out = nn.HybridSequential(prefix="")
-    out.add(_conv(squeezed, 1))
-    expand.add(_conv(channels, 1), _conv(channels, 3, 1))
+    out.add(_conv_relu(squeezed, 1))
+    expand.add(_conv_relu(channels, 1), _conv_relu(channels, 3, 1))
     out.add(expand)
     return out
 
@@ -78,7 +78,7 @@ class SqueezeNet(Network):
             for group in groups:
                 self.features.add(nn.MaxPool2D(3, strides=2, ceil_mode=True))
                 for squeezed in group:
-                    self.features.add(_fire(squeezed, 4 * squeezed))
+                    self.features.add(_fire_module(squeezed, 4 * squeezed))
             self.features.add(nn.Dropout(0.5))
             self.output = nn.HybridSequential(prefix="")
             self.output.add(
@@ -130,7 +130,7 @@ def get_squeezenet(
     return made(SqueezeNet(version, **kwargs), f"squeezenet{version}", pretrained, ctx, root)
 
 
-def _named(version: str, about: str) -> Callable[..., SqueezeNet]:
+def _make_entry(version: str, about: str) -> Callable[..., SqueezeNet]:
     (channels, kernel), _ = _VERSIONS[version]
     return named(
         f"squeezenet{version.replace('.', '_')}",
@@ -144,8 +144,8 @@ def _named(version: str, about: str) -> Callable[..., SqueezeNet]:
     )
 
 
-squeezenet1_0 = _named("1.0", "SqueezeNet 1.0: 1.25 million weights with 1000 classes.")
-squeezenet1_1 = _named(
+squeezenet1_0 = _make_entry("1.0", "SqueezeNet 1.0: 1.25 million weights with 1000 classes.")
+squeezenet1_1 = _make_entry(
     "1.1",
     "SqueezeNet 1.1, a third of the work of 1.0 at the same accuracy: 1.24 million weights with\n"
     "1000 classes.",

@@ -133,7 +133,7 @@ def get_vgg(
     return made(VGG(layers, filters, **kwargs), name, pretrained, ctx, root)
 
 
-def _named(layers: int, millions: str, batch_norm: bool = False) -> Callable[..., VGG]:
+def _make_entry(layers: int, millions: str, batch_norm: bool = False) -> Callable[..., VGG]:
     count = sum(vgg_spec[layers][0])
     normalized = ", each normalized" if batch_norm else ""
     return named(
@@ -151,11 +151,11 @@ Dense(None -> 10, linear)""",
     )
 
 
-vgg11 = _named(11, "132.9")
-vgg11_bn = _named(11, "132.9", batch_norm=True)
-vgg13 = _named(13, "133.0")
-vgg13_bn = _named(13, "133.1", batch_norm=True)
-vgg16 = _named(16, "138.4")
-vgg16_bn = _named(16, "138.4", batch_norm=True)
-vgg19 = _named(19, "143.7")
-vgg19_bn = _named(19, "143.7", batch_norm=True)
+vgg11 = _make_entry(11, "132.9")
+vgg11_bn = _make_entry(11, "132.9", batch_norm=True)
+vgg13 = _make_entry(13, "133.0")
+vgg13_bn = _make_entry(13, "133.1", batch_norm=True)
+vgg16 = _make_entry(16, "138.4")
+vgg16_bn = _make_entry(16, "138.4", batch_norm=True)
+vgg19 = _make_entry(19, "143.7")
+vgg19_bn = _make_entry(19, "143.7", batch_norm=True)

@@ -177,7 +177,9 @@ def get_vit(
     return made(net, f"vit_{size}_{patch_size}", pretrained, ctx, root)
 
 
-def _named(size: str, patch: int, word: str, millions: str) -> Callable[..., VisionTransformer]:
+def _make_entry(
+    size: str, patch: int, word: str, millions: str
+) -> Callable[..., VisionTransformer]:
     layers, units, heads, _ = _SIZES[size]
     return named(
         f"vit_{size}_{patch}",
@@ -192,7 +194,7 @@ def _named(size: str, patch: int, word: str, millions: str) -> Callable[..., Vis
     )
 
 
-vit_s_16 = _named("s", 16, "small", "22.1")
-vit_b_16 = _named("b", 16, "base", "86.6")
-vit_b_32 = _named("b", 32, "base", "88.2")
-vit_l_16 = _named("l", 16, "large", "304.3")
+vit_s_16 = _make_entry("s", 16, "small", "22.1")
+vit_b_16 = _make_entry("b", 16, "base", "86.6")
+vit_b_32 = _make_entry("b", 32, "base", "88.2")
+vit_l_16 = _make_entry("l", 16, "large", "304.3")
