@@ -52,7 +52,7 @@ class Registry:
         self._table: dict[str, Any] = {}
         self._later: dict[str, str] = {}  # name -> module that registers it
 
-    def _key(self, name: str) -> str:
+    def _normalized_name(self, name: str) -> str:
         return name.lower() if self.ignore_case else name
 
     def register(
@@ -60,20 +60,20 @@ class Registry:
     ) -> Any:
         """Add `value` under `name` and `aliases`; a taken name is refused unless `override`."""
         for each in (name, *aliases):
-            self._import_owner(self._key(each))
-            taken = self._table.get(self._key(each))
+            self._import_owner(self._normalized_name(each))
+            taken = self._table.get(self._normalized_name(each))
             if taken is not None and taken is not value and not override:
                 raise ArgumentError(
                     f"{self.kind} name {shown(each)} is already taken by {shown(taken)}"
                 )
         for each in (name, *aliases):
-            self._table[self._key(each)] = value
-            self._later.pop(self._key(each), None)
+            self._table[self._normalized_name(each)] = value
+            self._later.pop(self._normalized_name(each), None)
         return value
 
     def register_later(self, module: str, names: Iterable[str]) -> None:
         """Names that `module` registers: it is imported when one of them is first looked up."""
-        self._later.update(dict.fromkeys(map(self._key, names), module))
+        self._later.update(dict.fromkeys(map(self._normalized_name, names), module))
 
     def _import_owner(self, key: str) -> None:
         # A module that is being imported is in sys.modules: it registers its names itself.
@@ -93,24 +93,24 @@ class Registry:
 
     def remove(self, name: str) -> None:
         """Remove a name, if it is there; the object stays valid."""
-        self._table.pop(self._key(name), None)
+        self._table.pop(self._normalized_name(name), None)
 
     def get(self, name: str) -> Any:
         """The object registered as `name`, or NotFoundError that offers near names."""
         if not isinstance(name, str):
             raise ArgumentTypeError(f"{self.kind} name must be a str, got {shown(name)}")
         try:
-            return self._table[self._key(name)]
+            return self._table[self._normalized_name(name)]
         except KeyError:
-            owner = self._later.get(self._key(name))
+            owner = self._later.get(self._normalized_name(name))
             if owner is not None:
                 importlib.import_module(owner)
-            if self._key(name) in self._table:  # found, or another thread was faster
-                return self._table[self._key(name)]
+            if self._normalized_name(name) in self._table:  # found, or another thread was faster
+                return self._table[self._normalized_name(name)]
             from difflib import get_close_matches
 
             # a text much longer than any name is similar to none, and slow to compare
-            near = get_close_matches(self._key(name)[:_LONGEST], [*self], 3)
+            near = get_close_matches(self._normalized_name(name)[:_LONGEST], [*self], 3)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise NotFoundError(f"no {self.kind} is named {shown(name)}{hint}") from None
 
@@ -119,7 +119,7 @@ class Registry:
         return self.get(spec)(*args, **kwargs) if isinstance(spec, str) else spec
 
     def __contains__(self, name: str) -> bool:
-        return self._key(name) in self._table or self._key(name) in self._later
+        return self._normalized_name(name) in self._table or self._normalized_name(name) in self._later
 
     def __iter__(self) -> Iterator[str]:
         return iter([*self._table, *self._later])
@@ -298,7 +298,7 @@ def get_create_func(base_class, nickname):
                 )
             return name
         if isinstance(name, str) and name[:1] in ("[", "{"):
-            name = _described(nickname, name)
+            name = _parse_description(nickname, name)
         if isinstance(name, dict):
             name = [name.get(nickname), {k: v for k, v in name.items() if k != nickname}]
             if name[0] is None:
@@ -311,7 +311,7 @@ def get_create_func(base_class, nickname):
     return create
 
 
-def _described(nickname, text):
+def _parse_description(nickname, text):
     try:
         found = read_json(text)
     except ValueError as error:

@@ -143,14 +143,14 @@ class Features(dict):
         return self[name].enabled
 
 
-def _version(package):
+def _package_version(package):
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
 
 
-def _processor():
+def _processor_model():
     """The model of the processor, as Linux reports it."""
     try:
         with open("/proc/cpuinfo") as file:
@@ -160,13 +160,13 @@ def _processor():
     return found.partition(":")[2].strip() or platform.processor() or platform.machine()
 
 
-def _onednn():
+def _has_onednn():
     if onednn.available():
-        return _version("onednn-cpu-gomp")
+        return _package_version("onednn-cpu-gomp")
     return f"none ({onednn.why_not()})" if onednn.why_not() else "none"
 
 
-def _gpus():
+def _gpu_names():
     try:
         load_gpu_backend()
     except CynetError as error:
@@ -207,19 +207,19 @@ def describe() -> str:
     """
     package = sys.modules[__name__.partition(".")[0]]
     on = enabled()
-    optional = [f"{name} {_version(name)}" for name in packages() if _version(name)]
+    optional = [f"{name} {_package_version(name)}" for name in packages() if _package_version(name)]
     settings = config.given()
     rows = {
         "cynet": f"{package.__version__}, {os.path.dirname(package.__file__)}",
         "Python": f"{platform.python_version()}, {sys.executable}",
         "system": platform.platform(),
-        "processor": _processor(),
+        "processor": _processor_model(),
         "instructions": f"{cpu_capability()} (there are {', '.join(cpu_capabilities())})",
         "threads": f"{get_num_threads()} of {usable_cores()} usable cores",
         "NumPy": np.__version__,
-        "OpenBLAS": _version("scipy_openblas32"),
-        "oneDNN": _onednn(),
-        "GPUs": _gpus(),
+        "OpenBLAS": _package_version("scipy_openblas32"),
+        "oneDNN": _has_onednn(),
+        "GPUs": _gpu_names(),
         "optional": ", ".join(optional) or "none",
         "passes": ", ".join(each.name for each in PASSES if each.name in on) or "none",
         "settings": " ".join(f"{k}={value}" for k, value in settings.items()) or "none",

@@ -64,7 +64,7 @@ def host_compiler(what="CUDA kernels on mx.cpu() need"):
     )
 
 
-def _said(command):
+def _command_output(command):
     """The output of a command, or an empty string."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -74,31 +74,33 @@ def _said(command):
 
 
 @functools.cache
-def _identity():
+def _compiler_identity():
     """The environment that compiled objects depend on beside source and options, as a str."""
     command = host_compiler()
-    version = _said([*command, "--version"])
+    version = _command_output([*command, "--version"])
     headers, seen = hashlib.sha256(), set()  # what sources include beside is in their own keys
     for path in sorted(INCLUDE.rglob("*.h")):
         text = path.read_text()
         for each in (text, *included(text, [path.parent, INCLUDE, KERNELS], seen)):
             headers.update(each.encode())
-    native = _said([*command, "-Q", "--help=target", *_native()]) or platform.processor()
+    native = (
+        _command_output([*command, "-Q", "--help=target", *_native_flags()]) or platform.processor()
+    )
     parts = shlex.join(command), version, headers.hexdigest(), native, platform.machine()
     return "\n".join(parts)
 
 
-def _native():
+def _native_flags():
     # compiled where it runs, and kept under a key that has the processor in it
     return ["-march=native"] if platform.machine() in ("x86_64", "AMD64") else ["-mcpu=native"]
 
 
 @functools.cache
 def _is_clang():
-    return "clang" in _said([*host_compiler(), "--version"])
+    return "clang" in _command_output([*host_compiler(), "--version"])
 
 
-def _flags(checked):
+def _compiler_flags(checked):
     flags = [
         "-x",
         "c++",
@@ -120,7 +122,7 @@ def _flags(checked):
     if _is_clang():
         flags = [f for f in flags if f not in ("-fno-gnu-unique", "-ftrack-macro-expansion=0")]
     if not checked:
-        return [*flags, "-O3", "-g1", *_native()]
+        return [*flags, "-O3", "-g1", *_native_flags()]
     if _is_clang():
         raise KernelError("the checking mode of CUDA kernels on mx.cpu() needs g++, not clang++")
     return [
@@ -137,12 +139,14 @@ def _flags(checked):
     ]
 
 
-def _target(text, flags, headers):
+def _object_path(text, flags, headers):
     flags = [each for each in flags if each not in _FOLDERS]  # what is in them counts, not where
     if any(map(_COMPUTED.search, (text, *headers))):  # it may be any of them
         own = [*sorted(KERNELS.rglob("*.h")), *sorted(OWN.rglob("*.cuh"))]
         headers = [*headers, *(each.read_text() for each in own)]
-    key = hashlib.sha256("\0".join([text, *headers, _identity(), *flags]).encode()).hexdigest()[:40]
+    key = hashlib.sha256(
+        "\0".join([text, *headers, _compiler_identity(), *flags]).encode()
+    ).hexdigest()[:40]
     try:
         return cache.folder("kernels") / f"{key}.so"
     except OSError as error:
@@ -202,8 +206,8 @@ def compile_object(text, user_text, title, options, checked, headers=()):
     KernelError
         When there is no compiler or the source does not compile; the message quotes the line.
     """
-    flags = [*_flags(checked), *options]
-    target = _target(text, flags, headers)
+    flags = [*_compiler_flags(checked), *options]
+    target = _object_path(text, flags, headers)
     if not _is_told((text, *headers), options):
         # of another name each time: what is loaded once is not read again
         target = _passing_folder() / f"{next(_count)}.so"
@@ -256,7 +260,7 @@ def line_of(path, offset, title):
     if tool is None or sys.platform == "win32":
         return None, False
     places = [hex(at) for at in range(offset - 1, offset + _NEAR)]
-    said = _said([tool, "-a", "-f", "-i", "-e", str(path), *places])
+    said = _command_output([tool, "-a", "-f", "-i", "-e", str(path), *places])
     inside = None
     for address, frames in enumerate(re.split(r"^0x[0-9a-f]+\n", said, flags=re.M)[1:]):
         functions, lines = frames.splitlines()[::2], frames.splitlines()[1::2]

@@ -135,7 +135,7 @@ class EmulatedModule:
             ):
                 raise KernelError(f"{title}: kernel {kernel.name} must return void")
         ways = {name: int(self.source.synchronises(name)) for name in names}
-        whole = _whole(self.source.rewritten(), title, ways)
+        whole = _full_source(self.source.rewritten(), title, ways)
         build = functools.partial(
             compile_object, whole, self.quoted, title, options, checked, self.source.headers
         )
@@ -268,7 +268,7 @@ class EmulatedKernel:
         return KernelError(f"kernel {name or self.name}, {place}, {where}: {what}{quoted}")
 
 
-def _whole(text, title, ways):
+def _full_source(text, title, ways):
     """The text that is compiled: the user's, and a row for each kernel under its name."""
     rows = [
         f'#line 1 "kernel {name}"\nstatic constexpr auto cynet_row_{i} = '
@@ -316,7 +316,7 @@ _FAULTS = (
 )
 
 
-def _fault(failure, *_):
+def _fault_message(failure, *_):
     hint = "; check=True names the thread" if failure.thread[0] == _UNKNOWN_THREAD else ""
     return _FAULTS[failure.access].format(hex(failure.offset & (2**64 - 1))) + hint
 
@@ -334,7 +334,7 @@ _WHAT = {
         "that waits where it is called"
     ),
     8: lambda f, text, _: text or "the host has no memory for the launch",
-    10: _fault,
+    10: _fault_message,
 }
 
 

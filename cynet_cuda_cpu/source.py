@@ -62,7 +62,7 @@ class Source:
         self.exports = exports
         self.blank = blanked(text)
         self._code = _without_directives(self.blank)
-        self.functions = list(_functions(self._code))
+        self.functions = list(_function_definitions(self._code))
         self.kernels, self.templates = {}, set()
         for each in self.functions:
             if re.search(r"\b__global__\b", each.head):
@@ -73,11 +73,11 @@ class Source:
         self.headers = list(included(text, folders, set()))
         self._has_groups = any("cooperative_groups" in each for each in [text, *self.headers])
         blank = [blanked(each) for each in self.headers]
-        self._marked = self._synchronising([self.blank, *blank])
+        self._marked = self._synchronizing_functions([self.blank, *blank])
 
     def synchronises(self, name):
         """True if kernel `name` or a function it may call waits for other threads."""
-        words = {_last(name.partition("<")[0])}
+        words = {_last_component(name.partition("<")[0])}
         if name in self.exports:
             words.update(_IDENTIFIER.findall(name))
         # an operator that waits is not called by its name, and a group has any
@@ -92,12 +92,12 @@ class Source:
     def rewritten(self):
         """The text for the host compiler: dynamic shared arrays have become pointers."""
         out, at = [], 0
-        for begin, end, new in sorted(self._edits(), key=lambda edit: edit[0]):
+        for begin, end, new in sorted(self._all_edits(), key=lambda edit: edit[0]):
             out += [self.text[at:begin], new]
             at = end
         return "".join(out) + self.text[at:]
 
-    def _edits(self):
+    def _all_edits(self):
         edits, outside = [], []
         for match in _DYNAMIC.finditer(self.blank):
             kind, name = match.groups()
@@ -116,19 +116,19 @@ class Source:
             if extra:
                 edits.append((function.begin, function.begin, " " + extra))
         for match in _SHARED.finditer(self.blank):
-            names = ", ".join(f"sizeof({n})" for n in _declared(match[1]))
+            names = ", ".join(f"sizeof({n})" for n in _declared_names(match[1]))
             edits.append((match.end(), match.end(), f" CYNET_SHARED_ARRAYS({names})"))
         for match in _STATIC_SHARED.finditer(self.blank):
             lines = "\n" * match[0].count("\n")
             edits.append((match.start(), match.end(), "__shared__" + lines))
         return edits
 
-    def _synchronising(self, texts):
+    def _synchronizing_functions(self, texts):
         """Names of functions and macros in whose text a call that waits stands, or one of them."""
         bodies = []
         for text in texts:
-            for each in _functions(_without_directives(text)):
-                bodies.append((_last(each.name), text[each.begin : each.end]))
+            for each in _function_definitions(_without_directives(text)):
+                bodies.append((_last_component(each.name), text[each.begin : each.end]))
             for match in _DEFINED.finditer(text):
                 bodies.append((match[1], match[2]))
         marked = {name for name, body in bodies if SYNCHRONISE.search(body)}
@@ -152,13 +152,13 @@ def included(text, folders, seen):
         yield from included(found, [path.parent, *folders], seen)
 
 
-def _declared(text):
+def _declared_names(text):
     """Names of the variables that a declaration without initialisers declares."""
     for part in re.sub(r"<[^<>]*>|\[[^\]]*\]", "", text).split(","):
         yield _IDENTIFIER.findall(part)[-1]
 
 
-def _last(name):
+def _last_component(name):
     return name.rpartition("::")[2]
 
 
@@ -167,7 +167,7 @@ def _without_directives(text):
     return re.sub(r"^[ \t]*#(?:\\\n|.)*", spaces, text, flags=re.M)
 
 
-def _functions(text):
+def _function_definitions(text):
     """Each function definition outside of other functions, in order."""
     scopes, start, at = [], 0, 0
     for match in re.finditer(r"[{};]", text):
@@ -186,7 +186,7 @@ def _functions(text):
                 scopes.append(_scope_name(head))
                 start = match.end()
                 continue
-            end = _closing(text, match.end())
+            end = _closing_brace(text, match.end())
             path = [s for s in scopes if s]
             yield Function(
                 "::".join([*path, name]), head, match.end(), end, "template" in head.split("(")[0]
@@ -194,7 +194,7 @@ def _functions(text):
             at = start = end + 1
 
 
-def _closing(text, at):
+def _closing_brace(text, at):
     """The index at which the brace opened before `at` closes."""
     depth = 1
     for match in re.finditer(r"[{}]", text[at:]):

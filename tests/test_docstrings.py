@@ -43,7 +43,7 @@ PACKAGES = [
     "serving",
 ]  # fmt: skip
 # What a body may raise without a section: ends of loops, methods that a subclass defines.
-SILENT = {"NotImplementedError", "StopIteration", "AttributeError", "self._undefined"}
+SILENT = {"NotImplementedError", "StopIteration", "AttributeError", "self._undefined_error"}
 # Types that have a name of their own in lower case.
 TYPES = {"capsule", "module"}
 # Words that say nothing beside a name.

@@ -480,6 +480,6 @@ cdef class NDArrayArithmetic(NDArrayBase):
         return self.asscalar()
 
 
-for _name, _like in list(vars(int).items()):
+for _name, _with_values in list(vars(int).items()):
     if type(vars(NDArrayArithmetic).get(_name)) is type(list.append):  # a method instead of a slot
-        cynet_show_slot(NDArrayArithmetic, _name.encode(), _like)
+        cynet_show_slot(NDArrayArithmetic, _name.encode(), _with_values)

@@ -51,15 +51,15 @@ def read(name: str, form: str) -> dict[str, NDArray]:
         library = optional("safetensors.numpy", f"load of {shown(name)}")
         data = read_file(name)
         try:
-            words, narrow = _renamed(data, "BF16", "U16")
+            words, narrow = _rename_dtype(data, "BF16", "U16")
             values = library.load(words)
             values.update((key, values[key].view(BFLOAT16)) for key in narrow)
         except Exception as error:  # classes of the package's compiled part
             raise FormatError(f"{name}: {shorten(str(error), 300)}") from None
-    return {key: _array(value, key, name) for key, value in values.items()}
+    return {key: _array_from_bytes(value, key, name) for key, value in values.items()}
 
 
-def _renamed(data, old, new, names=None):
+def _rename_dtype(data, old, new, names=None):
     """The bytes of a ``.safetensors`` file with the dtype `new` for `old`, and the names of those
     arrays; of `names` alone where they are given. NumPy and its form of that package have no
     bfloat16: its bits go through them as integers.
@@ -125,7 +125,7 @@ def _read_npy(data, where):
     return np.lib.format.read_array(file, allow_pickle=False)
 
 
-def _array(value, key, name):
+def _array_from_bytes(value, key, name):
     try:
         return array(value.reshape(value.shape or (1,)), dtype=value.dtype)
     except (TypeError, ValueError) as error:
@@ -158,7 +158,7 @@ def packed(form: str, arrays: Sequence[NDArray], names: Sequence[str], name: str
         made: bytes = library.save(
             {key: v.view(np.uint16) if key in narrow else v for key, v in values.items()}
         )
-        return _renamed(made, "U16", "BF16", narrow)[0]
+        return _rename_dtype(made, "U16", "BF16", narrow)[0]
     import zipfile
 
     file = io.BytesIO()

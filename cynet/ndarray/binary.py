@@ -21,7 +21,7 @@ _NUMBERS = (int, float, np.generic)
 _MAX_BITS = 1_000_000  # of an int that a power of two ints may be
 
 
-def _binary(name: str, numbers: Callable[..., Any], doc: str) -> BinaryFunction:
+def _binary_function(name: str, numbers: Callable[..., Any], doc: str) -> BinaryFunction:
     """A function that dispatches on which operands are arrays to the operators of `name`."""
     row = BINARY[name]
     call = LegacySlot(name, *row.operators).call
@@ -69,16 +69,16 @@ Examples
     return function
 
 
-def _truth(function):
+def _as_float_result(function):
     return lambda a, b: float(function(a, b))
 
 
-add = _binary("add", operator.add, "lhs + rhs.")
-subtract = _binary("subtract", operator.sub, "lhs - rhs.")
-multiply = _binary("multiply", operator.mul, "lhs * rhs.")
-divide = _binary("divide", operator.truediv, "lhs / rhs.")
+add = _binary_function("add", operator.add, "lhs + rhs.")
+subtract = _binary_function("subtract", operator.sub, "lhs - rhs.")
+multiply = _binary_function("multiply", operator.mul, "lhs * rhs.")
+divide = _binary_function("divide", operator.truediv, "lhs / rhs.")
 true_divide = divide
-modulo = _binary("modulo", operator.mod, "lhs % rhs, of the divisor's sign.")
+modulo = _binary_function("modulo", operator.mod, "lhs % rhs, of the divisor's sign.")
 
 
 def _power_of_numbers(base, exp):
@@ -88,7 +88,7 @@ def _power_of_numbers(base, exp):
     return base**exp
 
 
-_power = _binary("power", _power_of_numbers, "lhs ** rhs.")
+_power = _binary_function("power", _power_of_numbers, "lhs ** rhs.")
 
 
 def power(base: Operand, exp: Operand) -> Any:
@@ -115,20 +115,26 @@ def power(base: Operand, exp: Operand) -> Any:
     return _power(base, exp)
 
 
-maximum = _binary("maximum", max, "The larger of each pair.")
-minimum = _binary("minimum", min, "The smaller of each pair.")
-equal = _binary("equal", _truth(operator.eq), "1 where lhs == rhs, else 0.")
-not_equal = _binary("not_equal", _truth(operator.ne), "1 where lhs != rhs, else 0.")
-greater = _binary("greater", _truth(operator.gt), "1 where lhs > rhs, else 0.")
-greater_equal = _binary("greater_equal", _truth(operator.ge), "1 where lhs >= rhs, else 0.")
-lesser = _binary("lesser", _truth(operator.lt), "1 where lhs < rhs, else 0.")
-lesser_equal = _binary("lesser_equal", _truth(operator.le), "1 where lhs <= rhs, else 0.")
-logical_and = _binary(
+maximum = _binary_function("maximum", max, "The larger of each pair.")
+minimum = _binary_function("minimum", min, "The smaller of each pair.")
+equal = _binary_function("equal", _as_float_result(operator.eq), "1 where lhs == rhs, else 0.")
+not_equal = _binary_function(
+    "not_equal", _as_float_result(operator.ne), "1 where lhs != rhs, else 0."
+)
+greater = _binary_function("greater", _as_float_result(operator.gt), "1 where lhs > rhs, else 0.")
+greater_equal = _binary_function(
+    "greater_equal", _as_float_result(operator.ge), "1 where lhs >= rhs, else 0."
+)
+lesser = _binary_function("lesser", _as_float_result(operator.lt), "1 where lhs < rhs, else 0.")
+lesser_equal = _binary_function(
+    "lesser_equal", _as_float_result(operator.le), "1 where lhs <= rhs, else 0."
+)
+logical_and = _binary_function(
     "logical_and", lambda a, b: float(bool(a) and bool(b)), "1 where both are not 0, else 0."
 )
-logical_or = _binary(
+logical_or = _binary_function(
     "logical_or", lambda a, b: float(bool(a) or bool(b)), "1 where one is not 0, else 0."
 )
-logical_xor = _binary(
+logical_xor = _binary_function(
     "logical_xor", lambda a, b: float(bool(a) != bool(b)), "1 where exactly one is not 0, else 0."
 )

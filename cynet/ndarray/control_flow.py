@@ -65,7 +65,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
     states, stack = init_states, _Stack("foreach")
     for t in range(length):
         row = regroup([each[t] for each in rows], row_form)
-        outs, states = _pair(body(row, states), "foreach: body")
+        outs, states = _check_pair(body(row, states), "foreach: body")
         form = flatten(states, NDArray, "foreach: the states that body gives")[1]
         if form != state_form:
             raise ArgumentError(
@@ -131,8 +131,8 @@ def while_loop(
     if not flat:
         raise ArgumentError("while_loop: loop_vars has no element; it needs at least one")
     states, stack, runs = loop_vars, _Stack("while_loop"), 0
-    while runs < maximum and _holds(_call(cond, states), "while_loop: cond"):
-        outs, new = _pair(_call(func, states), "while_loop: func")
+    while runs < maximum and _is_true(_call(cond, states), "while_loop: cond"):
+        outs, new = _check_pair(_call(func, states), "while_loop: func")
         found = flatten([] if new is None else new, NDArray, "while_loop: new_loop_vars")[0]
         if len(found) != len(flat):
             raise ArgumentError(
@@ -169,14 +169,14 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) 
     made = traced_call("cond", pred, then_func, else_func)
     if made is not None:
         return made
-    return then_func() if _holds(pred, "cond: pred") else else_func()
+    return then_func() if _is_true(pred, "cond: pred") else else_func()
 
 
 def _call(function, given):
     return function(*given) if isinstance(given, (list, tuple)) else function(given)
 
 
-def _holds(value, what):
+def _is_true(value, what):
     """Return whether a number is not 0."""
     if isinstance(value, NDArray):
         if value.size != 1:
@@ -185,7 +185,7 @@ def _holds(value, what):
     return bool(value)
 
 
-def _pair(value, what):
+def _check_pair(value, what):
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise ArgumentError(f"{what} must give two things, outputs and states, got {shown(value)}")
     return value

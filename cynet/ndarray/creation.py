@@ -149,7 +149,7 @@ def empty(
     """
     if type(ctx) is int:
         check_one_shape("empty", shape, ctx, dtype, stype)
-    if _sparse(stype):
+    if _is_sparse(stype):
         from .sparse.creation import empty as sparse_empty
 
         return sparse_empty(stype, shape, ctx, dtype)
@@ -225,7 +225,7 @@ def zeros(
     """
     if type(ctx) is int:
         check_one_shape("zeros", shape, ctx, dtype, stype, out)
-    if stype is not None and _sparse(stype):
+    if stype is not None and _is_sparse(stype):
         from .sparse.creation import zeros as sparse_zeros
 
         array = sparse_zeros(stype, shape, ctx, dtype)
@@ -317,33 +317,33 @@ def arange(
     flag = dtype_flag(dtype)
     count = math.ceil(steps)
     check_elements((count, repeat), "arange")
-    if repeat == 1 and _fits(start, flag) and _fits(step, flag):
+    if repeat == 1 and _fits_dtype(start, flag) and _fits_dtype(step, flag):
         out = progression(count, start, step, ctx, dtype)
         if out is not None:
             return out
     kind = NUMPY[0 if NAMES[flag] == "bfloat16" else flag]
     # In the target's own arithmetic, as MXNet computes it.
     try:
-        first, by = (_wrapped(each, kind) for each in (start, step))
+        first, by = (_wrap_number(each, kind) for each in (start, step))
         values = (first + np.arange(count).astype(kind) * by).astype(kind)
         return array(np.repeat(values, repeat) if repeat != 1 else values, ctx, NAMES[flag])
     except MemoryError:
         raise SizeError(f"arange: there is no memory for {count} x {repeat} values") from None
 
 
-def _wrapped(value, kind):
+def _wrap_number(value, kind):
     """A number of a NumPy dtype; of integers the low bits, as MXNet has it."""
     whole = kind.kind in "iu" and (isinstance(value, int) or float(value).is_integer())
     return np.asarray(int(value) if whole else value).astype(kind)
 
 
-def _fits(value, flag):
+def _fits_dtype(value, flag):
     """Return whether `progression` takes a number for this dtype as NumPy would."""
     if type(value) is int:
         return -(1 << 31) <= value < 1 << 31 and (flag < 2 or flag == 4)
     if type(value) is not float:
         return False
-    return flag < 2 or (flag == 4 and value.is_integer() and _fits(int(value), flag))
+    return flag < 2 or (flag == 4 and value.is_integer() and _fits_dtype(int(value), flag))
 
 
 @guarded
@@ -481,7 +481,7 @@ def ones_like(
     return filled if filled is not None else function_of("ones_like")(data)
 
 
-def _sparse(stype):
+def _is_sparse(stype):
     """Return whether `stype` is a sparse storage type: mx.nd.sparse makes such arrays."""
     if stype is None or (isinstance(stype, str) and stype == "default"):
         return False

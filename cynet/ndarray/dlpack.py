@@ -112,7 +112,7 @@ def to_dlpack_for_read(data: NDArray) -> Any:
     [1. 2.]
     <NDArray 2 @cpu(0)>
     """
-    return _exported("to_dlpack_for_read", data)
+    return _export_capsule("to_dlpack_for_read", data)
 
 
 @guarded
@@ -142,10 +142,10 @@ def to_dlpack_for_write(data: NDArray) -> Any:
     [9. 2.]
     <NDArray 2 @cpu(0)>
     """
-    return _exported("to_dlpack_for_write", data)
+    return _export_capsule("to_dlpack_for_write", data)
 
 
-def _exported(where, data):
+def _export_capsule(where, data):
     if not is_array(data):
         raise ArgumentTypeError(f"{where} takes an NDArray, got {shown(data)}")
     if not is_dense(data):

@@ -39,7 +39,7 @@ def operator_first(name):
     entry = get_operator(name)
 
     def decorate(function):
-        most = _common(python_signature(entry), inspect.signature(function))
+        most = _count_common_parameters(python_signature(entry), inspect.signature(function))
 
         def call(*args, **kwargs):
             if len(args) <= most:
@@ -67,7 +67,7 @@ def operator_first(name):
     return decorate
 
 
-def _common(first, second):
+def _count_common_parameters(first, second):
     """The number of leading parameters that two signatures share; a method's `self` is an input."""
     pairs = list(zip(first.parameters, second.parameters))
     differing = (i for i, (one, other) in enumerate(pairs) if other not in (one, "self"))
@@ -119,9 +119,9 @@ def _make(entry, name):
             return out
 
     if name.startswith("_random_"):
-        function = _drawing(entry, name)
+        function = _random_function(entry, name)
     if type(entry.prop.graph).fixed_inputs is not GraphHooks.fixed_inputs:
-        function = _holding(entry, function)
+        function = _state_updating(entry, function)
     function.__name__ = function.__qualname__ = name
     function.__module__ = "cynet.ndarray"
     function.__signature__ = python_signature(entry)
@@ -129,7 +129,7 @@ def _make(entry, name):
     return function
 
 
-def _drawing(entry, name):
+def _random_function(entry, name):
     """A function that draws numbers: in a graph at each run, not once when it is traced."""
 
     def function(*args, **kwargs):
@@ -144,7 +144,7 @@ def _drawing(entry, name):
     return function
 
 
-def _holding(entry, function):
+def _state_updating(entry, function):
     """`function`, which afterwards puts numbers into the inputs that are not read (gamma of
     BatchNorm under fix_gamma)."""
     names = entry.prop.with_defaults().list_arguments()

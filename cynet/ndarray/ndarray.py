@@ -147,7 +147,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         [1. 2.]
         <NDArray 2 @cpu(0)>
         """
-        return _noted(self, copied(self))
+        return _record_copy(self, copied(self))
 
     def copyto(self, other):
         """Copy the values into an array of the same shape, or to a new array on a device.
@@ -191,7 +191,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
                 f"copyto takes an NDArray or a Context, got {type(other).__name__}"
             )
         copy_into(self, out)
-        return _noted(self, out)
+        return _record_copy(self, out)
 
     def as_in_context(self, context):
         """The array itself when it is on `context`, else a copy there.
@@ -233,7 +233,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
             check_flag("astype", "copy", copy)
             if not copy and flag == self.dtype_flag:
                 return self
-        return _noted(self, copied(self, flag))
+        return _record_copy(self, copied(self, flag))
 
     def tostype(self, stype):
         """Give a copy of the array in a storage type.
@@ -458,7 +458,7 @@ def zeros_for(array, stype):
     return grad
 
 
-def _noted(source, target):
+def _record_copy(source, target):
     """`target`, a copy of `source`, which belongs to the graph where autograd records."""
     _tape.note_copy(source, target)
     return target
@@ -469,7 +469,7 @@ def _restore(values, device_type, device_id):
     return from_host(values, dtype_flag(values.dtype), context.device_typeid, context.device_id)
 
 
-def _method(name, entry):
+def _operator_method(name, entry):
     def method(self, *args, **kwargs):
         return invoke(entry, (self, *args), kwargs)
 
@@ -482,5 +482,5 @@ def _method(name, entry):
 
 
 for _name in (name for name in METHODS if not hasattr(NumpyMethods, name)):
-    setattr(NDArray, _name, _method(_name, get_operator(_name)))
+    setattr(NDArray, _name, _operator_method(_name, get_operator(_name)))
 legacy_face.set_array_class(NDArray)

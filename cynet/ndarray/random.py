@@ -27,7 +27,7 @@ out : NDArray, optional
 )
 
 
-def _draw(name, params, shape, dtype, ctx, out):
+def _draw_numbers(name, params, shape, dtype, ctx, out):
     """Call `_sample_name` when the parameters are arrays, `_random_name` when they are numbers."""
     for value in params.values():
         if type(value) is not int and type(value) is not float:
@@ -82,7 +82,7 @@ def uniform(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
+    return _draw_numbers("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
 @operator_first("_random_normal")
@@ -96,7 +96,7 @@ def normal(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
+    return _draw_numbers("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
 
 
 @guarded
@@ -111,7 +111,7 @@ def randn(
 ) -> NDArray:
     if shape and ctx is None and out is None:
         return normal(loc, scale, shape, dtype=dtype)
-    return _draw("normal", {"loc": loc, "scale": scale}, shape or None, dtype, ctx, out)
+    return _draw_numbers("normal", {"loc": loc, "scale": scale}, shape or None, dtype, ctx, out)
 
 
 @guarded
@@ -128,7 +128,7 @@ def exponential(
         if number is None or number == 0:
             raise ArgumentError(f"random.exponential: scale must be positive, got {shown(scale)}")
         scale = number
-    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out)
+    return _draw_numbers("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out)
 
 
 @guarded
@@ -141,7 +141,7 @@ def gamma(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
+    return _draw_numbers("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
 
 
 @guarded
@@ -153,7 +153,7 @@ def poisson(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
+    return _draw_numbers("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
 
 @guarded
@@ -166,7 +166,7 @@ def negative_binomial(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
+    return _draw_numbers("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
 
 
 @guarded
@@ -179,7 +179,7 @@ def generalized_negative_binomial(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    return _draw(
+    return _draw_numbers(
         "generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out
     )
 
@@ -196,7 +196,7 @@ def randint(
 ) -> NDArray:
     if isinstance(low, NDArray) or isinstance(high, NDArray):
         raise ArgumentTypeError("random.randint: low and high must be integers, got an NDArray")
-    return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out)
+    return _draw_numbers("randint", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
 @guarded

@@ -266,7 +266,7 @@ def _read_name(reader, i):
         reader.fail(f"UTF-8 in name {i}", "other bytes", at + 8)
 
 
-def _scan(reader):
+def _scan_records(reader):
     """The records and names of a file: all of it is checked before the first array is made."""
     magic = reader.number("Q", "the file's beginning")
     if magic != _FILE:
@@ -296,7 +296,7 @@ def _scan(reader):
     return records, names
 
 
-def _values(raw, dtype):
+def _values_of_bytes(raw, dtype):
     """Bytes of a file as a NumPy array; every byte of a bool other than 0 is True."""
     if dtype.kind == "b":
         return np.frombuffer(raw, np.uint8) != 0
@@ -309,7 +309,7 @@ def _read_data(reader, record):
     if record.stype != "default":
         return _read_parts(reader, record)
     if record.nbytes <= _IN_PLACE:
-        values = _values(reader.take(record.nbytes, "data"), record.dtype)
+        values = _values_of_bytes(reader.take(record.nbytes, "data"), record.dtype)
         return array(values.reshape(record.shape), ctx=cpu(), dtype=SCALAR_TYPES[record.flag])
     fill = functools.partial(_fill, reader, record.dtype)
     return read_in(record.shape, SCALAR_TYPES[record.flag], fill)
@@ -338,7 +338,7 @@ def _fill(reader, dtype, view):
 
 def _load(source, name, start, size):
     reader = _Reader(source, name, start, size)
-    records, names = _scan(reader)
+    records, names = _scan_records(reader)
     arrays = [_read_data(reader, record) for record in records]
     return dict(zip(names, arrays)) if names else arrays
 
@@ -364,12 +364,14 @@ def parse(data, name):
     """
     data = memoryview(data).cast("B")
     reader = _Reader(Buffer(data), name, 0, len(data))
-    records, names = _scan(reader)
+    records, names = _scan_records(reader)
     for record in records:
         if record.stype != "default":
             reader.fail("dense arrays alone", record.stype, record.offset)
     views = [
-        _values(data[each.offset : each.offset + each.nbytes], each.dtype).reshape(each.shape)
+        _values_of_bytes(data[each.offset : each.offset + each.nbytes], each.dtype).reshape(
+            each.shape
+        )
         for each in records
     ]
     return views, names
@@ -464,10 +466,10 @@ def load_frombuffer(buf: bytes) -> Any:
 def chunks_of(data):
     """The bytes of the file that `save` writes, a few large pieces: those of arrays are no copies.
     What was given is checked before the first of them."""
-    return _chunks(*_arrays_and_names(data))
+    return _file_chunks(*_arrays_and_names(data))
 
 
-def _chunks(arrays, names):
+def _file_chunks(arrays, names):
     yield struct.pack("<QQQ", _FILE, 0, len(arrays))
     for each in arrays:
         if each.stype != "default":

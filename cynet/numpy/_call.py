@@ -172,7 +172,7 @@ def refuse_fields(order, who):
 
 def refuse_other_than_floats(dtype, who):
     """Raise ArgumentTypeError for the dtype of a result that is a float, which does not hold it."""
-    if dtype is not None and _rank(dtype) != 3:
+    if dtype is not None and _promotion_rank(dtype) != 3:
         raise ArgumentTypeError(f"{who}: dtype is one of floats, got {name_of(dtype)}")
 
 
@@ -204,12 +204,12 @@ def refuse_unknown_cast(casting, who):
 def refuse_other_kind(given, dtype, who):
     """Raise ArgumentTypeError where NumPy does, by its casting "same_kind": nothing loses its
     fraction or its sign, or becomes a truth, because of where it is written."""
-    if _rank(given) > _rank(dtype):
+    if _promotion_rank(given) > _promotion_rank(dtype):
         raise ArgumentTypeError(
             f"{who} {name_of(dtype)}, which does not hold {name_of(given)}: astype() converts it"
         )
 
 
-def _rank(dtype):
+def _promotion_rank(dtype):
     dtype = onp.dtype(dtype)
     return 3 if is_bfloat16(dtype) else "buif".index(dtype.kind)

@@ -12,7 +12,7 @@ from ..operator.numpy.promotion import refuse_beyond
 from ._call import NP, NUMBERS, array_of, finished, is_np, is_traced, made, refuse_order
 
 
-def _place(ctx, device):
+def _target_context(ctx, device):
     return read_context(device if ctx is None else ctx)
 
 
@@ -27,18 +27,18 @@ def array(object, dtype=None, ctx=None, device=None):
     if isinstance(object, NDArray):
         out = object.as_np_ndarray()
         out = out.astype(dtype) if dtype is not None else out.copy()
-        return out if ctx is None and device is None else out.as_in_ctx(_place(ctx, device))
-    return made(_plain(object), dtype, _place(ctx, device), "array")
+        return out if ctx is None and device is None else out.as_in_ctx(_target_context(ctx, device))
+    return made(_nested_to_numpy(object), dtype, _target_context(ctx, device), "array")
 
 
-def _plain(value):
+def _nested_to_numpy(value):
     """Lists in which arrays of mx.np are, as lists of NumPy arrays."""
     if isinstance(value, NDArray):
         return value.asnumpy()
     if isinstance(value, (list, tuple)) and any(
         isinstance(each, (NDArray, list, tuple)) for each in value
     ):
-        return [_plain(each) for each in value]
+        return [_nested_to_numpy(each) for each in value]
     return value
 
 
@@ -51,7 +51,7 @@ def asarray(object, dtype=None, ctx=None, device=None, copy=None):
         same = object.as_np_ndarray()
     if same is None:
         return array(object, dtype, ctx, device)
-    return same if ctx is None and device is None else same.as_in_ctx(_place(ctx, device))
+    return same if ctx is None and device is None else same.as_in_ctx(_target_context(ctx, device))
 
 
 asanyarray = ascontiguousarray = asarray
@@ -61,7 +61,7 @@ def empty(shape, dtype=None, order="C", ctx=None, device=None):
     """A new array whose values are whatever the memory holds; float32 by default."""
     if order != "C":
         refuse_order(order, "mx.np.empty")
-    context = _place(ctx, device)
+    context = _target_context(ctx, device)
     return empty_array(
         shape, dtype_flag(dtype), context.device_typeid, context.device_id, False, NP
     )
@@ -71,14 +71,14 @@ def zeros(shape, dtype=None, order="C", ctx=None, device=None):
     """A new array of zeros; float32 by default."""
     if order != "C":
         refuse_order(order, "mx.np.zeros")
-    return filled(shape, 0.0, _place(ctx, device), dtype, NP)
+    return filled(shape, 0.0, _target_context(ctx, device), dtype, NP)
 
 
 def ones(shape, dtype=None, order="C", ctx=None, device=None):
     """A new array of ones; float32 by default."""
     if order != "C":
         refuse_order(order, "mx.np.ones")
-    return filled(shape, 1.0, _place(ctx, device), dtype, NP)
+    return filled(shape, 1.0, _target_context(ctx, device), dtype, NP)
 
 
 def full(shape, fill_value, dtype=None, order="C", ctx=None, device=None, out=None):
@@ -91,7 +91,7 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, device=None, out=No
         return finished(made_of if dtype is None else made_of.astype(dtype), out)
     if dtype is None:
         dtype = "bool" if isinstance(fill_value, (bool, onp.bool_)) else "float32"
-    context = _place(ctx, device)
+    context = _target_context(ctx, device)
     if type(fill_value) is int:
         refuse_beyond(fill_value, name_of(dtype), "mx.np.full")
     if isinstance(fill_value, int) and abs(fill_value) >= 1 << 53:
@@ -108,10 +108,10 @@ def broadcast_to_copy(value, shape, ctx=None, device=None):
 
 def _place_like(array, ctx, device):
     """The device that was asked for, else that of an array."""
-    return array.context if ctx is None and device is None else _place(ctx, device)
+    return array.context if ctx is None and device is None else _target_context(ctx, device)
 
 
-def _like(value, prototype, dtype, ctx, device):
+def _full_like(value, prototype, dtype, ctx, device):
     array = array_of(prototype, "full_like")
     context = _place_like(array, ctx, device)
     return filled(array.shape, value, context, array.dtype if dtype is None else dtype, NP)
@@ -121,14 +121,14 @@ def zeros_like(a, dtype=None, order="C", ctx=None, out=None, device=None):
     """Zeros of the shape and dtype of an array."""
     if order != "C":
         refuse_order(order, "mx.np.zeros_like")
-    return finished(_like(0.0, a, dtype, ctx, device), out)
+    return finished(_full_like(0.0, a, dtype, ctx, device), out)
 
 
 def ones_like(a, dtype=None, order="C", ctx=None, out=None, device=None):
     """Ones of the shape and dtype of an array."""
     if order != "C":
         refuse_order(order, "mx.np.ones_like")
-    return finished(_like(1.0, a, dtype, ctx, device), out)
+    return finished(_full_like(1.0, a, dtype, ctx, device), out)
 
 
 def empty_like(prototype, dtype=None, order="C", subok=False, shape=None, ctx=None, device=None):
@@ -153,15 +153,15 @@ def arange(start, stop=None, step=1, dtype=None, ctx=None, device=None):
     """Evenly spaced numbers in [start, stop); float32 by default."""
     begin, end = (0, start) if stop is None else (start, stop)
     host = onp.arange(begin, end, 1 if step is None else step)
-    return made(host, "float32" if dtype is None else dtype, _place(ctx, device), "arange")
+    return made(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "arange")
 
 
 def linspace(
     start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, ctx=None, device=None
 ):
     """`num` evenly spaced numbers from start to stop; float32 by default."""
-    host, step = onp.linspace(_plain(start), _plain(stop), num, endpoint, True, axis=axis)
-    out = made(host, "float32" if dtype is None else dtype, _place(ctx, device), "linspace")
+    host, step = onp.linspace(_nested_to_numpy(start), _nested_to_numpy(stop), num, endpoint, True, axis=axis)
+    out = made(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "linspace")
     return (out, step) if retstep else out
 
 
@@ -169,14 +169,14 @@ def logspace(
     start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, ctx=None, device=None
 ):
     """`num` numbers that are evenly spaced on a scale of logarithms."""
-    host = onp.logspace(_plain(start), _plain(stop), num, endpoint, base, axis=axis)
-    return made(host, "float32" if dtype is None else dtype, _place(ctx, device), "logspace")
+    host = onp.logspace(_nested_to_numpy(start), _nested_to_numpy(stop), num, endpoint, base, axis=axis)
+    return made(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "logspace")
 
 
 def eye(N, M=None, k=0, dtype=None, ctx=None, device=None):
     """A matrix with ones on a diagonal."""
     host = onp.eye(N, M, k)
-    return made(host, "float32" if dtype is None else dtype, _place(ctx, device), "eye")
+    return made(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "eye")
 
 
 def identity(n, dtype=None, ctx=None, device=None):
@@ -187,26 +187,26 @@ def identity(n, dtype=None, ctx=None, device=None):
 def tri(N, M=None, k=0, dtype=None, ctx=None, device=None):
     """A matrix with ones at and below a diagonal."""
     host = onp.tri(N, M, k)
-    return made(host, "float32" if dtype is None else dtype, _place(ctx, device), "tri")
+    return made(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "tri")
 
 
 def indices(dimensions, dtype=None, ctx=None, device=None):
     """The numbers of the rows and columns of a grid, int64 by default."""
     host = onp.indices(dimensions)
-    return made(host, "int64" if dtype is None else dtype, _place(ctx, device), "indices")
+    return made(host, "int64" if dtype is None else dtype, _target_context(ctx, device), "indices")
 
 
-def _window(name):
+def _window_function(name):
     def function(M, dtype=None, ctx=None, device=None):
         host = getattr(onp, name)(M)
-        return made(host, "float32" if dtype is None else dtype, _place(ctx, device), name)
+        return made(host, "float32" if dtype is None else dtype, _target_context(ctx, device), name)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {name} window of M points, float32 by default."
     return function
 
 
-blackman, hamming, hanning, bartlett = map(_window, ("blackman", "hamming", "hanning", "bartlett"))
+blackman, hamming, hanning, bartlett = map(_window_function, ("blackman", "hamming", "hanning", "bartlett"))
 
 
 def from_dlpack(x, /, *, device=None, copy=None):

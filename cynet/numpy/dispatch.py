@@ -18,7 +18,7 @@ _REDUCED = {
 }
 
 
-def _named(name):
+def _function_named(name):
     from .. import numpy as face
 
     for part in name.split("."):
@@ -32,9 +32,9 @@ def ufunc_of(ufunc, method, inputs, out, kwargs):
     if out is not None:
         (kwargs["out"],) = out
     if method == "__call__":
-        function = _named(_UFUNC_NAMES.get(name, name))
+        function = _function_named(_UFUNC_NAMES.get(name, name))
         if function is not None and ufunc.nout == 1:
-            return function(*map(_taken, inputs), **kwargs)
+            return function(*map(_from_numpy, inputs), **kwargs)
         return on_host(ufunc, inputs, kwargs)
     if (
         method == "reduce"
@@ -42,42 +42,44 @@ def ufunc_of(ufunc, method, inputs, out, kwargs):
         and not (name.startswith("logical") and kwargs.get("initial") is not None)
     ):
         kwargs.setdefault("axis", 0)
-        return _named(_REDUCED[name])(*inputs, **kwargs)
+        return _function_named(_REDUCED[name])(*inputs, **kwargs)
     if method == "accumulate" and name in ("add", "multiply"):
         kwargs.setdefault("axis", 0)
-        return _named("cumsum" if name == "add" else "cumprod")(*inputs, **kwargs)
+        return _function_named("cumsum" if name == "add" else "cumprod")(*inputs, **kwargs)
     if method == "at":
-        return _at(ufunc, *inputs)
+        return _ufunc_at(ufunc, *inputs)
     if method == "outer" and ufunc.nin == 2 and not kwargs:
         a, b = (array_of(each, name) for each in inputs)
         return ufunc_of(ufunc, "__call__", (a.reshape(a.shape + (1,) * b.ndim), b), None, {})
     return on_host(getattr(ufunc, method), inputs, kwargs)
 
 
-def _at(ufunc, array, indices, *values):
+def _ufunc_at(ufunc, array, indices, *values):
     # NumPy changes its first operand in place.
     if not isinstance(array, NDArray):
-        ufunc.at(array, _plain(indices), *map(_plain, values))
+        ufunc.at(array, _to_numpy(indices), *map(_to_numpy, values))
         return
     host = array.asnumpy()
-    ufunc.at(host, _plain(indices), *map(_plain, values))
+    ufunc.at(host, _to_numpy(indices), *map(_to_numpy, values))
     array[...] = array_of(host, ufunc.__name__)
 
 
-def _plain(value):
+def _to_numpy(value):
     if isinstance(value, (list, tuple)):
-        return type(value)(map(_plain, value))
+        return type(value)(map(_to_numpy, value))
     return value.asnumpy() if isinstance(value, NDArray) else value
 
 
-def _taken(value):
+def _from_numpy(value):
     return made(value, value.dtype, None, "array") if isinstance(value, onp.ndarray) else value
 
 
 def function_of(function, args, kwargs):
     """The result of ``numpy.function(*args)``."""
     module = function.__module__.removeprefix("numpy").lstrip(".")
-    own = _named(f"{module}.{function.__name__}" if module == "linalg" else function.__name__)
+    own = _function_named(
+        f"{module}.{function.__name__}" if module == "linalg" else function.__name__
+    )
     if callable(own) and module in ("", "linalg"):  # NumPy's fft returns complex arrays
         return own(*args, **kwargs)
     return on_host(function, args, kwargs)
@@ -89,7 +91,9 @@ _WRITING = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmas
 
 def _written_on_host(function, array, args, kwargs):
     host = array.asnumpy()
-    function(host, *map(_plain, args), **{name: _plain(each) for name, each in kwargs.items()})
+    function(
+        host, *map(_to_numpy, args), **{name: _to_numpy(each) for name, each in kwargs.items()}
+    )
     array[...] = array_of(host, function.__name__)
 
 
@@ -129,7 +133,7 @@ def on_host(function, args, kwargs):
             f"mx.np: {function.__name__} is computed by NumPy, and no gradient flows through it: "
             "call it outside of record(), or of x.detach()"
         )
-    return _back(result)
+    return _convert_result(result)
 
 
 def _has_floats(value):
@@ -138,11 +142,11 @@ def _has_floats(value):
     return isinstance(value, (onp.ndarray, onp.floating)) and value.dtype.kind == "f"
 
 
-def _back(value):
+def _convert_result(value):
     if isinstance(value, (onp.ndarray, onp.generic)) and value.dtype.kind in "fiub":
         return made(value, value.dtype, None, "array")
     if isinstance(value, (list, tuple)):
-        found = map(_back, value)
+        found = map(_convert_result, value)
         return type(value)(*found) if hasattr(value, "_fields") else type(value)(found)
     return value
 

@@ -66,7 +66,7 @@ set_operators(
 _KEPT, _SAME_KIND = "K", "same_kind"
 
 
-def _chosen(function, inputs, out, where, dtype, casting, order):
+def _with_dtype_casting(function, inputs, out, where, dtype, casting, order):
     """A function with ``dtype=``, to which its inputs are converted by the rule `casting`, and
     ``where=``: elsewhere `out` is unchanged, and a new result is zero."""
     from .selection import where as choose
@@ -120,12 +120,14 @@ def as_ufunc(function):
             return function(*args, **more)
         given = signature.bind(*args, **more).arguments
         operands = [given[n] for n in names]
-        return _chosen(function, operands, given.get("out"), where, dtype, casting, order)
+        return _with_dtype_casting(
+            function, operands, given.get("out"), where, dtype, casting, order
+        )
 
     return run
 
 
-def _binary(name):
+def _binary_function(name):
     slot, operators, host = SLOTS[name], operators_of(name), getattr(onp, name)
     truth = name in _TRUTHS
 
@@ -134,7 +136,7 @@ def _binary(name):
     ):
         usual = casting is _SAME_KIND and order is _KEPT
         if not usual or where is not True or dtype is not None:
-            return _chosen(function, (x1, x2), out, where, dtype, casting, order)
+            return _with_dtype_casting(function, (x1, x2), out, where, dtype, casting, order)
         if out is None and hasattr(x1, "_face") and hasattr(x2, "_face"):
             return slot.call(x1, x2)
         if is_traced(x1) or is_traced(x2):
@@ -154,26 +156,26 @@ def _binary(name):
             return finished(slot.call(x1, x2), out)
         return slot.call(x1, x2, out)
 
-    return _named(function, name, host)
+    return _set_name(function, name, host)
 
 
 def traced_binary(operators, lhs, rhs, out=None):
     """A function of two operands, one of them traced."""
     if isinstance(rhs, NUMBERS):
-        return call(operators[2], lhs, scalar=rhs, is_int=_whole(rhs), out=out)
+        return call(operators[2], lhs, scalar=rhs, is_int=_is_integer(rhs), out=out)
     if isinstance(lhs, NUMBERS):
-        return call(operators[3], rhs, scalar=lhs, is_int=_whole(lhs), out=out)
+        return call(operators[3], rhs, scalar=lhs, is_int=_is_integer(lhs), out=out)
     return call(operators[0], array_of(lhs, "add"), array_of(rhs, "add"), out=out)
 
 
-def _whole(number):
+def _is_integer(number):
     return not isinstance(number, (float, onp.floating))
 
 
 _BOOLS_STAY = ("absolute", "square", "floor", "ceil", "trunc", "fix")
 
 
-def _unary(name, operator):
+def _unary_function(name, operator):
     host, run, stays = getattr(onp, name, None), getattr(ops, operator), name in _BOOLS_STAY
     truth = name in _TRUTHS
     if name == "sign":
@@ -182,7 +184,7 @@ def _unary(name, operator):
     def function(x, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True):
         usual = casting is _SAME_KIND and order is _KEPT
         if not usual or where is not True or dtype is not None:
-            return _chosen(function, (x,), out, where, dtype, casting, order)
+            return _with_dtype_casting(function, (x,), out, where, dtype, casting, order)
         if isinstance(x, NUMBERS) and host is not None:
             return host(x)
         x = array_of(x, name)
@@ -194,7 +196,7 @@ def _unary(name, operator):
             return finished(run(x), out)
         return run(x, out=out)
 
-    return _named(function, name, host)
+    return _set_name(function, name, host)
 
 
 def _with_nans(run):
@@ -211,17 +213,17 @@ def _with_nans(run):
     return function
 
 
-def _named(function, name, host):
+def _set_name(function, name, host):
     function.__name__ = function.__qualname__ = name
     function.__module__ = "cynet.numpy"
     function.__doc__ = f"``numpy.{name}`` of arrays, element by element; they broadcast."
     return function
 
 
-FUNCTIONS = {name: _binary(name) for name, *_ in BINARIES}
-FUNCTIONS |= {name: _unary(name, operator) for name, (operator, _) in UNARIES.items()}
+FUNCTIONS = {name: _binary_function(name) for name, *_ in BINARIES}
+FUNCTIONS |= {name: _unary_function(name, operator) for name, (operator, _) in UNARIES.items()}
 EXTENSION_FUNCTIONS = {
-    n: also_named(data="x", name=None)(_unary(n, operator))
+    n: also_named(data="x", name=None)(_unary_function(n, operator))
     for n, (operator, _) in EXTENSIONS.items()
 }
 _ALIASES = {
@@ -280,7 +282,7 @@ class OwnDtypes:
         return nans.nanprod(self, axis, keepdims=keepdims)
 
 
-def _member(name, function):
+def _make_method(name, function):
     def method(self, out=None):
         return function(self, out=out)
 
@@ -290,7 +292,7 @@ def _member(name, function):
 
 for _name, _function in (FUNCTIONS | EXTENSION_FUNCTIONS).items():
     if hasattr(NDArray, _name) and _name not in (*vars(OwnDtypes), "abs", "round"):
-        setattr(OwnDtypes, _name, _member(_name, _function))
+        setattr(OwnDtypes, _name, _make_method(_name, _function))
 
 
 def __getattr__(name):

@@ -15,7 +15,7 @@ __all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "irfft2", "
 __all__ += ["rfft2", "rfftn"]
 
 
-def _scale(norm, n, back, who):
+def _norm_factor(norm, n, back, who):
     """The factor of a transform of n numbers."""
     powers = {None: back, "backward": back, "ortho": 0.5, "forward": not back}
     if norm not in powers:
@@ -25,7 +25,7 @@ def _scale(norm, n, back, who):
     return float(n) ** -float(powers[norm])
 
 
-def _parts(z, who):
+def _real_imag(z, who):
     """Real and imaginary parts."""
     z = floats(z, f"fft.{who}")
     if z.ndim < 2 or z.shape[-1] != 2:
@@ -36,14 +36,14 @@ def _parts(z, who):
     return z[..., 0], z[..., 1]
 
 
-def _real(x, who):
+def _check_real(x, who):
     x = floats(x, f"fft.{who}")
     if not x.ndim:
         raise ShapeError(f"mx.np.fft.{who} takes an array of one axis at least, got shape ()")
     return x
 
 
-def _axes(x, s, axes, who):
+def _transform_axes(x, s, axes, who):
     """[(axis from the front, length)] of a transform."""
     if axes is None:
         axes = range(x.ndim) if s is None else range(-len(s), 0)
@@ -66,7 +66,7 @@ def _axes(x, s, axes, who):
     return list(zip(found, lengths))
 
 
-def _lines(x, axis, n):
+def _pad_axis_last(x, axis, n):
     """An axis as the last one, of a length: cut, or zeros behind it."""
     x = shapes.swapaxes(x, axis, -1)
     have = x.shape[-1]
@@ -86,45 +86,45 @@ def _of_lines(x):
     return pairs[..., 0], pairs[..., 1]
 
 
-def _turned(re, im, axis, n, norm, back, who):
+def _transform_axis(re, im, axis, n, norm, back, who):
     """The transform along an axis; the inverse is computed by conjugation before and after."""
-    re, im = _lines(re, axis, n), _lines(im, axis, n)
-    factor = _scale(norm, re.shape[-1], back, who)
+    re, im = _pad_axis_last(re, axis, n), _pad_axis_last(im, axis, n)
+    factor = _norm_factor(norm, re.shape[-1], back, who)
     (a, b), (c, d) = _of_lines(re), _of_lines(im)
     re, im = (a + d, c - b) if back else (a - d, b + c)
     return [shapes.swapaxes(each * factor, axis, -1) for each in (re, im)]
 
 
-def _all(z, s, axes, norm, back, who):
-    re, im = _parts(z, who)
-    for axis, n in reversed(_axes(re, s, axes, who)):
-        re, im = _turned(re, im, axis, n, norm, back, who)
+def _transform_axes_in_turn(z, s, axes, norm, back, who):
+    re, im = _real_imag(z, who)
+    for axis, n in reversed(_transform_axes(re, s, axes, who)):
+        re, im = _transform_axis(re, im, axis, n, norm, back, who)
     return shapes.stack([re, im], -1)
 
 
-def _half(x, s, axes, norm, who):
-    x = _real(x, who)
-    *others, (axis, n) = _axes(x, s, axes, who)
-    lines = _lines(x, axis, n)
+def _real_transform(x, s, axes, norm, who):
+    x = _check_real(x, who)
+    *others, (axis, n) = _transform_axes(x, s, axes, who)
+    lines = _pad_axis_last(x, axis, n)
     n = lines.shape[-1]
-    factor = _scale(norm, n, False, who)
+    factor = _norm_factor(norm, n, False, who)
     parts = [each[..., : n // 2 + 1] * factor for each in _of_lines(lines)]
     re, im = (shapes.swapaxes(each, axis, -1) for each in parts)
     for axis, n in reversed(others):
-        re, im = _turned(re, im, axis, n, norm, False, who)
+        re, im = _transform_axis(re, im, axis, n, norm, False, who)
     return shapes.stack([re, im], -1)
 
 
-def _whole(z, s, axes, norm, who):
-    re, im = _parts(z, who)
-    *others, (axis, n) = _axes(re, s, axes, who)
+def _complex_transform(z, s, axes, norm, who):
+    re, im = _real_imag(z, who)
+    *others, (axis, n) = _transform_axes(re, s, axes, who)
     for each, length in others:
-        re, im = _turned(re, im, each, length, norm, True, who)
+        re, im = _transform_axis(re, im, each, length, norm, True, who)
     n = 2 * (re.shape[axis] - 1) if n is None else n
     if n < 1:
         raise ShapeError(f"mx.np.fft.{who}: give the length n of the result: half of it is one")
     kept = n // 2 + 1
-    pairs = shapes.stack([_lines(re, axis, kept), _lines(im, axis, kept)], -1)
+    pairs = shapes.stack([_pad_axis_last(re, axis, kept), _pad_axis_last(im, axis, kept)], -1)
     # the other half are conjugates: they double all but the first and, of an even length, the last
     bounds = [0, 1, max(1, (n + 1) // 2), kept]
     parts = [
@@ -135,7 +135,7 @@ def _whole(z, s, axes, norm, who):
     pairs = shapes.concatenate(parts, -2)
     pairs = pad(pairs, [(0, 0)] * (pairs.ndim - 2) + [(0, n - kept), (0, 0)])
     lines = ops._contrib_ifft(pairs.reshape((*pairs.shape[:-2], 2 * n)))
-    return shapes.swapaxes(lines * _scale(norm, n, True, who), axis, -1)
+    return shapes.swapaxes(lines * _norm_factor(norm, n, True, who), axis, -1)
 
 
 def fft(a, n=None, axis=-1, norm=None):
@@ -164,7 +164,7 @@ def fft(a, n=None, axis=-1, norm=None):
     array([[1., 0.],
            [1., 0.]])
     """
-    return _all(a, (n,), (axis,), norm, False, "fft")
+    return _transform_axes_in_turn(a, (n,), (axis,), norm, False, "fft")
 
 
 def ifft(a, n=None, axis=-1, norm=None):
@@ -193,7 +193,7 @@ def ifft(a, n=None, axis=-1, norm=None):
     array([[1., 0.],
            [0., 0.]])
     """
-    return _all(a, (n,), (axis,), norm, True, "ifft")
+    return _transform_axes_in_turn(a, (n,), (axis,), norm, True, "ifft")
 
 
 def rfft(a, n=None, axis=-1, norm=None):
@@ -223,7 +223,7 @@ def rfft(a, n=None, axis=-1, norm=None):
            [-2.,  2.],
            [-2.,  0.]])
     """
-    return _half(a, (n,), (axis,), norm, "rfft")
+    return _real_transform(a, (n,), (axis,), norm, "rfft")
 
 
 def irfft(a, n=None, axis=-1, norm=None):
@@ -251,7 +251,7 @@ def irfft(a, n=None, axis=-1, norm=None):
     >>> mx.np.fft.irfft(mx.np.array([[10, 0], [-2, 2], [-2, 0]]))
     array([1., 2., 3., 4.])
     """
-    return _whole(a, (n,), (axis,), norm, "irfft")
+    return _complex_transform(a, (n,), (axis,), norm, "irfft")
 
 
 def fft2(a, s=None, axes=(-2, -1), norm=None):
@@ -280,7 +280,7 @@ def fft2(a, s=None, axes=(-2, -1), norm=None):
     >>> mx.np.fft.fft2(z)[0, 0]
     array([4., 4.])
     """
-    return _all(a, s, axes, norm, False, "fft2")
+    return _transform_axes_in_turn(a, s, axes, norm, False, "fft2")
 
 
 def ifft2(a, s=None, axes=(-2, -1), norm=None):
@@ -309,7 +309,7 @@ def ifft2(a, s=None, axes=(-2, -1), norm=None):
     >>> mx.np.fft.ifft2(z)[0, 0]
     array([1., 1.])
     """
-    return _all(a, s, axes, norm, True, "ifft2")
+    return _transform_axes_in_turn(a, s, axes, norm, True, "ifft2")
 
 
 def rfft2(a, s=None, axes=(-2, -1), norm=None):
@@ -337,7 +337,7 @@ def rfft2(a, s=None, axes=(-2, -1), norm=None):
     >>> mx.np.fft.rfft2(mx.np.ones((2, 4))).shape
     (2, 3, 2)
     """
-    return _half(a, s, axes, norm, "rfft2")
+    return _real_transform(a, s, axes, norm, "rfft2")
 
 
 def irfft2(a, s=None, axes=(-2, -1), norm=None):
@@ -367,7 +367,7 @@ def irfft2(a, s=None, axes=(-2, -1), norm=None):
     array([[1., 1., 1., 1.],
            [1., 1., 1., 1.]])
     """
-    return _whole(a, s, axes, norm, "irfft2")
+    return _complex_transform(a, s, axes, norm, "irfft2")
 
 
 def fftn(a, s=None, axes=None, norm=None):
@@ -396,7 +396,7 @@ def fftn(a, s=None, axes=None, norm=None):
     >>> mx.np.fft.fftn(z)[0, 0]
     array([4., 4.])
     """
-    return _all(a, s, axes, norm, False, "fftn")
+    return _transform_axes_in_turn(a, s, axes, norm, False, "fftn")
 
 
 def ifftn(a, s=None, axes=None, norm=None):
@@ -425,7 +425,7 @@ def ifftn(a, s=None, axes=None, norm=None):
     >>> mx.np.fft.ifftn(z)[0, 0]
     array([1., 1.])
     """
-    return _all(a, s, axes, norm, True, "ifftn")
+    return _transform_axes_in_turn(a, s, axes, norm, True, "ifftn")
 
 
 def rfftn(a, s=None, axes=None, norm=None):
@@ -453,7 +453,7 @@ def rfftn(a, s=None, axes=None, norm=None):
     >>> mx.np.fft.rfftn(mx.np.ones((2, 4))).shape
     (2, 3, 2)
     """
-    return _half(a, s, axes, norm, "rfftn")
+    return _real_transform(a, s, axes, norm, "rfftn")
 
 
 def irfftn(a, s=None, axes=None, norm=None):
@@ -483,4 +483,4 @@ def irfftn(a, s=None, axes=None, norm=None):
     array([[1., 1., 1., 1.],
            [1., 1., 1., 1.]])
     """
-    return _whole(a, s, axes, norm, "irfftn")
+    return _complex_transform(a, s, axes, norm, "irfftn")

@@ -8,7 +8,7 @@ from .dispatch import on_host
 _WHEN = {"end": 0, "e": 0, 0: 0, "finish": 0, "begin": 1, "b": 1, 1: 1, "start": 1}
 
 
-def _when(when):
+def _payment_time(when):
     try:
         return _WHEN[when]
     except (KeyError, TypeError):
@@ -17,43 +17,43 @@ def _when(when):
         ) from None
 
 
-def _numbers(*given):
+def _broadcast_numbers(*given):
     return onp.broadcast_arrays(*(onp.asarray(each, "float64") for each in given))
 
 
-def _annuity(rate, nper, when):
+def _annuity_factor(rate, nper, when):
     """The value at the end of a payment of 1 in each of `nper` periods."""
     safe = onp.where(rate == 0, 1.0, rate)
     return onp.where(rate == 0, nper, (1 + rate * when) * ((1 + safe) ** nper - 1) / safe)
 
 
-def _pv(rate, nper, pmt, fv, when):
-    rate, nper, pmt, fv = _numbers(rate, nper, pmt, fv)
-    return -(fv + pmt * _annuity(rate, nper, when)) / (1 + rate) ** nper
+def _present_value(rate, nper, pmt, fv, when):
+    rate, nper, pmt, fv = _broadcast_numbers(rate, nper, pmt, fv)
+    return -(fv + pmt * _annuity_factor(rate, nper, when)) / (1 + rate) ** nper
 
 
-def _ppmt(rate, per, nper, pv, fv, when):
-    rate, per, nper, pv, fv = _numbers(rate, per, nper, pv, fv)
-    payment = -(fv + pv * (1 + rate) ** nper) / _annuity(rate, nper, when)
-    before = pv * (1 + rate) ** (per - 1) + payment * _annuity(rate, per - 1, when)
+def _principal_payment(rate, per, nper, pv, fv, when):
+    rate, per, nper, pv, fv = _broadcast_numbers(rate, per, nper, pv, fv)
+    payment = -(fv + pv * (1 + rate) ** nper) / _annuity_factor(rate, nper, when)
+    before = pv * (1 + rate) ** (per - 1) + payment * _annuity_factor(rate, per - 1, when)
     interest = -before * rate
     if when:
         interest = onp.where(per == 1, 0.0, interest / (1 + rate))
     return payment - interest
 
 
-def _npv(rate, values):
+def _net_present_value(rate, values):
     values = onp.asarray(values, "float64")
     return (values / (1 + rate) ** onp.arange(values.size).reshape(values.shape)).sum()
 
 
-def _rate(nper, pmt, pv, fv, when, guess, tol, maxiter):
-    nper, pmt, pv, fv, found = _numbers(nper, pmt, pv, fv, guess)
+def _interest_rate(nper, pmt, pv, fv, when, guess, tol, maxiter):
+    nper, pmt, pv, fv, found = _broadcast_numbers(nper, pmt, pv, fv, guess)
     with onp.errstate(all="ignore"):
         for _ in range(maxiter):
 
             def left(r):
-                return fv + pv * (1 + r) ** nper + pmt * _annuity(r, nper, when)
+                return fv + pv * (1 + r) ** nper + pmt * _annuity_factor(r, nper, when)
 
             step = 1e-6
             slope = (left(found + step) - left(found - step)) / (2 * step)
@@ -64,38 +64,40 @@ def _rate(nper, pmt, pv, fv, when, guess, tol, maxiter):
     return onp.where(onp.abs(moved) < tol, found, onp.nan)
 
 
-def _mirr(values, finance_rate, reinvest_rate):
+def _modified_return_rate(values, finance_rate, reinvest_rate):
     values = onp.asarray(values, "float64")
     if not ((values > 0).any() and (values < 0).any()):
         return onp.float64("nan")
-    gained = abs(_npv(reinvest_rate, onp.where(values > 0, values, 0)))
-    paid = abs(_npv(finance_rate, onp.where(values < 0, values, 0)))
+    gained = abs(_net_present_value(reinvest_rate, onp.where(values > 0, values, 0)))
+    paid = abs(_net_present_value(finance_rate, onp.where(values < 0, values, 0)))
     return (gained / paid) ** (1 / (values.size - 1)) * (1 + reinvest_rate) - 1
 
 
 def pv(rate, nper, pmt, fv=0, when="end"):
     """The value today of payments to come, and of a last sum `fv`."""
-    return on_host(_pv, (rate, nper, pmt, fv, _when(when)), {})
+    return on_host(_present_value, (rate, nper, pmt, fv, _payment_time(when)), {})
 
 
 def ppmt(rate, per, nper, pv, fv=0, when="end"):
     """The part of the payment of period `per` that goes to the loan itself."""
-    return on_host(_ppmt, (rate, per, nper, pv, fv, _when(when)), {})
+    return on_host(_principal_payment, (rate, per, nper, pv, fv, _payment_time(when)), {})
 
 
 def npv(rate, values):
     """The value today of a series of sums, the first of them today."""
-    return on_host(_npv, (rate, values), {})
+    return on_host(_net_present_value, (rate, values), {})
 
 
 def rate(nper, pmt, pv, fv, when="end", guess=0.1, tol=1e-6, maxiter=100):
     """The interest a period; NaN where Newton's method does not find it."""
-    return on_host(_rate, (nper, pmt, pv, fv, _when(when), guess, tol, maxiter), {})
+    return on_host(
+        _interest_rate, (nper, pmt, pv, fv, _payment_time(when), guess, tol, maxiter), {}
+    )
 
 
 def mirr(values, finance_rate, reinvest_rate):
     """The modified internal rate of return; NaN without a gain and a cost."""
-    return on_host(_mirr, (values, finance_rate, reinvest_rate), {})
+    return on_host(_modified_return_rate, (values, finance_rate, reinvest_rate), {})
 
 
 __all__ = ["mirr", "npv", "ppmt", "pv", "rate"]

@@ -22,7 +22,7 @@ def _by_operators(*given):
     return any(is_traced(e) or (isinstance(e, NDArray) and follows(e)) for e in given)
 
 
-def _limits(a, range, name):
+def _range_limits(a, range, name):
     """The lowest and the highest edge, arrays of one element."""
     if range is None:
         if not a.size:
@@ -38,7 +38,7 @@ def _limits(a, range, name):
     )
 
 
-def _edges(a, bins, range, name):
+def _bin_edges(a, bins, range, name):
     if isinstance(bins, str):
         raise ArgumentTypeError(
             f"mx.np.{name}: how many bins {shown(bins)} gives depends on values: give an int where "
@@ -51,17 +51,17 @@ def _edges(a, bins, range, name):
         return edges
     if bins < 1:
         raise ArgumentError(f"mx.np.{name}: bins is positive, got {shown(bins)}")
-    low, high = _limits(a, range, name)
+    low, high = _range_limits(a, range, name)
     share = array_of(onp.arange(bins + 1) / bins, name).astype(low.dtype)
     return low + (high - low) * share
 
 
-def _sample(a, name):
+def _sample_columns(a, name):
     a = array_of(a, name)
     return a if onp.dtype(a.dtype).kind == "f" else a.astype("float32")
 
 
-def _counted(columns, edges, weights, density, name):
+def _bin_counts(columns, edges, weights, density, name):
     """Sums of weights, or numbers of elements, in the boxes of a grid; int64 where they count."""
     sizes, at, inside = [each.shape[0] - 1 for each in edges], 0, True
     for column, bounds, n in zip(columns, edges, sizes):
@@ -83,10 +83,10 @@ def _counted(columns, edges, weights, density, name):
     return total / reductions.sum(given)
 
 
-def _weights(weights, count, name):
+def _check_weights(weights, count, name):
     if weights is None:
         return None
-    weights = shapes.ravel(_sample(weights, name))
+    weights = shapes.ravel(_sample_columns(weights, name))
     if weights.shape[0] != count:
         raise ShapeError(f"mx.np.{name}: {weights.shape[0]} weights for {count} elements")
     return weights
@@ -102,18 +102,18 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     """
     if not _by_operators(a, bins, weights):
         return on_host(onp.histogram, (a, bins, range, density, weights), {})
-    a = shapes.ravel(_sample(a, "histogram"))
-    edges = _edges(a, bins, range, "histogram")
-    weights = _weights(weights, a.shape[0], "histogram")
-    return _counted([a], [edges], weights, density, "histogram"), edges
+    a = shapes.ravel(_sample_columns(a, "histogram"))
+    edges = _bin_edges(a, bins, range, "histogram")
+    weights = _check_weights(weights, a.shape[0], "histogram")
+    return _bin_counts([a], [edges], weights, density, "histogram"), edges
 
 
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
     """The edges of the intervals of `histogram`."""
     if not _by_operators(a, bins):
         return on_host(onp.histogram_bin_edges, (a, bins, range, weights), {})
-    return _edges(
-        shapes.ravel(_sample(a, "histogram_bin_edges")), bins, range, "histogram_bin_edges"
+    return _bin_edges(
+        shapes.ravel(_sample_columns(a, "histogram_bin_edges")), bins, range, "histogram_bin_edges"
     )
 
 
@@ -123,9 +123,9 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     if not _by_operators(*(sample if listed else [sample]), weights):
         return on_host(onp.histogramdd, (sample, bins, range, density, weights), {})
     if listed:
-        columns = [_sample(each, "histogramdd") for each in sample]
+        columns = [_sample_columns(each, "histogramdd") for each in sample]
     else:
-        sample = _sample(sample, "histogramdd")
+        sample = _sample_columns(sample, "histogramdd")
         sample = sample if sample.ndim == 2 else shapes.expand_dims(sample, 1)
         columns = [sample[:, i] for i in onp.arange(sample.shape[1]).tolist()]
     n = len(columns)
@@ -133,9 +133,9 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     ranges = [None] * n if range is None else range
     if len(bins) != n or len(ranges) != n:
         raise ShapeError(f"mx.np.histogramdd: {len(bins)} bins and {len(ranges)} ranges, {n} axes")
-    edges = [_edges(*each, "histogramdd") for each in zip(columns, bins, ranges)]
-    weights = _weights(weights, columns[0].shape[0], "histogramdd")
-    found = _counted(columns, edges, weights, density, "histogramdd")
+    edges = [_bin_edges(*each, "histogramdd") for each in zip(columns, bins, ranges)]
+    weights = _check_weights(weights, columns[0].shape[0], "histogramdd")
+    found = _bin_counts(columns, edges, weights, density, "histogramdd")
     return found.astype("float64"), tuple(edges)  # as NumPy counts here
 
 

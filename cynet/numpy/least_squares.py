@@ -53,11 +53,11 @@ def qr(a, mode="reduced"):
     if mode == "complete" and rows > columns:
         below = ops.BlockGrad(r[..., :1, :] * 0)
         below = shapes.broadcast_to(below, (*r.shape[:-2], rows - columns, columns))
-        return _completed(q), shapes.concatenate([r, below], -2)
+        return _complete_basis(q), shapes.concatenate([r, below], -2)
     return r if mode == "r" else (q, r)
 
 
-def _completed(q):
+def _complete_basis(q):
     """Orthonormal columns, and others behind them that make the matrices square."""
     rows, columns = q.shape[-2:]
     if rows == columns:
@@ -81,7 +81,10 @@ def svd(a, full_matrices=False, compute_uv=True):
     if not compute_uv:
         return values
     if full_matrices:
-        u, v = _completed(u), shapes.matrix_transpose(_completed(shapes.matrix_transpose(v)))
+        u, v = (
+            _complete_basis(u),
+            shapes.matrix_transpose(_complete_basis(shapes.matrix_transpose(v))),
+        )
     return u, values, v
 
 
@@ -90,7 +93,7 @@ def svdvals(x):
     return svd(x)[1]
 
 
-def _small(values, rcond, shape):
+def _singular_cutoff(values, rcond, shape):
     """The size up to which a singular value counts as 0."""
     if rcond is None:
         rcond = onp.finfo(values.dtype).eps * max(shape[-2:])
@@ -101,7 +104,7 @@ def _small(values, rcond, shape):
 
 def _pinv_by_values(a, rcond):
     u, values, v = svd(a)
-    kept = values > _small(values, rcond, a.shape)
+    kept = values > _singular_cutoff(values, rcond, a.shape)
     inverse = where(kept, 1.0 / where(kept, values, 1.0), 0.0)
     wide = shapes.matrix_transpose(v) * shapes.expand_dims(inverse, -2)
     return matmul(wide, shapes.matrix_transpose(u))
@@ -136,7 +139,7 @@ def matrix_rank(M, tol=None, hermitian=False, rcond=None):
         return array_of(onp.asarray(int(bool((M != 0).any())), "int64"), "linalg.matrix_rank")
     values = svdvals(M)
     if tol is None:
-        bound = _small(values, rcond, M.shape)
+        bound = _singular_cutoff(values, rcond, M.shape)
     else:
         bound = tol if isinstance(tol, NUMBERS) else shapes.expand_dims(tol, -1)
     return reductions.sum(values > bound, -1)
@@ -166,7 +169,7 @@ def lstsq(a, b, rcond="warn"):
     if rcond in ("warn", -1) or rcond is None:
         rcond = onp.finfo(a.dtype).eps * (1 if rcond == -1 else max(rows, columns))
     values = svdvals(a)
-    rank = int((values > _small(values, rcond, a.shape)).sum().item())
+    rank = int((values > _singular_cutoff(values, rcond, a.shape)).sum().item())
     side = shapes.expand_dims(b, 1) if b.ndim == 1 else b
     found = nearest(a, side, rcond)
     if rank == columns and rows > columns:

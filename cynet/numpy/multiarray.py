@@ -374,12 +374,12 @@ class ndarray(Members, NDArray):
         return self._in_place("bitwise_right_shift", other)
 
     def __imatmul__(self, other):
-        return self._held("matmul", self @ other)
+        return self._check_in_place_kind("matmul", self @ other)
 
     def _in_place(self, name, other):
-        return self._held(name, elementwise.FUNCTIONS[name](self, other))
+        return self._check_in_place_kind(name, elementwise.FUNCTIONS[name](self, other))
 
-    def _held(self, name, value):
+    def _check_in_place_kind(self, name, value):
         refuse_other_kind(value.dtype, self.dtype, f"mx.np {name} in place: the array is of")
         if value.shape != self.shape:
             raise ArgumentError(

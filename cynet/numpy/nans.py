@@ -13,7 +13,7 @@ def _is_float(a):
     return onp.dtype(a.dtype).kind == "f"
 
 
-def _filled(a, value, name):
+def _fill_nans(a, value, name):
     """The array with a number instead of NaN."""
     a = array_of(a, name)
     return choose(FUNCTIONS["isnan"](a), value, a) if _is_float(a) else a
@@ -21,22 +21,22 @@ def _filled(a, value, name):
 
 def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
     """``sum`` with 0 in place of NaN."""
-    a = _filled(a, 0.0, "nansum")
+    a = _fill_nans(a, 0.0, "nansum")
     return reductions.sum(a, axis, dtype, out, keepdims, initial, where)
 
 
 def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
     """``prod`` with 1 in place of NaN."""
-    a = _filled(a, 1.0, "nanprod")
+    a = _fill_nans(a, 1.0, "nanprod")
     return reductions.prod(a, axis, dtype, out, keepdims, initial, where)
 
 
-def _extreme(name, reduce, limit):
+def _nan_extremum(name, reduce, limit):
     def function(a, axis=None, out=None, keepdims=False, initial=None, where=True):
         a = array_of(a, name)
         if not _is_float(a):
             return reduce(a, axis, out, keepdims, initial, where)
-        found = reduce(_filled(a, limit, name), axis, None, keepdims, initial, where)
+        found = reduce(_fill_nans(a, limit, name), axis, None, keepdims, initial, where)
         if initial is None:
             nothing = reductions.all(FUNCTIONS["isnan"](a), axis, keepdims=keepdims)
             found = choose(nothing, float("nan"), found)
@@ -47,23 +47,23 @@ def _extreme(name, reduce, limit):
     return function
 
 
-nanmax = _extreme("nanmax", reductions.max, float("-inf"))
-nanmin = _extreme("nanmin", reductions.min, float("inf"))
+nanmax = _nan_extremum("nanmax", reductions.max, float("-inf"))
+nanmin = _nan_extremum("nanmin", reductions.min, float("inf"))
 
 
-def _counts(a, axis, where):
+def _count_numbers(a, axis, where):
     numbers = ~FUNCTIONS["isnan"](a)
     if where is not True:
         numbers = FUNCTIONS["logical_and"](numbers, array_of(where, "where"))
     return reductions.sum(numbers, axis, keepdims=True)
 
 
-def _mean(a, axis, where):
+def _mean_without_nans(a, axis, where):
     total = nansum(a, axis, keepdims=True, where=where)
-    return total / _counts(a, axis, where).astype(a.dtype)
+    return total / _count_numbers(a, axis, where).astype(a.dtype)
 
 
-def _numbers(a, dtype, name):
+def _nans_as_zeros(a, dtype, name):
     a = array_of(a, name)
     refuse_other_than_floats(dtype, f"mx.np.{name}")
     if dtype is not None:
@@ -77,17 +77,17 @@ def _kept_or_not(found, axis, keepdims, out):
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
     """The mean without NaN; NaN if nothing is left."""
-    a = _numbers(a, dtype, "nanmean")
-    return _kept_or_not(_mean(a, axis, where), axis, keepdims, out)
+    a = _nans_as_zeros(a, dtype, "nanmean")
+    return _kept_or_not(_mean_without_nans(a, axis, where), axis, keepdims, out)
 
 
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, correction=None):
     """The variance without NaN; NaN if no more than `ddof` elements are left."""
-    a = _numbers(a, dtype, "nanvar")
+    a = _nans_as_zeros(a, dtype, "nanvar")
     ddof = ddof if correction is None else correction
-    centred = _filled(a, 0.0, "nanvar") - _mean(a, axis, where)
+    centred = _fill_nans(a, 0.0, "nanvar") - _mean_without_nans(a, axis, where)
     centred = choose(FUNCTIONS["isnan"](a), 0.0, centred)
-    left = (_counts(a, axis, where) - ddof).astype(a.dtype)
+    left = (_count_numbers(a, axis, where) - ddof).astype(a.dtype)
     total = reductions.sum(centred * centred, axis, keepdims=True, where=where)
     return _kept_or_not(total / choose(left > 0, left, float("nan")), axis, keepdims, out)
 
@@ -136,12 +136,12 @@ def cumprod(a, axis=None, dtype=None, out=None):
 
 def nancumprod(a, axis=None, dtype=None, out=None):
     """``cumprod`` with 1 in place of NaN."""
-    return cumprod(_filled(a, 1.0, "nancumprod"), axis, dtype, out)
+    return cumprod(_fill_nans(a, 1.0, "nancumprod"), axis, dtype, out)
 
 
 def nancumsum(a, axis=None, dtype=None, out=None):
     """``cumsum`` with 0 in place of NaN."""
-    return reductions.cumsum(_filled(a, 0.0, "nancumsum"), axis, dtype, out)
+    return reductions.cumsum(_fill_nans(a, 0.0, "nancumsum"), axis, dtype, out)
 
 
 def cumulative_prod(x, axis=None, dtype=None, out=None, include_initial=False):

@@ -14,7 +14,7 @@ from .reductions import axes_of
 from .selection import argsort, sort, take_along_axis, where
 
 
-def _within(kth, length, name):
+def _check_kth(kth, length, name):
     """Raise ArgumentError if an index is outside of an axis."""
     try:
         places = [operator.index(kth)]
@@ -27,7 +27,7 @@ def _within(kth, length, name):
             )
 
 
-def _length(a, axis):
+def _sorted_length(a, axis):
     return a.size if axis is None else a.shape[axes_of(axis, a.ndim, "partition")[0]]
 
 
@@ -42,7 +42,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
     """
     refuse_fields(order, "mx.np.partition")
     a = array_of(a, "partition")
-    _within(kth, _length(a, axis), "partition")
+    _check_kth(kth, _sorted_length(a, axis), "partition")
     return sort(a, axis)
 
 
@@ -56,7 +56,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None):
     """
     refuse_fields(order, "mx.np.argpartition")
     a = array_of(a, "argpartition")
-    _within(kth, _length(a, axis), "argpartition")
+    _check_kth(kth, _sorted_length(a, axis), "argpartition")
     return argsort(a, axis)
 
 
@@ -79,7 +79,7 @@ def lexsort(keys, axis=-1):
     return places
 
 
-def _best(name, function, worst):
+def _nan_arg_extremum(name, function, worst):
     def run(a, axis=None, out=None, keepdims=False):
         a = array_of(a, name)
         if onp.dtype(a.dtype).kind != "f":
@@ -101,8 +101,8 @@ def _best(name, function, worst):
     return run
 
 
-nanargmax = _best("nanargmax", reductions.argmax, float("-inf"))
-nanargmin = _best("nanargmin", reductions.argmin, float("inf"))
+nanargmax = _nan_arg_extremum("nanargmax", reductions.argmax, float("-inf"))
+nanargmin = _nan_arg_extremum("nanargmin", reductions.argmin, float("inf"))
 
 
 def ranks(a, v, right):
@@ -222,7 +222,7 @@ def packbits(a, axis=None, bitorder="big"):
     a = array_of(a, "packbits")
     if onp.dtype(a.dtype).kind == "f":
         raise ArgumentTypeError(f"mx.np.packbits takes ints and bools, got {a.dtype}")
-    weights = _bits(bitorder, "packbits")
+    weights = _check_bitorder(bitorder, "packbits")
     if axis is None:
         a, axis = shapes.ravel(a), 0
     (axis,) = axes_of(axis, a.ndim, "packbits")
@@ -236,7 +236,7 @@ def packbits(a, axis=None, bitorder="big"):
     return shapes.moveaxis(found, -1, axis)
 
 
-def _bits(bitorder, name):
+def _check_bitorder(bitorder, name):
     if bitorder not in ("big", "little"):
         raise ArgumentTypeError(
             f"mx.np.{name}: bitorder is 'big' or 'little', got {shown(bitorder)}"
@@ -254,7 +254,12 @@ def unpackbits(a, axis=None, count=None, bitorder="big"):
         a, axis = shapes.ravel(a), 0
     (axis,) = axes_of(axis, a.ndim, "unpackbits")
     wide = shapes.expand_dims(shapes.moveaxis(a, axis, -1), -1).astype("int32")
-    bits = FUNCTIONS["right_shift"](wide, array_of(_bits(bitorder, "unpackbits"), "unpackbits")) & 1
+    bits = (
+        FUNCTIONS["right_shift"](
+            wide, array_of(_check_bitorder(bitorder, "unpackbits"), "unpackbits")
+        )
+        & 1
+    )
     bits = shapes.reshaped(bits, (*bits.shape[:-2], bits.shape[-2] * 8)).astype("uint8")
     length = bits.shape[-1]
     if count is not None and count > length:

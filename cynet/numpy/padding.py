@@ -32,7 +32,7 @@ def pad(array, pad_width, mode="constant", **kwargs):
         The mode is unknown, a parameter is not of that mode, or a width is negative.
     """
     array = array_of(array, "pad")
-    widths = _widths(pad_width, array.ndim)
+    widths = _pad_widths(pad_width, array.ndim)
     if callable(mode):
         return _by_function(array, widths, mode, kwargs)
     if mode not in ("constant", "empty", "linear_ramp", *_BY_PLACE, *_STATISTICS):
@@ -41,16 +41,16 @@ def pad(array, pad_width, mode="constant", **kwargs):
     if odd:
         raise ArgumentTypeError(f"mx.np.pad: mode {mode!r} takes no {', '.join(odd)}")
     values = {
-        key: _pairs(value, array.ndim) if key != "reflect_type" else value
+        key: _pairs_per_axis(value, array.ndim) if key != "reflect_type" else value
         for key, value in kwargs.items()
     }
     for axis, (before, after) in enumerate(widths):
         if before or after:
-            array = _along(array, axis, before, after, mode, values)
+            array = _pad_axis(array, axis, before, after, mode, values)
     return array if any(map(any, widths)) else array.copy()
 
 
-def _widths(pad_width, ndim):
+def _pad_widths(pad_width, ndim):
     if isinstance(pad_width, dict):
         pad_width = [pad_width.get(i, pad_width.get(i - ndim, 0)) for i in range(ndim)]
         pad_width = [
@@ -61,17 +61,17 @@ def _widths(pad_width, ndim):
         raise ArgumentTypeError(f"mx.np.pad: widths are ints, got {shown(pad_width)}")
     if (host < 0).any():
         raise ArgumentError(f"mx.np.pad: a width in {shown(pad_width)} is negative")
-    return [(int(a), int(b)) for a, b in _pairs(host, ndim)]
+    return [(int(a), int(b)) for a, b in _pairs_per_axis(host, ndim)]
 
 
-def _pairs(value, ndim):
+def _pairs_per_axis(value, ndim):
     try:
         return onp.broadcast_to(onp.asarray(value), (ndim, 2)).tolist() if ndim else []
     except ValueError:
         raise ShapeError(f"mx.np.pad: {shown(value)} is no pair for each of {ndim} axes") from None
 
 
-def _along(array, axis, before, after, mode, values):
+def _pad_axis(array, axis, before, after, mode, values):
     n = array.shape[axis]
     if mode in _BY_PLACE:
         if not n:
@@ -79,12 +79,16 @@ def _along(array, axis, before, after, mode, values):
         places = onp.pad(onp.arange(n), (before, after), mode)
         if values.get("reflect_type", "even") == "even":
             return shapes.take(array, places, axis)
-        return _weighted(
-            array, axis, lambda x: onp.pad(x, _first(before, after, x), mode, reflect_type="odd")
+        return _pad_by_weights(
+            array,
+            axis,
+            lambda x: onp.pad(x, _pad_axis_zero(before, after, x), mode, reflect_type="odd"),
         )
     if mode == "linear_ramp":
         ends = values.get("end_values", [[0, 0]] * array.ndim)[axis]
-        return _weighted(array, axis, lambda x: onp.pad(x, _first(before, after, x), mode), ends)
+        return _pad_by_weights(
+            array, axis, lambda x: onp.pad(x, _pad_axis_zero(before, after, x), mode), ends
+        )
     parts = []
     for width, side in ((before, 0), (after, 1)):
         if not width:
@@ -98,12 +102,12 @@ def _along(array, axis, before, after, mode, values):
             parts.append(full(shape, number, onp.dtype(array.dtype).name))
         else:
             length = values.get("stat_length", [[None, None]] * array.ndim)[axis][side]
-            parts.append(_statistic(array, axis, length, side, mode, shape))
+            parts.append(_pad_by_statistic(array, axis, length, side, mode, shape))
     first, last = parts
     return shapes.concatenate([e for e in (first, array, last) if e is not None], axis)
 
 
-def _statistic(array, axis, length, side, mode, shape):
+def _pad_by_statistic(array, axis, length, side, mode, shape):
     n = array.shape[axis]
     length = n if length is None else min(int(length), n)
     if not length:
@@ -117,11 +121,11 @@ def _statistic(array, axis, length, side, mode, shape):
     return shapes.broadcast_to(found.astype(array.dtype), shape)
 
 
-def _first(before, after, x):
+def _pad_axis_zero(before, after, x):
     return [(before, after), *[(0, 0)] * (x.ndim - 1)]
 
 
-def _weighted(array, axis, padded, ends=(0, 0)):
+def _pad_by_weights(array, axis, padded, ends=(0, 0)):
     """Modes whose new elements are weighted sums of the axis; `ends` are the end values of a
     ramp."""
     from .products import matmul
@@ -134,7 +138,9 @@ def _weighted(array, axis, padded, ends=(0, 0)):
     if any(ends):
         n, size = array.shape[axis], weights.shape[0]
         share = 1.0 - weights.sum(1)  # the remaining weight belongs to the end value
-        before = onp.arange(size) < (size - n if weights[-1, -1] == 1 else _count(weights))
+        before = onp.arange(size) < (
+            size - n if weights[-1, -1] == 1 else _count_leading_rows(weights)
+        )
         found = found + array_of(
             (share * onp.where(before, ends[0], ends[1])).astype(rows.dtype), "pad"
         )
@@ -146,7 +152,7 @@ def _weighted(array, axis, padded, ends=(0, 0)):
     return found.astype(kind)
 
 
-def _count(weights):
+def _count_leading_rows(weights):
     """The number of rows in front of the first element's own."""
     return int((weights[:, 0] == 1).argmax())
 

@@ -14,12 +14,12 @@ from .selection import host_values
 from .selection import where as choose
 
 
-def _known(value, where):
+def _known_values(value, where):
     """Indices, which have to be known: their values."""
     return host_values(value, where) if isinstance(value, NDArray) or is_traced(value) else value
 
 
-def _flat(arr, axis, name):
+def _flat_or_axis(arr, axis, name):
     arr = array_of(arr, name)
     if axis is None:
         return shapes.ravel(arr), 0
@@ -28,15 +28,15 @@ def _flat(arr, axis, name):
 
 def delete(arr, obj, axis=None):
     """The array without elements, which are named by numbers, a slice or a mask."""
-    arr, axis = _flat(arr, axis, "delete")
-    obj = obj if isinstance(obj, (slice, int)) else _known(obj, "delete")
+    arr, axis = _flat_or_axis(arr, axis, "delete")
+    obj = obj if isinstance(obj, (slice, int)) else _known_values(obj, "delete")
     return shapes.take(arr, onp.delete(onp.arange(arr.shape[axis]), obj), axis)
 
 
 def insert(arr, obj, values, axis=None):
     """The array with values in front of elements, which are named by numbers, a slice or a mask."""
-    arr, axis = _flat(arr, axis, "insert")
-    obj = obj if isinstance(obj, (slice, int)) else _known(obj, "insert")
+    arr, axis = _flat_or_axis(arr, axis, "insert")
+    obj = obj if isinstance(obj, (slice, int)) else _known_values(obj, "insert")
     n = arr.shape[axis]
     single = onp.ndim(obj) == 0 and not isinstance(obj, slice)
     values = array_of(values, "insert").astype(arr.dtype)
@@ -55,14 +55,14 @@ def insert(arr, obj, values, axis=None):
 
 def compress(condition, a, axis=None, out=None):
     """The parts along an axis for which a condition holds."""
-    a, axis = _flat(a, axis, "compress")
-    (places,) = onp.asarray(_known(condition, "compress")).nonzero()
+    a, axis = _flat_or_axis(a, axis, "compress")
+    (places,) = onp.asarray(_known_values(condition, "compress")).nonzero()
     return finished(shapes.take(a, places, axis), out)
 
 
 def extract(condition, arr):
     """The elements for which a condition holds, in one axis."""
-    (places,) = onp.asarray(_known(condition, "extract")).reshape(-1).nonzero()
+    (places,) = onp.asarray(_known_values(condition, "extract")).reshape(-1).nonzero()
     return shapes.take(shapes.ravel(array_of(arr, "extract")), places, 0)
 
 
@@ -156,7 +156,7 @@ def block(arrays):
 def trim_zeros(filt, trim="fb"):
     """A vector without the zeros in front ('f') and behind ('b')."""
     filt = array_of(filt, "trim_zeros")
-    host = _known(filt, "trim_zeros")
+    host = _known_values(filt, "trim_zeros")
     if host.ndim != 1:
         raise ShapeError(f"mx.np.trim_zeros takes an array of one axis, got shape {host.shape}")
     places = host.nonzero()[0]
@@ -260,7 +260,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     if 0 in rest:
         raise ShapeError(f"mx.np.apply_along_axis: shape {arr.shape} has no vector along {axis}")
     rows = shapes.reshaped(shapes.moveaxis(arr, axis, -1), (math.prod(rest), arr.shape[axis]))
-    found = [_given(func1d(rows[i], *args, **kwargs)) for i in range(rows.shape[0])]
+    found = [_result_array(func1d(rows[i], *args, **kwargs)) for i in range(rows.shape[0])]
     found = shapes.stack(shapes.common_dtype(found, "apply_along_axis"))
     inner = found.shape[1:]
     found = shapes.reshaped(found, (*rest, *inner))
@@ -268,7 +268,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     return shapes.moveaxis(found, own, tuple(axis + i for i in range(len(inner))))
 
 
-def _given(value):
+def _result_array(value):
     """The result of a function, as an array; an int and a bool keep their kind."""
     kind = {int: "int64", bool: "bool"}.get(type(value))
     return array_of(value, "apply_along_axis", kind)
@@ -366,7 +366,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
             raise ArgumentError("mx.np.interp: period is 0")
         period, left, right = abs(period), None, None
         x, xp = FUNCTIONS["mod"](x, period), FUNCTIONS["mod"](xp, period)
-        order = _order(xp)
+        order = _argsort(xp)
         xp, fp = shapes.take(xp, order, 0), shapes.take(fp, order, 0)
         xp = shapes.concatenate([xp[-1:] - period, xp, xp[:1] + period])
         fp = shapes.concatenate([fp[-1:], fp, fp[:1]])
@@ -391,7 +391,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     return between.reshape(()) if number else between
 
 
-def _order(a):
+def _argsort(a):
     from .selection import argsort
 
     return argsort(a)
@@ -408,11 +408,11 @@ def gradient(f, *varargs, axis=None, edge_order=1):
         raise ArgumentError(f"mx.np.gradient: {len(varargs)} spacings for {len(axes)} axes")
     if edge_order not in (1, 2):
         raise ArgumentError(f"mx.np.gradient: edge_order is 1 or 2, got {shown(edge_order)}")
-    found = [_slope(f, each, step, edge_order) for each, step in zip(axes, steps)]
+    found = [_gradient_axis(f, each, step, edge_order) for each, step in zip(axes, steps)]
     return found[0] if len(axes) == 1 else tuple(found)
 
 
-def _slope(f, axis, step, edge_order):
+def _gradient_axis(f, axis, step, edge_order):
     n = f.shape[axis]
     if n < edge_order + 1:
         raise ShapeError(
@@ -439,19 +439,19 @@ def _slope(f, axis, step, edge_order):
     if edge_order == 1:
         first, last = (f[..., 1:2] - f[..., :1]) / h0, (f[..., -1:] - f[..., -2:-1]) / g0
     else:
-        first = _end(f[..., :1], f[..., 1:2], f[..., 2:3], h0, h1)
-        last = -_end(f[..., -1:], f[..., -2:-1], f[..., -3:-2], g0, g1)
+        first = _edge_slope(f[..., :1], f[..., 1:2], f[..., 2:3], h0, h1)
+        last = -_edge_slope(f[..., -1:], f[..., -2:-1], f[..., -3:-2], g0, g1)
     return shapes.moveaxis(shapes.concatenate([first, inner, last], -1), -1, axis)
 
 
-def _end(x, y, z, a, b):
+def _edge_slope(x, y, z, a, b):
     """The slope at the first of three places, which are `a` and `b` apart."""
     return -(2.0 * a + b) / (a * (a + b)) * x + (a + b) / (a * b) * y - a / (b * (a + b)) * z
 
 
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     """The covariances of variables, which are rows, or columns without `rowvar`."""
-    m = _observed(m, y, rowvar, dtype)
+    m = _observations(m, y, rowvar, dtype)
     count = m.shape[1]
     ddof = (0 if bias else 1) if ddof is None else ddof
     weights = None
@@ -479,7 +479,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     return shapes.squeeze(found / factor)
 
 
-def _observed(m, y, rowvar, dtype):
+def _observations(m, y, rowvar, dtype):
     refuse_other_than_floats(dtype, "mx.np.cov")
     parts = []
     for each in (m,) if y is None else (m, y):

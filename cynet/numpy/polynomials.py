@@ -11,7 +11,7 @@ from .creation import zeros
 from .dispatch import on_host
 
 
-def _vector(value, name):
+def _check_vector(value, name):
     value = array_of(value, name)
     if value.ndim > 1:
         raise ShapeError(f"mx.np.{name} takes arrays of one axis, got shape {value.shape}")
@@ -33,7 +33,7 @@ def polyval(p, x):
 
 
 def _of_one_length(a1, a2, name):
-    parts = [_vector(each, name) for each in (a1, a2)]
+    parts = [_check_vector(each, name) for each in (a1, a2)]
     length = max(each.shape[0] for each in parts)
     return [
         each
@@ -69,7 +69,7 @@ def polymul(a1, a2):
     ArgumentTypeError
         A graph is made, which does not see zeros; ``convolve`` multiplies with them.
     """
-    a1, a2 = (_vector(each, "polymul") for each in (a1, a2))
+    a1, a2 = (_check_vector(each, "polymul") for each in (a1, a2))
     refuse_traced("polymul", "how many zeros are in front (convolve() keeps them)", a1, a2)
     return convolve(*map(_without_zeros, (a1, a2)))
 
@@ -82,7 +82,7 @@ def polydiv(u, v):
     ArgumentTypeError
         A graph is made, which cannot know how long the remainder is.
     """
-    u, v = (_vector(each, "polydiv") for each in (u, v))
+    u, v = (_check_vector(each, "polydiv") for each in (u, v))
     u, v = (e if onp.dtype(e.dtype).kind == "f" else e.astype("float32") for e in (u, v))
     u, v = shapes.common_dtype([u, v], "polydiv")
     refuse_traced("polydiv", "the length of the remainder", u, v)
@@ -121,11 +121,11 @@ def roots(p):
 def polyint(p, m=1, k=None):
     """The integral of a polynomial, `m` times; `k` are the constants of integration, by default
     0."""
-    p = _vector(p, "polyint")
+    p = _check_vector(p, "polyint")
     if not hasattr(m, "__index__") or m < 0:
         raise ArgumentError(f"mx.np.polyint: m is an int that is not negative, got {shown(m)}")
     p = p if onp.dtype(p.dtype).kind == "f" else p.astype("float32")
-    constants = zeros((m,), p.dtype) if k is None else _vector(k, "polyint").astype(p.dtype)
+    constants = zeros((m,), p.dtype) if k is None else _check_vector(k, "polyint").astype(p.dtype)
     if constants.shape[0] == 1 and m > 1:
         constants = shapes.broadcast_to(constants, (m,))
     if constants.shape[0] < m:
@@ -138,7 +138,7 @@ def polyint(p, m=1, k=None):
 
 def vander(x, N=None, increasing=False):
     """The powers of the elements, each in a row, from the highest on unless `increasing`."""
-    x = _vector(x, "vander")
+    x = _check_vector(x, "vander")
     count = x.shape[0] if N is None else N
     x = x if onp.dtype(x.dtype).kind in "fi" else x.astype("int64")
     columns = [x * 0 + 1]
@@ -171,7 +171,7 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
 
     if full or cov:
         return on_host(onp.polyfit, (x, y, deg, rcond, full, w, cov), {})
-    x, y = _vector(x, "polyfit"), array_of(y, "polyfit")
+    x, y = _check_vector(x, "polyfit"), array_of(y, "polyfit")
     x, y = (e if onp.dtype(e.dtype).kind == "f" else e.astype("float32") for e in (x, y))
     if y.ndim not in (1, 2) or y.shape[0] != x.shape[0] or not x.shape[0]:
         raise ShapeError(f"mx.np.polyfit: x of shape {x.shape} and y of shape {y.shape}")
@@ -179,7 +179,7 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
         raise ArgumentError(f"mx.np.polyfit: deg is an int that is not negative, got {shown(deg)}")
     left, right = vander(x, deg + 1), y
     if w is not None:
-        w = _vector(w, "polyfit").astype(x.dtype)
+        w = _check_vector(w, "polyfit").astype(x.dtype)
         left = left * shapes.expand_dims(w, 1)
         right = right * (shapes.expand_dims(w, 1) if y.ndim == 2 else w)
     size = FUNCTIONS["sqrt"](reductions.sum(left * left, 0))
@@ -193,7 +193,7 @@ def convolve(a, v, mode="full"):
     """The convolution of two vectors: 'full', 'same' or 'valid'."""
     from .products import matmul
 
-    a, v = (_vector(each, "convolve") for each in (a, v))
+    a, v = (_check_vector(each, "convolve") for each in (a, v))
     if not a.shape[0] or not v.shape[0]:
         raise ArgumentError("mx.np.convolve: an array is empty")
     if mode not in ("full", "same", "valid"):
@@ -215,7 +215,7 @@ def convolve(a, v, mode="full"):
 
 def correlate(a, v, mode="valid"):
     """The correlation: sums of products of one vector with shifts of another."""
-    a, v = (_vector(each, "correlate") for each in (a, v))
+    a, v = (_check_vector(each, "correlate") for each in (a, v))
     if not a.shape[0] or not v.shape[0]:
         raise ArgumentError("mx.np.correlate: an array is empty")
     if v.shape[0] > a.shape[0]:

@@ -13,15 +13,15 @@ from .reductions import sum as sum_of
 from .shapes import broadcast_to, common_dtype, expand_dims, reshaped, transpose
 
 
-def _pair(a, b, where):
+def _common_dtype_pair(a, b, where):
     return common_dtype([array_of(a, where), array_of(b, where)], where)
 
 
-def _matrices(a, b):
+def _matmul_arrays(a, b):
     """The matrix product in the last two axes, for arrays of one dtype."""
     kind = onp.dtype(a.dtype)
     if kind.kind in "biu":  # there is no integer product: doubles are exact below 2 ** 53
-        out = _matrices(a.astype("float64"), b.astype("float64"))
+        out = _matmul_arrays(a.astype("float64"), b.astype("float64"))
         return (out != 0) if kind.kind == "b" else out.astype(kind)
     if a.shape[-1] != b.shape[-2]:
         raise ShapeError(f"matmul: shapes {a.shape} and {b.shape} do not fit")
@@ -42,11 +42,11 @@ def _matrices(a, b):
 
 def matmul(a, b, out=None):
     """The product of matrices in the last two axes; leading axes broadcast."""
-    a, b = _pair(a, b, "matmul")
+    a, b = _common_dtype_pair(a, b, "matmul")
     if a.ndim == 0 or b.ndim == 0:
         raise ShapeError("mx.np.matmul takes arrays of one axis at least, use multiply")
     left, right = a.ndim == 1, b.ndim == 1
-    wide = _matrices(expand_dims(a, 0) if left else a, expand_dims(b, 1) if right else b)
+    wide = _matmul_arrays(expand_dims(a, 0) if left else a, expand_dims(b, 1) if right else b)
     shape = wide.shape
     if right:
         shape = shape[:-1]
@@ -61,7 +61,7 @@ def dot(a, b, out=None):
     """The sum of products over the last axis of `a` and the last but one of `b`."""
     if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
         return finished(a * b, out)
-    a, b = _pair(a, b, "dot")
+    a, b = _common_dtype_pair(a, b, "dot")
     if a.ndim == 0 or b.ndim == 0:
         return finished(a * b, out)
     if a.ndim <= 2 and b.ndim <= 2:
@@ -71,13 +71,13 @@ def dot(a, b, out=None):
 
 def vdot(a, b):
     """The sum of the products of all elements."""
-    a, b = _pair(a, b, "vdot")
+    a, b = _common_dtype_pair(a, b, "vdot")
     return matmul(reshaped(a, (a.size,)), reshaped(b, (b.size,)))
 
 
 def inner(a, b):
     """The sum of products over the last axes."""
-    a, b = _pair(a, b, "inner")
+    a, b = _common_dtype_pair(a, b, "inner")
     if a.ndim == 0 or b.ndim == 0:
         return a * b
     return tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
@@ -85,13 +85,13 @@ def inner(a, b):
 
 def outer(a, b):
     """All products of an element of `a` with one of `b`."""
-    a, b = _pair(a, b, "outer")
+    a, b = _common_dtype_pair(a, b, "outer")
     return reshaped(a, (a.size, 1)) * reshaped(b, (1, b.size))
 
 
 def tensordot(a, b, axes=2):
     """The sum of products over pairs of axes."""
-    a, b = _pair(a, b, "tensordot")
+    a, b = _common_dtype_pair(a, b, "tensordot")
     if isinstance(axes, int):
         left, right = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
     else:
@@ -103,18 +103,22 @@ def tensordot(a, b, axes=2):
     columns = [i for i in range(b.ndim) if i not in right]
     shape = tuple(a.shape[i] for i in rows) + tuple(b.shape[i] for i in columns)
     length = prod(a.shape[i] for i in left)
-    flat = reshaped(_ordered(a, [*rows, *left]), (prod(a.shape[i] for i in rows), length))
-    other = reshaped(_ordered(b, [*right, *columns]), (length, prod(b.shape[i] for i in columns)))
-    return reshaped(_matrices(flat, other), shape)
+    flat = reshaped(
+        _transpose_if_needed(a, [*rows, *left]), (prod(a.shape[i] for i in rows), length)
+    )
+    other = reshaped(
+        _transpose_if_needed(b, [*right, *columns]), (length, prod(b.shape[i] for i in columns))
+    )
+    return reshaped(_matmul_arrays(flat, other), shape)
 
 
-def _ordered(array, order):
+def _transpose_if_needed(array, order):
     return array if list(order) == list(range(array.ndim)) else transpose(array, order)
 
 
 def kron(a, b):
     """Kronecker's product: blocks of `b`, each multiplied with an element of `a`."""
-    a, b = _pair(a, b, "kron")
+    a, b = _common_dtype_pair(a, b, "kron")
     n = a.ndim if a.ndim > b.ndim else b.ndim
     a = reshaped(a, (1,) * (n - a.ndim) + a.shape)
     b = reshaped(b, (1,) * (n - b.ndim) + b.shape)
@@ -125,7 +129,7 @@ def kron(a, b):
 
 def cross(a, b, axis=-1):
     """The cross product of vectors of three elements."""
-    a, b = _pair(a, b, "cross")
+    a, b = _common_dtype_pair(a, b, "cross")
     from .shapes import moveaxis, stack
 
     a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
@@ -153,7 +157,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     length = max(min(m, n - offset) if offset >= 0 else min(m + offset, n), 0)
     start = offset if offset >= 0 else -offset * n
     lead = tuple(a.shape[each] for each in rest)
-    flat = reshaped(_ordered(a, [*rest, i, k]), (*lead, m * n))
+    flat = reshaped(_transpose_if_needed(a, [*rest, i, k]), (*lead, m * n))
     if not length:
         return flat[..., :0]
     return flat[..., start : start + (length - 1) * (n + 1) + 1 : n + 1]
@@ -174,16 +178,16 @@ def einsum(subscripts, *operands, out=None, optimize=False):
         if way is not None and onp.dtype(arrays[0].dtype).kind == "f":
             found = arrays[0] * arrays[1]
             found = ops._np_sum(found, axis=way[0]) if way[0] else found
-            return finished(_ordered(found, way[1]), out)
-    terms, result = _terms(subscripts.replace(" ", ""), tuple(each.ndim for each in arrays))
+            return finished(_transpose_if_needed(found, way[1]), out)
+    terms, result = _einsum_terms(subscripts.replace(" ", ""), tuple(each.ndim for each in arrays))
     if _is_product(*terms, result) and arrays[0].shape[1] == arrays[1].shape[0] != 1:
-        return finished(_matrices(*arrays), out)
+        return finished(_matmul_arrays(*arrays), out)
     arrays, terms = list(arrays), list(terms)
     for i, (array, term) in enumerate(zip(arrays, terms)):
-        arrays[i], terms[i] = _diagonals(array, term)
+        arrays[i], terms[i] = _take_diagonals(array, term)
     while len(arrays) > 1:
         others = set(result).union(*terms[2:])
-        array, term = _contracted(arrays[0], terms[0], arrays[1], terms[1], others)
+        array, term = _contract_pair(arrays[0], terms[0], arrays[1], terms[1], others)
         arrays[:2], terms[:2] = [array], [term]
     array, term = arrays[0], terms[0]
     gone = tuple(i for i, letter in enumerate(term) if letter not in result)
@@ -193,7 +197,7 @@ def einsum(subscripts, *operands, out=None, optimize=False):
         array = array if array.dtype == kind else array.astype(kind)
         term = "".join(letter for letter in term if letter in result)
     order = [term.index(letter) for letter in result]
-    return finished(_ordered(array, order), out)
+    return finished(_transpose_if_needed(array, order), out)
 
 
 def _is_product(left, right="", *more):
@@ -206,7 +210,7 @@ def _is_product(left, right="", *more):
 @functools.lru_cache(maxsize=1000)
 def _of_alike(subscripts, ndim):
     """(axes that are summed, order of the rest) of a product of elements; None for others."""
-    (left, right), result = _terms(subscripts.replace(" ", ""), (ndim, ndim))
+    (left, right), result = _einsum_terms(subscripts.replace(" ", ""), (ndim, ndim))
     if left != right or len(set(left)) < ndim:
         return None
     stays = [letter for letter in left if letter in result]
@@ -216,7 +220,7 @@ def _of_alike(subscripts, ndim):
 
 
 @functools.lru_cache(maxsize=1000)
-def _terms(subscripts, counts):
+def _einsum_terms(subscripts, counts):
     """(letters of each operand, letters of the result), for operands of these numbers of axes; an
     ellipsis becomes capital letters."""
     left, arrow, result = subscripts.partition("->")
@@ -242,7 +246,7 @@ def _terms(subscripts, counts):
     return terms, extra + "".join(once)
 
 
-def _diagonals(array, term):
+def _take_diagonals(array, term):
     """Take the diagonal for a letter that occurs twice in a term."""
     for letter in term:
         while term.count(letter) > 1:
@@ -253,7 +257,7 @@ def _diagonals(array, term):
     return array, term
 
 
-def _contracted(a, s, b, t, others):
+def _contract_pair(a, s, b, t, others):
     """Contract two operands: a matrix product over the letters that no other term has."""
     shared = [c for c in s if c in t]
     batch = [c for c in shared if c in others]
@@ -267,7 +271,7 @@ def _contracted(a, s, b, t, others):
                 raise ShapeError(f"mx.np.einsum: '{letter}' is {n} and {sizes[letter]} long")
     if not summed or not (rows or columns):  # element by element, and sums of that
         wide = [*batch, *rows, *columns, *summed]
-        out = _laid(a, s, wide) * _laid(b, t, wide)
+        out = _align_axes(a, s, wide) * _align_axes(b, t, wide)
         if summed:
             kind, out = out.dtype, sum_of(out, tuple(range(len(batch), len(wide))))
             out = out if out.dtype == kind else out.astype(kind)
@@ -275,23 +279,26 @@ def _contracted(a, s, b, t, others):
     full = [tuple(sizes[c] for c in letters) for letters in (s, t)]
     a, b = (x if x.shape == f else broadcast_to(x, f) for x, f in zip((a, b), full))
     n = [prod(sizes[c] for c in group) for group in (batch, rows, summed, columns)]
-    left = reshaped(_ordered(a, [s.index(c) for c in (*batch, *rows, *summed)]), (n[0], n[1], n[2]))
+    left = reshaped(
+        _transpose_if_needed(a, [s.index(c) for c in (*batch, *rows, *summed)]), (n[0], n[1], n[2])
+    )
     right = reshaped(
-        _ordered(b, [t.index(c) for c in (*batch, *summed, *columns)]), (n[0], n[2], n[3])
+        _transpose_if_needed(b, [t.index(c) for c in (*batch, *summed, *columns)]),
+        (n[0], n[2], n[3]),
     )
     if n[0] == 1:
-        out = _matrices(reshaped(left, (n[1], n[2])), reshaped(right, (n[2], n[3])))
+        out = _matmul_arrays(reshaped(left, (n[1], n[2])), reshaped(right, (n[2], n[3])))
     else:
-        out = _matrices(left, right)
+        out = _matmul_arrays(left, right)
     letters = [*batch, *rows, *columns]
     return reshaped(out, tuple(sizes[c] for c in letters)), "".join(letters)
 
 
-def _laid(array, letters, wide):
+def _align_axes(array, letters, wide):
     if list(letters) == wide:
         return array
     order = [letters.index(c) for c in wide if c in letters]
-    array, lengths = _ordered(array, order), iter([array.shape[i] for i in order])
+    array, lengths = _transpose_if_needed(array, order), iter([array.shape[i] for i in order])
     return reshaped(array, tuple(next(lengths) if c in letters else 1 for c in wide))
 
 

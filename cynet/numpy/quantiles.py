@@ -29,7 +29,9 @@ def quantile(
     ArgumentTypeError, ArgumentError
         The method is unknown, or a share is not within 0 and 1.
     """
-    return finished(_quantile(a, q, axis, interpolation or method, keepdims, 1.0, "quantile"), out)
+    return finished(
+        _compute_quantiles(a, q, axis, interpolation or method, keepdims, 1.0, "quantile"), out
+    )
 
 
 def percentile(
@@ -50,16 +52,16 @@ def percentile(
         The method is unknown, or a share is not within 0 and 100.
     """
     return finished(
-        _quantile(a, q, axis, interpolation or method, keepdims, 100.0, "percentile"), out
+        _compute_quantiles(a, q, axis, interpolation or method, keepdims, 100.0, "percentile"), out
     )
 
 
 def median(a, axis=None, out=None, overwrite_input=None, keepdims=False):
     """The middle elements over axes, or the means of the two in the middle."""
-    return finished(_quantile(a, 0.5, axis, "linear", keepdims, 1.0, "median"), out)
+    return finished(_compute_quantiles(a, 0.5, axis, "linear", keepdims, 1.0, "median"), out)
 
 
-def _rows(a, q, axis, method, whole, name):
+def _rows_to_reduce(a, q, axis, method, whole, name):
     """(the shares, the elements over axes in order in the last one, where they are, all axes)."""
     if method not in METHODS:
         raise ArgumentTypeError(
@@ -87,7 +89,7 @@ def _rows(a, q, axis, method, whole, name):
     return shares, shapes.reshaped(rows, (*kept, count)), axes, a.shape
 
 
-def _unfolded(found, shares, axes, shape, keepdims):
+def _restore_axes(found, shares, axes, shape, keepdims):
     """Values of each row, one of each share, in the shape of the result."""
     found = shapes.moveaxis(found, -1, 0)
     kept = tuple(n for i, n in enumerate(shape) if i not in axes)
@@ -95,18 +97,18 @@ def _unfolded(found, shares, axes, shape, keepdims):
     return shapes.reshaped(found, (*shares.shape, *size))
 
 
-def _quantile(a, q, axis, method, keepdims, whole, name):
-    shares, rows, axes, shape = _rows(a, q, axis, method, whole, name)
+def _compute_quantiles(a, q, axis, method, keepdims, whole, name):
+    shares, rows, axes, shape = _rows_to_reduce(a, q, axis, method, whole, name)
     rows = ops.sort(rows, axis=-1)
-    found = _between(rows, shares.reshape(-1) * (rows.shape[-1] - 1), method)
+    found = _interpolate(rows, shares.reshape(-1) * (rows.shape[-1] - 1), method)
     undefined = reductions.any(FUNCTIONS["isnan"](rows), -1, keepdims=True)
-    return _unfolded(where(undefined, float("nan"), found), shares, axes, shape, keepdims)
+    return _restore_axes(where(undefined, float("nan"), found), shares, axes, shape, keepdims)
 
 
 def quantile_of_rows(a, q, axis, method, keepdims, whole, name):
     """Quantiles without NaN; rows may have different numbers of elements; NaN if nothing is
     left."""
-    shares, rows, axes, shape = _rows(a, q, axis, method, whole, name)
+    shares, rows, axes, shape = _rows_to_reduce(a, q, axis, method, whole, name)
     isnan = FUNCTIONS["isnan"](rows)
     count = reductions.sum(~isnan, -1, keepdims=True)
     rows = ops.sort(where(isnan, float("inf"), rows), axis=-1)
@@ -121,10 +123,10 @@ def quantile_of_rows(a, q, axis, method, keepdims, whole, name):
     second = take_along_axis(rows, high.astype("int64"), -1)
     share = places - low if method == "linear" else (high > low).astype("float64") * 0.5
     gap = where(second == first, 0.0, second - first) * share.astype(rows.dtype)
-    return _unfolded(where(count > 0, first + gap, float("nan")), shares, axes, shape, keepdims)
+    return _restore_axes(where(count > 0, first + gap, float("nan")), shares, axes, shape, keepdims)
 
 
-def _between(rows, places, method):
+def _interpolate(rows, places, method):
     low, high = onp.floor(places).astype("int64"), onp.ceil(places).astype("int64")
     if method == "nearest":
         low = high = onp.rint(places).astype("int64")

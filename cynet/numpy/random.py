@@ -32,7 +32,7 @@ def _shape(size, *params):
     return (size,) if isinstance(size, int) else tuple(size)
 
 
-def _drawn(function, size, params, dtype, ctx):
+def _draw_without_params(function, size, params, dtype, ctx):
     """Numbers of a legacy function without parameters, in the shape."""
     shape = _shape(size, *params)
     count, dtype = prod(shape), dtype or "float32"
@@ -41,7 +41,7 @@ def _drawn(function, size, params, dtype, ctx):
     return reshaped(function(shape=(count,), dtype=dtype, ctx=ctx).as_np_ndarray(), shape)
 
 
-def _placed(array, ctx):
+def _to_device(array, ctx):
     """An array on the device that was asked for; a graph has one for all of its numbers."""
     if ctx is None:
         return array
@@ -49,7 +49,7 @@ def _placed(array, ctx):
     return array if is_traced(array) else array.as_in_ctx(context)
 
 
-def _typed(array, dtype, who):
+def _cast_numbers(array, dtype, who):
     """Numbers in the dtype that was asked for."""
     if dtype is None:
         return array
@@ -59,12 +59,14 @@ def _typed(array, dtype, who):
 
 def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, device=None):
     """Numbers that are evenly distributed over [low, high)."""
-    low, high = _param(low), _param(high)
-    made_of = _drawn(lambda **k: legacy.uniform(0, 1, **k), size, (low, high), dtype, ctx or device)
-    return finished(_typed(made_of * (high - low) + low, dtype, "uniform"), out)
+    low, high = _array_param(low), _array_param(high)
+    made_of = _draw_without_params(
+        lambda **k: legacy.uniform(0, 1, **k), size, (low, high), dtype, ctx or device
+    )
+    return finished(_cast_numbers(made_of * (high - low) + low, dtype, "uniform"), out)
 
 
-def _param(value):
+def _array_param(value):
     return array_of(value, "random") if isinstance(value, (NDArray, onp.ndarray, list)) else value
 
 
@@ -83,9 +85,11 @@ random_sample = ranf = random
 
 def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, device=None):
     """Normally distributed numbers."""
-    loc, scale = _param(loc), _param(scale)
-    made_of = _drawn(lambda **k: legacy.normal(0, 1, **k), size, (loc, scale), dtype, ctx or device)
-    return finished(_typed(made_of * scale + loc, dtype, "normal"), out)
+    loc, scale = _array_param(loc), _array_param(scale)
+    made_of = _draw_without_params(
+        lambda **k: legacy.normal(0, 1, **k), size, (loc, scale), dtype, ctx or device
+    )
+    return finished(_cast_numbers(made_of * scale + loc, dtype, "normal"), out)
 
 
 def randn(*size):
@@ -103,54 +107,62 @@ def lognormal(mean=0.0, sigma=1.0, size=None, dtype=None, ctx=None, out=None):
     return finished(FUNCTIONS["exp"](normal(mean, sigma, size, dtype, ctx)), out)
 
 
-def _unit(size, *params, ctx=None):
+def _draw_unit_interval(size, *params, ctx=None):
     """Numbers in (0, 1], safe for a logarithm."""
-    return 1.0 - _drawn(lambda **k: legacy.uniform(0, 1, **k), size, params, None, ctx)
+    return 1.0 - _draw_without_params(
+        lambda **k: legacy.uniform(0, 1, **k), size, params, None, ctx
+    )
 
 
 def exponential(scale=1.0, size=None, ctx=None, out=None):
     """Exponentially distributed numbers."""
-    scale = _param(scale)
-    return finished(-FUNCTIONS["log"](_unit(size, scale, ctx=ctx)) * scale, out)
+    scale = _array_param(scale)
+    return finished(-FUNCTIONS["log"](_draw_unit_interval(size, scale, ctx=ctx)) * scale, out)
 
 
 def weibull(a, size=None, ctx=None, out=None):
     """Numbers of Weibull's distribution."""
-    a = _param(a)
-    return finished((-FUNCTIONS["log"](_unit(size, a, ctx=ctx))) ** (1.0 / a), out)
+    a = _array_param(a)
+    return finished((-FUNCTIONS["log"](_draw_unit_interval(size, a, ctx=ctx))) ** (1.0 / a), out)
 
 
 def pareto(a, size=None, ctx=None, out=None):
     """Numbers of Pareto's second distribution."""
-    a = _param(a)
-    return finished(FUNCTIONS["exp"](-FUNCTIONS["log"](_unit(size, a, ctx=ctx)) / a) - 1.0, out)
+    a = _array_param(a)
+    return finished(
+        FUNCTIONS["exp"](-FUNCTIONS["log"](_draw_unit_interval(size, a, ctx=ctx)) / a) - 1.0, out
+    )
 
 
 def power(a, size=None, ctx=None, out=None):
     """Numbers in [0, 1] from a power distribution."""
-    a = _param(a)
-    return finished(_unit(size, a, ctx=ctx) ** (1.0 / a), out)
+    a = _array_param(a)
+    return finished(_draw_unit_interval(size, a, ctx=ctx) ** (1.0 / a), out)
 
 
 def rayleigh(scale=1.0, size=None, ctx=None, out=None):
     """Numbers of Rayleigh's distribution."""
-    scale = _param(scale)
+    scale = _array_param(scale)
     return finished(
-        FUNCTIONS["sqrt"](-2.0 * FUNCTIONS["log"](_unit(size, scale, ctx=ctx))) * scale, out
+        FUNCTIONS["sqrt"](-2.0 * FUNCTIONS["log"](_draw_unit_interval(size, scale, ctx=ctx)))
+        * scale,
+        out,
     )
 
 
 def gumbel(loc=0.0, scale=1.0, size=None, ctx=None, out=None):
     """Numbers of Gumbel's distribution."""
-    loc, scale = _param(loc), _param(scale)
+    loc, scale = _array_param(loc), _array_param(scale)
     log = FUNCTIONS["log"]
-    return finished(loc - scale * log(-log(_unit(size, loc, scale, ctx=ctx)) + 1e-30), out)
+    return finished(
+        loc - scale * log(-log(_draw_unit_interval(size, loc, scale, ctx=ctx)) + 1e-30), out
+    )
 
 
 def logistic(loc=0.0, scale=1.0, size=None, ctx=None, out=None):
     """Numbers of the logistic distribution."""
-    loc, scale = _param(loc), _param(scale)
-    unit = _unit(size, loc, scale, ctx=ctx)
+    loc, scale = _array_param(loc), _array_param(scale)
+    unit = _draw_unit_interval(size, loc, scale, ctx=ctx)
     return finished(
         loc + scale * (FUNCTIONS["log"](unit + 1e-30) - FUNCTIONS["log"](1.0 - unit + 1e-30)), out
     )
@@ -158,41 +170,43 @@ def logistic(loc=0.0, scale=1.0, size=None, ctx=None, out=None):
 
 def laplace(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None):
     """Numbers of Laplace's distribution."""
-    loc, scale = _param(loc), _param(scale)
-    centred = _unit(size, loc, scale, ctx=ctx) - 0.5
+    loc, scale = _array_param(loc), _array_param(scale)
+    centred = _draw_unit_interval(size, loc, scale, ctx=ctx) - 0.5
     size_of = FUNCTIONS["absolute"](centred)
     drawn = loc - scale * FUNCTIONS["sign"](centred) * FUNCTIONS["log"](1.0 - 2.0 * size_of + 1e-30)
-    return finished(_typed(drawn, dtype, "laplace"), out)
+    return finished(_cast_numbers(drawn, dtype, "laplace"), out)
 
 
 def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
     """Numbers of the gamma distribution."""
-    shape, scale = _param(shape), _param(scale)
+    shape, scale = _array_param(shape), _array_param(scale)
     sizes = _shape(size, shape, scale)
     if hasattr(shape, "shape"):
         wide = reshaped(broadcast_to(shape, sizes), (prod(sizes),))
-        drawn = _placed(reshaped(ops._sample_gamma(wide, ops.ones_like(wide)), sizes), ctx)
+        drawn = _to_device(reshaped(ops._sample_gamma(wide, ops.ones_like(wide)), sizes), ctx)
     else:
-        drawn = _drawn(lambda **k: legacy.gamma(shape, 1.0, **k), sizes, (), None, ctx)
-    return finished(_typed(drawn * scale, dtype, "gamma"), out)
+        drawn = _draw_without_params(
+            lambda **k: legacy.gamma(shape, 1.0, **k), sizes, (), None, ctx
+        )
+    return finished(_cast_numbers(drawn * scale, dtype, "gamma"), out)
 
 
 def beta(a, b, size=None, dtype=None, ctx=None):
     """Numbers of the beta distribution."""
-    sizes = _shape(size, _param(a), _param(b))
+    sizes = _shape(size, _array_param(a), _array_param(b))
     x, y = gamma(a, 1.0, sizes, ctx=ctx), gamma(b, 1.0, sizes, ctx=ctx)
-    return _typed(x / (x + y), dtype, "beta")
+    return _cast_numbers(x / (x + y), dtype, "beta")
 
 
 def chisquare(df, size=None, dtype=None, ctx=None):
     """Numbers of the chi-square distribution."""
-    df = _param(df)
-    return _typed(gamma(df / 2.0, 2.0, size, ctx=ctx), dtype, "chisquare")
+    df = _array_param(df)
+    return _cast_numbers(gamma(df / 2.0, 2.0, size, ctx=ctx), dtype, "chisquare")
 
 
 def f(dfnum, dfden, size=None, ctx=None):
     """Numbers of the F distribution."""
-    sizes = _shape(size, _param(dfnum), _param(dfden))
+    sizes = _shape(size, _array_param(dfnum), _array_param(dfden))
     above, below = chisquare(dfnum, sizes, ctx=ctx), chisquare(dfden, sizes, ctx=ctx)
     return above / dfnum / (below / dfden)
 
@@ -202,7 +216,9 @@ def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, device=No
     low, high = (0, low) if high is None else (low, high)
     kind = "int64" if dtype is None else onp.dtype(dtype).name
     wide = "int64" if kind != "int32" else kind
-    drawn = _drawn(lambda **k: legacy.randint(low, high, **k), size, (), wide, ctx or device)
+    drawn = _draw_without_params(
+        lambda **k: legacy.randint(low, high, **k), size, (), wide, ctx or device
+    )
     return finished(drawn if kind in ("int32", "int64") else drawn.astype(kind), out)
 
 
@@ -241,7 +257,7 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None):
         rows = randint(0, n, count) if replace else permutation(n)[:count]
     rows = reshaped(rows.astype("int64"), shape)
     drawn = rows if isinstance(a, int) else take(a, rows, 0, "clip")
-    return finished(_placed(drawn, ctx), out)
+    return finished(_to_device(drawn, ctx), out)
 
 
 def _by_weights(p, n, count, replace):
@@ -252,7 +268,9 @@ def _by_weights(p, n, count, replace):
         points = uniform(size=count).astype("float64")
         return FUNCTIONS["minimum"](searchsorted(edges / edges[-1], points, "right"), n - 1)
     # the shortest of waiting times whose rates are the weights
-    times = -FUNCTIONS["log"](_unit(n)).astype("float64") / FUNCTIONS["maximum"](p, 1e-300)
+    times = -FUNCTIONS["log"](_draw_unit_interval(n)).astype("float64") / FUNCTIONS["maximum"](
+        p, 1e-300
+    )
     return argsort(times)[:count]
 
 

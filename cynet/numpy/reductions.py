@@ -13,7 +13,7 @@ _FLOATS = ("float16", "float32", "float64", "bfloat16")
 _KINDS = {flag: onp.dtype(scalar_type(name)).kind for name, flag in FLAGS.items()}
 
 
-def _kind(array):
+def _dtype_kind(array):
     if isinstance(array, NDArray):
         return _KINDS[array.dtype_flag]
     return onp.dtype(array.dtype).kind if array.dtype is not None else "f"
@@ -44,7 +44,7 @@ def axes_of(axis, ndim, where):
     return tuple(found)
 
 
-def _reduced(operator, a, axis, keepdims, where):
+def _reduce_where(operator, a, axis, keepdims, where):
     axes = axes_of(axis, a.ndim, where)
     if axes == () or a.ndim == 0:  # nothing to reduce
         return None
@@ -52,7 +52,7 @@ def _reduced(operator, a, axis, keepdims, where):
     return run(a, axis=axes, keepdims=bool(keepdims))
 
 
-def _among(a, where, other):
+def _mask_elements(a, where, other):
     """The elements where a mask has True; elsewhere `other`."""
     from .selection import where as choose
 
@@ -60,7 +60,7 @@ def _among(a, where, other):
     return choose(where, a, onp.dtype(a.dtype).type(other))
 
 
-def _counted(a, where, axis):
+def _count_elements(a, where, axis):
     """Return the number of elements of each group for which the mask is True, with the axes
     kept."""
     from .shapes import broadcast_to
@@ -76,14 +76,14 @@ def _sum_like(name, unit, combine):
         a = array_of(a, name)
         out, keepdims = by_place(out, keepdims)
         if where is not True:
-            a = _among(a, where, unit)
+            a = _mask_elements(a, where, unit)
         if axis is None and dtype is None and out is None and initial is None and a.ndim:
             return run(a, keepdims=True) if keepdims else run(a)
         if dtype is not None and onp.dtype(dtype) != a.dtype:
             a = a.astype(dtype)
-        result = _reduced(operator, a, axis, keepdims, name)
+        result = _reduce_where(operator, a, axis, keepdims, name)
         if result is None:
-            wide = dtype is None and _kind(a) in "biu"
+            wide = dtype is None and _dtype_kind(a) in "biu"
             result = a.astype("int64") if wide else a * 1
         if dtype is not None and result.dtype != onp.dtype(dtype):
             result = result.astype(dtype)
@@ -111,14 +111,16 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
     if dtype is not None and onp.dtype(dtype) != a.dtype:
         a = a.astype(dtype)
     if where is not True:
-        total = sum(_among(a, where, 0), axis, keepdims=True) / _counted(a, where, axis)
-        total = total.astype(a.dtype if _kind(a) == "f" else "float32")
+        total = sum(_mask_elements(a, where, 0), axis, keepdims=True) / _count_elements(
+            a, where, axis
+        )
+        total = total.astype(a.dtype if _dtype_kind(a) == "f" else "float32")
         return finished(total if keepdims else dropped(total, axis), out)
-    result = _reduced(ops._npi_mean, a, axis, keepdims, "mean")
+    result = _reduce_where(ops._npi_mean, a, axis, keepdims, "mean")
     return finished(a / 1 if result is None else result, out)
 
 
-def _extreme(name, choose):
+def _extremum_function(name, choose):
     operator = f"_np_{name}"
 
     def function(a, axis=None, out=None, keepdims=False, initial=None, where=True):
@@ -129,13 +131,13 @@ def _extreme(name, choose):
                 raise ArgumentTypeError(
                     f"mx.np.{name}: 'where' may leave nothing, so that 'initial' is needed"
                 )
-            a = _among(a, where, initial)
-        result = _reduced(operator, a, axis, keepdims, name)
+            a = _mask_elements(a, where, initial)
+        result = _reduce_where(operator, a, axis, keepdims, name)
         result = a.copy() if result is None else result
         if initial is not None:
             from .elementwise import FUNCTIONS
 
-            initial = onp.bool_(initial) if _kind(a) == "b" else initial
+            initial = onp.bool_(initial) if _dtype_kind(a) == "b" else initial
             result = FUNCTIONS[choose](result, initial)
         return finished(result, out)
 
@@ -144,20 +146,20 @@ def _extreme(name, choose):
     return function
 
 
-max = amax = _extreme("max", "maximum")
-min = amin = _extreme("min", "minimum")
+max = amax = _extremum_function("max", "maximum")
+min = amin = _extremum_function("min", "minimum")
 
 
-def _truth(name):
+def _truth_function(name):
     operator = f"_np_{name}"
 
     def function(a, axis=None, out=None, keepdims=False, where=True):
         a = array_of(a, name)
         out, keepdims = by_place(out, keepdims)
-        truths = a if _kind(a) == "b" else a != 0
+        truths = a if _dtype_kind(a) == "b" else a != 0
         if where is not True:
-            truths = _among(truths, where, name == "all")
-        result = _reduced(operator, truths, axis, keepdims, name)
+            truths = _mask_elements(truths, where, name == "all")
+        result = _reduce_where(operator, truths, axis, keepdims, name)
         return finished(truths if result is None else result, out)
 
     function.__name__ = function.__qualname__ = name
@@ -165,15 +167,15 @@ def _truth(name):
     return function
 
 
-any, all = _truth("any"), _truth("all")
+any, all = _truth_function("any"), _truth_function("all")
 
 
-def _arg(name):
+def _arg_function(name):
     run = getattr(ops, f"_npi_{name}")
 
     def function(a, axis=None, out=None, keepdims=False):
         a = array_of(a, name)
-        if _kind(a) == "b":
+        if _dtype_kind(a) == "b":
             a = a.astype("uint8")
         if axis is None and out is None and not keepdims and a.ndim:
             return run(a)
@@ -192,7 +194,7 @@ def _arg(name):
     return function
 
 
-argmax, argmin = _arg("argmax"), _arg("argmin")
+argmax, argmin = _arg_function("argmax"), _arg_function("argmin")
 
 
 def dropped(a, axis):
@@ -210,14 +212,14 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=N
     refuse_other_than_floats(dtype, "mx.np.var")
     if dtype is not None:
         a = a.astype(dtype)
-    elif _kind(a) != "f":
+    elif _dtype_kind(a) != "f":
         a = a.astype("float32")
     ddof = ddof if correction is None else correction
     if where is not True:
         centred = a - mean(a, axis, keepdims=True, where=where)
-        total = sum(_among(centred * centred, where, 0), axis, keepdims=True)
-        left = (_counted(a, where, axis) - ddof).astype(a.dtype)
-        total = total / _among(left, left > 0, 0)
+        total = sum(_mask_elements(centred * centred, where, 0), axis, keepdims=True)
+        left = (_count_elements(a, where, axis) - ddof).astype(a.dtype)
+        total = total / _mask_elements(left, left > 0, 0)
         return finished(total if keepdims else dropped(total, axis), out)
     axes = axes_of(axis, a.ndim, "var")
     count = 1
@@ -244,9 +246,9 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=N
 def cumsum(a, axis=None, dtype=None, out=None):
     """Running sums along an axis, or of all elements in a row; small integers give int64."""
     a = array_of(a, "cumsum")
-    if axis is None and dtype is None and out is None and a.ndim and _kind(a) == "f":
+    if axis is None and dtype is None and out is None and a.ndim and _dtype_kind(a) == "f":
         return ops._np_cumsum(a)
-    if dtype is None and _kind(a) in "biu":
+    if dtype is None and _dtype_kind(a) in "biu":
         dtype = "int64"
     if dtype is not None and a.dtype != onp.dtype(dtype):
         a = a.astype(dtype)
@@ -286,7 +288,7 @@ def ptp(a, axis=None, out=None, keepdims=False):
 def count_nonzero(a, axis=None, keepdims=False):
     """Return how many elements over axes are not 0, int64."""
     a = array_of(a, "count_nonzero")
-    return sum(a if _kind(a) == "b" else a != 0, axis, keepdims=keepdims)
+    return sum(a if _dtype_kind(a) == "b" else a != 0, axis, keepdims=keepdims)
 
 
 alltrue, sometrue, product = all, any, prod

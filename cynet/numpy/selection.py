@@ -33,8 +33,8 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if isinstance(x, NUMBERS) and isinstance(y, NUMBERS):
         kind = "bool" if type(x) is bool and type(y) is bool else "float32"
         x, y = array_of(x, "where", kind), array_of(y, "where", kind)
-    x = _beside(x, y)
-    y = _beside(y, x)
+    x = _operand_like(x, y)
+    y = _operand_like(y, x)
     x, y = common_dtype([x, y], "where")
     parts = [condition, x, y]
     if not condition.shape == x.shape == y.shape:
@@ -46,7 +46,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return ops.where(*parts)
 
 
-def _beside(value, other):
+def _operand_like(value, other):
     """An operand; a Python number in the result dtype of arithmetic with `other`."""
     if not isinstance(value, NUMBERS):
         return array_of(value, "where")
@@ -64,7 +64,7 @@ def _beside(value, other):
 def clip(a, a_min=None, a_max=None, out=None):
     """The elements, at least `a_min` and at most `a_max`."""
     a = array_of(a, "clip")
-    a_min, a_max = _within(a_min, a.dtype), _within(a_max, a.dtype)
+    a_min, a_max = _clip_bound(a_min, a.dtype), _clip_bound(a_max, a.dtype)
     if a_min is not None:
         a = FUNCTIONS["maximum"](a, a_min)
     if a_max is not None:
@@ -72,7 +72,7 @@ def clip(a, a_min=None, a_max=None, out=None):
     return finished(a.copy() if a_min is None and a_max is None else a, out)
 
 
-def _within(bound, dtype):
+def _clip_bound(bound, dtype):
     """A bound of integers; an int beyond their dtype is the last one in it."""
     if type(bound) is not int or onp.dtype(dtype).kind not in "iu":
         return bound
@@ -107,7 +107,7 @@ def rint(x, out=None):
     return round(x.astype("float32") if onp.dtype(x.dtype).kind in "biu" else x, 0, out)
 
 
-def _sortable(a, axis, where):
+def _check_sortable(a, axis, where):
     a = array_of(a, where)
     if axis is None:
         a, axis = ravel(a), -1
@@ -120,7 +120,7 @@ def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
     """The elements in order along an axis."""
     refuse_fields(order, "mx.np.sort")
     ndim = 1 if axis is None else array_of(a, "sort").ndim
-    a, axis = _sortable(a, axis, "sort")
+    a, axis = _check_sortable(a, axis, "sort")
     own = onp.dtype(a.dtype)
     out = ops.sort(a.astype("uint8") if own.kind == "b" else a, axis=axis, is_ascend=not descending)
     out = out.astype("bool") if own.kind == "b" else out
@@ -130,7 +130,7 @@ def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
 def argsort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
     """The numbers of the elements in their order along an axis, int64."""
     refuse_fields(order, "mx.np.argsort")
-    a, axis = _sortable(a, axis, "argsort")
+    a, axis = _check_sortable(a, axis, "argsort")
     if onp.dtype(a.dtype).kind == "b":
         a = a.astype("uint8")
     return ops.argsort(a, axis=axis, is_ascend=not descending, dtype="int32").astype("int64")
@@ -180,15 +180,15 @@ def take_along_axis(arr, indices, axis=-1):
 
 def tril(m, k=0):
     """The elements at and below a diagonal; zeros above."""
-    return _triangle(m, k, onp.tri)
+    return _mask_triangle(m, k, onp.tri)
 
 
 def triu(m, k=0):
     """The elements at and above a diagonal; zeros below."""
-    return _triangle(m, k, lambda rows, columns, k: 1 - onp.tri(rows, columns, k - 1))
+    return _mask_triangle(m, k, lambda rows, columns, k: 1 - onp.tri(rows, columns, k - 1))
 
 
-def _triangle(m, k, mask):
+def _mask_triangle(m, k, mask):
     m = array_of(m, "tril")
     if m.ndim < 1:
         raise ShapeError("mx.np.tril takes an array of one axis at least")
@@ -226,10 +226,10 @@ def diag(v, k=0):
         top = zeros((-k, n), v.dtype)
         right = zeros((v.size, -k), v.dtype)
         return concatenate([top, concatenate([below, right], 1)], 0)
-    return wide if k == 0 else _padded(wide, n)
+    return wide if k == 0 else _pad_columns(wide, n)
 
 
-def _padded(wide, n):
+def _pad_columns(wide, n):
     from .creation import zeros
     from .shapes import concatenate
 

@@ -13,7 +13,7 @@ from .order import ranks
 from .selection import host_values
 
 
-def _taken(a, places, axis=0):
+def _take_rows(a, places, axis=0):
     return ops.take(a, array_of(places.astype("int64"), "unique"), axis=axis, mode="clip")
 
 
@@ -35,7 +35,7 @@ def unique(
         host, True, return_inverse, return_counts, axis, equal_nan=equal_nan
     )
     if values.size:
-        values = _taken(shapes.ravel(ar) if axis is None else ar, places, axis or 0)
+        values = _take_rows(shapes.ravel(ar) if axis is None else ar, places, axis or 0)
     else:
         values = shapes.reshaped(ar, values.shape)
     found = [values] + [places] * bool(return_index) + more
@@ -43,7 +43,7 @@ def unique(
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _result(name, values, *rest):
+def _result_type(name, values, *rest):
     kind = type(getattr(onp, name)(onp.zeros(1)))
     return kind(values, *rest)
 
@@ -56,20 +56,22 @@ def unique_values(x):
 def unique_counts(x):
     """The different elements, and how often each occurs."""
     values, counts = unique(x, return_counts=True, equal_nan=False)
-    return _result("unique_counts", values, counts)
+    return _result_type("unique_counts", values, counts)
 
 
 def unique_inverse(x):
     """The different elements, and which of them each element is."""
     values, inverse = unique(x, return_inverse=True, equal_nan=False)
-    return _result("unique_inverse", values, shapes.reshaped(inverse, array_of(x, "unique").shape))
+    return _result_type(
+        "unique_inverse", values, shapes.reshaped(inverse, array_of(x, "unique").shape)
+    )
 
 
 def unique_all(x):
     """The different elements, where each is first, which each element is, and how often it is."""
     values, places, inverse, counts = unique(x, True, True, True, equal_nan=False)
     inverse = shapes.reshaped(inverse, array_of(x, "unique").shape)
-    return _result("unique_all", values, places, inverse, counts)
+    return _result_type("unique_all", values, places, inverse, counts)
 
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
@@ -87,22 +89,22 @@ def in1d(ar1, ar2, assume_unique=False, invert=False):
     return shapes.ravel(isin(ar1, ar2, assume_unique, invert))
 
 
-def _pair(ar1, ar2, name):
+def _ravel_pair(ar1, ar2, name):
     ar1, ar2 = (shapes.ravel(array_of(each, name)) for each in (ar1, ar2))
     return shapes.common_dtype([ar1, ar2], name)
 
 
 def union1d(ar1, ar2):
     """The different elements of both arrays, in their order."""
-    return unique(shapes.concatenate(_pair(ar1, ar2, "union1d")))
+    return unique(shapes.concatenate(_ravel_pair(ar1, ar2, "union1d")))
 
 
 def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     """The different elements that are in both arrays, in their order; and where they are first."""
-    ar1, ar2 = _pair(ar1, ar2, "intersect1d")
+    ar1, ar2 = _ravel_pair(ar1, ar2, "intersect1d")
     hosts = [host_values(each, "intersect1d") for each in (ar1, ar2)]
     values, first, second = onp.intersect1d(*hosts, assume_unique, True)
-    found = _taken(ar1, first) if values.size else ar1[:0]
+    found = _take_rows(ar1, first) if values.size else ar1[:0]
     if not return_indices:
         return found
     return found, array_of(first, "intersect1d"), array_of(second, "intersect1d")
@@ -110,20 +112,20 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
 
 def setdiff1d(ar1, ar2, assume_unique=False):
     """The different elements of one array that are not in another."""
-    ar1, ar2 = _pair(ar1, ar2, "setdiff1d")
+    ar1, ar2 = _ravel_pair(ar1, ar2, "setdiff1d")
     ar1 = ar1 if assume_unique else unique(ar1)
     hosts = [host_values(each, "setdiff1d") for each in (ar1, ar2)]
     (places,) = onp.isin(*hosts, invert=True).nonzero()
-    return _taken(ar1, places) if places.size else ar1[:0]
+    return _take_rows(ar1, places) if places.size else ar1[:0]
 
 
 def setxor1d(ar1, ar2, assume_unique=False):
     """The different elements that are in one of two arrays and not in both, in their order."""
-    ar1, ar2 = _pair(ar1, ar2, "setxor1d")
+    ar1, ar2 = _ravel_pair(ar1, ar2, "setxor1d")
     both = shapes.concatenate([ar1, ar2] if assume_unique else [unique(ar1), unique(ar2)])
     _, places, counts = onp.unique(host_values(both, "setxor1d"), True, return_counts=True)
     places = places[counts == 1]
-    return _taken(both, places) if places.size else both[:0]
+    return _take_rows(both, places) if places.size else both[:0]
 
 
 __all__ = [

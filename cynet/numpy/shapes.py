@@ -19,7 +19,7 @@ _NEW_AXIS |= {~after: (..., *_NEW_AXIS[after][::-1]) for after in range(9)}
 _PLACES = (dtype_flag("int32"), dtype_flag("int64"))
 
 
-def _ints(value, where):
+def _check_ints(value, where):
     try:
         return tuple(operator.index(each) for each in value)
     except TypeError:
@@ -32,7 +32,7 @@ def _ints(value, where):
         ) from None
 
 
-def _axis(axis, ndim, where):
+def _check_axis(axis, ndim, where):
     return axes_of(operator.index(axis), ndim, where)[0]
 
 
@@ -40,7 +40,7 @@ def reshape(a, newshape=None, order="C", shape=None, out=None):
     """The elements under another shape, in which one length may be -1."""
     a = array_of(a, "reshape")
     refuse_order(order, "mx.np.reshape")
-    sizes = list(_ints(newshape if shape is None else shape, "reshape"))
+    sizes = list(_check_ints(newshape if shape is None else shape, "reshape"))
     own, known = prod(a.shape), prod(n for n in sizes if n != -1)
     if sizes.count(-1) == 1 and known and own % known == 0:
         sizes[sizes.index(-1)] = own // known
@@ -77,7 +77,7 @@ def swapaxes(a, axis1, axis2):
     """The array with two axes exchanged."""
     a = array_of(a, "swapaxes")
     order = list(range(a.ndim))
-    i, k = _axis(axis1, a.ndim, "swapaxes"), _axis(axis2, a.ndim, "swapaxes")
+    i, k = _check_axis(axis1, a.ndim, "swapaxes"), _check_axis(axis2, a.ndim, "swapaxes")
     order[i], order[k] = order[k], order[i]
     return transpose(a, order)
 
@@ -90,8 +90,8 @@ def matrix_transpose(x):
 def moveaxis(a, source, destination):
     """The array with axes moved to other places."""
     a = array_of(a, "moveaxis")
-    old = axes_of(_ints(source, "moveaxis"), a.ndim, "moveaxis")
-    new = axes_of(_ints(destination, "moveaxis"), a.ndim, "moveaxis")
+    old = axes_of(_check_ints(source, "moveaxis"), a.ndim, "moveaxis")
+    new = axes_of(_check_ints(destination, "moveaxis"), a.ndim, "moveaxis")
     order = [i for i in range(a.ndim) if i not in old]
     for place, axis in sorted(zip(new, old)):
         order.insert(place, axis)
@@ -101,7 +101,7 @@ def moveaxis(a, source, destination):
 def rollaxis(a, axis, start=0):
     """The array with an axis rolled back until it is in front of another."""
     a = array_of(a, "rollaxis")
-    axis = _axis(axis, a.ndim, "rollaxis")
+    axis = _check_axis(axis, a.ndim, "rollaxis")
     start = start + a.ndim if start < 0 else start
     if start > axis:
         start -= 1
@@ -120,7 +120,7 @@ def expand_dims(a, axis):
         return a[_NEW_AXIS[axis]]
     a = array_of(a, expand_dims.__name__)
     shape = a.shape
-    places = _ints(axis, expand_dims.__name__)
+    places = _check_ints(axis, expand_dims.__name__)
     ndim = len(shape) + len(places)
     new = axes_of(places, ndim, expand_dims.__name__)
     lengths = iter(shape)
@@ -135,7 +135,7 @@ def squeeze(a, axis=None, out=None):
     a = array_of(a, "squeeze")
     if axis is None:
         return finished(reshaped(a, tuple(n for n in a.shape if n != 1)), out)
-    gone = axes_of(_ints(axis, "squeeze"), a.ndim, "squeeze")
+    gone = axes_of(_check_ints(axis, "squeeze"), a.ndim, "squeeze")
     if any(a.shape[i] != 1 for i in gone):
         raise ShapeError(f"mx.np.squeeze: axis {axis} of shape {a.shape} is not of length 1")
     rest = tuple(n for i, n in enumerate(a.shape) if i not in gone)
@@ -144,7 +144,7 @@ def squeeze(a, axis=None, out=None):
 
 def broadcast_to(array, shape, subok=False):
     """The array with its elements repeated to a shape."""
-    array, sizes = array_of(array, broadcast_to.__name__), _ints(shape, broadcast_to.__name__)
+    array, sizes = array_of(array, broadcast_to.__name__), _check_ints(shape, broadcast_to.__name__)
     try:
         fits = onp.broadcast_shapes(array.shape, sizes) == sizes
     except ValueError:
@@ -178,7 +178,7 @@ def common_dtype(arrays, where):
     return [a if name == kind else a.astype(kind) for a, name in zip(arrays, names)]
 
 
-def _listed(arrays, where):
+def _array_list(arrays, where):
     if isinstance(arrays, NDArray) or is_traced(arrays):
         arrays = list(arrays)
     if not isinstance(arrays, (list, tuple)) or not arrays:
@@ -186,7 +186,7 @@ def _listed(arrays, where):
     return common_dtype([array_of(each, where) for each in arrays], where)
 
 
-def _alike(arrays, axis, more):
+def _are_stackable(arrays, axis, more):
     """Return whether these are several arrays of mx.np of one dtype, with elements, as many axes
     and one of these named, `more` of them in the result: an operator takes them as they are."""
     if type(arrays) not in (list, tuple) or len(arrays) < 2 or type(axis) is not int:
@@ -206,14 +206,14 @@ def _alike(arrays, axis, more):
 
 def concatenate(seq, axis=0, out=None, dtype=None):
     """Concatenate arrays along an axis; None flattens them first."""
-    if out is None and dtype is None and _alike(seq, axis, 0):
+    if out is None and dtype is None and _are_stackable(seq, axis, 0):
         return ops.Concat(*seq, dim=axis)
-    arrays = _listed(seq, "concatenate")
+    arrays = _array_list(seq, "concatenate")
     if axis is None:
         arrays, axis = [ravel(each) for each in arrays], 0
     if any(each.ndim == 0 for each in arrays):
         raise ShapeError("mx.np.concatenate: an array without axes cannot be joined")
-    axis = _axis(axis, arrays[0].ndim, "concatenate")
+    axis = _check_axis(axis, arrays[0].ndim, "concatenate")
     result = ops.Concat(*arrays, dim=axis) if len(arrays) > 1 else arrays[0].copy()
     return finished(result if dtype is None else result.astype(dtype), out)
 
@@ -223,18 +223,18 @@ concat = concatenate
 
 def stack(arrays, axis=0, out=None):
     """Join arrays of one shape along a new axis."""
-    if out is None and _stacks(arrays, axis):
+    if out is None and _can_stack(arrays, axis):
         return ops.stack(*arrays, axis=axis)
-    arrays = _listed(arrays, "stack")
+    arrays = _array_list(arrays, "stack")
     if any(each.shape != arrays[0].shape for each in arrays):
         raise ShapeError(f"mx.np.stack: shapes {[each.shape for each in arrays]} are not one")
-    axis = _axis(axis, arrays[0].ndim + 1, "stack")
+    axis = _check_axis(axis, arrays[0].ndim + 1, "stack")
     wide = [expand_dims(each, axis) for each in arrays]
     return finished(concatenate(wide, axis), out)
 
 
-def _stacks(arrays, axis):
-    return _alike(arrays, axis, 1) and len({each.shape for each in arrays}) == 1
+def _can_stack(arrays, axis):
+    return _are_stackable(arrays, axis, 1) and len({each.shape for each in arrays}) == 1
 
 
 def atleast_1d(*arys):
@@ -272,9 +272,9 @@ def _at_least(arrays, function):
 
 def vstack(arrays, out=None):
     """The arrays as rows, one below the other."""
-    if out is None and _stacks(arrays, 0) and arrays[0].ndim == 1:
+    if out is None and _can_stack(arrays, 0) and arrays[0].ndim == 1:
         return ops.stack(*arrays, axis=0)
-    rows = [atleast_2d(each) for each in _listed(arrays, "vstack")]
+    rows = [atleast_2d(each) for each in _array_list(arrays, "vstack")]
     return finished(concatenate(rows, 0), out)
 
 
@@ -283,18 +283,18 @@ row_stack = vstack
 
 def hstack(arrays):
     """The arrays one beside the other: along the second axis, or the only one."""
-    parts = [atleast_1d(each) for each in _listed(arrays, "hstack")]
+    parts = [atleast_1d(each) for each in _array_list(arrays, "hstack")]
     return concatenate(parts, 0 if parts[0].ndim == 1 else 1)
 
 
 def dstack(arrays):
     """The arrays along the third axis."""
-    return concatenate([atleast_3d(each) for each in _listed(arrays, "dstack")], 2)
+    return concatenate([atleast_3d(each) for each in _array_list(arrays, "dstack")], 2)
 
 
 def column_stack(tup):
     """Vectors as the columns of a matrix."""
-    parts = _listed(tup, "column_stack")
+    parts = _array_list(tup, "column_stack")
     return concatenate(
         [reshaped(p, (-1, 1)[:0] + (p.size, 1)) if p.ndim < 2 else p for p in parts], 1
     )
@@ -304,7 +304,7 @@ def split(ary, indices_or_sections, axis=0):
     """Equal parts along an axis, or the parts between indices."""
     ary = array_of(ary, "split")
     if isinstance(indices_or_sections, int):
-        length = ary.shape[_axis(axis, ary.ndim, "split")]
+        length = ary.shape[_check_axis(axis, ary.ndim, "split")]
         if indices_or_sections <= 0 or length % indices_or_sections:
             raise ShapeError(
                 f"mx.np.split: axis {axis} of length {length} has no "
@@ -316,7 +316,7 @@ def split(ary, indices_or_sections, axis=0):
 def array_split(ary, indices_or_sections, axis=0):
     """Parts along an axis, as equal as they can be, or those between indices."""
     ary = array_of(ary, "array_split")
-    axis = _axis(axis, ary.ndim, "array_split")
+    axis = _check_axis(axis, ary.ndim, "array_split")
     length = ary.shape[axis]
     if isinstance(indices_or_sections, int):
         n = indices_or_sections
@@ -324,7 +324,7 @@ def array_split(ary, indices_or_sections, axis=0):
         sizes = [each + 1] * more + [each] * (n - more)
         bounds = onp.cumsum([0, *sizes]).tolist()
     else:
-        bounds = [0, *_ints(indices_or_sections, "split"), length]
+        bounds = [0, *_check_ints(indices_or_sections, "split"), length]
     front = (slice(None),) * axis
     return [ary[(*front, slice(a, b))] for a, b in itertools.pairwise(bounds)]
 
@@ -356,13 +356,13 @@ def dsplit(ary, indices_or_sections):
 def unstack(x, axis=0):
     """The parts of length 1 along an axis, without that axis."""
     x = array_of(x, "unstack")
-    front = (slice(None),) * _axis(axis, x.ndim, "unstack")
+    front = (slice(None),) * _check_axis(axis, x.ndim, "unstack")
     return tuple(x[(*front, i)] for i in range(x.shape[len(front)]))
 
 
 def tile(A, reps):
     """The array repeated along each axis."""
-    A, reps = array_of(A, "tile"), _ints(reps, "tile")
+    A, reps = array_of(A, "tile"), _check_ints(reps, "tile")
     ndim = A.ndim if A.ndim > len(reps) else len(reps)
     A = reshaped(A, (1,) * (ndim - A.ndim) + A.shape)
     reps = (1,) * (ndim - len(reps)) + reps
@@ -379,7 +379,7 @@ def repeat(a, repeats, axis=None):
     a = array_of(a, "repeat")
     if axis is None:
         a, axis = ravel(a), 0
-    axis = _axis(axis, a.ndim, "repeat")
+    axis = _check_axis(axis, a.ndim, "repeat")
     counts = onp.broadcast_to(onp.asarray(repeats), (a.shape[axis],))
     rows = onp.repeat(onp.arange(a.shape[axis]), counts)
     return take(a, rows, axis)
@@ -411,10 +411,10 @@ def roll(a, shift, axis=None):
     a = array_of(a, "roll")
     if axis is None:
         return reshaped(roll(ravel(a), shift, 0), a.shape)
-    axes = _ints(axis, "roll")
+    axes = _check_ints(axis, "roll")
     shifts = onp.broadcast_to(onp.asarray(shift), (len(axes),)).tolist()
     for each, by in zip(axes, shifts):
-        each = _axis(each, a.ndim, "roll")
+        each = _check_axis(each, a.ndim, "roll")
         n = a.shape[each]
         by = by % n if n else 0
         if by:
@@ -459,7 +459,7 @@ def take(a, indices, axis=None, mode="raise", out=None):
     apart = not is_traced(a) and not follows(a)  # no graph has to know where elements come from
     if axis is None:
         a, axis = (a._view((a.size,)) if apart else ravel(a)), 0
-    axis = _axis(axis, a.ndim, "take")
+    axis = _check_axis(axis, a.ndim, "take")
     if mode == "raise" and out is None and _holds_places(indices):
         if axis == 0 and apart:
             try:

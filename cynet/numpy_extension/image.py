@@ -9,7 +9,7 @@ from ..numpy._call import array_of, finished, ops
 _NAMES = [name for name in dir(_legacy) if not name.startswith("_")]
 
 
-def _made(name):
+def _image_function(name):
     legacy, run = getattr(_legacy, name), getattr(ops, f"_image_{name}")
     words = [*inspect.signature(legacy).parameters][1:-3]  # not data, out, name and **kwargs
 
@@ -22,7 +22,7 @@ def _made(name):
     return function
 
 
-globals().update({name: _made(name) for name in _NAMES})
+globals().update({name: _image_function(name) for name in _NAMES})
 __all__ = _NAMES
 
 

@@ -11,16 +11,16 @@ from ..numpy._call import also_named, array_of, finished, ops, refuse_order
 from ..numpy.shapes import broadcast_to, reshaped
 
 
-def _arrays(*given):
+def _check_arrays(*given):
     return [array_of(each, "npx") for each in given if each is not None]
 
 
-def _floats(x, where):
+def _float_array(x, where):
     x = array_of(x, where)
     return x.astype("float32") if onp.dtype(x.dtype).kind in "biu" else x
 
 
-def _layer(**words):
+def _layer_function(**words):
     """A function that takes MXNet 1.9's names of arguments, `out` and `name`, which a graph has."""
 
     def decorate(function):
@@ -47,20 +47,20 @@ def _length_by_place(axis, length):
     return (-1, axis) if hasattr(axis, "shape") else (axis, length)
 
 
-@_layer()
+@_layer_function()
 def softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtype=None):
     """Exponentials that add up to 1 along an axis; with `use_length` of the first elements of each
     row."""
-    return _exponentials(ops.softmax, data, axis, length, temperature, use_length, dtype)
+    return _softmax_call(ops.softmax, data, axis, length, temperature, use_length, dtype)
 
 
-def _exponentials(run, data, axis, length, temperature, use_length, dtype):
+def _softmax_call(run, data, axis, length, temperature, use_length, dtype):
     axis, length = _length_by_place(axis, length)
     more = {} if temperature is None else {"temperature": temperature}
     if use_length:
         more["use_length"] = True
-    lengths = _arrays(length) if use_length else ()
-    data = _floats(data, "npx.softmax")
+    lengths = _check_arrays(length) if use_length else ()
+    data = _float_array(data, "npx.softmax")
     if data.ndim == 0 and not lengths:  # treated as an axis of one element
         out = reshaped(run(reshaped(data, (1,)), axis=axis, **more), ())
     else:
@@ -68,91 +68,91 @@ def _exponentials(run, data, axis, length, temperature, use_length, dtype):
     return out if dtype is None else out.astype(dtype)
 
 
-@_layer()
+@_layer_function()
 def log_softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtype=None):
     """The logarithm of `softmax`."""
-    return _exponentials(ops.log_softmax, data, axis, length, temperature, use_length, dtype)
+    return _softmax_call(ops.log_softmax, data, axis, length, temperature, use_length, dtype)
 
 
-@_layer()
+@_layer_function()
 def masked_softmax(data, mask, axis=-1, temperature=1.0, normalize=True):
     """`softmax` of the elements whose mask is not 0; 0 for the others."""
     from ..numpy import where
 
-    data = _floats(data, "npx.masked_softmax")
+    data = _float_array(data, "npx.masked_softmax")
     mask = array_of(mask, "npx.masked_softmax").astype("bool")
     return where(mask, softmax(where(mask, data / temperature, -1e30), axis), 0.0)
 
 
-@_layer()
+@_layer_function()
 def masked_log_softmax(data, mask, axis=-1, temperature=1.0, normalize=True):
     """The logarithm of `masked_softmax`; minus infinity for the others."""
     from ..numpy import where
 
-    data = _floats(data, "npx.masked_log_softmax")
+    data = _float_array(data, "npx.masked_log_softmax")
     mask = array_of(mask, "npx.masked_log_softmax").astype("bool")
     return where(mask, log_softmax(where(mask, data / temperature, -1e30), axis), -onp.inf)
 
 
-@_layer()
+@_layer_function()
 def activation(data, act_type="relu"):
     """An activation by name: 'relu', 'sigmoid', 'tanh', 'softrelu', 'softsign'."""
-    return ops.Activation(*_arrays(data), act_type=act_type)
+    return ops.Activation(*_check_arrays(data), act_type=act_type)
 
 
-@_layer()
+@_layer_function()
 def leaky_relu(data, gamma=None, act_type="leaky", slope=0.25, **kwargs):
     """Rectified linear with a slope below 0, and its kin."""
-    return ops.LeakyReLU(*_arrays(data, gamma), act_type=act_type, slope=slope, **kwargs)
+    return ops.LeakyReLU(*_check_arrays(data, gamma), act_type=act_type, slope=slope, **kwargs)
 
 
-@_layer(data="x")
+@_layer_function(data="x")
 def fully_connected(x, weight, bias=None, num_hidden=None, no_bias=True, flatten=True):
     """``x`` times the transpose of a weight, and a bias."""
     weight = array_of(weight, "npx.fully_connected")
     hidden = weight.shape[0] if num_hidden is None else num_hidden
     return ops.FullyConnected(
-        *_arrays(x, weight, bias), num_hidden=hidden, no_bias=bias is None, flatten=flatten
+        *_check_arrays(x, weight, bias), num_hidden=hidden, no_bias=bias is None, flatten=flatten
     )
 
 
-@_layer()
+@_layer_function()
 def convolution(data, weight, bias=None, no_bias=False, **kwargs):
     """A convolution; parameters as of ``mx.nd.Convolution``."""
-    return ops.Convolution(*_arrays(data, weight, bias), no_bias=bias is None, **kwargs)
+    return ops.Convolution(*_check_arrays(data, weight, bias), no_bias=bias is None, **kwargs)
 
 
-@_layer()
+@_layer_function()
 def deconvolution(data, weight, bias=None, no_bias=False, **kwargs):
     """A transposed convolution; parameters as of ``mx.nd.Deconvolution``."""
-    return ops.Deconvolution(*_arrays(data, weight, bias), no_bias=bias is None, **kwargs)
+    return ops.Deconvolution(*_check_arrays(data, weight, bias), no_bias=bias is None, **kwargs)
 
 
-@_layer()
+@_layer_function()
 def pooling(data, **kwargs):
     """Pooling; parameters as of ``mx.nd.Pooling``."""
-    return ops.Pooling(*_arrays(data), **kwargs)
+    return ops.Pooling(*_check_arrays(data), **kwargs)
 
 
-@_layer(data="x", moving_mean="running_mean", moving_var="running_var")
+@_layer_function(data="x", moving_mean="running_mean", moving_var="running_var")
 def batch_norm(x, gamma, beta, running_mean, running_var, **kwargs):
     """Batch normalization; parameters as of ``mx.nd.BatchNorm``."""
-    return ops.BatchNorm(*_arrays(x, gamma, beta, running_mean, running_var), **kwargs)
+    return ops.BatchNorm(*_check_arrays(x, gamma, beta, running_mean, running_var), **kwargs)
 
 
-@_layer()
+@_layer_function()
 def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):
     """Normalization along an axis, scaled and shifted."""
     return ops.LayerNorm(
-        *_arrays(data, gamma, beta), axis=axis, eps=eps, output_mean_var=output_mean_var
+        *_check_arrays(data, gamma, beta), axis=axis, eps=eps, output_mean_var=output_mean_var
     )
 
 
-@_layer()
+@_layer_function()
 def group_norm(data, gamma, beta, num_groups=1, eps=1e-3, output_mean_var=False):
     """Normalization of groups of channels; `gamma` and `beta` scale and shift each channel, as in
     MXNet 2.0, or each group, as in 1.9.1: by how many numbers they hold."""
-    data, gamma, beta = _arrays(data, gamma, beta)
+    data, gamma, beta = _check_arrays(data, gamma, beta)
     if gamma.shape == data.shape[1:2] != (num_groups,):
         ones = array_of(onp.ones(num_groups, gamma.dtype), "npx.group_norm")
         found = ops.GroupNorm(
@@ -163,103 +163,106 @@ def group_norm(data, gamma, beta, num_groups=1, eps=1e-3, output_mean_var=False)
         scaled = first * gamma.reshape(wide) + beta.reshape(wide)
         return [scaled, *rest] if output_mean_var else scaled
     return ops.GroupNorm(
-        *_arrays(data, gamma, beta), num_groups=num_groups, eps=eps, output_mean_var=output_mean_var
+        *_check_arrays(data, gamma, beta),
+        num_groups=num_groups,
+        eps=eps,
+        output_mean_var=output_mean_var,
     )
 
 
-@_layer()
+@_layer_function()
 def instance_norm(data, gamma, beta, eps=1e-3):
     """Normalization of each channel of each sample, scaled and shifted."""
-    return ops.InstanceNorm(*_arrays(data, gamma, beta), eps=eps)
+    return ops.InstanceNorm(*_check_arrays(data, gamma, beta), eps=eps)
 
 
-@_layer()
+@_layer_function()
 def l2_normalization(data, eps=1e-10, mode="instance"):
     """The data divided by their norm."""
-    return ops.L2Normalization(*_arrays(data), eps=eps, mode=mode)
+    return ops.L2Normalization(*_check_arrays(data), eps=eps, mode=mode)
 
 
-@_layer()
+@_layer_function()
 def dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):
     """Zeros in place of a share of the elements, in training."""
-    return ops.Dropout(*_arrays(data), p=p, mode=mode, axes=axes, cudnn_off=cudnn_off)
+    return ops.Dropout(*_check_arrays(data), p=p, mode=mode, axes=axes, cudnn_off=cudnn_off)
 
 
-@_layer()
+@_layer_function()
 def embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sparse_grad=False):
     """The rows of a weight by number."""
     weight = array_of(weight, "npx.embedding")
     rows, width = weight.shape
     return ops.Embedding(
-        *_arrays(data, weight),
+        *_check_arrays(data, weight),
         input_dim=rows if input_dim is None else input_dim,
         output_dim=width if output_dim is None else output_dim,
         dtype=dtype,
     )
 
 
-@_layer()
+@_layer_function()
 def rnn(data=None, parameters=None, state=None, state_cell=None, sequence_length=None, **kwargs):
     """A recurrent layer; parameters as of ``mx.nd.RNN``."""
-    given = _arrays(data, parameters, state, state_cell, sequence_length)
+    given = _check_arrays(data, parameters, state, state_cell, sequence_length)
     return ops.RNN(*given, **kwargs)
 
 
-@_layer(indices="data")
+@_layer_function(indices="data")
 def one_hot(data, depth=None, on_value=1.0, off_value=0.0, dtype="float32"):
     """Rows of zeros with a one at each index."""
     return ops.one_hot(
-        *_arrays(data), depth=depth, on_value=on_value, off_value=off_value, dtype=dtype
+        *_check_arrays(data), depth=depth, on_value=on_value, off_value=off_value, dtype=dtype
     )
 
 
-@_layer()
+@_layer_function()
 def pick(data, index, axis=-1, mode="clip", keepdims=False):
     """One element of each row along an axis, by index."""
-    return ops.pick(*_arrays(data, index), axis=axis, mode=mode, keepdims=keepdims)
+    return ops.pick(*_check_arrays(data, index), axis=axis, mode=mode, keepdims=keepdims)
 
 
-@_layer()
+@_layer_function()
 def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"):
     """The k largest elements along an axis, or their places."""
     return ops.topk(
-        *_arrays(data), axis=axis, k=k, ret_typ=ret_typ, is_ascend=is_ascend, dtype=dtype
+        *_check_arrays(data), axis=axis, k=k, ret_typ=ret_typ, is_ascend=is_ascend, dtype=dtype
     )
 
 
-@_layer(lhs="a", rhs="b")
+@_layer_function(lhs="a", rhs="b")
 def batch_dot(a, b, transpose_a=False, transpose_b=False, forward_stype="default"):
     """Products of the matrices of two stacks."""
-    return ops.batch_dot(*_arrays(a, b), transpose_a=transpose_a, transpose_b=transpose_b)
+    return ops.batch_dot(*_check_arrays(a, b), transpose_a=transpose_a, transpose_b=transpose_b)
 
 
-@_layer(data="x")
+@_layer_function(data="x")
 def batch_flatten(x):
     """The axes behind the first as one."""
-    return ops.Flatten(*_arrays(x))
+    return ops.Flatten(*_check_arrays(x))
 
 
-@_layer()
+@_layer_function()
 def reshape_like(lhs, rhs, **kwargs):
     """An array with the shape of another."""
-    return ops.reshape_like(*_arrays(lhs, rhs), **kwargs)
+    return ops.reshape_like(*_check_arrays(lhs, rhs), **kwargs)
 
 
-@_layer()
+@_layer_function()
 def broadcast_like(lhs, rhs, **kwargs):
     """An array repeated to the shape of another."""
-    return ops.broadcast_like(*_arrays(lhs, rhs), **kwargs)
+    return ops.broadcast_like(*_check_arrays(lhs, rhs), **kwargs)
 
 
-@_layer()
+@_layer_function()
 def slice(data, begin, end, step=None):
     """A part of an array by bounds of each axis."""
     return ops.slice(
-        *_arrays(data), begin=begin, end=end, **({} if step is None else {"step": step})
+        *_check_arrays(data), begin=begin, end=end, **({} if step is None else {"step": step})
     )
 
 
-@_layer()
+@_layer_function()
 def arange_like(data, start=0.0, step=1.0, repeat=1, axis=None, ctx=None):
     """Evenly spaced numbers, as many as an axis is long."""
     if ctx is not None and read_context(ctx) != data.context:
@@ -267,88 +270,90 @@ def arange_like(data, start=0.0, step=1.0, repeat=1, axis=None, ctx=None):
             f"mx.npx.arange_like: ctx is that of data, {data.context}, got {shown(ctx)}"
         )
     more = {} if axis is None else {"axis": axis}
-    return ops._contrib_arange_like(*_arrays(data), start=start, step=step, repeat=repeat, **more)
+    return ops._contrib_arange_like(
+        *_check_arrays(data), start=start, step=step, repeat=repeat, **more
+    )
 
 
-@_layer()
+@_layer_function()
 def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0.0, axis=0):
     """Sequences with a value behind their ends."""
     return ops.SequenceMask(
-        *_arrays(data, sequence_length if use_sequence_length else None),
+        *_check_arrays(data, sequence_length if use_sequence_length else None),
         use_sequence_length=use_sequence_length,
         value=value,
         axis=axis,
     )
 
 
-@_layer()
+@_layer_function()
 def gather_nd(data, indices):
     """Elements by the coordinates in the first axis of `indices`."""
-    return ops.gather_nd(*_arrays(data, indices))
+    return ops.gather_nd(*_check_arrays(data, indices))
 
 
-@_layer()
+@_layer_function()
 def smooth_l1(data, scalar=1.0):
     """A square near 0 and a line beyond."""
-    return ops.smooth_l1(*_arrays(data), scalar=scalar)
+    return ops.smooth_l1(*_check_arrays(data), scalar=scalar)
 
 
-@_layer()
+@_layer_function()
 def stop_gradient(data):
     """The same values, which no gradient goes through."""
-    return ops.BlockGrad(*_arrays(data))
+    return ops.BlockGrad(*_check_arrays(data))
 
 
-@_layer()
+@_layer_function()
 def ctc_loss(data, label, data_lengths=None, label_lengths=None, **kwargs):
     """The connectionist temporal classification loss."""
-    return ops.CTCLoss(*_arrays(data, label, data_lengths, label_lengths), **kwargs)
+    return ops.CTCLoss(*_check_arrays(data, label, data_lengths, label_lengths), **kwargs)
 
 
-@_layer()
+@_layer_function()
 def roi_pooling(data, rois, pooled_size, spatial_scale):
     """Pooling of regions to one size."""
     return ops.ROIPooling(
-        *_arrays(data, rois), pooled_size=pooled_size, spatial_scale=spatial_scale
+        *_check_arrays(data, rois), pooled_size=pooled_size, spatial_scale=spatial_scale
     )
 
 
-@_layer()
+@_layer_function()
 def multibox_prior(
     data, sizes=(1.0,), ratios=(1.0,), clip=False, steps=(-1.0, -1.0), offsets=(0.5, 0.5)
 ):
     """Anchor boxes around each pixel."""
     return ops._contrib_MultiBoxPrior(
-        *_arrays(data), sizes=sizes, ratios=ratios, clip=clip, steps=steps, offsets=offsets
+        *_check_arrays(data), sizes=sizes, ratios=ratios, clip=clip, steps=steps, offsets=offsets
     )
 
 
-@_layer()
+@_layer_function()
 def multibox_target(anchor, label, cls_pred, **kwargs):
     """The targets of a detector of anchor boxes."""
-    return ops._contrib_MultiBoxTarget(*_arrays(anchor, label, cls_pred), **kwargs)
+    return ops._contrib_MultiBoxTarget(*_check_arrays(anchor, label, cls_pred), **kwargs)
 
 
-@_layer()
+@_layer_function()
 def multibox_detection(cls_prob, loc_pred, anchor, **kwargs):
     """Boxes from the predictions of a detector."""
-    return ops._contrib_MultiBoxDetection(*_arrays(cls_prob, loc_pred, anchor), **kwargs)
+    return ops._contrib_MultiBoxDetection(*_check_arrays(cls_prob, loc_pred, anchor), **kwargs)
 
 
-@_layer()
+@_layer_function()
 def cast(data, dtype):
     """The elements as another dtype."""
     return array_of(data, "npx.cast").astype(dtype)
 
 
-@_layer()
+@_layer_function()
 def shape_array(data):
     """The shape of an array as an array of int64."""
     shape = array_of(data, "npx.shape_array").shape
     return array_of(onp.asarray(shape, "int64"), "npx.shape_array")
 
 
-@_layer()
+@_layer_function()
 def nonzero(a):
     """The places of elements that are not 0, as rows of int64."""
     from ..numpy import argwhere
@@ -392,7 +397,7 @@ def cond(pred, then_func, else_func, inputs=None, name="cond"):
     return control_flow.cond(chosen, lambda: then_func(*given), lambda: else_func(*given))
 
 
-@_layer(x="input")
+@_layer_function(x="input")
 def constraint_check(input, msg="Constraint violated!"):
     """True where all elements are; else an error with the message."""
     from ..base.errors import ArgumentError

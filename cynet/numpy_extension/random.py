@@ -16,12 +16,12 @@ def bernoulli(prob=None, logit=None, size=None, dtype=None, ctx=None, out=None):
     return finished((drawn < prob).astype("float32" if dtype is None else dtype), out)
 
 
-def _batched(draw, first, second):
+def _batched_draw(draw, first, second):
     @also_named(**{first: "a", second: "b"})
     def function(a=0.0, b=1.0, batch_shape=None, dtype=None, ctx=None):
         batch = () if batch_shape is None else batch_shape
         batch = (batch,) if isinstance(batch, int) else tuple(batch)
-        inner = _random._shape(None, _random._param(a), _random._param(b))
+        inner = _random._shape(None, _random._array_param(a), _random._array_param(b))
         return draw(a, b, (*batch, *inner), dtype, ctx)
 
     function.__doc__ = (
@@ -30,7 +30,7 @@ def _batched(draw, first, second):
     return function
 
 
-uniform_n = _batched(_random.uniform, "low", "high")
-normal_n = _batched(_random.normal, "loc", "scale")
+uniform_n = _batched_draw(_random.uniform, "low", "high")
+normal_n = _batched_draw(_random.normal, "loc", "scale")
 
 __all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]

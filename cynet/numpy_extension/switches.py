@@ -124,10 +124,10 @@ def use_np_shape(func):
     >>> inside(), is_np_shape()
     (True, False)
     """
-    return _decorated("use_np_shape", np_shape(True), func)
+    return _run_in_scope("use_np_shape", np_shape(True), func)
 
 
-def _decorated(name, scope, func):
+def _run_in_scope(name, scope, func):
     """A function, or the methods and properties of a class, in a scope."""
     if isinstance(func, type):
         for each, value in list(vars(func).items()):
@@ -242,7 +242,7 @@ def use_np_array(func):
     >>> f(), mx.util.is_np_array()
     (True, False)
     """
-    return _decorated("use_np_array", np_array(True), func)
+    return _run_in_scope("use_np_array", np_array(True), func)
 
 
 def use_np(func):

@@ -18,7 +18,7 @@ from ..operator.tensor.sequence import SequenceLastProperty, SequenceMaskPropert
 from .graph import exports
 
 
-def _part(g, value, parts, which, heads):
+def _attention_part(g, value, parts, which, heads):
     """(length, batch, heads * parts * width) to (batch, heads, length, width) of one part."""
     value = g.reshape(value, (0, 0, heads, parts, -1))
     value = g.squeeze(g.cut(value, 3, which, which + 1), 3)
@@ -30,11 +30,11 @@ def scores(g, c):
     """Queries times keys over the root of their width: (batch * heads, length, length)."""
     heads, own = c.prop.heads, c.op.endswith("selfatt_qk")
     if own:
-        query, key = (_part(g, c.inputs[0], 3, i, heads) for i in (0, 1))
+        query, key = (_attention_part(g, c.inputs[0], 3, i, heads) for i in (0, 1))
         width = c.shapes[0][2] // heads // 3
     else:
-        query = _part(g, c.inputs[0], 1, 0, heads)
-        key = _part(g, c.inputs[1], 2, 0, heads)
+        query = _attention_part(g, c.inputs[0], 1, 0, heads)
+        key = _attention_part(g, c.inputs[1], 2, 0, heads)
         width = c.shapes[0][2] // heads
     query = g.emit("Div", [query, g.constant(math.sqrt(width), c.dtypes[0])])
     made = g.emit("MatMul", [query, g.transpose(key, (0, 1, 3, 2))])
@@ -45,7 +45,7 @@ def scores(g, c):
 def weighted(g, c):
     """Attention times values: (length, batch, heads * width)."""
     heads, parts = c.prop.heads, 3 if c.op.endswith("selfatt_valatt") else 2
-    value = _part(g, c.inputs[0], parts, parts - 1, heads)
+    value = _attention_part(g, c.inputs[0], parts, parts - 1, heads)
     weights = g.reshape(c.inputs[1], (-1, heads, *c.shapes[1][1:]))
     made = g.emit("MatMul", [weights, value])
     return g.reshape(g.transpose(made, (2, 0, 1, 3)), (0, 0, -1))

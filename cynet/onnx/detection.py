@@ -15,21 +15,21 @@ from ..operator.vision.roi_pooling import ROIPoolingProperty
 from .graph import exports
 
 
-def _columns(g, value, *ends):
+def _split_columns(g, value, *ends):
     """Parts of the last axis: one for each pair of neighbors in `ends`."""
     return [g.cut(value, -1, a, b) for a, b in pairwise(ends)]
 
 
-def _corners(g, number, boxes):
+def _centers_to_corners(g, number, boxes):
     """Middles and sizes as corners."""
-    middle, size = _columns(g, boxes, 0, 2, 4)
+    middle, size = _split_columns(g, boxes, 0, 2, 4)
     half = g.emit("Mul", [size, number(0.5)])
     return g.emit("Concat", [g.emit("Sub", [middle, half]), g.emit("Add", [middle, half])], axis=-1)
 
 
-def _middles(g, number, boxes):
+def _corners_to_centers(g, number, boxes):
     """Corners as middles and sizes."""
-    low, high = _columns(g, boxes, 0, 2, 4)
+    low, high = _split_columns(g, boxes, 0, 2, 4)
     middle = g.emit("Mul", [g.emit("Add", [low, high]), number(0.5)])
     return g.emit("Concat", [middle, g.emit("Sub", [high, low])], axis=-1)
 
@@ -40,16 +40,16 @@ def box_decode(g, c):
     number = lambda v: g.constant(np.array(v, c.dtypes[0]))  # noqa: E731
     codes, anchors = c.inputs
     if p.format == "corner":
-        anchors = _middles(g, number, anchors)
-    middle, size = _columns(g, anchors, 0, 2, 4)
-    at, scale = _columns(g, codes, 0, 2, 4)
+        anchors = _corners_to_centers(g, number, anchors)
+    middle, size = _split_columns(g, anchors, 0, 2, 4)
+    at, scale = _split_columns(g, codes, 0, 2, 4)
     at = g.emit("Mul", [at, number([p.std0, p.std1])])
     scale = g.emit("Mul", [scale, number([p.std2, p.std3])])
     if p.clip > 0:
         scale = g.emit("Min", [scale, number(p.clip)])
     at = g.emit("Add", [g.emit("Mul", [at, size]), middle])
     size = g.emit("Mul", [g.emit("Exp", [scale]), size])
-    return _corners(g, number, g.emit("Concat", [at, size], axis=-1))
+    return _centers_to_corners(g, number, g.emit("Concat", [at, size], axis=-1))
 
 
 @exports(BoxNmsProperty)
@@ -72,13 +72,15 @@ def box_nms(g, c):
     scores, index = g.emit("TopK", [scores, g.ints(count)], outputs=2, axis=1)
     rows = g.emit("GatherND", [data, g.unsqueeze(index, 2)], batch_dims=1)
     boxes = g.cut(rows, 2, p.coord_start, p.coord_start + 4)
-    corners = _corners(g, number, boxes) if p.in_format == "center" else boxes
+    corners = _centers_to_corners(g, number, boxes) if p.in_format == "center" else boxes
     kinds = None
     if p.id_index >= 0 and not p.force_suppress:
         kinds = g.squeeze(g.cut(rows, 2, p.id_index, p.id_index + 1), 2)
-    keep = _kept(g, number, corners, scores, kinds, count, p.overlap_thresh, p.valid_thresh)
+    keep = _nms_keep_mask(
+        g, number, corners, scores, kinds, count, p.overlap_thresh, p.valid_thresh
+    )
     if p.in_format != p.out_format:
-        made = corners if p.out_format == "corner" else _middles(g, number, boxes)
+        made = corners if p.out_format == "corner" else _corners_to_centers(g, number, boxes)
         parts = [g.cut(rows, 2, 0, p.coord_start)] if p.coord_start else []
         parts.append(made)
         if p.coord_start + 4 < width:
@@ -90,9 +92,9 @@ def box_nms(g, c):
     return g.reshape(made, shape) if len(shape) != 3 else made
 
 
-def _kept(g, number, corners, scores, kinds, count, overlap, least):
+def _nms_keep_mask(g, number, corners, scores, kinds, count, overlap, least):
     """1 for each row that no better one of its class overlaps, (batch, count)."""
-    low, high = _columns(g, corners, 0, 2, 4)  # ONNX accepts boxes with swapped corners
+    low, high = _split_columns(g, corners, 0, 2, 4)  # ONNX accepts boxes with swapped corners
     boxes = g.emit("Concat", [low, g.emit("Max", [low, high])], axis=-1)
     if kinds is None:
         by_class = g.unsqueeze(scores, 1)
@@ -146,9 +148,9 @@ def multibox_prior(g, c):
 
 
 # --- regions --------------------------------------------------------------------------------------
-def _rois(g, rois):
+def _roi_images(g, rois):
     """The image of each region, and its corners."""
-    index, boxes = _columns(g, rois, 0, 1, 5)
+    index, boxes = _split_columns(g, rois, 0, 1, 5)
     return g.cast(g.squeeze(index, 1), "int64"), boxes
 
 
@@ -159,7 +161,7 @@ def roi_align(g, c):
         c.refuse("position_sensitive=True")
     if p.aligned:
         c.refuse("aligned=True; ONNX has it from opset 16 on")
-    index, boxes = _rois(g, c.inputs[1])
+    index, boxes = _roi_images(g, c.inputs[1])
     zero = g.constant(np.array(0, "int64"))
     made = g.emit(
         "RoiAlign",

@@ -15,7 +15,7 @@ from ..operator.tensor.where_clip import ClipProperty, HardSigmoidProperty, Wher
 from .graph import exports, operators
 
 
-def _number(g, c, value):
+def _dtype_constant(g, c, value):
     return g.constant(np.array(value, c.dtypes[0]))
 
 
@@ -23,9 +23,9 @@ def write_row(g, row, inputs, dtype, number=None):
     """The node, or nodes, of a function; numbers are of that dtype. `number` is the second operand
     where that is one."""
     if "float" not in dtype and row.onnx == "Div":
-        return _quotient(g, *inputs, dtype)
+        return _integer_division(g, *inputs, dtype)
     if "float" not in dtype and row.onnx == "Pow":
-        return _power(g, *inputs, dtype, number)
+        return _integer_power(g, *inputs, dtype, number)
 
     def emit(word, *given):
         return g.emit(
@@ -49,7 +49,7 @@ def _dtype_beside(dtype, *numbers):
 def unary(g, c):
     row, dtype = c.prop.function, c.dtypes[0]
     if c.op == "relu" and not dtype.startswith("float"):
-        return g.emit("Max", [c.inputs[0], _number(g, c, 0)])
+        return g.emit("Max", [c.inputs[0], _dtype_constant(g, c, 0)])
     if not dtype.startswith("float") and row.result == FLOAT:
         c.refuse(f"its data are {dtype}: cast them to a float")  # numbers in it are fractions
     return write_row(g, row, c.inputs, dtype)
@@ -72,14 +72,14 @@ def binary(g, c):
     return g.cast(made, c.out_dtypes[0]) if is_other else made
 
 
-def _quotient(g, a, b, dtype):
+def _integer_division(g, a, b, dtype):
     """Integers divided, 0 where the divisor is 0: there ONNX says nothing, and runtimes die."""
     zero, one = (g.constant(np.array(number, dtype)) for number in (0, 1))
     none = g.emit("Equal", [b, zero])
     return g.emit("Where", [none, zero, g.emit("Div", [a, g.emit("Where", [none, one, b])])])
 
 
-def _power(g, a, b, dtype, number):
+def _integer_power(g, a, b, dtype, number):
     """Integers to the power of integers: products where it is a number, since runtimes go through
     double; 0 to a negative power where that is a fraction, and for 0."""
     if number is not None and number >= 0:
@@ -161,7 +161,7 @@ def rounded(g, c):
     size = g.emit("Abs", c.inputs)
     made = g.emit("Floor", [size])
     if c.op == "round":  # size + 0.5 would round up a number just below a half
-        half = g.emit("GreaterOrEqual", [g.emit("Sub", [size, made]), _number(g, c, 0.5)])
+        half = g.emit("GreaterOrEqual", [g.emit("Sub", [size, made]), _dtype_constant(g, c, 0.5)])
         made = g.emit("Add", [made, g.cast(half, c.dtypes[0])])
     return g.emit("Mul", [g.emit("Sign", c.inputs), made])
 
@@ -173,7 +173,10 @@ def hard_sigmoid(g, c):
 
 @exports(ClipProperty)
 def clip(g, c):
-    return g.emit("Clip", [c.inputs[0], _number(g, c, c.prop.a_min), _number(g, c, c.prop.a_max)])
+    return g.emit(
+        "Clip",
+        [c.inputs[0], _dtype_constant(g, c, c.prop.a_min), _dtype_constant(g, c, c.prop.a_max)],
+    )
 
 
 @exports(AddNProperty)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..typing import Shape
 
 
-def _arrays(params):
+def _parameter_arrays(params):
     """{name: array} of a file, a dict, or [arguments, states]; prefixes of files are taken off."""
     if isinstance(params, (str, os.PathLike)):
         params = load_arrays(params)
@@ -61,7 +61,7 @@ def _network(network, params):
         raise ArgumentTypeError("export_model: a Symbol or a file needs params, its parameters")
     if not isinstance(network, symbol.Symbol):
         network = symbol.load(network)
-    return network, _arrays(params)
+    return network, _parameter_arrays(params)
 
 
 def _is_label(node, order):
@@ -189,7 +189,7 @@ def export_model(
     for node in order:
         if not node.is_variable:
             _write(graph, node, values, extents, types, verbose)
-    heads = _heads(graph, network, values)
+    heads = _output_names(graph, network, values)
     used = {i for node in graph.nodes for i in node.input}
     inputs = [(n.name, dtypes[n.name], known[n.name]) for n in given if n.name in used]
     outputs = [
@@ -197,9 +197,9 @@ def export_model(
         for name, entry in zip(heads, network.entries)
     ]
     if dynamic:
-        inputs, outputs = _opened(inputs, outputs, dynamic_input_shapes)
+        inputs, outputs = _dynamic_shapes(inputs, outputs, dynamic_input_shapes)
     constants = {k: v for k, v in {**arrays, **graph.constants}.items() if k in used}
-    model = _model(library, graph.nodes, inputs, outputs, constants)
+    model = _make_model(library, graph.nodes, inputs, outputs, constants)
     if run_shape_inference:
         model = library.shape_inference.infer_shapes(model)
     try:
@@ -241,7 +241,7 @@ def _write(graph, node, values, extents, types, verbose):
         print(f"{node.op.name} {node.name}: {', '.join(values[node, i] for i in range(len(made)))}")
 
 
-def _heads(graph, network, values):
+def _output_names(graph, network, values):
     """Names of the outputs; an output that is an input, a constant, or listed twice gets an
     Identity node."""
     made = {o for node in graph.nodes for o in node.output}
@@ -255,7 +255,7 @@ def _heads(graph, network, values):
     return heads
 
 
-def _opened(inputs, outputs, shapes):
+def _dynamic_shapes(inputs, outputs, shapes):
     """Inputs and outputs with open lengths: those of `shapes`, or the first axes."""
     batch = {shape[0] for _, _, shape in inputs}
     if shapes is None:
@@ -273,7 +273,7 @@ def _opened(inputs, outputs, shapes):
     )
 
 
-def _model(library, nodes, inputs, outputs, constants):
+def _make_model(library, nodes, inputs, outputs, constants):
     helper = library.helper
 
     def told(rows):

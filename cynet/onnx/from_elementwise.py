@@ -35,7 +35,7 @@ def logical_not(reader, node):
     return as_bool(sym.logical_not(node.symbol(0)))
 
 
-def _operands(node):
+def _aligned_operands(node):
     """Both inputs with the same number of axes; below opset 7 the second one's begin at `axis` of
     the first."""
     if node.opset >= 7:
@@ -51,16 +51,16 @@ def _operands(node):
 
 @imports(*{*_BINARY} - {*_COMPARED, *_APART})
 def binary(reader, node):
-    a, b = _operands(node)
+    a, b = _aligned_operands(node)
     made = _with_scalar(node)
     if made is not None:
         return made
     if node.kind == "Add" and node.shape(0) is not None and node.shape(0) == node.shape(1):
         return sym.elemwise_add(a, b)  # which a layer can fuse
-    return _broadcast(node, a, b)
+    return _broadcast_operator(node, a, b)
 
 
-def _broadcast(node, a, b, **how):
+def _broadcast_operator(node, a, b, **how):
     return getattr(sym, _BINARY[node.kind].broadcast.name)(a, b, **how)
 
 
@@ -79,7 +79,7 @@ def _with_scalar(node):
 
 @imports("Pow")
 def power(reader, node):
-    a, b = _operands(node)
+    a, b = _aligned_operands(node)
     base, exponent = node.dtype(0), node.dtype(1)
     if base == exponent or (base in FLOATS and node.known(1) is not None):
         made = _with_scalar(node)
@@ -97,7 +97,7 @@ def power(reader, node):
 
 @imports(*_COMPARED)
 def compared(reader, node):
-    return as_bool(_broadcast(node, *_operands(node)))
+    return as_bool(_broadcast_operator(node, *_aligned_operands(node)))
 
 
 @imports("Mod")

@@ -8,7 +8,7 @@ from .. import symbol as sym
 from .importers import imports
 
 
-def _index(reader, node, i, length):
+def _index_tensor(reader, node, i, length):
     """Indices as int64 from 0 on; ONNX counts negative ones from the end.
 
     `length` is a number, or an array that broadcasts to the indices.
@@ -25,7 +25,7 @@ def _index(reader, node, i, length):
     return index + below * int(length)
 
 
-def _length(node, axis):
+def _axis_length(node, axis):
     found = node.lengths(0)[axis]
     if found is None:
         node.refuse(f"the file does not tell the length of axis {axis} of its input")
@@ -48,11 +48,11 @@ def gather(reader, node):
 
 def _whole_index(reader, node, axis):
     """The index tuples of GatherElements and its like, a row an axis."""
-    shape, length = node.whole_shape(1), _length(node, axis)
+    shape, length = node.whole_shape(1), _axis_length(node, axis)
     grid = np.indices(shape)
     rows = [
         sym.expand_dims(
-            _index(reader, node, 1, length)
+            _index_tensor(reader, node, 1, length)
             if i == axis
             else reader.fixed(f"{node.name}_grid{i}", grid[i]),
             axis=0,
@@ -71,8 +71,8 @@ def gather_elements(reader, node):
 def _index_of_tuples(reader, node, batch=0):
     """The index tuples of GatherND and ScatterND, a row an axis."""
     shape, n = node.whole_shape(1), node.axes(1)
-    lengths = [_length(node, i) for i in range(batch, batch + shape[-1])]
-    index = _index(reader, node, 1, np.array(lengths).reshape(*[1] * (n - 1), -1))
+    lengths = [_axis_length(node, i) for i in range(batch, batch + shape[-1])]
+    index = _index_tensor(reader, node, 1, np.array(lengths).reshape(*[1] * (n - 1), -1))
     index = sym.transpose(index, axes=(n - 1, *range(n - 1))) if n > 1 else index
     if n == 1:
         index = sym.reshape(index, shape=(-1, 1))
@@ -91,7 +91,7 @@ def gather_nd(reader, node):
     return made
 
 
-def _scattered(node, data, index, values):
+def _scatter_values(node, data, index, values):
     """`data` with values at the index tuples."""
     if node.get("reduction", "none") != "none":
         node.refuse(f"reduction={node.get('reduction')}")
@@ -104,7 +104,7 @@ def _scattered(node, data, index, values):
 @imports("ScatterElements", "Scatter")
 def scatter_elements(reader, node):
     index = _whole_index(reader, node, node.axis(default=0))
-    return _scattered(node, node.symbol(0), index, node.symbol(2))
+    return _scatter_values(node, node.symbol(0), index, node.symbol(2))
 
 
 @imports("ScatterND")
@@ -112,7 +112,7 @@ def scatter_nd(reader, node):
     index, values = _index_of_tuples(reader, node), node.symbol(2)
     if node.axes(1) == 1:
         values = sym.expand_dims(values, axis=0) if node.axes(2) else values
-    return _scattered(node, node.symbol(0), index, values)
+    return _scatter_values(node, node.symbol(0), index, values)
 
 
 @imports("TopK")
@@ -136,7 +136,7 @@ def one_hot(reader, node):
     depth, values = int(node.number(1, None)), node.known(2)
     rank, dtype = node.axes(0), node.dtype(2)
     axis = node.axis(default=-1, extra=1)
-    hot = sym.one_hot(_index(reader, node, 0, depth), depth=depth, dtype="float32")
+    hot = sym.one_hot(_index_tensor(reader, node, 0, depth), depth=depth, dtype="float32")
     if rank == 0:
         hot = sym.reshape(hot, shape=(-1,))
     elif axis != rank:

@@ -9,7 +9,7 @@ from .importers import imports
 from .windows import lengths_of, padded, pads
 
 
-def _weight(node):
+def _weight_shape(node):
     """The shape of the weight, and the lengths of a window; a constant is not needed."""
     shape = list(node.whole_shape(1))
     kernel = list(node.get("kernel_shape", shape[2:]))
@@ -18,7 +18,7 @@ def _weight(node):
     return shape, kernel
 
 
-def _filters(node, kernel):
+def _filter_params(node, kernel):
     """The lengths that windows span, and the parameters that say how filters move."""
     n = len(kernel)
     stride, dilate = node.get("strides", [1] * n), node.get("dilations", [1] * n)
@@ -29,8 +29,8 @@ def _filters(node, kernel):
 
 @imports("Conv")
 def conv(reader, node):
-    shape, kernel = _weight(node)
-    n, (spans, how) = len(kernel), _filters(node, kernel)
+    shape, kernel = _weight_shape(node)
+    n, (spans, how) = len(kernel), _filter_params(node, kernel)
     before, after = pads(node, spans, list(how["stride"]))
     data = node.symbol(0)
     if before != after:
@@ -42,8 +42,8 @@ def conv(reader, node):
 @imports("ConvTranspose")
 def conv_transpose(reader, node):
     """Pads of both sides alike are the operator's own, others are cut off its output."""
-    shape, kernel = _weight(node)
-    n, (spans, how) = len(kernel), _filters(node, kernel)
+    shape, kernel = _weight_shape(node)
+    n, (spans, how) = len(kernel), _filter_params(node, kernel)
     stride = list(how["stride"])
     adj = list(node.get("output_padding", [0] * n))
     before, after = _transposed_pads(node, spans, stride, adj)

@@ -37,7 +37,7 @@ def pool(reader, node):
     ignores_pads = kind == "MaxPool" or not counted
     if not plain and ignores_pads and dilation == [1] * n and None not in node.lengths(0)[2:]:
         # the number of windows with the data's leading pads used behind it, too
-        behind = _behind(node, spans, stride, before, after, ceil)
+        behind = _end_padding(node, spans, stride, before, after, ceil)
         plain = all(
             b < k and max(x + 2 * b - k, -1) // t == (x + b + a - k) // t
             for x, b, a, k, t in zip(node.lengths(0)[2:], before, behind, kernel, stride)
@@ -47,30 +47,30 @@ def pool(reader, node):
     if kind == "MaxPool" and small:  # exact in float32, where Pooling computes
         data = sym.Cast(data, dtype="float32")
     if plain:
-        made = _plain(kind, data, kernel, stride, before, counted, p)
+        made = _pooling_node(kind, data, kernel, stride, before, counted, p)
     else:
-        behind = _behind(node, spans, stride, before, after, ceil)
+        behind = _end_padding(node, spans, stride, before, after, ceil)
         how = (kernel, stride, dilation, n)
         if kind == "MaxPool":
-            made = _windows(node, padded(data, before, behind, -math.inf, n), "max", *how)
+            made = _pool_windows(node, padded(data, before, behind, -math.inf, n), "max", *how)
         elif kind == "LpPool":
-            parts = padded(_powers(data, p), before, behind, 0.0, n)
-            made = _root(_windows(node, parts, "sum", *how), p)
+            parts = padded(_abs_power(data, p), before, behind, 0.0, n)
+            made = _p_root(_pool_windows(node, parts, "sum", *how), p)
         else:
-            total = _windows(node, padded(data, before, behind, 0.0, n), "sum", *how)
+            total = _pool_windows(node, padded(data, before, behind, 0.0, n), "sum", *how)
             ones = sym.ones_like(data)
             if counted:  # padding counts, the area behind it does not
                 ones = padded(ones, before, after, 1.0, n)
                 ones = padded(ones, [0] * n, [b - a for a, b in zip(after, behind)], 0.0, n)
             else:
                 ones = padded(ones, before, behind, 0.0, n)
-            made = sym.broadcast_div(total, _windows(node, ones, "sum", *how))
+            made = sym.broadcast_div(total, _pool_windows(node, ones, "sum", *how))
     if kind == "MaxPool" and small:
         return [sym.Cast(made, dtype=dtype)]
     return [sym.identity(made)]
 
 
-def _behind(node, spans, stride, before, after, ceil):
+def _end_padding(node, spans, stride, before, after, ceil):
     """The padding behind each axis that makes its windows complete."""
     found = []
     for x, b, a, s, t in zip(lengths_of(node, 0), before, after, spans, stride):
@@ -84,27 +84,27 @@ def _behind(node, spans, stride, before, after, ceil):
     return found
 
 
-def _plain(kind, data, kernel, stride, pad, counted, p):
+def _pooling_node(kind, data, kernel, stride, pad, counted, p):
     how = {"kernel": tuple(kernel), "stride": tuple(stride), "pad": tuple(pad)}
     if kind == "MaxPool":
         return sym.Pooling(data, pool_type="max", **how)
     if kind == "AveragePool":
         return sym.Pooling(data, pool_type="avg", count_include_pad=counted, **how)
-    return _root(sym.Pooling(_powers(data, p), pool_type="sum", **how), p)
+    return _p_root(sym.Pooling(_abs_power(data, p), pool_type="sum", **how), p)
 
 
-def _powers(data, p):
+def _abs_power(data, p):
     size = sym.abs(data) if p != 2 else sym.square(data)
     return size if p in (1, 2) else sym._internal._power_scalar(size, scalar=float(p))
 
 
-def _root(total, p):
+def _p_root(total, p):
     if p == 1:
         return total
     return sym.sqrt(total) if p == 2 else sym._internal._power_scalar(total, scalar=1.0 / p)
 
 
-def _windows(node, data, kind, kernel, stride, dilation, n):
+def _pool_windows(node, data, kind, kernel, stride, dilation, n):
     """Maxima or sums of the windows of data whose length they fill."""
     if dilation == [1] * n:
         return sym.Pooling(data, kernel=tuple(kernel), stride=tuple(stride), pool_type=kind)
@@ -134,6 +134,6 @@ def global_pool(reader, node):
         node.refuse(f"of {n} spatial axes")
     p = node.get("p", 2) if node.kind == "GlobalLpPool" else None
     kind = {"Max": "max", "Ave": "avg", "LpP": "sum"}[node.kind[6:9]]
-    data = data if p is None else _powers(data, p)
+    data = data if p is None else _abs_power(data, p)
     made = sym.Pooling(data, kernel=(1,) * n, global_pool=True, pool_type=kind)
-    return made if p is None else _root(made, p)
+    return made if p is None else _p_root(made, p)

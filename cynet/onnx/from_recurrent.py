@@ -19,7 +19,7 @@ _USUAL = {
 
 @imports("LSTM", "GRU", "RNN")
 def recurrent(reader, node):
-    mode = _mode(node)
+    mode = _rnn_mode(node)
     direction = node.choice("direction", "forward", "reverse", "bidirectional")
     if mode == "gru" and not node.get("linear_before_reset", 0):
         node.refuse("linear_before_reset=0")
@@ -44,7 +44,7 @@ def recurrent(reader, node):
         data = sym.SwapAxis(data, dim1=0, dim2=1)
     if direction == "reverse":
         data = sym.reverse(data, axis=0)
-    flat = _parameters(node, mode, w, r, hidden)
+    flat = _flat_parameters(node, mode, w, r, hidden)
     states = []
     for i, word in ((5, "h"), (6, "c"))[: 2 if mode == "lstm" else 1]:
         if node.has(i):
@@ -80,7 +80,7 @@ def recurrent(reader, node):
     return [out, *ends]
 
 
-def _mode(node):
+def _rnn_mode(node):
     mode = _MODE[node.kind]
     told = [a.decode() if isinstance(a, bytes) else a for a in node.get("activations", [])]
     if mode == "rnn_tanh" and told and told[0] == "Relu":
@@ -93,7 +93,7 @@ def _mode(node):
     return mode
 
 
-def _parameters(node, mode, w, r, hidden):
+def _flat_parameters(node, mode, w, r, hidden):
     """The weights and biases of all directions in cynet's order of gates, as one vector."""
     b = node.constant(3, np.zeros((w.shape[0], 2 * w.shape[1]), w.dtype))
     back = np.argsort(ORDER[mode])

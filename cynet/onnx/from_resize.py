@@ -39,7 +39,7 @@ def resize(reader, node):
         rounding = node.choice(
             "nearest_mode", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"
         )
-    scales, lengths = _targets(node, shape, axes, scales, sizes)
+    scales, lengths = _target_sizes(node, shape, axes, scales, sizes)
     kernel = {
         "how": how,
         "rounding": rounding,
@@ -49,7 +49,7 @@ def resize(reader, node):
         "smooth": node.get("antialias", 0),
         "fill": node.get("extrapolation_value", 0.0),
     }
-    region = _region(node, roi, len(axes)) if how == "tf_crop_and_resize" else None
+    region = _crop_region(node, roi, len(axes)) if how == "tf_crop_and_resize" else None
     if how != "tf_crop_and_resize":
         node.unused(1)
     whole = all(s == int(s) for s in scales)
@@ -69,13 +69,13 @@ def resize(reader, node):
         part = None if region is None else (region[i], region[len(axes) + i])
         if lengths[i] == shape[axis] and scales[i] == 1 and part is None:
             continue
-        data = _along(
+        data = _resize_axis(
             reader, node, data, axis, rank, shape[axis], lengths[i], scales[i], part, kernel
         )
     return sym.identity(data)
 
 
-def _targets(node, shape, axes, scales, sizes):
+def _target_sizes(node, shape, axes, scales, sizes):
     """The scale and the new length of each axis that is resized."""
     if sizes is not None and sizes.size:
         policy = node.choice("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller")
@@ -101,14 +101,14 @@ def _targets(node, shape, axes, scales, sizes):
     return node.refuse(f"scales={scales}, sizes={sizes} for the axes {axes}")
 
 
-def _region(node, roi, count):
+def _crop_region(node, roi, count):
     """Begin and end of the resized part of each axis."""
     if roi is None or roi.size != 2 * count:
         node.refuse("tf_crop_and_resize without a constant roi of all axes")
     return [float(v) for v in np.ravel(roi)]
 
 
-def _coordinates(how, length, made, scale, part):
+def _source_coordinates(how, length, made, scale, part):
     """Return the position of each new element in the old axis, in the precision of other
     runtimes."""
     x, scale = np.arange(made, dtype=np.float32), np.float32(scale)
@@ -131,7 +131,7 @@ def _coordinates(how, length, made, scale, part):
     return np.full(made, 0.5 * (begin + end) * (length - 1))
 
 
-def _nearest(at, rounding):
+def _round_nearest(at, rounding):
     if rounding == "round_prefer_floor":
         return np.ceil(at - 0.5)
     if rounding == "round_prefer_ceil":
@@ -139,14 +139,14 @@ def _nearest(at, rounding):
     return np.floor(at) if rounding == "floor" else np.ceil(at)
 
 
-def _cubic(distance, a):
+def _cubic_weights(distance, a):
     x = np.abs(distance)
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
     return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
 
 
-def _matrix(at, length, scale, kernel):
+def _weight_matrix(at, length, scale, kernel):
     """One row of weights over the old axis for each new element."""
     reach = 1 if kernel["mode"] == "linear" else 2
     stretch = min(scale, 1.0) if kernel["smooth"] else 1.0
@@ -160,7 +160,7 @@ def _matrix(at, length, scale, kernel):
         weights = (
             np.maximum(0, 1 - np.abs(distance))
             if kernel["mode"] == "linear"
-            else _cubic(distance, kernel["a"])
+            else _cubic_weights(distance, kernel["a"])
         )
         if kernel["outside"]:
             weights = np.where((taps >= 0) & (taps < length), weights, 0)
@@ -170,18 +170,18 @@ def _matrix(at, length, scale, kernel):
     return made
 
 
-def _along(reader, node, data, axis, rank, length, made, scale, part, kernel):
+def _resize_axis(reader, node, data, axis, rank, length, made, scale, part, kernel):
     """Data with one axis resized."""
-    at = _coordinates(kernel["how"], length, made, scale, part)
+    at = _source_coordinates(kernel["how"], length, made, scale, part)
     beyond = (at < 0) | (at > length - 1) if part is not None else np.zeros(made, bool)
     name, dtype = f"{node.name}_axis{axis}", node.dtype(0)
     if kernel["mode"] == "nearest":
-        index = np.clip(_nearest(at, kernel["rounding"]), 0, length - 1).astype("int64")
+        index = np.clip(_round_nearest(at, kernel["rounding"]), 0, length - 1).astype("int64")
         found = sym.take(data, reader.fixed(name, index), axis=axis)
     else:
         if dtype not in ("float32", "float64"):
             node.refuse(f"mode={kernel['mode']} of {dtype}")
-        weights = _matrix(at, length, scale, kernel).astype(dtype)
+        weights = _weight_matrix(at, length, scale, kernel).astype(dtype)
         order = [*(i for i in range(rank) if i != axis), axis]
         found = sym.transpose(data, axes=tuple(order)) if axis != rank - 1 else data
         found = sym.expand_dims(found, axis=0) if rank == 1 else found

@@ -64,7 +64,7 @@ def grid_sample(reader, node):
     grid = sym.reshape(node.symbol(1), shape=(shape[0], count, n))
     bounds = [(0.0, x - 1.0) if corners else (-0.5, x - 0.5) for x in sizes]
     at = [
-        _pixels(grid, n - 1 - k, size, corners, mode, padding, bounds[k])
+        _grid_to_pixels(grid, n - 1 - k, size, corners, mode, padding, bounds[k])
         for k, size in enumerate(sizes)
     ]
     taps = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}[mode]
@@ -74,12 +74,12 @@ def grid_sample(reader, node):
         place, weight = begin, None
         for k, (offset, size) in enumerate(zip(offsets, sizes)):
             pixel = sym.floor(at[k]) + offset
-            part = None if mode == "nearest" else _weight(at[k] - pixel, mode)
+            part = None if mode == "nearest" else _interpolation_weight(at[k] - pixel, mode)
             inside = (pixel >= 0) * (pixel <= size - 1)
             if padding == "zeros":
                 part = inside if part is None else part * inside
             elif padding == "reflection":
-                pixel = _reflected(pixel, *bounds[k])
+                pixel = _reflect_coordinates(pixel, *bounds[k])
             pixel = sym.Cast(sym.clip(pixel, a_min=0, a_max=size - 1), dtype="int64")
             place = sym.broadcast_add(place, pixel * math.prod(sizes[k + 1 :]))
             weight = part if weight is None else weight if part is None else weight * part
@@ -91,7 +91,7 @@ def grid_sample(reader, node):
     return sym.reshape(made, shape=(*shape[:2], *points[1:-1]))
 
 
-def _pixels(grid, k, size, corners, mode, padding, bounds):
+def _grid_to_pixels(grid, k, size, corners, mode, padding, bounds):
     """Coordinates from -1 to 1 converted to pixels. At a border the pixels around a point are
     clamped; so is the point itself if that makes no difference: not for mode=cubic."""
     x = sym.squeeze(sym.slice_axis(grid, axis=2, begin=k, end=k + 1), axis=2)
@@ -99,10 +99,10 @@ def _pixels(grid, k, size, corners, mode, padding, bounds):
     x = half_to_even(x) if mode == "nearest" else x
     if padding == "border" and mode != "cubic":
         return sym.clip(x, a_min=0, a_max=size - 1)
-    return _reflected(x, *bounds) if padding == "reflection" else x
+    return _reflect_coordinates(x, *bounds) if padding == "reflection" else x
 
 
-def _reflected(x, low, high):
+def _reflect_coordinates(x, low, high):
     """x reflected at both bounds until it lies between them."""
     reach = high - low
     if reach == 0:
@@ -112,7 +112,7 @@ def _reflected(x, low, high):
     return sym.where(inside, x, (low + reach) - sym.abs(turn - reach))
 
 
-def _weight(distance, mode):
+def _interpolation_weight(distance, mode):
     size = sym.abs(distance)
     if mode == "linear":
         return 1 - size

@@ -285,7 +285,7 @@ def matmul(reader, node):
     shapes = node.shape(0), node.shape(1)
     if None in shapes:
         return _open_batches(left, right, a, b, a == b and node.alike(0, 1, 2))
-    return _batched(left, right, *shapes)
+    return _batched_matmul(left, right, *shapes)
 
 
 def _open_batches(left, right, a, b, alike):
@@ -317,7 +317,7 @@ def _open_batches(left, right, a, b, alike):
     return sym.squeeze(made, axis=gone) if gone else made
 
 
-def _batched(left, right, a, b):
+def _batched_matmul(left, right, a, b):
     """NumPy's matmul of arrays whose shapes are known."""
     wide = (1, *a) if len(a) == 1 else a, (*b, 1) if len(b) == 1 else b
     lead = np.broadcast_shapes(wide[0][:-2], wide[1][:-2])
@@ -357,7 +357,7 @@ def einsum(reader, node):
     if len(terms) == 1:
         term, made = terms[0], parts[0]
     elif len(terms) == 2:
-        term, made = _product(*terms, *parts, wanted, size)
+        term, made = _contract_pair(*terms, *parts, wanted, size)
     else:
         return node.refuse(f"{len(terms)} operands")
     gone = tuple(i for i, k in enumerate(term) if k not in wanted)
@@ -368,7 +368,7 @@ def einsum(reader, node):
     return sym.identity(made)
 
 
-def _product(a, b, left, right, wanted, size):
+def _contract_pair(a, b, left, right, wanted, size):
     """batch_dot over the letters that both have; its letters and the result."""
     lone = [[k for k in t if k not in o and k not in wanted] for t, o in ((a, b), (b, a))]
     left = sym.sum(left, axis=tuple(map(a.index, lone[0]))) if lone[0] else left

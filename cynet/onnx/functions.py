@@ -20,11 +20,11 @@ def body(reader, node):
         is no function.
     """
     if node.kind == "If" and node.domain in ("", "ai.onnx"):
-        return _branch(reader, node), node.opset
+        return _taken_branch(reader, node), node.opset
     function = reader.functions.get((node.domain, node.kind)) or _of_onnx(reader, node)
     if function is None:
         return None
-    return _filled(reader.library, node, function), opset_of(function, reader.opset)
+    return _inlined_nodes(reader.library, node, function), opset_of(function, reader.opset)
 
 
 def _of_onnx(reader, node):
@@ -38,10 +38,10 @@ def _of_onnx(reader, node):
         return None
     made = reader.library.FunctionProto()
     if schema.has_function:
-        version = _newest(schema.function_opset_versions, node.opset)
+        version = _newest_version(schema.function_opset_versions, node.opset)
         made.ParseFromString(schema.get_function_with_opset_version(version))
     elif schema.has_context_dependent_function:
-        version = _newest(schema.context_dependent_function_opset_versions, node.opset)
+        version = _newest_version(schema.context_dependent_function_opset_versions, node.opset)
         if not _is_whole(reader, node, version):
             return None
         kinds = [reader.kind(each) or reader.library.TypeProto() for each in node.inputs]
@@ -80,11 +80,11 @@ def _is_whole(reader, node, version):
     return True
 
 
-def _newest(versions, maximum):
+def _newest_version(versions, maximum):
     return max((v for v in versions if v <= maximum), default=min(versions))
 
 
-def _filled(library, node, function):
+def _inlined_nodes(library, node, function):
     """The function's nodes, with its formal inputs, outputs and attributes replaced by the
     node's."""
     names = dict.fromkeys(function.input, "")
@@ -92,10 +92,10 @@ def _filled(library, node, function):
     names.update((a, b) for a, b in zip(function.output, node.outputs) if b)
     attributes = {each.name: each for each in function.attribute_proto}
     attributes.update((each.name, each) for each in node.proto.attribute)
-    return [_renamed(library, each, names, attributes, node.name) for each in function.node]
+    return [_rename_node(library, each, names, attributes, node.name) for each in function.node]
 
 
-def _renamed(library, proto, names, attributes, prefix):
+def _rename_node(library, proto, names, attributes, prefix):
     made = library.NodeProto()
     made.CopyFrom(proto)
     named = lambda each: names.setdefault(each, f"{prefix}/{each}") if each else ""  # noqa: E731
@@ -119,12 +119,12 @@ def _renamed(library, proto, names, attributes, prefix):
 def _rename_graph(library, graph, names, attributes, prefix):
     for each in (*graph.input, *graph.output, *graph.initializer, *graph.value_info):
         each.name = names.setdefault(each.name, f"{prefix}/{each.name}")
-    nodes = [_renamed(library, each, names, attributes, prefix) for each in graph.node]
+    nodes = [_rename_node(library, each, names, attributes, prefix) for each in graph.node]
     del graph.node[:]
     graph.node.extend(nodes)
 
 
-def _branch(reader, node):
+def _taken_branch(reader, node):
     """The nodes of the branch that a known condition takes."""
     taken = bool(np.ravel(node.constant(0))[0])
     graph = node.get("then_branch" if taken else "else_branch")

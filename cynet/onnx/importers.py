@@ -411,7 +411,7 @@ class Reader:
         if node.domain not in ("", "ai.onnx") or node.kind in _NOT_FOLDED:
             return False
         if node.kind == "Constant":
-            self._constants[node.outputs[0]] = self._written(node)
+            self._constants[node.outputs[0]] = self._constant_value(node)
             return True
         if node.kind in ("Shape", "Size"):
             shape = self.shape(node.inputs[0])
@@ -448,7 +448,7 @@ class Reader:
         self._constants.update(zip([each for each in node.outputs if each], found))
         return True
 
-    def _written(self, node):
+    def _constant_value(self, node):
         """The value of a Constant."""
         name, value = next(iter(node.attributes.items()))
         if name == "sparse_value":

@@ -40,13 +40,13 @@ from ..operator.nn.upsampling import UpSamplingProperty
 from .graph import exports, operators, rows_first
 
 
-def _pair(values, n, default):
+def _values_or_default(values, n, default):
     return list(values) or [default] * n
 
 
-def _filters(p, n):
+def _filter_attributes(p, n):
     """The attributes that say how filters of `n` axes move."""
-    strides, dilations = _pair(p.stride, n, 1), _pair(p.dilate, n, 1)
+    strides, dilations = _values_or_default(p.stride, n, 1), _values_or_default(p.dilate, n, 1)
     how = {"kernel_shape": list(p.kernel), "strides": strides, "dilations": dilations}
     return {**how, "group": p.num_group}
 
@@ -58,7 +58,9 @@ def convolution(g, c):
     inputs = [data, *c.inputs[1:]]
     if is_last(p.weight_layout):
         inputs[1] = g.transpose(c.inputs[1], [0, n + 1, *range(1, n + 1)])
-    return back(g.emit("Conv", inputs, pads=_pair(p.pad, n, 0) * 2, **_filters(p, n)))
+    return back(
+        g.emit("Conv", inputs, pads=_values_or_default(p.pad, n, 0) * 2, **_filter_attributes(p, n))
+    )
 
 
 @exports(DeconvolutionProperty)
@@ -69,13 +71,16 @@ def deconvolution(g, c):
     size, out = (channels_first(each[0], p.layout)[2:] for each in (c.shapes, c.out_shapes))
     if data != c.inputs[0]:
         weight = g.transpose(weight, [0, n + 1, *range(1, n + 1)])
-    how = _filters(p, n)
+    how = _filter_attributes(p, n)
     each = zip(size, how["strides"], p.kernel, how["dilations"])
     whole = [(x - 1) * s + (k - 1) * d + 1 for x, s, k, d in each]
     over = [a - b for a, b in zip(whole, out)]  # lengths lost to padding
-    adj = [max(-o, 0) for o in over] if p.target_shape else _pair(p.adj, n, 0)
+    adj = [max(-o, 0) for o in over] if p.target_shape else _values_or_default(p.adj, n, 0)
     total = [o + a for o, a in zip(over, adj)]
-    before = [(t + 1) // 2 if p.target_shape else q for t, q in zip(total, _pair(p.pad, n, 0))]
+    before = [
+        (t + 1) // 2 if p.target_shape else q
+        for t, q in zip(total, _values_or_default(p.pad, n, 0))
+    ]
     how["pads"] = before + [t - b for t, b in zip(total, before)]
     return back(g.emit("ConvTranspose", [data, weight, *bias], output_padding=adj, **how))
 
@@ -113,7 +118,7 @@ def instance_norm(g, c):
     return g.emit("InstanceNormalization", c.inputs, epsilon=c.prop.eps)
 
 
-def _normalized(g, x, axes, eps, dtype):
+def _normalize_axes(g, x, axes, eps, dtype):
     """(x - mean) / sqrt(var + eps) over axes."""
     mean = g.emit("ReduceMean", [x], axes=axes, keepdims=1)
     x = g.emit("Sub", [x, mean])
@@ -128,7 +133,7 @@ def layer_norm(g, c):
     if p.output_mean_var:
         c.refuse("mean and deviation are outputs")
     axis = p.axis % n
-    x = _normalized(g, c.inputs[0], [axis], p.eps, c.dtypes[0])
+    x = _normalize_axes(g, c.inputs[0], [axis], p.eps, c.dtypes[0])
     shape = [c.shapes[0][axis] if i == axis else 1 for i in range(n)]
     gamma, beta = (g.reshape(each, shape) for each in c.inputs[1:3])
     return g.emit("Add", [g.emit("Mul", [x, gamma]), beta])
@@ -140,7 +145,7 @@ def group_norm(g, c):
     if p.output_mean_var:
         c.refuse("mean and deviation are outputs")
     grouped = g.reshape(c.inputs[0], (0, p.num_groups, -1))
-    x = _normalized(g, grouped, [2], p.eps, c.dtypes[0])
+    x = _normalize_axes(g, grouped, [2], p.eps, c.dtypes[0])
     gamma, beta = (g.reshape(each, (1, -1, 1)) for each in c.inputs[1:3])
     return g.reshape(g.emit("Add", [g.emit("Mul", [x, gamma]), beta]), (0, *shape[1:]))
 
@@ -209,7 +214,7 @@ def softmax_activation(g, c):
 @exports(SoftmaxProperty, LogSoftmaxProperty, SoftminProperty)
 def softmax(g, c):
     p, x = c.prop, c.inputs[0]
-    inside = _inside(g, c) if getattr(p, "use_length", False) else None
+    inside = _length_mask(g, c) if getattr(p, "use_length", False) else None
     if c.op == "softmin":
         x = g.emit("Neg", [x])
     if p.temperature not in (None, 1):
@@ -222,7 +227,7 @@ def softmax(g, c):
     return made if c.out_dtypes[0] == c.dtypes[0] else g.cast(made, c.out_dtypes[0])
 
 
-def _inside(g, c):
+def _length_mask(g, c):
     """Return whether an element's index along the axis is below its line's length."""
     n, axis = len(c.shapes[0]), c.prop.axis % len(c.shapes[0])
     steps = np.arange(c.shapes[0][axis]).reshape([-1 if i == axis else 1 for i in range(n)])

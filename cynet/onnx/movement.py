@@ -225,13 +225,13 @@ def size_array(g, c):
 
 
 # --- reductions -----------------------------------------------------------------------------------
-def _axes(axis, n, exclude):
+def _reduction_axes(axis, n, exclude):
     axes = range(n) if axis in (None, ()) else [axis] if isinstance(axis, int) else axis
     axes = sorted(a % n for a in axes)
     return [i for i in range(n) if i not in axes] if exclude and axis not in (None, ()) else axes
 
 
-def _reduced(g, c, kind, x, axes, keep):
+def _reduce_node(g, c, kind, x, axes, keep):
     if not axes:  # no axis remains; ONNX reads an empty list as all axes
         return g.emit("Abs", [x]) if kind.startswith("ReduceL") else x
     if kind == "ReduceSum":  # its axes are an input since opset 13
@@ -246,15 +246,15 @@ def _reduced(g, c, kind, x, axes, keep):
 @exports(*operators(*(row.name for row in REDUCTIONS if row.onnx)))
 def reduce(g, c):
     p = c.prop
-    axes = _axes(p.axis, len(c.shapes[0]), p.exclude)
-    return _reduced(g, c, p.function.onnx, c.inputs[0], axes, p.keepdims)
+    axes = _reduction_axes(p.axis, len(c.shapes[0]), p.exclude)
+    return _reduce_node(g, c, p.function.onnx, c.inputs[0], axes, p.keepdims)
 
 
 @exports(NormProperty)
 def norm(g, c):
     p = c.prop
-    axes = _axes(p.axis, len(c.shapes[0]), False)
-    return _reduced(g, c, f"ReduceL{p.ord}", c.inputs[0], axes, p.keepdims)
+    axes = _reduction_axes(p.axis, len(c.shapes[0]), False)
+    return _reduce_node(g, c, f"ReduceL{p.ord}", c.inputs[0], axes, p.keepdims)
 
 
 @exports(ArgmaxProperty, ArgminProperty)
@@ -298,7 +298,7 @@ def topk(g, c):
 
 
 # --- indices --------------------------------------------------------------------------------------
-def _index(g, c, value, size, mode):
+def _index_node(g, c, value, size, mode):
     index = g.cast(value, "int64")
     if mode == "wrap":
         return g.emit("Mod", [index, g.ints(size)])
@@ -308,14 +308,14 @@ def _index(g, c, value, size, mode):
 
 @exports(EmbeddingProperty)
 def embedding(g, c):
-    index = _index(g, c, c.inputs[0], c.shapes[1][0], "clip")
+    index = _index_node(g, c, c.inputs[0], c.shapes[1][0], "clip")
     return g.emit("Gather", [c.inputs[1], index], axis=0)
 
 
 @exports(TakeProperty)
 def take(g, c):
     axis = c.prop.axis % len(c.shapes[0])
-    index = _index(g, c, c.inputs[1], c.shapes[0][axis], c.prop.mode)
+    index = _index_node(g, c, c.inputs[1], c.shapes[0][axis], c.prop.mode)
     return g.emit("Gather", [c.inputs[0], index], axis=axis)
 
 
@@ -323,7 +323,7 @@ def take(g, c):
 def pick(g, c):
     p, n = c.prop, len(c.shapes[0])
     axis = n - 1 if p.axis is None else p.axis % n
-    index = _index(g, c, c.inputs[1], c.shapes[0][axis], p.mode)
+    index = _index_node(g, c, c.inputs[1], c.shapes[0][axis], p.mode)
     if len(c.shapes[1]) < n:
         index = g.unsqueeze(index, axis)
     made = g.emit("GatherElements", [c.inputs[0], index], axis=axis)

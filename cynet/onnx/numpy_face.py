@@ -31,11 +31,11 @@ for _row in REDUCTIONS:
         _REDUCED[get_operator(f"_np{'i' * _row.mean}_{_row.name}").prop] = _row
 
 
-def _in(g, c, i, dtype):
+def _input_as(g, c, i, dtype):
     return c.inputs[i] if c.dtypes[i] == dtype else g.cast(c.inputs[i], dtype)
 
 
-def _written(g, c, row, inputs, dtype, number=None):
+def _write_row(g, c, row, inputs, dtype, number=None):
     if row.result == BOOL and not row.sign:
         inputs, dtype = [g.cast(each, "bool") for each in inputs], "bool"
     return g.cast(write_row(g, row, inputs, dtype, number), c.out_dtypes[0])
@@ -47,7 +47,7 @@ def pair(g, c):
     common = compared_in(*c.dtypes) if row.result == BOOL else out
     if common == "bool":
         common = promoted(*c.dtypes)
-    return _written(g, c, row, [_in(g, c, 0, common), _in(g, c, 1, common)], common)
+    return _write_row(g, c, row, [_input_as(g, c, 0, common), _input_as(g, c, 1, common)], common)
 
 
 @exports(*_NUMBERS)
@@ -57,17 +57,17 @@ def number(g, c):
     if row.result == BOOL:
         whole = float(value).is_integer()
         dtype = c.dtypes[0] if c.dtypes[0].startswith("float") else "int64" if whole else "float64"
-    inputs = [_in(g, c, 0, dtype), g.constant(np.array(value, dtype))]
+    inputs = [_input_as(g, c, 0, dtype), g.constant(np.array(value, dtype))]
     if c.prop.reverse:
-        return _written(g, c, row, inputs[::-1], dtype)
-    return _written(g, c, row, inputs, dtype, value)
+        return _write_row(g, c, row, inputs[::-1], dtype)
+    return _write_row(g, c, row, inputs, dtype, value)
 
 
 @exports(*_ONES)
 def one(g, c):
     row, out = _ONES[type(c.prop)], c.out_dtypes[0]
     dtype = c.dtypes[0] if row.result == BOOL else out
-    return _written(g, c, row, [_in(g, c, 0, dtype)], dtype)
+    return _write_row(g, c, row, [_input_as(g, c, 0, dtype)], dtype)
 
 
 _KINDS = {get_operator(f"_npi_{each.lower()}").prop: each for each in ("IsNaN", "IsInf")}
@@ -76,7 +76,7 @@ _KINDS = {get_operator(f"_npi_{each.lower()}").prop: each for each in ("IsNaN", 
 @exports(*_KINDS)
 def kind_of_number(g, c):
     dtype = c.dtypes[0] if c.dtypes[0] in ("float32", "float64") else "float32"
-    return g.emit(_KINDS[type(c.prop)], [_in(g, c, 0, dtype)])
+    return g.emit(_KINDS[type(c.prop)], [_input_as(g, c, 0, dtype)])
 
 
 @exports(Held)
@@ -94,7 +94,7 @@ def reduce(g, c):
     row, n, axis = _REDUCED[type(c.prop)], len(c.shapes[0]), c.prop.axis
     axes = range(n) if axis is None else [axis] if isinstance(axis, int) else axis
     axes = sorted(each % n for each in axes)
-    x = _in(g, c, 0, c.out_dtypes[0])
+    x = _input_as(g, c, 0, c.out_dtypes[0])
     if not axes:
         return x
     if row.onnx == "ReduceSum":  # its axes are an input since opset 13

@@ -22,27 +22,27 @@ def pooling(g, c):
     sizes = channels_first(c.shapes[0], p.layout)[2:]
     # (output size, kernel, stride, padding before, behind) of each axis
     axes = [p.geometry(axis, size) for axis, size in enumerate(sizes)]
-    return back(_pooled(g, c, data, sizes, axes))
+    return back(_pool_node(g, c, data, sizes, axes))
 
 
-def _pooled(g, c, data, sizes, axes):
+def _pool_node(g, c, data, sizes, axes):
     p, kind = c.prop, c.prop.pool_type
     if kind == "lp":
-        return _root(g, c, _sums(g, c, _powers(g, c, data), sizes, axes))
+        return _p_root(g, c, _window_sums(g, c, _abs_power(g, c, data), sizes, axes))
     if kind == "sum":
-        return _sums(g, c, data, sizes, axes)
+        return _window_sums(g, c, data, sizes, axes)
     if p.global_pool:
         return g.emit("GlobalMaxPool" if kind == "max" else "GlobalAveragePool", [data])
     kernel, stride = [a[1] for a in axes], [a[2] for a in axes]
-    before, behind = [a[3] for a in axes], _behind(sizes, axes)
+    before, behind = [a[3] for a in axes], _end_padding(sizes, axes)
     fits = all(q < k for q, k in zip((*before, *behind), kernel * 2))
     how = {"kernel_shape": kernel, "strides": stride}
     if kind == "max":
-        if all(v > 0 for axis in _counts(sizes, axes, False) for v in axis) and fits:
+        if all(v > 0 for axis in _window_counts(sizes, axes, False) for v in axis) and fits:
             return g.emit("MaxPool", [data], pads=before + behind, **how)
-        return g.emit("MaxPool", [_padded(g, c, data, before, behind, _LOWEST)], **how)
+        return g.emit("MaxPool", [_pad_node(g, c, data, before, behind, _LOWEST)], **how)
     counted = p.count_include_pad is not False
-    counts = _counts(sizes, axes, counted)
+    counts = _window_counts(sizes, axes, counted)
     if min(v for axis in counts for v in axis) < 1:
         c.refuse("a window without an element")
     if fits and (not counted or all(v == k for axis, k in zip(counts, kernel) for v in axis)):
@@ -52,16 +52,16 @@ def _pooled(g, c, data, sizes, axes):
     shares = np.ones((1, 1))
     for axis, k in zip(counts, kernel):
         shares = shares[..., None] * (k / np.array(axis))
-    made = g.emit("AveragePool", [_padded(g, c, data, before, behind, 0)], **how)
+    made = g.emit("AveragePool", [_pad_node(g, c, data, before, behind, 0)], **how)
     return g.emit("Mul", [made, g.constant(shares, c.dtypes[0])])
 
 
-def _behind(sizes, axes):
+def _end_padding(sizes, axes):
     """Padding behind each axis that makes its windows complete and of the requested number."""
     return [max((o - 1) * s + k - x - q, 0) for x, (o, k, s, q, _) in zip(sizes, axes)]
 
 
-def _counts(sizes, axes, counted):
+def _window_counts(sizes, axes, counted):
     """By how many elements the mean of each window divides, axis by axis."""
     found = []
     for x, (out, kernel, stride, before, behind) in zip(sizes, axes):
@@ -73,32 +73,32 @@ def _counts(sizes, axes, counted):
     return found
 
 
-def _padded(g, c, data, before, behind, value):
+def _pad_node(g, c, data, before, behind, value):
     if not any((*before, *behind)):
         return data
     pads = g.ints(0, 0, *before, 0, 0, *behind)
     return g.emit("Pad", [data, pads, g.constant(value, c.dtypes[0])])
 
 
-def _sums(g, c, data, sizes, axes):
+def _window_sums(g, c, data, sizes, axes):
     """Sums of windows: means over all of them, padding as zeros, times their size."""
     if c.prop.global_pool:
         made, size = g.emit("GlobalAveragePool", [data]), math.prod(sizes)
     else:
         kernel, size = [a[1] for a in axes], math.prod(a[1] for a in axes)
-        data = _padded(g, c, data, [a[3] for a in axes], _behind(sizes, axes), 0)
+        data = _pad_node(g, c, data, [a[3] for a in axes], _end_padding(sizes, axes), 0)
         made = g.emit("AveragePool", [data], kernel_shape=kernel, strides=[a[2] for a in axes])
     return g.emit("Mul", [made, g.constant(size, c.dtypes[0])])
 
 
-def _powers(g, c, x):
+def _abs_power(g, c, x):
     if c.prop.p_value == 1:
         return x
     square = g.emit("Mul", [x, x])
     return square if c.prop.p_value == 2 else g.emit("Mul", [square, x])
 
 
-def _root(g, c, x):
+def _p_root(g, c, x):
     if c.prop.p_value == 1:
         return x
     if c.prop.p_value == 2:
@@ -124,7 +124,7 @@ def pooling_v1(g, c):
             kind, behind = "MaxPool", pad
         else:  # windows that are cut off divide by all of kernel
             kind, behind, over = "AveragePool", [q + o for q, o in zip(pad, over)], [0, 0]
-        data = _padded(g, c, c.inputs[0], pad, behind, 0)
+        data = _pad_node(g, c, c.inputs[0], pad, behind, 0)
         made = g.emit(kind, [data], kernel_shape=kernel, strides=stride, pads=[0, 0, *over])
         size = math.prod(kernel)
     if p.pool_type == "sum":
@@ -141,12 +141,12 @@ def adaptive_average(g, c):
     if all(x % o == 0 for x, o in zip(size, out)):
         step = [x // o for x, o in zip(size, out)]
         return g.emit("AveragePool", c.inputs, kernel_shape=step, strides=step)
-    left, right = (_shares(x, o) for x, o in zip(size, out))
+    left, right = (_window_weights(x, o) for x, o in zip(size, out))
     made = g.emit("MatMul", [g.constant(left, c.dtypes[0]), c.inputs[0]])
     return g.emit("MatMul", [made, g.constant(right.T, c.dtypes[0])])
 
 
-def _shares(length, count):
+def _window_weights(length, count):
     """(count, length): each row is a window of the axis: 1 / size inside of it, 0 outside."""
     made = np.zeros((count, length))
     for i in range(count):

@@ -102,12 +102,12 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
     try:
         reader = Reader(library, model)
     except Exception as error:  # a constant whose bytes do not fit its shape
-        raise _damaged("its constants", error) from error
+        raise _damage_error("its constants", error) from error
     for proto in model.graph.node:
         _read(reader, proto)
     heads = [reader.symbol(each.name) for each in model.graph.output]
     found = heads[0] if len(heads) == 1 else Group(heads)
-    _verify(reader, found)
+    _verify_types(reader, found)
     found = join(found, reader)
     args, states = set(found.list_arguments()), set(found.list_auxiliary_states())
     params = {k: v for k, v in reader.params.items() if k in args or k in states}
@@ -128,7 +128,7 @@ def _check_lengths(graph):
             raise FormatError(f"import_model: {shown(name)} has the shape {shown(lengths)}")
 
 
-def _damaged(where, error):
+def _damage_error(where, error):
     """The error for inconsistent parts of a file."""
     return FormatError(
         f"import_model: {where} does not hold together: {shorten(describe_error(error), 500)}"
@@ -141,7 +141,7 @@ def _read(reader, proto, opset=None):
     except CynetError:
         raise
     except Exception as error:  # exceptions of the onnx package, or of arithmetic on damaged values
-        raise _damaged(f"node '{proto.name}' of kind {proto.op_type}", error) from error
+        raise _damage_error(f"node '{proto.name}' of kind {proto.op_type}", error) from error
 
 
 def _read_node(reader, proto, opset):
@@ -168,7 +168,7 @@ def _read_node(reader, proto, opset):
         _read(reader, each, found[1])
 
 
-def _verify(reader, found):
+def _verify_types(reader, found):
     """Refuse a network whose values have other types or shapes than the file declares."""
     values = list(reader.values())
     inputs = [n for n in found.list_inputs() if n not in reader.params]

@@ -11,7 +11,7 @@ ORDER = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (
 KIND = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 
 
-def _gates(g, value, rows, hidden, mode, back=False):
+def _reorder_gates(g, value, rows, hidden, mode, back=False):
     """The rows of a matrix or vector with its gates in ONNX's order."""
     order = ORDER[mode]
     if len(order) == 1:
@@ -34,10 +34,12 @@ def rnn(g, c):
     for layer in range(p.num_layers):
         weights = [[], [], []]
         for each in passes[layer * d : (layer + 1) * d]:
-            w = g.reshape(_piece(g, flat, each.i2h_weight, rows * each.inputs), (rows, each.inputs))
-            r = g.reshape(_piece(g, flat, each.h2h_weight, rows * h), (rows, h))
-            b = [_piece(g, flat, at, rows) for at in (each.i2h_bias, each.h2h_bias)]
-            w, r, *b = (_gates(g, v, rows, h, p.mode) for v in (w, r, *b))
+            w = g.reshape(
+                _slice_flat(g, flat, each.i2h_weight, rows * each.inputs), (rows, each.inputs)
+            )
+            r = g.reshape(_slice_flat(g, flat, each.h2h_weight, rows * h), (rows, h))
+            b = [_slice_flat(g, flat, at, rows) for at in (each.i2h_bias, each.h2h_bias)]
+            w, r, *b = (_reorder_gates(g, v, rows, h, p.mode) for v in (w, r, *b))
             for where, value in zip(weights, (w, r, g.emit("Concat", b, axis=0))):
                 where.append(g.unsqueeze(value, 0))
         made = [v[0] if d == 1 else g.emit("Concat", v, axis=0) for v in weights]
@@ -63,5 +65,5 @@ def rnn(g, c):
     return [data, *(v[0] if len(v) == 1 else g.emit("Concat", v, axis=0) for v in lasts)]
 
 
-def _piece(g, flat, at, size):
+def _slice_flat(g, flat, at, size):
     return g.cut(flat, 0, at, at + size)

@@ -26,14 +26,14 @@ class Shapes:
     def alike(self, name, other, skip):
         """Return whether the file says of two values that all their lengths but the last `skip`
         are the same, open ones by their names."""
-        found = [_told(self._types.get(each), skip) for each in (name, other)]
+        found = [_leading_lengths(self._types.get(each), skip) for each in (name, other)]
         return None not in found[0] and found[0] == found[1]
 
     def of(self, name):
         """Tuple of a value's lengths, None for an open one; None if the number of axes is
         unknown."""
         found = self._types.get(name)
-        return None if found is None else _lengths(found)
+        return None if found is None else _axis_lengths(found)
 
     def dtype(self, name):
         """The name of a value's dtype, or None."""
@@ -91,23 +91,23 @@ class Shapes:
             return
         found = {each.name: each.type for each in (*model.graph.output, *model.graph.value_info)}
         for name, made in found.items():
-            lengths = _lengths(made)
+            lengths = _axis_lengths(made)
             if any(n is not None and n < 0 for n in lengths or ()):
                 raise FormatError(
                     f"import_model: {node.kind} '{node.name}' gives the shape {shown(lengths)}"
                 )
-            if _known(lengths) >= _known(self.of(name)):
+            if _count_known(lengths) >= _count_known(self.of(name)):
                 self._types[name] = made
 
 
-def _lengths(kind):
+def _axis_lengths(kind):
     tensor = kind.tensor_type
     if not tensor.HasField("shape"):
         return None
     return tuple(d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim)
 
 
-def _told(kind, skip):
+def _leading_lengths(kind, skip):
     """Lengths of all axes but the last ones, or their names; None for an unnamed open length."""
     if kind is None or not kind.tensor_type.HasField("shape"):
         return (None,)
@@ -118,6 +118,6 @@ def _told(kind, skip):
     ]
 
 
-def _known(lengths):
+def _count_known(lengths):
     """Return how much is known of a shape: the more, the larger."""
     return -1 if lengths is None else sum(n is not None for n in lengths)

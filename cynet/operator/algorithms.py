@@ -64,8 +64,8 @@ class Choice(NamedTuple):
     def __str__(self) -> str:
         others = [each for each in self.costs if each != self.name and self.costs[each] < NEVER]
         shown = ["forced"] if self.forced else []
-        shown += [f"cost {_shown(self.cost)}"] if self.cost < NEVER else []
-        shown += [f"{each} {_shown(self.costs[each])}" for each in others]
+        shown += [f"cost {_cost_text(self.cost)}"] if self.cost < NEVER else []
+        shown += [f"{each} {_cost_text(self.costs[each])}" for each in others]
         return f"{self.name} ({'; '.join(shown)})"
 
 
@@ -92,7 +92,7 @@ class Algorithms:
 
     def remember(self, maximum: int) -> None:
         """Forget all choices, and from now on remember at most the `maximum` last used ones."""
-        self._choose = lru_cache(maximum)(self._chosen)
+        self._choose = lru_cache(maximum)(self._cheapest)
 
     def forced(self, desc: Any) -> bool:
         """Return whether the setting decides about this call."""
@@ -110,7 +110,7 @@ class Algorithms:
         choice: Choice | None = self._choose(desc, self._forced_name())
         return choice
 
-    def _chosen(self, desc: Hashable, forced: str | None) -> Choice | None:
+    def _cheapest(self, desc: Hashable, forced: str | None) -> Choice | None:
         costs = {each: each.cost(desc) for each in self.algorithms if each.supports(desc)}
         if not costs:
             return None
@@ -128,7 +128,7 @@ class Algorithms:
         return name
 
 
-def _shown(cycles: float) -> str:
+def _cost_text(cycles: float) -> str:
     return f"{cycles / 1e6:.3g} Mcycles"
 
 

@@ -55,7 +55,7 @@ class Binary(NamedTuple):
         return operator if self.compares else operator.replace("_scalar", "scalar")
 
 
-def _operators(row: Function) -> Binary:
+def _scalar_operators(row: Function) -> Binary:
     same, broadcast, scalar = (row.forms()[kind].name for kind in ("same", "broadcast", "scalar"))
     reflected = row.reflected or scalar  # None: operands may change places
     name = reflected if isinstance(reflected, str) else reflected.name
@@ -81,6 +81,6 @@ def _of_truths() -> Iterator[str]:
 # Operators that are methods of every array and symbol, which is their first input.
 METHODS = tuple(sorted(declared("methods")))
 # Function of ``mx.nd`` to its operators.
-BINARY = {row.function: _operators(row) for row in FUNCTIONS if row.function}
+BINARY = {row.function: _scalar_operators(row) for row in FUNCTIONS if row.function}
 # Operators whose results are truths.
 COMPARISONS = frozenset(_of_truths())

@@ -45,7 +45,7 @@ class Loop(NamedTuple):
 BYTE_LOOPS = {"floats_of_bytes": 0, "bytes_of_floats": 3}
 
 
-def _simple() -> Iterator[str | None]:
+def _simple_loops() -> Iterator[str | None]:
     for row in UNARY:
         if row.simple:
             yield row.functor or row.name
@@ -57,7 +57,7 @@ def _simple() -> Iterator[str | None]:
 
 
 # Functors that take about as long as an addition; the others take some times as long.
-SIMPLE = frozenset(_simple()) - {None}
+SIMPLE = frozenset(_simple_loops()) - {None}
 _TRUTHS = [row for row in BINARY if row.result == BOOL]
 _COMPARE = {row.functor: getattr(operator, row.method) for row in _TRUTHS if row.method}
 _LOGICAL = {row.functor for row in _TRUTHS if not row.method}
@@ -110,7 +110,7 @@ def computed_in(loop: Loop, dtype: str) -> str:
     return dtype
 
 
-def _compared(loop: Loop, number: float, dtype: str) -> Loop:
+def _replace_out_of_range(loop: Loop, number: float, dtype: str) -> Loop:
     """A comparison with a number outside of `dtype`'s integers, replaced by one inside or by a
     constant."""
     operands = loop.reads[-2:]
@@ -147,7 +147,7 @@ def fold_out_of_range_scalar(loop: Loop, dtype: str) -> Loop:
         return loop
     number = numbers[0]
     if loop.functor in _COMPARE:
-        return _compared(loop, number, dtype)
+        return _replace_out_of_range(loop, number, dtype)
     if loop.functor in _LOGICAL:  # a number with its truth value
         return loop._replace(reads=tuple(1.0 if v is number else v for v in loop.reads))
     if loop.functor in ("maximum", "minimum") and number == number:

@@ -108,7 +108,7 @@ class KernelProperty(OperatorProperty):
     def failure(self, place: int, values: Sequence[float]) -> Exception:
         """The exception for a failure that a kernel has reported at `place`, with `values`, floats
         (``Args.fail``)."""
-        return ArgumentError(f"{self._where()}: element {place} of an input is not valid")
+        return ArgumentError(f"{self._operator_label()}: element {place} of an input is not valid")
 
     def noticed(self, place: int, values: Sequence[float]) -> None:
         """Warn the user of a value that a kernel has reported at `place`, or raise
@@ -129,24 +129,24 @@ class KernelProperty(OperatorProperty):
     def forward_inplace_option(
         self, in_data: list[int], out_data: list[int]
     ) -> list[tuple[int, int]]:
-        return self._pairs("forward", self.named(in_data, out_data))
+        return self._in_place_pairs("forward", self.named(in_data, out_data))
 
     def backward_inplace_option(
         self, out_grad: list[int], in_data: list[int], out_data: list[int], in_grad: list[int]
     ) -> list[tuple[int, int]]:
-        return self._pairs("backward", self.named(in_data, out_data, out_grad, in_grad))
+        return self._in_place_pairs("backward", self.named(in_data, out_data, out_grad, in_grad))
 
-    def _pairs(self, direction: str, ids: Mapping[str, int]) -> list[tuple[int, int]]:
+    def _in_place_pairs(self, direction: str, ids: Mapping[str, int]) -> list[tuple[int, int]]:
         pairs = (pair for kernel in self.kernels_of(direction) for pair in kernel.in_place)
         return [(ids[a], ids[b]) for a, b in pairs]
 
     def forward_resource(self, in_shapes: list[Shape]) -> list[int]:
-        return self._resources("forward")
+        return self._kernel_resources("forward")
 
     def backward_resource(self, in_shapes: list[Shape]) -> list[int]:
-        return self._resources("backward")
+        return self._kernel_resources("backward")
 
-    def _resources(self, direction: str) -> list[int]:
+    def _kernel_resources(self, direction: str) -> list[int]:
         kernels = self.kernels_of(direction)
         spaces = any(kernel.whole or has_space(kernel.name) for kernel in kernels)
         draws = any(kernel.draws for kernel in kernels)

@@ -59,14 +59,14 @@ class OutDType(OperatorProperty):
         data = in_types[0] or (out_types[0] if chosen is None else None)
         return [data, *in_types[1:]], [chosen or data], []
 
-    def _changes(self, in_types: Sequence[str]) -> bool:
+    def _changes_dtype(self, in_types: Sequence[str]) -> bool:
         return self.chosen() not in (None, in_types[0])
 
     def _is_converted(self, in_shapes: Sequence[Shape], in_types: Sequence[str]) -> bool:
-        return not self._changes(in_types) and super()._is_converted(in_shapes, in_types)
+        return not self._changes_dtype(in_types) and super()._is_converted(in_shapes, in_types)
 
     def operator_on(self, ctx: Context, in_shapes: list[Shape], in_types: list[str]) -> Operator:
-        if ctx.device_type == "gpu" and self._changes(in_types):
+        if ctx.device_type == "gpu" and self._changes_dtype(in_types):
             raise ArgumentError(
                 f"operator {self.op_name}: {self.dtype_parameter} {self.chosen()} is not data's "
                 f"dtype, {in_types[0]}, which its form on {ctx} needs; cast data first"
@@ -76,7 +76,7 @@ class OutDType(OperatorProperty):
     def create_operator(
         self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
     ) -> Operator:
-        if not self._changes(in_types):
+        if not self._changes_dtype(in_types):
             return self.create_alike(ctx, in_shapes, in_types)
         from .half import between_conversions
 

@@ -53,27 +53,27 @@ def library_cycles(desc: ProductDesc) -> float:
 
 def panels_cycles(desc: ProductDesc) -> float:
     """Cycles with b copied to panels."""
-    return _loops(desc) + PACKING * desc.n * desc.k if _pays(desc) else NEVER
+    return _loop_cost(desc) + PACKING * desc.n * desc.k if _own_is_faster(desc) else NEVER
 
 
 def narrow_cycles(desc: ProductDesc) -> float:
     """Cycles with b read in place."""
     narrow = is_narrow(desc.level, desc.m, desc.n, desc.k, desc.b_transposed)
     tiled = _amx_share(desc) < 1
-    return _loops(desc) if narrow and not tiled and _pays(desc) else NEVER
+    return _loop_cost(desc) if narrow and not tiled and _own_is_faster(desc) else NEVER
 
 
 def amx_cycles(desc: ProductDesc) -> float:
     """Cycles by AMX, in proportion to the loops'."""
     share = _amx_share(desc)
-    return share * _loops(desc) if share < 1 and _pays(desc) else NEVER
+    return share * _loop_cost(desc) if share < 1 and _own_is_faster(desc) else NEVER
 
 
-def _loops(desc: ProductDesc) -> float:
+def _loop_cost(desc: ProductDesc) -> float:
     return OWN * desc.work / LANES[desc.level]
 
 
-def _pays(desc: ProductDesc) -> bool:
+def _own_is_faster(desc: ProductDesc) -> bool:
     """Return whether kernels of our own are faster than a library."""
     if desc.level == "baseline":
         return False

@@ -494,7 +494,7 @@ class OperatorProperty(Registered):
         (np.float32(27.0), np.float32(18.0))
         """
         raise GradientError(
-            f"{self._where()} has no gradient written as operators, which "
+            f"{self._operator_label()} has no gradient written as operators, which "
             "create_graph=True needs: its property defines no `differentiate`"
         )
 
@@ -531,7 +531,7 @@ class OperatorProperty(Registered):
             ...
         cynet.errors.ArgumentError: operator Nothing has no implementation on cpu(0)
         """
-        raise ArgumentError(f"{self._where()} has no implementation on {ctx}")
+        raise ArgumentError(f"{self._operator_label()} has no implementation on {ctx}")
 
 
 def type_of_first(

@@ -161,7 +161,7 @@ class Registered:
             cls.fields = fields
 
     def __init__(self, **kwargs: Any) -> None:
-        where = self._where()
+        where = self._operator_label()
         for name, value in kwargs.items():
             if name not in self.fields:
                 self._refuse_keyword(name)
@@ -173,7 +173,7 @@ class Registered:
                 )
 
     @classmethod
-    def _where(cls) -> str:
+    def _operator_label(cls) -> str:
         return f"operator {cls.op_name or cls.__name__}"
 
     @classmethod
@@ -181,7 +181,7 @@ class Registered:
         known = ", ".join(cls.fields) or "none"
         hint = keyword_hint(name, (*cls.fields, *cls.inputs_doc))
         raise ArgumentTypeError(
-            f"{cls._where()} has no parameter {shown(name)}; its parameters: {known}{hint}"
+            f"{cls._operator_label()} has no parameter {shown(name)}; its parameters: {known}{hint}"
         )
 
     @classmethod
@@ -225,7 +225,7 @@ class Registered:
         for name in unknown:
             if (cls.op_name, name) not in _warned:
                 _warned.add((cls.op_name, name))
-                warn_user(f"{cls._where()} has no parameters; {shown(name)} is ignored")
+                warn_user(f"{cls._operator_label()} has no parameters; {shown(name)} is ignored")
         return {}
 
     @classmethod
@@ -433,7 +433,7 @@ class Registered:
                         )
                     )
                     raise ArgumentTypeError(
-                        f"{self._where()} takes {', '.join(allowed)}{more}; {what} '{name}' is "
+                        f"{self._operator_label()} takes {', '.join(allowed)}{more}; {what} '{name}' is "
                         f"{dtype}"
                     )
 

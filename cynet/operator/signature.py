@@ -138,11 +138,11 @@ def docstring(entry: OpEntry, array: str = "NDArray") -> str:
         lines += [f"*data : {array}", f"    {about.get('data', 'The inputs.')}"]
     for name in arguments:
         kind = array if name in needed else f"{array}, optional"
-        lines += [f"{name} : {kind}", *_wrapped(about.get(name, _about_input(name)))]
+        lines += [f"{name} : {kind}", *_wrap_lines(about.get(name, _about_input(name)))]
     for name in states:
-        lines += [f"{name} : {array}", *_wrapped(about.get(name, _about_state(name)))]
+        lines += [f"{name} : {array}", *_wrap_lines(about.get(name, _about_state(name)))]
     for name, field in fields.items():
-        lines += [f"{name} : {_documented_type(field)}", *_wrapped(field.doc)]
+        lines += [f"{name} : {_documented_type(field)}", *_wrap_lines(field.doc)]
     if array == "NDArray":
         lines += [
             "out : NDArray or list of NDArray, optional",
@@ -167,7 +167,7 @@ def docstring(entry: OpEntry, array: str = "NDArray") -> str:
     return "\n".join(lines)
 
 
-def _wrapped(sentence: str) -> list[str]:
+def _wrap_lines(sentence: str) -> list[str]:
     """The lines of a description of a parameter."""
     indent = "    "
     return textwrap.wrap(sentence, 100, initial_indent=indent, subsequent_indent=indent)

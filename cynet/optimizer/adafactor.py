@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..typing import NDArray, State
 
 
-def _rms(array):
+def _root_mean_square(array):
     """The root of the mean square, an array (1,), without waiting for it."""
     return nd.sqrt(nd.mean(nd.square(array)))
 
@@ -102,7 +102,7 @@ class Adafactor(Optimizer):
         self.scale_parameter = scale_parameter
 
     def create_state(self, index: Any, weight: NDArray) -> State:
-        dtype = _wide(weight.dtype)
+        dtype = _state_dtype(weight.dtype)
         if len(weight.shape) < 2:
             return nd.zeros(weight.shape, ctx=weight.context, dtype=dtype)
         rows = weight.shape[0]
@@ -145,9 +145,9 @@ class Adafactor(Optimizer):
 
     def _update_by_operators(self, index, weight, grad, state):
         rate, decay, share = self._numbers_of(index)
-        dtype, shape = _wide(weight.dtype), weight.shape
+        dtype, shape = _state_dtype(weight.dtype), weight.shape
         grad = dense_of(grad)
-        exact, grad = weight.astype(dtype), self._gradient(grad.astype(dtype))
+        exact, grad = weight.astype(dtype), self._prepared_gradient(grad.astype(dtype))
         if len(shape) > 1:
             grad = grad.reshape((shape[0], -1))
         squares = nd.square(grad) + self.epsilon
@@ -161,15 +161,15 @@ class Adafactor(Optimizer):
         else:
             state[:] = state + share * (squares - state)
             move = grad / nd.sqrt(state)
-        size = nd.maximum(_rms(move) / self.clip_threshold, 1.0)
+        size = nd.maximum(_root_mean_square(move) / self.clip_threshold, 1.0)
         if self.scale_parameter:
-            rate = nd.maximum(_rms(exact), self.min_scale) * rate / size
+            rate = nd.maximum(_root_mean_square(exact), self.min_scale) * rate / size
         else:
             rate = rate / size
         move = nd.broadcast_mul(move, rate.reshape((1,) * len(move.shape))).reshape(shape)
         weight[:] = (exact * (1 - decay) - move).astype(weight.dtype)
 
 
-def _wide(dtype):
+def _state_dtype(dtype):
     """The dtype of states: squares of gradients are not float16's."""
     return np.float64 if np.dtype(dtype) == np.float64 else np.float32

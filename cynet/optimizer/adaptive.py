@@ -73,10 +73,10 @@ class Adam(FusedOptimizer):
     def _rests_rows(self):
         return self.lazy_update
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         return self.beta1, self.beta2, self.epsilon
 
-    def _rate(self, lr, count):
+    def _rule_rate(self, lr, count):
         return lr * math.sqrt(1 - self.beta2**count) / (1 - self.beta1**count)
 
 
@@ -134,7 +134,7 @@ class AdamW(FusedOptimizer):
         self.epsilon = epsilon
         self.correct_bias = correct_bias
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         first, second = 1.0, 1.0
         if self.correct_bias:
             first, second = 1 - self.beta1**count, math.sqrt(1 - self.beta2**count)
@@ -177,10 +177,10 @@ class Adamax(FusedOptimizer):
         self.beta1 = beta1
         self.beta2 = beta2
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         return self.beta1, self.beta2
 
-    def _rate(self, lr, count):
+    def _rule_rate(self, lr, count):
         return lr / (1 - self.beta1**count)
 
 
@@ -239,10 +239,10 @@ class Nadam(FusedOptimizer):
         self.schedule_decay = schedule_decay
         self.m_schedule = 1.0
 
-    def _rate(self, lr, count):
+    def _rule_rate(self, lr, count):
         return lr * math.sqrt(1 - self.beta2**count)
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         now, then = (
             self.beta1 * (1 - 0.5 * 0.96 ** (t * self.schedule_decay)) for t in (count, count + 1)
         )
@@ -254,7 +254,7 @@ class Nadam(FusedOptimizer):
 
     def _all_numbers(self, counts):
         # the schedule moves on with every weight, as in MXNet
-        return [self._numbers(count) for count in counts]
+        return [self._rule_params(count) for count in counts]
 
 
 @register
@@ -292,7 +292,7 @@ class FTML(FusedOptimizer):
         self.beta2 = beta2
         self.epsilon = epsilon
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         return (self.beta1, self.beta2, self.epsilon, self.beta1**count, self.beta2**count)
 
 
@@ -326,7 +326,7 @@ class AdaGrad(FusedOptimizer):
         super().__init__(**kwargs)
         self.float_stable_eps = eps
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         return (self.float_stable_eps,)
 
 
@@ -365,7 +365,7 @@ class AdaDelta(FusedOptimizer):
         self.rho = rho
         self.epsilon = epsilon
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         return self.rho, self.epsilon
 
 
@@ -433,10 +433,10 @@ class RMSProp(FusedOptimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return tuple(zeros_like(weight) for _ in range(3 if self.centered else 1))
 
-    def _rule(self, state):
+    def _update_rule(self, state):
         return "rmspropalex" if len(state) == 3 else "rmsprop"
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         bound = -1.0 if self.clip_weights is None else self.clip_weights
         return self.gamma1, self.epsilon, bound, self.gamma2
 
@@ -487,5 +487,5 @@ class Ftrl(FusedOptimizer):
         self.lamda1 = lamda1
         self.beta = beta
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         return self.lamda1, self.beta

@@ -31,7 +31,7 @@ class Averages:
     def update(self, arrays):
         """Move all means towards the arrays; the first ones are the means."""
         if self.count == 0:
-            self.values = {name: _wide(each).copy() for name, each in arrays.items()}
+            self.values = {name: _average_dtype(each).copy() for name, each in arrays.items()}
             self.count = 1
             return
         self.check(arrays)
@@ -45,9 +45,9 @@ class Averages:
             groups.setdefault((mean.dtype, str(mean.context)), []).append(name)
         for names in groups.values():
             for start in range(0, len(names), _MOST):
-                _move(
+                _move_averages(
                     [self.values[each] for each in names[start : start + _MOST]],
-                    [_wide(arrays[each]) for each in names[start : start + _MOST]],
+                    [_average_dtype(arrays[each]) for each in names[start : start + _MOST]],
                     share,
                 )
         self.count += 1
@@ -77,12 +77,12 @@ class Averages:
         self.values, self.count = dict(values), int(count)
 
 
-def _wide(array):
+def _average_dtype(array):
     kind = np.dtype(array.dtype)
     return array if kind in (np.float64, np.float32) else array.astype("float32")
 
 
-def _move(means, arrays, share):
+def _move_averages(means, arrays, share):
     """``mean += share * (array - mean)`` of each, by the update of SGD: its gradient is
     ``-array``, its decay ``mean``."""
     pairs = [each for pair in zip(means, arrays) for each in pair]

@@ -320,7 +320,7 @@ class Optimizer(ShownOptimizer):
         if is_narrow(weight.dtype):
             if self.multi_precision:
                 master = weight.astype("float32")
-                return self._parted((master, self.create_state(index, master)))
+                return self._master_and_state((master, self.create_state(index, master)))
             warn_user(
                 f"{name_of(weight.dtype)} weights lose small updates; multi_precision=True keeps a"
                 " float32 copy of them"
@@ -351,14 +351,14 @@ class Optimizer(ShownOptimizer):
             for each in zip(index, weight, grad, state):
                 self._update_one(*each)
 
-    def _parted(self, pair):
+    def _master_and_state(self, pair):
         """(float32 copy, state) of a narrow weight's state, or the other way round."""
         return pair[::-1] if self._copy_is_last else pair
 
     def _update_one(self, index, weight, grad, state):
         weight, grad = as_legacy(weight), as_legacy(grad)
         if self.multi_precision and is_narrow(weight.dtype):
-            master, inner = self._parted(state)
+            master, inner = self._master_and_state(state)
             self.update(index, master, grad.astype("float32"), inner)
             weight[:] = master
         else:
@@ -548,7 +548,7 @@ class Optimizer(ShownOptimizer):
                 maximum = count
         self.num_update = maximum
 
-    def _mult(self, index, table, attribute):
+    def _multiplier(self, index, table, attribute):
         if index in self.param_dict:
             return getattr(self.param_dict[index], attribute)
         if index in table:
@@ -563,7 +563,9 @@ class Optimizer(ShownOptimizer):
         lr, own = self.learning_rate, self._group_rates
         if not self.lr_mult and not self.param_dict:
             return [lr] * len(indices)
-        return [lr * own.get(i, 1.0) * self._mult(i, self.lr_mult, "lr_mult") for i in indices]
+        return [
+            lr * own.get(i, 1.0) * self._multiplier(i, self.lr_mult, "lr_mult") for i in indices
+        ]
 
     def _get_wd(self, index):
         return self._get_wds([index])[0]
@@ -572,7 +574,7 @@ class Optimizer(ShownOptimizer):
         wd, own = self.wd, self._group_decays
         if wd == 0 and not own:
             return [0.0] * len(indices)
-        return [own.get(i, wd) * self._mult(i, self.wd_mult, "wd_mult") for i in indices]
+        return [own.get(i, wd) * self._multiplier(i, self.wd_mult, "wd_mult") for i in indices]
 
     def _step(self, index):
         """Count an update of `index`; its (learning rate, weight decay, number of updates)."""
@@ -582,7 +584,7 @@ class Optimizer(ShownOptimizer):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_joined"}
 
-    def _gradient(self, grad, decay=None):
+    def _prepared_gradient(self, grad, decay=None):
         """The rescaled gradient, plus the array `decay` if given, then clipped."""
         grad = grad * self.rescale_grad
         if decay is not None:

@@ -26,9 +26,9 @@ class FusedOptimizer(Optimizer):
     """Base of optimizers that compute their step natively, all weights of a call together.
 
     A subclass names the rule and says what goes in besides gradients: ``_rule_name``, ``_n_states``
-    (arrays for a weight) or ``_rule(state)`` and ``create_state``; ``_numbers(count)`` and, where
-    it is not the learning rate itself, ``_rate(lr, count)``, where count is the number of updates
-    of the weight, from 1.
+    (arrays for a weight) or ``_update_rule(state)`` and ``create_state``; ``_rule_params(count)``
+    and, where it is not the learning rate itself, ``_rule_rate(lr, count)``. ``count`` is the
+    number of updates of the weight, from 1.
     """
 
     _rule_name, _n_states = None, 0
@@ -41,7 +41,7 @@ class FusedOptimizer(Optimizer):
     _rests_rows = False  # rows without a gradient do not change if the gradient is row-sparse
     _joined = None  # tuple of indices to the JoinedUpdate of their arrays
 
-    def _rule(self, state):
+    def _update_rule(self, state):
         """Name of the update rule for a weight of this state."""
         if self._rule_name is None:
             raise UndefinedError(f"{type(self).__name__} defines no _rule_name")
@@ -51,17 +51,17 @@ class FusedOptimizer(Optimizer):
         states = tuple(zeros_like(weight) for _ in range(self._n_states))
         return states if len(states) > 1 else states[0] if states else None
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         """The rule's own numbers, in the order that kernels/update/update.h names them."""
         return ()
 
     def _all_numbers(self, counts):
         """The numbers for each of several weights."""
         if counts.count(counts[0]) == len(counts):
-            return [self._numbers(counts[0])] * len(counts)
-        return [self._numbers(count) for count in counts]
+            return [self._rule_params(counts[0])] * len(counts)
+        return [self._rule_params(count) for count in counts]
 
-    def _rate(self, lr, count):
+    def _rule_rate(self, lr, count):
         """The learning rate that the rule gets."""
         return lr
 
@@ -77,7 +77,11 @@ class FusedOptimizer(Optimizer):
     def update_multi_precision(
         self, index: Any, weight: NDArray, grad: NDArray, state: State
     ) -> None:
-        if isinstance(index, (list, tuple)) and not self.has_own("update") and self._joins(weight):
+        if (
+            isinstance(index, (list, tuple))
+            and not self.has_own("update")
+            and self._can_join(weight)
+        ):
             arrays = list(weight), list(grad), list(state)
             own = self._steps_are_own()
             self._update_joined(list(index), *arrays, self.multi_precision, own)
@@ -92,7 +96,7 @@ class FusedOptimizer(Optimizer):
         states: Sequence[State],
     ) -> None:
         """Change several weights; push one function for all of them and return."""
-        if self._steps_are_own() or not self._joins(weights):
+        if self._steps_are_own() or not self._can_join(weights):
             super().update_all(indices, weights, grads, states)
         else:
             arrays = list(weights), list(grads), list(states)
@@ -103,16 +107,16 @@ class FusedOptimizer(Optimizer):
         plain = type(self).update_all is FusedOptimizer.update_all and not self._steps_are_own()
         if among_sparse(grads) or among_sparse(weights):
             return None
-        if not (plain and indices and self._joins(weights)):
+        if not (plain and indices and self._can_join(weights)):
             return None
         arrays = list(weights), list(grads), list(states)
-        return self._prepare(list(indices), *arrays, self.multi_precision)
+        return self._prepare_step(list(indices), *arrays, self.multi_precision)
 
     def _steps_are_own(self):
         """Return whether a user has defined one of the methods that a joined step leaves out."""
         return bool(self._of_user or self._on_object)
 
-    def _joins(self, weights):
+    def _can_join(self, weights):
         """Return whether a step of these weights is one function."""
         if self._norm is not None and weights and weights[0].context.device_type == "gpu":
             return False
@@ -125,7 +129,9 @@ class FusedOptimizer(Optimizer):
             for each in zip(indices, weights, grads, states):
                 self._update_one_sparse(*each, multi_precision, own)
         elif indices:
-            joined, numbers = self._prepare(indices, weights, grads, states, multi_precision, own)
+            joined, numbers = self._prepare_step(
+                indices, weights, grads, states, multi_precision, own
+            )
             joined(*numbers)
 
     def _update_one_sparse(self, index, weight, grad, state, multi_precision, own):
@@ -142,15 +148,15 @@ class FusedOptimizer(Optimizer):
         weight, state = all_rows(weight), all_rows(state)
         master = None
         if multi_precision and is_narrow(weight.dtype):
-            master, state = self._parted(state)
+            master, state = self._master_and_state(state)
         states = () if state is None else state if isinstance(state, tuple) else (state,)
-        rates, decays, rescale, clip, numbers = self._counted([index], own)
+        rates, decays, rescale, clip, numbers = self._count_step([index], own)
         values, (rows,) = grad.parts()
-        rule = self._rule(state)
+        rule = self._update_rule(state)
         step = rates[0], decays[0], rescale, clip, tuple(numbers[0])
         update_by_rows(rule, weight, values, rows, tuple(states), master, *step)
 
-    def _prepare(self, indices, weights, grads, states, multi_precision, own=False):
+    def _prepare_step(self, indices, weights, grads, states, multi_precision, own=False):
         """Count a step; return the JoinedUpdate of these arrays and the arguments of its call. With
         `multi_precision` states of narrow weights come from `create_state_multi_precision`; `own`:
         a user overrides steps of the optimizer."""
@@ -160,14 +166,16 @@ class FusedOptimizer(Optimizer):
         joined = self._joined.get(key)
         if joined is None or not joined.fits(weights, grads, states):
             has_master = multi_precision and is_narrow(weights[0].dtype)
-            rule = self._rule(self._parted(states[0])[1] if has_master else states[0])
+            rule = self._update_rule(
+                self._master_and_state(states[0])[1] if has_master else states[0]
+            )
             joined = JoinedUpdate(
                 rule, weights, grads, states, multi_precision, self._norm, self._copy_is_last
             )
             self._joined[key] = joined
-        return joined, self._counted(indices, own)
+        return joined, self._count_step(indices, own)
 
-    def _counted(self, indices, own):
+    def _count_step(self, indices, own):
         """Count a step; its learning rates, weight decays, factor and bound of the gradient, and
         the rule's own numbers."""
         if own and not self._asks_for_lists and len(indices) == 1:
@@ -179,8 +187,8 @@ class FusedOptimizer(Optimizer):
             rates, decays = self._rates_of(indices)
         else:
             rates, decays = self._get_lrs(indices), self._get_wds(indices)
-        if type(self)._rate is not FusedOptimizer._rate:
-            rates = [self._rate(lr, count) for lr, count in zip(rates, counts)]
+        if type(self)._rule_rate is not FusedOptimizer._rule_rate:
+            rates = [self._rule_rate(lr, count) for lr, count in zip(rates, counts)]
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
         return rates, decays, self.rescale_grad, clip, self._all_numbers(counts)
 

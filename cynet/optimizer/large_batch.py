@@ -26,12 +26,12 @@ def _norm(array):
     return nd.norm(array.astype("float32"))
 
 
-def _ratio(above, below):
+def _safe_ratio(above, below):
     """``above / below`` of arrays (1,), 1 if one of the two is 0."""
     return nd.where(above * below > 0, above / below, nd.ones_like(above))
 
 
-def _scaled(array, factor):
+def _scale_array(array, factor):
     """An array times an array (1,), in the first one's dtype."""
     factor = factor.astype(array.dtype).reshape((1,) * len(array.shape))
     return nd.broadcast_mul(array, factor)
@@ -99,7 +99,7 @@ class LAMB(FusedOptimizer):
         self.upper_bound = upper_bound
         self.bias_correction = bias_correction
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         first, second = 1.0, 1.0
         if self.bias_correction:
             first, second = 1 - self.beta1**count, math.sqrt(1 - self.beta2**count)
@@ -108,18 +108,18 @@ class LAMB(FusedOptimizer):
         factors = self.epsilon * second, second / first
         return self.beta1, self.beta2, *factors, *bounds
 
-    def _joins(self, weights):
+    def _can_join(self, weights):
         # states of 16 bits give another step, once rounded, than that whose norm was taken
         rounds = not self.multi_precision and any(is_narrow(weight.dtype) for weight in weights)
-        return not rounds and super()._joins(weights)
+        return not rounds and super()._can_join(weights)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        if self._joins([weight]):
+        if self._can_join([weight]):
             super().update(index, weight, grad, state)
             return
         lr, wd, step = self._step(index)
         mean, square = state
-        grad = self._gradient(grad)
+        grad = self._prepared_gradient(grad)
         mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
         square[:] = self.beta2 * square + (1 - self.beta2) * nd.square(grad)
         first, second = mean, square
@@ -132,7 +132,7 @@ class LAMB(FusedOptimizer):
             length = nd.maximum(length, self.lower_bound)
         if self.upper_bound is not None:
             length = nd.minimum(length, self.upper_bound)
-        weight[:] = weight - _scaled(move, lr * _ratio(length, size))
+        weight[:] = weight - _scale_array(move, lr * _safe_ratio(length, size))
 
 
 @register
@@ -205,7 +205,7 @@ class LARS(FusedOptimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight) if self.momentum != 0 else None
 
-    def _momentum(self):
+    def _step_momentum(self):
         """The momentum of this step, which all weights share."""
         if self.num_update != self.rate_step:
             self.rate_before, self.rate = self.rate, self.learning_rate
@@ -214,34 +214,34 @@ class LARS(FusedOptimizer):
             return self.momentum * self.rate / self.rate_before
         return self.momentum
 
-    def _trust(self, weight, grad, wd):
+    def _trust_ratio(self, weight, grad, wd):
         """The weight's own factor of the learning rate, an array (1,)."""
         length, slope = _norm(weight), _norm(grad) * abs(self.rescale_grad)
         below = slope + wd * length + self.eps
         known = length * slope > 0
         return nd.where(known, self.eta * length / below, nd.ones_like(length))
 
-    def _rule(self, state):
+    def _update_rule(self, state):
         return "sgd" if state is None else "sgd_mom"
 
     def _has_trust(self, index):
         """Return whether the weight has its own factor."""
         return not str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias"))
 
-    def _counted(self, indices, own):
-        *step, _ = super()._counted(indices, own)
-        shared = self._momentum(), self.eta, self.eps
+    def _count_step(self, indices, own):
+        *step, _ = super()._count_step(indices, own)
+        shared = self._step_momentum(), self.eta, self.eps
         return *step, [(*shared, self._has_trust(index)) for index in indices]
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        if self._joins([weight]):
+        if self._can_join([weight]):
             super().update(index, weight, grad, state)
             return
         lr, wd, _ = self._step(index)
-        momentum = self._momentum()
-        move = lr * (self._gradient(grad) + wd * weight)
+        momentum = self._step_momentum()
+        move = lr * (self._prepared_gradient(grad) + wd * weight)
         if self._has_trust(index):
-            move = _scaled(move, self._trust(weight, grad, wd))
+            move = _scale_array(move, self._trust_ratio(weight, grad, wd))
         if state is not None:
             state[:] = momentum * state - move
             weight[:] = weight + state
@@ -336,25 +336,25 @@ class LBSGD(FusedOptimizer):
     def _norm(self):
         return "lbsgd" if self.warmup_strategy == "lars" else None
 
-    def _joins(self, weights):
-        return self.batch_scale == 1 and super()._joins(weights)
+    def _can_join(self, weights):
+        return self.batch_scale == 1 and super()._can_join(weights)
 
-    def _rule(self, state):
+    def _update_rule(self, state):
         return "sgd" if state[0] is None else "sgd_mom"
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         return (self.momentum,)
 
-    def _counted(self, indices, own):
+    def _count_step(self, indices, own):
         rates, decays = [], []
         for index in indices:  # as in MXNet, the rate before this update is counted
             rates.append(self._get_lr(index))
             decays.append(self._get_wd(index))
             self._update_count(index)
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
-        return rates, decays, self.rescale_grad, clip, [self._numbers(0)] * len(indices)
+        return rates, decays, self.rescale_grad, clip, [self._rule_params(0)] * len(indices)
 
-    def _factor(self, updates):
+    def _warmup_factor(self, updates):
         """The factor of the learning rate after this many updates."""
         last = self.warmup_epochs * self.updates_per_epoch
         if updates >= last:
@@ -365,15 +365,15 @@ class LBSGD(FusedOptimizer):
         rise = {"linear": share, "power2": share * share, "sqrt": math.sqrt(share)}
         return 1.0 + (self.batch_scale - 1) * rise[self.warmup_strategy]
 
-    def _lars(self, weight, grad, wd):
+    def _lars_factor(self, weight, grad, wd):
         length, slope = _norm(weight) ** 2, _norm(grad) ** 2
         return nd.clip(nd.sqrt(length / (slope + wd * length + 1e-18)), 0.01, 100.0)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        if self._joins([weight]):
+        if self._can_join([weight]):
             super().update(index, weight, grad, state)
             return
-        (lr,), (wd,), *_ = self._counted([index], False)
+        (lr,), (wd,), *_ = self._count_step([index], False)
         step = self._index_update_count[index]
         velocity, total = state
         updates = self.init_updates + step - self.begin_num_update
@@ -383,11 +383,11 @@ class LBSGD(FusedOptimizer):
                 return
             grad = total / self.batch_scale
             total[:] = 0
-        move = lr * (self._gradient(grad) + wd * weight)
+        move = lr * (self._prepared_gradient(grad) + wd * weight)
         if self.warmup_strategy == "lars":
-            move = _scaled(move, self._lars(weight, grad, wd))
+            move = _scale_array(move, self._lars_factor(weight, grad, wd))
         else:
-            move = self._factor(updates) * move
+            move = self._warmup_factor(updates) * move
         if velocity is not None:
             velocity[:] = self.momentum * velocity - move
             weight[:] = weight + velocity

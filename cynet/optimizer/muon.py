@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _FACTORS = (3.4445, -4.775, 2.0315)  # a polynomial that brings singular values near 1
 
 
-def _orthogonal(matrix, steps, epsilon):
+def _orthogonalize(matrix, steps, epsilon):
     """A matrix of the same singular vectors, whose singular values are near 1."""
     a, b, c = _FACTORS
     wide = matrix.shape[0] <= matrix.shape[1]
@@ -110,16 +110,16 @@ class Muon(Optimizer):
 
     def create_state(self, index: Any, weight: NDArray) -> State:
         def zeros():
-            return nd.zeros(weight.shape, ctx=weight.context, dtype=_wide(weight.dtype))
+            return nd.zeros(weight.shape, ctx=weight.context, dtype=_state_dtype(weight.dtype))
 
         return zeros() if len(weight.shape) > 1 else (zeros(), zeros())
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         lr, wd, step = self._step(index)
-        dtype = _wide(weight.dtype)
-        exact, grad = weight.astype(dtype), self._gradient(dense_of(grad).astype(dtype))
+        dtype = _state_dtype(weight.dtype)
+        exact, grad = weight.astype(dtype), self._prepared_gradient(dense_of(grad).astype(dtype))
         if len(weight.shape) > 1:
-            move = self._matrix(grad, state)
+            move = self._matrix_update(grad, state)
         else:
             mean, square = state
             mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
@@ -128,19 +128,19 @@ class Muon(Optimizer):
             move = mean / (1 - self.beta1**step) / root
         weight[:] = (exact * (1 - lr * wd) - lr * move).astype(weight.dtype)
 
-    def _matrix(self, grad, state):
+    def _matrix_update(self, grad, state):
         state[:] = self.momentum * state + (1 - self.momentum) * grad
         move = state
         if self.nesterov:
             move = (1 - self.momentum) * grad + self.momentum * state
         rows, columns = grad.shape[0], int(np.prod(grad.shape[1:]))
-        move = _orthogonal(move.reshape((rows, columns)), self.ns_steps, self.epsilon)
+        move = _orthogonalize(move.reshape((rows, columns)), self.ns_steps, self.epsilon)
         scale = max(1, rows / columns) ** 0.5
         if self.adjust != "original":
             scale = 0.2 * max(rows, columns) ** 0.5
         return scale * move.reshape(grad.shape)
 
 
-def _wide(dtype):
+def _state_dtype(dtype):
     """The dtype of states and of the iteration."""
     return np.float64 if np.dtype(dtype) == np.float64 else np.float32

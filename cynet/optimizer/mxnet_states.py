@@ -49,7 +49,7 @@ class _Reader(pickle._Unpickler):
 
     def find_class(self, module, name):
         if (module, name) in (("builtins", "bytearray"), ("__builtin__", "bytearray")):
-            return _content
+            return _bytearray_content
         if module.startswith("mxnet.") and name in _ARRAYS:
             return type(name, (_Array,), {})
         if module.startswith("mxnet.optimizer") and name in OPTIMIZERS:
@@ -59,7 +59,7 @@ class _Reader(pickle._Unpickler):
         raise FormatError(f"the pickle asks for {shown(f'{module}.{name}')}, which no state needs")
 
 
-def _content(value=b"", encoding=None):
+def _bytearray_content(value=b"", encoding=None):
     """The bytes that ``bytearray`` is called with; nothing of a length."""
     if isinstance(value, str) and encoding in ("latin-1", "latin1"):
         value = value.encode("latin-1")
@@ -94,12 +94,14 @@ def read_states(content: bytes, names: Sequence[str] | None = None) -> tuple[dic
         found = _Reader(io.BytesIO(content)).load()
         states, optimizer = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
         left = [len(content)]
-        states = {_key(key): _state(state, _DEEPEST, left) for key, state in states.items()}
+        states = {
+            _state_key(key): _check_state(state, _DEEPEST, left) for key, state in states.items()
+        }
         if names is not None and (len(set(names)) < len(names) or len(names) != len(states)):
             raise ArgumentError(f"there are states of {len(states)} parameters, got {shown(names)}")
         known = dict(enumerate(names)) if names is not None else {key: key for key in states}
         states = {known[key]: state for key, state in states.items()}
-        return states, None if optimizer is None else _optimizer(optimizer, known)
+        return states, None if optimizer is None else _optimizer_of_record(optimizer, known)
     except CynetError:
         raise
     except Exception as error:  # MXNet's reader does no checks
@@ -124,13 +126,13 @@ def convert(source: str, target: str, names: Sequence[str] | None = None) -> int
     return len(states)
 
 
-def _key(key):
+def _state_key(key):
     if isinstance(key, bool) or not isinstance(key, (int, str)):
         raise FormatError(f"states are of parameters by number or name, got {shown(key)}")
     return key
 
 
-def _state(state, depth, left):
+def _check_state(state, depth, left):
     """None, an array or a tuple of these; `left` limits the nodes, as a pickle may repeat one."""
     left[0] -= 1
     if left[0] < 0 or not depth:
@@ -138,7 +140,7 @@ def _state(state, depth, left):
     if state is None:
         return None
     if isinstance(state, (tuple, list)):
-        return tuple(_state(each, depth - 1, left) for each in state)
+        return tuple(_check_state(each, depth - 1, left) for each in state)
     if not isinstance(state, _Array):
         raise FormatError(f"a state has arrays, tuples and None, got {shown(state)}")
     handle = vars(state).get("handle")
@@ -149,7 +151,7 @@ def _state(state, depth, left):
     return array
 
 
-def _optimizer(record, known):
+def _optimizer_of_record(record, known):
     name = type(record).__name__
     if getattr(record, "kind", None) != "optimizer":
         raise FormatError(f"expected an optimizer beside the states, got {shown(record)}")

@@ -39,7 +39,7 @@ def check_settings(klass, args, kwargs):
         Of a name that no ``__init__`` of the class has (with the near ones), and of anything but a
         number where one of cynet's own classes takes a number.
     """
-    known, numbers, order = _accepted(klass)
+    known, numbers, order = _accepted_settings(klass)
     given = {**dict(zip(order, args)), **kwargs}
     for name, value in given.items():
         if name not in known:
@@ -96,11 +96,11 @@ def warn_of_two_rates(name, rate, scheduler, given=True, schedule_counts=False):
 
 def accepted(klass):
     """Names of all parameters of a class."""
-    return _accepted(klass)[0]
+    return _accepted_settings(klass)[0]
 
 
 @functools.cache
-def _accepted(klass):
+def _accepted_settings(klass):
     """(names, those that are numbers, names in the order of positions) of a class."""
     known, numbers, order = {}, set(), None
     for owner in klass.__mro__:

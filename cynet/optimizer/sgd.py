@@ -61,10 +61,10 @@ class SGD(FusedOptimizer):
     def _rests_rows(self):
         return self.lazy_update
 
-    def _rule(self, state):
+    def _update_rule(self, state):
         return "sgd" if state is None else "sgd_mom"
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         return (self.momentum,)
 
 
@@ -108,10 +108,10 @@ class NAG(FusedOptimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight) if self.momentum != 0.0 else None
 
-    def _rule(self, state):
+    def _update_rule(self, state):
         return "sgd" if state is None else "nag"
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         return (self.momentum,)
 
 
@@ -154,10 +154,10 @@ class Signum(FusedOptimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight) if self.momentum != 0.0 else None
 
-    def _rule(self, state):
+    def _update_rule(self, state):
         return "signsgd" if state is None else "signum"
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         return self.momentum, self.wd_lh
 
 
@@ -203,7 +203,7 @@ class Lion(FusedOptimizer):
         self.beta1 = beta1
         self.beta2 = beta2
 
-    def _numbers(self, count):
+    def _rule_params(self, count):
         return self.beta1, self.beta2
 
 
@@ -237,7 +237,7 @@ class SGLD(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         lr, wd, _ = self._step(index)
-        grad = self._gradient(grad) + wd * weight
+        grad = self._prepared_gradient(grad) + wd * weight
         noise = nd.random.normal(
             0, math.sqrt(lr), shape=weight.shape, dtype=weight.dtype, ctx=weight.context
         )
@@ -282,7 +282,7 @@ class DCASGD(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         lr, wd, _ = self._step(index)
-        grad = self._gradient(grad)
+        grad = self._prepared_gradient(grad)
         momentum, previous = state
         change = -lr * (grad + wd * weight + self.lamda * grad * grad * (weight - previous))
         if momentum is not None:

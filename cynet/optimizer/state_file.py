@@ -65,7 +65,7 @@ def pack(states, optimizer=None, pair=None):
 
     header = {
         "states": [[key, tree(state)] for key, state in states.items()],
-        "optimizer": None if optimizer is None else _describe(optimizer),
+        "optimizer": None if optimizer is None else _describe_optimizer(optimizer),
     }
     if pair is not None:
         header["pair"] = pair
@@ -163,8 +163,8 @@ def _build(header, arrays, name, user):
         raise FormatError(f"{name}: arrays must have no names")
     try:
         states = {
-            key: _untree(tree, arrays, _DEEPEST)
-            for key, tree in _table("states", header["states"], lambda _: True).items()
+            key: _rebuild_tree(tree, arrays, _DEEPEST)
+            for key, tree in _read_table("states", header["states"], lambda _: True).items()
         }
         optimizer = None if header["optimizer"] is None else restored(header["optimizer"])
         if header["copies are first"]:
@@ -189,17 +189,17 @@ def _with_copies_last(states, optimizer):
     return {key: state[::-1] if key in pairs else state for key, state in states.items()}
 
 
-def _untree(tree, arrays, depth):
+def _rebuild_tree(tree, arrays, depth):
     if tree is None:
         return None
     if isinstance(tree, list) and depth:
-        return tuple(_untree(each, arrays, depth - 1) for each in tree)
+        return tuple(_rebuild_tree(each, arrays, depth - 1) for each in tree)
     if isinstance(tree, int) and not isinstance(tree, bool) and 0 <= tree < len(arrays):
         return arrays[tree]
     raise FormatError(f"{shown(tree)} does not name one of {len(arrays)} arrays")
 
 
-def _describe(optimizer):
+def _describe_optimizer(optimizer):
     scheduler = optimizer.lr_scheduler
     return {
         "name": type(optimizer).__name__,
@@ -225,7 +225,7 @@ def _groups_of(optimizer):
     return found
 
 
-def _table(what, pairs, fits):
+def _read_table(what, pairs, fits):
     """A dict of [[key, value], ...], whose keys are ints or strs and whose values fit."""
     table = {}
     for pair in pairs if isinstance(pairs, list) else [pairs]:
@@ -240,7 +240,7 @@ def _table(what, pairs, fits):
     return table
 
 
-def _part(described, name):
+def _required_entry(described, name):
     if not isinstance(described, dict) or name not in described:
         raise FormatError(f"{shown(described)} has no '{name}'")
     return described[name]
@@ -248,42 +248,42 @@ def _part(described, name):
 
 def restored(described):
     """The optimizer of a header, if all its settings have the right type."""
-    name = _part(described, "name")
+    name = _required_entry(described, "name")
     if not isinstance(name, str) or name not in OPTIMIZERS:
         raise FormatError(f"no optimizer is named {shown(name)}")
     klass = OPTIMIZERS.get(name)
-    settings = _part(described, "settings")
+    settings = _required_entry(described, "settings")
     if isinstance(settings, dict) and settings.get("lr_scheduler", 0) is None:
         # settings in older files
         settings = {k: v for k, v in settings.items() if k != "lr_scheduler"}
     optimizer = klass.__new__(klass)
     vars(optimizer).update(checked_settings(klass, settings))
     optimizer._all_index_update_counts = {
-        device: _table("counts", counts, _COUNT.fits)
-        for device, counts in _table(
-            "counts", _part(described, "counts"), lambda value: isinstance(value, list)
+        device: _read_table("counts", counts, _COUNT.fits)
+        for device, counts in _read_table(
+            "counts", _required_entry(described, "counts"), lambda value: isinstance(value, list)
         ).items()
     }
     optimizer._set_current_context(0)
     for table, fits in _TABLES.items():
-        setattr(optimizer, table, _table(table, _part(described, table), fits))
+        setattr(optimizer, table, _read_table(table, _required_entry(described, table), fits))
     for table in _GROUPS:
         pairs = described.get(table.lstrip("_"))
         if pairs is not None:
-            setattr(optimizer, table, _table(table.lstrip("_"), pairs, _NUMBER.fits))
+            setattr(optimizer, table, _read_table(table.lstrip("_"), pairs, _NUMBER.fits))
     optimizer.param_dict = {}
     optimizer.sym_info = ()
-    scheduler = _part(described, "lr_scheduler")
-    optimizer.lr_scheduler = None if scheduler is None else _scheduler(scheduler)
+    scheduler = _required_entry(described, "lr_scheduler")
+    optimizer.lr_scheduler = None if scheduler is None else _read_scheduler(scheduler)
     return optimizer
 
 
-def _scheduler(described):
-    name = _part(described, "name")
+def _read_scheduler(described):
+    name = _required_entry(described, "name")
     klass = getattr(lr_scheduler, name, None) if isinstance(name, str) else None
     if not (isinstance(klass, type) and issubclass(klass, lr_scheduler.LRScheduler)):
         raise FormatError(f"no schedule is named {shown(name)}")
     scheduler = klass.__new__(klass)
-    vars(scheduler).update(checked_settings(klass, _part(described, "settings")))
+    vars(scheduler).update(checked_settings(klass, _required_entry(described, "settings")))
     scheduler._check_restored()
     return scheduler

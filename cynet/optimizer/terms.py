@@ -27,23 +27,23 @@ def terms_of(optimizer):
     """
     out = {"optimizer": type(optimizer).__name__}
     if optimizer.lr_scheduler is None:
-        out["learning_rate"] = _text(optimizer.lr)
+        out["learning_rate"] = _value_text(optimizer.lr)
     else:
         out.update(_of_schedule(optimizer.lr_scheduler))
-    out.update(_attributes(optimizer, ""))
+    out.update(_public_attributes(optimizer, ""))
     for name in ("lr_mult", "wd_mult"):
         factors = dict(getattr(optimizer, name))
         for key, each in optimizer.param_dict.items():
             factors[key] = getattr(each, name, 1.0)
         for key, factor in factors.items():
             if factor != 1:
-                out[f"{name} of {key}"] = _text(factor)
-    for word, table in _groups(optimizer):
-        out.update({f"{word} of {key}": _text(each) for key, each in table.items()})
+                out[f"{name} of {key}"] = _value_text(factor)
+    for word, table in _group_settings(optimizer):
+        out.update({f"{word} of {key}": _value_text(each) for key, each in table.items()})
     return out
 
 
-def _groups(optimizer):
+def _group_settings(optimizer):
     """Pairs (what, values by name) of the settings of a Trainer's groups."""
     tables = ("rate of the group", "_group_rates"), ("decay of the group", "_group_decays")
     for word, name in tables:
@@ -67,13 +67,13 @@ def terms_of_step(optimizer):
     """
     values = vars(optimizer)
     rows = [f"optimizer={type(optimizer).__name__}"]
-    for name in _declared(type(optimizer)):
+    for name in _declared_settings(type(optimizer)):
         if name in values:
-            rows.append(f"{'learning_rate' if name == 'lr' else name}={_text(values[name])}")
+            rows.append(f"{'learning_rate' if name == 'lr' else name}={_value_text(values[name])}")
     schedule = values.get("lr_scheduler")
     if schedule is not None:
-        rows.append(f"base_lr={_text(getattr(schedule, 'base_lr', None))}")
-    for word, table in _groups(optimizer):
+        rows.append(f"base_lr={_value_text(getattr(schedule, 'base_lr', None))}")
+    for word, table in _group_settings(optimizer):
         if table:
             text = repr(sorted(table.items()))
             digest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
@@ -111,13 +111,13 @@ def different(rows):
 
 def _of_schedule(schedule):
     name = getattr(schedule, "__qualname__", type(schedule).__name__)
-    return {"lr_scheduler": name, **_attributes(schedule, f"{name}.")}
+    return {"lr_scheduler": name, **_public_attributes(schedule, f"{name}.")}
 
 
-def _attributes(instance, prefix):
+def _public_attributes(instance, prefix):
     values = getattr(instance, "__dict__", {})
     return {
-        f"{prefix}{name}": _text(value)
+        f"{prefix}{name}": _value_text(value)
         for name, value in values.items()
         if not name.startswith("_") and name not in _APART and _is_plain(value)
     }
@@ -129,12 +129,12 @@ def _is_plain(value):
     return isinstance(value, (*_PLAIN, np.generic))
 
 
-def _text(value):
+def _value_text(value):
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 @functools.cache
-def _declared(klass):
+def _declared_settings(klass):
     """Names of the settings that a class and its bases declare."""
     rows = [vars(owner).get("serialized_fields", ()) for owner in reversed(klass.__mro__)]
     return tuple(dict.fromkeys(name for row in rows for name in row))

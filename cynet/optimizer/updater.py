@@ -116,15 +116,16 @@ class Updater:
         """Refuse a state from a file that the optimizer would not have made for the weight."""
         made = self.optimizer.create_state_multi_precision(index, weight)
         # an optimizer without a state (momentum 0) is recognized by the state
-        if _form(state) == _form(made):
+        if _state_form(state) == _state_form(made):
             return
         whole = (weight.shape, weight.dtype)
-        if (state is None or made is None) and whole in (_form(state), _form(made)):
+        if (state is None or made is None) and whole in (_state_form(state), _state_form(made)):
             return
         name = self.optimizer.idx2name.get(index, index)
         raise ArgumentError(
             f"optimizer {type(self.optimizer).__name__}: the loaded state of weight {shown(name)}"
-            f" is {_words(state)}, expected {_words(made)}: is it of another optimizer or network?"
+            f" is {_state_words(state)}, expected {_state_words(made)}: is it of another"
+            " optimizer or network?"
         )
 
     def sync_state_context(self, state, context):
@@ -170,7 +171,7 @@ class Updater:
         >>> other.states[0].asnumpy()
         array([-0.01, -0.01], dtype=float32)
         """
-        return b"".join(self._chunks(dump_optimizer))
+        return b"".join(self._file_chunks(dump_optimizer))
 
     def chunks(self, dump_optimizer=False, pair=None):
         """The bytes of ``get_states`` in pieces; the arrays' own memory is not copied.
@@ -198,9 +199,9 @@ class Updater:
         """
         if not is_ours(self.get_states):
             return [self.get_states(dump_optimizer)]
-        return self._chunks(dump_optimizer, pair)
+        return self._file_chunks(dump_optimizer, pair)
 
-    def _chunks(self, dump_optimizer, pair=None):
+    def _file_chunks(self, dump_optimizer, pair=None):
         return pack(self.states, self.optimizer if dump_optimizer else None, pair)
 
     def set_states(self, states: bytes) -> None:
@@ -284,16 +285,16 @@ class Updater:
             self.optimizer = optimizer
 
 
-def _form(state):
+def _state_form(state):
     """The shapes and dtypes in a state, in the tuples that it consists of."""
     if isinstance(state, (tuple, list)):
-        return [_form(each) for each in state]
+        return [_state_form(each) for each in state]
     return None if state is None else (state.shape, state.dtype)
 
 
-def _words(state):
+def _state_words(state):
     if isinstance(state, (tuple, list)):
-        return f"({', '.join(map(_words, state))})"
+        return f"({', '.join(map(_state_words, state))})"
     return "None" if state is None else f"{name_of(state.dtype)} {state.shape}"
 
 

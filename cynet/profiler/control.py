@@ -87,7 +87,7 @@ def set_config(**kwargs: Any) -> None:
             raise ArgumentTypeError(
                 f"profiler.set_config has no parameter {shown(name)}; it takes {', '.join(known)}"
             )
-    flags = {name: _flag(name, kwargs[name]) for name in _FLAGS if name in kwargs}
+    flags = {name: _check_flag(name, kwargs[name]) for name in _FLAGS if name in kwargs}
     period = kwargs.get("dump_period", _settings.dump_period)
     if isinstance(period, bool) or not isinstance(period, (int, float)) or not period > 0:
         raise ArgumentError(
@@ -110,7 +110,7 @@ def set_config(**kwargs: Any) -> None:
             trace.choose(*(every or flags.get(name, True) for name in _PARTS))
 
 
-def _flag(name, value):
+def _check_flag(name, value):
     if isinstance(value, (bool, int)) and value in (0, 1):
         return bool(value)
     raise ArgumentTypeError(f"profiler.set_config: {name} must be a bool, got {shown(value)}")

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _numbers = itertools.count(1)
 
 
-def _name(what, name):
+def _check_name(what, name):
     if not isinstance(name, str) or not name:
         raise ArgumentTypeError(f"profiler.{what}: name must be a str, got {shown(name)}")
     return name
 
 
-def _category(what, domain):
+def _domain_category(what, domain):
     if not isinstance(domain, Domain):
         raise ArgumentTypeError(f"profiler.{what}: domain must be a Domain, got {shown(domain)}")
     return domain.name
@@ -54,7 +54,7 @@ class Domain:
     """
 
     def __init__(self, name: str) -> None:
-        self.name = _name("Domain", name)
+        self.name = _check_name("Domain", name)
 
     def __str__(self) -> str:
         return self.name
@@ -183,7 +183,7 @@ class Task(_Lasting):
     """
 
     def __init__(self, domain: Domain, name: str) -> None:
-        super().__init__(_name("Task", name), _category("Task", domain), "along")
+        super().__init__(_check_name("Task", name), _domain_category("Task", domain), "along")
 
 
 @guarded
@@ -212,8 +212,8 @@ class Frame(_Lasting):
     """
 
     def __init__(self, domain: Domain, name: str) -> None:
-        category = f"{_category('Frame', domain)},frame"
-        super().__init__(_name("Frame", name), category, "along")
+        category = f"{_domain_category('Frame', domain)},frame"
+        super().__init__(_check_name("Frame", name), category, "along")
 
 
 @guarded
@@ -236,7 +236,7 @@ class Event(_Lasting):
     """
 
     def __init__(self, name: str) -> None:
-        super().__init__(_name("Event", name), "event", "lasts")
+        super().__init__(_check_name("Event", name), "event", "lasts")
 
 
 @guarded
@@ -270,7 +270,7 @@ class Counter:
     """
 
     def __init__(self, domain: Domain, name: str, value: int | None = None) -> None:
-        self.name, self._domain = _name("Counter", name), _category("Counter", domain)
+        self.name, self._domain = _check_name("Counter", name), _domain_category("Counter", domain)
         self._lock = threading.Lock()
         self._value = 0
         if value is not None:
@@ -351,7 +351,7 @@ class Marker:
     """
 
     def __init__(self, domain: Domain, name: str) -> None:
-        self.name, self._domain = _name("Marker", name), _category("Marker", domain)
+        self.name, self._domain = _check_name("Marker", name), _domain_category("Marker", domain)
 
     def mark(self, scope: str = "process") -> None:
         """It is now.
@@ -393,4 +393,4 @@ def scope(name: str = "<unk>:") -> Event:
     >>> with mx.profiler.scope("evaluation"):
     ...     pass
     """
-    return Event(_name("scope", name))
+    return Event(_check_name("scope", name))

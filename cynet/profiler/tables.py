@@ -37,7 +37,7 @@ def sorted_sums(sort_by, ascending):
         kinds = values if kind == trace.kinds["counter"] else times
         rows = kinds.setdefault(category, {})
         name = operator_name(name, backward)
-        rows[name] = _merged(rows.get(name), figures)
+        rows[name] = _merge_statistics(rows.get(name), figures)
     return tuple(
         {
             category: sorted(
@@ -47,28 +47,28 @@ def sorted_sums(sort_by, ascending):
             )
             for category, rows in sorted(group.items())
         }
-        for group in (times, values, _memory())
+        for group in (times, values, _memory_rows())
     )
 
 
-def _merged(old, new):
+def _merge_statistics(old, new):
     """(count, sum, least, most) of both."""
     if old is None:
         return new
     return [old[0] + new[0], old[1] + new[1], min(old[2], new[2]), max(old[3], new[3])]
 
 
-def _memory():
+def _memory_rows():
     rows = {}
     for _, _, _, events in trace.records():
         for *_, value, dev_type, dev_id in events:
             if dev_type >= 0 and value >= 0:
                 name = f"Memory: {Context.devtype2str[dev_type]}({dev_id})"
-                rows[name] = _merged(rows.get(name), [1, value, value, value])
+                rows[name] = _merge_statistics(rows.get(name), [1, value, value, value])
     return {"Device Storage": rows} if rows else {}
 
 
-def _scaled(figures, unit):
+def _scale_statistics(figures, unit):
     """Average behind, in the table's unit: sum, least, most, average."""
     count, total, least, maximum = figures
     return [each / unit for each in (total, least, maximum, total / count)]
@@ -82,13 +82,13 @@ def as_table(times, values, memory):
             lines += [category, "=" * 17]
             body = []
             for name, *figures in rows:
-                numbers = _scaled(figures, unit)[-len(heads) :]
+                numbers = _scale_statistics(figures, unit)[-len(heads) :]
                 body.append((name, str(figures[0]), *(f"{each:.4f}" for each in numbers)))
-            lines += [*_columns((*_FIRST, *heads), body), ""]
+            lines += [*_format_columns((*_FIRST, *heads), body), ""]
     return "\n".join(lines)
 
 
-def _columns(heads, rows):
+def _format_columns(heads, rows):
     """Lines of a table: names to the left, numbers to the right."""
     marks = tuple("-" * len(head) for head in heads)
     widths = [max(len(row[i]) for row in (heads, *rows)) for i in range(len(heads))]
@@ -109,7 +109,7 @@ def as_json(times, values, memory):
                 name: dict(
                     zip(
                         ("Count", "Total", "Min", "Max", "Avg"),
-                        [figures[0], *_scaled(figures, unit)],
+                        [figures[0], *_scale_statistics(figures, unit)],
                     )
                 )
                 for name, *figures in rows

@@ -18,21 +18,21 @@ def trace_events():
     node in ``args``, ``cpu(1)`` and the like its context.
     """
     threads = trace.records()
-    events = [_meta("process_name", _HOST, 0, f"host (process {os.getpid()})")]
+    events = [_metadata_event("process_name", _HOST, 0, f"host (process {os.getpid()})")]
     names = {each.native_id: each.name for each in threading.enumerate()}
     gpus = set()
     for number, label, lost, rows in threads:
         name = label or names.get(number) or "thread"
         if lost:
             name += f" ({lost} earlier events are not here)"
-        events.append(_meta("thread_name", _HOST, number, name))
+        events.append(_metadata_event("thread_name", _HOST, number, name))
         used = {}
         for row in rows:
-            gpu = _gpu(row)
+            gpu = _gpu_event(row)
             if gpu is not None and (gpu, number) not in gpus:
                 gpus.add((gpu, number))
-                events.append(_meta("process_name", gpu + 1, 0, f"gpu({gpu})"))
-                events.append(_meta("thread_name", gpu + 1, number, name))
+                events.append(_metadata_event("process_name", gpu + 1, 0, f"gpu({gpu})"))
+                events.append(_metadata_event("thread_name", gpu + 1, number, name))
             events.extend(_events_of(row, number, used))
     return {
         "traceEvents": events,
@@ -41,11 +41,11 @@ def trace_events():
     }
 
 
-def _meta(what, process, thread, name):
+def _metadata_event(what, process, thread, name):
     return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"name": name}}
 
 
-def _gpu(row):
+def _gpu_event(row):
     kind, number = row[8], row[9]
     return number if kind == Context.devstr2type["gpu"] else None
 
@@ -53,7 +53,7 @@ def _gpu(row):
 def _events_of(row, thread, used):
     """The events of a record; `used` is the last value of memory counters, by device."""
     kind, name, node, category, backward, begin, end, value, dev_type, dev_id = row
-    gpu = _gpu(row)
+    gpu = _gpu_event(row)
     event = {
         "name": operator_name(name, backward),
         "cat": category,

@@ -39,7 +39,7 @@ def _close_all():
     failed = getattr(sys, "last_value", None) is not None and not hasattr(sys, "ps1")
     for each in list(_open):
         if each.is_open and each.writable and failed:
-            each._discard()
+            each._discard_files()
         each.close()
 
 
@@ -116,7 +116,7 @@ class MXRecordIO:
         b'kept'
         """
         if self.is_open and self.writable:
-            self._discard()
+            self._discard_files()
         self.close()
         self.writable = self.flag == "w"
         self._failed = False
@@ -147,22 +147,22 @@ class MXRecordIO:
                 self.is_open, self.pid = False, None
                 self._file.close()
             elif self._failed or self.pid != os.getpid():
-                self._discard()
+                self._discard_files()
             else:
                 try:
                     for each in self._new_files:
                         each.finish()
                     with interrupts_later():
-                        self._put()
+                        self._publish_files()
                 finally:
-                    self._discard()
+                    self._discard_files()
 
-    def _put(self):
+    def _publish_files(self):
         """Move new, complete files to their final names."""
         for each in self._new_files:
             each.put()
 
-    def _discard(self):
+    def _discard_files(self):
         """End writing; unfinished files are deleted, if this process has begun them."""
         files, self._new_files = self._new_files, []
         own = self.pid == os.getpid()
@@ -178,7 +178,7 @@ class MXRecordIO:
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         if kind is not None and self.is_open and self.writable:
-            self._discard()
+            self._discard_files()
         self.close()
 
     def __del__(self):
@@ -371,11 +371,11 @@ class MXIndexedRecordIO(MXRecordIO):
                 self.keys = list(self.idx)
         except BaseException:
             if self.writable:
-                self._discard()
+                self._discard_files()
             self.close()
             raise
 
-    def _put(self):
+    def _publish_files(self):
         records, index = self._new_files
         if index.regular:
             with suppress(FileNotFoundError), naming("write", self.idx_path):
@@ -411,7 +411,7 @@ class MXIndexedRecordIO(MXRecordIO):
         self._check_flag("r")
         self._check_pid(allow_reset=True)
         with self._lock:
-            self._at = self._offset(idx)
+            self._at = self._record_offset(idx)
 
     def tell(self) -> int:
         """Give the offset at which the next record is written.
@@ -460,7 +460,7 @@ class MXIndexedRecordIO(MXRecordIO):
             with self._lock:
                 self.seek(idx)
                 return self.read()
-        record, behind = self._file.read_at(self._offset(idx))  # at once with other threads
+        record, behind = self._file.read_at(self._record_offset(idx))  # at once with other threads
         with self._lock:
             self._at = behind
         return record
@@ -493,7 +493,7 @@ class MXIndexedRecordIO(MXRecordIO):
             self.idx[key] = at
             self.keys.append(key)
 
-    def _offset(self, idx):
+    def _record_offset(self, idx):
         try:
             return self.idx[idx]
         except KeyError:

@@ -85,7 +85,7 @@ class RecordFile:
     def close(self):
         self._open = None
 
-    def _opened(self):
+    def _open_reader(self):
         descriptor = self._open
         if descriptor is None:
             raise StateError(f"{shown(self.name)} is closed")
@@ -97,7 +97,7 @@ class RecordFile:
         inside = offset - start
         if inside >= 0 and inside + size <= len(block):
             return block[inside : inside + size]
-        descriptor = self._opened()
+        descriptor = self._open_reader()
         if offset + size > self.size:
             self.size = os.fstat(descriptor.number).st_size  # a writer may have gone on
             size = max(0, min(size, self.size - offset))
@@ -116,41 +116,43 @@ class RecordFile:
             self._block = offset, got
         return got[:size]
 
-    def _head(self, offset, ahead):
+    def _read_header(self, offset, ahead):
         """(part, number of bytes) from the header at an offset; None at the end of the file."""
         head = self._get(offset, 8, ahead)
         if not head and offset == self.size:
             return None
         if len(head) < 8:
-            raise self._damage(offset, f"a header of 8 bytes is cut off after {len(head)}")
+            raise self._damage_error(offset, f"a header of 8 bytes is cut off after {len(head)}")
         magic, word = _HEAD.unpack(head)
         if magic != MAGIC:
-            raise self._damage(offset, f"a record begins with {MAGIC:#010x}, not {magic:#010x}")
+            raise self._damage_error(
+                offset, f"a record begins with {MAGIC:#010x}, not {magic:#010x}"
+            )
         part, length = word >> 29, word & _MOST
         if part > _LAST:
-            raise self._damage(offset, f"there is no part of kind {part}")
+            raise self._damage_error(offset, f"there is no part of kind {part}")
         if offset + 8 + length > self.size:
-            self.size = os.fstat(self._opened().number).st_size
+            self.size = os.fstat(self._open_reader().number).st_size
             if offset + 8 + length > self.size:
                 left = self.size - offset - 8
-                raise self._damage(offset, f"{length} bytes are said to follow, {left} do")
+                raise self._damage_error(offset, f"{length} bytes are said to follow, {left} do")
         return part, length
 
-    def _damage(self, offset, what):
+    def _damage_error(self, offset, what):
         return FormatError(f"{shown(self.name)}: damaged record at offset {offset}: {what}")
 
-    def _parts(self, offset, ahead):
+    def _record_parts(self, offset, ahead):
         """(offset of the bytes, their number, offset behind them) of each part of a record."""
         at, first = offset, True
         while True:
-            head = self._head(at, ahead)
+            head = self._read_header(at, ahead)
             if head is None:
                 if first:
                     return
-                raise self._damage(offset, "its last part is missing")
+                raise self._damage_error(offset, "its last part is missing")
             part, length = head
             if first != (part in (_WHOLE, _FIRST)):
-                raise self._damage(at, f"a part of kind {part} cannot stand here")
+                raise self._damage_error(at, f"a part of kind {part} cannot stand here")
             behind = at + 8 + (length + 3) // 4 * 4
             yield at + 8, length, min(behind, self.size)
             if part in (_WHOLE, _LAST):
@@ -173,11 +175,13 @@ class RecordFile:
         """
         pieces, behind = [], offset
         ahead = 0 if self._large else ahead
-        for at, length, behind in self._parts(offset, ahead):  # noqa: B007
+        for at, length, behind in self._record_parts(offset, ahead):  # noqa: B007
             self._large = length > _LARGE
             piece = self._get(at, length, 0 if self._large else ahead)
             if len(piece) < length:
-                raise self._damage(offset, f"the file ends after {len(piece)} of {length} bytes")
+                raise self._damage_error(
+                    offset, f"the file ends after {len(piece)} of {length} bytes"
+                )
             pieces.append(piece)
         if not pieces:
             return None, offset
@@ -202,7 +206,7 @@ class RecordFile:
     def beginning(self, offset, size):
         """(first bytes of the record at an offset, its length); of a record in one part at most
         `size` bytes are read."""
-        part, length = self._head(offset, 0) or (None, 0)
+        part, length = self._read_header(offset, 0) or (None, 0)
         if part == _WHOLE:
             return self._get(offset + 8, min(size, length), 0), length
         record = self.read_at(offset)[0]
@@ -223,7 +227,7 @@ class RecordFile:
                 at += max(len(block) - 3, 4) // 4 * 4
                 continue
             try:
-                if self._head(at + inside, _AHEAD)[0] in (_WHOLE, _FIRST):
+                if self._read_header(at + inside, _AHEAD)[0] in (_WHOLE, _FIRST):
                     return at + inside
             except FormatError:
                 pass  # chance, or damage again
@@ -242,7 +246,7 @@ class RecordFile:
         while True:
             behind = None
             try:
-                for _, _, behind in self._parts(at, 0):  # noqa: B007
+                for _, _, behind in self._record_parts(at, 0):  # noqa: B007
                     pass
             except FormatError as error:
                 if skip is None:

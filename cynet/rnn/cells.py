@@ -31,7 +31,7 @@ class _Gated(BaseRNNCell):
         """Shape and ``__layout__`` of each state."""
         return [{"shape": (0, self._num_hidden), "__layout__": "NC"}] * self._states_kept
 
-    def _products(self, inputs, state, name):
+    def _gate_products(self, inputs, state, name):
         """The layers of the input and of the state, for all gates."""
         rows = self._num_hidden * len(self._gate_names)
         i2h = symbol.FullyConnected(inputs, self._iW, self._iB, num_hidden=rows, name=f"{name}i2h")
@@ -82,7 +82,7 @@ class RNNCell(_Gated):
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """(output, [h]) of one step."""
         name = self._next_step()
-        i2h, h2h = self._products(inputs, states[0], name)
+        i2h, h2h = self._gate_products(inputs, states[0], name)
         output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
         return output, [output]
 
@@ -127,7 +127,7 @@ class LSTMCell(_Gated):
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """(output, [h, c]) of one step."""
         name = self._next_step()
-        i2h, h2h = self._products(inputs, states[0], name)
+        i2h, h2h = self._gate_products(inputs, states[0], name)
         i, f, c, o = symbol.SliceChannel(i2h + h2h, num_outputs=4, name=f"{name}slice")
         i = symbol.Activation(i, act_type="sigmoid", name=f"{name}i")
         f = symbol.Activation(f, act_type="sigmoid", name=f"{name}f")
@@ -188,7 +188,7 @@ class GRUCell(_Gated):
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """(output, [h]) of one step."""
         name = self._next_step()
-        i2h, h2h = self._products(inputs, states[0], f"{name}_")
+        i2h, h2h = self._gate_products(inputs, states[0], f"{name}_")
         i2h = symbol.SliceChannel(i2h, num_outputs=3, name=f"{name}_i2h_slice")
         h2h = symbol.SliceChannel(h2h, num_outputs=3, name=f"{name}_h2h_slice")
 

@@ -124,13 +124,13 @@ class BaseConvRNNCell(BaseRNNCell):
             symbol.Variable("data"), num_filter=num_hidden, layout=conv_layout, **self._i2h
         )
         self._state_shape = (0, *out.infer_shape(data=input_shape)[1][0][1:])
-        self._iW = self._weight("i2h_weight", i2h_weight_initializer)
-        self._hW = self._weight("h2h_weight", h2h_weight_initializer)
-        self._iB = self._weight("i2h_bias", i2h_bias_initializer)
-        self._hB = self._weight("h2h_bias", h2h_bias_initializer)
+        self._iW = self._weight_variable("i2h_weight", i2h_weight_initializer)
+        self._hW = self._weight_variable("h2h_weight", h2h_weight_initializer)
+        self._iB = self._weight_variable("i2h_bias", i2h_bias_initializer)
+        self._hB = self._weight_variable("h2h_bias", h2h_bias_initializer)
         self._own_params = params is None
 
-    def _weight(self, name, init):
+    def _weight_variable(self, name, init):
         return self.params.get(name, **({} if init is None else {"init": init}))
 
     @property

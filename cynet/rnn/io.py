@@ -171,8 +171,8 @@ class BucketSentenceIter(DataIter):
         self.major_axis = layout.find("N")
         self.default_bucket_key = max(self.buckets)
         self.data = self._in_buckets(sentences)
-        self.provide_data = [self._described(data_name, self.default_bucket_key)]
-        self.provide_label = [self._described(label_name, self.default_bucket_key)]
+        self.provide_data = [self._data_description(data_name, self.default_bucket_key)]
+        self.provide_label = [self._data_description(label_name, self.default_bucket_key)]
         self.idx = [
             (i, row)
             for i, rows in enumerate(self.data)
@@ -202,7 +202,7 @@ class BucketSentenceIter(DataIter):
             for rows, length in zip(found, self.buckets)
         ]
 
-    def _described(self, name, length):
+    def _data_description(self, name, length):
         shape = (self.batch_size, length) if self.major_axis == 0 else (length, self.batch_size)
         return DataDesc(name, shape, layout=self.layout)
 
@@ -271,6 +271,6 @@ class BucketSentenceIter(DataIter):
             [nd.array(after, dtype=self.dtype)],
             pad=0,
             bucket_key=length,
-            provide_data=[self._described(self.data_name, length)],
-            provide_label=[self._described(self.label_name, length)],
+            provide_data=[self._data_description(self.data_name, length)],
+            provide_label=[self._data_description(self.label_name, length)],
         )

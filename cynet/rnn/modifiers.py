@@ -122,7 +122,7 @@ class ModifierCell(BaseRNNCell):
         self.base_cell.reset()
 
     @contextmanager
-    def _unmodified(self):
+    def _allow_base_states(self):
         """A scope in which the base cell may make states."""
         self.base_cell._modified = False
         try:
@@ -145,7 +145,7 @@ class ModifierCell(BaseRNNCell):
         self, init_sym: Callable[..., Symbol] = symbol.zeros, **kwargs: Any
     ) -> list[Symbol]:
         """The first states of the base cell; `init_sym`, or ``func=``, makes one."""
-        with self._unmodified() as cell:
+        with self._allow_base_states() as cell:
             return cell.begin_state(**{"func": init_sym, **kwargs})
 
     def unpack_weights(self, args: NamedArrays) -> NamedArrays:
@@ -259,7 +259,7 @@ class ResidualCell(ModifierCell):
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """(output, states) of one step."""
         output, states = self.base_cell(inputs, states)
-        return _plus(output, inputs), states
+        return _add_residual(output, inputs), states
 
     def unroll(
         self,
@@ -271,14 +271,14 @@ class ResidualCell(ModifierCell):
     ) -> tuple[Any, list[Any]]:
         """See ``BaseRNNCell.unroll``."""
         self.reset()
-        with self._unmodified() as cell:
+        with self._allow_base_states() as cell:
             outputs, states = cell.unroll(length, inputs, begin_state, layout, merge_outputs)
         merged = isinstance(outputs, Symbol)
         inputs, _ = normalized(length, inputs, layout, merged)
         if merged:
-            return _plus(outputs, inputs), states
-        return [_plus(output, each) for output, each in zip(outputs, inputs)], states
+            return _add_residual(outputs, inputs), states
+        return [_add_residual(output, each) for output, each in zip(outputs, inputs)], states
 
 
-def _plus(output, inputs):
+def _add_residual(output, inputs):
     return symbol.elemwise_add(output, inputs, name=f"{output.name}_plus_residual")

@@ -22,9 +22,9 @@ class _Stack(BaseRNNCell):
         self._override_cell_params = params is not None
         self._cells = []
         for cell in cells:
-            self._take(cell)
+            self._add_cell(cell)
 
-    def _take(self, cell):
+    def _add_cell(self, cell):
         if not isinstance(cell, BaseRNNCell):
             raise ArgumentTypeError(f"{type(self).__name__}: expected a cell, got {shown(cell)}")
         self._cells.append(cell)
@@ -92,7 +92,7 @@ class SequentialRNNCell(_Stack):
         cell : BaseRNNCell
             The cell, which gets the output of the one below.
         """
-        self._take(cell)
+        self._add_cell(cell)
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """(output of the last cell, states of all) of one step."""

@@ -37,7 +37,7 @@ _MAX_DIM = 2**31 - 1
 
 
 @functools.cache
-def _emulated(text, title, options, exports, checked, quoted):
+def _emulated_module(text, title, options, exports, checked, quoted):
     """A module of the emulator; the same arguments give the same module."""
     from cynet_cuda_cpu import EmulatedModule
 
@@ -54,38 +54,40 @@ class _Program:
     def on(self, context):
         """Compile for a device; KernelError quotes the line that does not."""
         if context.device_type != "gpu":
-            return _emulated(
+            return _emulated_module(
                 self.text, self.title, self.options, self.exports, self.checked, self.quoted
             )
         from ..cuda.compiler import device_options
 
         options = tuple(device_options(self.options))
-        return _gpu(context).module(self.text, self.title, options, self.exports, self.quoted)
+        return _gpu_device(context).module(
+            self.text, self.title, options, self.exports, self.quoted
+        )
 
     def launchable(self, context, function, name, names):
         """The kernel `function` on a device, with its launcher."""
-        return _launchable(self, context, function, name, names)
+        return _make_launcher(self, context, function, name, names)
 
 
-def _gpu(context):
+def _gpu_device(context):
     from ..cuda.device import device
 
     return device(context.device_id)
 
 
 @functools.cache
-def _program(*args):
+def _make_program(*args):
     """A `_Program`; the same arguments give the same one."""
     return _Program(*args)
 
 
 @functools.cache
-def _launchable(program, context, function, name, names):
+def _make_launcher(program, context, function, name, names):
     """Kernel `function` of a program under the name for messages; one object for all callers."""
     module = program.on(context)
     if context.device_type != "gpu":
         return _Launchable(module.get(function), name, names)
-    kernel = _gpu(context).function(module, program.title, function)
+    kernel = _gpu_device(context).function(module, program.title, function)
     return _DeviceLaunchable(kernel, name, context.device_id)
 
 
@@ -150,7 +152,7 @@ class _DeviceLaunchable:
         )
 
 
-def _checked(check):
+def _is_checked(check):
     return bool(config.get("CYNET_CHECK_KERNELS")) if check is None else bool(check)
 
 
@@ -209,14 +211,14 @@ class Rtc:
             raise ArgumentError(f"kernel {name}: a name appears twice among {', '.join(names)}")
         self._wanted = [(n, a.dtype_flag, a.ndim) for n, a in every]
         self._names, self._function = tuple(names), f"rtc_{name}"
-        text = _whole(self._function, name, self._wanted, kernel)
-        self._program = _program(text, name, (), (), _checked(check), kernel)
-        self._on(every[0][1].context if every else current_context())
+        text = _full_source(self._function, name, self._wanted, kernel)
+        self._make_program = _make_program(text, name, (), (), _is_checked(check), kernel)
+        self._launcher_on(every[0][1].context if every else current_context())
         n = len(every)
         self._written = (False,) * self._count + (True,) * (n - self._count) + (False,) * n
 
-    def _on(self, context):
-        return self._program.launchable(context, self._function, self.name, self._names)
+    def _launcher_on(self, context):
+        return self._make_program.launchable(context, self._function, self.name, self._names)
 
     def push(
         self,
@@ -271,14 +273,14 @@ class Rtc:
                     f"kernel {self.name}: {name} is on {array.context}, {self._wanted[0][0]} on "
                     f"{where}"
                 )
-            sizes.append(_sizes(shape))
-        self._on(where or current_context()).push(
+            sizes.append(_size_bytes(shape))
+        self._launcher_on(where or current_context()).push(
             (*arrays, *sizes), self._written, grid_dims, block_dims, 0
         )
 
 
 @functools.lru_cache(1024)
-def _sizes(shape):
+def _size_bytes(shape):
     """The bytes of an rtc_sizes."""
     return struct.pack("=8i", *shape, *(0,) * (8 - len(shape)))
 
@@ -310,7 +312,7 @@ def _require_count(kernel, what, given, wanted):
         raise ArgumentError(f"kernel {kernel}: {what} takes {wanted} arrays, got {len(given)}")
 
 
-def _whole(function, title, wanted, body):
+def _full_source(function, title, wanted, body):
     """The source around a body. The sizes are arguments, so that one object serves all shapes."""
     for name, flag, _ in wanted:
         if NAMES[flag] not in C_TYPES:
@@ -375,10 +377,15 @@ class CudaModule:
     ) -> None:
         if not isinstance(source, str):
             raise ArgumentTypeError(f"CudaModule: source must be a str, got {shown(source)}")
-        options, exports = _strings("options", options), _strings("exports", exports)
-        self._program = _program(source, "source", options, exports, _checked(check), None)
+        options, exports = (
+            _tuple_of_strings("options", options),
+            _tuple_of_strings("exports", exports),
+        )
+        self._make_program = _make_program(
+            source, "source", options, exports, _is_checked(check), None
+        )
         self._home = gpu() if num_gpus() else cpu()
-        self._program.on(self._home)
+        self._make_program.on(self._home)
 
     def get_kernel(self, name: str, signature: str) -> CudaKernel:
         """A kernel of the source, with the types that `launch` checks.
@@ -400,12 +407,12 @@ class CudaModule:
         """
         arguments = read_signature(name, signature)
         names = tuple(argument.name for argument in arguments)
-        kernel = CudaKernel(name, self._program, arguments, names)
-        kernel._on(self._home)
+        kernel = CudaKernel(name, self._make_program, arguments, names)
+        kernel._launcher_on(self._home)
         return kernel
 
 
-def _strings(what, given):
+def _tuple_of_strings(what, given):
     """One str or several, as a tuple."""
     every = (given,) if isinstance(given, str) else given
     if not isinstance(every, (tuple, list)) or not all(isinstance(each, str) for each in every):
@@ -413,7 +420,7 @@ def _strings(what, given):
     return tuple(every)
 
 
-def _compare(name, arguments, parameters):
+def _match_signature(name, arguments, parameters):
     """KernelError unless a signature matches the compiled one."""
     if len(arguments) != len(parameters):
         raise KernelError(
@@ -468,19 +475,19 @@ class CudaKernel:
 
     def __init__(self, name, program, arguments, names):
         self.name = name
-        self._program, self._arguments, self._names = program, arguments, names
-        self._checked = set()
+        self._make_program, self._arguments, self._names = program, arguments, names
+        self._is_checked = set()
         self._written = tuple(a.is_array and not a.is_const for a in arguments)
 
-    def _on(self, context):
+    def _launcher_on(self, context):
         """The launcher of the kernel on a device; KernelError when the signature is another one."""
-        found = self._program.launchable(context, self.name, self.name, self._names)
-        if context not in self._checked:
+        found = self._make_program.launchable(context, self.name, self.name, self._names)
+        if context not in self._is_checked:
             if context.device_type == "gpu":
                 _compare_sizes(self.name, self._arguments, found.kernel.sizes)
             else:
-                _compare(self.name, self._arguments, found.kernel.parameters)
-            self._checked.add(context)
+                _match_signature(self.name, self._arguments, found.kernel.parameters)
+            self._is_checked.add(context)
         return found
 
     def launch(
@@ -518,11 +525,13 @@ class CudaKernel:
             raise ArgumentError(
                 f"kernel {self.name} takes {len(self._arguments)} arguments, got {len(args)}"
             )
-        launchable = self._on(ctx)
-        values = tuple(self._value(a, given, ctx) for a, given in zip(self._arguments, args))
+        launchable = self._launcher_on(ctx)
+        values = tuple(
+            self._kernel_argument(a, given, ctx) for a, given in zip(self._arguments, args)
+        )
         launchable.push(values, self._written, grid_dims, block_dims, shared_mem)
 
-    def _value(self, argument, given, ctx):
+    def _kernel_argument(self, argument, given, ctx):
         """The argument of the kernel in the engine's form: the array, or the bytes of a value."""
         where = f"kernel {self.name}, argument {shown(argument.text)}"
         if argument.is_array:

@@ -135,17 +135,17 @@ class Batches:
             while not (job.leads or job.done):
                 left = -1 if end is None else end - time.monotonic()
                 if end is not None and left <= 0:
-                    if self._leave(job):
+                    if self._remove_job(job):
                         raise WaitedError(f"no turn within {timeout:g} s, {self._rows} rows wait")
                     left = 0.001  # a batch has it
                 job.wake.acquire(timeout=left)
         except BaseException:  # Ctrl-C, for example: the next one takes its turn
-            self._leave(job, as_leader=True)
+            self._remove_job(job, as_leader=True)
             raise
         if not job.done:
-            self._lead(job)
+            self._run_batch(job)
 
-    def _leave(self, job: Job, as_leader: bool = False) -> bool:
+    def _remove_job(self, job: Job, as_leader: bool = False) -> bool:
         """Take a job out; False if it is too late for that."""
         with self._lock:
             if job not in self._queue or (job.leads and not as_leader):
@@ -162,7 +162,7 @@ class Batches:
     def _run_alone(self, job: Job) -> None:
         """Run a job whose turn it is at once, as a separate batch."""
         try:
-            self._compute([job])
+            self._compute_jobs([job])
             job.done = True
         finally:
             with self._lock:
@@ -170,11 +170,11 @@ class Batches:
                 self._wake_leader()
                 self._more.notify_all()
 
-    def _lead(self, job: Job) -> None:
+    def _run_batch(self, job: Job) -> None:
         jobs = [job]
         try:
-            jobs = self._gather(job)
-            self._compute(jobs)
+            jobs = self._collect_batch(job)
+            self._compute_jobs(jobs)
         finally:
             for each in jobs:
                 if not each.done and each.error is None:  # a KeyboardInterrupt, for one
@@ -191,7 +191,7 @@ class Batches:
                 self._wake_leader()
                 self._more.notify_all()
 
-    def _gather(self, job: Job) -> list[Job]:
+    def _collect_batch(self, job: Job) -> list[Job]:
         """Take the jobs of the batch that begins with `job` out of the queue."""
         with self._lock:
             if self._delay > 0:
@@ -214,7 +214,7 @@ class Batches:
             self._wake_leader()
             return jobs
 
-    def _compute(self, jobs: list[Job]) -> None:
+    def _compute_jobs(self, jobs: list[Job]) -> None:
         self._counters.ran(sum(each.rows for each in jobs))
         try:
             results = self._run(jobs)
@@ -223,7 +223,7 @@ class Batches:
                 jobs[0].error = error
                 return
             for each in jobs:  # one wrong job must not spoil the others' answers
-                self._compute([each])
+                self._compute_jobs([each])
             return
         for each, result in zip(jobs, results):
             each.result, each.done = result, True

@@ -116,9 +116,9 @@ def read_json(body: bytes, names: Sequence[str]) -> dict[str, NumpyArray]:
 def json_of(body: bytes) -> Any:
     """The value of a JSON text; names that are given twice, NaN and its kin are refused."""
     try:
-        return parse(body, parse_constant=_no_number, object_pairs_hook=_object)
+        return parse(body, parse_constant=_no_number, object_pairs_hook=_json_object)
     except ValueError as error:
-        raise FormatError(f"the body is not JSON: {error}{_compressed(body)}") from None
+        raise FormatError(f"the body is not JSON: {error}{_gzip_hint(body)}") from None
 
 
 def only(names: Sequence[str]) -> str:
@@ -157,7 +157,7 @@ def _no_number(word):
     raise FormatError(f"{word} is no number of JSON")
 
 
-def _object(pairs):
+def _json_object(pairs):
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
@@ -177,7 +177,7 @@ def _refuse_text(name, rows):
             left.extend(each)
 
 
-def _compressed(body):
+def _gzip_hint(body):
     return ": it is compressed by gzip, send it as it is" if body[:2] == b"\x1f\x8b" else ""
 
 
@@ -185,7 +185,7 @@ def read_npy(body: bytes) -> NumpyArray:
     """The array of a ``.npy`` file; objects, and lengths that the body has not, are refused."""
     if body[:6] != b"\x93NUMPY":
         raise FormatError(
-            f"expected a .npy file as the body, got {shown(body[:6])}{_compressed(body)}"
+            f"expected a .npy file as the body, got {shown(body[:6])}{_gzip_hint(body)}"
         )
     if body[6:8] not in (b"\x01\x00", b"\x02\x00"):
         raise FormatError(f"expected a .npy file of version 1.0 or 2.0, got {shown(body[6:8])}")
@@ -195,7 +195,7 @@ def read_npy(body: bytes) -> NumpyArray:
         raise FormatError(
             f"the .npy file has a header of {length} bytes: more than it has, or than {_HEADER}"
         )
-    dtype, fortran, shape = _header(body[begin : begin + length].strip())
+    dtype, fortran, shape = _parse_npy_header(body[begin : begin + length].strip())
     if dtype.kind not in "biuf":
         raise FormatError(f"the .npy file has elements of {dtype}, expected numbers")
     if len(shape) > _AXES:
@@ -209,7 +209,7 @@ def read_npy(body: bytes) -> NumpyArray:
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
 
 
-def _header(text):
+def _parse_npy_header(text):
     """(dtype, whether Fortran's order, shape) from the header of a ``.npy`` file, a dict in
     Python's syntax; only the form that NumPy writes for numbers is accepted."""
     found, at, inner = {}, 0, text[1:-1]

@@ -25,7 +25,7 @@ def text_of(stats: Iterable[tuple[str, str, dict[str, Any]]]) -> str:
     def one(key: str) -> Any:
         return lambda found: [("", "", found[key])]
 
-    add("request_seconds", "histogram", "Seconds of answered requests.", _histogram)
+    add("request_seconds", "histogram", "Seconds of answered requests.", _histogram_lines)
     add("rows_total", "counter", "Rows of answered requests.", one("rows"))
     add("batches_total", "counter", "Batches that were run.", one("batches"))
     add(
@@ -38,7 +38,7 @@ def text_of(stats: Iterable[tuple[str, str, dict[str, Any]]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _histogram(stats):
+def _histogram_lines(stats):
     total = 0
     for bound, count in zip((*BOUNDS, "+Inf"), stats["buckets"]):
         total += count

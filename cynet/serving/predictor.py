@@ -137,7 +137,7 @@ class Predictor:
             list(self.shapes),
             dtype,
             self._ctx,
-            lambda: self._arrays(self._zeros(1)),
+            lambda: self._input_arrays(self._zero_inputs(1)),
         )
         self._batches = Batches(
             self._run, max_batch, max_delay, max_waiting, workers, self._counters
@@ -145,7 +145,7 @@ class Predictor:
         if warm_up:
             with config.suggestions({"CYNET_RUNS_BEFORE_PLAN": "0"}):  # all sizes come back
                 for size in self._sizes:
-                    self._forward(self._zeros(size))
+                    self._forward(self._zero_inputs(size))
 
     def __call__(self, /, *args: Any, timeout: float | None = None, **kwargs: Any) -> Any:
         """Predict rows.
@@ -171,7 +171,7 @@ class Predictor:
         WaitedError
             Its turn did not come in time; a TimeoutError.
         """
-        return self._answer(args, kwargs, timeout)
+        return self._predict_rows(args, kwargs, timeout)
 
     def predict(self, inputs: Mapping[str, Any], timeout: float | None = None) -> Any:
         """Predict rows that are given by name.
@@ -203,9 +203,9 @@ class Predictor:
         >>> mx.Predictor(net, shapes=(2,)).predict({"data": [[1, 2]]})
         array([[3.]], dtype=float32)
         """
-        return self._answer((), inputs, timeout)
+        return self._predict_rows((), inputs, timeout)
 
-    def _answer(self, args, named, timeout):
+    def _predict_rows(self, args, named, timeout):
         start = time.monotonic()
         try:
             if timeout is not None:
@@ -410,15 +410,15 @@ class Predictor:
             first += each.rows
         return results
 
-    def _zeros(self, rows):
+    def _zero_inputs(self, rows):
         return zeros_of(self.shapes, self._dtypes, rows)
 
-    def _arrays(self, inputs):
+    def _input_arrays(self, inputs):
         return [nd.array(each, ctx=self._ctx, dtype=each.dtype) for each in inputs]
 
     def _forward(self, inputs):
         with autograd.pause(train_mode=False):
-            outputs = [each.asnumpy() for each in self._net(self._arrays(inputs))]
+            outputs = [each.asnumpy() for each in self._net(self._input_arrays(inputs))]
         rows = len(inputs[0])
         for i, each in enumerate(outputs):
             if each.ndim == 0 or len(each) != rows:

@@ -89,7 +89,7 @@ class Server:
         kind = waitress.BaseWSGIServer
         self._listening = [each for each in self._map.values() if isinstance(each, kind)]
         for each in self._listening:
-            each.channel_class = self._channels(each.channel_class)
+            each.channel_class = self._connection_class(each.channel_class)
         found = [(each.effective_host, each.effective_port) for each in self._listening]
         self.addresses = [f"http://[{h}]:{p}" if ":" in h else f"http://{h}:{p}" for h, p in found]
 
@@ -150,7 +150,7 @@ class Server:
             each.del_channel()
             each.socket.close()
 
-    def _channels(self, base):
+    def _connection_class(self, base):
         """The class of connections, which tells clients when they end."""
         server = self
 

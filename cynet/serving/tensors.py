@@ -83,28 +83,28 @@ def read_plan(head: bytes, predictor: Predictor) -> Plan:
         No such JSON, or inputs that the network has not; a shape is refused before its data is
         looked at.
     """
-    found = _given(_object("the body", json_of(head)))
+    found = _drop_nulls(_check_object("the body", json_of(head)))
     request_id = found.get("id")
     if request_id is not None and not isinstance(request_id, str):
         raise ArgumentTypeError(f"id is a text, got {shown(request_id)}")
-    settings = _given(_object("parameters", found.get("parameters", {})))
+    settings = _drop_nulls(_check_object("parameters", found.get("parameters", {})))
     timeout = settings.get("timeout")
     if timeout is not None and (type(timeout) is not int or timeout < 1):
         raise ArgumentError(f"timeout is a positive number of microseconds, got {shown(timeout)}")
     inputs: dict[str, Input] = {}
-    for each in _list("inputs", found.get("inputs")):
-        name = _name("inputs", each, predictor.shapes)
+    for each in _check_list("inputs", found.get("inputs")):
+        name = _tensor_name("inputs", each, predictor.shapes)
         if name in inputs:
             raise ArgumentError(f"input '{name}' is given twice")
         inputs[name] = _read_input(name, each, predictor)
-    binary = _flag("binary_data_output", settings.get("binary_data_output", False))
+    binary = _check_flag("binary_data_output", settings.get("binary_data_output", False))
     outputs: dict[str, bool] = {}
-    for each in _list("outputs", found.get("outputs", [])):
-        name = _name("outputs", each, [one.name for one in predictor.signature().outputs])
+    for each in _check_list("outputs", found.get("outputs", [])):
+        name = _tensor_name("outputs", each, [one.name for one in predictor.signature().outputs])
         if name in outputs:
             raise ArgumentError(f"output '{name}' is asked for twice")
-        of_it = _settings(f"output '{name}'", each)
-        outputs[name] = _flag("binary_data", of_it.get("binary_data", binary))
+        of_it = _tensor_settings(f"output '{name}'", each)
+        outputs[name] = _check_flag("binary_data", of_it.get("binary_data", binary))
     rest = Request({}, outputs, binary, request_id, timeout and timeout * 1e-6)
     return Plan(list(inputs.values()), rest)
 
@@ -159,16 +159,16 @@ def write_answer(
             refuse_not_finite(f"output '{name}'", array, "as binary data")
             data[name] = array.ravel().tolist()
     if data:
-        text = write_json(_answer(model.name, model.version, tensors, data, request.id))
+        text = write_json(_json_answer(model.name, model.version, tensors, data, request.id))
     elif request.id is None:
-        text = _written(model.name, model.version, tuple(tensors))
+        text = _binary_answer(model.name, model.version, tuple(tensors))
     else:
-        text = _written(model.name, model.version, tuple(tensors))
+        text = _binary_answer(model.name, model.version, tuple(tensors))
         text = b'%b, "id": %b}' % (text[:-1], write_json(request.id))
     return b"".join([text, *parts]), len(text) if parts else None
 
 
-def _answer(name, version, tensors, data, request_id=None):
+def _json_answer(name, version, tensors, data, request_id=None):
     """The JSON of an answer; `data` are values by the name of those that are not binary."""
     outputs = []
     for output, dtype, shape, binary in tensors:
@@ -184,9 +184,9 @@ def _answer(name, version, tensors, data, request_id=None):
 
 
 @functools.lru_cache(256)
-def _written(name, version, tensors):
+def _binary_answer(name, version, tensors):
     """The text of an answer whose outputs are all binary: the same for the same shapes."""
-    return write_json(_answer(name, version, tensors, {}))
+    return write_json(_json_answer(name, version, tensors, {}))
 
 
 def refuse_not_finite(what: str, array: NumpyArray, instead: str) -> None:
@@ -208,7 +208,7 @@ def _read_input(name, tensor, predictor):
         raise ArgumentError(
             f"{what} has the datatype {shown(kind)}, expected one of {', '.join(_DTYPES)}"
         )
-    size = _settings(what, tensor).get("binary_data_size")
+    size = _tensor_settings(what, tensor).get("binary_data_size")
     if (size is None) == (tensor.get("data") is None):
         raise FormatError(f"{what} has either data or binary_data_size")
     if size is None:
@@ -229,7 +229,7 @@ def _of_bytes(data, kind):
 
 
 def _of_json(what, data, kind, shape):
-    flat = _flat(what, data, shape)
+    flat = _flat_values(what, data, shape)
     types = set(map(type, flat))
     dtype = np.dtype("f8" if kind in ("BF16", "FP16", "FP32", "FP64") else _DTYPES[kind])
     takes = {"b": {bool}, "i": {int}, "u": {int}, "f": {int, float}}[dtype.kind]
@@ -247,7 +247,7 @@ def _of_json(what, data, kind, shape):
         raise ArgumentError(f"{what} of datatype {kind} has a number of too many digits") from None
 
 
-def _flat(what, data, shape):
+def _flat_values(what, data, shape):
     """The values of a list that is flat, or nested according to the shape."""
     if not isinstance(data, list):
         raise ArgumentTypeError(f"{what} has a list as its data, got {shown(data)}")
@@ -264,38 +264,40 @@ def _flat(what, data, shape):
     return data
 
 
-def _object(what, value):
+def _check_object(what, value):
     if not isinstance(value, dict):
         raise FormatError(f"{what} is an object of JSON, got {shown(value)}")
     return value
 
 
-def _given(found):
+def _drop_nulls(found):
     """An object without null entries, which clients write for omitted ones."""
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _list(what, value):
+def _check_list(what, value):
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise FormatError(f"{what} is a list of objects, got {shown(value)}")
     return value
 
 
-def _name(what, tensor, names):
+def _tensor_name(what, tensor, names):
     if not isinstance(name := tensor.get("name"), str) or name not in names:
         raise ArgumentTypeError(f"{what}: the model has no {shown(name)}, only {list(names)}")
     return name
 
 
-def _settings(what, tensor):
-    found = _given(_object(f"the parameters of {what}", _given(tensor).get("parameters", {})))
+def _tensor_settings(what, tensor):
+    found = _drop_nulls(
+        _check_object(f"the parameters of {what}", _drop_nulls(tensor).get("parameters", {}))
+    )
     for name in _OTHERS:
         if name in found:
             raise ArgumentError(f"{what}: this server has no extension for {name}")
     return found
 
 
-def _flag(name, value):
+def _check_flag(name, value):
     if not isinstance(value, bool):
         raise ArgumentTypeError(f"{name} is true or false, got {shown(value)}")
     return value

@@ -31,14 +31,14 @@ class Protocol:
         self._plans: dict[Any, Plan] = {}
         self._paths: dict[str, Any] = {}  # of models: what was found there
         self._pages = {
-            (): ("GET", self._server),
-            ("health", "live"): ("GET", lambda environ: _json({"live": True})),
-            ("health", "ready"): ("GET", self._ready),
-            ("models",): ("GET", lambda environ: _json({"models": app.models.names})),
-            ("repository", "index"): ("POST", self._index),
+            (): ("GET", self._server_metadata),
+            ("health", "live"): ("GET", lambda environ: _json_response({"live": True})),
+            ("health", "ready"): ("GET", self._server_ready),
+            ("models",): ("GET", lambda environ: _json_response({"models": app.models.names})),
+            ("repository", "index"): ("POST", self._repository_index),
         }
         self._of_model = {
-            (): ("GET", self._metadata),
+            (): ("GET", self._model_metadata),
             ("ready",): ("GET", self._model_ready),
             ("infer",): ("POST", self._infer),
         }
@@ -61,9 +61,9 @@ class Protocol:
             return self._pages[tuple(parts)]
         if len(parts) < 2 or parts[0] != "models":
             return None
-        name, rest, version = _text(parts[1]), parts[2:], None
+        name, rest, version = _decode_path(parts[1]), parts[2:], None
         if len(rest) > 1 and rest[0] == "versions":
-            version, rest = _text(rest[1]), rest[2:]
+            version, rest = _decode_path(rest[1]), rest[2:]
         if tuple(rest) not in self._of_model:
             return None
         model = self._app.models.find(name, version)
@@ -73,47 +73,54 @@ class Protocol:
             self._paths[path] = found
         return found
 
-    def _server(self, environ):
+    def _server_metadata(self, environ):
         extensions = ["binary_tensor_data", "model_repository"]
-        return _json({"name": "cynet", "version": __version__, "extensions": extensions})
+        return _json_response({"name": "cynet", "version": __version__, "extensions": extensions})
 
-    def _ready(self, environ):
+    def _server_ready(self, environ):
         self._app.check_open()
-        return _json({"ready": True})
+        return _json_response({"ready": True})
 
-    def _index(self, environ):
-        return _json(
+    def _repository_index(self, environ):
+        return _json_response(
             [
-                {"name": each.name, "version": each.version, "state": _state(each), "reason": ""}
+                {
+                    "name": each.name,
+                    "version": each.version,
+                    "state": _model_state(each),
+                    "reason": "",
+                }
                 for each in self._app.models
             ]
         )
 
-    def _metadata(self, environ, model):
+    def _model_metadata(self, environ, model):
         found = model.predictor.signature()
-        return _json(
+        return _json_response(
             {
                 "name": model.name,
                 "versions": self._app.models.versions(model.name),
                 "platform": "cynet",
-                "inputs": [_tensor(each) for each in found.inputs],
-                "outputs": [_tensor(each) for each in found.outputs],
+                "inputs": [_tensor_metadata(each) for each in found.inputs],
+                "outputs": [_tensor_metadata(each) for each in found.outputs],
             }
         )
 
     def _model_ready(self, environ, model):
         self._app.check_open()
-        return _json({"name": model.name, "ready": True})
+        return _json_response({"name": model.name, "ready": True})
 
     def _infer(self, environ, model: Model):
         body = memoryview(body_of(environ, self._app.max_body))
-        length = _length(environ, len(body))
+        length = _json_length(environ, len(body))
         if length == 0:
             request = read_raw(body, model.predictor)
         else:
             head = bytes(body[:length])
-            request = filled(self._plan(head, model.predictor), body[len(head) :])
-        outputs = model.predictor.predict(request.inputs, *_timeout(request, model.predictor))
+            request = filled(self._parse_request(head, model.predictor), body[len(head) :])
+        outputs = model.predictor.predict(
+            request.inputs, *_request_timeout(request, model.predictor)
+        )
         names = [each.name for each in model.predictor.signature().outputs]
         arrays = dict(zip(names, outputs if isinstance(outputs, list) else [outputs]))
         body, length = write_answer(model, request, arrays)
@@ -121,7 +128,7 @@ class Protocol:
             return 200, _JSON, body
         return 200, _BYTES, body, {_LENGTH: str(length)}
 
-    def _plan(self, head, predictor):
+    def _parse_request(self, head, predictor):
         """The request in a JSON text; clients send the same one again and again."""
         plan = self._plans.get((predictor, head))
         if plan is None:
@@ -133,24 +140,24 @@ class Protocol:
         return plan
 
 
-def _json(value):
+def _json_response(value):
     return 200, _JSON, write_json(value)
 
 
-def _tensor(tensor):
+def _tensor_metadata(tensor):
     return {"name": tensor.name, "datatype": datatype(tensor.dtype), "shape": list(tensor.shape)}
 
 
-def _state(model):
+def _model_state(model):
     return "UNAVAILABLE" if model.predictor.closed else "READY"
 
 
-def _timeout(request, predictor):
+def _request_timeout(request, predictor):
     given = [each for each in (request.timeout, predictor.timeout) if each is not None]
     return [min(given)] if given else []
 
 
-def _length(environ, total):
+def _json_length(environ, total):
     """The length of a body's JSON text; None if the whole body is JSON."""
     text = environ.get("HTTP_INFERENCE_HEADER_CONTENT_LENGTH")
     if text is None:
@@ -160,7 +167,7 @@ def _length(environ, total):
     return int(text)
 
 
-def _text(part):
+def _decode_path(part):
     """A part of a path, which WSGI decodes as latin-1."""
     try:
         return part.encode("latin-1").decode()

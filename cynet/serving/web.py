@@ -101,10 +101,10 @@ class Application:
         self.classes, self.top = classes, top
         self.closing = False  # the server takes no more connections
         self._pages = {
-            "/predict": ("POST", self._predict),
-            "/health": ("GET", self._health),
-            "/metrics": ("GET", self._metrics),
-            "/": ("GET", self._about),
+            "/predict": ("POST", self._predict_request),
+            "/health": ("GET", self._health_page),
+            "/metrics": ("GET", self._metrics_page),
+            "/": ("GET", self._about_page),
         }
         self._protocol = Protocol(self)
 
@@ -114,7 +114,7 @@ class Application:
         """Answer one request (WSGI)."""
         headers: dict[str, str] = {}
         try:
-            status, kind, body, *more = self._answer(environ)
+            status, kind, body, *more = self._answer_request(environ)
             headers.update(*more)
         except Refused as refused:
             status, kind, headers = refused.status, "application/json", refused.headers
@@ -123,7 +123,7 @@ class Application:
         start_response(f"{status} {HTTPStatus(status).phrase}", list(head.items()))
         return [b"" if environ["REQUEST_METHOD"] == "HEAD" else body]
 
-    def _answer(self, environ):
+    def _answer_request(self, environ):
         path, method = environ.get("PATH_INFO", "/"), environ["REQUEST_METHOD"]
         wanted, page = self._pages.get(path) or self._protocol.find(path) or (None, None)
         if wanted is None:
@@ -192,21 +192,21 @@ class Application:
         if self.closing or any(each.predictor.closed for each in self.models):
             raise Refused(503, "shutting down")
 
-    def _health(self, environ):
+    def _health_page(self, environ):
         self.check_open()
         return 200, "application/json", write_json({"status": "ok"})
 
-    def _metrics(self, environ):
+    def _metrics_page(self, environ):
         stats = [(each.name, each.version, each.predictor.stats()) for each in self.models]
         return 200, "text/plain; version=0.0.4", text_of(stats).encode()
 
-    def _about(self, environ):
+    def _about_page(self, environ):
         page = about(self.models, self.cards)
         if "text/html" in environ.get("HTTP_ACCEPT", ""):
             return 200, "text/html; charset=utf-8", as_html(page)
         return 200, "application/json", as_json(page)
 
-    def _predict(self, environ):
+    def _predict_request(self, environ):
         body, kind = body_of(environ, self.max_body), type_of(environ)
         wants_npy = "application/x-npy" in environ.get("HTTP_ACCEPT", "")
         names = list(self.predictor.shapes)
@@ -215,7 +215,7 @@ class Application:
         elif kind in NPY:
             inputs, wants_npy = {only(names): read_npy(body)}, True
         elif kind.startswith("image/") and self.images is not None:
-            inputs = {only(names): self._image(body)}
+            inputs = {only(names): self._decode_image(body)}
         else:
             raise Refused(
                 415,
@@ -233,7 +233,7 @@ class Application:
             answer["classes"] = [self._classes_of(row) for row in outputs[0]]
         return 200, "application/json", write_json(answer)
 
-    def _image(self, body):
+    def _decode_image(self, body):
         try:
             cv()
         except CynetError as error:  # an optional package is not installed

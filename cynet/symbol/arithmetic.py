@@ -41,31 +41,31 @@ class Arithmetic:
         )
 
 
-def _refuse(name, symbol, other):
+def _raise_operand_error(name, symbol, other):
     raise ArgumentTypeError(
         f"{symbol!r}.{name}: the other operand must be a Symbol or a number, got "
         f"{found_text(other)}"
     )
 
 
-def _binary(name, operator, hint, scalar_operator, scalar_hint):
+def _binary_method(name, operator, hint, scalar_operator, scalar_hint):
     def method(self, other):
         if isinstance(other, Arithmetic):
             return self._apply(operator, hint, [self, other])
         if isinstance(other, Number):
             return self._apply(scalar_operator, scalar_hint, [self], scalar=other)
-        return _refuse(name, self, other)
+        return _raise_operand_error(name, self, other)
 
     method.__name__ = name
     method.__doc__ = f"Operator {operator}, or {scalar_operator} with a number."
     return method
 
 
-def _reflected(name, scalar_operator, scalar_hint):
+def _reflected_method(name, scalar_operator, scalar_hint):
     def method(self, other):
         if isinstance(other, Number):
             return self._apply(scalar_operator, scalar_hint, [self], scalar=other)
-        return _refuse(name, self, other)
+        return _raise_operand_error(name, self, other)
 
     method.__name__ = name
     method.__doc__ = f"Operator {scalar_operator}."
@@ -75,10 +75,10 @@ def _reflected(name, scalar_operator, scalar_hint):
 for _row in BINARY.values():
     if _row.method:
         _name = f"__{_row.method}__"
-        _method = _binary(_name, _row.same, _row.hint, _row.scalar, _row.scalar_hint)
+        _method = _binary_method(_name, _row.same, _row.hint, _row.scalar, _row.scalar_hint)
         setattr(Arithmetic, _name, _method)
     if _row.method and not _row.compares:  # Python itself reflects comparisons
         _name = f"__r{_row.method}__"
         # MXNet's name with an underscore
         _hint = _row.reflected if _row.sign == "**" else _row.reflected_hint
-        setattr(Arithmetic, _name, _reflected(_name, _row.reflected, _hint))
+        setattr(Arithmetic, _name, _reflected_method(_name, _row.reflected, _hint))

@@ -58,25 +58,25 @@ def foreach(
     >>> outs.infer_shape(x=(5, 2), s=(2,), w=(2,))[1]
     [(5, 2)]
     """
-    rows, row_form = _symbols(data, "foreach: data")
-    states, state_form = _symbols(init_states, "foreach: init_states")
+    rows, row_form = _flat_symbols(data, "foreach: data")
+    states, state_form = _flat_symbols(init_states, "foreach: init_states")
     with subgraph_scope(name) as scope:
         taken = set()
-        row_vars = [_variable(each, taken, True) for each in rows]
-        state_vars = [_variable(each, taken, False) for each in states]
-        outs, new = _pair(
+        row_vars = [_body_variable(each, taken, True) for each in rows]
+        state_vars = [_body_variable(each, taken, False) for each in states]
+        outs, new = _check_pair(
             body(regroup(row_vars, row_form), regroup(state_vars, state_form)), "foreach: body"
         )
-        outs, out_form = _symbols(outs, "foreach: the outputs of body")
-        new, new_form = _symbols(new, "foreach: the states that body gives")
+        outs, out_form = _flat_symbols(outs, "foreach: the outputs of body")
+        new, new_form = _flat_symbols(new, "foreach: the states that body gives")
         if new_form != state_form:
             raise MismatchError(
                 f"foreach: body gives states of the structure {new_form}, it was given {state_form}"
             )
-        heads = [_apart(each, scope) for each in outs]
+        heads = [_own_node(each, scope) for each in outs]
         made = {id(each.entries[0][0]) for each in outs}
-        heads += [_apart(each, scope, id(each.entries[0][0]) in made) for each in new]
-    graph, stands = _cut(heads, scope)
+        heads += [_own_node(each, scope, id(each.entries[0][0]) in made) for each in new]
+    graph, stands = _cut_subgraph(heads, scope)
     places = {id(node): i for i, node in enumerate(graph.variables)}
     for what, variables in (("data", row_vars), ("state", state_vars)):
         for variable in variables:
@@ -94,8 +94,8 @@ def foreach(
     }
     entries = [each.entries[0] for each in (*rows, *states)] + [stands.get(n, (n, 0)) for n in rest]
     counts = {"num_outputs": len(heads), "num_out_data": len(outs)}
-    node = _node("_foreach", entries, [graph], **counts, **params)
-    return _given(node, (*rows, *states), len(outs), out_form, state_form)
+    node = _subgraph_node("_foreach", entries, [graph], **counts, **params)
+    return _loop_results(node, (*rows, *states), len(outs), out_form, state_form)
 
 
 @guarded
@@ -147,31 +147,33 @@ def while_loop(
     if max_iterations is None:
         raise ArgumentError("while_loop: max_iterations is not given; a graph has that many rows")
     rounds = whole(max_iterations)
-    states, form = _symbols(loop_vars, "while_loop: loop_vars")
+    states, form = _flat_symbols(loop_vars, "while_loop: loop_vars")
     if not states:
         raise ArgumentError("while_loop: loop_vars has no element; it needs at least one")
     graphs, variables, stands = [], [], []
     for what, function in (("cond", cond), ("func", func)):
         with subgraph_scope(f"{name}_{what}") as scope:
             taken = set()
-            made = [_variable(each, taken, False) for each in states]
+            made = [_body_variable(each, taken, False) for each in states]
             given = regroup(made, form)
             result = function(*given) if isinstance(given, (list, tuple)) else function(given)
             if what == "cond":
                 if not isinstance(result, Symbol):
                     raise ArgumentError(f"while_loop: cond must give a Symbol, got {shown(result)}")
-                heads = [_apart(result, scope)]
+                heads = [_own_node(result, scope)]
             else:
-                outs, new = _pair(result, "while_loop: func")
-                outs, out_form = _symbols([] if outs is None else outs, "while_loop: step_output")
-                new = _symbols([] if new is None else new, "while_loop: new_loop_vars")[0]
+                outs, new = _check_pair(result, "while_loop: func")
+                outs, out_form = _flat_symbols(
+                    [] if outs is None else outs, "while_loop: step_output"
+                )
+                new = _flat_symbols([] if new is None else new, "while_loop: new_loop_vars")[0]
                 if len(new) != len(states):
                     raise ArgumentError(
                         f"while_loop: func gives {len(new)} loop variables, it was given "
                         f"{len(states)}"
                     )
-                heads = [_apart(each, scope) for each in (*outs, *new)]
-        graph, outside = _cut(heads, scope)
+                heads = [_own_node(each, scope) for each in (*outs, *new)]
+        graph, outside = _cut_subgraph(heads, scope)
         graphs.append(graph)
         variables.append([each.entries[0][0] for each in made])
         stands.append(outside)
@@ -202,8 +204,8 @@ def while_loop(
         "func_var_locs": [places[id(node)] for node in variables[1]],
     }
     counts = {"num_outputs": len(heads), "num_out_data": len(outs)}
-    node = _node("_while_loop", entries, graphs, **counts, **params)
-    return _given(node, states, len(outs), out_form, form)
+    node = _subgraph_node("_while_loop", entries, graphs, **counts, **params)
+    return _loop_results(node, states, len(outs), out_form, form)
 
 
 @guarded
@@ -240,15 +242,15 @@ def cond(
     >>> exe.forward()[0].asnumpy().tolist()
     [3.0, 8.0]
     """
-    _symbols(pred, "cond: pred")
+    _flat_symbols(pred, "cond: pred")
     graphs, stands, forms, counts = [], [], [], []
     kinds = []
     for what, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):
         with subgraph_scope(f"{name}_{what}") as scope:
-            outs, form = _symbols(function(), f"cond: what {what}_func gives")
-            heads = [_apart(each, scope) for each in outs]
+            outs, form = _flat_symbols(function(), f"cond: what {what}_func gives")
+            heads = [_own_node(each, scope) for each in outs]
         kinds += outs
-        graph, outside = _cut(heads, scope)
+        graph, outside = _cut_subgraph(heads, scope)
         graphs.append(graph)
         stands.append(outside)
         forms.append(form)
@@ -268,8 +270,8 @@ def cond(
                 entries.append(entry)
             locs[-1].append(place)
     params = dict(zip(("cond_input_locs", "then_input_locs", "else_input_locs"), locs))
-    node = _node("_cond", entries, graphs, num_outputs=counts[1], **params)
-    return regroup(_outputs(node, kinds), forms[1])
+    node = _subgraph_node("_cond", entries, graphs, num_outputs=counts[1], **params)
+    return regroup(_node_outputs(node, kinds), forms[1])
 
 
 def whole(value):
@@ -282,25 +284,25 @@ def whole(value):
         ) from None
 
 
-def _symbols(value, what):
+def _flat_symbols(value, what):
     """The Symbols of a nested list, split into single outputs, and its structure."""
-    return flatten(value, Symbol, what, _parts)
+    return flatten(value, Symbol, what, _single_outputs)
 
 
-def _parts(symbol):
+def _single_outputs(symbol):
     """The outputs of a symbol of several."""
     if len(symbol.entries) > 1:
         return [type(symbol)([entry]) for entry in symbol.entries]
     return None
 
 
-def _pair(value, what):
+def _check_pair(value, what):
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise ArgumentError(f"{what} must give two things, outputs and states, got {shown(value)}")
     return value
 
 
-def _variable(symbol, taken, row):
+def _body_variable(symbol, taken, row):
     """A variable of a body that represents `symbol`, or a row of it."""
     node, index = symbol.entries[0]
     name = f"{node.name}-{index}"
@@ -310,7 +312,7 @@ def _variable(symbol, taken, row):
     return symbol.placeholder(name, row)
 
 
-def _apart(symbol, scope, always=False):
+def _own_node(symbol, scope, always=False):
     """An output of the subgraph `scope`; a variable, or a value computed outside, gets its own node
     there."""
     node = symbol.entries[0][0]
@@ -319,12 +321,12 @@ def _apart(symbol, scope, always=False):
     return symbol
 
 
-def _cut(heads, scope):
+def _cut_subgraph(heads, scope):
     heads, stands = cut([each.entries[0] for each in heads], scope)
     return Subgraph(heads), stands
 
 
-def _node(operator, entries, graphs, **params):
+def _subgraph_node(operator, entries, graphs, **params):
     """The node that runs `graphs`."""
     entry = get_operator(operator)
     name = NameManager.current.get(None, operator)
@@ -335,12 +337,12 @@ def _node(operator, entries, graphs, **params):
     return Node(entry, name, attrs, texts, prop, entries)
 
 
-def _given(node, like, count, out_form, state_form):
+def _loop_results(node, like, count, out_form, state_form):
     """A loop's results: its first `count` outputs, and its states, in their structures."""
-    made = _outputs(node, like)
+    made = _node_outputs(node, like)
     return regroup(made[:count], out_form), regroup(made[count:], state_form)
 
 
-def _outputs(node, like):
+def _node_outputs(node, like):
     kind = next((type(each) for each in like if type(each) is not Symbol), Symbol)
     return [kind([(node, i)]) for i in range(node.num_visible_outputs)]

@@ -223,17 +223,17 @@ def eye(
     return _call("_eye", N=N, M=M, k=k, dtype=_dtype(dtype), name=name, **kwargs)
 
 
-def _either(name, left, right, python):
+def _symbol_or_number(name, left, right, python):
     """A function of two operands, each a Symbol or a number."""
     row = BINARY[name]
     if isinstance(left, Symbol):
         if isinstance(right, Symbol):
-            return _operator(row.same, row.hint, left, right)
+            return _apply_operator(row.same, row.hint, left, right)
         if isinstance(right, Number):
-            return _operator(row.scalar, row.scalar_hint, left, scalar=right)
+            return _apply_operator(row.scalar, row.scalar_hint, left, scalar=right)
     elif isinstance(left, Number):
         if isinstance(right, Symbol):
-            return _operator(row.reflected, row.reflected_hint, right, scalar=left)
+            return _apply_operator(row.reflected, row.reflected_hint, right, scalar=left)
         if isinstance(right, Number):
             return python(left, right)
     raise ArgumentTypeError(
@@ -242,7 +242,7 @@ def _either(name, left, right, python):
     )
 
 
-def _operator(operator, hint, *args, **kwargs):
+def _apply_operator(operator, hint, *args, **kwargs):
     return function_of(operator, get_operator(operator), hint)(*args, **kwargs)
 
 
@@ -266,7 +266,7 @@ def power(base: Symbol | Number, exp: Symbol | float) -> Any:
     [ 9. 25.]
     <NDArray 2 @cpu(0)>
     """
-    return _either("power", base, exp, python_operator.pow)
+    return _symbol_or_number("power", base, exp, python_operator.pow)
 
 
 pow = power
@@ -287,7 +287,7 @@ def maximum(left: Symbol | float, right: Symbol | float) -> Any:
     [4. 5.]
     <NDArray 2 @cpu(0)>
     """
-    return _either("maximum", left, right, max)
+    return _symbol_or_number("maximum", left, right, max)
 
 
 @guarded
@@ -305,7 +305,7 @@ def minimum(left: Symbol | float, right: Symbol | float) -> Any:
     [3. 4.]
     <NDArray 2 @cpu(0)>
     """
-    return _either("minimum", left, right, min)
+    return _symbol_or_number("minimum", left, right, min)
 
 
 @guarded
@@ -323,7 +323,7 @@ def hypot(left: Symbol | float, right: Symbol | float) -> Any:
     [5.]
     <NDArray 1 @cpu(0)>
     """
-    return _either("hypot", left, right, np.hypot)
+    return _symbol_or_number("hypot", left, right, np.hypot)
 
 
 @guarded

@@ -17,7 +17,7 @@ class Display:
 
         order = topological_order(self.entries)
         outputs = {id(node) for node, _ in self.entries}
-        rows = [_row(node, id(node) in outputs) for node in order]
+        rows = [_table_row(node, id(node) in outputs) for node in order]
         left_out = len(rows) - _MAX_ROWS
         if left_out > 0:
             half = _MAX_ROWS // 2
@@ -29,8 +29,8 @@ class Display:
         return f"<table><caption>{caption}</caption><tr>{head}</tr>{''.join(rows)}</table>"
 
 
-def _row(node, is_output):
-    name = _cell(node.name)
+def _table_row(node, is_output):
+    name = _table_cell(node.name)
     inputs = ", ".join(
         source.name if source.num_outputs == 1 else f"{source.name}[{i}]"
         for source, i in node.inputs
@@ -38,14 +38,14 @@ def _row(node, is_output):
     params = {**node.params, **node.attrs}
     cells = (
         f"<b>{name}</b>" if is_output else name,
-        "variable" if node.op is None else _cell(node.op.name),
-        _cell(inputs),
-        _cell(", ".join(f"{key}={params[key]}" for key in sorted(params))),
+        "variable" if node.op is None else _table_cell(node.op.name),
+        _table_cell(inputs),
+        _table_cell(", ".join(f"{key}={params[key]}" for key in sorted(params))),
     )
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 
-def _cell(text):
+def _table_cell(text):
     from html import escape
 
     return escape(text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "...")

@@ -132,7 +132,7 @@ class OperatorMethods:
         return split_v2(self, indices_or_sections, axis, squeeze_axis)
 
 
-def _method(name):
+def _operator_method(name):
     def method(self, *args, **kwargs):
         return function_of(name, get_operator(name))(self, *args, **kwargs)
 
@@ -143,4 +143,4 @@ def _method(name):
 
 
 for _name in (*METHODS, "broadcast_to", "reshape", "transpose"):
-    setattr(OperatorMethods, _name, _method(_name))
+    setattr(OperatorMethods, _name, _operator_method(_name))

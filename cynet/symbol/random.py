@@ -30,7 +30,7 @@ def _apply(operator, /, *args, **kwargs):
     return function_of(operator, get_operator(operator))(*args, **given)
 
 
-def _draw(name, params, shape, dtype, kwargs):
+def _draw_numbers(name, params, shape, dtype, kwargs):
     """`_sample_name` when the parameters are symbols, `_random_name` when they are numbers."""
     symbols = [isinstance(value, Symbol) for value in params.values()]
     if any(symbols):
@@ -57,7 +57,7 @@ def uniform(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    return _draw("uniform", {"low": low, "high": high}, shape, dtype, kwargs)
+    return _draw_numbers("uniform", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
 @guarded
@@ -69,7 +69,7 @@ def normal(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
+    return _draw_numbers("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
 
 
 @guarded
@@ -97,7 +97,7 @@ def exponential(
         if number is None or number == 0:
             raise ArgumentError(f"random.exponential: scale must be positive, got {shown(scale)}")
         scale = number
-    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)
+    return _draw_numbers("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)
 
 
 @guarded
@@ -109,7 +109,7 @@ def gamma(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
+    return _draw_numbers("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
 
 
 @guarded
@@ -120,7 +120,7 @@ def poisson(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    return _draw("poisson", {"lam": lam}, shape, dtype, kwargs)
+    return _draw_numbers("poisson", {"lam": lam}, shape, dtype, kwargs)
 
 
 @guarded
@@ -132,7 +132,7 @@ def negative_binomial(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
+    return _draw_numbers("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
 
 
 @guarded
@@ -144,7 +144,9 @@ def generalized_negative_binomial(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, kwargs)
+    return _draw_numbers(
+        "generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, kwargs
+    )
 
 
 @guarded
@@ -156,7 +158,7 @@ def randint(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    return _draw("randint", {"low": low, "high": high}, shape, dtype, kwargs)
+    return _draw_numbers("randint", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
 @guarded

@@ -23,15 +23,15 @@ MAX_NESTED = 64  # limit of nested subgraphs when reading
 
 
 # --- writing ---
-def _quote(text):
+def _quote_json(text):
     """A JSON string with a minimum of escapes."""
     out = json.dumps(text, ensure_ascii=False)
     return out.replace("\x7f", "\\u007f")
 
 
-def _dictionary(values, indent):
+def _dict_text(values, indent):
     """A dict of strings: one pair stays on the line."""
-    pairs = [f"{_quote(key)}: {_quote(values[key])}" for key in sorted(values)]
+    pairs = [f"{_quote_json(key)}: {_quote_json(values[key])}" for key in sorted(values)]
     if len(pairs) < 2:
         return "{" + "".join(pairs) + "}"
     space = "\n" + " " * (indent + 2)
@@ -46,11 +46,11 @@ def _list_text(items, indent):
     return "[" + space + (", " + space).join(items) + "\n" + " " * indent + "]"
 
 
-def _numbers(values, indent):
+def _numbers_text(values, indent):
     return _list_text([str(value) for value in values], indent)
 
 
-def _entries(values, indent):
+def _entries_text(values, indent):
     return _list_text(["[" + ", ".join(map(str, value)) + "]" for value in values], indent)
 
 
@@ -106,14 +106,14 @@ def _graph_text(heads, indent, *more):
     rows = [0]
     for node, version in zip(order, versions):
         lines = [
-            f'"op": {_quote(node.op.name if node.op else "null")}',
-            f'"name": {_quote(node.name)}',
+            f'"op": {_quote_json(node.op.name if node.op else "null")}',
+            f'"name": {_quote_json(node.name)}',
         ]
         attrs = {**node.params, **node.attrs}
         if attrs:
-            lines.append(f'"attrs": {_dictionary(attrs, indent + 6)}')
+            lines.append(f'"attrs": {_dict_text(attrs, indent + 6)}')
         inputs = [(number[id(source)], i, v) for (source, i), v in zip(node.inputs, version)]
-        lines.append(f'"inputs": {_entries(inputs, indent + 6)}')
+        lines.append(f'"inputs": {_entries_text(inputs, indent + 6)}')
         held = getattr(node.prop, "subgraphs", ())
         if held:
             graphs = f", \n{margin}        ".join(_graph_text(g.heads, indent + 8) for g in held)
@@ -126,9 +126,9 @@ def _graph_text(heads, indent, *more):
     between = ", \n"
     lines = [
         f'"nodes": [\n{between.join(nodes)}\n{margin}  ]',
-        f'"arg_nodes": {_numbers(arguments, indent + 2)}',
-        f'"node_row_ptr": {_numbers(rows, indent + 2)}',
-        f'"heads": {_entries(ends, indent + 2)}',
+        f'"arg_nodes": {_numbers_text(arguments, indent + 2)}',
+        f'"node_row_ptr": {_numbers_text(rows, indent + 2)}',
+        f'"heads": {_entries_text(ends, indent + 2)}',
         *more,
     ]
     return "{\n" + ", \n".join(f"{margin}  {line}" for line in lines) + f"\n{margin}}}"
@@ -164,20 +164,23 @@ def _read_graph(graph, source, version, depth):
     """The outputs of a graph from parsed JSON; `depth` is its nesting level."""
     if not isinstance(graph, dict):
         raise FormatError(
-            f"{source}: expected an object with 'nodes' and 'heads', got a {_kind(graph)}"
+            f"{source}: expected an object with 'nodes' and 'heads', got a {_json_type(graph)}"
         )
     if depth > MAX_NESTED:
         raise FormatError(f"{source}: subgraphs are nested more than {MAX_NESTED} deep")
     nodes = []
-    for number, record in enumerate(_list(graph, "nodes", source)):
+    for number, record in enumerate(_require_list(graph, "nodes", source)):
         nodes.append(_read_node(record, nodes, f"{source}: node {number}", version, depth))
-    for number in [] if graph.get("arg_nodes") is None else _list(graph, "arg_nodes", source):
+    for number in (
+        [] if graph.get("arg_nodes") is None else _require_list(graph, "arg_nodes", source)
+    ):
         if not _is_index(number, len(nodes)) or nodes[number].op is not None:
             raise FormatError(
                 f"{source}: 'arg_nodes': expected numbers of variables, got {shown(number)}"
             )
     heads = [
-        _read_entry(entry, nodes, f"{source}: heads") for entry in _list(graph, "heads", source)
+        _read_entry(entry, nodes, f"{source}: heads")
+        for entry in _require_list(graph, "heads", source)
     ]
     if not heads:
         raise FormatError(f"{source}: 'heads' is empty")
@@ -200,18 +203,18 @@ def _written_by(graph):
     return number if isinstance(number, int) else 0
 
 
-def _kind(value):
+def _json_type(value):
     return {dict: "object", list: "list", str: "string", type(None): "null"}.get(
         type(value), "number"
     )
 
 
-def _list(record, key, where):
+def _require_list(record, key, where):
     value = record.get(key)
     if not isinstance(value, list):
         raise FormatError(
             f"{where}: '{key}' must be a list, "
-            + (f"got a {_kind(value)}" if key in record else "but is missing")
+            + (f"got a {_json_type(value)}" if key in record else "but is missing")
         )
     return value
 
@@ -238,7 +241,7 @@ def _read_entry(entry, nodes, where):
     return node, entry[1]
 
 
-def _strings(record, key, where):
+def _require_strings(record, key, where):
     values = record.get(key)
     if values is None:
         return {}
@@ -256,15 +259,15 @@ def _numpy_names():
 
 def _read_node(record, nodes, where, version, depth):
     if not isinstance(record, dict):
-        raise FormatError(f"{where}: expected an object, got a {_kind(record)}")
+        raise FormatError(f"{where}: expected an object, got a {_json_type(record)}")
     kind, name = record.get("op"), record.get("name")
     if not isinstance(kind, str) or not isinstance(name, str):
         raise FormatError(
             f"{where}: 'op' and 'name' must be strings, got {shown(kind)} and {shown(name)}"
         )
     where = f"{where} ({shown(name)})"
-    given = {**_strings(record, "param", where), **_strings(record, "attrs", where)}
-    loose = _strings(record, "attr", where)
+    given = {**_require_strings(record, "param", where), **_require_strings(record, "attrs", where)}
+    loose = _require_strings(record, "attr", where)
     if kind == "null":
         if record.get("inputs"):
             raise FormatError(
@@ -277,7 +280,7 @@ def _read_node(record, nodes, where, version, depth):
         entry = get_operator(kind) if named is None else named.find_operator(kind)
     except NotFoundError as error:
         raise NotFoundError(f"{where}: {error}") from None
-    edges = [] if record.get("inputs") is None else _list(record, "inputs", where)
+    edges = [] if record.get("inputs") is None else _require_list(record, "inputs", where)
     inputs = [_read_entry(edge, nodes, f"{where}: inputs") for edge in edges]
     params, attrs, suffixed = _sort_attributes(entry, given, loose, "param" in record)
     if version < _HAS_LAST_AXIS and entry.name in _OF_PLACES and params.get("axis") == "-1":
@@ -318,7 +321,7 @@ def _read_node(record, nodes, where, version, depth):
 
 def _take_subgraphs(prop, record, where, version, depth):
     """Give a control flow operator the graphs of its JSON record."""
-    held = [] if record.get("subgraphs") is None else _list(record, "subgraphs", where)
+    held = [] if record.get("subgraphs") is None else _require_list(record, "subgraphs", where)
     if not hasattr(prop, "take"):
         if held:
             raise FormatError(f"{where}: subgraphs, which operator {prop.op_name} does not hold")

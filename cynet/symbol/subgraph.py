@@ -49,15 +49,15 @@ class Subgraph:
         if noted is None:
             _found.answers = {}
             try:
-                return self._asked(infer, ins, outs)
+                return self._infer_inner(infer, ins, outs)
             finally:
                 del _found.answers
         key = id(self), infer, tuple(ins), tuple(outs)
         if key not in noted:
-            noted[key] = self._asked(infer, ins, outs)
+            noted[key] = self._infer_inner(infer, ins, outs)
         return tuple(map(list, noted[key]))
 
-    def _asked(self, infer, ins, outs):
+    def _infer_inner(self, infer, ins, outs):
         known = {n.name: value for n, value in zip(self.variables, ins) if value is not None}
         heads = [(e, value) for e, value in zip(self.heads, outs) if value is not None]
         found = infer(self.heads, known, outputs=heads)

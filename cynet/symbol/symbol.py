@@ -117,9 +117,9 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             raise ArgumentTypeError(
                 f"composition: {len(args)} symbols given for {len(names)} arguments {names}"
             )
-        return self._composed(dict(zip(names, args)) if args else kwargs, name)
+        return self._compose_by_name(dict(zip(names, args)) if args else kwargs, name)
 
-    def _composed(self, given, name=None):
+    def _compose_by_name(self, given, name=None):
         """`__call__` with the replacements of variables by name."""
         replacement = {
             key: single_entry(value, f"composition: argument '{key}'")

@@ -337,7 +337,7 @@ def collapse_sum_like(a: NumpyArray, shape: Shape) -> NumpyArray:
 
 
 # --- matrices ------------------------------------------------------------------------------------
-def _batch(make, shape):
+def _batch_of(make, shape):
     """`make` of the last extent for each index of the axes before the last two."""
     out = np.empty(shape)
     for place in np.ndindex(*shape[:-2]):
@@ -436,7 +436,7 @@ def new_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
     >>> mx.test_utils.new_matrix_with_real_eigvals_nd((4, 2, 3, 3)).shape
     (4, 2, 3, 3)
     """
-    return _batch(new_matrix_with_real_eigvals_2d, shape)
+    return _batch_of(new_matrix_with_real_eigvals_2d, shape)
 
 
 @guarded
@@ -459,4 +459,4 @@ def new_sym_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
     >>> bool((a == a.swapaxes(1, 2)).all())
     True
     """
-    return _batch(new_sym_matrix_with_real_eigvals_2d, shape)
+    return _batch_of(new_sym_matrix_with_real_eigvals_2d, shape)

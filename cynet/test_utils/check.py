@@ -103,7 +103,7 @@ def _by_name(what, given, names, ctx, dtype):
     return out
 
 
-def _inputs(sym, location, aux_states, ctx, dtype):
+def _prepare_inputs(sym, location, aux_states, ctx, dtype):
     """Arguments, states, and the dtype of the floating ones; "asnumpy" leaves each unchanged."""
     dtype = None if isinstance(dtype, str) and dtype == "asnumpy" else dtype
     args = _by_name("location", location, sym.list_arguments(), ctx, dtype)
@@ -166,7 +166,7 @@ def check_symbolic_forward(
     <NDArray 2 @cpu(0)>]
     """
     ctx = ctx or default_context()
-    args, auxs, dtype = _inputs(sym, location, aux_states, ctx, dtype)
+    args, auxs, dtype = _prepare_inputs(sym, location, aux_states, ctx, dtype)
     names = sym.list_outputs()
     if isinstance(expected, dict):
         expected = [expected[name] for name in names]
@@ -242,7 +242,7 @@ def check_symbolic_backward(
     array([2., 4.], dtype=float32)
     """
     ctx = ctx or default_context()
-    args, auxs, dtype = _inputs(sym, location, aux_states, ctx, dtype)
+    args, auxs, dtype = _prepare_inputs(sym, location, aux_states, ctx, dtype)
     names = sym.list_arguments()
     if not isinstance(expected, dict):
         expected = dict(zip(names, expected))
@@ -401,7 +401,7 @@ def check_numeric_gradient(
     >>> mx.test_utils.check_numeric_gradient(net, point, dtype="float64")
     """
     ctx = ctx or default_context()
-    args, auxs, dtype = _inputs(sym, location, aux_states, ctx, dtype)
+    args, auxs, dtype = _prepare_inputs(sym, location, aux_states, ctx, dtype)
     eps = _EPS[name_of(dtype)] if numeric_eps is None else numeric_eps
     atol = get_atol(atol, dtype)
     rtol = get_rtol(rtol, dtype)

@@ -236,7 +236,7 @@ def to_numpy(array: Any) -> NumpyArray:
     return array.asnumpy() if isinstance(array, nd.NDArray) else np.asarray(array)
 
 
-def _name(dtype):
+def _dtype_name(dtype):
     dtype = np.dtype(dtype)
     return "bfloat16" if dtype == BFLOAT16 else dtype.name
 
@@ -262,7 +262,7 @@ def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
     >>> mx.test_utils.get_rtol(dtype="float32"), mx.test_utils.get_rtol(0.5, "float32")
     (0.0001, 0.5)
     """
-    return RTOL.get(_name(dtype), 0) if rtol is None else rtol
+    return RTOL.get(_dtype_name(dtype), 0) if rtol is None else rtol
 
 
 @guarded
@@ -286,7 +286,7 @@ def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
     >>> mx.test_utils.get_atol(dtype="float16"), mx.test_utils.get_atol(dtype="int32")
     (0.1, 0)
     """
-    return ATOL.get(_name(dtype), 0) if atol is None else atol
+    return ATOL.get(_dtype_name(dtype), 0) if atol is None else atol
 
 
 @guarded

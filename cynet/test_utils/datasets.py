@@ -95,12 +95,12 @@ def download(
         with naming("make the folder of", path):
             os.makedirs(os.path.dirname(path), exist_ok=True)
     if overwrite or not os.path.exists(path):
-        write_atomically(path, _persistent(url, retries))
+        write_atomically(path, _download_with_retries(url, retries))
         logging.info("downloaded %s into %s successfully", url, path)
     return path
 
 
-def _persistent(url, retries):
+def _download_with_retries(url, retries):
     for left in range(max(retries, 1) - 1, -1, -1):
         try:
             return fetched(url)
@@ -131,7 +131,7 @@ def find_mnist(path=None):
     return next(filter(None, map(idx_files, _mnist_folders(path))), None)
 
 
-def _unpacked(packed):
+def _gunzip(packed):
     """The contents of gzip data, limited to the largest of the four files."""
     with gzip.open(io.BytesIO(packed)) as file:
         return file.read(_LARGEST_MNIST)
@@ -161,7 +161,7 @@ def download_mnist(folder):
 def _is_packed(packed, checksum):
     """Return whether gzip data unpack to content with this SHA-256."""
     try:
-        return hashlib.sha256(_unpacked(packed)).hexdigest() == checksum
+        return hashlib.sha256(_gunzip(packed)).hexdigest() == checksum
     except (OSError, EOFError, zlib.error):
         return False
 
@@ -314,7 +314,7 @@ def get_mnist_ubyte() -> None:
     for name, path in _mnist_files().items():
         content = read_file(path)
         if str(path).endswith(".gz"):
-            content = _unpacked(content)
+            content = _gunzip(content)
         write_atomically(folder / name, content)
 
 

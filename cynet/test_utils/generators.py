@@ -55,7 +55,7 @@ def gen_buckets_probs_with_ppf(
     return list(pairwise(edges)), [width] * nbuckets
 
 
-def _samples(generator, nsamples):
+def _draw_samples(generator, nsamples):
     return to_numpy(generator(nsamples)).reshape(-1)
 
 
@@ -86,7 +86,7 @@ def mean_check(
     >>> mean_check(draw, mu=2, sigma=1, nsamples=10000), mean_check(draw, 2.1, 1, 10000)
     (True, False)
     """
-    mean = float(_samples(generator, nsamples).mean(dtype=np.float64))
+    mean = float(_draw_samples(generator, nsamples).mean(dtype=np.float64))
     return abs(mean - mu) < 3 * sigma / math.sqrt(nsamples)
 
 
@@ -112,7 +112,7 @@ def var_check(generator: Callable[[int], Any], sigma: float, nsamples: int = 100
     >>> var_check(draw, sigma=2, nsamples=10000), var_check(draw, 2.1, 10000)
     (True, False)
     """
-    variance = float(_samples(generator, nsamples).var(ddof=1, dtype=np.float64))
+    variance = float(_draw_samples(generator, nsamples).var(ddof=1, dtype=np.float64))
     return abs(variance - sigma**2) < 3 * math.sqrt(2 * sigma**4 / (nsamples - 1))
 
 
@@ -179,7 +179,7 @@ def chi_square_check(
             f"chi_square_check: {len(buckets)} buckets for {len(probs)} probabilities"
         )
     expected = (nsamples * np.asarray(probs, np.float64)).round().astype(np.int32)
-    samples = _samples(generator, nsamples)
+    samples = _draw_samples(generator, nsamples)
     if isinstance(buckets[0], (list, tuple)):
         # a sample on an edge belongs to the bucket below
         counts = np.array([((samples > low) & (samples <= high)).sum() for low, high in buckets])

@@ -83,7 +83,7 @@ def rand_sparse_ndarray(
         rows = np.flatnonzero(np.random.rand(shape[0]) < density)
         if rsp_indices is not None:
             rows = np.unique(np.asarray(rsp_indices, np.int64))
-        values = _values((len(rows), *shape[1:]), data_init, modifier_func, dtype)
+        values = _initial_values((len(rows), *shape[1:]), data_init, modifier_func, dtype)
         array = row_sparse_array((values, rows), shape=shape, dtype=dtype, ctx=ctx)
         return array, (values, rows)
     if len(shape) != 2:
@@ -91,26 +91,26 @@ def rand_sparse_ndarray(
     if distribution == "uniform":
         keep = np.random.rand(*shape) < density
     elif distribution == "powerlaw":
-        keep = _doubling(shape, density)
+        keep = _doubling_positions(shape, density)
     else:
         raise ArgumentError(
             f"rand_sparse_ndarray: distribution is 'uniform' or 'powerlaw', got {distribution!r}"
         )
     indices, indptr = from_numbers(np.flatnonzero(keep), shape)
-    values = _values((len(indices),), data_init, modifier_func, dtype)
+    values = _initial_values((len(indices),), data_init, modifier_func, dtype)
     array = csr_matrix((values, indices, indptr), shape=shape, dtype=dtype, ctx=ctx)
     if shuffle_csr_indices:
-        indices = _shuffled(indices, indptr)
+        indices = _shuffle_indices(indices, indptr)
         array = csr_matrix((values, indices, indptr), shape=shape, dtype=dtype, ctx=ctx)
     return array, (indptr, indices, values)
 
 
-def _values(shape, init, modifier, dtype):
+def _initial_values(shape, init, modifier, dtype):
     values = np.random.uniform(-1, 1, shape) if init is None else np.full(shape, init)
     return assign_each(values, modifier).astype(dtype)
 
 
-def _doubling(shape, density):
+def _doubling_positions(shape, density):
     """The positions of the elements: 1, 2, 4, ... in the rows from the first on."""
     keep, left, n = np.zeros(shape, bool), int(density * shape[0] * shape[1]), 1
     for row in keep:
@@ -120,7 +120,7 @@ def _doubling(shape, density):
     return keep
 
 
-def _shuffled(indices, indptr):
+def _shuffle_indices(indices, indptr):
     indices = indices.copy()
     for begin, end in pairwise(indptr):
         np.random.shuffle(indices[begin:end])
@@ -133,7 +133,7 @@ def shuffle_csr_column_indices(csr: Any) -> None:
 
     The values stay where they are.
     """
-    csr.indices[:] = _shuffled(csr.indices, csr.indptr)
+    csr.indices[:] = _shuffle_indices(csr.indices, csr.indptr)
 
 
 @guarded

@@ -29,7 +29,7 @@ class _Uses(ast.NodeVisitor):
         self.registered.update(alias.name for node in imports for alias in node.names)
         self.findings = []  # (line, text)
 
-    def _say(self, node, text):
+    def _add_finding(self, node, text):
         finding = (node.lineno, " ".join(str(text).split()))
         if finding not in self.findings:
             self.findings.append(finding)
@@ -41,7 +41,7 @@ class _Uses(ast.NodeVisitor):
                 try:
                     module = importlib.import_module(alias.name)
                 except ImportError as error:
-                    self._say(node, error)
+                    self._add_finding(node, error)
                     continue
                 bound = module if alias.asname else importlib.import_module(root)
                 self.bound[alias.asname or root] = bound
@@ -56,7 +56,7 @@ class _Uses(ast.NodeVisitor):
             try:
                 found = getattr(__import__(node.module, fromlist=[alias.name]), alias.name)
             except (ImportError, AttributeError) as error:
-                self._say(node, error)
+                self._add_finding(node, error)
             else:
                 self.bound[alias.asname or alias.name] = found
 
@@ -64,7 +64,7 @@ class _Uses(ast.NodeVisitor):
         try:
             module = importlib.import_module(node.module)
         except ImportError as error:
-            self._say(node, error)
+            self._add_finding(node, error)
             return
         public = getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")])
         self.bound.update({name: getattr(module, name) for name in public})
@@ -86,16 +86,16 @@ class _Uses(ast.NodeVisitor):
             self.visit(each)
 
     def visit_Attribute(self, node):
-        self._resolve(node)
+        self._resolve_object(node)
 
-    def _resolve(self, node):
+    def _resolve_object(self, node):
         """The object of a chain of attributes from a known name, or None."""
         if isinstance(node, ast.Name):
             return self.bound.get(node.id)
         if not isinstance(node, ast.Attribute):
             self.visit(node)
             return None
-        owner = self._resolve(node.value)
+        owner = self._resolve_object(node.value)
         if not (inspect.ismodule(owner) or inspect.isclass(owner)):
             return None
         if isinstance(node.ctx, ast.Store):
@@ -105,11 +105,11 @@ class _Uses(ast.NodeVisitor):
         except AttributeError as error:
             # an operator that the script, or a module that it imports, registers by this name
             if node.attr not in self.registered:
-                self._say(node, error)
+                self._add_finding(node, error)
             return None
 
     def visit_Call(self, node):
-        function = self._resolve(node.func)
+        function = self._resolve_object(node.func)
         for child in (*node.args, *node.keywords):
             self.visit(child)
         if function is None:
@@ -123,9 +123,9 @@ class _Uses(ast.NodeVisitor):
         for keyword in node.keywords:
             if keyword.arg and keyword.arg not in parameters and keyword.arg not in ("name", "out"):
                 name = getattr(function, "__name__", "function")
-                self._say(keyword.value, f"{name} has no parameter {shown(keyword.arg)}")
+                self._add_finding(keyword.value, f"{name} has no parameter {shown(keyword.arg)}")
 
-    def _forget(self, node):
+    def _forget_name(self, node):
         """A name that the file binds itself means no module any more."""
         for each in ast.walk(node):
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
@@ -133,14 +133,14 @@ class _Uses(ast.NodeVisitor):
 
     def visit_Assign(self, node):
         self.visit(node.value)
-        found = self._resolve(node.value) if isinstance(node.value, ast.Attribute) else None
+        found = self._resolve_object(node.value) if isinstance(node.value, ast.Attribute) else None
         for target in node.targets:
-            self._forget(target)
+            self._forget_name(target)
             if isinstance(target, ast.Name) and found is not None:
                 self.bound[target.id] = found  # nd = mx.nd
 
     def visit_For(self, node):
-        self._forget(node.target)
+        self._forget_name(node.target)
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node):

@@ -114,7 +114,7 @@ def packed(number, label, path, options):
         return number, None, str(error) if path in str(error) else f"{path}: {error}"
 
 
-def _made(entries, options):
+def _make_records(entries, options):
     """Records in the order of a list, made by processes."""
     if options.num_thread <= 1:
         yield from (packed(*entry, options) for entry in entries)
@@ -139,7 +139,7 @@ def _leave_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _told(made, name, count):
+def _report_progress(made, name, count):
     """Progress of the records made: a bar on a terminal, a line now and then elsewhere."""
     if sys.stderr.isatty():
         yield from tqdm(made, name, count, unit=" images")
@@ -172,7 +172,9 @@ def write_records(path, options):
     name, entries = os.path.splitext(path)[0], read_entries(path)
     failed = 0
     with MXIndexedRecordIO(f"{name}.idx", f"{name}.rec", "w") as record:
-        for number, content, error in _told(_made(entries, options), name, len(entries)):
+        for number, content, error in _report_progress(
+            _make_records(entries, options), name, len(entries)
+        ):
             if error is None:
                 record.write_idx(number, content)
             else:

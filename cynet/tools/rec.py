@@ -29,11 +29,11 @@ from ..recordio.packing import unpack
 _KINDS = {b"\xff\xd8": "jpg", b"\x89P": "png", b"BM": "bmp", b"GI": "gif", b"RI": "webp"}
 
 
-def _kind(content):
+def _image_kind(content):
     return _KINDS.get(content[:2], "bin")
 
 
-def _images(file, damaged):
+def _image_records(file, damaged):
     """(offset, header, bytes) of each record of an image."""
     for offset in file.offsets(damaged.append):
         try:
@@ -44,15 +44,15 @@ def _images(file, damaged):
         yield offset, header, content
 
 
-def _numbers(label):
+def _label_text(label):
     return " ".join(f"{each:g}" for each in (label if hasattr(label, "__len__") else [label]))
 
 
-def _summary(file, damaged, out):
+def _print_summary(file, damaged, out):
     kinds, labels, count, size = Counter(), Counter(), 0, 0
-    for _, header, content in _images(file, damaged):
+    for _, header, content in _image_records(file, damaged):
         count, size = count + 1, size + len(content)
-        kinds[_kind(content)] += 1
+        kinds[_image_kind(content)] += 1
         if header.flag == 0:
             labels[header.label] += 1
     print(f"{count} records, {size / 1e6:.3g} MB of data in {file.size / 1e6:.3g} MB", file=out)
@@ -61,11 +61,11 @@ def _summary(file, damaged, out):
         print(f"labels: {len(labels)}, from {min(labels):g} to {max(labels):g}", file=out)
 
 
-def _list(file, maximum, damaged, out):
-    found = _images(file, damaged)
+def _list_records(file, maximum, damaged, out):
+    found = _image_records(file, damaged)
     for offset, header, content in itertools.islice(found, maximum or None):
-        text = f"{offset}\t{header.id}\t{_numbers(header.label)}\t{_kind(content)}\t{len(content)}"
-        print(text, file=out)
+        label, kind = _label_text(header.label), _image_kind(content)
+        print(f"{offset}\t{header.id}\t{label}\t{kind}\t{len(content)}", file=out)
 
 
 def _check(file, path, wanted, damaged, out):
@@ -75,7 +75,7 @@ def _check(file, path, wanted, damaged, out):
         wanted = f"{name}.lst"
     entries = None if wanted is None else read_list(wanted)
     count, found = 0, {}
-    for offset, header, content in _images(file, damaged):
+    for offset, header, content in _image_records(file, damaged):
         found[offset] = header
         try:
             decoded_rgb(content, name=f"the record at offset {offset}")
@@ -131,9 +131,9 @@ def _unlike_index(found, name):
             yield FormatError(f"{name}: {len(which)} {what}: at {few}")
 
 
-def _index(file, path, damaged, out):
+def _write_index(file, path, damaged, out):
     lines, taken = [], set()
-    for number, (offset, header, _) in enumerate(_images(file, damaged)):
+    for number, (offset, header, _) in enumerate(_image_records(file, damaged)):
         key = number if header.id in taken else header.id
         taken.add(key)
         lines.append(f"{key}\t{offset}\n".encode())
@@ -144,12 +144,12 @@ def _index(file, path, damaged, out):
     print(f"{name}: {len(lines)} keys", file=out)
 
 
-def _extract(file, folder, damaged, out):
+def _extract_images(file, folder, damaged, out):
     with naming("make the folder", folder):
         os.makedirs(folder, exist_ok=True)
     count = 0
-    for count, (_, header, content) in enumerate(_images(file, damaged), 1):
-        name = f"{count - 1:08d}_{header.id}.{_kind(content)}"
+    for count, (_, header, content) in enumerate(_image_records(file, damaged), 1):
+        name = f"{count - 1:08d}_{header.id}.{_image_kind(content)}"
         write_atomically(os.path.join(folder, name), content)
     print(f"{count} files in {folder}", file=out)
 
@@ -184,13 +184,13 @@ def main(arguments=None, out=None):
         if options.check:
             _check(file, options.file, options.list, damaged, out)
         elif options.list is not None:
-            _list(file, int(options.list), damaged, out)
+            _list_records(file, int(options.list), damaged, out)
         elif options.index:
-            _index(file, options.file, damaged, out)
+            _write_index(file, options.file, damaged, out)
         elif options.extract:
-            _extract(file, options.extract, damaged, out)
+            _extract_images(file, options.extract, damaged, out)
         else:
-            _summary(file, damaged, out)
+            _print_summary(file, damaged, out)
     except (CynetError, OSError, ImportError) as error:
         damaged.append(error)
     except KeyboardInterrupt:

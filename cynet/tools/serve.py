@@ -40,7 +40,7 @@ def _shape(text):
         raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=LENGTH,LENGTH,...") from None
 
 
-def _named(text):
+def _parse_model(text):
     """(name, path) of ``NAME=MODEL``."""
     name, equals, path = text.partition("=")
     if not (name and equals and path):
@@ -48,7 +48,7 @@ def _named(text):
     return name, path
 
 
-def _count(low, high=1 << 40):
+def _int_parser(low, high=1 << 40):
     """A reader of an int from `low` to `high`."""
 
     def read(text):
@@ -66,7 +66,7 @@ def _count(low, high=1 << 40):
     return read
 
 
-def _seconds(text):
+def _parse_seconds(text):
     try:
         number = float(text)
     except ValueError:
@@ -76,7 +76,7 @@ def _seconds(text):
     return number
 
 
-def _floats(text):
+def _parse_floats(text):
     try:
         found = [float(each) for each in text.split(",")]
     except ValueError:
@@ -115,41 +115,61 @@ def parser() -> argparse.ArgumentParser:
     add("--name", default="model", help="name of the model in paths below /v2")
     add(
         "--also",
-        type=_named,
+        type=_parse_model,
         action="append",
         default=[],
         metavar="NAME=MODEL",
         help="a further model, below /v2; its inputs are given by --shape NAME:INPUT=N,N,...",
     )
-    add("--epoch", type=_count(0), help="epoch of the checkpoint (else the last one)")
+    add("--epoch", type=_int_parser(0), help="epoch of the checkpoint (else the last one)")
     add("--dtype", choices=DTYPES, default="float32", help="type in which products are computed")
     add("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all")
-    add("--port", type=_count(0, 65535), default=8080, help="port to listen on; 0 for any free one")
-    add("--threads", type=_count(1), default=32, help="requests that are handled at the same time")
-    add("--connections", type=_count(1), default=1000, help="connections that are held")
-    add("--max-batch", type=_count(1), default=32, help="rows of a batch")
-    add("--max-delay", type=_seconds, default=0.0, help="seconds that a batch waits for more rows")
-    add("--max-waiting", type=_count(1), default=1024, help="rows that may wait")
-    add("--max-body", type=_count(1), default=16 << 20, help="bytes of a body")
-    add("--max-pixels", type=_count(1), default=1 << 25, help="pixels of an image")
+    add(
+        "--port",
+        type=_int_parser(0, 65535),
+        default=8080,
+        help="port to listen on; 0 for any free one",
+    )
+    add(
+        "--threads",
+        type=_int_parser(1),
+        default=32,
+        help="requests that are handled at the same time",
+    )
+    add("--connections", type=_int_parser(1), default=1000, help="connections that are held")
+    add("--max-batch", type=_int_parser(1), default=32, help="rows of a batch")
+    add(
+        "--max-delay",
+        type=_parse_seconds,
+        default=0.0,
+        help="seconds that a batch waits for more rows",
+    )
+    add("--max-waiting", type=_int_parser(1), default=1024, help="rows that may wait")
+    add("--max-body", type=_int_parser(1), default=16 << 20, help="bytes of a body")
+    add("--max-pixels", type=_int_parser(1), default=1 << 25, help="pixels of an image")
     add(
         "--timeout",
-        type=_seconds,
+        type=_parse_seconds,
         default=30.0,
         help="seconds within which a request gets its turn",
     )
     add(
         "--idle",
-        type=_count(1),
+        type=_int_parser(1),
         default=60,
         help="seconds after which a silent connection is closed",
     )
-    add("--grace", type=_seconds, default=8.0, help="seconds from SIGTERM until the process ends")
+    add(
+        "--grace",
+        type=_parse_seconds,
+        default=8.0,
+        help="seconds from SIGTERM until the process ends",
+    )
     add("--scale", type=float, default=1 / 255, help="factor of an image's pixels")
-    add("--mean", type=_floats, default=0.0, help="mean of each channel, after the factor")
-    add("--std", type=_floats, default=1.0, help="standard deviation of each channel")
+    add("--mean", type=_parse_floats, default=0.0, help="mean of each channel, after the factor")
+    add("--std", type=_parse_floats, default=1.0, help="standard deviation of each channel")
     add("--classes", type=Path, help="file with the name of a class in each line")
-    add("--top", type=_count(1), default=5, help="classes that an answer names")
+    add("--top", type=_int_parser(1), default=5, help="classes that an answer names")
     return found
 
 

@@ -88,9 +88,14 @@ class Drawing:
     @property
     def source(self) -> str:
         """The picture in graphviz's language, for its programs."""
-        lines = [f"digraph {_quoted(self.name)} {{"]
-        lines += [f"\t{_quoted(n)} [{_listed(attrs)}]" for n, attrs in self._nodes.items()]
-        lines += [f"\t{_quoted(a)} -> {_quoted(b)} [{_listed(w)}]" for a, b, w in self._edges]
+        lines = [f"digraph {_quote_dot(self.name)} {{"]
+        lines += [
+            f"\t{_quote_dot(n)} [{_attributes_text(attrs)}]" for n, attrs in self._nodes.items()
+        ]
+        lines += [
+            f"\t{_quote_dot(a)} -> {_quote_dot(b)} [{_attributes_text(w)}]"
+            for a, b, w in self._edges
+        ]
         return "\n".join([*lines, "}", ""])
 
     # --- where it goes ----------------------------------------------------------------------------
@@ -114,9 +119,9 @@ class Drawing:
         >>> picture.svg().splitlines()[1]
         '<title>one</title>'
         """
-        boxes, lines = self._layout()
-        parts = [_line(points, attrs) for points, attrs in lines]
-        parts += [_box(*boxes[name], attrs) for name, attrs in self._nodes.items()]
+        boxes, lines = self._compute_layout()
+        parts = [_line_svg(points, attrs) for points, attrs in lines]
+        parts += [_box_svg(*boxes[name], attrs) for name, attrs in self._nodes.items()]
         xs = [x + d * w / 2 for x, _, w, _ in boxes.values() for d in (-1, 1)] or [0]
         ys = [y + d * h / 2 for _, y, _, h in boxes.values() for d in (-1, 1)] or [0]
         xs += [x for points, _ in lines for x, _ in points]
@@ -235,7 +240,7 @@ class Drawing:
         return self.render(filename, directory, view=True)
 
     # --- layout -----------------------------------------------------------------------------------
-    def _layout(self):
+    def _compute_layout(self):
         """({name: (x, y, width, height)}, [(points, attributes)]): centres of boxes, and lines."""
         graphs = optional("grandalf.graphs", "plot_network")
         layouts = optional("grandalf.layouts", "plot_network")
@@ -243,7 +248,7 @@ class Drawing:
         vertices = {name: graphs.Vertex(name) for name in self._nodes}
         for name, vertex in vertices.items():
             attrs = self._nodes[name]
-            vertex.view = layouts.VertexViewer(*_size(attrs))
+            vertex.view = layouts.VertexViewer(*_box_size(attrs))
         edges = [graphs.Edge(vertices[a], vertices[b], data=w) for a, b, w in self._edges if a != b]
         for edge in edges:
             edge.view = routing.EdgeViewer()
@@ -266,7 +271,7 @@ class Drawing:
         return boxes, [(edge.view._pts, edge.data) for edge in edges]
 
 
-def _size(attrs):
+def _box_size(attrs):
     """Width and height of a box in points: as given, or more if its text is longer."""
     lines = attrs["label"].split("\n")
     width = float(attrs.get("width", 1.3)) * _INCH
@@ -276,7 +281,7 @@ def _size(attrs):
     )
 
 
-def _box(x, y, width, height, attrs):
+def _box_svg(x, y, width, height, attrs):
     fill = escape(attrs.get("fillcolor", "white"))
     if attrs.get("shape") in _ROUND:
         shape = f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{width / 2:.1f}" ry="{height / 2:.1f}"'
@@ -285,12 +290,12 @@ def _box(x, y, width, height, attrs):
             f'<rect x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" width="{width:.1f}"'
             f' height="{height:.1f}"'
         )
-    return f'{shape} fill="{fill}" stroke="black"/>\n' + _text(
+    return f'{shape} fill="{fill}" stroke="black"/>\n' + _text_svg(
         x, y, attrs["label"].split("\n"), attrs.get("fontcolor", "black")
     )
 
 
-def _text(x, y, lines, color="black"):
+def _text_svg(x, y, lines, color="black"):
     rows = []
     for i, line in enumerate(lines):
         down = y + (i - (len(lines) - 1) / 2) * _FONT * 1.3 + _FONT * 0.35
@@ -301,20 +306,20 @@ def _text(x, y, lines, color="black"):
     return "\n".join(rows)
 
 
-def _line(points, attrs):
+def _line_svg(points, attrs):
     end = "marker-start" if attrs.get("dir") == "back" else "marker-end"
     path = " L ".join(f"{x:.1f} {y:.1f}" for x, y in points)
     drawn = f'<path d="M {path}" fill="none" stroke="black" {end}="url(#arrow)"/>'
     if not attrs.get("label"):
         return drawn
     (x, y), (to_x, to_y) = points[len(points) // 2 - 1], points[len(points) // 2]
-    return drawn + "\n" + _text((x + to_x) / 2, (y + to_y) / 2, [attrs["label"]])
+    return drawn + "\n" + _text_svg((x + to_x) / 2, (y + to_y) / 2, [attrs["label"]])
 
 
-def _quoted(text):
+def _quote_dot(text):
     text = str(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{text}"'
 
 
-def _listed(attrs):
-    return " ".join(f"{key}={_quoted(value)}" for key, value in sorted(attrs.items()) if value)
+def _attributes_text(attrs):
+    return " ".join(f"{key}={_quote_dot(value)}" for key, value in sorted(attrs.items()) if value)

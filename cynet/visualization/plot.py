@@ -31,7 +31,7 @@ _COLORS = {
 }
 
 
-def _label(node):
+def _node_label(node):
     """The text in a node's box."""
     if node.op is None:
         return node.name
@@ -130,7 +130,7 @@ def plot_network(
         attrs = {**style, "fillcolor": _COLORS[kind]}
         if node.op is None:
             attrs["shape"] = "oval"
-        dot.node(numbers[id(node)], label=_label(node), **attrs)
+        dot.node(numbers[id(node)], label=_node_label(node), **attrs)
     for node in order:
         for source in node.inputs:
             if id(source[0]) in hidden:

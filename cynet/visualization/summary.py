@@ -64,7 +64,7 @@ def print_summary(
     order = topological_order(symbol.entries)
     aside = aside_of(order)
     counted = set()
-    frozen_names = _frozen(symbol, order, fixed_param_names)
+    frozen_names = _frozen_names(symbol, order, fixed_param_names)
     total = frozen = 0
 
     def row(fields):
@@ -100,7 +100,7 @@ def print_summary(
     print("_" * line_length)
 
 
-def _frozen(symbol, order, fixed_param_names):
+def _frozen_names(symbol, order, fixed_param_names):
     """Names of the variables that training does not change."""
     names = {node.name for node in order if node.op is None}
     for name in fixed_param_names:

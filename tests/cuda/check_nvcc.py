@@ -36,7 +36,7 @@ def example_sources():
     four, two = mx.nd.zeros((1, 1, 2, 2)), mx.nd.zeros((1, 4, 1, 1))
     pairs = [("x", four.dtype_flag, 4), ("y", two.dtype_flag, 4)]
     body = reorganise.body("y[to] = x[from];")
-    return {"bias_swish": layers.BIAS_SWISH, "reorganise": rtc._whole("r", "r", pairs, body)}
+    return {"bias_swish": layers.BIAS_SWISH, "reorganise": rtc._full_source("r", "r", pairs, body)}
 
 
 def command(nvcc, architecture, options=()):

@@ -418,14 +418,14 @@ def _same(protocol, parts):
 @pytest.mark.parametrize("text, length", [("0", 0), ("12", 12), ("012", 12), (None, None)])
 def test_lengths_of_json_texts(text, length):
     environ = {} if text is None else {"HTTP_INFERENCE_HEADER_CONTENT_LENGTH": text}
-    assert v2._length(environ, 12) == length
+    assert v2._json_length(environ, 12) == length
 
 
 @pytest.mark.parametrize("text", ["13", "-1", "", "1.0", "１", "9" * 30, " 1"])
 def test_lengths_that_a_body_has_not(text):
     says = f"Inference-Header-Content-Length is a number of the body's 12 bytes, got {text!r}"
     with pytest.raises(CynetError, match=f"^{re.escape(says)}$"):
-        v2._length({"HTTP_INFERENCE_HEADER_CONTENT_LENGTH": text}, 12)
+        v2._json_length({"HTTP_INFERENCE_HEADER_CONTENT_LENGTH": text}, 12)
 
 
 @pytest.mark.parametrize(
@@ -434,10 +434,10 @@ def test_lengths_that_a_body_has_not(text):
 )
 def test_the_shorter_time_counts(own, given, used):
     request = tensors.Request({}, {}, False, None, given)
-    assert v2._timeout(request, SimpleNamespace(timeout=own)) == used
+    assert v2._request_timeout(request, SimpleNamespace(timeout=own)) == used
 
 
 def test_words_of_paths():
     """As WSGI gives them: the bytes of UTF-8 as latin-1."""
-    assert v2._text("Ã©") == "é" and v2._text("a") == "a"
-    assert v2._text("\xff") == "\xff" and v2._text("€") == "€"
+    assert v2._decode_path("Ã©") == "é" and v2._decode_path("a") == "a"
+    assert v2._decode_path("\xff") == "\xff" and v2._decode_path("€") == "€"

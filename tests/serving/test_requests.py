@@ -314,7 +314,7 @@ def test_which_jobs_make_a_batch():
     batches._gathers, batches._running = True, 1
     jobs[1].wake = threading.Lock()
     jobs[1].wake.acquire()
-    taken = batches._gather(jobs[0])
+    taken = batches._collect_batch(jobs[0])
     assert [each.arrays[0] for each in taken] == [0, 3, 4]  # 5 rows: it is full
     assert [each.arrays[0] for each in batches._queue] == [1, 2, 5] and batches._rows == 6
     assert batches._gathers is False and not jobs[1].leads  # one worker
@@ -333,7 +333,7 @@ def test_the_next_one_has_its_turn_beside_the_batch():
     assert batches._running == 2 and not jobs[1].leads
     batches._running = 1
     batches._gathers = True
-    taken = batches._gather(jobs[0])
+    taken = batches._collect_batch(jobs[0])
     assert len(taken) == 2 and jobs[1].leads and batches._running == 2
     assert jobs[1].wake.acquire(blocking=False)
 
@@ -346,11 +346,11 @@ def test_how_long_a_batch_waits_for_rows(delay, rows, least, most):
     job = Job([], rows, "a")
     batches._queue, batches._rows = [job, Job([], 3, "b")], rows + 3
     began = time.monotonic()
-    assert batches._gather(job) == [job]
+    assert batches._collect_batch(job) == [job]
     assert least <= time.monotonic() - began < most
     batches.closed = True
     batches._queue, batches._rows, batches._delay = [job], rows, 30.0
-    assert batches._gather(job) == [job]  # at the end nobody is waited for
+    assert batches._collect_batch(job) == [job]  # at the end nobody is waited for
 
 
 def test_a_batch_that_fails_is_run_one_by_one():
@@ -364,7 +364,7 @@ def test_a_batch_that_fails_is_run_one_by_one():
 
     batches = made_batches(run)
     jobs = [Job(i, 1, "a") for i in (1, 2, 3)]
-    batches._compute(jobs)
+    batches._compute_jobs(jobs)
     assert calls == [[1, 2, 3], [1], [2], [3]]
     assert [each.result for each in jobs] == [10, None, 30]
     assert [repr(each.error) for each in jobs] == ["None", "KeyError(2)", "None"]
@@ -382,7 +382,7 @@ def test_one_that_is_interrupted_as_it_runs_a_batch():
     other.wake.acquire()
     batches._queue, batches._rows, batches._running, batches._gathers = [mine, other], 2, 1, True
     with pytest.raises(KeyboardInterrupt):
-        batches._lead(mine)
+        batches._run_batch(mine)
         pytest.fail("it was not")
     assert other.wake.acquire(blocking=False) and other.done and mine.done
     for each in (mine, other):
@@ -404,9 +404,9 @@ def test_one_that_is_interrupted_as_it_gathers():
     def gather(job):
         raise KeyboardInterrupt
 
-    batches._gather = gather
+    batches._collect_batch = gather
     with pytest.raises(KeyboardInterrupt):
-        batches._lead(mine)
+        batches._run_batch(mine)
         pytest.fail("it was not")
     assert batches._queue == [other] and batches._rows == 1
     assert other.leads and batches._running == 1 and batches._gathers
@@ -418,12 +418,12 @@ def test_leaving(turn):
     mine, other = Job([], 2, "a"), Job([], 1, "b")
     other.wake = threading.Lock()
     other.wake.acquire()
-    assert batches._leave(mine) is False  # it is not there
+    assert batches._remove_job(mine) is False  # it is not there
     batches._queue, batches._rows = [mine, other], 3
     batches._running, batches._gathers, mine.leads = int(turn), turn, turn
     if turn:
-        assert batches._leave(mine) is False and batches._queue == [mine, other]
-    assert batches._leave(mine, as_leader=turn) is True
+        assert batches._remove_job(mine) is False and batches._queue == [mine, other]
+    assert batches._remove_job(mine, as_leader=turn) is True
     assert batches._queue == [other] and batches._rows == 1
     assert other.leads is turn and batches._running == int(turn)
 

@@ -225,7 +225,9 @@ class SymbolBlock(HybridBlock):
         elif any(isinstance(each, NDArray) for each in given):
             raise ArgumentError("SymbolBlock: inputs must be all NDArrays or all Symbols")
         weights = {name: variable(each) for name, each in self.params.items()}
-        whole = self._graph.symbol._composed({**dict(zip(self._graph.inputs, given)), **weights})
+        whole = self._graph.symbol._compose_by_name(
+            {**dict(zip(self._graph.inputs, given)), **weights}
+        )
         kind = Symbol if trace is None else Traced
         outputs = [kind([entry]) for entry in whole.entries]
         return regroup(outputs, self._graph.out_format)[0]

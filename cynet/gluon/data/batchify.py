@@ -123,8 +123,9 @@ def _batchify_field(data, field, nd_of):
     values = np.asarray(data)
     if values.dtype.kind not in "biuf":
         raise ArgumentTypeError(
-            f"batch: sample 0{_field_suffix(field)} is {shown(first)} of type {type(first).__name__}"
-            "; a batch is made of arrays, numbers, str, tuples and dicts. Give a batchify_fn"
+            f"batch: sample 0{_field_suffix(field)} is {shown(first)} of type"
+            f" {type(first).__name__}; a batch is made of arrays, numbers, str,"
+            " tuples and dicts. Give a batchify_fn"
         )
     return nd_of(values)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...typing import Number
 
 
-def _given(value, name):
+def _check_array(value, name):
     if isinstance(value, NDArray):
         if value.stype != "default":
             raise ArgumentTypeError(f"{name}: expected a dense array, got {value.stype}")
@@ -38,7 +38,7 @@ def applied(name, *arrays, **params):
     function = face
     for part in name.split("."):
         function = getattr(function, part)
-    return _as_nd(function(*(_given(each, name) for each in arrays), **params))
+    return _as_nd(function(*(_check_array(each, name) for each in arrays), **params))
 
 
 @guarded
@@ -110,7 +110,7 @@ def unique(
     [1. 3.]
     <NDArray 2 @cpu(0)>
     """
-    _given(ar, "unique")
+    _check_array(ar, "unique")
     return ar.unique(return_index, return_inverse, return_counts)
 
 
@@ -194,7 +194,7 @@ def diff(
     [1.0, 2.0, 4.0]
     """
     ends = {"prepend": prepend, "append": append}
-    ends = {k: _given(v, f"diff: {k}") for k, v in ends.items() if v is not None}
+    ends = {k: _check_array(v, f"diff: {k}") for k, v in ends.items() if v is not None}
     return applied("diff", a, n=n, axis=axis, **ends)
 
 
@@ -226,7 +226,7 @@ def bincount(x: NDArray, weights: NDArray | None = None, minlength: int = 0) -> 
     >>> mx.nd.bincount(mx.nd.array([0, 2, 2])).tolist()
     [1, 0, 2]
     """
-    given = {} if weights is None else {"weights": _given(weights, "bincount: weights")}
+    given = {} if weights is None else {"weights": _check_array(weights, "bincount: weights")}
     return applied("bincount", x, minlength=minlength, **given)
 
 

@@ -38,14 +38,14 @@ def _call(name, *arrays, **params):
     return function_of(name)(*arrays, **params)  # which takes traced arrays, too
 
 
-def _axes(x, axis):
+def _reduction_axes(x, axis):
     """The axes of a reduction, all of them for None."""
     if isinstance(axis, (tuple, list)) and not axis:
         raise ArgumentError("axis () names no axis to reduce")
     return axes_of(axis if axis is None or isinstance(axis, (tuple, list)) else (axis,), x.ndim)
 
 
-def _put(found, out):
+def _store_in_out(found, out):
     """A result, in the array that the caller gave for it."""
     return found if out is None else found.copyto(out)
 
@@ -190,13 +190,13 @@ class NumpyMethods:
         """
         x = self if dtype is None else self.astype(dtype)
         x = x if np.dtype(x.dtype).kind in "fV" else x.astype("float64")
-        axes = _axes(x, axis)
+        axes = _reduction_axes(x, axis)
         away = _call("broadcast_sub", x, _call("mean", x, axis=axes, keepdims=True))
         count = int(np.prod([x.shape[a] for a in axes], dtype=np.int64))
         found = _call("mean", _call("square", away), axis=axes, keepdims=bool(keepdims))
         if ddof:
             found = found * (count / (count - ddof) if count > ddof else float("nan"))
-        return _put(found, out)
+        return _store_in_out(found, out)
 
     @guarded
     @_shared
@@ -215,7 +215,7 @@ class NumpyMethods:
         >>> mx.nd.array([[1, 3], [2, 6]]).std(axis=1).asnumpy().tolist()
         [1.0, 2.0]
         """
-        return _put(_call("sqrt", self.var(axis, keepdims, ddof, dtype)), out)
+        return _store_in_out(_call("sqrt", self.var(axis, keepdims, ddof, dtype)), out)
 
     @guarded
     @_shared
@@ -232,7 +232,7 @@ class NumpyMethods:
         >>> bool((mx.nd.array([1, -2]) < 0).any())
         True
         """
-        return _put(self._truth("max", axis, keepdims), out)
+        return _store_in_out(self._reduce_truth("max", axis, keepdims), out)
 
     @guarded
     @_shared
@@ -249,10 +249,10 @@ class NumpyMethods:
         >>> mx.nd.array([[1, 0], [2, 3]]).all(axis=1).asnumpy().tolist()
         [0.0, 1.0]
         """
-        return _put(self._truth("min", axis, keepdims), out)
+        return _store_in_out(self._reduce_truth("min", axis, keepdims), out)
 
-    def _truth(self, reduction, axis, keepdims):
-        axes = _axes(self, axis)
+    def _reduce_truth(self, reduction, axis, keepdims):
+        axes = _reduction_axes(self, axis)
         return _call(reduction, self != 0, axis=axes, keepdims=bool(keepdims))
 
     @guarded
@@ -305,7 +305,7 @@ class NumpyMethods:
         >>> mx.nd.ones((2, 2)).tril().asnumpy().tolist()
         [[1.0, 0.0], [1.0, 1.0]]
         """
-        return self._triangle("tril", k)
+        return self._triangle_of("tril", k)
 
     @guarded
     def triu(self, k=0):
@@ -324,15 +324,15 @@ class NumpyMethods:
          [0. 0. 0.]]
         <NDArray 3x3 @cpu(0)>
         """
-        return self._triangle("triu", k)
+        return self._triangle_of("triu", k)
 
-    def _triangle(self, what, k):
+    def _triangle_of(self, what, k):
         if self.ndim < 2:
             raise ShapeError(f"{what}: expected an array of two axes or more, got {self.shape}")
         if not hasattr(k, "__index__"):
             raise ArgumentTypeError(f"{what}: k must be an int, got {shown(k)}")
         mask = getattr(np, what)(np.ones(self.shape[-2:], "float32"), int(k))
-        kept = self._like(mask).broadcast_to(self.shape)
+        kept = self._with_values(mask).broadcast_to(self.shape)
         return _call("where", kept, self, _call("zeros_like", self))
 
     @guarded
@@ -344,7 +344,7 @@ class NumpyMethods:
         >>> [i.asnumpy().tolist() for i in mx.nd.array([[0, 1], [2, 0]]).nonzero()]
         [[0, 1], [1, 0]]
         """
-        return tuple(self._like(each) for each in self.asnumpy().nonzero())
+        return tuple(self._with_values(each) for each in self.asnumpy().nonzero())
 
     @guarded
     def unique(self, return_index=False, return_inverse=False, return_counts=False):
@@ -370,10 +370,10 @@ class NumpyMethods:
             self.asnumpy().ravel(), bool(return_index), bool(return_inverse), bool(return_counts)
         )
         if isinstance(found, tuple):
-            return tuple(map(self._like, found))
-        return self._like(found)
+            return tuple(map(self._with_values, found))
+        return self._with_values(found)
 
-    def _like(self, values):
+    def _with_values(self, values):
         """Values of NumPy as an array beside this one."""
         from ..creation import array
 
@@ -426,7 +426,7 @@ def _parse(subscripts, operands):
     return terms, output
 
 
-def _diagonal(x, letters):
+def _take_diagonals(x, letters):
     """`x` with one axis for each letter: letters that stand twice take the diagonal."""
     for c in dict.fromkeys(letters):
         while letters.count(c) > 1:
@@ -437,7 +437,7 @@ def _diagonal(x, letters):
     return x, letters
 
 
-def _summed(x, letters, kept):
+def _sum_unused_letters(x, letters, kept):
     """`x` without the letters that nobody needs any more."""
     gone = tuple(i for i, c in enumerate(letters) if c not in kept)
     if not gone:
@@ -447,7 +447,7 @@ def _summed(x, letters, kept):
     return _call("sum", x, axis=gone), "".join(c for c in letters if c in kept)
 
 
-def _arranged(x, letters, wanted, shape=None):
+def _transpose_to_letters(x, letters, wanted, shape=None):
     """`x` with its axes in the order of `wanted`, then reshaped."""
     order = tuple(letters.index(c) for c in wanted)
     if order != tuple(range(len(order))):
@@ -455,15 +455,15 @@ def _arranged(x, letters, wanted, shape=None):
     return x if shape is None else x.reshape(shape)
 
 
-def _joined(a, of_a, b, of_b, kept):
+def _contract_pair(a, of_a, b, of_b, kept):
     """The product of two operands, summed over the letters that neither the result nor another
     operand has."""
     sizes = {}
     for x, letters in ((a, of_a), (b, of_b)):
         for c, n in zip(letters, x.shape):
             sizes[c] = max(sizes.get(c, 1), n)
-    a, of_a = _summed(a, of_a, kept | {*of_b})
-    b, of_b = _summed(b, of_b, kept | {*of_a})
+    a, of_a = _sum_unused_letters(a, of_a, kept | {*of_b})
+    b, of_b = _sum_unused_letters(b, of_b, kept | {*of_a})
     batch = [c for c in of_a if c in of_b and c in kept]
     inner = [c for c in of_a if c in of_b and c not in kept]
     rows = [c for c in of_a if c not in of_b]
@@ -476,10 +476,10 @@ def _joined(a, of_a, b, of_b, kept):
         wanted = tuple(sizes[c] for c in letters)
         return x.broadcast_to(wanted) if letters and x.shape != wanted else x
 
-    a = _arranged(
+    a = _transpose_to_letters(
         full(a, of_a), of_a, [*batch, *rows, *inner], (size(batch), size(rows), size(inner))
     )
-    b = _arranged(
+    b = _transpose_to_letters(
         full(b, of_b), of_b, [*batch, *inner, *columns], (size(batch), size(inner), size(columns))
     )
     letters = [*batch, *rows, *columns]
@@ -528,7 +528,7 @@ def einsum(subscripts: str, *operands: NDArray) -> NDArray:
                 raise ShapeError(
                     f"einsum: {shown(subscripts)}: axis {c} has lengths {sizes[c]} and {n}"
                 )
-    parts = [_diagonal(x, term) for x, term in zip(operands, terms)]
+    parts = [_take_diagonals(x, term) for x, term in zip(operands, terms)]
     if len(parts) > 2:
         dummies = [np.broadcast_to(np.float32(0), x.shape) for x, _ in parts]
         lines = ",".join(letters for _, letters in parts) + "->" + output
@@ -539,10 +539,10 @@ def einsum(subscripts: str, *operands: NDArray) -> NDArray:
         taken = [parts.pop(i) for i in sorted(step, reverse=True)][::-1]
         while len(taken) > 1:
             kept = {*output}.union(*(letters for _, letters in (*parts, *taken[2:])))
-            taken[:2] = [_joined(*taken[0], *taken[1], kept)]
+            taken[:2] = [_contract_pair(*taken[0], *taken[1], kept)]
         parts.append(taken[0])
-    x, letters = _summed(*parts[0], {*output})
-    out = _arranged(x, letters, output)
+    x, letters = _sum_unused_letters(*parts[0], {*output})
+    out = _transpose_to_letters(x, letters, output)
     return _call("_copy", out) if any(out is each for each in operands) else out
 
 

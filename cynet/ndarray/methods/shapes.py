@@ -49,7 +49,7 @@ class ShapeMethods:
             except OverflowError:
                 out = None  # said below
             if out is not None:
-                return self._reshaped(out.shape) if _tape.follows(self) else out
+                return self._reshape_to(out.shape) if _tape.follows(self) else out
         reverse = kwargs.pop("reverse", False)
         if "shape" in kwargs:
             if shape:
@@ -73,9 +73,9 @@ class ShapeMethods:
             raise ShapeError(
                 f"reshape: an array of shape {self.shape} cannot take shape {shown(sizes)}"
             )
-        return self._reshaped(sizes)
+        return self._reshape_to(sizes)
 
-    def _reshaped(self, sizes):
+    def _reshape_to(self, sizes):
         if _tape.follows(self) and self.size:
             return recorded_reshape(self, sizes)
         return self._view(sizes)
@@ -139,7 +139,7 @@ class ShapeMethods:
          [0. 0. 0.]]
         <NDArray 2x3 @cpu(0)>
         """
-        self[_part(begin, end, step)] = rhs
+        self[_slice_tuple(begin, end, step)] = rhs
         return self
 
     @guarded
@@ -161,7 +161,7 @@ class ShapeMethods:
          [0. 7. 0.]]
         <NDArray 2x3 @cpu(0)>
         """
-        self[_part(begin, end, step)] = value
+        self[_slice_tuple(begin, end, step)] = value
         return self
 
     def _same_bytes(self, entry, inplace, params):
@@ -171,7 +171,7 @@ class ShapeMethods:
         check_flag(entry.name, "inplace", inplace)
         if not inplace:
             return invoke(entry, (self,), params)
-        return self._reshaped(entry.prop(**params).infer_shape([self.shape], [None])[1][0])
+        return self._reshape_to(entry.prop(**params).infer_shape([self.shape], [None])[1][0])
 
     def expand_dims(self, axis, inplace=False):
         """A copy with an axis of length 1 at place `axis`; with `inplace` a view of the same
@@ -276,11 +276,11 @@ class ShapeMethods:
             shape = (shape,)
         array = self
         if len(shape) > self.ndim:
-            array = self._reshaped((1,) * (len(shape) - self.ndim) + self.shape)
+            array = self._reshape_to((1,) * (len(shape) - self.ndim) + self.shape)
         return invoke(get_operator("broadcast_to"), (array,), {"shape": shape})
 
 
-def _part(begin, end, step):
+def _slice_tuple(begin, end, step):
     """The slices of ``mx.nd.slice``'s parameters; a `step` of () or None is one of 1."""
     steps = step or (None,) * len(begin)
     if not len(begin) == len(end) == len(steps):

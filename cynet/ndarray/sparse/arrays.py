@@ -30,7 +30,7 @@ from ..ndarray import NDArray
 from . import convert, structure
 
 
-def _refused(name):
+def _refused_method(name):
     def method(self, *args, **kwargs):
         raise NotSupportedForSparseNDArray(
             f"{name} is for dense arrays, and this one is {self.stype}: "
@@ -60,11 +60,11 @@ class BaseSparseNDArray(NDArray):
     True
     """
 
-    __slots__ = ("_held", "_indices", "_indptr", "_ready", "_shape", "_transposed")
+    __slots__ = ("_indices", "_indptr", "_ready", "_shape", "_transposed", "_values_array")
 
     def _set(self, shape, values, indices, indptr, ready):
         """The arrays it is made of. `ready`: the structure is known to be canonical."""
-        self._shape, self._held = shape, values
+        self._shape, self._values_array = shape, values
         self._indices, self._indptr, self._ready = indices, indptr, ready
         self._transposed = None
         return self
@@ -88,14 +88,14 @@ class BaseSparseNDArray(NDArray):
     @property
     def context(self) -> Context:
         """The device the values are on."""
-        return self._held.context
+        return self._values_array.context
 
     ctx = context
 
     @property
     def data(self) -> NDArray:
         """A copy of the values that are kept."""
-        return self._held.copy()
+        return self._values_array.copy()
 
     @property
     def indices(self) -> NDArray:
@@ -115,7 +115,7 @@ class BaseSparseNDArray(NDArray):
         raise ArgumentError(f"the truth value of a {self.stype} array is ambiguous")
 
     def __reduce__(self):
-        parts = self._held.host_copy(), self._indices, self._indptr
+        parts = self._values_array.host_copy(), self._indices, self._indptr
         return _restore, (type(self), self._shape, *parts, self.context)
 
     def parts(self):
@@ -129,16 +129,16 @@ class BaseSparseNDArray(NDArray):
         """
         self.canonical()
         indptr = [] if self._indptr is None else [self._indptr]
-        return self._held, [*indptr, self._indices]
+        return self._values_array, [*indptr, self._indices]
 
     # --- waiting and values -----------------------------------------------------------------------
     def wait_to_read(self):
         """Wait until the values are computed; raise what failed on the way."""
-        self._held.wait_to_read()
+        self._values_array.wait_to_read()
 
     def wait_to_write(self):
         """Wait until nothing reads or writes the values."""
-        self._held.wait_to_write()
+        self._values_array.wait_to_write()
 
     def asnumpy(self) -> np.ndarray:
         """The dense array that it stands for, as a NumPy array; waits for the values."""
@@ -154,30 +154,30 @@ class BaseSparseNDArray(NDArray):
         return cast(self, "default")._number(what)
 
     # --- copies -----------------------------------------------------------------------------------
-    def _recorded(self, make):
+    def _record_result(self, make):
         """The result of `make`, in the graph of autograd as a copy of the array."""
         if not _tape.wants_gradient([self]):
             return make()
         return recorded_cast(self, make)
 
-    def _like(self, values):
+    def _with_values(self, values):
         """An array of the same structure with other values."""
         out = sparse_shell(type(self), dtype_flag(values.dtype))
         return out._set(self._shape, values, self._indices, self._indptr, self._ready)
 
     def copy(self):
         """A copy on the same device."""
-        return self._recorded(lambda: self._like(self._held.copy()))
+        return self._record_result(lambda: self._with_values(self._values_array.copy()))
 
     def detach(self):
         """The same values as another array, which no gradient goes through."""
-        return self._like(self._held)
+        return self._with_values(self._values_array)
 
     def astype(self, dtype, copy=True):
         """A copy with another element type."""
         if not copy and np.dtype(self.dtype) == np.dtype(dtype):
             return self
-        return self._recorded(lambda: self._like(self._held.astype(dtype)))
+        return self._record_result(lambda: self._with_values(self._values_array.astype(dtype)))
 
     def copyto(self, other):
         """Copy into an array of the same shape, sparse of the same storage type or dense, or to a
@@ -193,7 +193,7 @@ class BaseSparseNDArray(NDArray):
             `other`, or the new array.
         """
         if isinstance(other, Context):
-            return self._recorded(lambda: self._like(self._held.copyto(other)))
+            return self._record_result(lambda: self._with_values(self._values_array.copyto(other)))
         if isinstance(other, BaseSparseNDArray):
             return other._assign(self)
         return cast(self, "default").copyto(other)
@@ -233,13 +233,15 @@ class BaseSparseNDArray(NDArray):
         if source.stype != self.stype:
             source = cast(source, self.stype)
         _tape.check_written(self)
-        values = source._held.as_in_context(self.context).astype(self.dtype)
+        values = source._values_array.as_in_context(self.context).astype(self.dtype)
         self._set(self._shape, values, source._indices, source._indptr, source._ready)
         return self
 
     def _become(self, source):
         """Become the same as `source`, of the same shape, dtype and storage type."""
-        return self._set(self._shape, source._held, source._indices, source._indptr, source._ready)
+        return self._set(
+            self._shape, source._values_array, source._indices, source._indptr, source._ready
+        )
 
     def as_in_context(self, context):
         """The array itself when it is on `context`, else a copy there."""
@@ -271,9 +273,9 @@ class BaseSparseNDArray(NDArray):
         elif isinstance(value, np.ndarray):
             self._assign(cast(from_numpy(np.array(value, self.dtype)), self.stype))
         elif isinstance(value, (int, float, np.generic)) and value == 0:
-            self._assign(convert.nothing(self.stype, self._shape, self._held))
+            self._assign(convert.nothing(self.stype, self._shape, self._values_array))
         elif isinstance(value, (int, float, np.generic)) and self.stype == "row_sparse":
-            values = convert.empty_values(self._held, self._shape)
+            values = convert.empty_values(self._values_array, self._shape)
             values[:] = value
             self._assign(convert.with_all_rows(values))
         else:
@@ -320,9 +322,9 @@ for _name in (
     "to_dlpack_for_read",
     "to_dlpack_for_write",
 ):
-    setattr(BaseSparseNDArray, _name, _refused(_name))
-BaseSparseNDArray.data_ptr = property(_refused("data_ptr"))
-BaseSparseNDArray._reshaped = BaseSparseNDArray.reshape
+    setattr(BaseSparseNDArray, _name, _refused_method(_name))
+BaseSparseNDArray.data_ptr = property(_refused_method("data_ptr"))
+BaseSparseNDArray._reshape_to = BaseSparseNDArray.reshape
 
 
 class CSRNDArray(BaseSparseNDArray):
@@ -394,7 +396,7 @@ class CSRNDArray(BaseSparseNDArray):
                [3., 0., 2.]], dtype=float32))
         """
         sparse = optional("scipy.sparse", "asscipy")
-        parts = self._held.asnumpy(), self._indices.copy(), self._indptr.copy()
+        parts = self._values_array.asnumpy(), self._indices.copy(), self._indptr.copy()
         return sparse.csr_matrix(parts, shape=self._shape)
 
     @guarded
@@ -420,14 +422,16 @@ class CSRNDArray(BaseSparseNDArray):
             ...
         cynet.errors.ArgumentError: csr indices: expected numbers from 0 to 2, found 5
         """
-        structure.check_csr(self._indices, self._indptr, self._shape, len(self._held), full_check)
+        structure.check_csr(
+            self._indices, self._indptr, self._shape, len(self._values_array), full_check
+        )
 
     def _make_canonical(self):
         indices, order = structure.sorted_csr(
-            self._indices, self._indptr, self._shape, len(self._held)
+            self._indices, self._indptr, self._shape, len(self._values_array)
         )
         if order is not None:
-            self._indices, self._held = indices, convert.taken(self._held, order)
+            self._indices, self._values_array = indices, convert.taken(self._values_array, order)
 
 
 class RowSparseNDArray(BaseSparseNDArray):
@@ -478,12 +482,12 @@ class RowSparseNDArray(BaseSparseNDArray):
             ...
         cynet.errors.ArgumentError: row_sparse indices: expected numbers from 0 to 2, found 5
         """
-        structure.check_rows(self._indices, self._shape, len(self._held), full_check)
+        structure.check_rows(self._indices, self._shape, len(self._values_array), full_check)
 
     def _make_canonical(self):
-        indices, order = structure.sorted_rows(self._indices, self._shape, len(self._held))
+        indices, order = structure.sorted_rows(self._indices, self._shape, len(self._values_array))
         if order is not None:
-            self._indices, self._held = indices, convert.taken(self._held, order)
+            self._indices, self._values_array = indices, convert.taken(self._values_array, order)
 
 
 CLASSES = {"csr": CSRNDArray, "row_sparse": RowSparseNDArray}

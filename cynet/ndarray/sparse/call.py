@@ -24,7 +24,7 @@ _warned = set()
 _checked = {}  # key of a call that was right -> (its property, its parameters)
 
 
-def _ordered(entry, given, names, prop):
+def _ordered_inputs(entry, given, names, prop):
     """The inputs in the operator's order."""
     if not names:
         return given
@@ -52,16 +52,16 @@ def sparse_call(entry, given, names, params, out):
     rule = sparse_of(entry.prop)
     makes = rule is not None and rule.makes is not None
     if makes or any(_is_sparse(array) for array in given):
-        result = _form(entry, given, names, params)
+        result = _sparse_form(entry, given, names, params)
         if result is None:
-            result = _fallback(entry, given, names, params)
+            result = _call_dense(entry, given, names, params)
     else:
         result = (
             invoke(entry, tuple(given), params)
             if not names
             else _by_name(entry, given, names, params)
         )
-    return result if out is None else _put(entry, result, out)
+    return result if out is None else _store_in_out(entry, result, out)
 
 
 def _key_of(entry, given, names, params):
@@ -82,7 +82,7 @@ def _check(entry, given, names, params):
     if count is not None and count in entry.prop.fields and count not in params:
         params = {**params, count: len(given)}
     prop = entry.prop(**entry.prop.accepted_params(params))
-    inputs = _ordered(entry, given, names, prop)
+    inputs = _ordered_inputs(entry, given, names, prop)
     if len(inputs) == len(prop.list_arguments()):
         shapes, types = [x.shape for x in inputs], [name_of(x.dtype) for x in inputs]
         _resolve.infer(prop, prop.list_arguments(), shapes, types)
@@ -90,7 +90,7 @@ def _check(entry, given, names, params):
     return prop, params
 
 
-def _form(entry, given, names, params):
+def _sparse_form(entry, given, names, params):
     rule = sparse_of(entry.prop)
     if rule is None or rule.form is None:
         return None
@@ -100,7 +100,7 @@ def _form(entry, given, names, params):
         prop, params = _check(entry, given, names, params)
         if key is not None and len(_checked) < MAX_CHECKED:
             _checked[key] = prop, params
-    inputs = _ordered(entry, given, names, prop)
+    inputs = _ordered_inputs(entry, given, names, prop)
     if len(inputs) != len(prop.list_arguments()):
         return None  # the dense operator says what is missing
     recorded = wants_gradient(inputs)
@@ -109,7 +109,7 @@ def _form(entry, given, names, params):
         result = rule.form(sparse, entry, prop, inputs, params)
     finally:
         set_state(flags)
-    if any(_shares(result, each) for each in inputs):  # a short way through the form
+    if any(_shares_values(result, each) for each in inputs):  # a short way through the form
         result = result.detach().copy()
     if recorded and result is not None:
         if rule.node is None:
@@ -120,10 +120,10 @@ def _form(entry, given, names, params):
     return result
 
 
-def _shares(result, array):
+def _shares_values(result, array):
     """Return whether an input's values are those of a result."""
-    values = getattr(result, "_held", result)
-    return values is not None and values is getattr(array, "_held", array)
+    values = getattr(result, "_values_array", result)
+    return values is not None and values is getattr(array, "_values_array", array)
 
 
 def _by_name(entry, given, names, params):
@@ -131,7 +131,7 @@ def _by_name(entry, given, names, params):
     return invoke(entry, tuple(places), {**params, **dict(zip(names, given[len(places) :]))})
 
 
-def _fallback(entry, given, names, params):
+def _call_dense(entry, given, names, params):
     """The dense operator on dense copies."""
     stypes = tuple(array.stype for array in given)
     rule = sparse_of(entry.prop)
@@ -153,7 +153,7 @@ def _fallback(entry, given, names, params):
     return _by_name(entry, dense, names, params)
 
 
-def _put(entry, result, out):
+def _store_in_out(entry, result, out):
     """The result in the arrays that the caller gave."""
     results = result if isinstance(result, list) else [result]
     outs = out if isinstance(out, (list, tuple)) else [out]

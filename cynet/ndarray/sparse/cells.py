@@ -34,11 +34,11 @@ def same_structure(lhs, rhs):
 def joined(function, lhs, rhs):
     """A function of two arrays with f(0, 0) = 0, over all that either array keeps."""
     if same_structure(lhs, rhs):
-        return lhs._like(convert.applied(function, lhs._held, rhs._held))
+        return lhs._with_values(convert.applied(function, lhs._values_array, rhs._values_array))
     of_lhs, of_rhs = cells_of(lhs), cells_of(rhs)
     cells = np.union1d(of_lhs, of_rhs)
     a, b = (
-        convert.scattered(array._held, np.searchsorted(cells, own), len(cells))
+        convert.scattered(array._values_array, np.searchsorted(cells, own), len(cells))
         for array, own in ((lhs, of_lhs), (rhs, of_rhs))
     )
     return of_cells(cells, convert.applied(function, a, b), lhs)
@@ -47,35 +47,35 @@ def joined(function, lhs, rhs):
 def common(function, lhs, rhs):
     """One with f(x, 0) = f(0, x) = 0, over what both arrays keep."""
     if same_structure(lhs, rhs):
-        return lhs._like(convert.applied(function, lhs._held, rhs._held))
+        return lhs._with_values(convert.applied(function, lhs._values_array, rhs._values_array))
     cells, a, b = np.intersect1d(cells_of(lhs), cells_of(rhs), True, True)
     if not len(cells):
-        return convert.nothing(lhs.stype, lhs.shape, lhs._held)
-    a, b = convert.taken(lhs._held, a), convert.taken(rhs._held, b)
+        return convert.nothing(lhs.stype, lhs.shape, lhs._values_array)
+    a, b = convert.taken(lhs._values_array, a), convert.taken(rhs._values_array, b)
     return of_cells(cells, convert.applied(function, a, b), lhs)
 
 
 def with_dense(function, lhs, rhs):
     """One of a sparse array and a dense one that is broadcast to it, at what the first keeps; None
     where it is not."""
-    if not lhs._held.size:
-        return lhs if _broadcasts(rhs.shape, lhs.shape) and rhs.dtype == lhs.dtype else None
-    if not _broadcasts(rhs.shape, lhs.shape):
+    if not lhs._values_array.size:
+        return lhs if _broadcasts_to(rhs.shape, lhs.shape) and rhs.dtype == lhs.dtype else None
+    if not _broadcasts_to(rhs.shape, lhs.shape):
         return None
     if lhs.stype == "row_sparse":
         if rhs.ndim == lhs.ndim and rhs.shape[0] != 1:
             rhs = convert.taken(rhs, lhs._indices)
         rhs = rhs.reshape((1,) * (lhs.ndim - rhs.ndim) + rhs.shape)
-        return lhs._like(convert.applied(function, lhs._held, rhs))
+        return lhs._with_values(convert.applied(function, lhs._values_array, rhs))
     places = [structure.rows_of(lhs._indptr), lhs._indices]
     axes = range(2 - rhs.ndim, 2)
     places = [places[k] if n != 1 else 0 * places[k] for k, n in zip(axes, rhs.shape)]
     if not places:
         return None
     picked = convert.call("gather_nd", rhs, convert.numbers(np.stack(places)))
-    return lhs._like(convert.applied(function, lhs._held, picked))
+    return lhs._with_values(convert.applied(function, lhs._values_array, picked))
 
 
-def _broadcasts(shape, to):
+def _broadcasts_to(shape, to):
     pairs = zip(shape[::-1], to[::-1])
     return len(shape) <= len(to) and all(n in (1, m) for n, m in pairs)

@@ -28,7 +28,7 @@ def call(name, *inputs, **params):
 
 def on_values(entry, array, params):
     """An operator of single elements on those that a sparse array keeps."""
-    return array._like(invoke(entry, (array._held,), params))
+    return array._with_values(invoke(entry, (array._values_array,), params))
 
 
 def numbers(indices):
@@ -68,7 +68,7 @@ def nothing(stype, shape, like):
 
 def dense(array):
     """The dense array that a canonical sparse one stands for."""
-    values, shape = array._held, array.shape
+    values, shape = array._values_array, array.shape
     if not values.size:
         return empty_values(values, shape)
     if array.stype == "row_sparse":
@@ -98,8 +98,8 @@ def row_range(matrix, begin, end):
     low, high = matrix._indptr[begin], matrix._indptr[end]
     indptr = matrix._indptr[begin : end + 1] - low
     if low == high:
-        return nothing("csr", (end - begin, matrix.shape[1]), matrix._held)
-    values = matrix._held[int(low) : int(high)].copy()
+        return nothing("csr", (end - begin, matrix.shape[1]), matrix._values_array)
+    values = matrix._values_array[int(low) : int(high)].copy()
     shape = (end - begin, matrix.shape[1])
     return arrays.make("csr", shape, values, matrix._indices[low:high], indptr)
 
@@ -109,7 +109,7 @@ def picked_rows(matrix, rows):
     counts = np.diff(matrix._indptr)[rows]
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     places = np.arange(indptr[-1]) + np.repeat(matrix._indptr[rows] - indptr[:-1], counts)
-    values = taken(matrix._held, places)
+    values = taken(matrix._values_array, places)
     shape = (len(rows), matrix.shape[1])
     return arrays.make("csr", shape, values, matrix._indices[places], indptr)
 
@@ -122,7 +122,7 @@ def masked(matrix, keep, indices=None, columns=None):
     places = np.flatnonzero(keep)
     before = np.concatenate([[0], np.cumsum(keep)]).astype(np.int64)
     shape = (matrix.shape[0], columns)
-    values = taken(matrix._held, places)
+    values = taken(matrix._values_array, places)
     return arrays.make("csr", shape, values, indices[places], before[matrix._indptr])
 
 

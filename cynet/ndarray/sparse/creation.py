@@ -17,7 +17,7 @@ from ..creation import zeros as dense_zeros
 from . import arrays, convert, structure
 
 
-def _numbers(what, values):
+def _int64_copy(what, values):
     """Indices as int64 of NumPy, a copy."""
     host = values.asnumpy() if is_array(values) else np.asarray(values)
     if host.size == 0:
@@ -27,7 +27,7 @@ def _numbers(what, values):
     return np.array(host, np.int64)
 
 
-def _values(what, values, ctx, dtype):
+def _values_of(what, values, ctx, dtype):
     context = read_context(ctx)
     if dtype is None:
         dtype = getattr(values, "dtype", None)
@@ -104,8 +104,8 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None)
 
 
 def _csr_of_parts(data, indices, indptr, shape, ctx, dtype):
-    values = _values("csr_matrix", data, ctx, dtype)
-    indices, indptr = _numbers("indices", indices), _numbers("indptr", indptr)
+    values = _values_of("csr_matrix", data, ctx, dtype)
+    indices, indptr = _int64_copy("indices", indices), _int64_copy("indptr", indptr)
     if values.ndim != 1 or indices.ndim != 1 or indptr.ndim != 1 or not len(indptr):
         raise ShapeError(
             f"csr_matrix: data, indices and indptr have one axis, got {values.shape}, "
@@ -120,8 +120,8 @@ def _csr_of_parts(data, indices, indptr, shape, ctx, dtype):
 
 
 def _csr_of_places(data, rows, columns, shape, ctx, dtype):
-    values = _values("csr_matrix", data, ctx, dtype)
-    rows, columns = _numbers("row", rows), _numbers("col", columns)
+    values = _values_of("csr_matrix", data, ctx, dtype)
+    rows, columns = _int64_copy("row", rows), _int64_copy("col", columns)
     if not values.ndim == rows.ndim == columns.ndim == 1 or not (
         len(values) == len(rows) == len(columns)
     ):
@@ -172,7 +172,7 @@ def _of_array(stype, given, shape, ctx, dtype):
             dense = given if dtype is None else given.astype(dtype)
             dense = dense if ctx is None else dense.as_in_context(ctx)
         else:
-            dense = _values(what, given, ctx, dtype)
+            dense = _values_of(what, given, ctx, dtype)
         out = arrays.cast(dense, stype)
     if shape is not None and tuple(shape) != out.shape:
         raise ShapeError(f"{what}: the array has shape {out.shape}, not {tuple(shape)}")
@@ -216,8 +216,8 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
         return zeros("row_sparse", arg1, ctx, dtype)
     if not (isinstance(arg1, tuple) and len(arg1) == 2):
         return _of_array("row_sparse", arg1, shape, ctx, dtype)
-    values = _values("row_sparse_array", arg1[0], ctx, dtype)
-    indices = _numbers("indices", arg1[1])
+    values = _values_of("row_sparse_array", arg1[0], ctx, dtype)
+    indices = _int64_copy("indices", arg1[1])
     if values.ndim < 1 or indices.ndim != 1:
         raise ShapeError(
             f"row_sparse_array: data has rows and indices one axis, got {values.shape} and "

@@ -64,7 +64,7 @@ def cast_storage(
     """
     given = kwargs if stype is None else {"stype": stype, **kwargs}
     wanted = CAST.prop(**given).stype
-    array = _array("operator cast_storage", data)
+    array = _check_array("operator cast_storage", data)
     if out is None:
         return arrays.cast_copy(array, wanted)
     return arrays.cast(array, wanted).copyto(out)
@@ -154,16 +154,16 @@ def edge_id(
     if not isinstance(data, arrays.CSRNDArray):
         raise ArgumentError(f"edge_id takes a csr matrix, got {shown(type(data).__name__)}")
     data.canonical()
-    rows, columns = (_array("edge_id", each).asnumpy().astype(np.int64) for each in (u, v))
+    rows, columns = (_check_array("edge_id", each).asnumpy().astype(np.int64) for each in (u, v))
     if rows.ndim != 1 or rows.shape != columns.shape:
         raise ShapeError(f"edge_id: u and v have one axis, got {rows.shape} and {columns.shape}")
     structure.check_bounds("edge_id: u", rows, data.shape[0])
     structure.check_bounds("edge_id: v", columns, data.shape[1])
     cells = structure.numbers_of(data._indices, data._indptr, data.shape[1])
     at, there = structure.find(cells, rows * data.shape[1] + columns)
-    result = convert.empty_values(data._held, rows.shape) - 1
+    result = convert.empty_values(data._values_array, rows.shape) - 1
     if there.any():
-        found = convert.taken(data._held, at[there])
+        found = convert.taken(data._values_array, at[there])
         if is_away(result):
             on_host = result.as_in_context(cpu())
             put_rows(on_host, found.as_in_context(cpu()), np.flatnonzero(there))
@@ -238,7 +238,7 @@ def check_sparse_grad(sparse_grad):
         )
 
 
-def _array(what, value):
+def _check_array(what, value):
     if not isinstance(value, NDArrayBase):
         raise ArgumentTypeError(f"{what} takes NDArrays, got {shown(value)}")
     return value

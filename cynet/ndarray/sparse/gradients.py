@@ -24,12 +24,12 @@ from .through_host import is_away
 # --- sums -----------------------------------------------------------------------------------------
 def clear(target):
     """Make a sparse gradient zeros."""
-    target._assign(convert.nothing(target.stype, target.shape, target._held))
+    target._assign(convert.nothing(target.stype, target.shape, target._values_array))
 
 
 def nothing_like(grad):
     """New zeros like a sparse gradient."""
-    return convert.nothing(grad.stype, grad.shape, grad._held)
+    return convert.nothing(grad.stype, grad.shape, grad._values_array)
 
 
 def ones_of(head):
@@ -80,11 +80,11 @@ def total(a, b, out):
 
 def _with_rows(dense, rows):
     """`dense`, with row_sparse rows added in place."""
-    if len(rows._indices) and rows._held.size:
+    if len(rows._indices) and rows._values_array.size:
         if is_away(dense):  # no kernel writes rows there
             dense += convert.dense(rows)
             return dense
-        sums = convert.taken(dense, rows._indices) + rows._held
+        sums = convert.taken(dense, rows._indices) + rows._values_array
         put_rows(dense, sums, rows._indices)
     return dense
 
@@ -178,12 +178,12 @@ class FormNode(SparseNode):
         """Belong to the graph."""
         self.places = list(self.needed())
         read = [self.given[i] for i in self.places]
-        self.attach(inputs, outputs, [x if x.stype == "default" else x._held for x in read])
+        self.attach(inputs, outputs, [x if x.stype == "default" else x._values_array for x in read])
 
     def exchanged(self, i, array):
         at = self.places[i]
         x = self.given[at]
-        self.given[at] = array if x.stype == "default" else x._like(array)
+        self.given[at] = array if x.stype == "default" else x._with_values(array)
 
     def pull_back(self, grads):
         dense = [dense_of(x).detach() for x in self.given]

@@ -80,7 +80,7 @@ def _as_columns(rhs):
 
 def csr_dense(matrix, rhs, transpose=False):
     """csr x dense, dense; `transpose` of the matrix."""
-    out = multiplied(matrix._held, sides_of(matrix), _as_columns(rhs), transpose)
+    out = multiplied(matrix._values_array, sides_of(matrix), _as_columns(rhs), transpose)
     return out if rhs.ndim == 2 else out.reshape((out.shape[0], *rhs.shape[1:]))
 
 
@@ -90,7 +90,7 @@ def csr_transposed_rows(matrix, rhs):
     shape = (matrix.shape[1], *rhs.shape[1:])
     if not len(rows):
         return convert.nothing("row_sparse", shape, rhs)
-    values = multiplied(matrix._held, sides, _as_columns(rhs), True)
+    values = multiplied(matrix._values_array, sides, _as_columns(rhs), True)
     if rhs.ndim != 2:
         values = values.reshape((len(rows), *rhs.shape[1:]))
     return arrays.make("row_sparse", shape, values, rows)
@@ -99,11 +99,11 @@ def csr_transposed_rows(matrix, rhs):
 def csr_rows(matrix, rhs, transpose):
     """csr x row_sparse, dense; of the transposed matrix row_sparse."""
     if transpose:
-        return csr_transposed_rows(convert.picked_rows(matrix, rhs._indices), rhs._held)
+        return csr_transposed_rows(convert.picked_rows(matrix, rhs._indices), rhs._values_array)
     if not len(rhs._indices):
         return convert.empty_values(rhs, (matrix.shape[0], *rhs.shape[1:]))
     at, kept = structure.find(rhs._indices, matrix._indices)
-    return csr_dense(convert.masked(matrix, kept, at, len(rhs._indices)), rhs._held)
+    return csr_dense(convert.masked(matrix, kept, at, len(rhs._indices)), rhs._values_array)
 
 
 def dense_csr(lhs, matrix, stype):
@@ -119,4 +119,6 @@ def dense_csr(lhs, matrix, stype):
     shape = (rows, matrix.shape[1])
     if not rows or not len(columns):
         return convert.nothing("csr", shape, lhs)
-    return arrays.make("csr", shape, product._held.T.reshape((-1,)), np.tile(columns, rows), indptr)
+    return arrays.make(
+        "csr", shape, product._values_array.T.reshape((-1,)), np.tile(columns, rows), indptr
+    )

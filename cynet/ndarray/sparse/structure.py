@@ -44,17 +44,17 @@ def find(rows, wanted):
     return at, rows[at] == wanted
 
 
-def _refuse(kind, expected, found):
+def _raise_error(kind, expected, found):
     raise ArgumentError(f"{kind}: expected {expected}, found {found}")
 
 
 def _check_ends(indices, indptr, shape, nnz):
     if indptr.ndim != 1 or len(indptr) != shape[0] + 1:
-        _refuse("csr indptr", f"{shape[0] + 1} numbers, one more than rows", indptr.shape)
+        _raise_error("csr indptr", f"{shape[0] + 1} numbers, one more than rows", indptr.shape)
     if indices.ndim != 1 or len(indices) != nnz:
-        _refuse("csr indices", f"one for each of {nnz} values", f"shape {indices.shape}")
+        _raise_error("csr indices", f"one for each of {nnz} values", f"shape {indices.shape}")
     if indptr[0] != 0 or indptr[-1] != nnz:
-        _refuse("csr indptr", f"0 at first, {nnz} at last", f"{indptr[0]} and {indptr[-1]}")
+        _raise_error("csr indptr", f"0 at first, {nnz} at last", f"{indptr[0]} and {indptr[-1]}")
 
 
 def check_size(what, shape):
@@ -67,7 +67,7 @@ def check_bounds(kind, indices, n):
     """Raise unless all numbers are from 0 to n - 1."""
     if len(indices) and (indices.min() < 0 or indices.max() >= n):
         wrong = indices.min() if indices.min() < 0 else indices.max()
-        _refuse(kind, f"numbers from 0 to {n - 1}", wrong)
+        _raise_error(kind, f"numbers from 0 to {n - 1}", wrong)
 
 
 def check_csr(indices, indptr, shape, nnz, full=True):
@@ -80,12 +80,12 @@ def check_csr(indices, indptr, shape, nnz, full=True):
     falls[indptr[1:-1][(indptr[1:-1] > 0) & (indptr[1:-1] < nnz)] - 1] = False
     if falls.any():
         at = int(np.flatnonzero(falls)[0])
-        _refuse("csr indices", "numbers that rise in each row", indices[at : at + 2].tolist())
+        _raise_error("csr indices", "numbers that rise in each row", indices[at : at + 2].tolist())
 
 
 def _check_safe(indices, indptr, shape):
     if (np.diff(indptr) < 0).any():
-        _refuse("csr indptr", "numbers that do not fall", indptr[:9].tolist())
+        _raise_error("csr indptr", "numbers that do not fall", indptr[:9].tolist())
     check_bounds("csr indices", indices, shape[1])
 
 
@@ -108,20 +108,22 @@ def sorted_csr(indices, indptr, shape, nnz):
     twice = (np.diff(indices) == 0) & same
     if twice.any():
         at = int(np.flatnonzero(twice)[0])
-        _refuse("csr indices", "each column of a row once", f"({rows[at]}, {indices[at]}) twice")
+        _raise_error(
+            "csr indices", "each column of a row once", f"({rows[at]}, {indices[at]}) twice"
+        )
     return indices, order
 
 
 def check_rows(indices, shape, n, full=True):
     """Raise unless it is the structure of a row_sparse array with `n` rows kept."""
     if indices.ndim != 1 or len(indices) != n:
-        _refuse("row_sparse indices", f"one for each of {n} rows", f"shape {indices.shape}")
+        _raise_error("row_sparse indices", f"one for each of {n} rows", f"shape {indices.shape}")
     if full:
         check_bounds("row_sparse indices", indices, shape[0])
         falls = np.diff(indices) <= 0
         if falls.any():
             at = int(np.flatnonzero(falls)[0])
-            _refuse("row_sparse indices", "numbers that rise", indices[at : at + 2].tolist())
+            _raise_error("row_sparse indices", "numbers that rise", indices[at : at + 2].tolist())
 
 
 def sorted_rows(indices, shape, n):
@@ -134,5 +136,5 @@ def sorted_rows(indices, shape, n):
     indices = indices[order]
     twice = np.diff(indices) == 0
     if twice.any():
-        _refuse("row_sparse indices", "each row once", f"{indices[:-1][twice][0]} twice")
+        _raise_error("row_sparse indices", "each row once", f"{indices[:-1][twice][0]} twice")
     return indices, order

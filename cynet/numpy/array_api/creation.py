@@ -33,7 +33,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     if copy is False:
         raise ArgumentError("array_api.asarray: the values are copied, and copy is False")
     if dtype is None and not isinstance(obj, (onp.ndarray, onp.generic)):
-        obj = onp.asarray(creation._plain(obj))
+        obj = onp.asarray(creation._nested_to_numpy(obj))
         dtype = default_dtype(obj.dtype.kind) if obj.dtype.kind in "biuf" else None
     return creation.array(obj, dtype, device=device)
 
@@ -44,7 +44,7 @@ def from_dlpack(x, /, *, device=None, copy=None):
     return out if device is None else out.to_device(read_context(device))
 
 
-def _float(dtype):
+def _float_dtype(dtype):
     return default_dtype("f") if dtype is None else onp.dtype(dtype)
 
 
@@ -65,22 +65,22 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
 
 def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
     """`num` evenly spaced numbers from start to stop."""
-    return creation.linspace(start, stop, num, endpoint, dtype=_float(dtype), device=device)
+    return creation.linspace(start, stop, num, endpoint, dtype=_float_dtype(dtype), device=device)
 
 
 def empty(shape, *, dtype=None, device=None):
     """A new array whose values are whatever the memory holds."""
-    return creation.empty(shape, _float(dtype), device=device)
+    return creation.empty(shape, _float_dtype(dtype), device=device)
 
 
 def zeros(shape, *, dtype=None, device=None):
     """A new array of zeros."""
-    return creation.zeros(shape, _float(dtype), device=device)
+    return creation.zeros(shape, _float_dtype(dtype), device=device)
 
 
 def ones(shape, *, dtype=None, device=None):
     """A new array of ones."""
-    return creation.ones(shape, _float(dtype), device=device)
+    return creation.ones(shape, _float_dtype(dtype), device=device)
 
 
 def full(shape, fill_value, *, dtype=None, device=None):
@@ -95,7 +95,7 @@ def full(shape, fill_value, *, dtype=None, device=None):
 
 def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     """A matrix with ones on a diagonal."""
-    return creation.eye(n_rows, n_cols, k, _float(dtype), device=device)
+    return creation.eye(n_rows, n_cols, k, _float_dtype(dtype), device=device)
 
 
 def _of_like(x, dtype, device):

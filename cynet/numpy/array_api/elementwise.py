@@ -23,33 +23,33 @@ BINARY = (
 )  # fmt: skip
 
 
-def _unary(name):
+def _unary_function(name):
     function = selection.round if name == "round" else FUNCTIONS[name]
 
     def apply(x, /):
         return function(array_of(x, name))
 
-    return _named(apply, name)
+    return _set_name(apply, name)
 
 
-def _binary(name):
+def _binary_function(name):
     function = FUNCTIONS[name]
 
     def apply(x1, x2, /):
         return function(x1, x2)
 
-    return _named(apply, name)
+    return _set_name(apply, name)
 
 
-def _named(function, name):
+def _set_name(function, name):
     function.__name__ = function.__qualname__ = name
     function.__module__ = "cynet.numpy.array_api"
     function.__doc__ = f"``{name}`` of the array API standard, element by element."
     return function
 
 
-globals().update({name: _unary(name) for name in UNARY})
-globals().update({name: _binary(name) for name in BINARY})
+globals().update({name: _unary_function(name) for name in UNARY})
+globals().update({name: _binary_function(name) for name in BINARY})
 
 
 def positive(x, /):
@@ -81,14 +81,14 @@ def clip(x, /, min=None, max=None):
         if bound is None:
             continue
         if isinstance(bound, NUMBERS) and isdtype(x.dtype, "integral"):
-            bound = _within(bound, x.dtype)
+            bound = _fits_dtype(bound, x.dtype)
         elif isinstance(bound, NDArray):
             bound = bound.astype(x.dtype, copy=False)
         out = function(out, bound)
     return x.copy() if out is x else out
 
 
-def _within(number, dtype):
+def _fits_dtype(number, dtype):
     limits = onp.iinfo(dtype)
     return int(onp.clip(number, limits.min, limits.max))
 

@@ -8,7 +8,7 @@ from ..creation import array, ones, zeros
 from .dtypes import default_dtype
 
 
-def _summed(x, dtype):
+def _in_sum_dtype(x, dtype):
     """`x` in the dtype that sums have: ints at least int64, floats their own."""
     x = array_of(x, "array_api")
     if dtype is None and x.dtype.kind in "iu":
@@ -18,13 +18,13 @@ def _summed(x, dtype):
 
 def sum(x, /, *, axis=None, dtype=None, keepdims=False):
     """Sums over axes; integers give int64."""
-    x = _summed(x, dtype)
+    x = _in_sum_dtype(x, dtype)
     return reductions.sum(x, axis, x.dtype, keepdims=keepdims)
 
 
 def prod(x, /, *, axis=None, dtype=None, keepdims=False):
     """Products over axes; integers give int64."""
-    x = _summed(x, dtype)
+    x = _in_sum_dtype(x, dtype)
     return reductions.prod(x, axis, x.dtype, keepdims=keepdims)
 
 
@@ -78,8 +78,8 @@ def count_nonzero(x, /, *, axis=None, keepdims=False):
     return reductions.count_nonzero(x, axis, keepdims)
 
 
-def _running(x, axis, dtype, include_initial, name):
-    x = _summed(x, dtype)
+def _cumulative(x, axis, dtype, include_initial, name):
+    x = _in_sum_dtype(x, dtype)
     axis = (
         (0 if x.ndim == 1 else reductions.axes_of(axis, x.ndim, name)[0])
         if axis is None and x.ndim == 1
@@ -98,12 +98,12 @@ def _running(x, axis, dtype, include_initial, name):
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     """Running sums along an axis, behind a 0 where `include_initial`."""
-    return _running(x, axis, dtype, include_initial, "cumulative_sum")
+    return _cumulative(x, axis, dtype, include_initial, "cumulative_sum")
 
 
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     """Running products along an axis, behind a 1 where `include_initial`."""
-    return _running(x, axis, dtype, include_initial, "cumulative_prod")
+    return _cumulative(x, axis, dtype, include_initial, "cumulative_prod")
 
 
 def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):

@@ -52,14 +52,14 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
     return array(found, "int64", x1.ctx)
 
 
-def _unique(x):
+def _unique_values(x):
     x = array_of(x, "unique")
     return x, onp.unique(x.asnumpy(), True, True, True, equal_nan=False)
 
 
 def unique_all(x, /):
     """The values, each once; where each is first, which one each element is, how many."""
-    x, (values, first, inverse, counts) = _unique(x)
+    x, (values, first, inverse, counts) = _unique_values(x)
     return UniqueAll(
         array(values, x.dtype, x.ctx),
         array(first, "int64", x.ctx),

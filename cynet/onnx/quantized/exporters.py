@@ -30,7 +30,7 @@ def _step(g, c, dtype, low, high):
     return np.float32(reach / FINE_STEPS[dtype])
 
 
-def _dequantized(g, c, first, ends):
+def _dequantize_input(g, c, first, ends):
     """Input `first` as floats, with the range given by inputs `ends`; float inputs unchanged."""
     dtype = c.dtypes[first]
     if dtype == "float32":
@@ -41,7 +41,7 @@ def _dequantized(g, c, first, ends):
     return g.emit("DequantizeLinear", [c.inputs[first], g.constant(step), zero])
 
 
-def _quantized(g, value, dtype, low, high):
+def _quantize_value(g, value, dtype, low, high):
     """(integers, low, high) of floats, the range with an end for each sign of an int8."""
     reach = max(abs(low), abs(high))
     step, zero = np.float32(reach / FINE_STEPS[dtype]), np.zeros((), dtype)
@@ -50,25 +50,25 @@ def _quantized(g, value, dtype, low, high):
     return [made, *(g.constant(np.array([end], "float32")) for end in ends)]
 
 
-def _calibrated(g, c, value):
+def _quantize_calibrated(g, c, value):
     p = c.prop
     if p.min_calib_range is None:
         c.refuse("its range is found in each run; calibrate the network (calib_mode 'naive')")
     if p.min_calib_range == p.max_calib_range == 0:
         c.refuse("the range of its output is 0")
-    return _quantized(g, value, c.out_dtypes[0], p.min_calib_range, p.max_calib_range)
+    return _quantize_value(g, value, c.out_dtypes[0], p.min_calib_range, p.max_calib_range)
 
 
 @exports(QuantizeV2Property)
 def quantize(g, c):
     if c.dtypes[0] != "float32":
         c.refuse(f"its data are {c.dtypes[0]} already")
-    return _calibrated(g, c, c.inputs[0])
+    return _quantize_calibrated(g, c, c.inputs[0])
 
 
 @exports(DequantizeProperty)
 def dequantize(g, c):
-    return _dequantized(g, c, 0, (1, 2))
+    return _dequantize_input(g, c, 0, (1, 2))
 
 
 @exports(QuantizeLinearProperty, DequantizeLinearProperty)
@@ -82,23 +82,23 @@ def linear(g, c):
 @exports(Int8ConvolutionProperty, Int8FullyConnectedProperty)
 def layer(g, c):
     p = c.prop
-    given, data = copy.copy(c), _dequantized(g, c, 0, (4, 5))
+    given, data = copy.copy(c), _dequantize_input(g, c, 0, (4, 5))
     given.inputs = [data, g.emit("DequantizeLinear", c.inputs[1:3], axis=0), c.inputs[3]]
     made = (convolution if c.op == "_int8_convolution" else fully_connected)(g, given)
     if p.with_residual:
-        made = g.emit("Add", [made, _dequantized(g, c, 6, (7, 8))])
+        made = g.emit("Add", [made, _dequantize_input(g, c, 6, (7, 8))])
     if p.a_min == 0 and p.a_max is None:
         made = g.emit("Relu", [made])
     elif p.a_min is not None or p.a_max is not None:
         ends = ("" if each is None else g.constant(np.float32(each)) for each in (p.a_min, p.a_max))
         made = g.emit("Clip", [made, *ends])
-    return made if p.out_type == "float32" else _calibrated(g, c, made)
+    return made if p.out_type == "float32" else _quantize_calibrated(g, c, made)
 
 
 @exports(QuantizedPoolingProperty)
 def pooling(g, c):
     given, dtype = copy.copy(c), c.dtypes[0]
-    given.inputs = [_dequantized(g, c, 0, (1, 2))]
+    given.inputs = [_dequantize_input(g, c, 0, (1, 2))]
     given.dtypes = ["float32"]
     step, zero = _step(g, c, dtype, *c.inputs[1:3]), np.zeros((), dtype)
     made = write_pooling(g, given)
@@ -115,7 +115,7 @@ def flatten(g, c):
 def concat(g, c):
     n, dtype = c.prop.num_args, c.out_dtypes[0]
     at = [(n + 2 * i, n + 2 * i + 1) for i in range(n)]
-    parts = [_dequantized(g, c, i, at[i]) for i in range(n)]
+    parts = [_dequantize_input(g, c, i, at[i]) for i in range(n)]
     ends = [[float(g.constants[c.inputs[pair[k]]].item()) for pair in at] for k in (0, 1)]
     made = g.emit("Concat", parts, axis=c.prop.dim)
-    return _quantized(g, made, dtype, min(ends[0]), max(ends[1]))
+    return _quantize_value(g, made, dtype, min(ends[0]), max(ends[1]))

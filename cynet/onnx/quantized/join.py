@@ -80,30 +80,30 @@ def join(found, reader):
     -------
     Symbol
     """
-    if not any(_is(node, DEQUANTIZE) for node in topological_order(found.entries)):
+    if not any(_is_operator(node, DEQUANTIZE) for node in topological_order(found.entries)):
         return found
     lifted = _Lifted(found.entries, reader)
     return Symbol(_Joined(lifted.run(), lifted.pooled, reader).run())
 
 
-def _types(heads, reader):
+def _entry_dtypes(heads, reader):
     """The dtype of each entry."""
     known = {name: reader.dtype(name) for name in Symbol(heads).list_inputs()}
     known |= {name: value.dtype.name for name, value in reader.params.items()}
     return infer_types(heads, {k: v for k, v in known.items() if v}, "float32")
 
 
-def _is(node, *names):
+def _is_operator(node, *names):
     return node.op is not None and node.op.name in names
 
 
-def _again(node, inputs):
+def _rebuild_node(node, inputs):
     if inputs == node.inputs:
         return node
     return Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
 
 
-def _form(quantize):
+def _quantized_form(quantize):
     """The Form of a QuantizeLinear's output."""
     return Form(quantize.prop.out_type, quantize.prop.scale, quantize.prop.zero_point)
 
@@ -114,70 +114,70 @@ class _Lifted:
 
     def __init__(self, heads, reader):
         self.heads, self.nodes = heads, topological_order(heads)
-        self.uses, self.types = Uses(self.nodes, heads), _types(heads, reader)
+        self.uses, self.types = Uses(self.nodes, heads), _entry_dtypes(heads, reader)
         self.new, self.pooled = {}, {}
 
     def run(self):
         for node in self.nodes:
-            inputs = [self._entry(each) for each in node.inputs]
-            if _is(node, QUANTIZE):
-                self.new[id(node)] = self._before(node.inputs[0], node, node, node.name)
+            inputs = [self._new_entry(each) for each in node.inputs]
+            if _is_operator(node, QUANTIZE):
+                self.new[id(node)] = self._quantized_input(node.inputs[0], node, node, node.name)
             elif node.op is None:
                 self.new[id(node)] = node, 0
             else:
-                self.new[id(node)] = _again(node, inputs), 0
-        return [self._entry(each) for each in self.heads]
+                self.new[id(node)] = _rebuild_node(node, inputs), 0
+        return [self._new_entry(each) for each in self.heads]
 
-    def _entry(self, old):
+    def _new_entry(self, old):
         node, index = self.new[id(old[0])]
         return node, index or old[1]
 
-    def _before(self, old, quantize, reader, name):
+    def _quantized_input(self, old, quantize, reader, name):
         """The quantized entry of an old one that `reader` reads, from `quantize`; a new node gets
         this name."""
         node = old[0]
-        if _is(node, DEQUANTIZE) and self._alike(node, quantize):
-            return self._entry(node.inputs[0])
-        pools = _is(node, "Pooling") and self._pools(node, quantize)
-        pads = _is(node, "Pad") and node.prop.mode == "constant"
-        if self.uses.only(node) is not reader or not (pools or pads or _is(node, *_MOVES)):
-            return self._named(quantize, name, [self._entry(old)]), 0
+        if _is_operator(node, DEQUANTIZE) and self._dequantizes_same(node, quantize):
+            return self._new_entry(node.inputs[0])
+        pools = _is_operator(node, "Pooling") and self._can_pool_integers(node, quantize)
+        pads = _is_operator(node, "Pad") and node.prop.mode == "constant"
+        if self.uses.only(node) is not reader or not (pools or pads or _is_operator(node, *_MOVES)):
+            return self._named_node(quantize, name, [self._new_entry(old)]), 0
         parts = [
-            self._before(each, quantize, node, f"{name}_{i}_quantize")
+            self._quantized_input(each, quantize, node, f"{name}_{i}_quantize")
             for i, each in enumerate(node.inputs)
         ]
         if pools:
-            form = _form(quantize)
+            form = _quantized_form(quantize)
             prop = int8_of(node.op.prop)
             params = prop.int8_form.kept(node)
             made = make(prop, name, parts + form.ends(name), **params)
             self.pooled[id(made)] = form
         elif pads:
-            value = _form(quantize).integer(node.prop.constant_value)
+            value = _quantized_form(quantize).integer(node.prop.constant_value)
             params = node.prop.params() | {"constant_value": value}
             made = make(PadProperty, name, parts, **params)
         else:
-            made = self._named(node, name, parts)
+            made = self._named_node(node, name, parts)
         return made, 0
 
     @staticmethod
-    def _named(node, name, inputs):
+    def _named_node(node, name, inputs):
         return Node(node.op, name, dict(node.attrs), dict(node.params), node.prop, inputs)
 
-    def _pools(self, node, quantize):
+    def _can_pool_integers(self, node, quantize):
         """Return whether pooling the integers gives the same: for maxima always; for means if the
         steps are equal and pads (zeros) do not count. Means halfway between two integers are
         rounded to even, which an odd zero point would change."""
         if node.prop.pool_type == "max":
             return True
         source = node.inputs[0][0]
-        if node.prop.pool_type != "avg" or not _is(source, DEQUANTIZE):
+        if node.prop.pool_type != "avg" or not _is_operator(source, DEQUANTIZE):
             return False
         counted = any(node.prop.pad or ()) and node.prop.count_include_pad is not False
         zero = quantize.prop.zero_point
-        return self._alike(source, quantize) and zero % 2 == 0 and not (zero and counted)
+        return self._dequantizes_same(source, quantize) and zero % 2 == 0 and not (zero and counted)
 
-    def _alike(self, node, quantize):
+    def _dequantizes_same(self, node, quantize):
         """Return whether `node` dequantizes the output of `quantize`."""
         a, b = node.prop, quantize.prop
         dtype = self.types.get(node.inputs[0])
@@ -189,37 +189,37 @@ class _Joined:
 
     def __init__(self, heads, pooled, reader):
         self.heads, self.pooled, self.reader = heads, pooled, reader
-        self.nodes, self.types = topological_order(heads), _types(heads, reader)
+        self.nodes, self.types = topological_order(heads), _entry_dtypes(heads, reader)
         self.uses, self.new = Uses(self.nodes, heads), {}
-        self.raised = self._raised()
+        self.raised = self._uint8_node_ids()
         self.layers, self.inside = {}, set()  # id of the last node -> layer, its output's Form
         place, taken = {id(node): i for i, node in enumerate(self.nodes)}, set()
         for node in self.nodes:
-            if _is(node, DEQUANTIZE):  # a layer adds its integers
+            if _is_operator(node, DEQUANTIZE):  # a layer adds its integers
                 place[id(node)] = place[id(node.inputs[0][0])]
         for node in self.nodes:
-            if node.op is not None and is_layer(node) and self._can(node):
+            if node.op is not None and is_layer(node) and self._has_int8_operands(node):
                 self._add(grown(Layer(node), self.uses, {}, lambda _: False, taken, place))
 
     def run(self):
         for node in self.nodes:
             if id(node) in self.layers:
-                self.new[id(node)] = self._made(*self.layers[id(node)], node.name)
+                self.new[id(node)] = self._int8_layer(*self.layers[id(node)], node.name)
             elif id(node) not in self.inside:
-                self.new[id(node)] = self._passed(node)
-        return [self._entry(each) for each in self.heads]
+                self.new[id(node)] = self._copy_node(node)
+        return [self._new_entry(each) for each in self.heads]
 
-    def _entry(self, old):
+    def _new_entry(self, old):
         return self.new[id(old[0])], old[1]
 
     # --- integers ---------------------------------------------------------------------------------
-    def _raised(self):
+    def _uint8_node_ids(self):
         """The ids of nodes whose integers of int8 are to be uint8: all that read them can tell."""
 
         def gives(node):
-            if _is(node, QUANTIZE):
+            if _is_operator(node, QUANTIZE):
                 return node.prop.out_type == "int8" and node.prop.zero_point != 0
-            moves = _is(node, *_MOVES, "Pad") or id(node) in self.pooled
+            moves = _is_operator(node, *_MOVES, "Pad") or id(node) in self.pooled
             return moves and self.types.get((node, 0)) == "int8"
 
         found = {id(node): node for node in self.nodes if gives(node)}
@@ -233,9 +233,11 @@ class _Joined:
         while size != len(found):
             size = len(found)
             for key, node in list(found.items()):
-                told = all(_is(each, DEQUANTIZE) or id(each) in found for each in readers[key])
+                told = all(
+                    _is_operator(each, DEQUANTIZE) or id(each) in found for each in readers[key]
+                )
                 sources = node.inputs[:1] if key in self.pooled else node.inputs
-                if _is(node, QUANTIZE):
+                if _is_operator(node, QUANTIZE):
                     sources = []
                 if key in shown or not told or any(id(s) not in found for s, _ in sources):
                     del found[key]
@@ -244,31 +246,33 @@ class _Joined:
     def _form_of(self, entry):
         """The Form of the integers behind a dequantized entry, or None."""
         node = entry[0]
-        if not _is(node, DEQUANTIZE):
+        if not _is_operator(node, DEQUANTIZE):
             return None
         form = Form(self.types[node.inputs[0]], node.prop.scale, node.prop.zero_point)
         return form.raised() if id(node.inputs[0][0]) in self.raised else form
 
-    def _passed(self, node):
-        inputs = [self._entry(each) for each in node.inputs]
+    def _copy_node(self, node):
+        inputs = [self._new_entry(each) for each in node.inputs]
         if node.op is None:
             return node
         if id(node) in self.raised and id(node) in self.pooled:
             inputs[1:] = self.pooled[id(node)].raised().ends(node.name)
-        if id(node) in self.raised and _is(node, "Pad"):
+        if id(node) in self.raised and _is_operator(node, "Pad"):
             params = node.prop.params()
             params["constant_value"] += 128
             return make(PadProperty, node.name, inputs, **params)
-        raised = _is(node, QUANTIZE) and id(node) in self.raised
-        if not raised and not (_is(node, DEQUANTIZE) and id(node.inputs[0][0]) in self.raised):
-            return _again(node, inputs)
+        raised = _is_operator(node, QUANTIZE) and id(node) in self.raised
+        if not raised and not (
+            _is_operator(node, DEQUANTIZE) and id(node.inputs[0][0]) in self.raised
+        ):
+            return _rebuild_node(node, inputs)
         params = {"scale": node.prop.scale, "zero_point": node.prop.zero_point + 128}
         if raised:
             params["out_type"] = "uint8"
         return make(node.op.prop, node.name, inputs, node.attrs, **params)
 
     # --- layers -----------------------------------------------------------------------------------
-    def _weight(self, node):
+    def _int8_weight(self, node):
         """(name, integers of int8, a step for each filter) of a layer's weight, or None."""
         _, found = self.reader.integers.get(id(node.inputs[1][0]), (None, None))
         if found is None or (len(found.step) > 1 and found.axis != 0):
@@ -280,18 +284,18 @@ class _Joined:
             return None
         return found.name, whole.astype("int8"), np.broadcast_to(found.step, (n,))
 
-    def _can(self, node):
+    def _has_int8_operands(self, node):
         """Return whether a layer's operands are such as int8 layers have."""
-        form, weight = self._form_of(node.inputs[0]), self._weight(node)
+        form, weight = self._form_of(node.inputs[0]), self._int8_weight(node)
         if form is None or weight is None:
             return False
         bias = node.inputs[2][0] if len(node.inputs) > 2 else None
         if bias is not None and (bias.op is not None or bias.name not in self.reader.params):
             return False
-        return not form.zero or not self._pads(node) or len(node.prop.kernel) > 1
+        return not form.zero or not self._data_padding(node) or len(node.prop.kernel) > 1
 
     @staticmethod
-    def _pads(node):
+    def _data_padding(node):
         """Elements of padding of a layer's data, for each axis; empty without padding."""
         pad = node.prop.window[2] if node.op.name == "Convolution" else ()
         return tuple(pad) if any(pad) else ()
@@ -302,18 +306,18 @@ class _Joined:
         if layer.residual is not None and layer.bounds != (None, None):
             inside.append(layer.end.inputs[0][0])
         reader = self.uses.only(layer.end)
-        if reader is not None and _is(reader, QUANTIZE):
-            found = _form(reader)
+        if reader is not None and _is_operator(reader, QUANTIZE):
+            found = _quantized_form(reader)
             found = found.raised() if id(reader) in self.raised else found
             if found.dtype == "uint8" or not found.zero:
                 last, form = reader, found
         self.inside.update(id(node) for node in inside)
         self.layers[id(last)] = layer, form
 
-    def _made(self, layer, form, name):
+    def _int8_layer(self, layer, form, name):
         """The int8 layer, of a name, whose output has a Form, or is of floats."""
         node, source = layer.node, self._form_of(layer.node.inputs[0])
-        stored, weight, step = self._weight(node)
+        stored, weight, step = self._int8_weight(node)
         bias = np.zeros(len(weight))
         if len(node.inputs) > 2:
             bias = self.reader.params[node.inputs[2][0].name].astype("float64")
@@ -321,7 +325,7 @@ class _Joined:
         bias = bias - source.scale * source.zero * step.astype("float64") * sums
         prop = int8_of(node.op.prop)
         params = prop.int8_form.kept(node)
-        data, pad = self._entry(node.inputs[0][0].inputs[0]), self._pads(node)
+        data, pad = self._new_entry(node.inputs[0][0].inputs[0]), self._data_padding(node)
         if source.zero and pad:
             width = (0, 0, 0, 0, *(n for n in pad for _ in range(2)))
             more = {"mode": "constant", "pad_width": width, "constant_value": source.zero}
@@ -331,10 +335,10 @@ class _Joined:
         if layer.residual is not None:
             other = self._form_of(layer.residual)
             if other is None:
-                residual = [self._entry(layer.residual), *source.ends(f"{name}_residual")]
+                residual = [self._new_entry(layer.residual), *source.ends(f"{name}_residual")]
             else:
                 bias = bias - other.scale * other.zero
-                integers = self._entry(layer.residual[0].inputs[0])
+                integers = self._new_entry(layer.residual[0].inputs[0])
                 residual = [integers, *other.ends(f"{name}_residual")]
             params["with_residual"] = True
         shift = 0.0

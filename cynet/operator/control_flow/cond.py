@@ -22,7 +22,7 @@ class CondProperty(ControlFlowProperty):
     def n_heads(self):
         return [1, self.num_outputs, self.num_outputs]
 
-    def _through(self, what, merge, ins, outs):
+    def _infer_branches(self, what, merge, ins, outs):
         given, outs, said = list(ins), list(outs), None
         for number, (inputs, graph) in enumerate(zip(self.bindings(), self.subgraphs)):
             heads = outs if number else [None]
@@ -36,12 +36,12 @@ class CondProperty(ControlFlowProperty):
         return given, outs, said
 
     def infer_shapes_once(self, ins, outs):
-        given, outs, said = self._through("infer_shapes", merge_shapes, ins, outs)
-        check_predicate(self._where(), said)
+        given, outs, said = self._infer_branches("infer_shapes", merge_shapes, ins, outs)
+        check_predicate(self._operator_label(), said)
         return given, outs
 
     def infer_types_once(self, ins, outs):
-        return self._through("infer_types", merge_types, ins, outs)[:2]
+        return self._infer_branches("infer_types", merge_types, ins, outs)[:2]
 
 
 register_operator("_cond", CondProperty)

@@ -54,13 +54,14 @@ class ForeachProperty(ControlFlowProperty):
         """See the base class; there must be data, and as many states as outputs behind the stacked
         ones."""
         if not self.in_data_locs or self.num_outputs - self.num_out_data != len(self.in_state_locs):
-            self._misfit()
+            self._output_mismatch()
         return super().take(subgraphs)
 
-    def _misfit(self):
+    def _output_mismatch(self):
         raise FormatError(
-            f"{self._where()}: {self.num_outputs} outputs of which {self.num_out_data} are stacked "
-            f"do not fit data {self.in_data_locs} and states {self.in_state_locs}"
+            f"{self._operator_label()}: {self.num_outputs} outputs of which"
+            f" {self.num_out_data} are stacked do not fit data"
+            f" {self.in_data_locs} and states {self.in_state_locs}"
         )
 
     def infer_shapes_once(self, ins, outs):

@@ -31,11 +31,11 @@ class ControlFlowProperty(OperatorProperty):
 
     def bindings(self):
         """For each subgraph the input that each of its variables is."""
-        raise UndefinedError(f"{self._where()}: not defined")
+        raise UndefinedError(f"{self._operator_label()}: not defined")
 
     def n_heads(self):
         """Return how many outputs each subgraph must have."""
-        raise UndefinedError(f"{self._where()}: not defined")
+        raise UndefinedError(f"{self._operator_label()}: not defined")
 
     def carried(self):
         """Inputs whose values change from run to run of a body: rows of data, states."""
@@ -49,7 +49,7 @@ class ControlFlowProperty(OperatorProperty):
         FormatError
             When they do not fit the parameters.
         """
-        where = self._where()
+        where = self._operator_label()
         if len(subgraphs) != self.n_subgraphs:
             raise FormatError(f"{where} has {self.n_subgraphs} subgraphs, got {len(subgraphs)}")
         self.subgraphs = tuple(subgraphs)
@@ -84,7 +84,7 @@ class ControlFlowProperty(OperatorProperty):
 
     def _refuse_call(self):
         raise ArgumentError(
-            f"{self._where()} holds graphs, so it is made by mx.sym.contrib."
+            f"{self._operator_label()} holds graphs, so it is made by mx.sym.contrib."
             f"{self.op_name.lstrip('_')}, not called by name"
         )
 
@@ -100,11 +100,11 @@ class ControlFlowProperty(OperatorProperty):
 
     def infer_shapes_once(self, ins, outs):
         """Complete the lists by one look at the subgraphs."""
-        raise UndefinedError(f"{self._where()}: not defined")
+        raise UndefinedError(f"{self._operator_label()}: not defined")
 
     def infer_types_once(self, ins, outs):
         """Complete the lists by one look at the subgraphs."""
-        raise UndefinedError(f"{self._where()}: not defined")
+        raise UndefinedError(f"{self._operator_label()}: not defined")
 
     @staticmethod
     def _until_settled(once, merge, ins, outs):

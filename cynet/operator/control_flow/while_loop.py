@@ -56,18 +56,19 @@ class WhileLoopProperty(ControlFlowProperty):
             or len(set(states)) != len(states)
         ):
             raise FormatError(
-                f"{self._where()}: {self.num_outputs} outputs of which {self.num_out_data} are "
-                f"stacked do not fit loop variables {self.func_var_locs} of {self.func_input_locs}"
+                f"{self._operator_label()}: {self.num_outputs} outputs of which {self.num_out_data}"
+                f" are stacked do not fit loop variables {self.func_var_locs}"
+                f" of {self.func_input_locs}"
             )
         for i in states:
             if self.func_input_locs.count(i) > 1:  # its gradient is a single array
                 raise FormatError(
-                    f"{self._where()}: func_input_locs {self.func_input_locs} names loop variable"
-                    f" {i} twice"
+                    f"{self._operator_label()}: func_input_locs {self.func_input_locs} names loop"
+                    f" variable {i} twice"
                 )
         return super().take(subgraphs)
 
-    def _through(self, what, merge, ins, states, outs):
+    def _infer_loop(self, what, merge, ins, states, outs):
         given, n_out = list(ins), self.num_out_data
         for k, i in enumerate(self.state_inputs()):
             given[i] = merge(ins[i], states[k])
@@ -87,16 +88,16 @@ class WhileLoopProperty(ControlFlowProperty):
         n_out = self.num_out_data
         for shape in outs[:n_out]:
             merge_shapes((self.max_iterations,), shape and tuple(shape[:1]))
-        given, heads, said = self._through(
+        given, heads, said = self._infer_loop(
             "infer_shapes", merge_shapes, ins, outs[n_out:], map(row_of, outs[:n_out])
         )
-        check_predicate(self._where(), said)
+        check_predicate(self._operator_label(), said)
         rows = [of_rows(row, self.max_iterations) for row in heads[:n_out]]
         return given, [*rows, *heads[n_out:]]
 
     def infer_types_once(self, ins, outs):
         n_out = self.num_out_data
-        return self._through("infer_types", merge_types, ins, outs[n_out:], outs[:n_out])[:2]
+        return self._infer_loop("infer_types", merge_types, ins, outs[n_out:], outs[:n_out])[:2]
 
 
 def check_predicate(where, shape):

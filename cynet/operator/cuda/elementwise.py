@@ -27,7 +27,7 @@ def unary(prop, shapes, types, forward, backward):
     backward.write(IN_GRAD[0], dtype, n, kind, _each_of(n, name, g, k))
 
 
-def _gradients(prop):
+def _gradient_functors(prop):
     """(lhs functor, rhs functor, whether they read the inputs)."""
     found = prop.gradients
     return found.lhs, found.rhs, found.reads
@@ -39,7 +39,7 @@ def binary(prop, shapes, types, forward, backward):
     name, kind = computing("binary", prop.functor, dtype)
     a, b = (forward.read(IN[i], dtype, n, kind) for i in range(2))
     forward.write(OUT[0], dtype, n, kind, _each_of(n, name, a, True, b, True))
-    *functors, reads = _gradients(prop)
+    *functors, reads = _gradient_functors(prop)
     for side, functor in enumerate(functors):
         name, kind = computing("binary_grad", functor, dtype)
         g = backward.read(OUT_GRAD[0], dtype, n, kind, to=(side, 1))
@@ -93,7 +93,7 @@ def _with_number(device, functor, gradient, number, shape, dtype, reverse=False,
 
 @form(BinaryScalarProperty)
 def binary_scalar(prop, shapes, types, device):
-    lhs, rhs, _ = _gradients(prop)
+    lhs, rhs, _ = _gradient_functors(prop)
     gradient = rhs if prop.reverse else lhs
     known = prop.scalar, shapes[0], types[0], prop.reverse, prop.reads_array()
     return _with_number(device, prop.functor, gradient, *known)
@@ -113,7 +113,7 @@ def broadcast(prop, shapes, types, forward, backward):
     a, b = (forward.read(IN[i], dtype, prod(shapes[i]), kind) for i in range(2))
     launch = each(n, "broadcast", name, a, b, TARGET, space(out, *steps), ADD)
     forward.write(OUT[0], dtype, n, kind, launch)
-    *functors, reads = _gradients(prop)
+    *functors, reads = _gradient_functors(prop)
     for side, functor in enumerate(functors):
         to, shape = (side, 1), shapes[side]
         name, kind = computing("broadcast_grad", functor, dtype, "broadcast")

@@ -43,16 +43,18 @@ def bounded(steps, index, count, n, mode, refusal, low=0, **options):
     if mode in ("raise", "end"):
         wrong = steps.space(16)
         steps += each(16, "fill", "zero_bytes", wrong, 16, **options)
-    steps += each(count, "index", "bound", index, count, low, n, _how(mode), wrong, **options)
+    steps += each(
+        count, "index", "bound", index, count, low, n, _mode_number(mode), wrong, **options
+    )
     if mode in ("raise", "end"):
         steps += Check(wrong, refusal, **options)
 
 
-def _how(mode):
+def _mode_number(mode):
     return INT((*MODES, "end").index(mode))
 
 
-def _refusal(prop, n):
+def _bounds_message(prop, n):
     return (
         f"operator {prop.op_name}: index {{}} is out of bounds for an axis of length {n};"
         f" there are 0 to {n - 1}"
@@ -69,7 +71,7 @@ def take(prop, shapes, types, forward, backward):
         outer, n, inner = 1, prop.input_dim, prop.output_dim
     dtype, kind, count = types[data], C_TYPES[types[data]], prod(shapes[index])
     sizes = outer, n, inner, count
-    asked = IN[index], types[index], count, n, mode, _refusal(prop, n)
+    asked = IN[index], types[index], count, n, mode, _bounds_message(prop, n)
     where = indices(forward, *asked)
     size = outer * count * inner
     forward += each(size, "index", f"gather<{kind}>", IN[data], where, OUT[0], *sizes, ADD)
@@ -83,7 +85,7 @@ def take(prop, shapes, types, forward, backward):
 @launched(RetainProperty)
 def retain(prop, shapes, types, forward, backward):
     n, inner, count = shapes[0][0], prod(shapes[0][1:]), prod(shapes[1])
-    asked = IN[1], types[1], count, n, "raise", _refusal(prop, n)
+    asked = IN[1], types[1], count, n, "raise", _bounds_message(prop, n)
 
     def keep(steps, x, y):
         marks = steps.space(n)
@@ -104,7 +106,7 @@ def pick(prop, shapes, types, forward, backward):
     mode = prop.mode if isinstance(prop, PickProperty) else "clip"
     outer, n, inner = prop.parts(shapes[0], axis_of(axis, len(shapes[0])))
     kind, count, sizes = C_TYPES[types[0]], outer * inner, (outer, n, inner)
-    asked = IN[1], types[1], count, n, mode, _refusal(prop, n)
+    asked = IN[1], types[1], count, n, mode, _bounds_message(prop, n)
     where = indices(forward, *asked)
     forward += each(count, "index", f"pick<{kind}>", IN[0], where, OUT[0], *sizes, ADD)
     backward += zeros(shapes[0], types[0], IN_GRAD[0])
@@ -129,7 +131,7 @@ class Lengths(ctypes.Structure):
     _fields_ = [("ndim", INT), ("lengths", LONG * 8)]
 
 
-def _positions(steps, prop, shape, dtype, lengths):
+def _flat_positions(steps, prop, shape, dtype, lengths):
     """Flat positions of the index tuples in IN[1]."""
     k, count = shape[0], prod(shape[1:])
     index = steps.space(k * count * 8)
@@ -151,11 +153,11 @@ def by_tuples(prop, shapes, types, forward, backward):
     n = prod(lengths)
 
     def gather(steps, x, y):
-        flat, m = _positions(steps, prop, shapes[1], types[1], lengths)
+        flat, m = _flat_positions(steps, prop, shapes[1], types[1], lengths)
         steps += each(m * inner, "index", f"gather<{kind}>", x, flat, y, 1, n, inner, m, ADD)
 
     def scatter(steps, x, y, last_wins):
-        flat, m = _positions(steps, prop, shapes[1], types[1], lengths)
+        flat, m = _flat_positions(steps, prop, shapes[1], types[1], lengths)
         steps += zeros(whole, types[0], y)
         when = {"when": ("add",)} if last_wins else {}
         given = f"scatter_add<{kind}>", x, flat, y, 1, n, inner, m

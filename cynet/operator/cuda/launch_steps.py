@@ -150,7 +150,7 @@ class Launch:
     def check(self, kernel, maximum):
         """KernelError unless the kernel takes such arguments."""
         where = f"{self.source}.cu, {self.instance}"
-        found = [_size(a) for a in self.arguments]
+        found = [_argument_size(a) for a in self.arguments]
         if len(found) > maximum:
             raise KernelError(f"{where}: {len(found)} arguments, at most {maximum}")
         if kernel.sizes is not None and tuple(found) != tuple(kernel.sizes):
@@ -159,7 +159,7 @@ class Launch:
             )
 
 
-def _size(argument):
+def _argument_size(argument):
     if isinstance(argument, bytes):
         return len(argument)
     return _SIZES.get(argument.kind, _POINTER) if isinstance(argument, Array) else _POINTER

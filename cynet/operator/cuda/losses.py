@@ -139,7 +139,7 @@ def softmax_output(prop, shapes, types, device):
     backward += zeros(label, types[1], IN_GRAD[1])
     if label == data:  # probabilities
         given = backward.read(IN[1], types[1], size, kind, to=(0, 1))
-        backward += _difference(size, kind, given, dy, float(prop.grad_scale), False)
+        backward += _difference_launch(size, kind, given, dy, float(prop.grad_scale), False)
         return made()
     given = classes_of(backward, prop, shapes, types, n)
     counted, divisor = NULL, {"null": inner}.get(prop.normalization, labels)
@@ -157,7 +157,7 @@ def softmax_output(prop, shapes, types, device):
     return made()
 
 
-def _difference(n, kind, label, dy, scale, absolute):
+def _difference_launch(n, kind, label, dy, scale, absolute):
     """A launch of the gradient of a loss of output minus label, with `dy` times that."""
     arrays = OUT[0], label, dy, IN_GRAD[0]
     return each(n, "loss", f"difference<{kind}>", *arrays, n, scale, absolute, ADD)
@@ -179,7 +179,7 @@ def regression_output(prop, shapes, types, forward, backward):
     scale = prop.grad_scale / prod(shapes[1][1:])
     forward += applied(n, prop.forward.name, kind, IN[0], OUT[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
-    backward += _difference(n, kind, IN[1], NULL, scale, prop.absolute)
+    backward += _difference_launch(n, kind, IN[1], NULL, scale, prop.absolute)
 
 
 @launched(BlockGradProperty, PlainLossProperty, MakeLossProperty, CastStorageProperty)

@@ -43,7 +43,7 @@ class Line(ctypes.Structure):
     _fields_ = [(name, LONG) for name in ("outer", "n", "inner", "channels")]
 
 
-def _moments(steps, dtype, walk, eps, **options):
+def _line_moments(steps, dtype, walk, eps, **options):
     """Mean and standard deviation of each line, in temporary memory, of `COMPUTED` type."""
     count, kind = walk.outer * walk.inner, C_TYPES[dtype]
     mean, std = steps.workspace(count, COMPUTED[kind]), steps.workspace(count, COMPUTED[kind])
@@ -52,12 +52,12 @@ def _moments(steps, dtype, walk, eps, **options):
     return mean, std
 
 
-def _normalized(steps, prop, types, walk):
+def _normalize_lines(steps, prop, types, walk):
     """The outputs of `prop`, the second and third are mean and standard deviation: returns their
     dtypes."""
     kind, count = C_TYPES[types[0]], walk.outer * walk.inner
     kept = prop.infer_type(types, [None] * len(prop.list_outputs()))[1][1:]
-    found = _moments(steps, types[0], walk, prop.eps, to=(0, 1 + len(kept)))
+    found = _line_moments(steps, types[0], walk, prop.eps, to=(0, 1 + len(kept)))
     for i, (moment, out) in enumerate(zip(found, kept), 1):
         if C_TYPES[out] == COMPUTED[kind]:
             steps += identity(count, out, moment, OUT[i])
@@ -101,7 +101,7 @@ def _scales_of_rows(steps, kind, rows, n, mean, std):
 @launched(LayerNormProperty)
 def layer_norm(prop, shapes, types, forward, backward):
     walk, kind = Line(*split_at(shapes[0], prop.position(shapes[0])), 0), C_TYPES[types[0]]
-    kept = _normalized(forward, prop, types, walk)
+    kept = _normalize_lines(forward, prop, types, walk)
     known = [
         backward.read(OUT[i], out, walk.outer * walk.inner, COMPUTED[kind], to=(0, 3))
         for i, out in enumerate(kept, 1)
@@ -126,8 +126,8 @@ def _each_normalized(prop, batch, channels, size, types, device):
     """Normalization of (batch, channels, size) along the last axis."""
     walk = Line(batch * channels, size, 1, channels)
     forward, backward = Steps(), Steps()
-    _normalized(forward, prop, types, walk)
-    found = _moments(backward, types[0], walk, prop.eps, to=(0, 3))
+    _normalize_lines(forward, prop, types, walk)
+    found = _line_moments(backward, types[0], walk, prop.eps, to=(0, 3))
     _normalized_back(backward, C_TYPES[types[0]], walk, *found)
     return operator(device, forward, backward)
 
@@ -186,18 +186,18 @@ def leaky_relu(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
     kind = C_TYPES[dtype]
     if prop.act_type == "prelu":
-        _learned(forward, backward, n, kind, shapes)
+        _prelu_steps(forward, backward, n, kind, shapes)
     elif prop.act_type == "rrelu":
         _random_slopes(prop, forward, backward, n, dtype)
     else:
-        _rectified(forward, prop.act_type, prop.slope, n, dtype)
+        _rectifier_steps(forward, prop.act_type, prop.slope, n, dtype)
         slope = constant(forward.device, prop.slope, dtype, kind)
         name = f"binary_grad<cynet::functor::{prop.act_type}_grad, {kind}>"
         given = OUT_GRAD[0], IN[0], True, slope, False, IN_GRAD[0], n, ADD
         backward += each(n, "elementwise", name, *given)
 
 
-def _rectified(forward, functor, slope, n, dtype, **options):
+def _rectifier_steps(forward, functor, slope, n, dtype, **options):
     kind = C_TYPES[dtype]
     number = constant(forward.device, slope, dtype, kind)
     given = IN[0], True, number, False, OUT[0], n, ADD
@@ -205,29 +205,29 @@ def _rectified(forward, functor, slope, n, dtype, **options):
     forward += each(n, "elementwise", name, *given, **options)
 
 
-def _sloped(n, kind, slopes, x, y, sizes, **options):
+def _slope_launch(n, kind, slopes, x, y, sizes, **options):
     """A launch of ``y (+)= x``, times the slope of its channel for negative inputs."""
     return each(n, NORM, f"sloped<{kind}>", IN[0], slopes, x, y, n, *sizes, ADD, **options)
 
 
-def _learned(forward, backward, n, kind, shapes):
+def _prelu_steps(forward, backward, n, kind, shapes):
     sizes = slopes_of(*shapes)
-    forward += _sloped(n, kind, IN[1], IN[0], OUT[0], sizes)
+    forward += _slope_launch(n, kind, IN[1], IN[0], OUT[0], sizes)
     # first: the gradient of data may overwrite out_grad
     given = f"slopes_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[1], n, *sizes, ADD
     backward += lines(sizes[0], n // sizes[0], NORM, *given)
-    backward += _sloped(n, kind, IN[1], OUT_GRAD[0], IN_GRAD[0], sizes)
+    backward += _slope_launch(n, kind, IN[1], OUT_GRAD[0], IN_GRAD[0], sizes)
 
 
 def _random_slopes(prop, forward, backward, n, dtype):
     kind, low, high = C_TYPES[dtype], prop.lower_bound, prop.upper_bound
     training, predicting = {"when": ("training",)}, {"when": ("predicting",)}
     forward += draw(n, kind, OUT[1], kUniform, low, high, add=False, to=(0, 0), **training)
-    forward += _sloped(n, kind, OUT[1], IN[0], OUT[0], (n, 1), to=(0, 1), **training)
+    forward += _slope_launch(n, kind, OUT[1], IN[0], OUT[0], (n, 1), to=(0, 1), **training)
     middle = (low + high) / 2
-    _rectified(forward, "leaky", middle, n, dtype, **predicting)
+    _rectifier_steps(forward, "leaky", middle, n, dtype, **predicting)
     forward += rising(n, kind, OUT[1], middle, **predicting)
-    backward += _sloped(n, kind, OUT[1], OUT_GRAD[0], IN_GRAD[0], (n, 1))
+    backward += _slope_launch(n, kind, OUT[1], OUT_GRAD[0], IN_GRAD[0], (n, 1))
 
 
 # --- dropout -------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def reduce(prop, shapes, types, forward, backward):
     backward.write(IN_GRAD[0], dtype, n, kind, launch)
 
 
-def _line(instance, source, target, sizes, choice):
+def _line_launch(instance, source, target, sizes, choice):
     """A launch of sort.cu whose blocks, of 512 threads at most, take a line each of `sizes` (outer,
     n, inner); `choice` is the kernel's bool."""
     outer, n, inner = sizes
@@ -57,7 +57,7 @@ def extreme(prop, shapes, types, forward, backward):
         outer, n, inner = split_at(shape, axis_of(prop.axis, len(shape)))
     kinds = C_TYPES[types[0]], C_TYPES[WIDE.get(types[0], types[0])]
     sizes, largest = (outer, n, inner), prop.op_name != "argmin"
-    forward += _line(f"extreme<{', '.join(kinds)}>", IN[0], OUT[0], sizes, largest)
+    forward += _line_launch(f"extreme<{', '.join(kinds)}>", IN[0], OUT[0], sizes, largest)
 
 
 @launched(CumSumProperty)
@@ -67,8 +67,8 @@ def running_sum(prop, shapes, types, forward, backward):
     if prop.axis is not None:
         sizes = split_at(shape, axis_of(prop.axis, len(shape)))
     name = f"running_sum<{kind}>"
-    forward += _line(name, IN[0], OUT[0], sizes, False)
-    backward += _line(name, OUT_GRAD[0], IN_GRAD[0], sizes, True)
+    forward += _line_launch(name, IN[0], OUT[0], sizes, False)
+    backward += _line_launch(name, OUT_GRAD[0], IN_GRAD[0], sizes, True)
 
 
 class Lines(ctypes.Structure):

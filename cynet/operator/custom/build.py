@@ -57,7 +57,7 @@ _SILENT = 2  # seconds after which a line says that it compiles
 _TIMEOUT = 600  # seconds, for a compiler that hangs
 
 
-def _team():
+def _threading_flags():
     """Flags by which a module finds cynet's threads although it is loaded first."""
     header = PACKAGE / "kernels" / "threading" / "users_team.h"
     return [] if sys.platform == "win32" else ["-include", str(header)]
@@ -116,7 +116,7 @@ def extension(name: str, sources: Sequence[FileName], **kwargs: Any) -> Any:
             *kwargs.pop("define_macros", ()),
             ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"),
         ],
-        extra_compile_args=[*COMPILE, *_team(), *kwargs.pop("extra_compile_args", ())],
+        extra_compile_args=[*COMPILE, *_threading_flags(), *kwargs.pop("extra_compile_args", ())],
         extra_link_args=[*LINK, *kwargs.pop("extra_link_args", ())],
         **kwargs,
     )
@@ -185,7 +185,7 @@ def compile_pyx(path: FileName, name: str | None = None, force: bool = False) ->
     beside = sorted(p for p in path.parent.iterdir() if p.suffix in (".pxd", ".pxi", ".h"))
     ending = sysconfig.get_config_var("EXT_SUFFIX")
     with naming("write", config.cache_folder() / "pyx"):
-        library = cache.folder("pyx") / f"{name}-{_fingerprint([path, *beside])}{ending}"
+        library = cache.folder("pyx") / f"{name}-{_hash_inputs([path, *beside])}{ending}"
     loaded = sys.modules.get(name)
     if loaded is not None and getattr(loaded, "__file__", None) == str(library):
         return loaded
@@ -206,7 +206,7 @@ def compile_pyx(path: FileName, name: str | None = None, force: bool = False) ->
     return module
 
 
-def _fingerprint(files):
+def _hash_inputs(files):
     """A hash of everything that the compiled module depends on."""
     import hashlib
 
@@ -230,7 +230,7 @@ def _build(path, name, library):
         search = os.pathsep.join([str(PACKAGE.parent), *filter(None, sys.path)])
         with config.environment("PYTHONPATH", search):
             try:
-                with _saying(f"compiling {path.name} ..."):
+                with _announce_slow_build(f"compiling {path.name} ..."):
                     done = subprocess.run(
                         [sys.executable, "-c", code, name, str(path.parent)],
                         cwd=work,
@@ -245,12 +245,12 @@ def _build(path, name, library):
                 ) from None
         built = Path(work) / (name + sysconfig.get_config_var("EXT_SUFFIX"))
         if done.returncode or not built.exists():
-            raise CynetError(_explain(path, done.stdout))
+            raise CynetError(_explain_failure(path, done.stdout))
         cache.keep(library, built.read_bytes())
 
 
 @contextlib.contextmanager
-def _saying(text):
+def _announce_slow_build(text):
     """Print a line on stderr if the body takes longer than two seconds."""
     timer = threading.Timer(_SILENT, print, (text,), {"file": sys.stderr, "flush": True})
     timer.daemon = True
@@ -261,7 +261,7 @@ def _saying(text):
         timer.cancel()
 
 
-def _explain(path, output):
+def _explain_failure(path, output):
     missing = re.search(
         r"command '([^']+)' failed: No such file|unable to execute '([^']+)'|"
         r"No such file or directory: '([^']+)'\s*$|"

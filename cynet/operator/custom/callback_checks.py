@@ -121,7 +121,7 @@ class Checker:
         if found is None and not complete:
             return None
         try:
-            out = tuple(_whole(n) for n in found)
+            out = tuple(_check_integer(n) for n in found)
         except (TypeError, ValueError):
             out = (-1,)
         if any(n < 0 for n in out) or len(out) > MAX_NDIM:
@@ -195,14 +195,16 @@ class Checker:
 
 
 def _same_memory(now, before):
-    return now is before or (type(now) is type(before) and _address(now) == _address(before))
+    return now is before or (
+        type(now) is type(before) and _data_address(now) == _data_address(before)
+    )
 
 
-def _address(array):
+def _data_address(array):
     return array.ctypes.data if isinstance(array, np.ndarray) else array.data_ptr
 
 
-def _whole(number):
+def _check_integer(number):
     if isinstance(number, float):
         if not number.is_integer():
             raise ValueError(number)
@@ -217,19 +219,19 @@ def _is_id(value, known):
     return isinstance(value, (int, np.integer)) and value in known
 
 
-def _code(function):
+def _code_of(function):
     return getattr(getattr(function, "__func__", function), "__code__", None)
 
 
 def _defined_at(function):
     """The file and line of a Python function, for messages; empty for others."""
-    code = _code(function)
+    code = _code_of(function)
     return "" if code is None else f" (defined at {code.co_filename}:{code.co_firstlineno})"
 
 
 def _raised_at(error, function):
     """The innermost line in the user's file, or else the innermost of all, of a traceback."""
-    code = _code(function)
+    code = _code_of(function)
     lines, trace = [], error.__traceback__.tb_next
     while trace is not None:
         lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))

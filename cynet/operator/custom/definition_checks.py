@@ -46,8 +46,8 @@ def register_property(name, cls):
         "check": Checker(f"operator '{name}'"),
         "op_name": name,
         "dtypes": None if cls.dtypes is None else dtype_names(f"operator '{name}'", cls.dtypes),
-        "pure": _said(cls, "pure"),
-        "honours_req": _said(cls, "honours_req"),
+        "pure": _declared_value(cls, "pure"),
+        "honours_req": _declared_value(cls, "honours_req"),
     }
     guarded = type(cls.__name__, (Guarded, cls), body)
     _check_definition(guarded)
@@ -77,12 +77,12 @@ def dtype_names(where, dtypes):
     return names
 
 
-def _said(cls, name):
+def _declared_value(cls, name):
     """The value that the user's classes give an attribute that is False by default."""
-    return next((vars(c)[name] for c in _own(cls) if name in vars(c)), False)
+    return next((vars(c)[name] for c in _user_classes(cls) if name in vars(c)), False)
 
 
-def _own(cls):
+def _user_classes(cls):
     """The user's classes among the bases."""
     return [c for c in cls.__mro__ if c not in OperatorProperty.__mro__]
 
@@ -133,7 +133,7 @@ class Guarded(OperatorProperty):
             self.check.refuse(method, found, f"an int from 1 to the number of outputs, {n_out}")
         return found
 
-    def _lengths(self):
+    def _list_lengths(self):
         return (
             len(self.list_arguments()),
             len(self.list_outputs()),
@@ -144,21 +144,23 @@ class Guarded(OperatorProperty):
         method = callback(super(), "infer_shape")
         found = self.check.ask(method, list(in_shapes), list(out_shapes))
         given = in_shapes or [None]  # without inputs, the shape comes from outside
-        return self.check.shapes(method, found, self._lengths(), given, may_lack_states=False)
+        return self.check.shapes(method, found, self._list_lengths(), given, may_lack_states=False)
 
     def infer_type(self, in_types, out_types):
         method = callback(super(), "infer_type")
         found = self.check.ask(method, list(in_types), list(out_types))
         complete = bool(in_types) and None not in in_types
-        return self.check.types(method, found, self._lengths(), complete, may_lack_states=False)
+        return self.check.types(
+            method, found, self._list_lengths(), complete, may_lack_states=False
+        )
 
     def forward_resource(self, in_shapes):
-        return self._resources(callback(super(), "forward_resource"), in_shapes)
+        return self._requested_resources(callback(super(), "forward_resource"), in_shapes)
 
     def backward_resource(self, in_shapes):
-        return self._resources(callback(super(), "backward_resource"), in_shapes)
+        return self._requested_resources(callback(super(), "backward_resource"), in_shapes)
 
-    def _resources(self, method, in_shapes):
+    def _requested_resources(self, method, in_shapes):
         found = self.check.ask(method, list(in_shapes))
         members = (ResourceRequest.random, ResourceRequest.temp_space)
         if not isinstance(found, (list, tuple)) or not all(
@@ -236,23 +238,27 @@ def _check_sizes(probe, method, pairs, words):
     """Refuse pairs that share memory but have different sizes for all shapes of the inputs."""
     found = list(_example_shapes(probe))
     for a, b in pairs:
-        wrong = [s for s in found if math.prod(_at(a, *s)) != math.prod(_at(b, *s))]
+        wrong = [
+            s
+            for s in found
+            if math.prod(_shape_of_array(a, *s)) != math.prod(_shape_of_array(b, *s))
+        ]
         if found and len(wrong) == len(found):
             raise ArgumentError(
                 f"{probe.check.where}: {method} lets {words[a]} and {words[b]} share memory, but "
                 f"they have different sizes: with inputs {wrong[0][0]} the shapes are "
-                f"{_at(a, *wrong[0])} and {_at(b, *wrong[0])}"
+                f"{_shape_of_array(a, *wrong[0])} and {_shape_of_array(b, *wrong[0])}"
             )
 
 
-def _at(number, ins, outs):
+def _shape_of_array(number, ins, outs):
     """The shape of array `number` in the order out_grad, in_data, out_data, in_grad."""
     return [*outs, *ins, *outs, *ins][number]
 
 
 def _example_shapes(probe):
     """(shapes of inputs, shapes of outputs) for some inputs that the operator takes."""
-    n_in, n_out, _ = probe._lengths()
+    n_in, n_out, _ = probe._list_lengths()
     for shape in TRIED_SHAPES:
         for given in ([shape] + [None] * (n_in - 1), [shape] * n_in):
             try:

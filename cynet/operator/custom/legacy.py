@@ -308,15 +308,17 @@ class _NumpyOperator(Operator):
         self.outputs = OutputsOf(prop, ctx, in_shapes, in_types)
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
-        self._run("forward", in_data=_views(in_data), out_data=_views(out_data))
+        self._run("forward", in_data=_numpy_views(in_data), out_data=_numpy_views(out_data))
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
         self._run(
             "backward",
-            out_grad=self.outputs.gradients(_views(out_grad), lambda s, t, ctx: np.ones(s, t)),
-            in_data=_views(in_data),
-            out_data=_views(out_data),
-            in_grad=_views(in_grad),
+            out_grad=self.outputs.gradients(
+                _numpy_views(out_grad), lambda s, t, ctx: np.ones(s, t)
+            ),
+            in_data=_numpy_views(in_data),
+            out_data=_numpy_views(out_data),
+            in_grad=_numpy_views(in_grad),
         )
 
     def _run(self, method, **arrays):
@@ -328,7 +330,7 @@ class _NumpyOperator(Operator):
         self.check.written(method, given[target], arrays[target])
 
 
-def _views(blobs):
+def _numpy_views(blobs):
     return [None if b is None else np.asarray(b) for b in blobs]
 
 
@@ -337,11 +339,13 @@ class _NDArrayOperator(_NumpyOperator):
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
         owner = self.memory_owner
-        self._lent("forward", in_data=lend(in_data, owner), out_data=lend(out_data, owner, True))
+        self._lend_arrays(
+            "forward", in_data=lend(in_data, owner), out_data=lend(out_data, owner, True)
+        )
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
         owner = self.memory_owner
-        self._lent(
+        self._lend_arrays(
             "backward",
             out_grad=self.outputs.gradients(lend(out_grad, owner)),
             in_data=lend(in_data, owner),
@@ -349,7 +353,7 @@ class _NDArrayOperator(_NumpyOperator):
             in_grad=lend(in_grad, owner, True),
         )
 
-    def _lent(self, method, **arrays):
+    def _lend_arrays(self, method, **arrays):
         done = False
         try:
             self._run(method, **arrays)

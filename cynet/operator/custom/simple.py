@@ -186,7 +186,7 @@ class SimpleOp:
         self._check_sizes(inplace)
         self.functions[device] = function
         self.forward_option = inplace
-        return self._publish()
+        return self._publish_operator()
 
     def set_gradient(
         self, device: str, gradient: Callable[..., Any], inplace: int = kNoInplace
@@ -247,7 +247,7 @@ class SimpleOp:
         self._check_sizes(inplace)
         self.gradients[device] = (gradient, kind)
         self.backward_option = inplace
-        return self._publish()
+        return self._publish_operator()
 
     def set_enable_scalar(self, enable: bool = True, default: Any = REQUIRED) -> SimpleOp:
         """Let the operator take ``scalar=``, which functions find in ``env.scalar``.
@@ -282,7 +282,7 @@ class SimpleOp:
             )
         self.scalar = bool(enable)
         self.scalar_default = default
-        return self._publish()
+        return self._publish_operator()
 
     def set_enable_kwargs(self, enable: bool = True) -> SimpleOp:
         """Let the operator take any keywords; functions find them, as strings, in ``env.kwargs``.
@@ -310,7 +310,7 @@ class SimpleOp:
                 f"simple_op '{self.name}': scalar and kwargs cannot both be enabled"
             )
         self.kwargs = bool(enable)
-        return self._publish()
+        return self._publish_operator()
 
     def set_dtypes(self, *dtypes: DTypeLike) -> SimpleOp:
         """Set the allowed dtypes of arrays; others are refused by name.
@@ -341,7 +341,7 @@ class SimpleOp:
             float32
         """
         self.dtypes = dtype_names(f"simple_op '{self.name}'", dtypes)
-        return self._publish()
+        return self._publish_operator()
 
     def set_resource_request(self, request: Any) -> SimpleOp:
         """Ask for temporary space or random numbers, which functions find in ``env.resource``.
@@ -490,7 +490,7 @@ class SimpleOp:
                 continue
             yield shape, found
 
-    def _publish(self):
+    def _publish_operator(self):
         """Register the operator when it has its first function; keep its property in step
         afterwards."""
         if self.prop is None and self.functions:

@@ -32,7 +32,7 @@ def _power_by_exponent(F: Operators, a: Array, b: Array) -> Array:
     return a**b * F.log(a)
 
 
-def _exponential(F: Operators, x: Array, s: float) -> Array:
+def _exp_scaled(F: Operators, x: Array, s: float) -> Array:
     if s > 0:
         return F.broadcast_power(x * 0 + s, x) * math.log(s)
     return _power_by_exponent(F, F.zeros_like(x) + s, x)
@@ -44,11 +44,11 @@ def _smooth_l1(F: Operators, x: Array, s: float) -> Array:
     return F.where(inside, x * square, F.sign(x))
 
 
-def _pair(call: str, output: str) -> str:
+def _pair_example(call: str, output: str) -> str:
     return shown(f"{call}(mx.nd.array([3, 8, 5]), mx.nd.array([4, 6, 12]))", output)
 
 
-def _truths(call: str, output: str) -> str:
+def _truth_example(call: str, output: str) -> str:
     return shown(f"{call}(mx.nd.array([0, 0, 1, 1]), mx.nd.array([0, 1, 0, 1]))", output)
 
 
@@ -118,11 +118,11 @@ BINARY = (
             "[ 1.  4. 16.]", aliases=("_PowerScalar",),
             derivative=lambda F, x, s: s * x ** (s - 1) if s else F.zeros_like(x)),
         reflected=Form("_rpower_scalar", "A number raised to the power of each element.",
-            "[ 2.  4. 16.]", aliases=("_RPowerScalar",), derivative=_exponential)),
+            "[ 2.  4. 16.]", aliases=("_RPowerScalar",), derivative=_exp_scaled)),
     Binary("maximum", "maximum", Gradient("greater_equal", "lesser"), simple=True,
         derivatives=(lambda F, a, b: a >= b, lambda F, a, b: a < b), onnx="Max",
         same=Form("_maximum", "The larger of two elements; NaN if one is.",
-            _pair("mx.nd.op._maximum", "[ 4.  8. 12.]"),
+            _pair_example("mx.nd.op._maximum", "[ 4.  8. 12.]"),
             aliases=("_Maximum",), derivative=Flat()),
         broadcast=Form("broadcast_maximum", "The larger of two elements, broadcast.",
             "[[3. 2.]\n [3. 4.]]"),
@@ -131,7 +131,7 @@ BINARY = (
     Binary("minimum", "minimum", Gradient("lesser_equal", "greater"), simple=True,
         derivatives=(lambda F, a, b: a <= b, lambda F, a, b: a > b), onnx="Min",
         same=Form("_minimum", "The smaller of two elements; NaN if one is.",
-            _pair("mx.nd.op._minimum", "[3. 6. 5.]"),
+            _pair_example("mx.nd.op._minimum", "[3. 6. 5.]"),
             aliases=("_Minimum",), derivative=Flat()),
         broadcast=Form("broadcast_minimum", "The smaller of two elements, broadcast.",
             "[[1. 2.]\n [3. 2.]]"),
@@ -140,7 +140,7 @@ BINARY = (
     Binary("hypot", "hypot", Gradient("hypot_lgrad", "hypot_rgrad"), amp=_FULL, result=FLOAT,
         derivatives=(lambda F, a, b: a / F._hypot(a, b), lambda F, a, b: b / F._hypot(a, b)),
         same=Form("_hypot", "Hypotenuse: ``sqrt(lhs ** 2 + rhs ** 2)``.",
-            _pair("mx.nd.op._hypot", "[ 5. 10. 13.]"),
+            _pair_example("mx.nd.op._hypot", "[ 5. 10. 13.]"),
             aliases=("_Hypot",)),
         broadcast=Form("broadcast_hypot",
             "``sqrt(lhs ** 2 + rhs ** 2)`` element by element, broadcast.",
@@ -209,7 +209,7 @@ BINARY = (
         reflected="_greater_equal_scalar"),
     Binary("logical_and", "logical_and", _FLAT, result=BOOL, onnx="And",
         same=Form("_logical_and", "1 where both elements are nonzero, else 0.",
-            _truths("mx.nd.logical_and", "[0. 0. 0. 1.]"),
+            _truth_example("mx.nd.logical_and", "[0. 0. 0. 1.]"),
             aliases=("_Logical_And",)),
         broadcast=Form("broadcast_logical_and",
             "1 where both elements are nonzero, else 0; broadcast.",
@@ -220,7 +220,7 @@ BINARY = (
             aliases=("_LogicalAndScalar",))),
     Binary("logical_or", "logical_or", _FLAT, result=BOOL, onnx="Or",
         same=Form("_logical_or", "1 where an element is nonzero, else 0.",
-            _truths("mx.nd.logical_or", "[0. 1. 1. 1.]"),
+            _truth_example("mx.nd.logical_or", "[0. 1. 1. 1.]"),
             aliases=("_Logical_Or",)),
         broadcast=Form("broadcast_logical_or", "1 where an element is nonzero, else 0; broadcast.",
             _truth_table("mx.nd.broadcast_logical_or", "[[0. 1.]\n [1. 1.]]")),
@@ -229,7 +229,7 @@ BINARY = (
             aliases=("_LogicalOrScalar",))),
     Binary("logical_xor", "logical_xor", _FLAT, result=BOOL, onnx="Xor",
         same=Form("_logical_xor", "1 where exactly one element is nonzero, else 0.",
-            _truths("mx.nd.logical_xor", "[0. 1. 1. 0.]"),
+            _truth_example("mx.nd.logical_xor", "[0. 1. 1. 0.]"),
             aliases=("_Logical_Xor",)),
         broadcast=Form("broadcast_logical_xor",
             "1 where exactly one element is nonzero, else 0; broadcast.",

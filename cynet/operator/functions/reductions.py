@@ -18,19 +18,19 @@ Spread: TypeAlias = "Callable[[Array], Array]"  # repeats what was reduced
 _FULL = Precision(FLOAT32)
 
 
-def _extremum(F: Operators, spread: Spread, g: Array, x: Array, y: Array) -> Array:
+def _extremum_gradient(F: Operators, spread: Spread, g: Array, x: Array, y: Array) -> Array:
     return spread(g) * (x == spread(y).detach())
 
 
-def _prod(F: Operators, spread: Spread, g: Array, x: Array, y: Array) -> Array:
+def _prod_gradient(F: Operators, spread: Spread, g: Array, x: Array, y: Array) -> Array:
     return spread(g * y) / x
 
 
-def _nansum(F: Operators, spread: Spread, g: Array, x: Array, y: Array) -> Array:
+def _nansum_gradient(F: Operators, spread: Spread, g: Array, x: Array, y: Array) -> Array:
     return spread(g) * (x == x)
 
 
-def _nanprod(F: Operators, spread: Spread, g: Array, x: Array, y: Array) -> Array:
+def _nanprod_gradient(F: Operators, spread: Spread, g: Array, x: Array, y: Array) -> Array:
     there = x == x
     return spread(g * y) / F.where(there, x, F.ones_like(x)) * there
 
@@ -49,18 +49,18 @@ REDUCTIONS = (
     Reduction("mean", "Arithmetic mean over axes.", "sum", "grad_right", reads=False, mean=True,
         of_nothing=math.nan, derivative=Linear(), result=FLOAT, amp=_FULL, onnx="ReduceMean",
         sparse=SUM, example=("[3.5]", "[3. 4.]")),
-    Reduction("prod", "Product over axes.", "prod", "prod_grad", of_nothing=1.0, derivative=_prod,
+    Reduction("prod", "Product over axes.", "prod", "prod_grad", of_nothing=1.0, derivative=_prod_gradient,
         result=WIDE, amp=_FULL, onnx="ReduceProd", example=("[720.]", "[15. 48.]")),
     Reduction("nansum", "Sum over axes; NaN counts as 0.", "nansum", "nansum_grad", of_nothing=0.0,
-        derivative=_nansum, result=WIDE, amp=_FULL, example=_beside_nan("nansum", 1, "[1. 7.]")),
+        derivative=_nansum_gradient, result=WIDE, amp=_FULL, example=_beside_nan("nansum", 1, "[1. 7.]")),
     Reduction("nanprod", "Product over axes; NaN counts as 1.", "nanprod", "nanprod_grad",
-        of_nothing=1.0, derivative=_nanprod, result=WIDE, amp=_FULL,
+        of_nothing=1.0, derivative=_nanprod_gradient, result=WIDE, amp=_FULL,
         example=_beside_nan("nanprod", 2, "[ 2. 12.]")),
     Reduction("max", "Largest element over axes; NaN if one is.", "max", "equal",
-        aliases=("max_axis",), derivative=_extremum, onnx="ReduceMax",
+        aliases=("max_axis",), derivative=_extremum_gradient, onnx="ReduceMax",
         example=("[6.]", "[5. 6.]")),
     Reduction("min", "Smallest element over axes; NaN if one is.", "min", "equal",
-        aliases=("min_axis",), derivative=_extremum, onnx="ReduceMin",
+        aliases=("min_axis",), derivative=_extremum_gradient, onnx="ReduceMin",
         example=("[1.]", "[1. 2.]")),
 )
 # fmt: on

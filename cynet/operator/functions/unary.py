@@ -25,7 +25,7 @@ def _cube_root(emit: Callable[..., Any], x: Any) -> Any:
     return emit("Mul", emit("Sign", x), root)
 
 
-def _straight(name: str, output: str) -> str:
+def _unary_example(name: str, output: str) -> str:
     """The example of a function whose gradient is computed from the input."""
     return f""">>> x = mx.nd.array([-1.2, 0.4, 1.7])
 >>> x.attach_grad()
@@ -113,11 +113,11 @@ UNARY = (
     Unary("_contrib_round_ste",
         "Nearest integer of each element, whose gradient is that of the input: straight through.",
         functor="round", gradient="one", derivative=Flat(), zero_stays=True, method=False,
-        example=_straight("round", "[-1.  0.  2.]")),
+        example=_unary_example("round", "[-1.  0.  2.]")),
     Unary("_contrib_sign_ste",
         "Sign of each element, whose gradient is that of the input: straight through.",
         functor="sign", gradient="one", derivative=Flat(), simple=True, zero_stays=True,
-        method=False, example=_straight("sign", "[-1.  1.  1.]")),
+        method=False, example=_unary_example("sign", "[-1.  1.  1.]")),
     Unary("round", "Nearest integer of each element, ties away from zero.", zero_stays=True,
         example=("[-2.5, -1.2, 0.5, 1.7]", "[-3. -1.  1.  2.]")),
     Unary("rint", "Nearest integer of each element, ties to the lower one.", zero_stays=True,

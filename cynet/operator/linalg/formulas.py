@@ -2,21 +2,21 @@
 in `second_order` of its classes."""
 
 
-def _turned(F, a):
+def _transpose_matrices(F, a):
     """Matrices transposed."""
     return F.SwapAxis(a, dim1=a.ndim - 2, dim2=a.ndim - 1)
 
 
-def _triangle(F, a, lower=True):
+def _take_triangle(F, a, lower=True):
     """One triangle of matrices, zeros beside it."""
     return F.linalg_maketrian(F.linalg_extracttrian(a, lower=lower), lower=lower)
 
 
-def _diagonal(F, a):
+def _diagonal_matrix(F, a):
     return F.linalg_makediag(F.linalg_extractdiag(a))
 
 
-def _each(F, number, like):
+def _broadcast_number(F, number, like):
     """A number for each matrix, along the matrices `like`."""
     shape = (*like.shape[:-2], 1, 1)
     return F.broadcast_to(number.reshape(shape), shape=like.shape)
@@ -31,7 +31,7 @@ def trmm(p, F, g, x, y):
         product = F.linalg_gemm2(
             first, second, transpose_a=p.rightside, transpose_b=not p.rightside, alpha=p.alpha
         )
-        return _triangle(F, product, p.lower)
+        return _take_triangle(F, product, p.lower)
 
     return [of_a, lambda: F.linalg_trmm(a, g[0], transpose=not p.transpose, **flags)]
 
@@ -45,14 +45,14 @@ def trsm(p, F, g, x, y):
         product = F.linalg_gemm2(
             first, second, transpose_a=p.rightside, transpose_b=not p.rightside, alpha=-1.0
         )
-        return _triangle(F, product, p.lower)
+        return _take_triangle(F, product, p.lower)
 
     return [of_a, lambda: F.linalg_trsm(x[0], g[0], alpha=p.alpha, **flags)]
 
 
 def syrk(p, F, g, x, y):
     def gradient():
-        both = g[0] + _turned(F, g[0])
+        both = g[0] + _transpose_matrices(F, g[0])
         if p.transpose:
             return F.linalg_gemm2(x[0], both, alpha=p.alpha)
         return F.linalg_gemm2(both, x[0], alpha=p.alpha)
@@ -62,24 +62,24 @@ def syrk(p, F, g, x, y):
 
 def potrf(p, F, g, x, y):
     def gradient():
-        lower = y[0] if p.lower else _turned(F, y[0])
-        factor_grad = g[0] if p.lower else _turned(F, g[0])
-        inner = F.linalg_gemm2(lower, _triangle(F, factor_grad), transpose_a=True)
-        inner = _triangle(F, inner)
-        inner = (inner + _turned(F, inner) - _diagonal(F, inner)) * 0.5
+        lower = y[0] if p.lower else _transpose_matrices(F, y[0])
+        factor_grad = g[0] if p.lower else _transpose_matrices(F, g[0])
+        inner = F.linalg_gemm2(lower, _take_triangle(F, factor_grad), transpose_a=True)
+        inner = _take_triangle(F, inner)
+        inner = (inner + _transpose_matrices(F, inner) - _diagonal_matrix(F, inner)) * 0.5
         left = F.linalg_trsm(lower, inner, transpose=True)
         out = F.linalg_trsm(lower, left, rightside=True)
-        return (out + _turned(F, out)) * 0.5
+        return (out + _transpose_matrices(F, out)) * 0.5
 
     return [gradient]
 
 
 def potri(p, F, g, x, y):
     def gradient():
-        left = F.linalg_gemm2(y[0], g[0] + _turned(F, g[0]), alpha=-1.0)
-        lower = x[0] if p.lower else _turned(F, x[0])
-        out = _triangle(F, F.linalg_trsm(lower, left, transpose=True, rightside=True))
-        return out if p.lower else _turned(F, out)
+        left = F.linalg_gemm2(y[0], g[0] + _transpose_matrices(F, g[0]), alpha=-1.0)
+        lower = x[0] if p.lower else _transpose_matrices(F, x[0])
+        out = _take_triangle(F, F.linalg_trsm(lower, left, transpose=True, rightside=True))
+        return out if p.lower else _transpose_matrices(F, out)
 
     return [gradient]
 
@@ -94,14 +94,16 @@ def inverse(p, F, g, x, y):
 
 def det(p, F, g, x, y):
     def gradient():
-        factor = _each(F, g[0] * F.linalg_det(x[0]), x[0])
-        return factor * _turned(F, F.linalg_inverse(x[0]))
+        factor = _broadcast_number(F, g[0] * F.linalg_det(x[0]), x[0])
+        return factor * _transpose_matrices(F, F.linalg_inverse(x[0]))
 
     return [gradient]
 
 
 def slogdet(p, F, g, x, y):
-    return [lambda: _each(F, g[1], x[0]) * _turned(F, F.linalg_inverse(x[0]))]
+    return [
+        lambda: _broadcast_number(F, g[1], x[0]) * _transpose_matrices(F, F.linalg_inverse(x[0]))
+    ]
 
 
 def sumlogdiag(p, F, g, x, y):
@@ -116,9 +118,9 @@ def sumlogdiag(p, F, g, x, y):
 def gelqf(p, F, g, x, y):
     def gradient():
         q, lower = y
-        inner = F.linalg_gemm2(lower, _triangle(F, g[1]), transpose_a=True)
-        inner = _triangle(F, inner - F.linalg_gemm2(g[0], q, transpose_b=True))
-        inner = inner + _turned(F, inner) - _diagonal(F, inner)
+        inner = F.linalg_gemm2(lower, _take_triangle(F, g[1]), transpose_a=True)
+        inner = _take_triangle(F, inner - F.linalg_gemm2(g[0], q, transpose_b=True))
+        inner = inner + _transpose_matrices(F, inner) - _diagonal_matrix(F, inner)
         total = g[0] + F.linalg_gemm2(inner, q)
         return F.linalg_trsm(lower, total, transpose=True)
 
@@ -130,10 +132,10 @@ def syevd(p, F, g, x, y):
         vectors, values = y
         shape = (*values.shape, values.shape[-1])
         column = F.broadcast_to(values.expand_dims(values.ndim), shape=shape)
-        apart = column - _turned(F, column)
+        apart = column - _transpose_matrices(F, column)
         equal = apart == 0  # the diagonal, too
         inner = F.linalg_gemm2(g[0], vectors, transpose_b=True)
-        inner = (inner - _turned(F, inner)) * 0.5 * (1 - equal) / (apart + equal)
+        inner = (inner - _transpose_matrices(F, inner)) * 0.5 * (1 - equal) / (apart + equal)
         inner = inner + F.linalg_makediag(g[1])
         return F.linalg_gemm2(F.linalg_gemm2(vectors, inner, transpose_a=True), vectors)
 
@@ -142,19 +144,19 @@ def syevd(p, F, g, x, y):
 
 def solve(p, F, g, x, y):
     def of_b():
-        return F.linalg_solve(_turned(F, x[0]), g[0])
+        return F.linalg_solve(_transpose_matrices(F, x[0]), g[0])
 
     return [lambda: F.linalg_gemm2(of_b(), y[0], transpose_b=True, alpha=-1.0), of_b]
 
 
-def _pairs(F, values):
+def _row_column_values(F, values):
     """The values of matrices along their rows, and along their columns."""
     shape = (*values.shape, values.shape[-1])
     of_rows = F.broadcast_to(values.expand_dims(values.ndim), shape=shape)
-    return of_rows, _turned(F, of_rows)
+    return of_rows, _transpose_matrices(F, of_rows)
 
 
-def _quotients(F, a, b):
+def _safe_divide(F, a, b):
     """a / b, which is 0 where b is."""
     none = b == 0
     return a * (1 - none) / (b + none)
@@ -164,21 +166,23 @@ def svd(p, F, g, x, y):
     u, values, v = y
 
     def gradient():
-        of_rows, of_columns = _pairs(F, values)
+        of_rows, of_columns = _row_column_values(F, values)
         of_u = F.linalg_gemm2(u, g[0], transpose_a=True)
         of_v = F.linalg_gemm2(v, g[2], transpose_b=True)
-        inner = (of_u - _turned(F, of_u)) * of_columns + of_rows * (of_v - _turned(F, of_v))
-        inner = _quotients(F, inner, (of_columns - of_rows) * (of_columns + of_rows))
+        inner = (of_u - _transpose_matrices(F, of_u)) * of_columns + of_rows * (
+            of_v - _transpose_matrices(F, of_v)
+        )
+        inner = _safe_divide(F, inner, (of_columns - of_rows) * (of_columns + of_rows))
         inner = inner + F.linalg_makediag(g[1])
         out = F.linalg_gemm2(F.linalg_gemm2(u, inner), v)
         if u.shape[-2] > u.shape[-1]:
             beside = g[0] - F.linalg_gemm2(u, of_u)
             lengths = F.broadcast_to(values.expand_dims(values.ndim - 1), shape=u.shape)
-            out = out + F.linalg_gemm2(_quotients(F, beside, lengths), v)
+            out = out + F.linalg_gemm2(_safe_divide(F, beside, lengths), v)
         if v.shape[-1] > v.shape[-2]:
             beside = g[2] - F.linalg_gemm2(of_v, v, transpose_a=True)
             lengths = F.broadcast_to(values.expand_dims(values.ndim), shape=v.shape)
-            out = out + F.linalg_gemm2(u, _quotients(F, beside, lengths))
+            out = out + F.linalg_gemm2(u, _safe_divide(F, beside, lengths))
         return out
 
     return [gradient]
@@ -188,13 +192,13 @@ def eig(p, F, g, x, y):
     values, vectors = y
 
     def gradient():
-        of_rows, of_columns = _pairs(F, values)
+        of_rows, of_columns = _row_column_values(F, values)
         moved = F.linalg_gemm2(vectors, g[1], transpose_a=True)
         gram = F.linalg_gemm2(vectors, vectors, transpose_a=True)
-        diagonal = _pairs(F, F.linalg_extractdiag(moved))[1]
-        inner = _quotients(F, moved - gram * diagonal, of_columns - of_rows)
+        diagonal = _row_column_values(F, F.linalg_extractdiag(moved))[1]
+        inner = _safe_divide(F, moved - gram * diagonal, of_columns - of_rows)
         inner = inner + F.linalg_makediag(g[0])
         right = F.linalg_gemm2(inner, vectors, transpose_b=True)
-        return F.linalg_solve(_turned(F, vectors), right)
+        return F.linalg_solve(_transpose_matrices(F, vectors), right)
 
     return [gradient]

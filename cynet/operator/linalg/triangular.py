@@ -150,7 +150,7 @@ class ExtractTrianProperty(StackProperty):
         if shape is None:
             return [None], list(out_shapes), []
         shape = square(self, "A", shape)
-        length = _diagonal(self, shape)
+        length = _diagonal_length(self, shape)
         out = (*shape[:-2], length * (length + 1) // 2 if length else 0)
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
@@ -218,7 +218,11 @@ class ExtractDiagProperty(_DiagonalProperty):
         if shape is None:
             return [None], list(out_shapes), []
         shape = square(self, "A", shape)
-        return [shape], [merge_shapes((*shape[:-2], _diagonal(self, shape)), out_shapes[0])], []
+        return (
+            [shape],
+            [merge_shapes((*shape[:-2], _diagonal_length(self, shape)), out_shapes[0])],
+            [],
+        )
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
@@ -257,7 +261,7 @@ class MakeDiagProperty(_DiagonalProperty):
         )
 
 
-def _diagonal(prop, shape):
+def _diagonal_length(prop, shape):
     """Length of the diagonal `offset` of square matrices, 0 if unknown."""
     size = shape[-1]
     if size and abs(prop.offset) >= size:

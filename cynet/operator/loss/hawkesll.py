@@ -15,7 +15,7 @@ from ..property import merge_shapes
 from ..second_order import Rewritten
 
 
-def _rewritten(p, F, x, aux, training):
+def _differentiable_form(p, F, x, aux, training):
     from ..rnn.stepwise import constant  # here, because few take gradients of gradients
 
     lda, alpha, beta, state = x[:4]
@@ -77,7 +77,7 @@ class HawkesProperty(KernelProperty):
     )
     zeros = ("d_lags", "d_marks", "d_valid_length", "d_max_time")
     floats = ("lda", "alpha", "beta", "state", "lags", "valid_length", "max_time")
-    second_order = Rewritten(_rewritten)
+    second_order = Rewritten(_differentiable_form)
     amp = Precision(FLOAT32)
     output_names = ("output0", "output1")
     example = """

@@ -12,7 +12,7 @@ def _head_parts(F, array, heads, parts):
     return [F.transpose(part, axes=(1, 0, 2)) for part in each]
 
 
-def _scores(p, F, x, aux, training):
+def _differentiable_scores(p, F, x, aux, training):
     if len(x) == 1:
         queries, keys, _ = _head_parts(F, x[0], p.heads, 3)
     else:
@@ -26,4 +26,4 @@ def _weighted_sums(p, F, x, aux, training):
     return [out.reshape((out.shape[0], x[0].shape[1], -1))]
 
 
-SCORES, WEIGHTED_SUMS = Rewritten(_scores), Rewritten(_weighted_sums)
+SCORES, WEIGHTED_SUMS = Rewritten(_differentiable_scores), Rewritten(_weighted_sums)

@@ -6,7 +6,7 @@ import numpy as np
 from .spatial_window import channels_first, is_last
 
 
-def _windows(p, size):
+def _window_positions(p, size):
     """Row-major positions of the elements of each window; `prod(size)` for those outside of the
     data."""
     flat, inside = 0, True
@@ -27,7 +27,7 @@ def pooling(p, F, x, aux, training):
     last = is_last(p.layout)
     data = F.moveaxis(x[0], -1, 1) if last else x[0]
     size = data.shape[2:]
-    windows = _windows(p, size)
+    windows = _window_positions(p, size)
     rows = data.reshape((data.shape[0] * data.shape[1], -1))
     if p.pool_type == "max":  # the largest element of each window, which one is by the values
         values = rows.asnumpy()

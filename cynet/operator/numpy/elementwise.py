@@ -80,7 +80,7 @@ class _Binary(_Elementwise):
 
     gradients = Gradient("grad_one", "grad_one", False, False)
 
-    def _types(self, common, compared):
+    def _loop_dtypes(self, common, compared):
         """(the output's dtype, the loop's dtype)."""
         if self.result == BITS:
             refuse_floats(self.op_name, [common])
@@ -124,13 +124,13 @@ class NumpyBinary(_Binary):
         lhs, rhs = lhs or rhs, rhs or lhs
         if lhs is None:
             return [None, None], [out_types[0]], []
-        return [lhs, rhs], [self._types(promoted(lhs, rhs), None)[0]], []
+        return [lhs, rhs], [self._loop_dtypes(promoted(lhs, rhs), None)[0]], []
 
     def create_operator(self, ctx, in_shapes, in_types):
         from ._loops import BinaryOperator
 
         lhs, rhs = in_types
-        out, compute = self._types(promoted(lhs, rhs), compared_in(lhs, rhs))
+        out, compute = self._loop_dtypes(promoted(lhs, rhs), compared_in(lhs, rhs))
         return BinaryOperator(self, [lhs, rhs], out, compute)
 
 
@@ -147,15 +147,15 @@ class NumpyScalar(_Binary):
         if data is None:
             data = out_types[0] if self.result != BOOL and out_types[0] in FLOATS else None
             return [data], [out_types[0]], []
-        return [data], [self._chosen(data)[0]], []
+        return [data], [self._scalar_dtype(data)[0]], []
 
-    def _chosen(self, data):
+    def _scalar_dtype(self, data):
         whole = self.is_int and float(self.scalar).is_integer()
         common = beside_number(data, whole)
         compared = common
         if self.result == BOOL and data not in FLOATS:
             compared = "int64" if whole and -(1 << 63) <= self.scalar < 1 << 63 else "float64"
-        found = self._types(common, compared)
+        found = self._loop_dtypes(common, compared)
         if found[0] in INTEGERS and whole:
             number = getattr(self.scalar, "exact", self.scalar)
             refuse_beyond(int(number), found[0], f"operator {self.op_name}")
@@ -169,4 +169,4 @@ class NumpyScalar(_Binary):
     def create_operator(self, ctx, in_shapes, in_types):
         from ._loops import ScalarOperator
 
-        return ScalarOperator(self, in_types[0], *self._chosen(in_types[0]))
+        return ScalarOperator(self, in_types[0], *self._scalar_dtype(in_types[0]))

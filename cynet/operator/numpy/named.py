@@ -27,7 +27,7 @@ _FAMILIES = ("_contrib_", "_linalg_", "_")
 _SHAPES = ((2, 3), (3,), (2, 2), (), (2, 3, 4))
 
 
-def _trials(count):
+def _trial_dtypes(count):
     """Dtypes that shapes are asked with: a shape does not depend on them, but a function may take
     ints or bools alone."""
     kinds = (DEFAULT_FLOAT, "int64", "bool", "uint8")
@@ -61,18 +61,18 @@ def find_operator(name):
     NotFoundError
     """
     if name in ROWS:  # before operators that take fewer dtypes, of which functions are made
-        return _entry(name)
+        return _make_entry(name)
     if name in OPERATORS:
         return get_operator(name)
-    return get_operator(_UNARIES.get(name) or _spelled(name) or name)
+    return get_operator(_UNARIES.get(name) or _legacy_operator(name) or name)
 
 
 @cache
-def _spelled(name):
+def _legacy_operator(name):
     """The operator of the same name in mx.nd's spelling, or None.
 
-    >>> _spelled("_npx_fully_connected"), _spelled("_npi_det"), _spelled("_npx__image_crop")
-    ('FullyConnected', '_linalg_det', '_image_crop')
+    >>> _legacy_operator("_npx_fully_connected"), _legacy_operator("_npx__image_crop")
+    ('FullyConnected', '_image_crop')
     """
     if not name.startswith(("_npi_", "_npx_")):
         return None
@@ -103,7 +103,7 @@ def fitted(entry, params):
 
 
 @cache
-def _entry(name):
+def _make_entry(name):
     made = {"op_name": name, "row": ROWS[name], "__module__": __name__, "__doc__": ROWS[name].doc}
     return OpEntry(name, type(name, (NumpyFunction,), made), (), ROWS[name].doc)
 
@@ -181,7 +181,7 @@ class NumpyFunction(OperatorProperty):
         if not all(map(is_known, in_shapes)):
             return in_shapes, out_shapes, []
         shapes, refused = [plain(shape) for shape in in_shapes], None
-        for types in _trials(len(shapes)):
+        for types in _trial_dtypes(len(shapes)):
             try:
                 found = self.made_of(shapes, types)[0]
             except ArgumentTypeError as error:
@@ -200,9 +200,9 @@ class NumpyFunction(OperatorProperty):
                     return in_types, self.made_of([shape] * len(in_types), in_types)[1], []
                 except Exception:  # arrays of this shape are nothing that the function takes
                     continue
-        return in_types, self._told(in_types, out_types), []
+        return in_types, self._known_out_types(in_types, out_types), []
 
-    def _told(self, in_types, out_types):
+    def _known_out_types(self, in_types, out_types):
         """The known dtypes of outputs without shapes."""
         asked, kind, count = self.given.get("dtype"), self.row.kind, len(out_types)
         if asked is not None and kind != "bool":

@@ -21,7 +21,7 @@ def masked(called, x, p):
 
 def put_number(called, x, p):
     """A copy with a number where a mask is true."""
-    return called("np.where")(_wide(x[1], x[0]), p.get("value", 0.0), x[0])
+    return called("np.where")(_expand_mask(x[1], x[0]), p.get("value", 0.0), x[0])
 
 
 def put_array(called, x, p):
@@ -30,10 +30,10 @@ def put_array(called, x, p):
         raise ArgumentError(
             f"_npi_boolean_mask_assign_tensor: in a graph a value has one element, got {x[2].shape}"
         )
-    return called("np.where")(_wide(x[1], x[0]), x[2].reshape(()).astype(x[0].dtype), x[0])
+    return called("np.where")(_expand_mask(x[1], x[0]), x[2].reshape(()).astype(x[0].dtype), x[0])
 
 
-def _wide(mask, data):
+def _expand_mask(mask, data):
     return mask.reshape(mask.shape + (1,) * (data.ndim - mask.ndim))
 
 
@@ -44,7 +44,7 @@ def choice(called, x, p):
     return called("np.random.choice")(a, p.get("size"), p.get("replace", True), weights)
 
 
-def _places(p, n):
+def _insert_positions(p, n):
     if p.get("int_ind") is not None:
         return p["int_ind"]
     return slice(p.get("start"), p.get("stop"), p.get("step"))
@@ -55,7 +55,7 @@ def deleted(called, x, p):
     if len(x) > 1:
         raise ArgumentError("_npi_delete: in a graph what is deleted is an int or a slice")
     a, axis = (x[0].reshape(-1), 0) if p.get("axis") is None else (x[0], p["axis"])
-    kept = onp.delete(onp.arange(a.shape[axis]), _places(p, a.shape[axis]))
+    kept = onp.delete(onp.arange(a.shape[axis]), _insert_positions(p, a.shape[axis]))
     return called("np.take")(a, kept, axis, mode="clip")
 
 
@@ -64,7 +64,7 @@ def inserted(called, x, p):
     a, axis = (x[0].reshape(-1), 0) if p.get("axis") is None else (x[0], p["axis"])
     axis = axis % a.ndim
     n = a.shape[axis]
-    where = onp.insert(onp.arange(n), _places(p, n), -1)
+    where = onp.insert(onp.arange(n), _insert_positions(p, n), -1)
     places = onp.flatnonzero(where == -1)
     if len(x) > 1:
         value = x[1]
@@ -91,7 +91,7 @@ def diagonal_places(called, x, p):
     return called("np.array")(onp.stack([onp.arange(x[0].shape[0])] * x[0].ndim), dtype="int64")
 
 
-def _split(called, x, p, axis):
+def _split_outputs(called, x, p, axis):
     if p.get("sections"):
         return called("np.split")(x[0], p["sections"], axis)
     return called("np.split")(x[0], list(p["indices"])[1:], axis)
@@ -99,17 +99,17 @@ def _split(called, x, p, axis):
 
 def split(called, x, p):
     """``np.split``."""
-    return _split(called, x, p, p.get("axis", 0))
+    return _split_outputs(called, x, p, p.get("axis", 0))
 
 
 def split_1(called, x, p):
     """``np.hsplit``."""
-    return _split(called, x, p, 1 if x[0].ndim > 1 else 0)
+    return _split_outputs(called, x, p, 1 if x[0].ndim > 1 else 0)
 
 
 def split_2(called, x, p):
     """``np.dsplit``."""
-    return _split(called, x, p, 2)
+    return _split_outputs(called, x, p, 2)
 
 
 def differences(called, x, p):

@@ -15,19 +15,19 @@ from .examples import example_of
 from .promotion import DEFAULT_FLOAT, FLOATS
 
 
-def _like(x, out):
+def _cast_like(x, out):
     """An operand in the dtype of the output, where that is a float."""
     return x if x.dtype == out else x.astype(out)
 
 
-def _rewritten(function):
+def _rewritten_rule(function):
     """The rule of ``function(p, F, *x)``, in operators of mx.nd."""
 
     def outputs(p, F, x, aux, training):
         kind = p.infer_type([name_of(each.dtype) for each in x], [None])[1][0]
         if kind not in FLOATS:
             return None
-        return [function(p, F, *[_like(each, kind) for each in x])]
+        return [function(p, F, *[_cast_like(each, kind) for each in x])]
 
     return Rewritten(outputs)
 
@@ -44,7 +44,7 @@ def _of_one(derivative):
 
 def _register(name, base, doc, second_order, **said):
     if callable(second_order):
-        second_order = _rewritten(second_order)
+        second_order = _rewritten_rule(second_order)
     said |= {"__doc__": doc, "__module__": __name__, "second_order": second_order}
     said["example"] = example_of(name, base is NumpyUnary)
     register_operator(name, type(name, (base,), said))

@@ -60,7 +60,7 @@ class QuantizedBatchNormProperty(Refusing, KernelProperty):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         if self.output_mean_var:
-            self.fields["output_mean_var"].refuse(True, self._where())
+            self.fields["output_mean_var"].refuse(True, self._operator_label())
         if not check_calibrated(self):
             raise ArgumentError(
                 f"operator {self.op_name} needs min_calib_range and max_calib_range, the range of "

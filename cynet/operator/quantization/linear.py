@@ -45,8 +45,8 @@ class _Linear(Refusing, KernelProperty):
             low, high = LIMITS[dtype]
             if not low <= self.zero_point <= high:
                 raise ArgumentError(
-                    f"{self._where()}: zero_point {self.zero_point} is no {dtype}, expected "
-                    f"{low} to {high}"
+                    f"{self._operator_label()}: zero_point {self.zero_point} is no {dtype},"
+                    f" expected {low} to {high}"
                 )
 
 

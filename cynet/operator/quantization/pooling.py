@@ -21,7 +21,7 @@ class QuantizedPoolingHooks(GraphHooks):
         return prop.changed(last=True), [0]
 
 
-def _fits(prop):
+def _is_exact_enough(prop):
     """Maxima lose nothing, means of small windows half a step. The mean of a whole image has a far
     smaller range than its pixels; it would lose more, and costs little in float."""
     return prop.pool_type == "max" or (prop.pool_type == "avg" and not prop.global_pool)
@@ -40,7 +40,7 @@ class QuantizedPoolingProperty(KeptRange, PoolingProperty):
         PoolingProperty,
         ("kernel", "pool_type", "global_pool", "pooling_convention", "stride", "pad", "layout")
         + ("count_include_pad",),
-        fits=_fits,
+        fits=_is_exact_enough,
     )
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.arange(4).reshape((1, 1, 2, 2)))

@@ -43,7 +43,7 @@ class Refusing:
 
     def failure(self, place, values):
         name = self.forward.reads[int(values[0])]
-        return not_a_number(self._where(), name, place, values[1])
+        return not_a_number(self._operator_label(), name, place, values[1])
 
 
 def check_calibrated(prop):

@@ -84,7 +84,7 @@ class QuantizedActProperty(KeptRange):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         if self.act_type != "relu":
-            self.fields["act_type"].refuse(self.act_type, self._where())
+            self.fields["act_type"].refuse(self.act_type, self._operator_label())
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(in_shapes[0], out_shapes[0])

@@ -106,39 +106,39 @@ class DirichletDensityProperty(DensityProperty):
 
 
 # Laws in terms of operators: the logarithm of the density of x, which is counted where detached.
-def _ways(F, x, k):
+def _log_binomial(F, x, k):
     """The logarithm of the number of ways to have k failures among x + k attempts."""
     x = x.detach()
     return F.gammaln(x + k) - F.gammaln(x + 1) - F.gammaln(k)
 
 
-def _uniform(F, x, low, high):
+def _uniform_log_density(F, x, low, high):
     return -F.log(high - low)
 
 
-def _normal(F, x, mu, sigma):
+def _normal_log_density(F, x, mu, sigma):
     return F.square((x - mu) / sigma) * -0.5 - F.log(sigma) - 0.5 * log(2 * pi)
 
 
-def _gamma(F, x, alpha, beta):
+def _gamma_log_density(F, x, alpha, beta):
     return alpha * F.log(beta) + (alpha - 1) * F.log(x) - beta * x - F.gammaln(alpha)
 
 
-def _exponential(F, x, lam):
+def _exponential_log_density(F, x, lam):
     return F.log(lam) - lam * x
 
 
-def _poisson(F, x, lam):
+def _poisson_log_density(F, x, lam):
     return F.log(lam) * x.detach() - lam - F.gammaln(x.detach() + 1)
 
 
 def _negative_binomial(F, x, k, p):
-    return _ways(F, x, k) + k * F.log(p) + x.detach() * F.log1p(-p)
+    return _log_binomial(F, x, k) + k * F.log(p) + x.detach() * F.log1p(-p)
 
 
-def _dispersed(F, x, mu, alpha):
+def _dispersed_log_density(F, x, mu, alpha):
     k, count = F.reciprocal(alpha), x.detach()
-    return _ways(F, x, k) + count * F.log(mu * alpha) - (count + k) * F.log1p(mu * alpha)
+    return _log_binomial(F, x, k) + count * F.log(mu * alpha) - (count + k) * F.log1p(mu * alpha)
 
 
 class Row(NamedTuple):
@@ -171,7 +171,7 @@ ROWS = [
         "uniform",
         {"low": "Lower ends.", "high": "Upper ends."},
         "uniform distributions over [low, high]",
-        _uniform,
+        _uniform_log_density,
         ("0, 1, 2", (0, 2), "0.5 0.5 0.5"),
         lambda x, low, high: (x >= low) * (x <= high),
     ),
@@ -179,7 +179,7 @@ ROWS = [
         "normal",
         {"mu": "Means.", "sigma": "Standard deviations."},
         "normal distributions",
-        _normal,
+        _normal_log_density,
         ("0, 1, 2", (0, 1), "0.3989423  0.24197072 0.05399097"),
         lambda x, *_: (x == x) + (x != x),  # everywhere, NaN included
     ),
@@ -187,21 +187,21 @@ ROWS = [
         "gamma",
         {"alpha": "Shapes of the distributions.", "beta": "Rates: means are alpha / beta."},
         "gamma distributions",
-        _gamma,
+        _gamma_log_density,
         ("0.5, 1, 2", (2, 1), "0.30326533 0.36787945 0.27067056"),
     ),
     Row(
         "exponential",
         {"lam": "Rates."},
         "exponential distributions",
-        _exponential,
+        _exponential_log_density,
         ("0, 1, 2", (1,), "1.         0.36787945 0.13533528"),
     ),
     Row(
         "poisson",
         {"lam": "Means."},
         "Poisson distributions",
-        _poisson,
+        _poisson_log_density,
         ("0, 1, 2", (2,), "0.13533528 0.27067056 0.27067056"),
     ),
     Row(
@@ -215,7 +215,7 @@ ROWS = [
         "generalized_negative_binomial",
         {"mu": "Means.", "alpha": "Dispersions: variances are mu + alpha mu^2."},
         "negative binomial distributions given by mean and dispersion",
-        _dispersed,
+        _dispersed_log_density,
         ("0, 1, 2", (2, 0.5), "0.25   0.25   0.1875"),
     ),
 ]
@@ -235,7 +235,7 @@ def _where_inside(F, inside, log, sample):
     return F.where(inside, value, (F.ones_like(value) * -inf).detach())
 
 
-def _rewritten(row):
+def _density_rule(row):
     def outputs(p, F, x, aux, training):
         sample = x[0]
         wide = [a.reshape(a.shape + (1,) * (sample.ndim - a.ndim)) for a in x[1:]]
@@ -259,7 +259,7 @@ def _register(row, law):
             "sample": "Samples, shape (s, ...).",
             **{k: f"{v[: len(v) - 1]}, shape (s)." for k, v in row.parameters.items()},
         },
-        "second_order": _rewritten(row),
+        "second_order": _density_rule(row),
         "example": _EXAMPLE.format(samples, row.name, arrays, densities),
     }
     prop = type(f"Density_{row.name}", (DensityProperty,), own)

@@ -309,13 +309,13 @@ def _register(row):
         "example": _DRAWN.format(row.name, numbers, mean),
         "__doc__": f"An array of {row.text}.",
     }
-    _one("_random_{}", "Random{}Property", ScalarDistribution, row, own, row.aliases)
+    _make_property("_random_{}", "Random{}Property", ScalarDistribution, row, own, row.aliases)
     own = {
         **fields,
         "example": _LIKE.format(row.name, numbers),
         "__doc__": f"An array of {row.text}, of the shape and type of `data`.",
     }
-    _one("_random_{}_like", "Random{}LikeProperty", LikeDistribution, row, own)
+    _make_property("_random_{}_like", "Random{}LikeProperty", LikeDistribution, row, own)
     renamed = [each._replace(name=new) for new, each in zip(names, row.parameters)]
     own = {
         "shape": Shape((), "Shape of the sample for each set of parameters.", low=1),
@@ -325,10 +325,10 @@ def _register(row):
         "__doc__": f"For each set of parameters {row.text}: shape (s) gives (s, shape).",
     }
     row = row._replace(parameters=renamed)
-    _one("_sample_{}", "Sample{}Property", SampleDistribution, row, own)
+    _make_property("_sample_{}", "Sample{}Property", SampleDistribution, row, own)
 
 
-def _one(name, title, base, row, own, aliases=()):
+def _make_property(name, title, base, row, own, aliases=()):
     title, name = title.format(row.name.title().replace("_", "")), name.format(row.name)
     public = () if name.endswith("_like") else (name[1:],)
     prop = type(title, (base,), {"row": row, "__module__": __name__, **own})

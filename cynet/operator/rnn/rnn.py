@@ -147,18 +147,18 @@ class RNNProperty(OperatorProperty):
     def list_outputs(self):
         names = ["output"]
         if self.state_outputs:
-            names += ["state_output", "statecell_output"][: self._states()]
+            names += ["state_output", "statecell_output"][: self._count_states()]
         return [*names, "kept"]
 
     def num_visible_outputs(self):
         return len(self.list_outputs()) - 1
 
-    def _states(self):
+    def _count_states(self):
         """Return the number of kinds of state."""
         return 2 if self.mode == "lstm" else 1
 
     def infer_shape(self, in_shapes, out_shapes):
-        n, hidden, both = self._states(), self.out_size, self.directions
+        n, hidden, both = self._count_states(), self.out_size, self.directions
         rows = self.num_layers * both
         for name, shape in zip(self.list_arguments(), in_shapes[:3]):
             wanted = 1 if name == "parameters" else 3
@@ -218,7 +218,7 @@ class RNNProperty(OperatorProperty):
         return [*out_grad[:visible], *in_data, out_data[visible]]
 
     def create_operator(self, ctx, in_shapes, in_types):
-        n = 2 + self._states()
+        n = 2 + self._count_states()
         require_float_cpu(self, ctx, self.list_arguments()[:n], in_types[:n])
         steps, batch, size = in_shapes[0]
         check_sizes(

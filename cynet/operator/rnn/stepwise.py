@@ -11,7 +11,7 @@ def constant(F, values, like):
     return F.array(values, ctx=like.ctx, dtype=like.dtype)
 
 
-def _cut(F, vector, at, shape):
+def _slice_vector(F, vector, at, shape):
     """A part of a flat vector."""
     return F.slice_axis(vector, axis=0, begin=at, end=at + int(np.prod(shape))).reshape(shape)
 
@@ -23,7 +23,7 @@ def rows_of(F, array):
     return F.split(array, num_outputs=array.shape[0], axis=0, squeeze_axis=True)
 
 
-def _clipped(p, F, cell):
+def _clip_cell(p, F, cell):
     """A clipped cell for the output; the unclipped one is passed on."""
     if p.lstm_state_clip_min is None:
         return cell
@@ -39,13 +39,13 @@ class _Direction:
     def __init__(self, p, F, flat, at):
         self.p, self.F = p, F
         self.width = GATES[p.mode] * p.state_size
-        self.i2h = _cut(F, flat, at.i2h_weight, (self.width, at.inputs))
-        self.h2h = _cut(F, flat, at.h2h_weight, (self.width, p.out_size))
-        self.i2h_bias = _cut(F, flat, at.i2h_bias, (self.width,))
-        self.h2h_bias = _cut(F, flat, at.h2h_bias, (self.width,))
+        self.i2h = _slice_vector(F, flat, at.i2h_weight, (self.width, at.inputs))
+        self.h2h = _slice_vector(F, flat, at.h2h_weight, (self.width, p.out_size))
+        self.i2h_bias = _slice_vector(F, flat, at.i2h_bias, (self.width,))
+        self.h2h_bias = _slice_vector(F, flat, at.h2h_bias, (self.width,))
         self.projection = None
         if p.projection_size:
-            self.projection = _cut(F, flat, at.projection, (p.out_size, p.state_size))
+            self.projection = _slice_vector(F, flat, at.projection, (p.out_size, p.state_size))
 
     def inputs(self, data):
         """The weighted inputs of all steps, a list."""
@@ -68,8 +68,8 @@ class _Direction:
         if p.mode != "lstm":
             return (F.relu if p.mode == "rnn_relu" else F.tanh)(total), None
         i, f, g, o = F.split(total, num_outputs=4, axis=1)
-        cell = F.sigmoid(f) * _clipped(p, F, cell) + F.sigmoid(i) * F.tanh(g)
-        h = F.sigmoid(o) * F.tanh(_clipped(p, F, cell))
+        cell = F.sigmoid(f) * _clip_cell(p, F, cell) + F.sigmoid(i) * F.tanh(g)
+        h = F.sigmoid(o) * F.tanh(_clip_cell(p, F, cell))
         if self.projection is not None:
             h = F.FullyConnected(h, self.projection, num_hidden=p.out_size, no_bias=True)
         return h, cell
@@ -83,18 +83,18 @@ class _Direction:
             next_h, next_cell = self.step(products[t], h, cell)
             outs[t] = next_h
             if active is not None:
-                outs[t] = self._where(active[t], next_h, F.zeros_like(next_h))
-                next_h = self._where(active[t], next_h, h)
-                next_cell = None if cell is None else self._where(active[t], next_cell, cell)
+                outs[t] = self._select_rows(active[t], next_h, F.zeros_like(next_h))
+                next_h = self._select_rows(active[t], next_h, h)
+                next_cell = None if cell is None else self._select_rows(active[t], next_cell, cell)
             h, cell = next_h, next_cell
         return F.stack(*outs, axis=0), h, cell
 
-    def _where(self, rows, a, b):
+    def _select_rows(self, rows, a, b):
         mask = np.broadcast_to(rows[:, None], a.shape)
         return self.F.where(constant(self.F, mask, a), a, b)
 
 
-def _rnn(p, F, x, aux, training):
+def _rnn_stepwise(p, F, x, aux, training):
     data, flat = x[:2]
     lstm = p.mode == "lstm"
     states = rows_of(F, x[2])
@@ -107,7 +107,7 @@ def _rnn(p, F, x, aux, training):
     last, last_cells = [], []
     for layer in range(p.num_layers):
         if layer and p.drops:  # with the factors that forward has drawn
-            factors = _cut(F, aux[-1], masks[layer], data.shape).astype(data.dtype)
+            factors = _slice_vector(F, aux[-1], masks[layer], data.shape).astype(data.dtype)
             data = data * factors.detach()
         outs = []
         for direction in range(p.directions):
@@ -126,4 +126,4 @@ def _rnn(p, F, x, aux, training):
     return made
 
 
-STEPWISE = Rewritten(_rnn)
+STEPWISE = Rewritten(_rnn_stepwise)

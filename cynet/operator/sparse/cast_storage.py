@@ -7,7 +7,7 @@ from ..second_order import Rewritten
 from ..storage_types import DENSE, Sparse
 
 
-def _gives(prop, stypes):
+def _out_stype(prop, stypes):
     return prop.stype
 
 
@@ -15,11 +15,11 @@ def _cast(S, entry, prop, inputs, params):
     return S.arrays.cast(inputs[0], prop.stype)
 
 
-def _node(S, entry, prop, params, inputs):
+def _gradient_node(S, entry, prop, params, inputs):
     return S.gradients.CastNode(inputs[0])
 
 
-def _makes(prop):
+def _is_sparse(prop):
     return prop.stype != DENSE
 
 
@@ -31,7 +31,7 @@ class CastStorageProperty(KernelProperty):
     backward = Kernel("identity", ("d_output",), ("d_data",), (("d_output", "d_data"),))
     floats = ()
     stype = Enum(("default", "row_sparse", "csr"), doc="Storage type of the output.")
-    sparse = Sparse(_gives, _cast, _node, makes=_makes)
+    sparse = Sparse(_out_stype, _cast, _gradient_node, makes=_is_sparse)
     in_sparse = ("cast_storage",)
     example = """
     >>> mx.nd.cast_storage(mx.nd.array([[0, 1], [0, 0]]), stype="csr").indices.asnumpy()

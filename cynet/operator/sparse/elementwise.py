@@ -5,28 +5,28 @@ import operator
 from ..storage_types import DENSE, Sparse
 
 
-def _alike(prop, stypes):
+def _common_stype(prop, stypes):
     return stypes[0] if len({*stypes}) == 1 else DENSE
 
 
-def _product(prop, stypes):
+def _product_stype(prop, stypes):
     sparse = {*stypes} - {DENSE}
     return sparse.pop() if len(sparse) == 1 else DENSE
 
 
 def _broadcast_product(prop, stypes):
-    return DENSE if stypes[0] == DENSE else _product(prop, stypes)
+    return DENSE if stypes[0] == DENSE else _product_stype(prop, stypes)
 
 
-def _quotient(prop, stypes):
+def _quotient_stype(prop, stypes):
     return "csr" if tuple(stypes) == ("csr", DENSE) else DENSE
 
 
-def _joined(function):
+def _union_form(function):
     def form(S, entry, prop, inputs, params):
         return S.cells.joined(function, *inputs) if S.cells.are_alike(*inputs) else None
 
-    return Sparse(_alike, form, needs_dense=True)
+    return Sparse(_common_stype, form, needs_dense=True)
 
 
 def _add_all(S, entry, prop, inputs, params):
@@ -38,7 +38,7 @@ def _add_all(S, entry, prop, inputs, params):
     return total
 
 
-def _multiply(S, entry, prop, inputs, params):
+def _multiply_form(S, entry, prop, inputs, params):
     lhs, rhs = inputs
     if lhs.stype == DENSE:
         lhs, rhs = rhs, lhs
@@ -51,19 +51,19 @@ def _multiply_broadcast(S, entry, prop, inputs, params):
     lhs, rhs = inputs
     if lhs.stype == DENSE:  # dense, as MXNet's
         return S.convert.applied(operator.mul, lhs, S.convert.dense(rhs))
-    return _multiply(S, entry, prop, inputs, params)
+    return _multiply_form(S, entry, prop, inputs, params)
 
 
-def _divide(S, entry, prop, inputs, params):
+def _divide_form(S, entry, prop, inputs, params):
     lhs, rhs = inputs
     if lhs.stype != "csr" or rhs.stype != DENSE:
         return None
     return S.cells.with_dense(operator.truediv, lhs, rhs)
 
 
-SUM_OF_TWO, DIFFERENCE = _joined(operator.add), _joined(operator.sub)
-SUM_OF_ALL = Sparse(_alike, _add_all, needs_dense=True)
-PRODUCT = Sparse(_product, _multiply)
+SUM_OF_TWO, DIFFERENCE = _union_form(operator.add), _union_form(operator.sub)
+SUM_OF_ALL = Sparse(_common_stype, _add_all, needs_dense=True)
+PRODUCT = Sparse(_product_stype, _multiply_form)
 BROADCAST_PRODUCT = Sparse(_broadcast_product, _multiply_broadcast)
-BROADCAST_QUOTIENT = Sparse(_quotient, _divide)
+BROADCAST_QUOTIENT = Sparse(_quotient_stype, _divide_form)
 NEEDS_DENSE = Sparse(needs_dense=True)

@@ -21,7 +21,7 @@ def _of_dot(prop, stypes):
     return DENSE
 
 
-def _dot(S, entry, prop, inputs, params):
+def _dot_form(S, entry, prop, inputs, params):
     lhs, rhs = inputs
     stype = prop.forward_stype
     if prop.transpose_b or name_of(lhs.dtype) not in ("float32", "float64"):
@@ -63,5 +63,5 @@ def _node_of_fully_connected(S, entry, prop, params, inputs):
     return S.gradients.FullyConnectedNode(entry, params, inputs)
 
 
-DOT = Sparse(_of_dot, _dot, _node_of_dot)
+DOT = Sparse(_of_dot, _dot_form, _node_of_dot)
 FULLY_CONNECTED = Sparse(form=_fully_connected, node=_node_of_fully_connected)

@@ -6,7 +6,7 @@ from ...base.dtype import name_of
 from ..storage_types import Sparse
 
 
-def _sum(S, entry, prop, inputs, params):
+def _sum_form(S, entry, prop, inputs, params):
     (array,) = inputs
     axes = prop.axis
     axes = (axes,) if isinstance(axes, int) else tuple(axes or ())
@@ -16,32 +16,32 @@ def _sum(S, entry, prop, inputs, params):
     if name_of(array.dtype) not in ("float32", "float64"):
         return None
     if len(axes) == array.ndim:
-        total = S.convert.call("sum", array._held)
+        total = S.convert.call("sum", array._values_array)
     elif array.stype == "csr":
-        ones = S.convert.empty_values(array._held, (array.shape[axes[0]], 1)) + 1
+        ones = S.convert.empty_values(array._values_array, (array.shape[axes[0]], 1)) + 1
         total = S.product.csr_dense(array, ones, axes == (0,))
         kept = [1 if k in axes else n for k, n in enumerate(array.shape)]
         total = total.reshape(tuple(kept) if prop.keepdims else (total.shape[0],))
-    elif axes[0] == 0 and array._held.size:
-        total = S.convert.call("sum", array._held, axis=axes, keepdims=prop.keepdims)
+    elif axes[0] == 0 and array._values_array.size:
+        total = S.convert.call("sum", array._values_array, axis=axes, keepdims=prop.keepdims)
     elif axes[0] != 0:
-        total = S.convert.call("sum", array._held, axis=axes, keepdims=prop.keepdims)
+        total = S.convert.call("sum", array._values_array, axis=axes, keepdims=prop.keepdims)
         total = S.convert.scattered(total, array._indices, array.shape[0])
     else:
         kept = [1 if k in axes else n for k, n in enumerate(array.shape)]
         shape = kept if prop.keepdims else [n for k, n in enumerate(kept) if k not in axes]
-        total = S.convert.empty_values(array._held, tuple(shape))
+        total = S.convert.empty_values(array._values_array, tuple(shape))
     return total / math.prod(array.shape[k] for k in axes) if prop.mean else total
 
 
-def _norm(S, entry, prop, inputs, params):
+def _norm_form(S, entry, prop, inputs, params):
     if prop.axis not in (None, ()) or prop.keepdims:
         return None
-    if not inputs[0]._held.size:
-        return S.convert.empty_values(inputs[0]._held, (1,))
-    if inputs[0]._held.ndim > 2 or prop.ord != 2:
+    if not inputs[0]._values_array.size:
+        return S.convert.empty_values(inputs[0]._values_array, (1,))
+    if inputs[0]._values_array.ndim > 2 or prop.ord != 2:
         return None
-    return S.convert.invoke(entry, (inputs[0]._held,), params)
+    return S.convert.invoke(entry, (inputs[0]._values_array,), params)
 
 
-SUM, NORM = Sparse(form=_sum), Sparse(form=_norm)
+SUM, NORM = Sparse(form=_sum_form), Sparse(form=_norm_form)

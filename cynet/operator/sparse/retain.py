@@ -11,11 +11,11 @@ from ..second_order import Rewritten
 from ..storage_types import DENSE, Sparse
 
 
-def _gives(prop, stypes):
+def _out_stype(prop, stypes):
     return stypes[0] if tuple(stypes) == ("row_sparse", DENSE) else DENSE
 
 
-def _retain(S, entry, prop, inputs, params):
+def _retain_form(S, entry, prop, inputs, params):
     data, indices = inputs
     if data.stype != "row_sparse" or indices.stype != "default":
         return None
@@ -23,11 +23,11 @@ def _retain(S, entry, prop, inputs, params):
     S.structure.check_bounds("retain: indices", wanted, data.shape[0])
     at, there = S.structure.find(data._indices, wanted)
     at = at[there]
-    values = S.convert.taken(data._held, at)
+    values = S.convert.taken(data._values_array, at)
     return S.arrays.make("row_sparse", data.shape, values, data._indices[at])
 
 
-def _node(S, entry, prop, params, inputs):
+def _gradient_node(S, entry, prop, params, inputs):
     return S.gradients.RetainNode(entry, params, inputs)
 
 
@@ -45,7 +45,7 @@ class RetainProperty(KernelProperty):
     backward = Kernel("retain_rows", ("d_output", "indices"), ("d_data",), whole=True)
     zeros = ("d_indices",)
     floats = ()
-    sparse = Sparse(_gives, _retain, _node)
+    sparse = Sparse(_out_stype, _retain_form, _gradient_node)
     in_sparse = ("retain",)
     example = """
     >>> data = mx.nd.array([[1, 2], [3, 4], [5, 6]]).tostype("row_sparse")

@@ -14,7 +14,7 @@ def _of_take(prop, stypes):
     return "csr" if fits else DENSE
 
 
-def _slice(S, entry, prop, inputs, params):
+def _slice_form(S, entry, prop, inputs, params):
     (array,) = inputs
     if array.stype != "csr" or any(n not in (None, 1) for n in prop.step or ()):
         return None
@@ -31,14 +31,14 @@ def _slice(S, entry, prop, inputs, params):
     return out if out.size else None
 
 
-def _concat(S, entry, prop, inputs, params):
+def _concat_form(S, entry, prop, inputs, params):
     if prop.dim not in (0, -2) or any(each.stype != "csr" for each in inputs):
         return None
     if len({(each.shape[1], each.dtype) for each in inputs}) != 1:
         return None
-    full = [each._held for each in inputs if each._held.size]
+    full = [each._values_array for each in inputs if each._values_array.size]
     if not full:
-        values = inputs[0]._held
+        values = inputs[0]._values_array
     else:
         params = {"num_args": len(full), "dim": 0}
         values = full[0] if len(full) == 1 else S.convert.invoke(entry, tuple(full), params)
@@ -50,7 +50,7 @@ def _concat(S, entry, prop, inputs, params):
     return S.arrays.make("csr", shape, values, indices, indptr)
 
 
-def _take(S, entry, prop, inputs, params):
+def _take_form(S, entry, prop, inputs, params):
     array, wanted = inputs
     if array.stype != "csr" or wanted.stype != "default" or wanted.ndim != 1 or prop.axis != 0:
         return None
@@ -64,7 +64,7 @@ def _take(S, entry, prop, inputs, params):
     return S.convert.picked_rows(array, rows)
 
 
-def _embedding(S, entry, prop, inputs, params):
+def _embedding_form(S, entry, prop, inputs, params):
     data, weight = inputs
     if data.stype != "default" or weight.stype != "row_sparse" or weight.ndim != 2:
         return None
@@ -76,7 +76,7 @@ def _embedding(S, entry, prop, inputs, params):
     if not there.any():
         return S.convert.empty_values(weight, shape)
     rows = np.flatnonzero(there)
-    values = S.convert.taken(weight._held, at[rows])
+    values = S.convert.taken(weight._values_array, at[rows])
     return S.convert.scattered(values, rows, len(at)).reshape(shape)
 
 
@@ -88,5 +88,9 @@ def _embedding_rows(S, prop, inputs, grad, i):
     return S.gradients.embedding_rows(prop, inputs, grad) if i == 1 else None
 
 
-SLICE, CONCAT, TAKE = Sparse(_csr_rows, _slice), Sparse(_csr_rows, _concat), Sparse(_of_take, _take)
-EMBEDDING = Sparse(form=_embedding, node=_node_of_embedding, gradient_rows=_embedding_rows)
+SLICE, CONCAT, TAKE = (
+    Sparse(_csr_rows, _slice_form),
+    Sparse(_csr_rows, _concat_form),
+    Sparse(_of_take, _take_form),
+)
+EMBEDDING = Sparse(form=_embedding_form, node=_node_of_embedding, gradient_rows=_embedding_rows)

@@ -19,11 +19,11 @@ class BinaryScalarHooks(GraphHooks):
     traits = Traits(bfloat16_loops=True)
 
     def forward_loops(self, prop, in_data, out_data):
-        return [Loop("binary", prop.functor, prop._operands(in_data[0]), out_data[0])]
+        return [Loop("binary", prop.functor, prop._ordered_operands(in_data[0]), out_data[0])]
 
     def backward_loops(self, prop, out_grad, in_data, out_data, in_grad):
         targets = (None, in_grad[0]) if prop.reverse else (in_grad[0], None)
-        operands = prop._operands(in_data[0] if prop.reads_array() else out_grad[0])
+        operands = prop._ordered_operands(in_data[0] if prop.reads_array() else out_grad[0])
         return binary_gradients(prop.gradients, out_grad[0], *operands, targets)
 
     def one_pass(self, prop, in_shapes):
@@ -61,7 +61,7 @@ class BinaryScalarProperty(OperatorProperty):
             ("grad_left",) if self.reverse else ("grad_one", "grad_right", "div_lgrad")
         )
 
-    def _operands(self, array):
+    def _ordered_operands(self, array):
         return (self.scalar, array) if self.reverse else (array, self.scalar)
 
     def create_operator(self, ctx, in_shapes, in_types):

@@ -18,7 +18,7 @@ class CopyProperty(OperatorProperty):
     computes_in_place = True
 
     def create_operator(self, ctx, in_shapes, in_types):
-        whole = contiguous((_size(in_shapes[0]),))
+        whole = contiguous((_shape_size(in_shapes[0]),))
         return StridedCopyOperator(in_types[0], [StridedPart(whole, whole)])
 
 
@@ -44,7 +44,7 @@ class SameBytesProperty(CopyProperty):
         data, out = in_shapes[0], out_shapes[0]
         if is_known(data):
             out = merge_shapes(self.new_shape(data), out)
-            if _size(out) != _size(data):
+            if _shape_size(out) != _shape_size(data):
                 raise ShapeError(f"an array of shape {data} cannot take the shape {out}")
             return [data], [out], []
         if is_known(out):
@@ -52,19 +52,19 @@ class SameBytesProperty(CopyProperty):
         if data is not None:
             out = merge_shapes(self.partial_shape(data), out)
             if is_known(out) and data.count(0) == 1:
-                data = _fill_in(data, _size(out))
+                data = _fill_in(data, _shape_size(out))
         return [data], [out], []
 
 
 def _fill_in(shape, size):
     """`shape` with its one unknown dimension as `size` elements demand."""
-    rest = _size(n for n in shape if n)
+    rest = _shape_size(n for n in shape if n)
     if size % rest:
         raise ShapeError(f"{size} elements do not fill an array of shape {shape} (0 is unknown)")
     return tuple(n or size // rest for n in shape)
 
 
-def _size(shape):
+def _shape_size(shape):
     size = 1
     for n in shape:
         size *= n
@@ -118,7 +118,7 @@ def resolve(shape, codes, where="Reshape"):
         elif code == -4:
             if i + 2 >= len(codes):
                 raise ArgumentError(f"{where}: code -4 in {codes} needs two values after it")
-            out.extend(_split(take(-4), codes[i + 1], codes[i + 2], codes, where))
+            out.extend(_split_length(take(-4), codes[i + 1], codes[i + 2], codes, where))
             i += 2
         else:
             raise ArgumentError(
@@ -130,18 +130,18 @@ def resolve(shape, codes, where="Reshape"):
             out[unknown] = 0
         return tuple(out)
     if unknown is not None:
-        rest, size = _size(out), _size(shape)
+        rest, size = _shape_size(out), _shape_size(shape)
         if rest is EMPTY:
             raise ShapeError(f"{where}: shape {shape} does not say what -1 in {codes} is")
         if size % rest:
             raise ShapeError(f"{where}: {size} elements of {shape} do not divide into {codes}")
         out[unknown] = size // rest
-    if _size(out) != _size(shape):
+    if _shape_size(out) != _shape_size(shape):
         raise ShapeError(f"{where}: shape {shape} cannot become {tuple(out)} (asked for {codes})")
     return tuple(out)
 
 
-def _split(length, first, second, codes, where):
+def _split_length(length, first, second, codes, where):
     if first == -1 and second == -1:
         raise ArgumentError(f"{where}: the two values after -4 in {codes} cannot both be -1")
     if length == 0:
@@ -272,10 +272,10 @@ class ReshapeLikeProperty(LikeProperty):
         lhs, rhs = in_shapes
         if not (is_known(lhs) and is_known(rhs)):
             return [lhs, rhs], [out_shapes[0]], []
-        begin, end = _range(self.lhs_begin, self.lhs_end, len(lhs))
-        start, stop = _range(self.rhs_begin, self.rhs_end, len(rhs))
+        begin, end = _check_range(self.lhs_begin, self.lhs_end, len(lhs))
+        start, stop = _check_range(self.rhs_begin, self.rhs_end, len(rhs))
         out = lhs[:begin] + rhs[start:stop] + lhs[end:]
-        if _size(out) != _size(lhs):
+        if _shape_size(out) != _shape_size(lhs):
             raise ShapeError(f"reshape_like: shape {lhs} cannot become {out}")
         return [lhs, rhs], [merge_shapes(out, out_shapes[0])], []
 
@@ -293,7 +293,7 @@ class IdentityLikeProperty(LikeProperty):
     """
 
 
-def _range(begin, end, ndim):
+def _check_range(begin, end, ndim):
     begin = 0 if begin is None else begin + ndim if begin < 0 else begin
     end = ndim if end is None else end + ndim if end < 0 else end
     if not 0 <= begin <= end <= ndim:

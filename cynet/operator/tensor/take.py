@@ -70,7 +70,7 @@ class IndexedProperty(KernelProperty):
             )
         return split_at(data, axis)
 
-    def _along(self, data, axis, mode):
+    def _index_params(self, data, axis, mode):
         """Parameters of the kernels that index one axis."""
         outer, n, inner = self.parts(data, axis)
         number = CLIP_AND_TELL if mode == "clip" and self.tells else MODES.index(mode)
@@ -123,7 +123,7 @@ class TakeProperty(IndexedProperty):
 
     def kernel_params(self, in_shapes):
         data = in_shapes[0]
-        return self._along(data, axis_of(self.axis, len(data)), self.mode)
+        return self._index_params(data, axis_of(self.axis, len(data)), self.mode)
 
 
 class PickProperty(IndexedProperty):
@@ -176,7 +176,7 @@ class PickProperty(IndexedProperty):
 
     def kernel_params(self, in_shapes):
         data = in_shapes[0]
-        return self._along(data, axis_of(self.axis, len(data)), self.mode)
+        return self._index_params(data, axis_of(self.axis, len(data)), self.mode)
 
 
 class BatchTakeProperty(IndexedProperty):
@@ -204,7 +204,7 @@ class BatchTakeProperty(IndexedProperty):
         return [data, index], [index], []
 
     def kernel_params(self, in_shapes):
-        return self._along(in_shapes[0], len(in_shapes[0]) - 1, "clip")
+        return self._index_params(in_shapes[0], len(in_shapes[0]) - 1, "clip")
 
 
 class OneHotProperty(KernelProperty):

@@ -81,7 +81,7 @@ def function(path):
             raise ArgumentTypeError(f"mx.sym.{path}: a symbol has no 'out'")
         if path in LOOPS:
             return LOOPS[path](*args, **kwargs)
-        return _made(path, imperative, args, kwargs)
+        return _make_symbol(path, imperative, args, kwargs)
 
     of_symbols.__name__ = of_symbols.__qualname__ = path.rpartition(".")[2]
     of_symbols.__module__ = "cynet.symbol.numpy"
@@ -89,7 +89,7 @@ def function(path):
     return of_symbols
 
 
-def _made(path, imperative, args, kwargs):
+def _make_symbol(path, imperative, args, kwargs):
     label, attr = kwargs.pop("name", None), kwargs.pop("attr", None)
     word = imperative.__name__.lower()
     if word in _ELEMENTWISE and imperative is FUNCTIONS[word]:
@@ -100,25 +100,27 @@ def _made(path, imperative, args, kwargs):
         operator = get_operator(_OF_ONE[word][0])
         made = function_of(word, operator)(args[0], name=label, attr=attr)
         return NumpySymbol(made.entries)
-    given = _arguments(path, args, kwargs)
-    for make in (SPELLED.get(path), _registered, _row):
+    given = _bind_arguments(path, args, kwargs)
+    for make in (SPELLED.get(path), _find_registered, _legacy_row):
         made = make and make(path, given)
         if made:
             operator, inputs, params = made
-            return _node(operator, inputs, params, word, label, attr, path in _LISTS)
+            return _operator_node(operator, inputs, params, word, label, attr, path in _LISTS)
     if path in _UNCOUNTED:
         raise ArgumentTypeError(
             f"mx.sym.{path}: how many arrays it gives depends on a shape, which a symbol does not "
             f"have; {_UNCOUNTED[path]}"
         )
     count = _SEVERAL.get(path)
-    return _node(*_call(path, args, kwargs, count and count(given)), word, label, attr, bool(count))
+    return _operator_node(
+        *_call(path, args, kwargs, count and count(given)), word, label, attr, bool(count)
+    )
 
 
 _LISTS = {f"np.{name}" for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")}
 
 
-def _lengths(shape):
+def _count_axes(shape):
     return 1 if hasattr(shape, "__index__") else len(shape)
 
 
@@ -133,7 +135,7 @@ _SEVERAL = dict.fromkeys(
     "np.meshgrid": lambda given: len(given["xi"]),
     "np.broadcast_arrays": lambda given: len(given["args"]),
     "np.ix_": lambda given: len(given["args"]),
-    "np.unravel_index": lambda given: _lengths(given["shape"]),
+    "np.unravel_index": lambda given: _count_axes(given["shape"]),
 }
 _UNCOUNTED = {
     "np.unstack": "np.split(x, count, axis) is told it",
@@ -142,7 +144,7 @@ _UNCOUNTED = {
 
 
 @cache
-def _signature(path):
+def _function_signature(path):
     """Of a function of mx.np; NumPy's, where NumPy computes it."""
     found = inspect.signature(called(path))
     if [each.kind for each in found.parameters.values()] == _ANY:
@@ -156,9 +158,9 @@ def _signature(path):
 _ANY = [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]
 
 
-def _arguments(path, args, kwargs):
+def _bind_arguments(path, args, kwargs):
     """Arguments by name; ``**kwargs`` are separate items."""
-    signature, words = _signature(path), getattr(called(path), "other_words", {})
+    signature, words = _function_signature(path), getattr(called(path), "other_words", {})
     kwargs = {words.get(key, key): value for key, value in kwargs.items()}
     try:
         bound = signature.bind(*args, **kwargs)
@@ -172,7 +174,7 @@ def _arguments(path, args, kwargs):
     return found
 
 
-def _registered(path, given):
+def _find_registered(path, given):
     """An operator of the function's name, where all that is given are its parameters."""
     space, _, word = path.rpartition(".")
     if space not in ("np", "np.linalg", "npx", "npx.random") or path in _OWN_WAY:
@@ -209,11 +211,11 @@ _OWN_WAY = {"npx.group_norm"}  # whose numbers are of channels as well
 
 
 def _is_default(path, key, value):
-    parameter = _signature(path).parameters.get(key)
+    parameter = _function_signature(path).parameters.get(key)
     return value is None or (parameter is not None and value is parameter.default)
 
 
-def _row(path, given):
+def _legacy_row(path, given):
     """MXNet's name and parameters; None if an argument has no equivalent."""
     name = _BY_PATH.get(path) or _BY_PATH.get(f"np.{called(path).__name__}")
     if name is None or called(ROWS[name].path) is not called(path):
@@ -267,7 +269,7 @@ def _call(path, args, kwargs, count):
     return "_np_call", inputs, params | ({} if count is None else {"num_outputs": count})
 
 
-def _node(operator, inputs, params, hint, label, attr, is_list):
+def _operator_node(operator, inputs, params, hint, label, attr, is_list):
     entry = find_operator(operator)
     label = NameManager.current.get(label, hint)
     attrs = {stored_key(key): value for key, value in AttrScope.current.get(attr).items()}
@@ -279,7 +281,7 @@ def _node(operator, inputs, params, hint, label, attr, is_list):
                 f"{shown(each)}"
             )
         heads.append(each.entries[0])
-    params = {key: _text(value) for key, value in params.items()}
+    params = {key: _param_text(value) for key, value in params.items()}
     prop = entry.prop(**params)
     if hasattr(prop, "n_inputs"):
         prop.n_inputs = len(heads)
@@ -299,7 +301,7 @@ def _node(operator, inputs, params, hint, label, attr, is_list):
     return made if is_list or len(made) > 1 else made[0]
 
 
-def _text(value):
+def _param_text(value):
     if value is None or isinstance(value, (*NUMBERS, str, tuple, list)):
         return parameter_text(None, value)
     return name_of(value)

@@ -53,41 +53,41 @@ class NumpySymbol(Symbol):
     @property
     def T(self):
         """The array with its axes reversed."""
-        return _function("np.transpose")(self)
+        return _numpy_function("np.transpose")(self)
 
     def reshape(self, *shape, order="C", newshape=None):
         """See ``mx.np.ndarray.reshape``."""
         refuse_order(order, "mx.sym.np reshape")
         shape = shape if newshape is None else (newshape,)
         shape = shape[0] if len(shape) == 1 else shape
-        return _function("np.reshape")(self, shape)
+        return _numpy_function("np.reshape")(self, shape)
 
     def transpose(self, *axes):
         """See ``mx.np.ndarray.transpose``."""
         axes = axes[0] if len(axes) == 1 and not hasattr(axes[0], "__index__") else axes
-        return _function("np.transpose")(self, tuple(axes) if axes else None)
+        return _numpy_function("np.transpose")(self, tuple(axes) if axes else None)
 
     def flatten(self, order="C"):
         """The elements in one axis."""
         refuse_order(order, "mx.sym.np flatten")
-        return _function("np.reshape")(self, (-1,))
+        return _numpy_function("np.reshape")(self, (-1,))
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         """See ``mx.np.ndarray.astype``."""
         refuse_order(order, "mx.sym.np astype")
         refuse_unknown_cast(casting, "mx.sym.np astype")
-        return _legacy("cast", self, dtype=dtype)
+        return _apply_legacy("cast", self, dtype=dtype)
 
     def clip(self, min=None, max=None, out=None):
         """See ``mx.np.ndarray.clip``."""
-        return _function("np.clip")(self, min, max)
+        return _numpy_function("np.clip")(self, min, max)
 
     def norm(self, ord=2, axis=None, keepdims=False):
         """See ``mx.np.ndarray.norm``."""
         if axis is None and ord == 1:
             return abs(self).sum(keepdims=keepdims)
         ord = None if axis is None else ord
-        return _function("np.linalg.norm")(self, ord, axis, keepdims)
+        return _numpy_function("np.linalg.norm")(self, ord, axis, keepdims)
 
     def __getitem__(self, key):
         """A part of the array by ints, slices and None; for several outputs one of them."""
@@ -122,39 +122,41 @@ class NumpySymbol(Symbol):
         if any(
             (b, e) != (None, None) or s not in (None, 1) for b, e, s in zip(begins, ends, steps)
         ):
-            out = _legacy("slice", self, begin=tuple(begins), end=tuple(ends), step=tuple(steps))
+            out = _apply_legacy(
+                "slice", self, begin=tuple(begins), end=tuple(ends), step=tuple(steps)
+            )
         if -3 in codes:
-            out = _function("npx.reshape")(out, (*codes, -4))
+            out = _numpy_function("npx.reshape")(out, (*codes, -4))
         for axis in new:
-            out = _function("np.expand_dims")(out, axis)
+            out = _numpy_function("np.expand_dims")(out, axis)
         return out
 
     def __matmul__(self, other):
-        return _function("np.matmul")(self, other)
+        return _numpy_function("np.matmul")(self, other)
 
     def __rmatmul__(self, other):
-        return _function("np.matmul")(other, self)
+        return _numpy_function("np.matmul")(other, self)
 
     def __neg__(self):
-        return _function("np.negative")(self)
+        return _numpy_function("np.negative")(self)
 
     def __abs__(self):
-        return _function("np.absolute")(self)
+        return _numpy_function("np.absolute")(self)
 
     def __invert__(self):
-        return _function("np.bitwise_not")(self)
+        return _numpy_function("np.bitwise_not")(self)
 
     def __divmod__(self, other):
         return self // other, self % other
 
 
-def _function(path):
+def _numpy_function(path):
     from .functions import function
 
     return function(path)
 
 
-def _legacy(name, *args, **kwargs):
+def _apply_legacy(name, *args, **kwargs):
     made = function_of(name, get_operator(name))(*args, **kwargs)
     return NumpySymbol(made.entries)
 
@@ -165,15 +167,15 @@ def binary_of(operators, lhs, rhs):
     for value, other, operator in ((rhs, lhs, scalar), (lhs, rhs, reflected)):
         if isinstance(value, NUMBERS) and isinstance(other, Symbol):
             whole = not isinstance(value, (float, onp.floating))
-            return _legacy(operator, other, scalar=float(value), is_int=whole)
+            return _apply_legacy(operator, other, scalar=float(value), is_int=whole)
     if not (isinstance(lhs, Symbol) and isinstance(rhs, Symbol)):
         raise ArgumentTypeError(
             f"operator {arrays} takes symbols and numbers, got {shown(lhs)} and {shown(rhs)}"
         )
-    return _legacy(arrays, lhs, rhs)
+    return _apply_legacy(arrays, lhs, rhs)
 
 
-def _binary(name, turned):
+def _binary_method(name, turned):
     operators = operators_of(name)
 
     def method(self, other):
@@ -183,18 +185,18 @@ def _binary(name, turned):
     return method
 
 
-define_signs(NumpySymbol, _binary)
+define_signs(NumpySymbol, _binary_method)
 
 
-def _method(name):
+def _operator_method(name):
     def method(self, *args, **kwargs):
         for family in ("np", "npx"):
             try:
-                return _function(f"{family}.{name}")(self, *args, **kwargs)
+                return _numpy_function(f"{family}.{name}")(self, *args, **kwargs)
             except (AttributeError, NotFoundError):
                 continue
         if name in EXTENSIONS:
-            return _legacy(EXTENSIONS[name][0], self, *args, **kwargs)
+            return _apply_legacy(EXTENSIONS[name][0], self, *args, **kwargs)
         return getattr(Symbol, name)(self, *args, **kwargs)
 
     method.__name__, method.__doc__ = name, f"``mx.sym.np.{name}`` of this symbol."
@@ -211,5 +213,5 @@ _MORE = (
 )
 for _name in (*_WORDS, *_MORE.split()):
     if _name not in _own:
-        setattr(NumpySymbol, _name, _method(_name))
+        setattr(NumpySymbol, _name, _operator_method(_name))
 add_symbol_class(NumpySymbol)

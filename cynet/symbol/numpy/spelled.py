@@ -6,7 +6,7 @@ import operator as python
 from ..symbol import Symbol
 
 
-def _split(name, own_axis):
+def _split_row(name, own_axis):
     def make(path, given):
         parts = given["indices_or_sections"]
         axis = given["axis"] if own_axis is None else own_axis
@@ -20,7 +20,7 @@ def _split(name, own_axis):
     return make
 
 
-def _where(path, given):
+def _where_row(path, given):
     condition, x, y = (given[key] for key in ("condition", "x", "y"))
     symbols = isinstance(x, Symbol), isinstance(y, Symbol)
     if x is None or y is None:
@@ -37,7 +37,7 @@ def _where(path, given):
     return None
 
 
-def _tensordot(path, given):
+def _tensordot_row(path, given):
     axes, arrays = given["axes"], [given["a"], given["b"]]
     if not all(isinstance(each, Symbol) for each in arrays):
         return None
@@ -47,7 +47,7 @@ def _tensordot(path, given):
     return "_npi_tensordot", arrays, {"a_axes_summed": a, "b_axes_summed": b}
 
 
-def _einsum(path, given):
+def _einsum_row(path, given):
     arrays = list(given["operands"])
     if not all(isinstance(each, Symbol) for each in arrays):
         return None
@@ -63,23 +63,23 @@ def _full_like(value):
     return make
 
 
-def _arange(path, given):
+def _arange_row(path, given):
     start, stop, dtype = given["start"], given["stop"], given["dtype"]
     start, stop = (0, start) if stop is None else (start, stop)
     dtype = "float32" if dtype is None else dtype
     return "_npi_arange", [], {"start": start, "stop": stop, "step": given["step"], "dtype": dtype}
 
 
-def _identity(path, given):
+def _identity_row(path, given):
     dtype = "float32" if given["dtype"] is None else given["dtype"]
     return "_npi_identity", [], {"shape": (given["n"], given["n"]), "dtype": dtype}
 
 
-def _ravel(path, given):
+def _ravel_row(path, given):
     return "_npx_reshape", [given["x"]], {"newshape": -1}
 
 
-def _norm(path, given):
+def _norm_row(path, given):
     ord, axis = given["ord"], given["axis"]
     flag = -2 if ord is None and axis is None else -1
     if ord in ("fro", "nuc") or (ord is None and axis is not None):
@@ -95,7 +95,7 @@ def _of_one(name):
     return lambda path, given: (name, [given["a"]], {})
 
 
-def _average(path, given):
+def _average_row(path, given):
     weights = given["weights"]
     if given["keepdims"] or not (weights is None or isinstance(weights, Symbol)):
         return None
@@ -104,7 +104,7 @@ def _average(path, given):
     return "_npi_average", inputs, {**params, "weighted": weights is not None}
 
 
-def _pad(path, given):
+def _pad_row(path, given):
     modes = ("constant", "edge", "reflect", "symmetric", "maximum", "minimum")
     mode, width = given.get("mode", "constant"), given["pad_width"]
     if mode not in modes or not set(given) <= {"array", "pad_width", "mode", "constant_values"}:
@@ -117,12 +117,12 @@ def _pad(path, given):
     return "_npi_pad", [given["array"]], params
 
 
-def _polyval(path, given):
+def _polyval_row(path, given):
     arrays = [given["p"], given["x"]]
     return ("_npi_polyval", arrays, {}) if all(isinstance(a, Symbol) for a in arrays) else None
 
 
-def _ediff1d(path, given):
+def _ediff1d_row(path, given):
     inputs, params = [given["ary"]], {}
     for name in ("to_begin", "to_end"):
         value = given[name]
@@ -135,19 +135,19 @@ def _ediff1d(path, given):
     return "_npi_ediff1d", inputs, params
 
 
-def _bounds(where):
+def _slice_bounds(where):
     if isinstance(where, slice):
         return {"start": where.start, "stop": where.stop, "step": where.step}
     return {"int_ind": where.__index__()} if hasattr(where, "__index__") else None
 
 
-def _delete(path, given):
-    where = _bounds(given["obj"])
+def _delete_row(path, given):
+    where = _slice_bounds(given["obj"])
     return where and ("_npi_delete", [given["arr"]], {**where, "axis": given["axis"]})
 
 
-def _insert(path, given):
-    where, value = _bounds(given["obj"]), given["values"]
+def _insert_row(path, given):
+    where, value = _slice_bounds(given["obj"]), given["values"]
     if where is None or not isinstance(value, (Symbol, int, float)):
         return None
     name = "_npi_insert_scalar" if "int_ind" in where else "_npi_insert_slice"
@@ -164,8 +164,8 @@ def _append(path, given):
     return "_npi_concatenate", arrays, {"axis": given["axis"], "num_args": 2}
 
 
-def _inner(path, given):
-    return _tensordot(path, {**given, "axes": (-1, -1)})
+def _inner_row(path, given):
+    return _tensordot_row(path, {**given, "axes": (-1, -1)})
 
 
 def _of_vectors(axes):
@@ -179,7 +179,7 @@ def _of_vectors(axes):
     return make
 
 
-def _take(path, given):
+def _take_row(path, given):
     a, indices = given["a"], given["indices"]
     if not (isinstance(a, Symbol) and isinstance(indices, Symbol)):
         return None
@@ -189,32 +189,32 @@ def _take(path, given):
 
 
 SPELLED = {
-    "np.split": _split("_npi_split", None),
-    "np.array_split": _split("_npi_split", None),
-    "np.vsplit": _split("_npi_split", 0),
-    "np.hsplit": _split("_npi_hsplit", 1),
-    "np.dsplit": _split("_npi_dsplit", 2),
-    "np.where": _where,
-    "np.tensordot": _tensordot,
-    "np.einsum": _einsum,
+    "np.split": _split_row("_npi_split", None),
+    "np.array_split": _split_row("_npi_split", None),
+    "np.vsplit": _split_row("_npi_split", 0),
+    "np.hsplit": _split_row("_npi_hsplit", 1),
+    "np.dsplit": _split_row("_npi_dsplit", 2),
+    "np.where": _where_row,
+    "np.tensordot": _tensordot_row,
+    "np.einsum": _einsum_row,
     "np.zeros_like": _full_like(0),
     "np.ones_like": _full_like(1),
-    "np.arange": _arange,
-    "np.identity": _identity,
-    "np.ravel": _ravel,
-    "np.linalg.norm": _norm,
+    "np.arange": _arange_row,
+    "np.identity": _identity_row,
+    "np.ravel": _ravel_row,
+    "np.linalg.norm": _norm_row,
     "np.diag_indices_from": lambda path, given: ("_npi_diag_indices_from", [given["arr"]], {}),
     "np.linalg.det": _of_one("_npi_det"),
     "np.linalg.slogdet": _of_one("_npi_slogdet"),
-    "np.average": _average,
-    "np.pad": _pad,
-    "np.polyval": _polyval,
-    "np.ediff1d": _ediff1d,
-    "np.delete": _delete,
-    "np.insert": _insert,
+    "np.average": _average_row,
+    "np.pad": _pad_row,
+    "np.polyval": _polyval_row,
+    "np.ediff1d": _ediff1d_row,
+    "np.delete": _delete_row,
+    "np.insert": _insert_row,
     "np.append": _append,
-    "np.take": _take,
-    "np.inner": _inner,
+    "np.take": _take_row,
+    "np.inner": _inner_row,
     "np.outer": _of_vectors(0),
     "np.vdot": _of_vectors(1),
 }

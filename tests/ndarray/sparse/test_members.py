@@ -44,7 +44,7 @@ def fails(stype):
             return Op()
 
     array = made(stype)
-    array._held = mx.nd.Custom(array._held, op_type=f"fails_for_{stype}")
+    array._values_array = mx.nd.Custom(array._values_array, op_type=f"fails_for_{stype}")
     return array
 
 
@@ -65,7 +65,7 @@ def test_what_it_is(stype):
         np.testing.assert_array_equal(array.data.asnumpy(), DENSE[[0, 2]])
         for wrong in ("indptr", "asscipy"):
             assert not hasattr(array, wrong)
-    assert array.data.context == TWO and array.data is not array._held
+    assert array.data.context == TWO and array.data is not array._values_array
     name = {"csr": "CSRNDArray", "row_sparse": "RowSparseNDArray"}[stype]
     assert repr(array) == str(array) == f"\n<{name} 3x4 @cpu(1)>"
     with pytest.raises(ArgumentError, match=f"the truth value of a {stype} array is ambiguous"):
@@ -151,7 +151,7 @@ def test_copies(stype):
         assert found is not array, name
         assert (found.stype, found.context, found.dtype) == (stype, context, np.dtype(dtype)), name
         np.testing.assert_array_equal(found.asnumpy(), DENSE, err_msg=name)
-        assert (found._held is array._held) == (name == "detach"), name
+        assert (found._values_array is array._values_array) == (name == "detach"), name
     dense = array.tostype("default")
     assert (dense.stype, dense.context) == ("default", TWO)
     np.testing.assert_array_equal(abs(array).asnumpy(), abs(DENSE))
@@ -478,7 +478,7 @@ def test_results_share_no_memory_that_an_update_changes():
 def test_rows_of_a_gradient():
     grad = made("row_sparse")
     rows, values = updates.rows_and_values(grad)
-    assert rows.tolist() == [0, 2] and values is grad._held
+    assert rows.tolist() == [0, 2] and values is grad._values_array
     dense = mx.nd.array(DENSE)
     rows, values = updates.rows_and_values(dense)
     assert rows.tolist() == [0, 1, 2] and rows.dtype == np.int64 and values is dense

@@ -211,7 +211,7 @@ def test_rows_and_zeros(dtype, context):
         none.check_format()
         assert none.data.shape == ((0,) if stype == "csr" else (0, *shape[1:]))
     every = convert.with_all_rows(values)
-    assert every._held is values and every.indices.asnumpy().tolist() == [0, 1, 2]
+    assert every._values_array is values and every.indices.asnumpy().tolist() == [0, 1, 2]
 
 
 def test_dense_memory_of_sparse_arrays():

@@ -152,14 +152,14 @@ def test_extension_keeps_what_the_caller_adds(home, tmp_path):
 
 def test_a_long_compilation_says_so(monkeypatch, capfd):
     monkeypatch.setattr(build, "_SILENT", 0.05)
-    with build._saying("compiling twice.pyx ..."):
+    with build._announce_slow_build("compiling twice.pyx ..."):
         deadline = time.monotonic() + 20
         said = ""
         while not said and time.monotonic() < deadline:
             time.sleep(0.01)
             said += capfd.readouterr().err
     assert said == "compiling twice.pyx ...\n"
-    with build._saying("compiling thrice.pyx ..."):
+    with build._announce_slow_build("compiling thrice.pyx ..."):
         pass
     time.sleep(0.15)
     assert capfd.readouterr().err == "" and build._SILENT < 2

@@ -84,7 +84,7 @@ def costs_at(level):
 def direct_cycles(desc):
     """Cycles of oneDNN's direct sum; of im2col as well, as far as estimates go."""
     costs = costs_at(desc.level)
-    vectors = _parts(desc.filters // desc.groups, costs.lanes) * desc.groups
+    vectors = _ceil_divide(desc.filters // desc.groups, costs.lanes) * desc.groups
     channels = desc.channels // desc.groups
     return costs.direct * desc.taps * desc.pixels * channels * vectors
 
@@ -104,7 +104,7 @@ def window_cycles(desc):
     if desc.filters < 16 or desc.channels < 8 or desc.batch < 4:
         return NEVER
     inside = prod(map(_taps_inside, desc.data[2:], desc.out[2:], *desc.window))
-    vectors = _parts(desc.filters, costs.lanes)
+    vectors = _ceil_divide(desc.filters, costs.lanes)
     each = costs.window * inside * desc.channels + costs.window_result * image
     return each * desc.batch * vectors + costs.window_start
 
@@ -135,7 +135,7 @@ def winograd_supports(desc):
     size, step = kernel[0], stride[0]
     if kernel[1] != size or stride[1] != step or desc.dilate != (1, 1):
         return False
-    taps = _parts(size, step)
+    taps = _ceil_divide(size, step)
     return (step == 1 or (step == 2 and size > 2)) and 1 < taps < 6 and size <= MAX_WINOGRAD
 
 
@@ -146,23 +146,23 @@ class _Winograd:
         by_row = winograd_is_by_row(desc.level, desc.channels, desc.filters, desc.stride[0])
         self.costs = costs = BY_ROW if by_row else costs_at(desc.level)
         self.desc, self.step = desc, desc.stride[0]
-        taps = _parts(desc.kernel[0], self.step)  # of a phase, in each direction
+        taps = _ceil_divide(desc.kernel[0], self.step)  # of a phase, in each direction
         self.side = 4 if taps == 2 else 7 - taps  # of a tile of out
         self.share = 25.0 / 36 if taps == 2 else 1
-        self.blocks = self.step**2 * _parts(desc.channels, costs.lanes)
-        self.vectors = _parts(desc.filters, costs.lanes)
+        self.blocks = self.step**2 * _ceil_divide(desc.channels, costs.lanes)
+        self.vectors = _ceil_divide(desc.filters, costs.lanes)
         # elements of the transformed weight, by positions of a tile
         self.weights = self.share * costs.lanes * costs.lanes * self.blocks * self.vectors
-        self.out_tiles = self._count(desc.out[2:])
+        self.out_tiles = self._count_tiles(desc.out[2:])
         sizes = desc.data[2:]
         if self.step == 2:
             sizes = [(n - 1 + pad) // 2 + 1 for n, pad in zip(sizes, desc.pad)]
-        self.data_tiles = self._count(sizes)
+        self.data_tiles = self._count_tiles(sizes)
         if desc.batch >= 8 and 4 * self.data_tiles > 5 * self.out_tiles:  # made from tiles of out
             self.data_tiles = self.out_tiles
 
-    def _count(self, sizes):
-        return self.desc.batch * prod(_parts(n, self.side) for n in sizes)
+    def _count_tiles(self, sizes):
+        return self.desc.batch * prod(_ceil_divide(n, self.side) for n in sizes)
 
     def tiles(self, count):
         """Cycles for this many tiles."""
@@ -181,7 +181,7 @@ def implicit_gemm_cycles(desc):
     computes kernel - 1 pixels too many, which must be few; with a stride, at least two taps must
     use each number, else im2col copies no more."""
     step = desc.stride[-1]
-    row = _parts(desc.data[-1] + 2 * desc.pad[-1], step)
+    row = _ceil_divide(desc.data[-1] + 2 * desc.pad[-1], step)
     few = prod(desc.stride) > 1 and desc.taps < 2 * prod(desc.stride)
     if desc.level == "baseline" or 3 * row > 4 * desc.out[-1] or few:
         return NEVER
@@ -197,7 +197,7 @@ def scatter_cycles(desc):
     return direct_cycles(desc) if pays and desc.level != "baseline" else NEVER
 
 
-def _parts(size, each):
+def _ceil_divide(size, each):
     return -(-size // each)
 
 

@@ -13,7 +13,7 @@ FEW_PIXELS, FEW_PRODUCTS = 128, 1 << 24
 MAX_DESCRIBED = 16  # descriptions that a property caches
 
 
-def _desc(prop, in_shapes, in_types):
+def _cached_desc(prop, in_shapes, in_types):
     """``prop.desc``, cached for several passes that read it for steps with the same property."""
     known = prop.__dict__.setdefault("_desc", {})
     asked = *in_shapes, *in_types
@@ -46,7 +46,7 @@ class ConvHooks:
     """Hooks of every convolution and deconvolution."""
 
     def algorithms(self, prop, in_shapes, in_types):
-        return select.choices(_desc(prop, in_shapes, in_types))
+        return select.choices(_cached_desc(prop, in_shapes, in_types))
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
         return set(in_types) == {"bfloat16"} and (
@@ -63,7 +63,7 @@ class ChannelsLastHooks(ConvHooks):
     def prepack(self, prop, in_shapes, in_types, replaces):
         if prop.weight_shape is not None:
             return None
-        pack = select.prepack(_desc(prop, in_shapes, in_types), prop, replaces)
+        pack = select.prepack(_cached_desc(prop, in_shapes, in_types), prop, replaces)
         return pack and (pack, prop.changed(weight_shape=in_shapes[1]), pack.size)
 
 
@@ -71,12 +71,12 @@ def channels_last(form, prop, in_shapes, in_types):
     """`GraphHooks.channels_last` of `prop`, whose class for such data is `form`."""
     if is_last(prop.layout) or len(set(in_types)) > 1:
         return None
-    if not select.takes_channels_last(_desc(prop, in_shapes, in_types)):
+    if not select.takes_channels_last(_cached_desc(prop, in_shapes, in_types)):
         return None
-    return _made(form, prop), [0]
+    return _converted_property(form, prop), [0]
 
 
-def _made(form, prop):
+def _converted_property(form, prop):
     """`prop` as a property of class `form`, made once: for every shape it is the same."""
     made = prop.__dict__.get("_in_order")
     if type(made) is not form:
@@ -88,12 +88,12 @@ def weight_first(form, prop, in_shapes, in_types):
     """`GraphHooks.weight_first` of `prop`, whose class for channels-last data is `form`."""
     if not is_last(prop.layout) or set(in_types) != {"float32"}:
         return None
-    return _made(form, prop) if prop.desc(in_shapes, in_types).channels_last else None
+    return _converted_property(form, prop) if prop.desc(in_shapes, in_types).channels_last else None
 
 
 def in_layout(prop, in_shapes, in_types):
     """The Operator of a convolution or deconvolution `prop` on a CPU."""
-    desc = _desc(prop, in_shapes, in_types)
+    desc = _cached_desc(prop, in_shapes, in_types)
     if not is_last(prop.weight_layout):
         return select.create(desc, prop)
     if _is_too_small(desc):

@@ -74,7 +74,7 @@ def describe(prop, data, out, pad, in_types, **more):
         *prop.window[:2],
         tuple(pad),
         prop.num_group,
-        _computed(in_types[0], **more),
+        _compute_dtype(in_types[0], **more),
         not prop.no_bias,
         library=onednn.available(),
         **more,
@@ -87,7 +87,7 @@ def describe(prop, data, out, pad, in_types, **more):
     return desc
 
 
-def _computed(dtype, transposed=False, **_):
+def _compute_dtype(dtype, transposed=False, **_):
     """The dtype of the kernels for arrays of `dtype`."""
     native = dtype == "bfloat16" and not transposed and onednn.takes_bfloat16()
     return "float32" if is_narrow(dtype) and not native else dtype
@@ -166,13 +166,13 @@ def _is_exact(desc):
     )
 
 
-def _last(desc):
+def _is_channels_last(desc):
     return desc.channels_last and _is_single(desc)
 
 
 def _by_library(desc):
     """Return whether oneDNN has the gradients."""
-    return _last(desc) or desc.dtype == "bfloat16"
+    return _is_channels_last(desc) or desc.dtype == "bfloat16"
 
 
 def _is_product(desc):
@@ -220,7 +220,7 @@ def _gemm_cycles(desc):
     return cost.product_cycles(desc) if pays else NEVER
 
 
-def _gemm(desc, prop):
+def _gemm_operator(desc, prop):
     picked = None
     if set(desc.stride) != {1}:  # the pixels that a window reads
         batch, channels, *sizes = desc.data
@@ -231,7 +231,7 @@ def _gemm(desc, prop):
     return gemm.ProductFullyConnected(prop, *_gemm_sizes(desc), desc.packed, picked)
 
 
-def _own(kind):
+def _own_constructor(kind):
     """The constructor of operators of `kind`, an OwnConvolution."""
 
     def make(desc, prop):
@@ -245,14 +245,14 @@ def _own(kind):
     return make
 
 
-def _onednn(desc, prop):
+def _onednn_operator(desc, prop):
     if desc.transposed:
         return OnednnDeconvolution(desc, False)
     made = {what: choice.name for what, choice in choices(desc).items()}
     return OnednnConvolution(desc, prop, made["data"] == "scatter", made["weight"] == "by_channel")
 
 
-def _unrolled(implicit):
+def _im2col_constructor(implicit):
     def make(desc, prop):
         operator = UnrolledConvolution(desc, implicit)
         check_sizes(f"operator {prop.op_name}", operator.largest())
@@ -317,12 +317,12 @@ ALGORITHMS = Algorithms(
         _pack_to_scatter,
     ),
     # 1x1: one product of all pixels by the weight
-    Algorithm("gemm", _is_product, _gemm_cycles, _gemm, _pack_for_gemm),
+    Algorithm("gemm", _is_product, _gemm_cycles, _gemm_operator, _pack_for_gemm),
     Algorithm(
         "onednn",
         lambda desc: _by_library(desc) and not (desc.transposed and desc.packed),
         cost.direct_cycles,
-        _onednn,
+        _onednn_operator,
         _pack_for_onednn,
     ),
     # a product for each tap of the window that is inside of the image
@@ -330,7 +330,7 @@ ALGORITHMS = Algorithms(
         "direct",
         lambda desc: _is_plain_image(desc) and desc.taps <= cost.MAX_TAPS and not desc.packed,
         cost.window_cycles,
-        _own(WindowConvolution),
+        _own_constructor(WindowConvolution),
     ),
     Algorithm(
         "winograd",
@@ -340,17 +340,17 @@ ALGORITHMS = Algorithms(
             and cost.winograd_supports(desc)
         ),
         cost.winograd_cycles,
-        _own(WinogradConvolution),
+        _own_constructor(WinogradConvolution),
         _pack_for_winograd,
     ),
     # windows of row-major data, which the product reads in place
-    Algorithm("implicit_gemm", _is_row_gemm, cost.implicit_gemm_cycles, _unrolled(True)),
+    Algorithm("implicit_gemm", _is_row_gemm, cost.implicit_gemm_cycles, _im2col_constructor(True)),
     # unrolled windows, which serve every shape
     Algorithm(
         "im2col",
         lambda desc: not desc.channels_last and desc.dtype != "bfloat16",
         cost.direct_cycles,
-        _unrolled(False),
+        _im2col_constructor(False),
     ),
     names=["by_channel"],
 )

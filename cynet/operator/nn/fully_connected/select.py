@@ -49,7 +49,7 @@ def describe(prop, in_shapes, in_types):
     return LayerDesc(product, prop.activation, onednn.available())
 
 
-def _own(algorithm):
+def _own_constructor(algorithm):
     """An algorithm of products, for the layer."""
     return Algorithm(
         algorithm.name,
@@ -63,19 +63,19 @@ def _is_bfloat16(desc):
     return desc.product.dtype == "bfloat16"
 
 
-def _blas(desc, prop):
+def _blas_operator(desc, prop):
     check_sizes(f"operator {prop.op_name}", *desc.sizes)
     return BlasFullyConnected(prop, *desc.sizes)
 
 
 ALGORITHMS = Algorithms(
     SETTING,
-    *map(_own, OWN_ALGORITHMS),
+    *map(_own_constructor, OWN_ALGORITHMS),
     Algorithm(
         "blas",
         lambda desc: desc.activation is None and not _is_bfloat16(desc),
         lambda desc: library_cycles(desc.product) + desc.product.work * BLAS,
-        _blas,
+        _blas_operator,
     ),
     Algorithm(
         "onednn",
