@@ -251,7 +251,7 @@ METHODS = [
     "__dlpack__",
     "__dlpack_device__",
     "reshape",
-    "_reshaped",
+    "_reshape_to",
     "shares_memory",
     "slice_assign",
     "slice_assign_scalar",
@@ -264,7 +264,7 @@ METHODS = [
 @pytest.mark.parametrize("name", [*METHODS, "data_ptr"])
 def test_what_needs_the_memory_of_a_dense_array(stype, name):
     array = made(stype)
-    said = "reshape" if name == "_reshaped" else name
+    said = "reshape" if name == "_reshape_to" else name
     text = f"^{said} is for dense arrays, and this one is {stype}: tostype.'default'. makes a dense"
     with pytest.raises(NotSupportedForSparseNDArray, match=text):
         getattr(array, name)(1, 2, three=3)
