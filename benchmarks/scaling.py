@@ -184,7 +184,7 @@ def profiled(name, n):
     """The Step of a network, by one thread of this process."""
     from cynet import waitall
     from cynet.graph.cuts import cut_gradients, gradient_cuts
-    from cynet.kvstore.buckets import bucketed
+    from cynet.kvstore.buckets import make_buckets
 
     cut_gradients(PARTS)
     module, data, step = module_of(name)
@@ -209,7 +209,7 @@ def profiled(name, n):
     shapes = [(k, each.shape, "float32") for k, each in executor.grad_dict.items() if k in ready]
     buckets = [
         (max(ready[entry.key] for entry in bucket.entries), bucket.nbytes)
-        for bucket in reversed(bucketed("sum", shapes, 0))
+        for bucket in reversed(make_buckets("sum", shapes, 0))
     ]
     factor = whole / sum(spent)  # what lies between the steps
     return Step(*spent, 0.0, buckets).scaled(factor)._replace(update=update)

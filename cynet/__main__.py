@@ -11,7 +11,7 @@ import sys
 
 from .base import config
 from .base.as_mxnet import install_as_mxnet
-from .libinfo import __version__, instead, missing_names
+from .libinfo import __version__, missing_names, replacement_for
 
 _USAGE = """usage: python -m cynet [script.py | -m module] [arguments of the script]
        python -m cynet --check script.py folder ...
@@ -65,7 +65,7 @@ def command(arguments=None):
 def print_missing_names():
     for path, names in sorted(missing_names().items()):
         for name in sorted(names):
-            note = instead(name)
+            note = replacement_for(name)
             print(f"{path}.{name}" + (f": {note}" if note else ""))
 
 

@@ -80,15 +80,15 @@ _INSTEAD = {
 }
 
 
-def instead(name):
+def replacement_for(name):
     """The replacement of a missing name of MXNet, "" where nothing here does the same."""
     return _INSTEAD.get(name, "")
 
 
-def hint(path, name, known=()):
+def name_hint(path, name, known=()):
     """A hint at the name that was meant where `path` lacks one: the end of a sentence, or "".
 
-    >>> hint("mx", "no_grad")
+    >>> name_hint("mx", "no_grad")
     '; what other packages call no_grad: mx.autograd.pause()'
     """
     other = OTHER_NAMES.get(path, {}).get(name)
@@ -112,7 +112,7 @@ def explain(path, name, known=()):
     if name in missing_names().get(path, ()):
         return (
             f"{spoken}.{name} is a name of MXNet 1.9.1 that cynet does not provide; "
-            f"{instead(name) or 'python -m cynet --missing lists them'}"
+            f"{replacement_for(name) or 'python -m cynet --missing lists them'}"
         )
     custom = sys.modules.get(f"{_PACKAGE}.operator.custom.custom")  # there once one is registered
     if spoken in ("mx.nd", "mx.sym") and custom is not None and name in custom.CUSTOM:
@@ -120,7 +120,7 @@ def explain(path, name, known=()):
             f"{spoken} has no attribute '{name}'; a custom operator is called by"
             f" {spoken}.Custom(..., op_type='{name}')"
         )
-    return f"{spoken} has no attribute '{name[:200]}'{hint(path, name, known)}"
+    return f"{spoken} has no attribute '{name[:200]}'{name_hint(path, name, known)}"
 
 
 class _LacksError(NotFoundError):

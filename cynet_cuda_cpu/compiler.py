@@ -18,15 +18,15 @@ from cynet.base import cache, config
 from cynet.base.errors import KernelError
 from cynet.cuda.sources import KERNELS, OWN, explain
 
-from .source import included
+from .source import included_headers
 
 INCLUDE = Path(__file__).parent / "include"
 _FOLDERS = tuple(f"-I{folder}" for folder in (INCLUDE, KERNELS, OWN))
 # A frame of more than this many bytes does not fit a fibre's stack (cynet_fibre.h).
 _FRAME = 128 << 10
 _COMPUTED = re.compile(r"^[ \t]*#[ \t]*include[ \t]+[A-Za-z_]", re.M)
-# Directives that name no file where `included` looks for its name, and what may hide one. Names
-# that begin with CYNET_ are those of cynet's own headers, all of which then count.
+# Directives that name no file where `included_headers` looks for its name, and what may hide one.
+# Names that begin with CYNET_ are those of cynet's own headers, all of which then count.
 _UNTOLD = re.compile(
     r"""^[ \t]*\#[ \t]*include\b(?![ \t]*["<][^">\\\n]+[">]|[ \t]+CYNET_)
     | ^[ \t]*\#[ \t]*(?:include_next|import|embed)\b | %: | \?\?=
@@ -81,7 +81,7 @@ def _compiler_identity():
     headers, seen = hashlib.sha256(), set()  # what sources include beside is in their own keys
     for path in sorted(INCLUDE.rglob("*.h")):
         text = path.read_text()
-        for each in (text, *included(text, [path.parent, INCLUDE, KERNELS], seen)):
+        for each in (text, *included_headers(text, [path.parent, INCLUDE, KERNELS], seen)):
             headers.update(each.encode())
     native = (
         _command_output([*command, "-Q", "--help=target", *_native_flags()]) or platform.processor()
@@ -211,7 +211,7 @@ def compile_object(text, user_text, title, options, checked, headers=()):
     if not _is_told((text, *headers), options):
         # of another name each time: what is loaded once is not read again
         target = _passing_folder() / f"{next(_count)}.so"
-    elif cache.content(target) is not None:
+    elif cache.read_cached(target) is not None:
         return target
     try:
         work = tempfile.mkdtemp(prefix="build-", dir=target.parent)
@@ -223,7 +223,7 @@ def compile_object(text, user_text, title, options, checked, headers=()):
         _call([*flags, "-c", source.name, "-o", "kernel.o"], work, user_text, title)
         # without the sanitizers' flags: their functions are in the object itself
         _call(["-shared", "-fopenmp", "-pthread", "kernel.o", "-o", "kernel.so"], work, "", title)
-        cache.keep(target, (Path(work) / "kernel.so").read_bytes())
+        cache.write_cached(target, (Path(work) / "kernel.so").read_bytes())
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return target

@@ -143,10 +143,10 @@ class EmulatedDevice(Device):
         or of all others."""
         key = source, bfloat16
         if key not in self._modules:
-            exports = [i for i in families.instances(source) if (BFLOAT16 in i) == bfloat16]
-            options = ["-ffp-contract=off", "-Og"] if families.exact(source) else ["-Og"]
+            exports = [i for i in families.kernel_instances(source) if (BFLOAT16 in i) == bfloat16]
+            options = ["-ffp-contract=off", "-Og"] if families.is_exact(source) else ["-Og"]
             self._modules[key] = EmulatedModule(
-                families.text(source), f"{source}.cu", options, exports, self.checked)
+                families.source_text(source), f"{source}.cu", options, exports, self.checked)
         return self._modules[key]
 
     def upload(self, data):

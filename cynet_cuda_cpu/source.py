@@ -8,7 +8,7 @@ its number, so that messages of the compiler and of the checking mode name the u
 import re
 from typing import NamedTuple
 
-from cynet.cuda.sources import blanked, spaces
+from cynet.cuda.sources import blank_comments, blank_match
 
 # Calls that need the threads of a block to be fibres: they wait, or end the launch.
 SYNCHRONISE = re.compile(
@@ -60,7 +60,7 @@ class Source:
     def __init__(self, text, folders=(), exports=()):
         self.text = text
         self.exports = exports
-        self.blank = blanked(text)
+        self.blank = blank_comments(text)
         self._code = _without_directives(self.blank)
         self.functions = list(_function_definitions(self._code))
         self.kernels, self.templates = {}, set()
@@ -70,9 +70,9 @@ class Source:
                     self.templates.add(each.name)
                 else:
                     self.kernels[each.name] = each
-        self.headers = list(included(text, folders, set()))
+        self.headers = list(included_headers(text, folders, set()))
         self._has_groups = any("cooperative_groups" in each for each in [text, *self.headers])
-        blank = [blanked(each) for each in self.headers]
+        blank = [blank_comments(each) for each in self.headers]
         self._marked = self._synchronizing_functions([self.blank, *blank])
 
     def synchronises(self, name):
@@ -140,7 +140,7 @@ class Source:
             marked |= more
 
 
-def included(text, folders, seen):
+def included_headers(text, folders, seen):
     """The texts of the headers that `text` includes, and of those that they include."""
     for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', text, re.M):
         path = next((f / name for f in folders if (f / name).is_file()), None)
@@ -149,7 +149,7 @@ def included(text, folders, seen):
         seen.add(path)
         found = path.read_text(errors="replace")
         yield found
-        yield from included(found, [path.parent, *folders], seen)
+        yield from included_headers(found, [path.parent, *folders], seen)
 
 
 def _declared_names(text):
@@ -164,7 +164,7 @@ def _last_component(name):
 
 def _without_directives(text):
     """Preprocessor lines blanked: their braces need not balance."""
-    return re.sub(r"^[ \t]*#(?:\\\n|.)*", spaces, text, flags=re.M)
+    return re.sub(r"^[ \t]*#(?:\\\n|.)*", blank_match, text, flags=re.M)
 
 
 def _function_definitions(text):

@@ -27,7 +27,7 @@ from ..engine.trace import Span
 from ..operator.second_order import Flat, Formula, Linear, Rewritten
 from ..operator.property import OperatorProperty
 from ._adjoint import alias_of, as_backward, record_adjoint
-from .hooks import hooked
+from .hooks import apply_hooks
 
 cdef enum:
     SLOTS = 64  # most outputs of a node in its bit set `shared_grads`
@@ -158,7 +158,7 @@ cdef class Walk:
                 continue
             if not self.create and (i >= SLOTS or node.shared_grads >> i & 1):
                 grad = copied(grad)
-            node.grads[i] = hooked(hooks, grad, node)
+            node.grads[i] = apply_hooks(hooks, grad, node)
             if i < SLOTS:
                 node.shared_grads |= <uint64_t>1 << i
         return 0

@@ -93,14 +93,16 @@ def register_hook(array, hook):
     return handle
 
 
-def hooked(hooks, grad, node):
+def apply_hooks(hooks, grad, node):
     """The gradient of `node` after its hooks have changed it."""
     for hook in list(hooks.values()):
-        grad = replaced(grad, hook(grad), f"a hook of {node.name}, recorded at {node.where()}")
+        grad = check_replacement(
+            grad, hook(grad), f"a hook of {node.name}, recorded at {node.where()}"
+        )
     return grad
 
 
-def replaced(grad, given, told):
+def check_replacement(grad, given, told):
     """The gradient that a hook gave instead: checked, with its dtype on its device."""
     if given is None:
         return grad

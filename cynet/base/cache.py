@@ -81,8 +81,8 @@ def _distrust_reason(found: os.stat_result) -> str | None:
     return _WRITABLE if stat.S_IMODE(found.st_mode) & 0o022 else None
 
 
-def content(path: str | Path) -> bytes | None:
-    """The object given to `keep`; None if there is none, it belongs to another user, or it is
+def read_cached(path: str | Path) -> bytes | None:
+    """The object given to `write_cached`; None if there is none, another user has it, or it is
     damaged."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
@@ -97,8 +97,8 @@ def content(path: str | Path) -> bytes | None:
     return body if whole[-_TAIL:] == _digest_of_content(path, body) else None
 
 
-def keep(path: str | Path, data: bytes) -> None:
-    """Write an object, whole or not at all, so that `content` finds it."""
+def write_cached(path: str | Path, data: bytes) -> None:
+    """Write an object, whole or not at all, so that `read_cached` finds it."""
     write_atomically(path, [data, _digest_of_content(path, data)], private=True)
 
 

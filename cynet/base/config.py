@@ -478,7 +478,7 @@ def setenv(name, value):
         os.environ[name] = value
 
 
-def given():
+def set_variables():
     """List the environment variables of cynet, MXNet and OpenMP that are set.
 
     Returns

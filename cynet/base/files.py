@@ -70,7 +70,7 @@ def naming(verb: str, name: object) -> Iterator[None]:
 
 
 @contextmanager
-def opened(path: Any) -> Iterator[Any]:
+def open_for_reading(path: Any) -> Iterator[Any]:
     """A file, open for reading bytes while the block runs; pipes are read, devices refused.
 
     Raises
@@ -88,7 +88,7 @@ def opened(path: Any) -> Iterator[Any]:
 
 def read_file(path: Any) -> bytes:
     """The bytes of a file."""
-    with opened(path) as file:
+    with open_for_reading(path) as file:
         return bytes(file.read())
 
 
@@ -309,7 +309,7 @@ def content_size(file: Any, size: int, name: object) -> int:
 @contextmanager
 def opened_sealed(path: Any) -> Iterator[tuple[Any, int, bool]]:
     """(file, size of its content, whether it has a checksum) of a file; that one is right."""
-    with opened(path) as file:
+    with open_for_reading(path) as file:
         if file.seekable():
             size = os.fstat(file.fileno()).st_size
         else:

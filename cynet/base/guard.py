@@ -162,10 +162,10 @@ def refusal(error, function, args, kwargs):
     if isinstance(error, _PASSES) or _is_of_user(error.__traceback__):
         return error
     if isinstance(error, OSError) and error.errno is not None:
-        return file_error(error, "use", error.filename or described(function, args, kwargs))
+        return file_error(error, "use", error.filename or describe_call(function, args, kwargs))
     text = "nested too deep" if isinstance(error, RecursionError) else _error_text(error)
     if error.__traceback__.tb_next is not None:  # else Python's own message about the call names it
-        text = f"{described(function, args, kwargs)}: {text}"
+        text = f"{describe_call(function, args, kwargs)}: {text}"
     if isinstance(error, TypeError):
         text += _keyword_hint(text, function, args, kwargs)
         if args and function.__name__ == "__init__":  # the class may inherit it
@@ -240,7 +240,7 @@ def _is_users(module):
     return not isinstance(module, str) or module.partition(".")[0] not in _OWN
 
 
-def described(function, args, kwargs):
+def describe_call(function, args, kwargs):
     """A call as text, with its documentation of the given arguments.
 
     >>> described(guarded, (3,), {})

@@ -14,7 +14,7 @@ backward_steps: list[
 ] = []  # called for each step of backward over recorded calls
 
 
-def observe(place: list[Callable[..., Any]], function: Callable[..., Any] | None) -> None:
+def set_observer(place: list[Callable[..., Any]], function: Callable[..., Any] | None) -> None:
     """Register `function` as the observer of a place; None removes it.
 
     `executor_steps` calls ``function(step, inputs, values, is_gradient)``: `inputs` are pairs

@@ -22,7 +22,7 @@ def cv() -> Any:
     return module
 
 
-def reason(error: BaseException) -> str:
+def error_reason(error: BaseException) -> str:
     """The reason that an error of OpenCV gives."""
     return str(error).partition("error: ")[2].strip()[:200] or type(error).__name__
 
@@ -36,7 +36,7 @@ def short_size(height: int, width: int, size: int) -> tuple[int, int]:
     return (size * height // width, size) if height > width else (size, size * width // height)
 
 
-def resized(image: Any, width: int, height: int, interpolation: int) -> Any:
+def resize_image(image: Any, width: int, height: int, interpolation: int) -> Any:
     """Pixels (H, W, C) in another size.
 
     Parameters
@@ -62,6 +62,6 @@ def resized(image: Any, width: int, height: int, interpolation: int) -> Any:
     except module.error as error:
         raise ArgumentError(
             f"an image of {image.shape} {image.dtype} cannot become {width} x {height}:"
-            f" {reason(error)}"
+            f" {error_reason(error)}"
         ) from None
     return out.reshape(height, width, image.shape[2])

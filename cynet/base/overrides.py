@@ -23,7 +23,7 @@ def is_ours(function: Any) -> bool:
     return isinstance(name, str) and name.partition(".")[0] == _HERE
 
 
-def overridden(kind: type, names: Any) -> frozenset[str]:
+def overridden_methods(kind: type, names: Any) -> frozenset[str]:
     """The methods among `names` that users have defined, in a subclass or in a class of cynet.
 
     >>> import json

@@ -39,8 +39,8 @@ class ReprMixin:
         settings = self._repr_pairs()
         if settings is None or type(self).__repr__ is not ReprMixin.__repr__:
             return preformatted(repr(self))
-        rows = [(f"<b>{escaped(name)}</b>", escaped(value)) for name, value in settings]
-        return table(type(self).__name__, rows)
+        rows = [(f"<b>{escape_html(name)}</b>", escape_html(value)) for name, value in settings]
+        return html_table(type(self).__name__, rows)
 
 
 class SettingsRepr(ReprMixin):
@@ -71,7 +71,7 @@ class LengthRepr(ReprMixin):
         return {"length": len(self) if hasattr(self, "__len__") else None}
 
 
-def escaped(text: object) -> str:
+def escape_html(text: object) -> str:
     """A text as HTML.
 
     >>> escaped("a < b")
@@ -88,10 +88,10 @@ def preformatted(text: object) -> str:
     >>> preformatted("a < b")
     '<pre>a &lt; b</pre>'
     """
-    return f"<pre>{escaped(text)}</pre>"
+    return f"<pre>{escape_html(text)}</pre>"
 
 
-def table(caption: object, rows: Iterable[Iterable[str]]) -> str:
+def html_table(caption: object, rows: Iterable[Iterable[str]]) -> str:
     """An HTML table of rows of cells, which are HTML.
 
     >>> table("of one", [["1"]])
@@ -99,7 +99,7 @@ def table(caption: object, rows: Iterable[Iterable[str]]) -> str:
     """
     body = ("".join(f"<td>{cell}</td>" for cell in row) for row in rows)
     lines = "".join(f"<tr>{row}</tr>" for row in body)
-    return f"<table><caption>{escaped(caption)}</caption>{lines}</table>"
+    return f"<table><caption>{escape_html(caption)}</caption>{lines}</table>"
 
 
 def html_of_array(array: Any) -> str:
@@ -113,9 +113,9 @@ def html_of_array(array: Any) -> str:
     for i in _shown_indices(values.shape[0], _MAX_ROWS):
         columns = _shown_indices(values.shape[1], _MAX_COLUMNS)
         line = [None if None in (i, j) else values[i, j] for j in columns]
-        rows.append(["&#8230;" if each is None else escaped(f"{each:.6g}") for each in line])
+        rows.append(["&#8230;" if each is None else escape_html(f"{each:.6g}") for each in line])
     shape = " x ".join(map(str, array.shape))
-    return table(f"NDArray {shape}, {name_of(array.dtype)}, {array.context}", rows)
+    return html_table(f"NDArray {shape}, {name_of(array.dtype)}, {array.context}", rows)
 
 
 def _shown_indices(count: int, maximum: int) -> list[int | None]:

@@ -19,7 +19,7 @@ from ..base.reprs import SettingsRepr
 from ..distributed import is_first
 from ..metric.base import METRICS
 from ..ndarray.composed import isnan
-from .messages import say
+from .messages import log_message
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -477,4 +477,4 @@ class TimeLeft(FitCallback):
         done = state.epoch - self._first + 1
         seconds = (time.monotonic() - self._begin) / done * (state.num_epoch - state.epoch - 1)
         hours, rest = divmod(round(seconds), 3600)
-        say("Epoch[%d] time left: %d:%02d:%02d", state.epoch, hours, rest // 60, rest % 60)
+        log_message("Epoch[%d] time left: %d:%02d:%02d", state.epoch, hours, rest // 60, rest % 60)

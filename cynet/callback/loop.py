@@ -13,7 +13,7 @@ from ..base.guard import guarded
 from ..base.reprs import SettingsRepr
 from ..distributed import is_first, is_joined, world
 from ..io.checkpoint import check_prefix, save_checkpoint
-from .messages import say
+from .messages import log_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,7 +178,9 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
     def callback(param):
         if param.nbatch % period == 0 and param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
-                say("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
+                log_message(
+                    "Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value
+                )
             if auto_reset:
                 param.eval_metric.reset_local()
 
@@ -250,7 +252,7 @@ class Speedometer(SettingsRepr):
     def _log_speed(self, param, count, speed):
         metric = param.eval_metric
         if metric is None:
-            say("Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", param.epoch, count, speed)
+            log_message("Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", param.epoch, count, speed)
             return
         if self.auto_reset:
             figures, first = metric.get_name_value(), count - self.frequent
@@ -258,7 +260,7 @@ class Speedometer(SettingsRepr):
         else:
             figures, first = metric.get_global_name_value(), 0
         shown = "".join(f"\t{name}={value:f}" for name, value in figures)
-        say(
+        log_message(
             "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec%s",
             param.epoch,
             first,
@@ -334,4 +336,4 @@ class LogValidationMetricsCallback(SettingsRepr):
     def __call__(self, param: BatchEndParam) -> None:
         if param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
-                say("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
+                log_message("Epoch[%d] Validation-%s=%f", param.epoch, name, value)

@@ -21,7 +21,7 @@ def shows_info(logger=logging):
     return logger.isEnabledFor(logging.INFO) and logger.hasHandlers()
 
 
-def say(text, *values):
+def log_message(text, *values):
     """Log a line at level INFO; where the root logger would drop it, print it on stderr.
 
     Whoever gives a training a Speedometer wants to see its lines, also without a word on logging.

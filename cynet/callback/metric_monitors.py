@@ -13,7 +13,7 @@ from ..distributed import is_first
 from ..io.checkpoint import check_prefix
 from ..metric.direction import larger_is_better
 from .fit import FitCallback, StopTraining
-from .messages import say
+from .messages import log_message
 
 if TYPE_CHECKING:
     from ..typing import FileName
@@ -221,4 +221,4 @@ class ReduceOnPlateau(_MetricMonitor):
         after = max(before * self.factor, self.min_lr)
         if after < before:
             optimizer.set_learning_rate(after)
-            say("Epoch[%d] learning rate is now %g", state.epoch, after)
+            log_message("Epoch[%d] learning rate is now %g", state.epoch, after)

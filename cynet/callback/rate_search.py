@@ -13,7 +13,7 @@ from ..base.kinds import to_index
 from ..distributed import is_joined, world
 from ..optimizer.settings import check_real
 from ..optimizer.snapshot import Snapshot
-from ..visualization.figures import new_figure, written
+from ..visualization.figures import new_figure, save_figure
 from .fit import FitCallback, StopTraining
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class RateCurve:
             axes.axvline(self.suggestion, ls=":", color="0.3", label=f"{self.suggestion:.3g}")
         axes.set(xlabel="learning rate", ylabel="loss")
         axes.legend()
-        return written(figure, path, "RateCurve.plot")
+        return save_figure(figure, path, "RateCurve.plot")
 
 
 @guarded

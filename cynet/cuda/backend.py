@@ -12,7 +12,7 @@ from ..base.errors import CynetError, KernelError, OutOfMemoryError
 from ..context import gpu_missing
 from ..storage import Backend, register_backend
 from . import compiler, device, driver, families
-from .libraries.symbols import plain
+from .libraries.symbols import strip_spaces
 from .limits import Limits, check_limits
 from .transfer import copy_in
 
@@ -46,7 +46,7 @@ cuda = _driver_module()
 driver.load(ctypes.CDLL("nvcuda.dll" if hasattr(ctypes, "WinDLL") else "libcuda.so.1"))
 
 
-def count():
+def count_gpus():
     """Number of GPUs."""
     return cuda.Device.count()
 
@@ -75,8 +75,8 @@ def open_device(device_id):
         return found
     with _lock:
         if device_id not in _opened:
-            if not 0 <= device_id < count():
-                raise CynetError(gpu_missing(device_id, count()))
+            if not 0 <= device_id < count_gpus():
+                raise CynetError(gpu_missing(device_id, count_gpus()))
             try:
                 _opened[device_id] = _Opened(device_id)
             except cuda.Error as error:
@@ -238,9 +238,9 @@ class GPU(device.Device):
     def kernel(self, source, instance):
         key = source, instance
         if key not in self._kernels:
-            exports = tuple(families.instances(source))
+            exports = tuple(families.kernel_instances(source))
             options = families.nvcc_options(source)
-            module = self.module(families.text(source), f"{source}.cu", options, exports)
+            module = self.module(families.source_text(source), f"{source}.cu", options, exports)
             self._kernels[key] = self.function(module, f"{source}.cu", instance)
         return self._kernels[key]
 
@@ -264,7 +264,7 @@ class GPU(device.Device):
         """The `Kernel` of that name in the result of `module`; KernelError lists the existing
         ones."""
         compiled, image = module
-        symbol = compiled.symbols.get(plain(name))
+        symbol = compiled.symbols.get(strip_spaces(name))
         if symbol is None:
             raise KernelError(
                 f"{title}: no kernel named {name!r}; it has {', '.join(sorted(compiled.symbols))}"

@@ -130,7 +130,7 @@ def compile_object(text, user_text, title, options, exports, architecture):
         target = cache.folder("kernels") / f"{key}.{architecture}.cubin"
     except OSError as error:
         raise _not_kept(config.cache_folder() / "kernels", error) from None
-    image = cache.content(target)
+    image = cache.read_cached(target)
     if image is not None:
         return Compiled(image)
     if title.removesuffix(".cu") in families.sources():  # some take a minute
@@ -153,7 +153,7 @@ def compile_object(text, user_text, title, options, exports, architecture):
         raise KernelError(explain(str(error.stderr or error), user_text, title)) from None
     compiled = Compiled(image)
     try:
-        cache.keep(target, image)
+        cache.write_cached(target, image)
     except OSError as error:
         raise _not_kept(target.parent, error) from None
     return compiled

@@ -78,7 +78,7 @@ def _update_kernels():
                 yield f"update<cynet::{rule}, {kind}, float, float, true>"
 
 
-def instances(source):
+def kernel_instances(source):
     """Names of the kernels of ``cuda/kernels/SOURCE.cu``, the instances of its templates.
 
     Returns
@@ -121,7 +121,7 @@ def instances(source):
     return found
 
 
-def exact(source):
+def is_exact(source):
     """Return whether a source is compiled without joining products and sums (``-fmad=false``,
     ``-ffp-contract=off``): its numbers are to be the CPU's.
 
@@ -134,7 +134,7 @@ def exact(source):
 def nvcc_options(source):
     """The nvcc options of one source, a tuple of str, beyond the common ones."""
     compared = ("-diag-suppress=186",)  # templates compare unsigned numbers with 0
-    return ("-fmad=false", *compared) if exact(source) else compared
+    return ("-fmad=false", *compared) if is_exact(source) else compared
 
 
 def sources():
@@ -142,6 +142,6 @@ def sources():
     return sorted(path.stem for path in KERNELS.glob("*.cu"))
 
 
-def text(source):
+def source_text(source):
     """The text of a source."""
     return (KERNELS / f"{source}.cu").read_text()

@@ -12,12 +12,12 @@ _BLANK = re.compile(
 )
 
 
-def blanked(text):
+def blank_comments(text):
     """C++ with spaces where comments and strings stood."""
-    return _BLANK.sub(spaces, text)
+    return _BLANK.sub(blank_match, text)
 
 
-def spaces(match):
+def blank_match(match):
     """The same number of lines, with the text replaced by spaces."""
     return re.sub(r"[^\n]", " ", match[0])
 
@@ -39,7 +39,9 @@ def explain(said, user_text, title):
     for match in re.finditer(around, said, re.M):
         if not any(each.startswith(f"  {match[1]}: ") for each in found):
             found.append(f"  {match[1]}: {match[2]}")
-    if re.search(r"\basm\b", blanked(user_text)) and re.search(r"'asm'|Assembler messages", said):
+    if re.search(r"\basm\b", blank_comments(user_text)) and re.search(
+        r"'asm'|Assembler messages", said
+    ):
         found.append(
             "  asm with PTX needs a GPU: the host's compiler knows the host's instructions"
         )
@@ -59,7 +61,7 @@ def explain(said, user_text, title):
 def _odd_brace(text):
     """Line and fault of the first brace that has no partner, or None."""
     opened, line = [], 1
-    for match in re.finditer(r"[{}\n]", blanked(text)):
+    for match in re.finditer(r"[{}\n]", blank_comments(text)):
         if match[0] == "\n":
             line += 1
         elif match[0] == "{":

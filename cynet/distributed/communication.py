@@ -14,9 +14,9 @@ from ..base.errors import CynetError, MismatchError, PeerError, StateError
 from ..engine import trace
 from ._work import Work
 from .control_messages import ANSWER, ASK, BYE, FAILED, ControlMessages
-from .launched import report
+from .launched import report_failure
 from .negotiation import WINDOW, Negotiation
-from .requests import brief, differing, remedy
+from .requests import remedy, shorten_difference, shorten_text
 
 _WAKE = -(1 << 62)  # message on the pipe: only wakes the thread
 # numbers from here on are private to one rank: for requests that may come in any order
@@ -118,7 +118,7 @@ class Communication(threading.Thread):
     def check(self):
         """Raise the failure of the ranks, if there is one."""
         if self.failure is not None:
-            raise again(self.failure)
+            raise copy_error(self.failure)
 
     def fail_here(self, text):
         """Let this rank fail, with a reason that is sent to the others."""
@@ -290,10 +290,10 @@ class Communication(threading.Thread):
                 request.ready = trace.now()
                 self._ready[number] = request
                 if self.failure is not None:
-                    self._finish_request(request, again(self.failure))
+                    self._finish_request(request, copy_error(self.failure))
             else:
                 request = self._requests.pop(-1 - number)
-                text = f"what came before the {brief(request.what)} has failed"
+                text = f"what came before the {shorten_text(request.what)} has failed"
                 self._fail_requests(PeerError(f"this rank failed: {text}"), told=text)
         return True
 
@@ -390,7 +390,7 @@ class Communication(threading.Thread):
         self._requests.pop(request.number, None)
         self._ready.pop(request.number, None)
         if request.begun and trace.is_running():
-            name, number = brief(request.what).partition(", call ")[0], request.number
+            name, number = shorten_text(request.what).partition(", call ")[0], request.number
             trace.note(_ALONG, f"wait: {name}", _TRACED, request.ready, request.begun, 2 * number)
             trace.note(_ALONG, name, _TRACED, request.begun, trace.now(), 2 * number + 1)
         request.complete(error)
@@ -409,7 +409,9 @@ class Communication(threading.Thread):
         requests = next((each._requests for each in self._communicators() if each._requests), {})
         first = min(requests.values(), key=lambda each: each.number, default=None)
         doing = (
-            "it waited for nothing" if first is None else f"it waited for the {brief(first.what)}"
+            "it waited for nothing"
+            if first is None
+            else f"it waited for the {shorten_text(first.what)}"
         )
         return f"{self.called(self.rank)} was in step {self.step}, {doing}"
 
@@ -432,7 +434,7 @@ class Communication(threading.Thread):
         if told is not None or tell:
             content = {"failed": told, "text": str(error), "dead": sorted(self._dead)}
             self._messages.tell(self._living_ranks(), FAILED, content)
-        report(self.rank, self.hosts[self.rank], str(error), self._dead, told is not None)
+        report_failure(self.rank, self.hosts[self.rank], str(error), self._dead, told is not None)
         for each in self._communicators():
             each._end_all(error)
         self.over.set()
@@ -451,7 +453,7 @@ class Communication(threading.Thread):
             if e.number in self._chosen or e.number < self._base
         }
         for each in waiting.values():
-            self._finish_request(each, again(error))
+            self._finish_request(each, copy_error(error))
 
     def _handle_mpi_error(self, error):
         """Handle an error of MPI: in most cases a rank has died."""
@@ -559,7 +561,7 @@ class Communication(threading.Thread):
         mine = self._ready[number].told
         asked = self._exchange_texts(mine, time.monotonic() + self._stall)
         other = next((rank for rank, what in enumerate(asked) if what != asked[0]), 0)
-        first, second = differing(asked[0], asked[other])
+        first, second = shorten_difference(asked[0], asked[other])
         self._fail_requests(
             MismatchError(
                 f"call {number - self._begins}: {self.called(0)} asks for the {first},"
@@ -586,6 +588,6 @@ class Communication(threading.Thread):
         self.over.set()
 
 
-def again(error):
+def copy_error(error):
     """A new error with the same text, for another place that raises it."""
     return type(error)(*error.args)

@@ -30,7 +30,7 @@ def own_rank():
     return next((int(given[name]) for name in _RANKS if given.get(name, "").isdecimal()), None)
 
 
-def report(rank, host, text, dead=(), is_own=True):
+def report_failure(rank, host, text, dead=(), is_own=True):
     """Report a failure to ``python -m cynet.launch``, if that runs on this machine.
 
     Parameters
@@ -53,7 +53,7 @@ def report_early_end(code, how):
     row = {"rank": rank, "code": code, "how": how}
     _write_job_file(f"{rank}.ended", row)
     if code:
-        report(rank, socket.gethostname(), f"ended before it joined the others: {how}")
+        report_failure(rank, socket.gethostname(), f"ended before it joined the others: {how}")
 
 
 def ended_early():

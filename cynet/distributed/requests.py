@@ -85,7 +85,7 @@ def mark_of(what):
     return int.from_bytes(digest, "little") >> 2
 
 
-def brief(what, maximum=100):
+def shorten_text(what, maximum=100):
     """The beginning of a text of a request.
 
     >>> brief("sum of 'a' (1,) float32, 'b' (2,) float32, 'c' (3,) float32", 30)
@@ -98,7 +98,7 @@ def brief(what, maximum=100):
 
 
 def remedy(one, other):
-    """Advice about two texts that `differing` gives.
+    """Advice about two texts that `shorten_difference` gives.
 
     >>> remedy("barrier", "vote")
     'all ranks must make the same calls, of the same shapes and dtypes'
@@ -111,7 +111,7 @@ def remedy(one, other):
     return "all ranks must have the same optimizer, each of them updates its own weights"
 
 
-def differing(one, other):
+def shorten_difference(one, other):
     r"""Two texts of requests, shortened around their first difference.
 
     >>> differing("sum of 'a' (1,) int8, 'b' (2,) int8", "sum of 'a' (1,) int8, 'b' (3,) int8")
@@ -124,7 +124,7 @@ def differing(one, other):
     if one == other:
         rows = [each.split("; ") if each else ["no optimizer"] for each in (terms, others)]
         return tuple(
-            f"{brief(one)}{_FOR_A_STEP}{', '.join(each for each in mine if each not in his)}"
+            f"{shorten_text(one)}{_FOR_A_STEP}{', '.join(each for each in mine if each not in his)}"
             for mine, his in (rows, rows[::-1])
         )
     parts, others = one.split(", '"), other.split(", '")
@@ -132,7 +132,7 @@ def differing(one, other):
         (i for i, (a, b) in enumerate(zip(parts, others)) if a != b), min(len(parts), len(others))
     )
     if same == 0:
-        return brief(one), brief(other)
+        return shorten_text(one), shorten_text(other)
     verb = one.partition(" '")[0]
     return tuple(
         f"{verb} ..., '{texts[same]}" if same < len(texts) else f"{verb} {len(texts)} arrays"

@@ -22,7 +22,7 @@ _READING = 2.0  # seconds that a launcher has for reading this process's output
 _state = {"code": None, "hooked": False}
 
 
-def watch(find):
+def install_exit_hooks(find):
     """From now on this process ends as a rank does.
 
     Parameters
@@ -39,12 +39,12 @@ def watch(find):
     def hook(kind, error, trace):
         inner(kind, error, trace)
         _flush()
-        fail(find(), error)
+        report_failure(find(), error)
 
     sys.excepthook = hook
 
 
-def fail(world, error):
+def report_failure(world, error):
     """Show the traceback of the exception that has ended this rank's program, and tell the other
     ranks."""
     if world is not None:
@@ -56,7 +56,7 @@ def set_code(code):
     _state["code"] = code
 
 
-def abandon():
+def abandon_startup():
     """MPI has not come up, and a thread waits for it in vain: end at exit without it."""
     atexit.register(_leave_at_once)
 

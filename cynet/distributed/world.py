@@ -16,7 +16,7 @@ from ..base.guard import guarded
 from ..graph.cuts import cut_gradients
 from . import shutdown
 from .communication import Communication
-from .launched import ended_early, is_launched, own_rank, report
+from .launched import ended_early, is_launched, own_rank, report_failure
 from .requests import SUMMED, Request
 
 if TYPE_CHECKING:
@@ -365,7 +365,7 @@ def _join_world():
             _join_error(f"not all ranks have come within {limit} s (CYNET_DIST_STALL)")
     if communication.failure is not None:
         raise communication.failure
-    shutdown.watch(lambda: _world)
+    shutdown.install_exit_hooks(lambda: _world)
     if communication.size > 1:
         cut_gradients(_PARTS)
     return communication
@@ -373,6 +373,6 @@ def _join_world():
 
 def _join_error(text):
     """The ranks do not meet: an error, after which this process cannot use MPI."""
-    report(own_rank(), socket.gethostname(), text, is_own=False)
-    shutdown.abandon()
+    report_failure(own_rank(), socket.gethostname(), text, is_own=False)
+    shutdown.abandon_startup()
     raise PeerError(f"joining the other ranks: {text}")

@@ -31,7 +31,9 @@ def arena_size(graph: Graph) -> int:
     return int(any(0 in value.shape for value in written))  # an empty value needs an address, too
 
 
-def made(what: str | Graph, function: Callable[..., _Made], *args: Any, **kwargs: Any) -> _Made:
+def allocate_named(
+    what: str | Graph, function: Callable[..., _Made], *args: Any, **kwargs: Any
+) -> _Made:
     """``function(*args, **kwargs)``, which allocates memory; an error names the purpose.
 
     Parameters
@@ -51,17 +53,17 @@ def made(what: str | Graph, function: Callable[..., _Made], *args: Any, **kwargs
         raise with_message(error, f"no memory for {what}: {error}") from None
 
 
-def blanks(values: Iterable[Value | None]) -> list[Any]:
+def zeros_for(values: Iterable[Value | None]) -> list[Any]:
     """Zeros in newly allocated memory for values of a graph; None stays None."""
     return [
         None
         if v is None
-        else made(f"{v.name!r} of shape {v.shape}", zeros, v.shape, v.ctx, v.dtype)
+        else allocate_named(f"{v.name!r} of shape {v.shape}", zeros, v.shape, v.ctx, v.dtype)
         for v in values
     ]
 
 
-def take(idle: list[Any], size: int, ctx: Context) -> Any:
+def take_idle_arena(idle: list[Any], size: int, ctx: Context) -> Any:
     """An arena of at least `size` bytes from the list `idle`, or a new one instead of one that is
     too small."""
     small: list[Any] = []

@@ -8,16 +8,16 @@ from ..context import read_context
 from ..graph.collector import collector_paused
 from ..graph.gradient import REQUESTS
 from ..graph.infer import infer_shapes, infer_types, structure_of
-from ..graph.placement import place
+from ..graph.placement import place_nodes
 from ..ndarray import NDArray, zeros
 from ..ndarray.sparse.arrays import among_sparse
-from ..operator.checks.shapes import known, plain
+from ..operator.checks.shapes import known_shape, plain_shape
 from ..operator.property import is_known
 from ..operator.storage_types import makes_sparse
 from ..symbol.node import variables_in
 from ..symbol.variable import STORAGE_TYPES
 from . import Executor
-from .arena_pool import made
+from .arena_pool import allocate_named
 from .by_node import NodeExecutor, all_rows
 
 
@@ -140,7 +140,7 @@ def _argument_names(structure):
 
 def _check_shapes(structure, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays):
     """Check the shapes of the arrays against the inferred ones; returns all shapes."""
-    given = {name: known(value.shape) for name, value in zip(arg_names, arg_arrays)}
+    given = {name: known_shape(value.shape) for name, value in zip(arg_names, arg_arrays)}
     shapes = infer_shapes(structure.heads, given, structure=structure)
     found = {node.name: shape for (node, _), shape in shapes.items() if not node.op}
     for kind, names, arrays in (
@@ -150,9 +150,9 @@ def _check_shapes(structure, arg_names, arg_arrays, grad_arrays, aux_names, aux_
     ):
         for name, value in zip(names, arrays):
             shape = found[name]
-            if value is not None and is_known(shape) and value.shape != plain(shape):
+            if value is not None and is_known(shape) and value.shape != plain_shape(shape):
                 raise ShapeError(
-                    f"bind: {kind} '{name}' has shape {value.shape}, expected {plain(shape)}"
+                    f"bind: {kind} '{name}' has shape {value.shape}, expected {plain_shape(shape)}"
                 )
     for name, value, grad in zip(arg_names, arg_arrays, grad_arrays):
         if grad is not None and grad.dtype != value.dtype:
@@ -201,7 +201,7 @@ def simple_bind(
     known_types = {name: name_of(dtype) for name, dtype in types.items()}
     found_types = infer_types(symbol.entries, known_types, "float32", structure=structure)
     arg_shapes, aux_shapes = (
-        [plain(found_shapes[n, 0]) for n in nodes] for nodes in (arguments, states)
+        [plain_shape(found_shapes[n, 0]) for n in nodes] for nodes in (arguments, states)
     )
     arg_types, aux_types = (
         [scalar_type(found_types[n, 0]) for n in nodes] for nodes in (arguments, states)
@@ -210,7 +210,7 @@ def simple_bind(
     stypes = _storage_types(arguments, stypes)
     contexts = {}  # contexts of variables whose group has another context
     if group2ctx:
-        placed = place(structure.order, ctx, group2ctx)
+        placed = place_nodes(structure.order, ctx, group2ctx)
         contexts = {node.name: at for node, at in placed.items() if node.op is None}
     shared_names = set(shared_arg_names or ())
     args, grads = [], []
@@ -237,11 +237,11 @@ def simple_bind(
         elif shared_buffer is not None and name not in shared_names:
             shared = _from_buffer(shared_buffer, name, shape, dtype, contexts.get(name, ctx))
         if shared is None:
-            shared = made(
+            shared = allocate_named(
                 f"argument '{name}' of shape {shape}", zeros, shape, contexts.get(name, ctx), dtype
             )
         if grad is None and requests[name] != "null":
-            grad = made(
+            grad = allocate_named(
                 f"the gradient of '{name}', of shape {shape}",
                 zeros,
                 shape,
@@ -256,7 +256,7 @@ def simple_bind(
         fits = shared is not None and shared.shape == tuple(shape) and shared.dtype == dtype
         at = contexts.get(name, ctx)
         what = f"state '{name}' of shape {shape}"
-        auxs.append(shared if fits else made(what, zeros, shape, at, dtype))
+        auxs.append(shared if fits else allocate_named(what, zeros, shape, at, dtype))
     inferred = (found_shapes, found_types)
     if stypes or _makes_sparse(structure):
         return _by_node(symbol, ctx, args, grads, requests, auxs, group2ctx, inferred, structure)
@@ -290,5 +290,5 @@ def _from_buffer(buffer, name, shape, dtype, ctx):
     old = buffer.get(name)
     if old is not None and old.size >= size and old.dtype == dtype:
         return old.reshape((-1,))[:size].reshape(shape)
-    buffer[name] = made(f"argument '{name}' of shape {shape}", zeros, shape, ctx, dtype)
+    buffer[name] = allocate_named(f"argument '{name}' of shape {shape}", zeros, shape, ctx, dtype)
     return buffer[name]

@@ -12,7 +12,7 @@ from ..ndarray import NDArray, _tape, zeros
 from ..ndarray._call import invoke
 from ..ndarray.sparse.call import sparse_call
 from ..ndarray.sparse.convert import empty_values, with_all_rows
-from ..operator.checks.shapes import plain
+from ..operator.checks.shapes import plain_shape
 from ..operator.property import is_known
 from ..operator.storage_types import makes_sparse
 from .executor import Executor
@@ -51,7 +51,9 @@ class NodeExecutor(Executor):
         if types is None:
             known = {name: name_of(each.dtype) for name, each in arrays.items()}
             types = infer_types(symbol.entries, known, "float32", structure=structure)
-        self.outputs = [zeros(plain(shapes[e]), ctx=ctx, dtype=types[e]) for e in symbol.entries]
+        self.outputs = [
+            zeros(plain_shape(shapes[e]), ctx=ctx, dtype=types[e]) for e in symbol.entries
+        ]
         self._heads_taken = [_takes_head(*entry) for entry in symbol.entries]
 
     def rest(self):
@@ -179,7 +181,7 @@ class NodeExecutor(Executor):
         by_name = {}
         for node in self._structure.variables:
             shape = found[node, 0]
-            by_name[node.name] = plain(shape) if is_known(shape) else arrays[node.name].shape
+            by_name[node.name] = plain_shape(shape) if is_known(shape) else arrays[node.name].shape
 
         def fit(name, old):
             if old is None or old.shape == by_name[name]:

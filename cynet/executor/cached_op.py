@@ -23,9 +23,9 @@ from ..graph.memory_plan import plan_memory
 from ..graph.verify import verify_memory
 from ..ndarray import NDArray, elemwise_add, empty, zeros
 from ..ndarray._tape import StepNode, get_state, set_state
-from ..operator.checks.shapes import known
+from ..operator.checks.shapes import known_shape
 from ..symbol.node import fixed_arguments
-from .arena_pool import made, take
+from .arena_pool import allocate_named, take_idle_arena
 from .cached_results import cached_groups
 from .call_by_call import due, resolved
 from .constant_inputs import ConstantInputs
@@ -215,7 +215,7 @@ class CachedOp:
         contexts = [each.context for each in arrays]
         # pinned and shared host memory go with the CPU's ordinary memory, whose plan it is then
         ctx = next((each for each in contexts if each.device_type == "cpu"), contexts[0])
-        shapes = {name: known(array.shape) for name, array in zip(self.inputs, arrays)}
+        shapes = {name: known_shape(array.shape) for name, array in zip(self.inputs, arrays)}
         dtypes = {name: name_of(array.dtype) for name, array in zip(self.inputs, arrays)}
         return ctx, shapes, dtypes
 
@@ -366,7 +366,9 @@ class _Program:
             instance = _Instance(self, create_operators(self.graph))
         if self.moves:
             size, ctx = self.arena.shape[0], self.arena.ctx
-            instance.arena = made(self.graph, take, self.idle_arenas, size, ctx)
+            instance.arena = allocate_named(
+                self.graph, take_idle_arena, self.idle_arenas, size, ctx
+            )
         return Lease(self._free, instance, self.idle_arenas)
 
 
@@ -381,7 +383,7 @@ class _Instance:
             arena = program.fakes[program.arena]
         else:
             size, ctx = program.arena.shape, program.arena.ctx
-            arena = self.arena = made(graph, empty, size, ctx, "uint8")
+            arena = self.arena = allocate_named(graph, empty, size, ctx, "uint8")
             program.nbytes += arena.size
         arrays = {**program.fakes, **program.constants}
         kept = [None] * len(program.groups)

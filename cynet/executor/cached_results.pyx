@@ -13,7 +13,7 @@ import weakref
 
 from ..graph.ir import CACHED
 from ..ndarray import empty
-from .arena_pool import made
+from .arena_pool import allocate_named
 
 cdef object _shared = weakref.WeakValueDictionary()  # (how, arrays) -> CachedResult
 cdef size_t _total = 0  # bytes of all of them
@@ -42,7 +42,7 @@ cdef class CachedResult:
         global _total
         cdef NDArrayBase array
         what = f"{value.name!r} of shape {value.shape}"
-        self.array = made(what, empty, value.shape, ctx=value.ctx, dtype=value.dtype)
+        self.array = allocate_named(what, empty, value.shape, ctx=value.ctx, dtype=value.dtype)
         self.sources = sources
         self.state = new CachedState()
         self.state.references.store(1)

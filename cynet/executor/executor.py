@@ -20,9 +20,9 @@ from ..graph.ir import Value
 from ..graph.memory_plan import plan_memory
 from ..graph.verify import verify_memory
 from ..ndarray import NDArray, array, empty
-from ..operator.checks.shapes import known
+from ..operator.checks.shapes import known_shape
 from ..symbol.node import fixed_arguments
-from .arena_pool import ArenaLease, ArenaPool, arena_size, blanks, made
+from .arena_pool import ArenaLease, ArenaPool, allocate_named, arena_size, zeros_for
 from .cached_results import cached_groups
 from .constant_inputs import ConstantInputs
 from .gpu_step import GpuStep, joins_steps
@@ -32,7 +32,7 @@ from .operators import constants, create_operators
 from .plan_cache import bytes_of_graph
 from .postponed import Postponed, head_gradients
 from .rebind import ArgumentSlots, placeholder
-from .reshaping import fitted
+from .reshaping import fit_arrays
 from .update_step import UpdateStep
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class Executor(Postponed, Monitoring):
         graph = lower(
             self._symbol.entries,
             self._ctx,
-            {name: known(value.shape) for name, value in arrays.items()},
+            {name: known_shape(value.shape) for name, value in arrays.items()},
             dtypes,
             {n: self._grad_req[n] for n, grad in self.grad_dict.items() if grad is not None},
             self._group2ctx,
@@ -188,8 +188,8 @@ class Executor(Postponed, Monitoring):
             verify_memory(graph, () if watched else python)
         self._graph = graph
         if not hasattr(self, "outputs"):
-            self.outputs = blanks(graph.outputs)
-        self._heads = blanks(graph.heads)
+            self.outputs = zeros_for(graph.outputs)
+        self._heads = zeros_for(graph.heads)
         self._takes_heads = any(head is not None for head in self._heads)
         self._waits = bool(graph.grads)
         fixed, self.kept = constants(graph), []
@@ -210,7 +210,7 @@ class Executor(Postponed, Monitoring):
         else:
             # arrays that Python, a user or a recorded CUDA graph has seen keep their addresses
             if size:
-                self._arena = made(graph, empty, (size,), self._ctx, "uint8")
+                self._arena = allocate_named(graph, empty, (size,), self._ctx, "uint8")
                 self.nbytes += size
             guarded = watched or not python
             self._plan = Plan(graph, operators, self._arrays, self._arena, guarded, self.kept)
@@ -220,7 +220,7 @@ class Executor(Postponed, Monitoring):
 
     def _take_arena(self):
         """Have an arena of the pool for this executor's values."""
-        self._lease = made(
+        self._lease = allocate_named(
             self._graph, self._arena_pool.take, self._me, self._arena_size, self._ctx
         )
         self._slots.bind(0, [self._lease.array])
@@ -537,7 +537,7 @@ class Executor(Postponed, Monitoring):
         >>> exe.reshape_free({"data": (8, 3)}, {"data"}).outputs[0].shape
         (8, 2)
         """
-        parts = fitted(self, shapes, free, allow_up_sizing, hint)
+        parts = fit_arrays(self, shapes, free, allow_up_sizing, hint)
         args, grads, auxs, found = parts
         made = Executor(
             self._symbol,

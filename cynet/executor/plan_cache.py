@@ -37,7 +37,7 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def limit() -> int:
+def cache_limit() -> int:
     """Bytes that kept plans may take, all together."""
     setting: int = config.get("CYNET_PLAN_CACHE_MB") << 20
     return setting or memory_info(cpu())[1] // 4
@@ -154,7 +154,7 @@ def _evict() -> Sequence[_Entry]:
     """Drop plans until the others are within the limit; returns the dropped ones."""
     global _age
     caches = list(_caches)
-    total, maximum = sum(cache.nbytes for cache in caches), limit()
+    total, maximum = sum(cache.nbytes for cache in caches), cache_limit()
     if total + cached_bytes() <= maximum:
         return ()
     users = Counter(

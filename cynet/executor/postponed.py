@@ -9,7 +9,7 @@ from ..base.observers import executor_steps
 from ..graph.infer import infer_types
 from ..ndarray import NDArray, zeros
 from ..ndarray._tape import entry_of, get_state, mark, set_state
-from .arena_pool import made
+from .arena_pool import allocate_named
 from .call_by_call import due, resolved
 
 _MAX_MET = 1000  # signatures of a graph
@@ -84,7 +84,9 @@ class Postponed:
         self._types, self._watched, self.joins_steps, self.kept = types, False, False, []
         heads = [(*entry, shapes[entry], types[entry]) for entry in structure.heads]
         self.outputs = [
-            made(f"'{node.output_name(i)}' of shape {shape}", zeros, shape, self._ctx, dtype)
+            allocate_named(
+                f"'{node.output_name(i)}' of shape {shape}", zeros, shape, self._ctx, dtype
+            )
             for node, i, shape, dtype in heads
         ]
         self.nbytes = calls.nbytes + sum(

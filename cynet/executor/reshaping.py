@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ShapeError
 from ..graph.infer import infer_shapes
 from ..ndarray import zeros
-from ..operator.checks.shapes import plain
+from ..operator.checks.shapes import plain_shape
 from ..operator.property import is_known
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
 
-def fitted(
+def fit_arrays(
     executor: Any, shapes: dict[str, Any], free: Container[str], allow_up_sizing: bool, hint: str
 ) -> tuple[list[Any], list[Any], list[Any], dict[Any, Any]]:
     """(arguments, gradients, auxiliary states, shapes) for `Executor.reshape_free`."""
@@ -49,11 +49,11 @@ def fitted(
 
     args, grads = [], []
     for name in executor._arg_names:
-        shape = plain(by_name[name])
+        shape = plain_shape(by_name[name])
         args.append(fit("argument", name, shape, executor.arg_dict[name]))
         grads.append(fit("gradient of", name, shape, executor.grad_dict[name]))
     auxs = [
-        fit("auxiliary state", name, plain(by_name[name]), executor.aux_dict[name])
+        fit("auxiliary state", name, plain_shape(by_name[name]), executor.aux_dict[name])
         for name in executor._aux_names
     ]
     return args, grads, auxs, found

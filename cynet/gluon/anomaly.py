@@ -7,11 +7,11 @@ import sys
 from ..monitor.nans import (
     AnomalyError,
     add_reporter,
+    calling_line,
     close_scope,
-    here,
+    describe_nans,
     in_layer,
     open_scope,
-    trouble,
 )
 from .block import Block
 from .tracing import set_watch
@@ -56,11 +56,11 @@ class detect_anomaly:
 
 
 def _after_node(name, operator, array):
-    kind = trouble(array)
+    kind = describe_nans(array)
     if kind is not None:
         raise AnomalyError(
             f"operator {operator}, node '{name}' of a graph, gave {kind}{in_layer(_running_path())}"
-            f", called at {here()}"
+            f", called at {calling_line()}"
         )
 
 

@@ -7,7 +7,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
 from .block import Block
 from .nn import Conv1D, Conv2D, Conv3D, Dense
-from .tracing import changed
+from .tracing import note_change
 
 _LAYERS = (Dense, Conv1D, Conv2D, Conv3D)  # layers with kernels for narrow floats
 
@@ -56,7 +56,7 @@ def autocast(block: Block, dtype: str = "float16") -> Block:
             f"autocast: dtype must be float16, bfloat16 or float32, got {shown(dtype)}"
         )
     block.apply(_remove_cast if name == "float32" else lambda each: _cast(each, name))
-    changed()
+    note_change()
     return block
 
 

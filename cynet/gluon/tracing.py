@@ -9,7 +9,7 @@ from ..base.tracing import state as _thread
 _changes = [0]
 
 
-def changed():
+def note_change():
     """Note that a Block was changed, or where a parameter is."""
     _changes[0] += 1
 
@@ -26,7 +26,7 @@ def set_watch(hook):
     """Make Blocks run operator by operator, and graphs without Blocks call ``hook(node_name,
     operator_name, array)``; None ends that."""
     _watch[0] = hook
-    changed()
+    note_change()
 
 
 def watch():

@@ -11,13 +11,13 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown, wrap_error
 from ..base.guard import guarded
 from ..base.kinds import check_flag
 from ..base.reprs import ReprMixin
-from ..callback.messages import say
+from ..callback.messages import log_message
 from ..engine.trace import Span
 from .errors import MismatchError
 from .parameter import Parameter, ParameterDict
 from .tracing import count_of_changes
 from .trainer_gradients import TrainerGradients, stale_error
-from .trainer_groups import TrainerGroups, names_of, parted
+from .trainer_groups import TrainerGroups, names_of, split_groups
 from .trainer_shards import TrainerShards
 from .trainer_states import TrainerStates, copied
 from .utils import clip_global_norm
@@ -103,7 +103,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
     ) -> None:
         check_flag("Trainer", "shard_states", shard_states)
         self._shards = shard_states
-        in_groups = parted(params)
+        in_groups = split_groups(params)
         if in_groups is None:
             self._params = _unique_parameters(params)
             self._names, given = names_of(params, self._params), []
@@ -254,7 +254,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         if self._has_warned or not isinstance(store, kvs.DistKVStore) or store.num_workers == 1:
             return
         self._has_warned = True
-        say(
+        log_message(
             "Trainer: gradients are summed over %d ranks and divided by what step() is given: the"
             " examples of all ranks; the learning rate is taken as it is given",
             store.num_workers,

@@ -267,7 +267,7 @@ def parameters_of(chosen):
     return list({id(each): each for each in found}.values())
 
 
-def parted(params):
+def split_groups(params):
     """(parameters, their names, pairs of a group's parameters and settings) from a list of dicts;
     None if `params` is not such a list."""
     if not (isinstance(params, (list, tuple)) and any(isinstance(each, dict) for each in params)):

@@ -8,7 +8,7 @@ from .. import optimizer as opt
 from ..base.files import read_file, write_atomically
 from ..base.overrides import is_ours
 from ..kvstore import DistKVStore
-from ..optimizer.snapshot import copied
+from ..optimizer.snapshot import copy_state
 from .errors import MismatchError
 from .parameter.parameter_dict import brief_list
 
@@ -109,7 +109,7 @@ class TrainerStates:
             self._kvstore.agree_on_states(loaded, "load_states")
         own = self._own_states(loaded.states)
         for updater in self._updaters:
-            updater.states = {name: copied(state) for name, state in own.items()}
+            updater.states = {name: copy_state(state) for name, state in own.items()}
             updater.states_synced = dict.fromkeys(own, False)
             updater.optimizer = loaded.optimizer
         self._optimizer = first.optimizer

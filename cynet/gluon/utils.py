@@ -10,10 +10,10 @@ from .. import ndarray as nd
 from ..autograd.hooks import HookHandle
 from ..base import config
 from ..base.errors import ArgumentError, ArgumentTypeError, FileError, shown, warn_user
-from ..base.files import file_name, opened, write_atomically
+from ..base.files import file_name, open_for_reading, write_atomically
 from ..base.guard import guarded
 from ..base.np_shape import np_arrays
-from ..io.fetch import fetched
+from ..io.fetch import fetch_bytes
 from ..operator.parameters import MAX_ARRAYS
 from ..optimizer.clipping import clip_global_norm
 from .parameter.contexts import context_list
@@ -144,7 +144,7 @@ def check_sha1(filename: FileName, sha1_hash: str) -> bool:
     True
     """
     digest = hashlib.sha1()
-    with opened(filename) as file:
+    with open_for_reading(filename) as file:
         while piece := file.read(_PIECE):
             digest.update(piece)
     name = digest.hexdigest()
@@ -244,7 +244,7 @@ def download(
         warn_user("download: verify_ssl=False takes whatever server answers")
     for left in range(retries, -1, -1):
         try:
-            content = fetched(url, verify_ssl)
+            content = fetch_bytes(url, verify_ssl)
         except FileError as error:
             if left == 0:
                 raise FileError(f"download of {error}") from None

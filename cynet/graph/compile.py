@@ -7,15 +7,15 @@ from math import prod
 
 from ..base import config
 from ..base.errors import CynetError, ShapeError
-from ..operator.checks.shapes import EMPTY, MAX_NDIM, check_elements, known, plain
+from ..operator.checks.shapes import EMPTY, MAX_NDIM, check_elements, known_shape, plain_shape
 from ..operator.property import is_known
 from . import pipeline
 from .from_symbol import build
 from .gradient import gradient
 from .infer import Structure, infer_shapes, infer_types
 from .memory_plan import plan_memory
-from .placement import place
-from .subgraphs import settle
+from .placement import place_nodes
+from .subgraphs import build_bodies
 from .verify import verify, verify_memory
 
 MAX_SIMPLE = 1 << 40  # elements of a shape that needs no further look
@@ -65,17 +65,17 @@ def lower(
     names = pipeline.enabled() if names is None else names
     structure = structure or Structure(heads)
     order = structure.order
-    contexts = place(order, ctx, group2ctx)
+    contexts = place_nodes(order, ctx, group2ctx)
     found_shapes, found_types = inferred
     shapes = _require_known_shapes(found_shapes or infer_shapes(heads, shapes, structure=structure))
     dtypes = found_types or infer_types(heads, dtypes, "float32", structure=structure)
     if any(node.op is not None and node.prop.decomposed for node in order):
-        from .decompose import decomposed  # imported here: few graphs need mx.np's family
+        from .decompose import decompose_graph  # imported here: few graphs need mx.np's family
 
         variables = {node.name: (node, 0) for node in order if node.op is None}
-        known_shapes = {name: known(shapes[entry]) for name, entry in variables.items()}
+        known_shapes = {name: known_shape(shapes[entry]) for name, entry in variables.items()}
         known_types = {name: dtypes[entry] for name, entry in variables.items()}
-        plain_heads = decomposed(heads, shapes, dtypes)
+        plain_heads = decompose_graph(heads, shapes, dtypes)
         return lower(
             plain_heads, ctx, known_shapes, known_types, grad_req, group2ctx, names, predict, apart
         )
@@ -88,7 +88,7 @@ def lower(
     graph = pipeline.run(graph, stages, names, ctx.device_type)
     graph = gradient(graph, grad_req, apart)
     checks(graph, "the gradient pass")
-    graph = settle(graph, names, lower)
+    graph = build_bodies(graph, names, lower)
     due = [*graph.outputs, *_written_roots(graph).intersection(graph.grads.values())]
     graph = pipeline.run(graph, (pipeline.WHOLE,), names, ctx.device_type)
     written = _written_roots(graph)
@@ -118,7 +118,7 @@ def _require_known_shapes(shapes):
                 f"{shape or 'nothing'}; 0 is unknown)"
             )
         check_elements(shape, f"'{node.output_name(index)}'")
-        out[entry] = plain(shape)
+        out[entry] = plain_shape(shape)
     return out
 
 

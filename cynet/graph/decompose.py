@@ -5,7 +5,7 @@ from itertools import count
 import numpy as np
 
 from ..operator._base import OpEntry, Operator, get_operator
-from ..operator.checks.shapes import known, plain
+from ..operator.checks.shapes import known_shape, plain_shape
 from ..operator.numpy.named import writer
 from ..operator.parameters import Int
 from ..operator.property import OperatorProperty
@@ -26,7 +26,7 @@ class Held(OperatorProperty):
         return []
 
     def infer_shape(self, in_shapes, out_shapes):
-        return [], [known(self.array.shape)], []
+        return [], [known_shape(self.array.shape)], []
 
     def infer_type(self, in_types, out_types):
         return [], [self.array.dtype.name], []
@@ -52,7 +52,7 @@ def _constant_node(name, array):
     return Node(_HELD, name, {}, {}, prop)
 
 
-def decomposed(heads, shapes, dtypes):
+def decompose_graph(heads, shapes, dtypes):
     """The same graph in operators that can run.
 
     Parameters
@@ -73,7 +73,7 @@ def decomposed(heads, shapes, dtypes):
         if node.op is None or (inputs == node.inputs and not node.prop.decomposed):
             new.update((each, each) for each in outputs)
         elif node.prop.decomposed:
-            given = [plain(shapes[e]) for e in node.inputs], [dtypes[e] for e in node.inputs]
+            given = [plain_shape(shapes[e]) for e in node.inputs], [dtypes[e] for e in node.inputs]
             made = _node_outputs(node, inputs, writer()(node.prop, *given, node.name))
             new.update(zip(outputs, (_cast(e, t, dtypes[o]) for (e, t), o in zip(made, outputs))))
         else:

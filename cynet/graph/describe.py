@@ -27,7 +27,7 @@ def _step_lines(graph: Graph, margin: str) -> list[str]:
     """The lines of a graph's steps; the steps of an inner graph follow the step that runs it."""
     lines = []
     for index, step in enumerate(graph.steps):
-        name = f"{step.prop.op_name} {step.name} @{step.ctx}{chosen(step)}"
+        name = f"{step.prop.op_name} {step.name} @{step.ctx}{algorithm_text(step)}"
         lines.append(f"{margin}{index:4d} {step.direction:8s} {name}")
         for position, value in step.written():
             request = ("null", "write", "inplace", "add")[step.req[position]]
@@ -38,19 +38,19 @@ def _step_lines(graph: Graph, margin: str) -> list[str]:
                 f"{margin}       -> {value.name} {value.shape} {value.dtype} {request}{place}"
             )
         if step.direction == FORWARD:
-            for word, held in inside(step):
+            for word, held in inner_graphs(step):
                 lines.append(f"{margin}       {word}, {held.saved} bytes saved by each run:")
                 lines += _step_lines(held, margin + "       ")
     return lines
 
 
-def inside(step: Step) -> Iterable[tuple[str, Graph]]:
+def inner_graphs(step: Step) -> Iterable[tuple[str, Graph]]:
     """Pairs (word, Graph) of the graphs that a step runs."""
     ask = getattr(step.prop, "graphs_inside", None)
     return ask() if ask else ()
 
 
-def chosen(step: Step) -> str:
+def algorithm_text(step: Step) -> str:
     """``": algorithm (estimates)"`` of a step whose operator has several, else nothing."""
     made = (step.origin or step).algorithms
     if step.direction == FORWARD:

@@ -14,7 +14,7 @@ from ..base.errors import (
     with_message,
     wrap_error,
 )
-from ..operator.checks.shapes import EMPTY, understood
+from ..operator.checks.shapes import EMPTY, declared_shape
 from ..operator.checks.values import read_shape
 from ..operator.property import merge_shapes
 from ..symbol.node import topological_order
@@ -341,7 +341,7 @@ class _Shapes(_Inference):
             raise ArgumentError(
                 f"variable {node.name}: attribute __shape__ is {shown(text)}, not a shape"
             )
-        return understood(shape)
+        return declared_shape(shape)
 
     @staticmethod
     def clean(shape):

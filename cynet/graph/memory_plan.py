@@ -63,7 +63,7 @@ def nbytes(value: Value) -> int:
     return size
 
 
-def views(graph: Graph) -> Graph:
+def make_views(graph: Graph) -> Graph:
     """Let values with the same bytes as another value be views of it.
 
     Parameters

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..base import config
 from ..base.errors import ArgumentError
-from .memory_plan import views
+from .memory_plan import make_views
 from .passes.common_subexpressions import share
 from .passes.constant_folding import fold
 from .passes.fuse_elementwise import chain
@@ -88,7 +88,7 @@ PASSES = (
     Pass(
         "views",
         WHOLE,
-        views,
+        make_views,
         "what only changes the shape, or copies a gradient, is not run",
         ("mirror", "mask"),
     ),

@@ -8,7 +8,7 @@ from ..base.errors import ArgumentError, CynetError, shown
 from ..context import Context
 
 
-def place(
+def place_nodes(
     order: list[Any], ctx: Context, group2ctx: dict[str, Any] | None = None
 ) -> dict[Any, Context]:
     """Assign a context to every node.

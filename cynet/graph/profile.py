@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ArgumentError
 from ..base.kinds import to_index
 from ..ndarray import waitall
-from .describe import chosen
+from .describe import algorithm_text
 from .ir import FORWARD
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _step_times(
     """Rows of the steps; a step that runs graphs is followed by their steps, timed for one run."""
     rows: list[Row] = []
     for step, (spent, calls) in zip(steps, measured or plan.profile()):
-        name = f"{margin}{step.prop.op_name} {step.name}{chosen(step)}"
+        name = f"{margin}{step.prop.op_name} {step.name}{algorithm_text(step)}"
         rows.append((step.direction, name, spent / 1e3 / max(runs or calls, 1)))
         for word, inner in getattr(plan.operator_of(step), "plans", ()):
             graph, found = inner.body.graph, inner.plan.profile()

@@ -2,15 +2,16 @@
 
 `build` makes a `RunsGraphs` of such a node: states of operators inside are told from arguments, and
 two hidden outputs hold memory, `kept` what backward reads of each run of a body, `space` what a run
-needs meanwhile. Behind the gradient pass it is known which gradients are wanted; then `settle` puts
-each body through all passes and plans its memory, once, whatever the number of runs.
+needs meanwhile. Behind the gradient pass it is known which gradients are wanted; then
+`build_bodies` puts each body through all passes and plans its memory, once, whatever the number of
+runs.
 """
 
 from typing import Any
 
 from ..base import config
 from ..context import Context
-from ..operator.checks.shapes import check_elements, known
+from ..operator.checks.shapes import check_elements, known_shape
 from ..operator.control_flow.subgraphs import row_of
 from ..operator.graph_hooks import GraphHooks, Traits
 from ..operator.property import OperatorProperty, ResourceRequest
@@ -56,7 +57,7 @@ class Body:
         self.graph = graph = lower(
             subgraph.heads,
             ctx,
-            {name: known(shape) for name, shape in zip(named, shapes)},
+            {name: known_shape(shape) for name, shape in zip(named, shapes)},
             dict(zip(named, types)),
             {name: req for name, req in zip(named, requests) if req is not None},
             None,
@@ -312,7 +313,7 @@ def step_of(node: Any, inputs: list[Value], outputs: list[Value], ctx: Context) 
     )
 
 
-def settle(graph, names, lower):
+def build_bodies(graph, names, lower):
     """Make the bodies of the steps that run graphs.
 
     Parameters

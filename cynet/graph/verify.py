@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ..base.errors import CynetError, ShapeError
-from ..operator.checks.shapes import known, plain
+from ..operator.checks.shapes import known_shape, plain_shape
 from ..operator.property import is_known
 from .ir import ADD, ARG, AUX, FORWARD, GRAD, HEAD, INPLACE, NULL, TEMP, WRITE
 from .memory_plan import nbytes
@@ -90,13 +90,13 @@ def _check_forward(step: Step, after: str) -> None:
     if _inferred.get(prop) == (shapes, types):
         return
     try:
-        found = prop.infer_shape([known(s) for s in shapes[0]], [None] * outputs)[1]
+        found = prop.infer_shape([known_shape(s) for s in shapes[0]], [None] * outputs)[1]
     except ShapeError as error:
         raise CynetError(f"{after} leaves {step!r} with inputs {shapes[0]}: {error}") from error
     kinds = prop.infer_type(list(types[0]), [None] * outputs)[1]
     for value, shape, kind in zip(step.out_data, found, kinds):
-        if is_known(shape) and plain(shape) != value.shape:
-            _raise_error(after, step, value, f"makes the shape {plain(shape)}")
+        if is_known(shape) and plain_shape(shape) != value.shape:
+            _raise_error(after, step, value, f"makes the shape {plain_shape(shape)}")
         if kind not in (None, value.dtype):
             _raise_error(after, step, value, f"makes {kind}")
     _inferred[prop] = shapes, types

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
-from ..base.opencv import resized, short_size
+from ..base.opencv import resize_image, short_size
 from .augmenter import Augmenter
 from .color_augment import CastAug, color_augmenters
-from .geometry import center_box, chosen, crop, random_box, random_sized_box
+from .geometry import center_box, choose_interpolation, crop, random_box, random_sized_box
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ class ResizeAug(Augmenter):
     def apply(self, array: Any) -> Any:
         height, width = short_size(*array.shape[:2], self.size)
         sizes = (*array.shape[:2], height, width)
-        return resized(array, width, height, chosen(self.interp, sizes))
+        return resize_image(array, width, height, choose_interpolation(self.interp, sizes))
 
 
 @guarded
@@ -67,7 +67,7 @@ class ForceResizeAug(Augmenter):
 
     def apply(self, array: Any) -> Any:
         sizes = (*array.shape[:2], self.size[1], self.size[0])
-        return resized(array, *self.size, chosen(self.interp, sizes))
+        return resize_image(array, *self.size, choose_interpolation(self.interp, sizes))
 
 
 @guarded

@@ -11,13 +11,13 @@ import numpy as np
 from ..base.errors import UndefinedError
 from ..base.guard import guarded
 from ..ndarray import NDArray
-from .geometry import made, pixels
+from .geometry import make_image, pixels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def plain(value):
+def to_json_value(value):
     """A parameter as JSON has it."""
     if isinstance(value, NDArray):
         value = value.asnumpy()
@@ -56,7 +56,7 @@ class Augmenter:
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        self._kwargs = {name: plain(value) for name, value in kwargs.items()}
+        self._kwargs = {name: to_json_value(value) for name, value in kwargs.items()}
 
     def dumps(self) -> Any:
         """Write name and parameters as JSON.
@@ -73,7 +73,7 @@ class Augmenter:
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, src: NDArray) -> NDArray:
-        return made(self.apply(pixels(src)))
+        return make_image(self.apply(pixels(src)))
 
     def apply(self, array: Any) -> Any:
         """Change the pixels of an image.
@@ -101,11 +101,11 @@ class Augmenter:
         raise UndefinedError(f"{type(self).__name__} defines neither __call__ nor apply")
 
 
-def applied(augmenter, array):
+def apply_augmenter(augmenter, array):
     """The pixels that an augmenter makes of pixels, also one of the user's for NDArrays."""
     if isinstance(augmenter, Augmenter) and type(augmenter).__call__ is Augmenter.__call__:
         return augmenter.apply(array)
-    return pixels(augmenter(made(array)))
+    return pixels(augmenter(make_image(array)))
 
 
 @guarded
@@ -134,7 +134,7 @@ class SequentialAug(Augmenter):
 
     def apply(self, array: Any) -> Any:
         for each in self.ts:
-            array = applied(each, array)
+            array = apply_augmenter(each, array)
         return array
 
 
@@ -159,5 +159,5 @@ class RandomOrderAug(SequentialAug):
         random.shuffle(order)
         self.ts = order  # the next order is drawn from this one, as in MXNet
         for each in order:
-            array = applied(each, array)
+            array = apply_augmenter(each, array)
         return array

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from ..base.errors import ArgumentError, shown
-from .boxes import areas, mirrored, moved, shared, with_area
-from .record_augment import check_inter_method, sized, with_border, with_turned_colors
+from .boxes import box_areas, intersection_areas, mirrored, move_boxes, with_area
+from .record_augment import check_inter_method, resize_by_method, with_border, with_turned_colors
 
 # options of crops that have a value for each kind of crop: smallest, largest
 _RANGES = {
@@ -44,8 +44,8 @@ class _Crop:
     def fits(self, boxes, place):
         """Return whether an object is in the crop `place` as the ranges want it."""
         x, y, w, h = place
-        common = shared(boxes[:, 1:5], (x, y, x + w, y + h))
-        of = areas(boxes[:, 1:5])
+        common = intersection_areas(boxes[:, 1:5], (x, y, x + w, y + h))
+        of = box_areas(boxes[:, 1:5])
         good = np.ones(len(boxes), bool)
         with np.errstate(divide="ignore", invalid="ignore"):  # boxes without area fit nothing
             for name, value in (
@@ -111,7 +111,7 @@ class BoxAugmenter:
             short = o["resize"] / min(height, width)
             new_w = o["resize"] if width <= height else int(width * short)
             new_h = o["resize"] if height <= width else int(height * short)
-            image = sized(image, new_w, new_h, o["inter_method"], rng)
+            image = resize_by_method(image, new_w, new_h, o["inter_method"], rng)
         if self.channels == 3:
             image = self._jitter_colors(image, rng)
         if self._is_drawn("rand_mirror_prob", rng):
@@ -120,7 +120,9 @@ class BoxAugmenter:
             image, boxes = self._pad_image(image, boxes, rng)
         if self.crops and self._is_drawn("rand_crop_prob", rng):
             image, boxes = self._crop_image(image, boxes, rng)
-        return sized(image, *self._last_size(*image.shape[:2]), o["inter_method"], rng), boxes
+        return resize_by_method(
+            image, *self._last_size(*image.shape[:2]), o["inter_method"], rng
+        ), boxes
 
     def _is_drawn(self, name, rng):
         return self.o[name] > 0 and rng.random() < self.o[name]
@@ -146,7 +148,7 @@ class BoxAugmenter:
         y, x = (int(rng.integers(n + 1)) for n in (new_h - height, new_w - width))
         sides = (y, new_h - height - y, x, new_w - width - x)
         image = with_border(image, sides, self.o["fill_value"])
-        return image, moved(boxes, -x / width, -y / height, new_w / width, new_h / height)
+        return image, move_boxes(boxes, -x / width, -y / height, new_w / width, new_h / height)
 
     def _crop_image(self, image, boxes, rng):
         height, width = image.shape[:2]
@@ -167,15 +169,15 @@ class BoxAugmenter:
 
     def _clip_boxes(self, boxes, place):
         """The boxes that stay in a crop, cut at its border."""
-        out = moved(boxes, *place)
+        out = move_boxes(boxes, *place)
         inside = out.copy()
         inside[:, 1:5] = out[:, 1:5].clip(0, 1)
         if self.o["crop_emit_mode"] == "center":
             middle = (out[:, 1:3] + out[:, 3:5]) / 2
             stays = ((middle >= 0) & (middle <= 1)).all(1)
         else:
-            part = areas(inside[:, 1:5])
-            stays = part >= self.o["emit_overlap_thresh"] * areas(out[:, 1:5])
+            part = box_areas(inside[:, 1:5])
+            stays = part >= self.o["emit_overlap_thresh"] * box_areas(out[:, 1:5])
         return with_area(inside[stays])
 
     def _last_size(self, height, width):

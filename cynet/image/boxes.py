@@ -35,17 +35,17 @@ def with_area(boxes):
     return boxes[(boxes[:, 3] > boxes[:, 1]) & (boxes[:, 4] > boxes[:, 2])]
 
 
-def areas(corners):
+def box_areas(corners):
     """Areas of boxes (N, 4): xmin, ymin, xmax, ymax."""
     sides = np.maximum(0, corners[:, 2:4] - corners[:, 0:2])
     return sides[:, 0] * sides[:, 1]
 
 
-def shared(corners, within):
+def intersection_areas(corners, within):
     """Areas of the parts of boxes (N, 4) that lie in another one."""
     low, high = np.asarray(within[:2]), np.asarray(within[2:])
     parts = [np.maximum(corners[:, :2], low), np.minimum(corners[:, 2:4], high)]
-    return areas(np.concatenate(parts, 1))
+    return box_areas(np.concatenate(parts, 1))
 
 
 def of_floats(boxes):
@@ -60,7 +60,7 @@ def mirrored(boxes):
     return out
 
 
-def moved(boxes, x, y, width, height):
+def move_boxes(boxes, x, y, width, height):
     """Boxes relative to a frame at (x, y) of this size, which may exceed the image; all numbers are
     fractions of the image's size."""
     out = boxes.copy()

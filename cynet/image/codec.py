@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError, shown
-from ..base.opencv import cv, reason
+from ..base.opencv import cv, error_reason
 from .image_header import check_header
 
 _DEPTHS = (np.uint8, np.uint16)
@@ -46,7 +46,7 @@ def decoded(buffer, flag, name=None):
         try:
             image = module.imdecode(np.frombuffer(content, np.uint8), flag)
         except module.error as error:
-            raise FormatError(f"{name or 'an image'}: {reason(error)}") from None
+            raise FormatError(f"{name or 'an image'}: {error_reason(error)}") from None
         if image is not None:
             return image
     what = f"{len(content)} bytes that are not an image" if content else "no bytes"
@@ -98,7 +98,7 @@ def encoded(image, ending, quality):
     try:
         done, content = module.imencode(kind, image, [option, quality])
     except module.error as error:
-        raise ArgumentError(f"an image of {image.shape}: {reason(error)}") from None
+        raise ArgumentError(f"an image of {image.shape}: {error_reason(error)}") from None
     if not done:
         raise ArgumentError(f"OpenCV cannot write an image of {image.shape} as {kind}")
     return content.tobytes()

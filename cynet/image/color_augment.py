@@ -11,7 +11,7 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError, shown
 from ..base.guard import guarded
 from ..ndarray import NDArray
-from .augmenter import Augmenter, RandomOrderAug, in_dtype_of, plain
+from .augmenter import Augmenter, RandomOrderAug, in_dtype_of, to_json_value
 from .geometry import color_normalize
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ def _channel_values(what, given, default):
     """Mean or deviation of three channels; True means ImageNet's."""
     if given is None or given is False:
         return None
-    array = np.array(default if given is True else plain(given), np.float64)
+    array = np.array(default if given is True else to_json_value(given), np.float64)
     if array.shape not in ((1,), (3,)):
         raise ArgumentError(f"{what} has 1 number or 3, got {shown(given)}")
     return array

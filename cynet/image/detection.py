@@ -13,10 +13,10 @@ from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, show
 from ..base.guard import guarded
 from ..base.opencv import cv
 from .augment import ForceResizeAug, ResizeAug, checked_shape
-from .augmenter import Augmenter, applied, plain
-from .boxes import areas, mirrored, moved, of_floats, shared
+from .augmenter import Augmenter, apply_augmenter, to_json_value
+from .boxes import box_areas, intersection_areas, mirrored, move_boxes, of_floats
 from .color_augment import CastAug, color_augmenters
-from .geometry import crop, made, pixels
+from .geometry import crop, make_image, pixels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ class DetAugmenter:
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        self._kwargs = {name: plain(value) for name, value in kwargs.items()}
+        self._kwargs = {name: to_json_value(value) for name, value in kwargs.items()}
 
     def dumps(self) -> Any:
         """Write name and parameters as JSON.
@@ -73,7 +73,7 @@ class DetAugmenter:
 
     def __call__(self, src: NDArray, label: NumpyArray) -> tuple[NDArray, NumpyArray]:
         array, label = self.apply(pixels(src), label)
-        return made(array), label
+        return make_image(array), label
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
         """Change the pixels of an image and its boxes.
@@ -107,7 +107,7 @@ def applied_with_boxes(augmenter, array, label):
     """The pixels that a detection augmenter makes, also one of the user's for NDArrays."""
     if isinstance(augmenter, DetAugmenter) and type(augmenter).__call__ is DetAugmenter.__call__:
         return augmenter.apply(array, label)
-    out, label = augmenter(made(array), label)
+    out, label = augmenter(make_image(array), label)
     return pixels(out), label
 
 
@@ -145,7 +145,7 @@ class DetBorrowAug(DetAugmenter):
         return [type(self).__name__.lower(), self.augmenter.dumps()]
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
-        return applied(self.augmenter, array), label
+        return apply_augmenter(self.augmenter, array), label
 
 
 @guarded
@@ -322,22 +322,22 @@ class DetRandomCropAug(DetAugmenter):
         """Return whether a crop covers enough of the objects that it touches."""
         if (place[2] - place[0]) * (place[3] - place[1]) < _LEAST:
             return False
-        sizes = areas(label[:, 1:5])
+        sizes = box_areas(label[:, 1:5])
         seen = sizes * width * height > _LEAST
         if not seen.any():
             return False
         within = (place[0] / width, place[1] / height, place[2] / width, place[3] / height)
-        parts = shared(label[seen, 1:5], within) / sizes[seen]
+        parts = intersection_areas(label[seen, 1:5], within) / sizes[seen]
         parts = parts[parts > 0]
         return parts.size > 0 and parts.min() > self.min_object_covered
 
     def _boxes_in_crop(self, label, box, height, width):
         """The boxes in a crop, for objects that are visible enough; None if there are none."""
         x, y, w, h = box[0] / width, box[1] / height, box[2] / width, box[3] / height
-        out = moved(label, x, y, w, h)
+        out = move_boxes(label, x, y, w, h)
         out[:, 1:5] = out[:, 1:5].clip(0, 1)
         with np.errstate(divide="ignore", invalid="ignore"):  # boxes without area are dropped
-            part = areas(out[:, 1:5]) * w * h / areas(label[:, 1:5])
+            part = box_areas(out[:, 1:5]) * w * h / box_areas(label[:, 1:5])
         whole = (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2])
         stays = whole & (part > self.min_eject_coverage)
         return out[stays] if stays.any() else None

@@ -13,7 +13,7 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.files import file_name, read_file
 from ..base.guard import guarded
-from ..base.opencv import INTERPOLATIONS, cv, resized, short_size
+from ..base.opencv import INTERPOLATIONS, cv, resize_image, short_size
 from ..ndarray import NDArray
 from .codec import content_of, decoded_rgb
 
@@ -37,7 +37,7 @@ def pixels(image):
     return image
 
 
-def made(array, out=None):
+def make_image(array, out=None):
     """An NDArray of pixels, or `out` filled with them."""
     if out is None:
         return nd.array(array, dtype=array.dtype)
@@ -47,7 +47,7 @@ def made(array, out=None):
     return out
 
 
-def chosen(interp, sizes=None):
+def choose_interpolation(interp, sizes=None):
     """OpenCV's number of an interpolation; `sizes` are height and width before and after."""
     if interp == 9:
         if not sizes:
@@ -66,7 +66,7 @@ def chosen(interp, sizes=None):
 
 
 # MXNet's name for it, which packages import
-_get_interp_method = chosen
+_get_interp_method = choose_interpolation
 
 
 def checked_numbers(what, given):
@@ -89,7 +89,9 @@ def crop(array, x0, y0, width, height, size=None, interp=2):
     if 0 in out.shape:
         raise ArgumentError(f"the image of {array.shape} has nothing at ({x0}, {y0})")
     if size is not None and (width, height) != tuple(size):
-        out = resized(out, *size, chosen(interp, (height, width, size[1], size[0])))
+        out = resize_image(
+            out, *size, choose_interpolation(interp, (height, width, size[1], size[0]))
+        )
     return out
 
 
@@ -160,7 +162,7 @@ def imdecode(
     >>> mx.image.imdecode(mx.recordio.unpack(packed)[1]).shape
     (8, 10, 3)
     """
-    return made(decoded_rgb(content_of(buf), flag, to_rgb), out)
+    return make_image(decoded_rgb(content_of(buf), flag, to_rgb), out)
 
 
 @guarded
@@ -202,7 +204,7 @@ def imread(
     ((8, 10, 3), array([200], dtype=uint8))
     """
     name = file_name(filename)
-    return made(decoded_rgb(read_file(name), flag, to_rgb, shown(name)), out)
+    return make_image(decoded_rgb(read_file(name), flag, to_rgb, shown(name)), out)
 
 
 @guarded
@@ -229,7 +231,9 @@ def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None 
     <NDArray 1x4 @cpu(0)>
     """
     array = pixels(src)
-    return made(resized(array, w, h, chosen(interp, (*array.shape[:2], h, w))), out)
+    return make_image(
+        resize_image(array, w, h, choose_interpolation(interp, (*array.shape[:2], h, w))), out
+    )
 
 
 @guarded
@@ -283,7 +287,7 @@ def copyMakeBorder(
     values = checked_numbers("copyMakeBorder: values", values)
     color = list(values) or [float(value)] * 4
     bordered = cv().copyMakeBorder(array, *map(int, sides), int(type), None, color)
-    return made(bordered.reshape(*bordered.shape[:2], array.shape[2]), out)
+    return make_image(bordered.reshape(*bordered.shape[:2], array.shape[2]), out)
 
 
 @guarded
@@ -335,7 +339,11 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
     """
     array = pixels(src)
     height, width = short_size(*array.shape[:2], size)
-    return made(resized(array, width, height, chosen(interp, (*array.shape[:2], height, width))))
+    return make_image(
+        resize_image(
+            array, width, height, choose_interpolation(interp, (*array.shape[:2], height, width))
+        )
+    )
 
 
 @guarded
@@ -375,7 +383,7 @@ def fixed_crop(
     [[ 9. 10. 11.]]
     <NDArray 1x3 @cpu(0)>
     """
-    return made(crop(pixels(src), x0, y0, w, h, size, interp))
+    return make_image(crop(pixels(src), x0, y0, w, h, size, interp))
 
 
 @guarded
@@ -407,7 +415,7 @@ def random_crop(
     """
     array = pixels(src)
     box = random_box(array, size)
-    return made(crop(array, *box, size, interp)), box
+    return make_image(crop(array, *box, size, interp)), box
 
 
 @guarded
@@ -439,7 +447,7 @@ def center_crop(
     """
     array = pixels(src)
     box = center_box(array, size)
-    return made(crop(array, *box, size, interp)), box
+    return make_image(crop(array, *box, size, interp)), box
 
 
 @guarded
@@ -486,7 +494,7 @@ def random_size_crop(
     """
     array = pixels(src)
     box = random_sized_box(array, size, area if min_area is None else min_area, ratio)
-    return made(crop(array, *box, size, interp)), box
+    return make_image(crop(array, *box, size, interp)), box
 
 
 @guarded

@@ -24,17 +24,17 @@ from ..base.errors import (
 )
 from ..base.files import read_file
 from ..base.guard import PER_BATCH, guarded
-from ..base.overrides import overridden
+from ..base.overrides import overridden_methods
 from ..io import DataBatch, DataDesc, DataIter
-from ..io.positions import check_keys, place, rows
+from ..io.positions import check_keys, read_position, read_rows
 from ..io.rows_iter import part_of
 from ..ndarray import NDArray
 from ..recordio import MXIndexedRecordIO, MXRecordIO
 from .augment import CreateAugmenter, checked_shape
-from .augmenter import applied
+from .augmenter import apply_augmenter
 from .codec import decoded_rgb
 from .geometry import imdecode, pixels
-from .source import FileSource, RecordSource, listed, part, read_list
+from .source import FileSource, RecordSource, list_entries, part_range, read_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,7 +183,7 @@ class ImageIter(DataIter):
         if num_parts == 1 and part_index == 0:
             self.seq = list(range(len(self._source)))
         else:
-            self.seq = list(part(len(self._source), part_index, num_parts))
+            self.seq = list(part_range(len(self._source), part_index, num_parts))
         if not self.seq:
             raise FormatError(f"there are no images for part {part_index} of {num_parts}")
         self.num_image = len(self.seq)
@@ -196,7 +196,7 @@ class ImageIter(DataIter):
         labels = (batch_size,) if label_width == 1 else (batch_size, label_width)
         self.provide_data = [DataDesc(data_name, (batch_size, *self.data_shape))]
         self.provide_label = [DataDesc(label_name, labels, np.dtype(dtype).type)]
-        self._of_user = overridden(type(self), (*HOOKS, "read_image"))
+        self._of_user = overridden_methods(type(self), (*HOOKS, "read_image"))
         self._left: list[int] = []  # samples left of the last epoch, with roll_over
         self.reset()
 
@@ -211,7 +211,7 @@ class ImageIter(DataIter):
         if self._listed is None:
             if imglist is None:
                 raise ArgumentError("images come from path_imgrec, path_imglist or imglist")
-            self._listed = {str(i): each for i, each in enumerate(listed(imglist), 1)}
+            self._listed = {str(i): each for i, each in enumerate(list_entries(imglist), 1)}
         return FileSource(list(self._listed.values()), path_root)
 
     # MXNet's attributes; scripts and subclasses may replace them
@@ -288,11 +288,11 @@ class ImageIter(DataIter):
         """
         who, count = type(self).__name__, len(self._source)
         check_keys(state, who, ("seq", "left", "cur"))
-        seq = rows(state, "seq", who, count, np.array(self.seq))
-        left = rows(state, "left", who, count)
+        seq = read_rows(state, "seq", who, count, np.array(self.seq))
+        left = read_rows(state, "left", who, count)
         if len(left) >= self.batch_size or not np.isin(left, seq).all():
             raise FormatError(f"expected a state of {who}, got one with {shown(left)} besides")
-        cur = place(state, "cur", who, -len(left), len(seq))
+        cur = read_position(state, "cur", who, -len(left), len(seq))
         self.seq, self._left, self.cur = seq.tolist(), left.tolist(), cur
 
     def _next_index(self):
@@ -401,7 +401,7 @@ class ImageIter(DataIter):
         if not self._has_own(*HOOKS):
             array = decoded_rgb(content)
             for each in self.auglist:
-                array = applied(each, array)
+                array = apply_augmenter(each, array)
         else:
             image = self.imdecode(content)
             self.check_valid_image([image])

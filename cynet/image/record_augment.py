@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..base.errors import ArgumentError, FormatError, shown
-from ..base.opencv import INTERPOLATIONS, cv, resized
+from ..base.opencv import INTERPOLATIONS, cv, resize_image
 from ..ndarray import load
 from .color_augment import _EIGENVALUES, _EIGENVECTORS, _GREY
 from .into_batch import put_normalized, put_plain
@@ -26,7 +26,7 @@ def check_inter_method(number):
         raise ArgumentError(f"inter_method is 0 to 4, 9 or 10, got {number}")
 
 
-def sized(image, width, height, kind, rng):
+def resize_by_method(image, width, height, kind, rng):
     """An image in another size by an `inter_method`."""
     if kind == 9:
         bigger = (height > image.shape[0]) + (width > image.shape[1])
@@ -34,7 +34,7 @@ def sized(image, width, height, kind, rng):
         kind = 2 if bigger == 2 else 3 if smaller == 2 else 1
     elif kind == 10:
         kind = int(rng.integers(INTERPOLATIONS))
-    return resized(image, width, height, kind)
+    return resize_image(image, width, height, kind)
 
 
 def with_border(image, sides, fill):
@@ -114,7 +114,7 @@ class RecordAugmenter:
         return image
 
     def _resize_image(self, image, width, height, rng):
-        return sized(image, width, height, self.o["inter_method"], rng)
+        return resize_by_method(image, width, height, self.o["inter_method"], rng)
 
     def _affine_augment(self, image, rng):
         """Rotation, shear, scale and ratio of sides in one affine map around the middle."""

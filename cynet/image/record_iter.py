@@ -11,11 +11,11 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import PER_BATCH, guarded
 from ..io import DataDesc, MXDataIter
-from ..io.positions import check_count, check_keys, place
+from ..io.positions import check_count, check_keys, read_position
 from .mean_image import make_mean
 from .pipeline import Pipeline
 from .record_batches import Batch, RecordBatches
-from .record_options import AUGMENTING, NORMALIZING, READING, read
+from .record_options import AUGMENTING, NORMALIZING, READING, read_options
 
 if TYPE_CHECKING:
     from ..typing import NDArray, NumpyArray
@@ -58,7 +58,7 @@ class ImageRecordIter(MXDataIter):
     def __init__(self, **kwargs: Any) -> None:
         name = type(self).__name__
         table = {key: option for each in self._tables for key, option in each.items()}
-        self._o = o = read(name, table, kwargs)
+        self._o = o = read_options(name, table, kwargs)
         super().__init__(o["batch_size"])
         if not o["path_imgrec"]:
             raise ArgumentTypeError(f"{name} needs path_imgrec")
@@ -169,9 +169,9 @@ class ImageRecordIter(MXDataIter):
         who = type(self).__name__
         check_keys(state, who, ("epoch", "position"), optional=("began", "records"))
         check_count(state, "records", who, self._length, "records")
-        epoch = place(state, "epoch", who, 0, 1 << 62)
-        start = place(state, "position", who, 0, self._length + self.batch_size - 1)
-        began = place({"began": int(start > 0), **state}, "began", who, 0, 1)
+        epoch = read_position(state, "epoch", who, 0, 1 << 62)
+        start = read_position(state, "position", who, 0, self._length + self.batch_size - 1)
+        began = read_position({"began": int(start > 0), **state}, "began", who, 0, 1)
         self._next_epoch, self._start = epoch, start
         self._current = self._batch = None
         self._begin_epoch()

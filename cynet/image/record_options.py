@@ -7,7 +7,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown
 from ..base.files import file_name
-from ..io.rows_iter import flag, part_of
+from ..io.rows_iter import parse_flag, part_of
 
 
 class Option(NamedTuple):
@@ -83,27 +83,29 @@ READING = {
         1, _parse_integer, "parts that the file is cut into; a KVStore: one for each rank"
     ),
     "part_index": Option(0, _parse_integer, "which of them is read"),
-    "round_batch": Option(True, flag, "the next epoch begins behind what filled the last batch"),
-    "shuffle": Option(False, flag, "another order each epoch"),
+    "round_batch": Option(
+        True, parse_flag, "the next epoch begins behind what filled the last batch"
+    ),
+    "shuffle": Option(False, parse_flag, "another order each epoch"),
     "seed": Option(0, _parse_integer, "of the order"),
     "seed_aug": Option(None, _parse_integer, "of what augmenters draw; None: `seed`"),
     "shuffle_chunk_size": Option(
         0, _parse_integer, "taken, and not needed: all records are shuffled"
     ),
     "shuffle_chunk_seed": Option(0, _parse_integer, "added to `seed` for the order"),
-    "verbose": Option(True, flag, "log how many images there are"),
+    "verbose": Option(True, parse_flag, "log how many images there are"),
     "dtype": Option(None, _dtype, "float32, uint8 or int8; None: the iterator's"),
     "ctx": Option("gpu", _parse_text, "taken, and not needed"),
     "device_id": Option(0, _parse_integer, "taken, and not needed: batches are on the CPU"),
     "data_name": Option("data", _parse_text, "name of the images"),
     "label_name": Option("softmax_label", _parse_text, "name of the labels"),
-    "skip_damaged": Option(False, flag, "leave out and count images that cannot be read"),
+    "skip_damaged": Option(False, parse_flag, "leave out and count images that cannot be read"),
 }
 AUGMENTING = {
     "aug_seq": Option("aug_default", _parse_text, "the one list of augmenters that there is"),
     "resize": Option(-1, _parse_integer, "length of the shorter side at first"),
-    "rand_crop": Option(False, flag, "a crop anywhere; else in the middle"),
-    "random_resized_crop": Option(False, flag, "a crop of random area and ratio of sides"),
+    "rand_crop": Option(False, parse_flag, "a crop anywhere; else in the middle"),
+    "random_resized_crop": Option(False, parse_flag, "a crop of random area and ratio of sides"),
     "max_rotate_angle": Option(0, _parse_integer, "turned by up to so many degrees"),
     "max_aspect_ratio": Option(0.0, float, "width / height changed by up to it, or up to it"),
     "min_aspect_ratio": Option(None, float, "least width / height"),
@@ -129,8 +131,8 @@ AUGMENTING = {
     "pad": Option(0, _parse_integer, "a border of so many pixels"),
 }
 NORMALIZING = {
-    "mirror": Option(False, flag, "every image mirrored"),
-    "rand_mirror": Option(False, flag, "every second one mirrored"),
+    "mirror": Option(False, parse_flag, "every image mirrored"),
+    "rand_mirror": Option(False, parse_flag, "every second one mirrored"),
     "mean_img": Option("", _parse_path, "file of an array to take away; made if it is not there"),
     "mean_r": Option(0.0, float, "taken away from red"),
     "mean_g": Option(0.0, float, "taken away from green"),
@@ -211,7 +213,7 @@ DETECTING = {
 }
 
 
-def read(name, table, given):
+def read_options(name, table, given):
     """Values of all options of a table, from the given ones.
 
     Raises

@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, StateError, shown
-from ..base.files import file_name, naming, opened, read_file
+from ..base.files import file_name, naming, open_for_reading, read_file
 from ..recordio.files import read_index
 from ..recordio.framing import RecordFile
 from ..recordio.packing import HEADER_SIZE, read_header, unpack
@@ -159,7 +159,7 @@ def read_list(path):
         When a line is none; the message names file and line.
     """
     found = {}
-    with opened(path) as file:
+    with open_for_reading(path) as file:
         for line_number, line in enumerate(file, 1):
             if not line.strip():
                 continue
@@ -177,7 +177,7 @@ def read_list(path):
     return found
 
 
-def listed(imglist):
+def list_entries(imglist):
     """Entries (label, path) of a list [label or labels, path] in memory."""
     entries = []
     for each in imglist:
@@ -188,7 +188,7 @@ def listed(imglist):
     return entries
 
 
-def part(count, part_index, num_parts):
+def part_range(count, part_index, num_parts):
     """The range of samples of one of several parts of equal size; a remainder belongs to none."""
     if num_parts < 1 or not 0 <= part_index < num_parts:
         raise ArgumentError(f"part_index is from 0 to num_parts - 1, got {part_index}, {num_parts}")

@@ -143,7 +143,9 @@ class FusedRNN(Initializer):
                 f"num_layers={self._num_layers}, bidirectional={len(self._directions) == 2}"
             )
         whole = nd.zeros((arr.size,))
-        for part_name, part in packed.parts(whole, *layout, num_input, self._num_hidden).items():
+        for part_name, part in packed.split_parameters(
+            whole, *layout, num_input, self._num_hidden
+        ).items():
             if self._mode == "lstm" and part_name.endswith("_f_bias"):
                 part[:] = self._forget_bias
             elif self._init is None:

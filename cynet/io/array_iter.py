@@ -21,7 +21,7 @@ from ..base.guard import PER_BATCH, guarded
 from ..ndarray import NDArray, array
 from ..ndarray.sparse.convert import picked_rows
 from .base import DataBatch, DataDesc, DataIter
-from .positions import check_keys, place, rows
+from .positions import check_keys, read_position, read_rows
 
 if TYPE_CHECKING:
     from ..typing import IterData
@@ -243,9 +243,9 @@ class NDArrayIter(DataIter):
         who, count, size = type(self).__name__, self.num_data, self.batch_size
         check_keys(state, who, ("idx", "order", "rolled", "cursor"))
         every = np.arange(count)
-        idx, order = (rows(state, name, who, count, every) for name in ("idx", "order"))
-        rolled = rows(state, "rolled", who, count)
-        cursor = place(state, "cursor", who, 1 - 2 * size, count + size - 1)
+        idx, order = (read_rows(state, name, who, count, every) for name in ("idx", "order"))
+        rolled = read_rows(state, "rolled", who, count)
+        cursor = read_position(state, "cursor", who, 1 - 2 * size, count + size - 1)
         # the beginning of its next or last batch
         begun = cursor + size if cursor < -size else cursor
         if -size < begun < 0 and len(rolled) != -begun:

@@ -28,7 +28,7 @@ from ..base.errors import (
     MissingFileError,
     shown,
 )
-from ..base.files import file_name, naming, opened, read_file, replacing, write_atomically
+from ..base.files import file_name, naming, open_for_reading, read_file, replacing, write_atomically
 from ..context import cpu
 from ..ndarray.serialization import chunks_of
 from ..optimizer.state_file import check, read_pair
@@ -191,7 +191,7 @@ def _new_digest():
 
 def _digest_of(path):
     digest = _new_digest()
-    with opened(path) as file:
+    with open_for_reading(path) as file:
         while piece := file.read(_PIECE):
             digest.update(piece)
     return digest.hexdigest()

@@ -18,7 +18,7 @@ from ..base.files import file_name
 from ..base.guard import PER_BATCH, guarded
 from ..base.kinds import to_index
 from .rows_iter import RowsIter, checked_batch_size, checked_flag, checked_shape
-from .unpack import expected_packer, unpacked
+from .unpack import expected_packer, read_unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,7 +186,7 @@ def _check_unpacked(file, name):
 def _read(path, shape, dtype, skipped, missing, columns):
     """The table in a CSV file, an example a line."""
     name = file_name(path, "CSVIter: a file name")
-    with unpacked(name) as (file, packer):
+    with read_unpacked(name) as (file, packer):
         said = expected_packer(name)
         if said and packer is None:
             raise FormatError(f"CSVIter: '{name}' should be a {said} file by its name, and is none")

@@ -7,7 +7,7 @@ _PIECE = 1 << 20
 _TIMEOUT = 10  # seconds without an answer
 
 
-def fetched(url, verify_ssl=True):
+def fetch_bytes(url, verify_ssl=True):
     """The bytes behind a URL.
 
     Raises
@@ -73,7 +73,7 @@ def first_fetched(urls, fits, attempts=2):
     for url in urls:
         for _ in range(attempts):
             try:
-                content = fetched(url)
+                content = fetch_bytes(url)
                 if fits(content):
                     return content
                 errors.append(FileError(f"{url}: wrong checksum"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base.errors import FormatError, ShapeError, shown
-from ..base.files import file_name, opened
+from ..base.files import file_name, open_for_reading
 from ..base.guard import PER_BATCH, guarded
 from ..ndarray.sparse import csr_matrix
 from .rows_iter import (
@@ -116,7 +116,7 @@ def _read(path, shape):
     """(examples, first numbers) of a file."""
     name, size = file_name(path, "LibSVMIter: a file name"), math.prod(shape)
     numbers, rows, columns, values = [], [], [], []
-    with opened(name) as file:
+    with open_for_reading(name) as file:
         for line_number, line in enumerate(file, 1):
             words = line.partition(b"#")[0].split()
             if not words:

@@ -15,7 +15,7 @@ def check_keys(state, who, keys, optional=()):
         )
 
 
-def place(state, key, who, low, high):
+def read_position(state, key, who, low, high):
     """The int from `low` to `high` that a state has."""
     try:
         number = to_index(key, state[key])
@@ -30,11 +30,11 @@ def place(state, key, who, low, high):
 
 def check_count(state, key, who, count, what):
     """Refuse a state of another number of samples."""
-    if key in state and place(state, key, who, 0, 1 << 62) != count:
+    if key in state and read_position(state, key, who, 0, 1 << 62) != count:
         raise FormatError(f"{who}: a state of {state[key]} {what} for {count} {what}")
 
 
-def rows(state, key, who, count, all_of=None):
+def read_rows(state, key, who, count, all_of=None):
     """An array of row numbers that a state has, all below `count`; with `all_of`, an array, in any
     order those."""
     try:

@@ -15,7 +15,7 @@ from ..ndarray import NDArray, array
 from ..ndarray.sparse.convert import picked_rows
 from .base import DataDesc
 from .mx_data_iter import MXDataIter
-from .positions import check_count, check_keys, place
+from .positions import check_count, check_keys, read_position
 
 if TYPE_CHECKING:
     from ..typing import NumpyArray
@@ -165,7 +165,7 @@ class RowsIter(MXDataIter):
         who = type(self).__name__
         check_keys(state, who, ("cursor", "rows"))
         check_count(state, "rows", who, self.num_data, "rows")
-        cursor = place(state, "cursor", who, 0, self.num_data + self.batch_size - 1)
+        cursor = read_position(state, "cursor", who, 0, self.num_data + self.batch_size - 1)
         self._cursor, self._batch = cursor, None
 
 
@@ -206,7 +206,7 @@ def checked_batch_size(size, name):
     return sizes[0]
 
 
-def flag(value):
+def parse_flag(value):
     """True or False from a flag or its text, which scripts pass on."""
     if isinstance(value, str):
         if value.lower() not in ("true", "false", "0", "1"):
@@ -218,7 +218,7 @@ def flag(value):
 def checked_flag(what, value, name):
     """The flag `what` of an iterator."""
     try:
-        return flag(value)
+        return parse_flag(value)
     except ArgumentError as error:
         raise ArgumentError(f"{name}: {what}: {error}") from None
 

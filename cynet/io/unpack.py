@@ -6,7 +6,7 @@ import zlib
 from contextlib import contextmanager
 
 from ..base.errors import FormatError
-from ..base.files import opened
+from ..base.files import open_for_reading
 
 # first bytes -> its name, the module that unpacks it, the file name extension
 _PACKERS = {
@@ -18,7 +18,7 @@ _PIECE = 1 << 20
 
 
 @contextmanager
-def unpacked(name):
+def read_unpacked(name):
     """The contents of a file, unpacked where its first bytes say that it is compressed.
 
     Yields
@@ -32,7 +32,7 @@ def unpacked(name):
         When compressed data are damaged or cut off.
     FileError
     """
-    with opened(name) as file:
+    with open_for_reading(name) as file:
         first = file.peek(6)
         packer = next((each for mark, each in _PACKERS.items() if first.startswith(mark)), None)
         if packer is None:

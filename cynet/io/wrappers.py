@@ -25,7 +25,7 @@ from ..base.guard import guarded
 from ..base.kinds import check_numbers
 from ..ndarray import NDArray
 from .base import DataBatch, DataDesc, DataIter
-from .positions import place
+from .positions import read_position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -180,7 +180,7 @@ class ResizeIter(_Wrapper):
         """
         _check_resumable([self.data_iter], "ResizeIter")
         _check_around(state, "ResizeIter", 1, own=("cur",))
-        cur = place(state, "cur", "ResizeIter", 0, self.size)
+        cur = read_position(state, "cur", "ResizeIter", 0, self.size)
         self.data_iter.load_state_dict(_inner_state(state, 0))
         self.cur, self.current_batch = cur, None
 

@@ -72,7 +72,7 @@ class Bucket:
         return Request(self.what + note, self.priority, self.nbytes, start, finish, keep)
 
 
-def bucketed(verb, rows, priority, parts=_PARTS):
+def make_buckets(verb, rows, priority, parts=_PARTS):
     """The buckets of some arrays, in their order.
 
     Parameters
@@ -113,7 +113,7 @@ def bucketed(verb, rows, priority, parts=_PARTS):
     return out
 
 
-def sums(bucket, source=None):
+def sum_request(bucket, source=None):
     """The request that sums a bucket over the ranks, in place.
 
     Parameters
@@ -148,7 +148,7 @@ def _count_pieces(array):
     return [slice(i, i + n) for i in range(0, max(len(array), 1), n)]
 
 
-def broadcasts(bucket, root, array=None):
+def broadcast_request(bucket, root, array=None):
     """The request that gives all ranks the bucket of one of them, or an array in its place."""
     target, note = (
         memory(bucket.flat if array is None else array),

@@ -14,8 +14,8 @@ from ..context import cpu
 from ..distributed import world
 from ..distributed.requests import SAME_NUMBER
 from ..optimizer import Updater
-from ..optimizer.terms import different, terms_of, terms_of_states, terms_of_step
-from .buckets import broadcasts, bucketed, sums, sums_in_place, sums_of_codes
+from ..optimizer.terms import first_difference, terms_of, terms_of_states, terms_of_step
+from .buckets import broadcast_request, make_buckets, sum_request, sums_in_place, sums_of_codes
 from .compression import compression
 from .kvstore import KVStore
 from .rows_of_ranks import are_rows, sum_of_rows
@@ -203,14 +203,14 @@ class DistKVStore(KVStore):
                 first = arrays[bucket.entries[0].key]
                 if _is_direct(bucket, first[:1]):
                     if self._world.size > 1:
-                        self._hand_in(broadcasts(bucket, root, first[0]), (), first[:1])
+                        self._hand_in(broadcast_request(bucket, root, first[0]), (), first[:1])
                     for array in first[1:]:
                         first[0].copyto(array)
                     continue
                 for entry in bucket.entries:
                     arrays[entry.key][0].copyto(entry.view)
                 if self._world.size > 1:
-                    self._world.hand_in(broadcasts(bucket, root), (), [bucket.flat])
+                    self._world.hand_in(broadcast_request(bucket, root), (), [bucket.flat])
                 for entry in bucket.entries:
                     for array in arrays[entry.key]:
                         entry.view.copyto(array)
@@ -308,7 +308,7 @@ class DistKVStore(KVStore):
     def _check_agreement(self, where, terms):
         """Refuse terms, a dict of texts, that differ between ranks."""
         rows = self._world.gather(json.dumps(terms).encode(), f"what {where} is given")
-        found = different([json.loads(each) for each in rows])
+        found = first_difference([json.loads(each) for each in rows])
         if found:
             raise MismatchError(
                 f"{where}: ranks must have the same optimizer, each of them updates its own"
@@ -344,7 +344,9 @@ class DistKVStore(KVStore):
         found = self._calls.pop(call, None)
         if found is None:
             # a broadcast overlaps no backward pass: parts would only be more requests
-            found = bucketed(verb, rows, priority, **({"parts": 1} if verb == "broadcast" else {}))
+            found = make_buckets(
+                verb, rows, priority, **({"parts": 1} if verb == "broadcast" else {})
+            )
         if keep:
             self._calls[call] = found
             if len(self._calls) > _KEPT:
@@ -365,7 +367,7 @@ class DistKVStore(KVStore):
             arrays = given[bucket.entries[0].key]
             sums_here = self._compress is None and _is_direct(bucket, arrays)
             if sums_here and self._world.size > 1:
-                self._hand_in(sums(bucket, arrays[0]), arrays, [bucket.flat])
+                self._hand_in(sum_request(bucket, arrays[0]), arrays, [bucket.flat])
             else:
                 self._send_bucket(bucket, given)
             found.update((entry.key, entry.view) for entry in bucket.entries)
@@ -375,7 +377,7 @@ class DistKVStore(KVStore):
         def add(what, array):
             (bucket,) = self._buckets_for("sum", self._bucket_rows({what: [array]}), priority, keep=False)
             array.copyto(bucket.entries[0].view)
-            self._hand_in(sums(bucket), (), [bucket.flat])
+            self._hand_in(sum_request(bucket), (), [bucket.flat])
             return bucket.entries[0].view
 
         arrays = [each.as_in_context(cpu()) for each in arrays]
@@ -393,7 +395,7 @@ class DistKVStore(KVStore):
         if self._world.size == 1:
             return
         if self._compress is None:
-            request = sums(bucket)
+            request = sum_request(bucket)
         else:
             request = sums_of_codes(bucket, self._compress.threshold, self._world.size)
         self._hand_in(request, (), [bucket.flat])

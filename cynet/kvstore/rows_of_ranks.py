@@ -6,8 +6,8 @@ import numpy as np
 
 from ..base.dtype import name_of
 from ..ndarray import zeros
-from ..ndarray.sparse.arrays import make
-from ..ndarray.sparse.convert import nothing, numbers, scattered
+from ..ndarray.sparse.arrays import make_sparse
+from ..ndarray.sparse.convert import indices_array, scatter_rows, sparse_zeros
 
 
 def are_rows(arrays):
@@ -35,16 +35,16 @@ def sum_of_rows(key, arrays, rank, size, add):
         return own
     counts = np.zeros(size, np.int64)
     counts[rank] = len(rows)
-    counts = add(f"{key}: how many rows", numbers(counts)).asnumpy()
+    counts = add(f"{key}: how many rows", indices_array(counts)).asnumpy()
     if not counts.any():
-        return nothing("row_sparse", own.shape, values)
+        return sparse_zeros("row_sparse", own.shape, values)
     begin = int(counts[:rank].sum())
     told = np.zeros(counts.sum(), np.int64)
     told[begin : begin + len(rows)] = rows
-    union = np.unique(add(f"{key}: which rows", numbers(told)).asnumpy())
+    union = np.unique(add(f"{key}: which rows", indices_array(told)).asnumpy())
     if values.size:
-        part = scattered(values, np.searchsorted(union, rows), len(union))
+        part = scatter_rows(values, np.searchsorted(union, rows), len(union))
     else:
         part = zeros((len(union), *own.shape[1:]), dtype=name_of(own.dtype))
     total = add(f"{key}: values of rows", part)
-    return make("row_sparse", own.shape, total.astype(own.dtype, copy=False), union)
+    return make_sparse("row_sparse", own.shape, total.astype(own.dtype, copy=False), union)

@@ -39,7 +39,7 @@ def shared_out(sizes: dict[Any, int], ranks: int) -> dict[Any, int]:
     return owners
 
 
-def piece(size: int, rank: int, ranks: int) -> tuple[int, int]:
+def shard_range(size: int, rank: int, ranks: int) -> tuple[int, int]:
     """(start, stop) of a rank's piece of so many entries.
 
     >>> [piece(100, rank, 3) for rank in range(3)]
@@ -94,7 +94,7 @@ class Shards:
         sizes = {key: math.prod(shape) for key, shape in shapes.items()}
         by_entry = _changes_entries_alone(optimizer)
         self._pieces = {  # of weights that are split: (start, stop) of each rank
-            key: [piece(n, rank, ranks) for rank in range(ranks)]
+            key: [shard_range(n, rank, ranks) for rank in range(ranks)]
             for key, n in sizes.items()
             if by_entry and n >= max(_SPLIT * ranks, _SMALL + 1) and key not in whole
         }

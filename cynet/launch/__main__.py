@@ -3,17 +3,17 @@
 import sys
 
 from ..base.errors import CynetError
-from .options import read
-from .outputs import say
+from .options import parse_arguments
+from .outputs import print_message
 from .run import run
 
 
 def main(arguments):
     """Run the launcher's command line; return the exit code."""
     try:
-        return run(*read(arguments))
+        return run(*parse_arguments(arguments))
     except CynetError as error:
-        say(error)
+        print_message(error)
         return 2
 
 

@@ -63,7 +63,7 @@ def hosts_of(hostfile: str) -> list[str]:
     return names
 
 
-def program(command: Sequence[str]) -> list[str]:
+def process_command(command: Sequence[str]) -> list[str]:
     """The command of each process: a Python script under `_rank`, or the program unchanged."""
     first, *others = command
     is_python = os.path.basename(first).startswith("python") and shutil.which(first) is not None
@@ -111,7 +111,14 @@ def command_line(job: Job) -> list[str]:
     more = shlex.split(job.more)
     hosts = set() if job.hostfile is None else set(hosts_of(job.hostfile))
     if job.slurm:
-        return ["srun", "-n", str(job.size), "--kill-on-bad-exit=0", *more, *program(job.command)]
+        return [
+            "srun",
+            "-n",
+            str(job.size),
+            "--kill-on-bad-exit=0",
+            *more,
+            *process_command(job.command),
+        ]
     path, kind = find_mpiexec()
     if kind == "mpich":
         out = [path, "-prepend-rank", "-n", str(job.size)]
@@ -120,7 +127,7 @@ def command_line(job: Job) -> list[str]:
         out += [
             part for name, value in _rank_environment(job, hosts) for part in ("-genv", name, value)
         ]
-        return [*out, *more, *program(job.command)]
+        return [*out, *more, *process_command(job.command)]
     out = [path]
     if kind == "openmpi":  # a death is an error of the others, not the end of all
         out += ["--with-ft", "ulfm", "--output", "tag"]
@@ -135,7 +142,7 @@ def command_line(job: Job) -> list[str]:
     out += [
         part for name, value in _rank_environment(job, hosts) for part in ("-x", f"{name}={value}")
     ]
-    return [*out, "-n", str(job.size), *more, *program(job.command)]
+    return [*out, "-n", str(job.size), *more, *process_command(job.command)]
 
 
 def _rank_environment(job, hosts):

@@ -6,7 +6,7 @@ import shutil
 import signal
 import time
 
-from .sweep import end, members, sweep
+from .sweep import end_processes, job_processes, remove_files
 
 _TERM = 0.8  # seconds that mpiexec has to end ranks on other machines; then all get SIGKILL
 _OVER = "over"  # instead of a folder, whose name may end in it
@@ -83,8 +83,8 @@ def _wait(reading):
     folders = [os.fsdecode(each) for each in text.splitlines()]
     if folders[-1:] == [_OVER]:
         return
-    end(members(folders), _TERM)
-    end(members(folders), 0.0)  # processes that were started in the meantime
+    end_processes(job_processes(folders), _TERM)
+    end_processes(job_processes(folders), 0.0)  # processes that were started in the meantime
     for each in folders:
         shutil.rmtree(each, ignore_errors=True)
-    sweep(began)
+    remove_files(began)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..base import config
 from ..base.errors import CynetError, shorten
 from ..libinfo import __version__
-from .command import hosts_of, program
+from .command import hosts_of, process_command
 
 if TYPE_CHECKING:
     from .command import Job
@@ -93,7 +93,7 @@ class Look(NamedTuple):
 
 
 def _look_command(job):
-    command = program(job.command)
+    command = process_command(job.command)
     steps = {"reached": "true", "folder": f"cd {shlex.quote(os.getcwd())}"}
     is_script = command[1:3] == ["-m", "cynet.launch._rank"]
     if is_script and command[3] != "-m":

@@ -71,7 +71,7 @@ def parser():
     return out
 
 
-def read(arguments):
+def parse_arguments(arguments):
     """(options, Job) of a command line."""
     out = parser()
     options = out.parse_args(arguments)

@@ -68,6 +68,6 @@ class Outputs:
             each.close()
 
 
-def say(text):
+def print_message(text):
     """A line of the launcher's own."""
     print(f"cynet.launch: {text}", file=sys.stderr, flush=True)

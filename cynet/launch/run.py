@@ -17,8 +17,8 @@ from ..base.kinds import read_json
 from .command import command_line
 from .guard import Guard
 from .hosts import check_hosts
-from .outputs import Outputs, say
-from .sweep import descendants, end, sweep
+from .outputs import Outputs, print_message
+from .sweep import descendant_processes, end_processes, remove_files
 
 _LOOK = 0.1  # seconds between two looks at a job
 _STOP = 5.0  # seconds that a job has after a signal
@@ -63,7 +63,7 @@ class Running:
         deadline, below, passed = None, {}, 0
         while self._process.poll() is None:
             time.sleep(_LOOK)
-            below.update(descendants(self._process.pid))
+            below.update(descendant_processes(self._process.pid))
             if len(self._signals) > passed:  # the job gets it, too
                 passed = len(self._signals)
                 with contextlib.suppress(OSError):
@@ -73,17 +73,17 @@ class Running:
                 deadline = time.monotonic() + self._grace
             if deadline is not None and time.monotonic() > deadline:
                 if not passed:
-                    say(f"ends what is left {self._grace:g} s after the first failure")
-                end(descendants(self._process.pid))
-                end({self._process.pid: None})
+                    print_message(f"ends what is left {self._grace:g} s after the first failure")
+                end_processes(descendant_processes(self._process.pid))
+                end_processes({self._process.pid: None})
                 break
         code = self._process.wait()
-        end(below, 1.0)  # a process that is stopped outlives its launcher
+        end_processes(below, 1.0)  # a process that is stopped outlives its launcher
         for each in self._threads:
             each.join(2)
         told = self._rank_reports()
         shutil.rmtree(self._folder, ignore_errors=True)
-        sweep(self._began)
+        remove_files(self._began)
         return code, told
 
     def _rank_reports(self):
@@ -101,7 +101,7 @@ def run(options, job, notes):
         print(shlex.join(command_line(job)))
         return 0
     for each in notes:
-        say(each)
+        print_message(each)
     if job.hostfile is not None and not (job.slurm or options.no_check):
         check_hosts(job)
     outputs = Outputs(not options.no_prefix, options.log_dir)
@@ -132,24 +132,26 @@ def _start_ranks(options, job, outputs, signals, guard):
         code, told = running.wait()
         if signals:
             name = signal.Signals(signals[0]).name
-            say(f"{name}: all processes have ended; they were killed, so no script saw it")
+            print_message(
+                f"{name}: all processes have ended; they were killed, so no script saw it"
+            )
             return 128 + signals[0]
         if code == 0:
             return 0
         if code < 0:
             code = 128 - code
-        say(f"the job has failed with code {code}: {_failure_report(told)}")
+        print_message(f"the job has failed with code {code}: {_failure_report(told)}")
         lost = {rank for row in told for rank in row["dead"]}
         left = job.size - len(lost)
         if options.elastic and lost and left >= options.min_workers:
-            say(f"goes on with {left} of {job.size} processes")
+            print_message(f"goes on with {left} of {job.size} processes")
             job = job._replace(size=left)
         elif restarts < options.restarts:
             restarts += 1
         else:
             return code
         began += 1
-        say(f"begins again ({began})")
+        print_message(f"begins again ({began})")
 
 
 def _failure_report(told):

@@ -11,7 +11,7 @@ _MEMORY = ("sm_segment.", "mpich_shm_", "vader_segment.")
 _FOLDERS = ("prterun.", "prted.", "prte.", "ompi.", "prun.")
 
 
-def sweep(since, memory="/dev/shm"):
+def remove_files(since, memory="/dev/shm"):
     """Remove MPI's files in shared memory and the temporary folder of this machine: those of this
     user, from jobs that began at `since` (of ``time.time``) or later, and not in use by a process.
 
@@ -70,7 +70,7 @@ def _used_paths():
     return out
 
 
-def descendants(pid):
+def descendant_processes(pid):
     """{process: when it began} of all below one."""
     rows = {}
     for number in filter(str.isdigit, os.listdir("/proc")):
@@ -84,7 +84,7 @@ def descendants(pid):
     return out
 
 
-def members(folders):
+def job_processes(folders):
     """{process: start time} of the jobs with these folders, found by their environment."""
     wanted = [b"CYNET_LAUNCH_JOB=" + os.fsencode(each) for each in folders]
     out = {}
@@ -98,7 +98,7 @@ def members(folders):
     return out
 
 
-def end(processes, seconds=3.0):
+def end_processes(processes, seconds=3.0):
     """End processes: by SIGTERM, and after some seconds the remaining ones by SIGKILL.
 
     Parameters

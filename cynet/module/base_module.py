@@ -46,7 +46,7 @@ from .inputs import (
     to_iterator,
 )
 from .interface import DEFAULT_INITIALIZER, Interface
-from .progress import note, progress_for
+from .progress import log_line, progress_for
 from .ranks import ranks_of
 from .resume import Resume
 from .thread_guard import ThreadGuard
@@ -832,7 +832,7 @@ class _Training:
 
     def _log_lines(self, lines):
         for line in lines:
-            note(self._logger, self._progress, line)
+            log_line(self._logger, self._progress, line)
 
 
 def _are_settings_equal(settings, others):

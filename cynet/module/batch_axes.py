@@ -74,7 +74,7 @@ def _output_shapes(symbol, inputs, size, wanted):
         return None
 
 
-def kept(array, place, size, begin, end):
+def slice_examples(array, place, size, begin, end):
     """Examples `begin` to `end` of an array of `size` examples.
 
     Parameters

@@ -14,7 +14,7 @@ from ..engine.trace import Span
 from ..executor.bind import simple_bind
 from ..executor.plan_cache import PlanCache
 from ..io import DataDesc
-from .batch_axes import checked_pad, kept, output_axes
+from .batch_axes import checked_pad, output_axes, slice_examples
 from .inputs import _data_descriptions
 from .slicing import _load_data as _load_data  # scripts import these from here, too
 from .slicing import _load_general as _load_general
@@ -483,7 +483,7 @@ class DataParallelExecutorGroup:
         """Outputs of the whole batch, less `pad` examples at its end."""
         end = self.batch_size - pad
         return [
-            kept(output, place, self.batch_size, 0, end)
+            slice_examples(output, place, self.batch_size, 0, end)
             for output, place in zip(outputs, self.output_axes)
         ]
 
@@ -546,12 +546,14 @@ class DataParallelExecutorGroup:
                     if left <= 0:
                         continue
                     outputs = [
-                        kept(output, place, size, 0, left)
+                        slice_examples(output, place, size, 0, left)
                         for output, place in zip(outputs, self.output_axes)
                     ]
                     axes = self.label_axes or [0] * len(part or ())
                     part = [
-                        kept(label, (self._example_axis(label, axis, size), 0), size, 0, left)
+                        slice_examples(
+                            label, (self._example_axis(label, axis, size), 0), size, 0, left
+                        )
                         for label, axis in zip(part or (), axes)
                     ]
                 names = self.label_names or self.wanted_labels

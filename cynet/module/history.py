@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ArgumentError, shown, warn_user
 from ..base.guard import guarded
 from ..callback.fit import is_nan
-from ..visualization.figures import new_figure, written
+from ..visualization.figures import new_figure, save_figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -122,7 +122,7 @@ class History:
             axes.set(xlabel="epoch", ylabel=name)
             axes.xaxis.get_major_locator().set_params(integer=True)
             axes.legend()
-        return written(figure, path, "History.plot")
+        return save_figure(figure, path, "History.plot")
 
     def _csv_rows(self):
         yield ["epoch", *self.metrics, "seconds"]

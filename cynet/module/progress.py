@@ -116,7 +116,7 @@ class Bar(Progress):
         return self.total and (self.last + 1 - self.first) * self.total
 
 
-def note(logger, progress, line):
+def log_line(logger, progress, line):
     """Log a line, and show it where there is a Progress."""
     logger.info("%s", line)
     if progress is not None:

@@ -19,7 +19,7 @@ from ..io.training_file import (
     training_bytes,
     write_training,
 )
-from ..optimizer.settings import accepted
+from ..optimizer.settings import accepted_settings
 from ..optimizer.state_file import unpack
 
 _FORM = "cynet fit 1"
@@ -136,7 +136,7 @@ class Resume:
             optimizer.rescale_grad = wanted.rescale_grad
             if old is not None:
                 old["settings"]["rescale_grad"] = self._asked["settings"].get("rescale_grad")
-        changed = reconcile(self.path, old, optimizer, self._asked, wanted)
+        changed = apply_settings(self.path, old, optimizer, self._asked, wanted)
         if old is not None and not changed:
             self._asked = old
         updater.take_over(states, optimizer)
@@ -201,7 +201,7 @@ def asked_of(optimizer, clip_global_norm):
     """
     settings, scheduler = settings_of(optimizer), optimizer.lr_scheduler
     found = {}
-    for name in accepted(type(optimizer)):
+    for name in accepted_settings(type(optimizer)):
         attribute = name if name in settings else _ATTRIBUTES.get(name)
         if name not in _OTHERS and attribute in settings:
             found[name] = settings[attribute]
@@ -217,7 +217,7 @@ def asked_of(optimizer, clip_global_norm):
     return json.loads(json.dumps(asked))  # in the form that a file returns
 
 
-def reconcile(path, old, kept, now, wanted):
+def apply_settings(path, old, kept, now, wanted):
     """Apply the settings of this call that may change in the middle of a training.
 
     Parameters

@@ -10,7 +10,7 @@ import numpy as np
 from ..base.dtype import is_floating
 from ..base.errors import CynetError, user_frame
 from ..base.kinds import check_flag
-from ..base.observers import backward_steps, executor_steps, observe
+from ..base.observers import backward_steps, executor_steps, set_observer
 from ..ndarray import _dispatch
 from ..ndarray._tape import entry_of
 
@@ -104,8 +104,8 @@ def _is_on():
 def _tell_all():
     on = _is_on()
     _dispatch.set_watch(_after_call if on else None)
-    observe(backward_steps, _after_step_back if on else None)
-    observe(executor_steps, _after_step if on else None)
+    set_observer(backward_steps, _after_step_back if on else None)
+    set_observer(executor_steps, _after_step if on else None)
     for switch in _others:
         switch(on)
     if not on:
@@ -113,7 +113,7 @@ def _tell_all():
 
 
 # --- looking --------------------------------------------------------------------------------------
-def trouble(array):
+def describe_nans(array):
     """``'NaN in 1 of 4 elements'``, or None if all are finite."""
     if not is_floating(array.dtype):
         return None
@@ -130,7 +130,7 @@ def _finiteness_text(pairs):
     """``'input 0 (2, 3) is finite, ...'``"""
     rows = []
     for name, array in pairs:
-        kind = trouble(array)
+        kind = describe_nans(array)
         rows.append(f"{name} {array.shape} {'is finite' if kind is None else f'has {kind}'}")
     return ", ".join(rows) or "it has no inputs"
 
@@ -138,12 +138,12 @@ def _finiteness_text(pairs):
 def _after_call(operator, inputs, outputs):
     path = None
     for each in outputs:
-        kind = trouble(each)
+        kind = describe_nans(each)
         if kind is not None:
             given = _finiteness_text((f"input {i}", array) for i, array in enumerate(inputs))
             raise AnomalyError(
                 f"operator {operator} gave {kind}{in_layer(_layers[0]())}, called at"
-                f" {here()}; {given}"
+                f" {calling_line()}; {given}"
             )
     if len(_paths) > _MANY:
         for node in [each for each in _paths if each.sources is None]:
@@ -156,7 +156,7 @@ def _after_call(operator, inputs, outputs):
 
 
 def _after_step_back(node, i, grad):
-    kind = None if grad is None else trouble(grad)
+    kind = None if grad is None else describe_nans(grad)
     if kind is not None:
         raise AnomalyError(
             f"{node.name} gave a gradient of its input {i} with {kind}"
@@ -168,14 +168,14 @@ def _after_step(step, inputs, values, is_gradient):
     """A step of an executor."""
     names = step.prop.list_arguments()
     for i, array in enumerate(values):
-        kind = None if array is None else trouble(array)
+        kind = None if array is None else describe_nans(array)
         if kind is None:
             continue
         what = f"operator {step.prop.op_name} of node '{step.name}' gave "
         if is_gradient:
             what += f"a gradient of its input {names[i]} with "
             inputs = [(f"gradient of {name}", each) for name, each in inputs]
-        raise AnomalyError(f"{what}{kind}, called at {here()}; {_finiteness_text(inputs)}")
+        raise AnomalyError(f"{what}{kind}, called at {calling_line()}; {_finiteness_text(inputs)}")
 
 
 # --- where ----------------------------------------------------------------------------------------
@@ -184,6 +184,6 @@ def in_layer(path):
     return f" in layer {path}" if path else ""
 
 
-def here():
+def calling_line():
     """The user's file and line."""
     return ":".join(map(str, user_frame()))

@@ -32,7 +32,7 @@ from ..base.errors import (
 from ..operator.algorithms import log_choices
 from ..operator.property import is_known
 from ..operator.signature import too_many
-from ..operator.checks.shapes import check_elements, known, plain
+from ..operator.checks.shapes import check_elements, known_shape, plain_shape
 
 cdef object _kept = deque()  # the Calls of all operators' caches, the oldest first
 atexit.register(_kept.clear)  # else what users' operators hold would outlive Python
@@ -404,7 +404,7 @@ def infer(prop, list wanted, list shapes, list types):
     outputs = prop.list_outputs()
     try:
         in_shapes, out_shapes, aux_shapes = prop.infer_shape(
-            [known(shape) for shape in shapes[:n_in]], [None] * len(outputs))
+            [known_shape(shape) for shape in shapes[:n_in]], [None] * len(outputs))
         in_types, out_types, aux_types = prop.infer_type(types[:n_in], [None] * len(outputs))
     except CynetError as error:
         told = with_message(error, f"{where}: {error}")
@@ -415,8 +415,8 @@ def infer(prop, list wanted, list shapes, list types):
             raise ShapeError(f"{where}: the shapes have too few axes ({error})") from error
         raise wrap_error(error, f"{where}: {describe_error(error)}") from error
     for name, want, got in zip(wanted, [*in_shapes, *aux_shapes], shapes):
-        if want is not None and plain(want) != got:
-            raise ShapeError(f"{where}: '{name}' has shape {got}, expected {plain(want)}")
+        if want is not None and plain_shape(want) != got:
+            raise ShapeError(f"{where}: '{name}' has shape {got}, expected {plain_shape(want)}")
     for name, want, got in zip(wanted, [*in_types, *aux_types], types):
         if want is not None and want != got:
             raise ArgumentTypeError(f"{where}: '{name}' is {got}, expected {want}")
@@ -432,7 +432,7 @@ cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
         if not is_known(shape) or any(n < 0 for n in shape):
             raise ShapeError(f"{where}: the shape of '{name}' is not determined (got {shape})")
         check_elements(shape, f"{where}: output '{name}'")
-        _add_out(call, plain(shape), kind)
+        _add_out(call, plain_shape(shape), kind)
     call.in_shapes = [tuple(s) for s in shapes[:call.n_in]]
     return 0
 

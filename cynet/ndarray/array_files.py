@@ -13,7 +13,7 @@ import numpy as np
 from ..base.compat import optional
 from ..base.dtype import BFLOAT16
 from ..base.errors import ArgumentError, FormatError, shorten, shown
-from ..base.files import opened, read_file
+from ..base.files import open_for_reading, read_file
 from ..base.kinds import read_json
 from .creation import array
 
@@ -36,7 +36,7 @@ def form_of(name: str) -> str:
     return ending if ending in ("npz", "safetensors") else ""
 
 
-def read(name: str, form: str) -> dict[str, NDArray]:
+def read_arrays(name: str, form: str) -> dict[str, NDArray]:
     """The arrays of a file by name; numbers without axes become arrays of one element.
 
     Raises
@@ -45,7 +45,7 @@ def read(name: str, form: str) -> dict[str, NDArray]:
         The file is damaged, or has arrays of a dtype that cynet lacks.
     """
     if form == "npz":
-        with opened(name) as file:
+        with open_for_reading(name) as file:
             values = _read_npz(file, name)
     else:
         library = optional("safetensors.numpy", f"load of {shown(name)}")
@@ -136,7 +136,7 @@ def _no_form(key, form):
     return ArgumentError(f"save: the name {shown(key)} has no form in a .{form} file")
 
 
-def packed(form: str, arrays: Sequence[NDArray], names: Sequence[str], name: str) -> bytes:
+def pack_arrays(form: str, arrays: Sequence[NDArray], names: Sequence[str], name: str) -> bytes:
     """The bytes of a file; arrays without names are called arr_0, arr_1, ... as NumPy does.
 
     Raises

@@ -260,9 +260,9 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         """
         if isinstance(stype, str) and stype == "default":
             return self.copy()
-        from .sparse.arrays import cast
+        from .sparse.arrays import cast_storage
 
-        return cast(self, stype)
+        return cast_storage(self, stype)
 
     def as_nd_ndarray(self):
         """The array itself.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
 from ..operator.checks.values import real_number
-from ..operator.random.drawing import documented
+from ..operator.random.drawing import with_docstring
 from .functions import function_of, namespace, operator_first
 from .ndarray import NDArray
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..typing import ContextLike, DTypeLike, ShapeLike
 
 _samplers = {}  # name -> its operator's function
-_documented = documented(
+_documented = with_docstring(
     "NDArray",
     by_default="one number, or one for each entry of the parameters, or that of `out`",
     options="""

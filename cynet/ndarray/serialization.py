@@ -29,15 +29,15 @@ import numpy as np
 
 from ..base.dtype import NAMES, NUMPY, SCALAR_TYPES
 from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
-from ..base.files import file_name, opened, write_atomically
+from ..base.files import file_name, open_for_reading, write_atomically
 from ..base.guard import guarded
 from ..base.np_shape import is_np_shape
 from ..context import cpu
 from ._fill import read_in
-from .array_files import form_of, packed, read
+from .array_files import form_of, pack_arrays, read_arrays
 from .creation import array
 from .ndarray import NDArray
-from .sparse.arrays import make as make_sparse
+from .sparse.arrays import make_sparse as make_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -411,8 +411,8 @@ def load(fname: FileName) -> Any:
     """
     name = file_name(fname, "load: a file name")
     if form := form_of(name):
-        return read(name, form)
-    with opened(name) as file:
+        return read_arrays(name, form)
+    with open_for_reading(name) as file:
         return load_from(file, name)
 
 
@@ -573,7 +573,7 @@ def save(fname: FileName, data: NDArray | Sequence[NDArray] | Mapping[str, NDArr
     """
     name = file_name(fname, "save: a file name")
     if form := form_of(name):
-        write_atomically(name, packed(form, *_arrays_and_names(data), name))
+        write_atomically(name, pack_arrays(form, *_arrays_and_names(data), name))
     else:
         write_atomically(name, chunks_of(data))
 

@@ -99,10 +99,10 @@ def array_of(value, where, dtype=None):
             f"mx.np.{where} takes arrays of mx.np, got one of {value._face.name}: as_np_ndarray() "
             "makes one of it, of the same memory"
         )
-    return made(value, dtype, None, where)
+    return make_array(value, dtype, None, where)
 
 
-def made(value, dtype, ctx, where):
+def make_array(value, dtype, ctx, where):
     """A new array of mx.np from anything that NumPy accepts as an array.
 
     Numbers and lists of them are float32 where no `dtype` is given, bools stay bools.

@@ -2,7 +2,7 @@
 
 import numpy as onp
 
-from ..operator.numpy.promotion import promoted
+from ..operator.numpy.promotion import promote_dtypes
 
 pi, e, euler_gamma, inf, nan = onp.pi, onp.e, onp.euler_gamma, onp.inf, onp.nan
 NAN = NaN = nan
@@ -42,7 +42,7 @@ def result_type(*arrays_and_dtypes):
         if type(each) in (_bool, int, float):
             continue
         name = onp.dtype(getattr(each, "dtype", each)).name
-        found = name if found is None else promoted(found, name)
+        found = name if found is None else promote_dtypes(found, name)
     if float in numbers and (found is None or onp.dtype(found).kind != "f"):
         found = "float32"
     elif int in numbers and found in (None, "bool"):

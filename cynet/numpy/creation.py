@@ -9,7 +9,7 @@ from ..context import read_context
 from ..ndarray._fill import filled
 from ..ndarray.ndarray import NDArray
 from ..operator.numpy.promotion import refuse_beyond
-from ._call import NP, NUMBERS, array_of, finished, is_np, is_traced, made, refuse_order
+from ._call import NP, NUMBERS, array_of, finished, is_np, is_traced, make_array, refuse_order
 
 
 def _target_context(ctx, device):
@@ -28,7 +28,7 @@ def array(object, dtype=None, ctx=None, device=None):
         out = object.as_np_ndarray()
         out = out.astype(dtype) if dtype is not None else out.copy()
         return out if ctx is None and device is None else out.as_in_ctx(_target_context(ctx, device))
-    return made(_nested_to_numpy(object), dtype, _target_context(ctx, device), "array")
+    return make_array(_nested_to_numpy(object), dtype, _target_context(ctx, device), "array")
 
 
 def _nested_to_numpy(value):
@@ -95,7 +95,7 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, device=None, out=No
     if type(fill_value) is int:
         refuse_beyond(fill_value, name_of(dtype), "mx.np.full")
     if isinstance(fill_value, int) and abs(fill_value) >= 1 << 53:
-        return finished(made(onp.full(shape, fill_value), dtype, context, "full"), out)
+        return finished(make_array(onp.full(shape, fill_value), dtype, context, "full"), out)
     return finished(filled(shape, float(fill_value), context, dtype, NP), out)
 
 
@@ -153,7 +153,7 @@ def arange(start, stop=None, step=1, dtype=None, ctx=None, device=None):
     """Evenly spaced numbers in [start, stop); float32 by default."""
     begin, end = (0, start) if stop is None else (start, stop)
     host = onp.arange(begin, end, 1 if step is None else step)
-    return made(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "arange")
+    return make_array(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "arange")
 
 
 def linspace(
@@ -161,7 +161,7 @@ def linspace(
 ):
     """`num` evenly spaced numbers from start to stop; float32 by default."""
     host, step = onp.linspace(_nested_to_numpy(start), _nested_to_numpy(stop), num, endpoint, True, axis=axis)
-    out = made(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "linspace")
+    out = make_array(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "linspace")
     return (out, step) if retstep else out
 
 
@@ -170,13 +170,13 @@ def logspace(
 ):
     """`num` numbers that are evenly spaced on a scale of logarithms."""
     host = onp.logspace(_nested_to_numpy(start), _nested_to_numpy(stop), num, endpoint, base, axis=axis)
-    return made(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "logspace")
+    return make_array(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "logspace")
 
 
 def eye(N, M=None, k=0, dtype=None, ctx=None, device=None):
     """A matrix with ones on a diagonal."""
     host = onp.eye(N, M, k)
-    return made(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "eye")
+    return make_array(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "eye")
 
 
 def identity(n, dtype=None, ctx=None, device=None):
@@ -187,19 +187,19 @@ def identity(n, dtype=None, ctx=None, device=None):
 def tri(N, M=None, k=0, dtype=None, ctx=None, device=None):
     """A matrix with ones at and below a diagonal."""
     host = onp.tri(N, M, k)
-    return made(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "tri")
+    return make_array(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "tri")
 
 
 def indices(dimensions, dtype=None, ctx=None, device=None):
     """The numbers of the rows and columns of a grid, int64 by default."""
     host = onp.indices(dimensions)
-    return made(host, "int64" if dtype is None else dtype, _target_context(ctx, device), "indices")
+    return make_array(host, "int64" if dtype is None else dtype, _target_context(ctx, device), "indices")
 
 
 def _window_function(name):
     def function(M, dtype=None, ctx=None, device=None):
         host = getattr(onp, name)(M)
-        return made(host, "float32" if dtype is None else dtype, _target_context(ctx, device), name)
+        return make_array(host, "float32" if dtype is None else dtype, _target_context(ctx, device), name)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {name} window of M points, float32 by default."

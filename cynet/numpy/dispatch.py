@@ -5,7 +5,7 @@ import numpy as onp
 from ..base.errors import ArgumentTypeError
 from ..ndarray._tape import follows
 from ..ndarray.ndarray import NDArray
-from ._call import array_of, made, one_of, refuse_traced
+from ._call import array_of, make_array, one_of, refuse_traced
 
 _UFUNC_NAMES = {"divide": "true_divide", "remainder": "mod", "invert": "bitwise_not"}
 _REDUCED = {
@@ -71,7 +71,9 @@ def _to_numpy(value):
 
 
 def _from_numpy(value):
-    return made(value, value.dtype, None, "array") if isinstance(value, onp.ndarray) else value
+    return (
+        make_array(value, value.dtype, None, "array") if isinstance(value, onp.ndarray) else value
+    )
 
 
 def function_of(function, args, kwargs):
@@ -144,7 +146,7 @@ def _has_floats(value):
 
 def _convert_result(value):
     if isinstance(value, (onp.ndarray, onp.generic)) and value.dtype.kind in "fiub":
-        return made(value, value.dtype, None, "array")
+        return make_array(value, value.dtype, None, "array")
     if isinstance(value, (list, tuple)):
         found = map(_convert_result, value)
         return type(value)(*found) if hasattr(value, "_fields") else type(value)(found)

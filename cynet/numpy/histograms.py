@@ -33,7 +33,7 @@ def _range_limits(a, range, name):
         if not range[0] <= range[1]:
             raise ArgumentError(f"mx.np.{name}: range falls: {shown(range)}")
     alone = low == high
-    return shapes.reshaped(where(alone, low - 0.5, low), (1,)), shapes.reshaped(
+    return shapes.reshape_view(where(alone, low - 0.5, low), (1,)), shapes.reshape_view(
         where(alone, high + 0.5, high), (1,)
     )
 
@@ -73,7 +73,7 @@ def _bin_counts(columns, edges, weights, density, name):
     kind = "float32" if weights is None else weights.dtype
     given = inside.astype(kind) if weights is None else where(inside, weights, 0.0)
     total = ops._backward_gather_nd(given, shapes.expand_dims(at, 0), shape=(math.prod(sizes),))
-    total = shapes.reshaped(total, tuple(sizes))
+    total = shapes.reshape_view(total, tuple(sizes))
     if not density:
         return total if weights is not None else total.astype("int64")
     for axis, bounds in enumerate(edges):

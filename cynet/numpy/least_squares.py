@@ -253,7 +253,7 @@ def tensorinv(a, ind=2):
     n = math.prod(front)
     if not ind > 0 or n != math.prod(back):
         raise ShapeError(f"mx.np.linalg.tensorinv: shape {a.shape} is not square at axis {ind}")
-    return linalg.inv(shapes.reshaped(a, (n, n))).reshape(back + front)
+    return linalg.inv(shapes.reshape_view(a, (n, n))).reshape(back + front)
 
 
 def tensorsolve(a, b, axes=None):
@@ -271,4 +271,4 @@ def tensorsolve(a, b, axes=None):
         raise ShapeError(
             f"mx.np.linalg.tensorsolve: shapes {a.shape} and {b.shape} are no square system"
         )
-    return linalg.solve(shapes.reshaped(a, (n, n)), shapes.ravel(b)).reshape(back)
+    return linalg.solve(shapes.reshape_view(a, (n, n)), shapes.ravel(b)).reshape(back)

@@ -84,7 +84,7 @@ def vector_norm(x, axis=None, keepdims=False, ord=2):
     count = 1
     for each in axes:
         count *= x.shape[each]
-    flat = shapes.reshaped(flat, (*(x.shape[i] for i in rest), count))
+    flat = shapes.reshape_view(flat, (*(x.shape[i] for i in rest), count))
     out = norm(flat, ord, -1)
     return shapes.expand_dims(out, axes) if keepdims else out
 

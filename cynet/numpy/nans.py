@@ -72,7 +72,7 @@ def _nans_as_zeros(a, dtype, name):
 
 
 def _kept_or_not(found, axis, keepdims, out):
-    return finished(found if keepdims else reductions.dropped(found, axis), out)
+    return finished(found if keepdims else reductions.drop_axes(found, axis), out)
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):

@@ -113,7 +113,7 @@ def ranks(a, v, right):
     count = v.shape[0]
     both = argsort(argsort(shapes.concatenate([a, v] if right else [v, a])))
     among = both[a.shape[0] :] if right else both[:count]
-    return shapes.reshaped(among - argsort(argsort(v)), shape)
+    return shapes.reshape_view(among - argsort(argsort(v)), shape)
 
 
 def searchsorted(a, v, side="left", sorter=None):
@@ -231,7 +231,7 @@ def packbits(a, axis=None, bitorder="big"):
     if more:
         none = array_of(onp.zeros((*truths.shape[:-1], more), "int32"), "packbits")
         truths = shapes.concatenate([truths, none], -1)
-    eights = shapes.reshaped(truths, (*truths.shape[:-1], truths.shape[-1] // 8, 8))
+    eights = shapes.reshape_view(truths, (*truths.shape[:-1], truths.shape[-1] // 8, 8))
     found = reductions.sum(eights * array_of(2**weights, "packbits"), -1).astype("uint8")
     return shapes.moveaxis(found, -1, axis)
 
@@ -260,7 +260,7 @@ def unpackbits(a, axis=None, count=None, bitorder="big"):
         )
         & 1
     )
-    bits = shapes.reshaped(bits, (*bits.shape[:-2], bits.shape[-2] * 8)).astype("uint8")
+    bits = shapes.reshape_view(bits, (*bits.shape[:-2], bits.shape[-2] * 8)).astype("uint8")
     length = bits.shape[-1]
     if count is not None and count > length:
         none = array_of(onp.zeros((*bits.shape[:-1], count - length), "uint8"), "unpackbits")

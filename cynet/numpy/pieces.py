@@ -40,7 +40,7 @@ def insert(arr, obj, values, axis=None):
     n = arr.shape[axis]
     single = onp.ndim(obj) == 0 and not isinstance(obj, slice)
     values = array_of(values, "insert").astype(arr.dtype)
-    values = shapes.reshaped(values, (1,) * (arr.ndim - values.ndim) + values.shape)
+    values = shapes.reshape_view(values, (1,) * (arr.ndim - values.ndim) + values.shape)
     if single:
         values = shapes.moveaxis(values, 0, axis)
         count = values.shape[axis]
@@ -77,7 +77,7 @@ def resize(a, new_shape):
         from .creation import zeros
 
         return zeros(sizes, a.dtype)
-    return shapes.reshaped(shapes.take(a, onp.arange(count) % a.shape[0], 0), sizes)
+    return shapes.reshape_view(shapes.take(a, onp.arange(count) % a.shape[0], 0), sizes)
 
 
 def select(condlist, choicelist, default=0):
@@ -148,7 +148,7 @@ def block(arrays):
         if isinstance(value, list):
             return shapes.concatenate([joined(e, level + 1) for e in value], level - depth)
         value = array_of(value, "block")
-        return shapes.reshaped(value, (1,) * (ndim - value.ndim) + value.shape)
+        return shapes.reshape_view(value, (1,) * (ndim - value.ndim) + value.shape)
 
     return joined(arrays, 0).copy()
 
@@ -259,11 +259,11 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     rest = (*arr.shape[:axis], *arr.shape[axis + 1 :])
     if 0 in rest:
         raise ShapeError(f"mx.np.apply_along_axis: shape {arr.shape} has no vector along {axis}")
-    rows = shapes.reshaped(shapes.moveaxis(arr, axis, -1), (math.prod(rest), arr.shape[axis]))
+    rows = shapes.reshape_view(shapes.moveaxis(arr, axis, -1), (math.prod(rest), arr.shape[axis]))
     found = [_result_array(func1d(rows[i], *args, **kwargs)) for i in range(rows.shape[0])]
     found = shapes.stack(shapes.common_dtype(found, "apply_along_axis"))
     inner = found.shape[1:]
-    found = shapes.reshaped(found, (*rest, *inner))
+    found = shapes.reshape_view(found, (*rest, *inner))
     own = tuple(range(len(rest), len(rest) + len(inner)))
     return shapes.moveaxis(found, own, tuple(axis + i for i in range(len(inner))))
 

@@ -234,7 +234,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
         dx = diff(x, axis=axis if x.ndim > 1 else 0)
         if x.ndim == 1:
             wide = tuple(dx.shape[0] if i == axis else 1 for i in range(y.ndim))
-            dx = shapes.reshaped(dx, wide)
+            dx = shapes.reshape_view(dx, wide)
     front = (slice(None),) * axis
     pairs = y[(*front, slice(1, None))] + y[(*front, slice(None, -1))]
     return reductions.sum(pairs * dx / 2.0, axis)

@@ -10,7 +10,7 @@ from ._call import NUMBERS, array_of, finished, ops
 from .reductions import any as any_of
 from .reductions import axes_of
 from .reductions import sum as sum_of
-from .shapes import broadcast_to, common_dtype, expand_dims, reshaped, transpose
+from .shapes import broadcast_to, common_dtype, expand_dims, reshape_view, transpose
 
 
 def _common_dtype_pair(a, b, where):
@@ -28,16 +28,16 @@ def _matmul_arrays(a, b):
     if a.ndim == 2 and b.ndim == 2:
         return ops.dot(a, b)
     if b.ndim == 2:
-        flat = reshaped(a, (prod(a.shape[:-1]), a.shape[-1]))
-        return reshaped(ops.dot(flat, b), (*a.shape[:-1], b.shape[-1]))
+        flat = reshape_view(a, (prod(a.shape[:-1]), a.shape[-1]))
+        return reshape_view(ops.dot(flat, b), (*a.shape[:-1], b.shape[-1]))
     leading = onp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     parts = []
     for each in (a, b):
         shape = (*leading, *each.shape[-2:])
         each = each if each.shape == shape else broadcast_to(each, shape)
-        parts.append(reshaped(each, (prod(leading), *each.shape[-2:])))
+        parts.append(reshape_view(each, (prod(leading), *each.shape[-2:])))
     out = ops.batch_dot(*parts)
-    return reshaped(out, (*leading, a.shape[-2], b.shape[-1]))
+    return reshape_view(out, (*leading, a.shape[-2], b.shape[-1]))
 
 
 def matmul(a, b, out=None):
@@ -54,7 +54,7 @@ def matmul(a, b, out=None):
         shape = (
             shape[: len(shape) - (1 if right else 2)] + shape[len(shape) - (0 if right else 1) :]
         )
-    return finished(wide if shape == wide.shape else reshaped(wide, shape), out)
+    return finished(wide if shape == wide.shape else reshape_view(wide, shape), out)
 
 
 def dot(a, b, out=None):
@@ -72,7 +72,7 @@ def dot(a, b, out=None):
 def vdot(a, b):
     """The sum of the products of all elements."""
     a, b = _common_dtype_pair(a, b, "vdot")
-    return matmul(reshaped(a, (a.size,)), reshaped(b, (b.size,)))
+    return matmul(reshape_view(a, (a.size,)), reshape_view(b, (b.size,)))
 
 
 def inner(a, b):
@@ -86,7 +86,7 @@ def inner(a, b):
 def outer(a, b):
     """All products of an element of `a` with one of `b`."""
     a, b = _common_dtype_pair(a, b, "outer")
-    return reshaped(a, (a.size, 1)) * reshaped(b, (1, b.size))
+    return reshape_view(a, (a.size, 1)) * reshape_view(b, (1, b.size))
 
 
 def tensordot(a, b, axes=2):
@@ -103,13 +103,13 @@ def tensordot(a, b, axes=2):
     columns = [i for i in range(b.ndim) if i not in right]
     shape = tuple(a.shape[i] for i in rows) + tuple(b.shape[i] for i in columns)
     length = prod(a.shape[i] for i in left)
-    flat = reshaped(
+    flat = reshape_view(
         _transpose_if_needed(a, [*rows, *left]), (prod(a.shape[i] for i in rows), length)
     )
-    other = reshaped(
+    other = reshape_view(
         _transpose_if_needed(b, [*right, *columns]), (length, prod(b.shape[i] for i in columns))
     )
-    return reshaped(_matmul_arrays(flat, other), shape)
+    return reshape_view(_matmul_arrays(flat, other), shape)
 
 
 def _transpose_if_needed(array, order):
@@ -120,11 +120,11 @@ def kron(a, b):
     """Kronecker's product: blocks of `b`, each multiplied with an element of `a`."""
     a, b = _common_dtype_pair(a, b, "kron")
     n = a.ndim if a.ndim > b.ndim else b.ndim
-    a = reshaped(a, (1,) * (n - a.ndim) + a.shape)
-    b = reshaped(b, (1,) * (n - b.ndim) + b.shape)
-    wide = reshaped(a, tuple(k for s in a.shape for k in (s, 1)))
-    other = reshaped(b, tuple(k for s in b.shape for k in (1, s)))
-    return reshaped(wide * other, tuple(x * y for x, y in zip(a.shape, b.shape)))
+    a = reshape_view(a, (1,) * (n - a.ndim) + a.shape)
+    b = reshape_view(b, (1,) * (n - b.ndim) + b.shape)
+    wide = reshape_view(a, tuple(k for s in a.shape for k in (s, 1)))
+    other = reshape_view(b, tuple(k for s in b.shape for k in (1, s)))
+    return reshape_view(wide * other, tuple(x * y for x, y in zip(a.shape, b.shape)))
 
 
 def cross(a, b, axis=-1):
@@ -157,7 +157,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     length = max(min(m, n - offset) if offset >= 0 else min(m + offset, n), 0)
     start = offset if offset >= 0 else -offset * n
     lead = tuple(a.shape[each] for each in rest)
-    flat = reshaped(_transpose_if_needed(a, [*rest, i, k]), (*lead, m * n))
+    flat = reshape_view(_transpose_if_needed(a, [*rest, i, k]), (*lead, m * n))
     if not length:
         return flat[..., :0]
     return flat[..., start : start + (length - 1) * (n + 1) + 1 : n + 1]
@@ -279,19 +279,19 @@ def _contract_pair(a, s, b, t, others):
     full = [tuple(sizes[c] for c in letters) for letters in (s, t)]
     a, b = (x if x.shape == f else broadcast_to(x, f) for x, f in zip((a, b), full))
     n = [prod(sizes[c] for c in group) for group in (batch, rows, summed, columns)]
-    left = reshaped(
+    left = reshape_view(
         _transpose_if_needed(a, [s.index(c) for c in (*batch, *rows, *summed)]), (n[0], n[1], n[2])
     )
-    right = reshaped(
+    right = reshape_view(
         _transpose_if_needed(b, [t.index(c) for c in (*batch, *summed, *columns)]),
         (n[0], n[2], n[3]),
     )
     if n[0] == 1:
-        out = _matmul_arrays(reshaped(left, (n[1], n[2])), reshaped(right, (n[2], n[3])))
+        out = _matmul_arrays(reshape_view(left, (n[1], n[2])), reshape_view(right, (n[2], n[3])))
     else:
         out = _matmul_arrays(left, right)
     letters = [*batch, *rows, *columns]
-    return reshaped(out, tuple(sizes[c] for c in letters)), "".join(letters)
+    return reshape_view(out, tuple(sizes[c] for c in letters)), "".join(letters)
 
 
 def _align_axes(array, letters, wide):
@@ -299,7 +299,7 @@ def _align_axes(array, letters, wide):
         return array
     order = [letters.index(c) for c in wide if c in letters]
     array, lengths = _transpose_if_needed(array, order), iter([array.shape[i] for i in order])
-    return reshaped(array, tuple(next(lengths) if c in letters else 1 for c in wide))
+    return reshape_view(array, tuple(next(lengths) if c in letters else 1 for c in wide))
 
 
 __all__ = [

@@ -86,7 +86,7 @@ def _rows_to_reduce(a, q, axis, method, whole, name):
     if not count:
         raise ShapeError(f"mx.np.{name} of no elements: shape {a.shape}, axis {shown(axis)}")
     rows = shapes.transpose(a, (*rest, *axes)) if a.ndim > 1 else a
-    return shares, shapes.reshaped(rows, (*kept, count)), axes, a.shape
+    return shares, shapes.reshape_view(rows, (*kept, count)), axes, a.shape
 
 
 def _restore_axes(found, shares, axes, shape, keepdims):
@@ -94,7 +94,7 @@ def _restore_axes(found, shares, axes, shape, keepdims):
     found = shapes.moveaxis(found, -1, 0)
     kept = tuple(n for i, n in enumerate(shape) if i not in axes)
     size = tuple(1 if i in axes else n for i, n in enumerate(shape)) if keepdims else kept
-    return shapes.reshaped(found, (*shares.shape, *size))
+    return shapes.reshape_view(found, (*shares.shape, *size))
 
 
 def _compute_quantiles(a, q, axis, method, keepdims, whole, name):

@@ -10,12 +10,12 @@ from ..base.tracing import active, has_trace
 from ..context import read_context
 from ..ndarray import random as legacy
 from ..ndarray.ndarray import NDArray
-from ._call import array_of, finished, is_traced, made, ops, refuse_other_than_floats
+from ._call import array_of, finished, is_traced, make_array, ops, refuse_other_than_floats
 from .elementwise import FUNCTIONS
 from .order import searchsorted
 from .reductions import cumsum
 from .selection import argsort, diff
-from .shapes import broadcast_to, reshaped, stack, take
+from .shapes import broadcast_to, reshape_view, stack, take
 
 
 def seed(seed, ctx="all"):
@@ -37,8 +37,8 @@ def _draw_without_params(function, size, params, dtype, ctx):
     shape = _shape(size, *params)
     count, dtype = prod(shape), dtype or "float32"
     if not count:  # an operator takes 0 for a length that is not known
-        return made(onp.zeros(shape), dtype, read_context(ctx), "random")
-    return reshaped(function(shape=(count,), dtype=dtype, ctx=ctx).as_np_ndarray(), shape)
+        return make_array(onp.zeros(shape), dtype, read_context(ctx), "random")
+    return reshape_view(function(shape=(count,), dtype=dtype, ctx=ctx).as_np_ndarray(), shape)
 
 
 def _to_device(array, ctx):
@@ -182,8 +182,8 @@ def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
     shape, scale = _array_param(shape), _array_param(scale)
     sizes = _shape(size, shape, scale)
     if hasattr(shape, "shape"):
-        wide = reshaped(broadcast_to(shape, sizes), (prod(sizes),))
-        drawn = _to_device(reshaped(ops._sample_gamma(wide, ops.ones_like(wide)), sizes), ctx)
+        wide = reshape_view(broadcast_to(shape, sizes), (prod(sizes),))
+        drawn = _to_device(reshape_view(ops._sample_gamma(wide, ops.ones_like(wide)), sizes), ctx)
     else:
         drawn = _draw_without_params(
             lambda **k: legacy.gamma(shape, 1.0, **k), sizes, (), None, ctx
@@ -230,7 +230,7 @@ def shuffle(x):
 def permutation(x):
     """The numbers below `x`, or the rows of an array, in another order."""
     if isinstance(x, int):
-        numbers = made(onp.arange(x), "int64", None, "random.permutation")
+        numbers = make_array(onp.arange(x), "int64", None, "random.permutation")
         # a graph draws each time that it runs
         return ops._shuffle(active().constant(numbers) if has_trace() else numbers)
     x = array_of(x, "random.permutation")
@@ -255,7 +255,7 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None):
         rows = _by_weights(array_of(p, "random.choice").astype("float64"), n, count, replace)
     else:
         rows = randint(0, n, count) if replace else permutation(n)[:count]
-    rows = reshaped(rows.astype("int64"), shape)
+    rows = reshape_view(rows.astype("int64"), shape)
     drawn = rows if isinstance(a, int) else take(a, rows, 0, "clip")
     return finished(_to_device(drawn, ctx), out)
 
@@ -281,10 +281,10 @@ def multinomial(n, pvals, size=None):
     count = prod(shape)
     edges = cumsum(given / FUNCTIONS["maximum"](given.sum(), 1e-30))
     points = uniform(size=(count, n)).astype("float64")
-    ends = made(onp.array([[0], [n]]).repeat(count, 1), "int64", None, "random.multinomial")
+    ends = make_array(onp.array([[0], [n]]).repeat(count, 1), "int64", None, "random.multinomial")
     below = [(points < edges[i]).sum(axis=1) for i in range(kinds - 1)]
     totals = diff(stack([ends[0], *below, ends[1]], axis=1))
-    return reshaped(totals[:, :kinds], (*shape, kinds))
+    return reshape_view(totals[:, :kinds], (*shape, kinds))
 
 
 def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):

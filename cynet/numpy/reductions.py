@@ -115,7 +115,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
             a, where, axis
         )
         total = total.astype(a.dtype if _dtype_kind(a) == "f" else "float32")
-        return finished(total if keepdims else dropped(total, axis), out)
+        return finished(total if keepdims else drop_axes(total, axis), out)
     result = _reduce_where(ops._npi_mean, a, axis, keepdims, "mean")
     return finished(a / 1 if result is None else result, out)
 
@@ -197,13 +197,13 @@ def _arg_function(name):
 argmax, argmin = _arg_function("argmax"), _arg_function("argmin")
 
 
-def dropped(a, axis):
+def drop_axes(a, axis):
     """An array without the axes that a reduction kept."""
-    from .shapes import reshaped
+    from .shapes import reshape_view
 
     axes = axes_of(axis, a.ndim, "mean")
     axes = range(a.ndim) if axes is None else axes
-    return reshaped(a, tuple(n for i, n in enumerate(a.shape) if i not in axes))
+    return reshape_view(a, tuple(n for i, n in enumerate(a.shape) if i not in axes))
 
 
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=None, where=True):
@@ -220,7 +220,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=N
         total = sum(_mask_elements(centred * centred, where, 0), axis, keepdims=True)
         left = (_count_elements(a, where, axis) - ddof).astype(a.dtype)
         total = total / _mask_elements(left, left > 0, 0)
-        return finished(total if keepdims else dropped(total, axis), out)
+        return finished(total if keepdims else drop_axes(total, axis), out)
     axes = axes_of(axis, a.ndim, "var")
     count = 1
     for each in range(a.ndim) if axes is None else axes:

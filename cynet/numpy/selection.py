@@ -14,7 +14,7 @@ from ._call import (
     array_of,
     finished,
     is_traced,
-    made,
+    make_array,
     ops,
     refuse_fields,
     refuse_traced,
@@ -22,7 +22,7 @@ from ._call import (
 from .elementwise import FUNCTIONS, as_ufunc
 from .reductions import axes_of
 from .reductions import sum as total_of
-from .shapes import broadcast_to, common_dtype, ravel, reshaped, transpose
+from .shapes import broadcast_to, common_dtype, ravel, reshape_view, transpose
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
@@ -58,7 +58,7 @@ def _operand_like(value, other):
         kind = onp.dtype("int64")
     if kind.kind == "f" and not is_traced(other):
         return filled(other.shape, float(value), other.context, kind, NP)
-    return made(value, kind, None, "where")
+    return make_array(value, kind, None, "where")
 
 
 def clip(a, a_min=None, a_max=None, out=None):
@@ -112,7 +112,7 @@ def _check_sortable(a, axis, where):
     if axis is None:
         a, axis = ravel(a), -1
     if a.ndim == 0:
-        a = reshaped(a, (1,))
+        a = reshape_view(a, (1,))
     return a, axes_of(axis, a.ndim, where)[0]
 
 
@@ -124,7 +124,7 @@ def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
     own = onp.dtype(a.dtype)
     out = ops.sort(a.astype("uint8") if own.kind == "b" else a, axis=axis, is_ascend=not descending)
     out = out.astype("bool") if own.kind == "b" else out
-    return reshaped(out, ()) if ndim == 0 else out
+    return reshape_view(out, ()) if ndim == 0 else out
 
 
 def argsort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
@@ -146,7 +146,8 @@ def nonzero(a):
     """The places of elements that are not 0: a tuple of int64 arrays, one an axis."""
     array = array_of(a, "nonzero")
     return tuple(
-        made(e, "int64", array.ctx, "nonzero") for e in host_values(array, "nonzero").nonzero()
+        make_array(e, "int64", array.ctx, "nonzero")
+        for e in host_values(array, "nonzero").nonzero()
     )
 
 
@@ -158,7 +159,7 @@ def flatnonzero(a):
 def argwhere(a):
     """The places of elements that are not 0, as rows."""
     array = array_of(a, "argwhere")
-    return made(onp.argwhere(host_values(array, "argwhere")), "int64", array.ctx, "argwhere")
+    return make_array(onp.argwhere(host_values(array, "argwhere")), "int64", array.ctx, "argwhere")
 
 
 def take_along_axis(arr, indices, axis=-1):
@@ -214,13 +215,15 @@ def diag(v, k=0):
         found = zeros((n, n), v.dtype)
         return found + total_of(v) if onp.dtype(v.dtype).kind == "f" else found
     eye = array_of(onp.eye(v.size, n, k if k > 0 else 0, dtype=bool), "diag")
-    wide = where(eye, reshaped(v, (v.size, 1)), array_of(onp.zeros(1, onp.dtype(v.dtype)), "diag"))
+    wide = where(
+        eye, reshape_view(v, (v.size, 1)), array_of(onp.zeros(1, onp.dtype(v.dtype)), "diag")
+    )
     if k < 0:
         from .shapes import concatenate
 
         below = where(
             array_of(onp.eye(v.size, dtype=bool), "diag"),
-            reshaped(v, (v.size, 1)),
+            reshape_view(v, (v.size, 1)),
             array_of(onp.zeros(1, onp.dtype(v.dtype)), "diag"),
         )
         top = zeros((-k, n), v.dtype)
@@ -247,7 +250,7 @@ def meshgrid(*xi, indexing="xy", sparse=False, copy=True):
     vectors = [ravel(array_of(each, "meshgrid")) for each in xi]
     n = len(vectors)
     grids = [
-        reshaped(
+        reshape_view(
             v,
             tuple(-1 if i == k else 1 for k in range(n))
             if v.size
@@ -258,7 +261,7 @@ def meshgrid(*xi, indexing="xy", sparse=False, copy=True):
     grids = [
         g
         if g.shape[i] == vectors[i].size
-        else reshaped(vectors[i], tuple(vectors[i].size if i == k else 1 for k in range(n)))
+        else reshape_view(vectors[i], tuple(vectors[i].size if i == k else 1 for k in range(n)))
         for i, g in enumerate(grids)
     ]
     if indexing == "xy" and n > 1:
@@ -414,7 +417,7 @@ def ix_(*args):
     for i, each in enumerate(args):
         each = array_of(each, "ix_", "int64")
         each = nonzero(each)[0] if onp.dtype(each.dtype).kind == "b" else each.astype("int64")
-        found.append(reshaped(each, tuple(each.size if k == i else 1 for k in range(n))))
+        found.append(reshape_view(each, tuple(each.size if k == i else 1 for k in range(n))))
     return tuple(found)
 
 

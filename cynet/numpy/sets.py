@@ -37,7 +37,7 @@ def unique(
     if values.size:
         values = _take_rows(shapes.ravel(ar) if axis is None else ar, places, axis or 0)
     else:
-        values = shapes.reshaped(ar, values.shape)
+        values = shapes.reshape_view(ar, values.shape)
     found = [values] + [places] * bool(return_index) + more
     found = [e if isinstance(e, NDArray) else array_of(e, "unique") for e in found]
     return found[0] if len(found) == 1 else tuple(found)
@@ -63,14 +63,14 @@ def unique_inverse(x):
     """The different elements, and which of them each element is."""
     values, inverse = unique(x, return_inverse=True, equal_nan=False)
     return _result_type(
-        "unique_inverse", values, shapes.reshaped(inverse, array_of(x, "unique").shape)
+        "unique_inverse", values, shapes.reshape_view(inverse, array_of(x, "unique").shape)
     )
 
 
 def unique_all(x):
     """The different elements, where each is first, which each element is, and how often it is."""
     values, places, inverse, counts = unique(x, True, True, True, equal_nan=False)
-    inverse = shapes.reshaped(inverse, array_of(x, "unique").shape)
+    inverse = shapes.reshape_view(inverse, array_of(x, "unique").shape)
     return _result_type("unique_all", values, places, inverse, counts)
 
 

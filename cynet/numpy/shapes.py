@@ -10,7 +10,7 @@ from ..base.dtype import dtype_flag
 from ..base.errors import ArgumentTypeError, BoundsError, ShapeError, shown
 from ..ndarray._tape import follows
 from ..ndarray.ndarray import NDArray
-from ..operator.numpy.promotion import promoted
+from ..operator.numpy.promotion import promote_dtypes
 from ._call import NP, array_of, finished, is_traced, ops, refuse_order
 from .reductions import axes_of
 
@@ -46,10 +46,10 @@ def reshape(a, newshape=None, order="C", shape=None, out=None):
         sizes[sizes.index(-1)] = own // known
     if prod(sizes) != own or any(n < 0 for n in sizes):
         raise ShapeError(f"mx.np.reshape: shape {a.shape} does not become {tuple(sizes)}")
-    return finished(reshaped(a, tuple(sizes)), out)
+    return finished(reshape_view(a, tuple(sizes)), out)
 
 
-def reshaped(a, sizes):
+def reshape_view(a, sizes):
     """`a` under a shape of as many elements."""
     return ops._np_reshape(a, newshape=sizes)
 
@@ -126,7 +126,7 @@ def expand_dims(a, axis):
     lengths = iter(shape)
     sizes = tuple(1 if i in new else next(lengths) for i in range(ndim))
     if is_traced(a) or follows(a):
-        return reshaped(a, sizes)
+        return reshape_view(a, sizes)
     return a._view(sizes)
 
 
@@ -134,12 +134,12 @@ def squeeze(a, axis=None, out=None):
     """The array without axes of length 1."""
     a = array_of(a, "squeeze")
     if axis is None:
-        return finished(reshaped(a, tuple(n for n in a.shape if n != 1)), out)
+        return finished(reshape_view(a, tuple(n for n in a.shape if n != 1)), out)
     gone = axes_of(_check_ints(axis, "squeeze"), a.ndim, "squeeze")
     if any(a.shape[i] != 1 for i in gone):
         raise ShapeError(f"mx.np.squeeze: axis {axis} of shape {a.shape} is not of length 1")
     rest = tuple(n for i, n in enumerate(a.shape) if i not in gone)
-    return finished(reshaped(a, rest), out)
+    return finished(reshape_view(a, rest), out)
 
 
 def broadcast_to(array, shape, subok=False):
@@ -153,10 +153,10 @@ def broadcast_to(array, shape, subok=False):
         raise ShapeError(f"mx.np.broadcast_to: shape {array.shape} does not broadcast to {sizes}")
     if array.shape == sizes:
         return array.copy()
-    wide = reshaped(array, (1,) * (len(sizes) - array.ndim) + array.shape)
+    wide = reshape_view(array, (1,) * (len(sizes) - array.ndim) + array.shape)
     if prod(sizes):
         return ops.broadcast_to(wide, shape=sizes)
-    return reshaped(ravel(array)[:0], sizes)  # the result belongs to the graph all the same
+    return reshape_view(ravel(array)[:0], sizes)  # the result belongs to the graph all the same
 
 
 def broadcast_arrays(*args):
@@ -174,7 +174,7 @@ def common_dtype(arrays, where):
     names = [onp.dtype(each).name for each in kinds]
     kind = names[0]
     for each in names[1:]:
-        kind = promoted(kind, each)
+        kind = promote_dtypes(kind, each)
     return [a if name == kind else a.astype(kind) for a, name in zip(arrays, names)]
 
 
@@ -239,7 +239,7 @@ def _can_stack(arrays, axis):
 
 def atleast_1d(*arys):
     """Each array, with one axis at least."""
-    return _at_least(arys, lambda a: reshaped(a, (1,)) if a.ndim == 0 else a)
+    return _at_least(arys, lambda a: reshape_view(a, (1,)) if a.ndim == 0 else a)
 
 
 def atleast_2d(*arys):
@@ -247,7 +247,9 @@ def atleast_2d(*arys):
     return _at_least(
         arys,
         lambda a: (
-            reshaped(a, (1, -1)[: 2 - a.ndim] + a.shape if a.ndim else (1, 1)) if a.ndim < 2 else a
+            reshape_view(a, (1, -1)[: 2 - a.ndim] + a.shape if a.ndim else (1, 1))
+            if a.ndim < 2
+            else a
         ),
     )
 
@@ -257,10 +259,10 @@ def atleast_3d(*arys):
 
     def wide(a):
         if a.ndim == 0:
-            return reshaped(a, (1, 1, 1))
+            return reshape_view(a, (1, 1, 1))
         if a.ndim == 1:
-            return reshaped(a, (1, a.shape[0], 1))
-        return reshaped(a, (*a.shape, 1)) if a.ndim == 2 else a
+            return reshape_view(a, (1, a.shape[0], 1))
+        return reshape_view(a, (*a.shape, 1)) if a.ndim == 2 else a
 
     return _at_least(arys, wide)
 
@@ -296,7 +298,7 @@ def column_stack(tup):
     """Vectors as the columns of a matrix."""
     parts = _array_list(tup, "column_stack")
     return concatenate(
-        [reshaped(p, (-1, 1)[:0] + (p.size, 1)) if p.ndim < 2 else p for p in parts], 1
+        [reshape_view(p, (-1, 1)[:0] + (p.size, 1)) if p.ndim < 2 else p for p in parts], 1
     )
 
 
@@ -364,7 +366,7 @@ def tile(A, reps):
     """The array repeated along each axis."""
     A, reps = array_of(A, "tile"), _check_ints(reps, "tile")
     ndim = A.ndim if A.ndim > len(reps) else len(reps)
-    A = reshaped(A, (1,) * (ndim - A.ndim) + A.shape)
+    A = reshape_view(A, (1,) * (ndim - A.ndim) + A.shape)
     reps = (1,) * (ndim - len(reps)) + reps
     if any(n < 0 for n in reps):
         raise ShapeError(f"mx.np.tile: a number of repeats in {reps} is negative")
@@ -410,7 +412,7 @@ def roll(a, shift, axis=None):
     """Shift elements along axes; elements beyond the end return at the front."""
     a = array_of(a, "roll")
     if axis is None:
-        return reshaped(roll(ravel(a), shift, 0), a.shape)
+        return reshape_view(roll(ravel(a), shift, 0), a.shape)
     axes = _check_ints(axis, "roll")
     shifts = onp.broadcast_to(onp.asarray(shift), (len(axes),)).tolist()
     for each, by in zip(axes, shifts):
@@ -484,7 +486,7 @@ def take(a, indices, axis=None, mode="raise", out=None):
             )
         if not n and not host.size:
             sizes = a.shape[:axis] + host.shape + a.shape[axis + 1 :]
-            return finished(reshaped(a, sizes), out)
+            return finished(reshape_view(a, sizes), out)
         if mode == "clip":
             host = onp.clip(host, 0, n - 1)
         if n:
@@ -504,6 +506,6 @@ __all__ = [
     name
     for name, value in list(vars().items())
     if getattr(value, "__module__", "") == __name__
-    and name not in ("common_dtype", "reshaped")
+    and name not in ("common_dtype", "reshape_view")
     and not name.startswith("_")
 ]

@@ -8,7 +8,7 @@ import numpy as onp
 from ..base.errors import ArgumentTypeError, shown
 from ..context import read_context
 from ..numpy._call import also_named, array_of, finished, ops, refuse_order
-from ..numpy.shapes import broadcast_to, reshaped
+from ..numpy.shapes import broadcast_to, reshape_view
 
 
 def _check_arrays(*given):
@@ -62,7 +62,7 @@ def _softmax_call(run, data, axis, length, temperature, use_length, dtype):
     lengths = _check_arrays(length) if use_length else ()
     data = _float_array(data, "npx.softmax")
     if data.ndim == 0 and not lengths:  # treated as an axis of one element
-        out = reshaped(run(reshaped(data, (1,)), axis=axis, **more), ())
+        out = reshape_view(run(reshape_view(data, (1,)), axis=axis, **more), ())
     else:
         out = run(data, *lengths, axis=axis, **more)
     return out if dtype is None else out.astype(dtype)
@@ -444,7 +444,7 @@ def reshape(a, newshape, reverse=False, order="C"):
     known = 1
     for n in out:
         known *= n if n != -1 else 1
-    return reshaped(a, tuple(a.size // known if n == -1 else n for n in out))
+    return reshape_view(a, tuple(a.size // known if n == -1 else n for n in out))
 
 
 _IMPORTED = ["also_named", "array_of", "broadcast_to", "finished", "functools", "onp", "ops"]

@@ -42,7 +42,7 @@ def scores(g, c):
 
 
 @exports(SelfAttentionValues, CrossAttentionValues)
-def weighted(g, c):
+def attention_product(g, c):
     """Attention times values: (length, batch, heads * width)."""
     heads, parts = c.prop.heads, 3 if c.op.endswith("selfatt_valatt") else 2
     value = _attention_part(g, c.inputs[0], parts, parts - 1, heads)

@@ -134,7 +134,7 @@ def mod(g, c):
 @exports(
     *operators("_random_normal", "_random_uniform", "_random_uniform_like", "_random_normal_like")
 )
-def drawn(g, c):
+def random_node(g, c):
     """Numbers that the runtime draws: of the same distribution, not the same ones."""
     p, kind = c.prop, "RandomNormal" if "normal" in c.op else "RandomUniform"
     more = {"mean": p.loc, "scale": p.scale} if "normal" in c.op else {"low": p.low, "high": p.high}
@@ -156,7 +156,7 @@ def multinomial(g, c):
 
 
 @exports(*operators("round", "trunc", "fix"))
-def rounded(g, c):
+def round_node(g, c):
     """Half away from zero, or towards zero; ONNX rounds half to even."""
     size = g.emit("Abs", c.inputs)
     made = g.emit("Floor", [size])

@@ -14,7 +14,7 @@ from ..base.files import write_atomically
 from ..base.guard import guarded
 from ..gluon import Block, HybridBlock
 from ..gluon.block.graph import exported
-from ..graph.decompose import decomposed
+from ..graph.decompose import decompose_graph
 from ..graph.infer import infer_shapes, infer_types
 from ..ndarray import NDArray
 from ..ndarray import load as load_arrays
@@ -172,7 +172,7 @@ def export_model(
     extents = infer_shapes(network.entries, known)
     types = infer_types(network.entries, dtypes, "float32")
     if any(node.op is not None and node.prop.decomposed for node in order):
-        network = symbol.Symbol(decomposed(network.entries, extents, types))
+        network = symbol.Symbol(decompose_graph(network.entries, extents, types))
         order = topological_order(network.entries)
         extents = infer_shapes(network.entries, known)
         types = infer_types(network.entries, dtypes, "float32")

@@ -96,7 +96,7 @@ def power(reader, node):
 
 
 @imports(*_COMPARED)
-def compared(reader, node):
+def compare_node(reader, node):
     return as_bool(_broadcast_operator(node, *_aligned_operands(node)))
 
 
@@ -130,7 +130,7 @@ def half_to_even(x):
 
 
 @imports("Round")
-def rounded(reader, node):
+def round_node(reader, node):
     return half_to_even(node.symbol(0))
 
 
@@ -152,7 +152,7 @@ def is_inf(reader, node):
 
 
 @imports("Max", "Min", "Sum", "Mean")
-def several(reader, node):
+def fold_inputs(reader, node):
     node.ignore("consumed_inputs")
     found = node.aligned()
     make = {"Max": sym.broadcast_maximum, "Min": sym.broadcast_minimum}.get(
@@ -185,7 +185,7 @@ def hard_swish(reader, node):
 
 
 @imports("LeakyRelu", "Elu", "Selu")
-def leaky(reader, node):
+def leaky_relu_node(reader, node):
     node.ignore("consumed_inputs")
     data = node.symbol(0)
     if node.kind == "Selu":
@@ -222,7 +222,7 @@ def prelu(reader, node):
 
 
 @imports("ThresholdedRelu")
-def thresholded(reader, node):
+def thresholded_relu_node(reader, node):
     x = node.symbol(0)
     over = x > node.get("alpha", 1.0)
     return sym.where(over, x, sym.zeros_like(x))

@@ -9,7 +9,7 @@ from ..operator._base import get_operator
 from ..operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, operators_of
 from ..operator.functions.reductions import REDUCTIONS
 from ..operator.functions.row import BOOL
-from ..operator.numpy.promotion import compared_in, promoted
+from ..operator.numpy.promotion import compared_in, promote_dtypes
 from ..operator.numpy.shapes import RESHAPE
 from .elementwise import write_row
 from .graph import exports
@@ -42,16 +42,16 @@ def _write_row(g, c, row, inputs, dtype, number=None):
 
 
 @exports(*_PAIRS)
-def pair(g, c):
+def export_pair(g, c):
     row, out = _PAIRS[type(c.prop)], c.out_dtypes[0]
     common = compared_in(*c.dtypes) if row.result == BOOL else out
     if common == "bool":
-        common = promoted(*c.dtypes)
+        common = promote_dtypes(*c.dtypes)
     return _write_row(g, c, row, [_input_as(g, c, 0, common), _input_as(g, c, 1, common)], common)
 
 
 @exports(*_NUMBERS)
-def number(g, c):
+def export_scalar(g, c):
     row, value = _NUMBERS[type(c.prop)], c.prop.scalar
     dtype = c.out_dtypes[0]
     if row.result == BOOL:
@@ -64,7 +64,7 @@ def number(g, c):
 
 
 @exports(*_ONES)
-def one(g, c):
+def export_unary(g, c):
     row, out = _ONES[type(c.prop)], c.out_dtypes[0]
     dtype = c.dtypes[0] if row.result == BOOL else out
     return _write_row(g, c, row, [_input_as(g, c, 0, dtype)], dtype)
@@ -80,7 +80,7 @@ def kind_of_number(g, c):
 
 
 @exports(Held)
-def held(g, c):
+def export_constant(g, c):
     return g.constant(c.prop.array)
 
 
@@ -106,7 +106,7 @@ _PLACES = {get_operator(f"_npi_{each.lower()}").prop: each for each in ("ArgMax"
 
 
 @exports(*_PLACES)
-def place(g, c):
+def export_placement(g, c):
     x, axis = c.inputs[0], c.prop.axis
     if axis is None:
         x, axis = g.reshape(x, (-1,)), 0

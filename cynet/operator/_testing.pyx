@@ -10,7 +10,7 @@ from ._base cimport Operator, OpContext
 
 from ..context import cpu
 from ..base.dtype import dtype_flag
-from .checks.shapes import known, plain
+from .checks.shapes import known_shape, plain_shape
 
 cdef enum:
     MOST = 64  # limit of arrays or resources of one operator here
@@ -41,8 +41,8 @@ def prepare(prop, in_shapes, in_types=None):
     n_out = len(prop.list_outputs())
     in_types = list(in_types or ["float32"] * len(in_shapes))
     in_shapes, out_shapes, aux_shapes = [
-        [plain(s) for s in each]
-        for each in prop.infer_shape([known(s) for s in in_shapes], [None] * n_out)]
+        [plain_shape(s) for s in each]
+        for each in prop.infer_shape([known_shape(s) for s in in_shapes], [None] * n_out)]
     in_types, out_types, aux_types = prop.infer_type(in_types, [None] * n_out)
     made = prop.operator_on(cpu(), in_shapes, in_types)
     return made, out_shapes, out_types, aux_shapes, aux_types

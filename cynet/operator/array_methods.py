@@ -62,7 +62,7 @@ def _scalar_operators(row: Function) -> Binary:
     return Binary(row.sign, row.method, same, broadcast, scalar, name)
 
 
-def declared(attribute: str) -> dict[str, str]:
+def declared_names(attribute: str) -> dict[str, str]:
     """Name to operator, for names that classes declare in an attribute."""
     return {
         name: entry.name
@@ -79,7 +79,7 @@ def _of_truths() -> Iterator[str]:
 
 
 # Operators that are methods of every array and symbol, which is their first input.
-METHODS = tuple(sorted(declared("methods")))
+METHODS = tuple(sorted(declared_names("methods")))
 # Function of ``mx.nd`` to its operators.
 BINARY = {row.function: _scalar_operators(row) for row in FUNCTIONS if row.function}
 # Operators whose results are truths.

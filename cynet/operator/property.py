@@ -11,7 +11,7 @@ import enum
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, GradientError, ShapeError
-from .checks.shapes import known, plain
+from .checks.shapes import known_shape, plain_shape
 from .graph_hooks import GraphHooks
 from .registered import Registered
 from .storage_types import output_type
@@ -265,8 +265,8 @@ class OperatorProperty(Registered):
         [(1, 3, 4, 3)]
         """
         unknown = [None] * len(self.list_outputs())
-        _, out_shapes, _ = self.infer_shape([known(shape) for shape in in_shapes], unknown)
-        return [plain(shape) for shape in out_shapes]
+        _, out_shapes, _ = self.infer_shape([known_shape(shape) for shape in in_shapes], unknown)
+        return [plain_shape(shape) for shape in out_shapes]
 
     def infer_type(self, in_types: list[Any], out_types: list[Any]) -> tuple[Sequence[Any], ...]:
         """Complete the known dtypes, in both directions; by default all must be equal.

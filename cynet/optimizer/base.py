@@ -16,7 +16,7 @@ from ..base.errors import (
 )
 from ..base.guard import guarded
 from ..base.kinds import FLAG, count, number
-from ..base.overrides import overridden
+from ..base.overrides import overridden_methods
 from ..registry import Registry
 from .legacy_arrays import as_legacy
 from .settings import check_real, check_settings, factors, groups_by_dtype, warn_of_two_rates
@@ -204,7 +204,7 @@ class Optimizer(ShownOptimizer):
 
     def __new__(cls, *args, **kwargs):
         given = check_settings(cls, args, kwargs)
-        found = overridden(cls, STEPS)
+        found = overridden_methods(cls, STEPS)
         if cls._of_user != found:
             cls._of_user = found
         made = super().__new__(cls)

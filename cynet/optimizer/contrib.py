@@ -9,7 +9,7 @@ from .._core.put_rows import put_rows
 from ..base.errors import ArgumentError, ShapeError
 from ..base.guard import guarded
 from ..base.kinds import number
-from ..ndarray.sparse.convert import all_rows, taken
+from ..ndarray.sparse.convert import all_rows, take_rows
 from .base import Optimizer, register
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class GroupAdaGrad(Optimizer):
             values, (rows,) = grad.parts()
             weight, state = all_rows(weight), all_rows(state)
             if len(rows):
-                own, history = taken(weight, rows), taken(state, rows)
+                own, history = take_rows(weight, rows), take_rows(state, rows)
                 nd.contrib.group_adagrad_update(own, values, history, out=own, **numbers)
                 put_rows(weight, own, rows)
                 put_rows(state, history, rows)

@@ -18,7 +18,7 @@ from ..base.errors import ArgumentError, CynetError, FormatError, describe_error
 from ..base.files import read_file, write_atomically
 from ..base.kinds import settings_of
 from .base import OPTIMIZERS
-from .state_file import pack, restored
+from .state_file import pack, restore_optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -169,7 +169,7 @@ def _optimizer_of_record(record, known):
             raise FormatError(f"expected a schedule, got {shown(schedule)}")
         said_of_it = {key: value for key, value in vars(schedule).items() if key != "args"}
         schedule = {"name": type(schedule).__name__, "settings": said_of_it}
-    return restored(
+    return restore_optimizer(
         {
             "name": name,
             "settings": settings,

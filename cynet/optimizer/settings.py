@@ -94,7 +94,7 @@ def warn_of_two_rates(name, rate, scheduler, given=True, schedule_counts=False):
         )
 
 
-def accepted(klass):
+def accepted_settings(klass):
     """Names of all parameters of a class."""
     return _accepted_settings(klass)[0]
 

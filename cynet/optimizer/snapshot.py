@@ -16,7 +16,7 @@ class Snapshot:
         counts = self._optimizer._all_index_update_counts
         self._counts = {device: dict(each) for device, each in counts.items()}
         self._states = [
-            {index: copied(state) for index, state in each.states.items()} for each in updaters
+            {index: copy_state(state) for index, state in each.states.items()} for each in updaters
         ]
 
     def restore(self):
@@ -30,8 +30,8 @@ class Snapshot:
             updater.take_over(states, None)
 
 
-def copied(state):
+def copy_state(state):
     """A copy of a state: None, an array, or tuples of them."""
     if isinstance(state, (tuple, list)):
-        return tuple(map(copied, state))
+        return tuple(map(copy_state, state))
     return None if state is None else state.copy()

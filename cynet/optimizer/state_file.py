@@ -18,7 +18,7 @@ import struct
 from .. import lr_scheduler
 from .. import ndarray as nd
 from ..base.errors import ArgumentTypeError, CynetError, FormatError, shown
-from ..base.files import content_size, opened, opened_sealed, sealed
+from ..base.files import content_size, open_for_reading, opened_sealed, sealed
 from ..base.kinds import checked_settings, count, number, read_json, settings_of
 from ..base.overrides import is_ours
 from ..ndarray.serialization import Buffer, chunks_of, load_from
@@ -99,7 +99,7 @@ def unpack(content, user=None):
     return _build(header, nd.load_frombuffer(source[end:size]), "optimizer states", user)
 
 
-def read(path, user=None):
+def read_state_file(path, user=None):
     """(states, optimizer or None) from a file, see `unpack`; memory is allocated for the arrays
     alone."""
     with opened_sealed(path) as (file, size, whole):
@@ -115,7 +115,7 @@ def check(path):
 
 def read_pair(path):
     """The ``pair`` of a file's header: (digest, time), or None if it has none."""
-    with opened(path) as file:
+    with open_for_reading(path) as file:
         header, _ = _read_header(file, os.fstat(file.fileno()).st_size, path, True)
     pair = header.get("pair")
     if pair is None:
@@ -166,7 +166,7 @@ def _build(header, arrays, name, user):
             key: _rebuild_tree(tree, arrays, _DEEPEST)
             for key, tree in _read_table("states", header["states"], lambda _: True).items()
         }
-        optimizer = None if header["optimizer"] is None else restored(header["optimizer"])
+        optimizer = None if header["optimizer"] is None else restore_optimizer(header["optimizer"])
         if header["copies are first"]:
             states = _with_copies_last(states, optimizer or user)
     except CynetError as error:
@@ -246,7 +246,7 @@ def _required_entry(described, name):
     return described[name]
 
 
-def restored(described):
+def restore_optimizer(described):
     """The optimizer of a header, if all its settings have the right type."""
     name = _required_entry(described, "name")
     if not isinstance(name, str) or name not in OPTIMIZERS:

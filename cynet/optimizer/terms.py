@@ -83,7 +83,7 @@ def terms_of_step(optimizer):
     return "; ".join(rows)
 
 
-def different(rows):
+def first_difference(rows):
     """The first terms that ranks do not have in common.
 
     Parameters

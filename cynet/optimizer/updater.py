@@ -9,7 +9,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.files import read_file
 from ..base.guard import guarded, refuse
 from ..base.overrides import is_ours
-from .state_file import pack, read, unpack
+from .state_file import pack, read_state_file, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -255,7 +255,7 @@ class Updater:
         array([-0.01, -0.01], dtype=float32)
         """
         if is_ours(self.set_states):
-            self.take_over(*read(fname, self.optimizer))
+            self.take_over(*read_state_file(fname, self.optimizer))
         else:
             self.set_states(read_file(fname))
 

@@ -18,11 +18,11 @@ from ..base.errors import (
     StateError,
     shown,
 )
-from ..base.files import NewFile, file_name, naming, opened
+from ..base.files import NewFile, file_name, naming, open_for_reading
 from ..base.guard import guarded
 from ..base.interrupts import interrupts_later
-from ..base.overrides import is_ours, overridden
-from .framing import RecordFile, framed
+from ..base.overrides import is_ours, overridden_methods
+from .framing import RecordFile, frame_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -256,7 +256,7 @@ class MXRecordIO:
         self._check_pid()
         if not isinstance(buf, (bytes, bytearray, memoryview)):
             raise ArgumentTypeError(f"a record is bytes, got {type(buf).__name__}")
-        content = b"".join(framed(bytes(buf)))
+        content = b"".join(frame_record(bytes(buf)))
         with self._lock:
             self._check_pid()  # again: another thread may have closed it
             self._write(0, content)
@@ -357,7 +357,9 @@ class MXIndexedRecordIO(MXRecordIO):
         self.idx: dict[Any, int] = {}
         self.keys: list[Any] = []
         self.key_type = key_type
-        self._of_user = overridden(type(self), ("seek", "read"))  # read_idx goes past cynet's own
+        self._of_user = overridden_methods(
+            type(self), ("seek", "read")
+        )  # read_idx goes past cynet's own
         super().__init__(uri, flag, skip_damaged)
 
     def open(self) -> None:
@@ -505,7 +507,7 @@ class MXIndexedRecordIO(MXRecordIO):
 def read_index(path, key_type=int):
     """Dict of an index file's keys to offsets."""
     found = {}
-    with opened(path) as file:
+    with open_for_reading(path) as file:
         for number, line in enumerate(file, 1):
             parts = line.strip(b"\r\n").split(b"\t")
             try:

@@ -10,7 +10,7 @@ import os
 import struct
 
 from ..base.errors import ArgumentError, BoundsError, FormatError, StateError, file_error, shown
-from ..base.files import file_name, opened
+from ..base.files import file_name, open_for_reading
 
 MAGIC = 0xCED7230A
 _MAGIC = struct.pack("<I", MAGIC)
@@ -22,7 +22,7 @@ _LARGE = _AHEAD // 4  # records of more are read by themselves: of blocks much w
 _PADDING = (b"", b"\0\0\0", b"\0\0", b"\0")
 
 
-def framed(data):
+def frame_record(data):
     """The chunks of bytes that a record is in a file.
 
     >>> b"".join(framed(b"abcde")).hex()
@@ -74,7 +74,7 @@ class RecordFile:
 
     def __init__(self, path):
         self.name = file_name(path)
-        with opened(self.name) as file:  # refuses folders and devices
+        with open_for_reading(self.name) as file:  # refuses folders and devices
             if not file.seekable():
                 raise FormatError(f"{shown(self.name)}: records are read from files, not pipes")
             self._open = _Descriptor(os.dup(file.fileno()))

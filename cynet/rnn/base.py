@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..typing import NamedArrays
 
 
-def normalized(length, inputs, layout, merge, in_layout=None):
+def normalize_inputs(length, inputs, layout, merge, in_layout=None):
     """(sequence, its time axis): one symbol or a list of symbols, according to `merge`.
 
     Parameters
@@ -344,13 +344,13 @@ class BaseRNNCell:
         ([(2, 5, 4)], 2)
         """
         self.reset()
-        inputs, _ = normalized(length, inputs, layout, False)
+        inputs, _ = normalize_inputs(length, inputs, layout, False)
         states = self.begin_state() if begin_state is None else begin_state
         outputs = []
         for step in inputs:
             output, states = self(step, states)
             outputs.append(output)
-        outputs, _ = normalized(length, outputs, layout, merge_outputs)
+        outputs, _ = normalize_inputs(length, outputs, layout, merge_outputs)
         return outputs, states
 
     def _get_activation(self, inputs, activation, **kwargs):

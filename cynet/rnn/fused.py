@@ -11,7 +11,7 @@ from ..base.guard import guarded
 from ..initializer import FusedRNN
 from ..symbol import Symbol
 from . import packed
-from .base import BaseRNNCell, RNNParams, normalized
+from .base import BaseRNNCell, RNNParams, normalize_inputs
 from .cells import GRUCell, LSTMCell, RNNCell
 from .modifiers import DropoutCell
 from .stacks import BidirectionalCell, SequentialRNNCell
@@ -111,7 +111,7 @@ class FusedRNNCell(BaseRNNCell):
         num_input = packed.input_size_of(
             array.size, self._mode, self._num_layers, self._directions, self._num_hidden
         )
-        found = packed.parts(array, *self._layout_of(num_input), self._prefix)
+        found = packed.split_parameters(array, *self._layout_of(num_input), self._prefix)
         args.update({name: part.copy() for name, part in found.items()})
         return args
 
@@ -122,7 +122,7 @@ class FusedRNNCell(BaseRNNCell):
         layout = self._layout_of(first.shape[1])
         size = (packed.size_of(*layout),)
         array = nd.zeros(size, ctx=first.context, dtype=first.dtype)
-        for name, part in packed.parts(array, *layout, self._prefix).items():
+        for name, part in packed.split_parameters(array, *layout, self._prefix).items():
             part[:] = args.pop(name)
         args[self._parameter.name] = array
         return args
@@ -140,7 +140,7 @@ class FusedRNNCell(BaseRNNCell):
     ) -> tuple[Any, list[Any]]:
         """See ``BaseRNNCell.unroll``; the operator wants ``'TNC'``, others are transposed."""
         self.reset()
-        inputs, axis = normalized(length, inputs, layout, True)
+        inputs, axis = normalize_inputs(length, inputs, layout, True)
         if axis == 1:
             inputs = symbol.swapaxes(inputs, dim1=0, dim2=1)
         elif axis != 0:
@@ -162,7 +162,7 @@ class FusedRNNCell(BaseRNNCell):
         outputs, states = (rnn[0], list(rnn)[1:]) if self._get_next_state else (rnn, [])
         if axis == 1:
             outputs = symbol.swapaxes(outputs, dim1=0, dim2=1)
-        outputs, _ = normalized(length, outputs, layout, merge_outputs)
+        outputs, _ = normalize_inputs(length, outputs, layout, merge_outputs)
         return outputs, states
 
     def unfuse(self) -> SequentialRNNCell:

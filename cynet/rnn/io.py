@@ -12,7 +12,7 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError, FormatError, shown, warn_user
 from ..base.guard import guarded
 from ..io import DataBatch, DataDesc, DataIter
-from ..io.positions import check_keys, place
+from ..io.positions import check_keys, read_position
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -238,7 +238,7 @@ class BucketSentenceIter(DataIter):
         """
         who, names = type(self).__name__, [f"data{i}" for i in range(len(self.data))]
         check_keys(state, who, ("idx", "position", *names))
-        position = place(state, "position", who, 0, len(self.idx))
+        position = read_position(state, "position", who, 0, len(self.idx))
         arrays = [np.asarray(state[name]) for name in names]
         if [each.shape for each in arrays] != [each.shape for each in self.data] or not all(
             each.dtype.kind in "iuf" for each in arrays

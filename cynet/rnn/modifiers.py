@@ -9,7 +9,7 @@ from .. import symbol
 from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown
 from ..base.guard import guarded
 from ..symbol import Symbol
-from .base import BaseRNNCell, RNNParams, normalized
+from .base import BaseRNNCell, RNNParams, normalize_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +75,7 @@ class DropoutCell(BaseRNNCell):
     ) -> tuple[Any, list[Any]]:
         """See ``BaseRNNCell.unroll``; one symbol of all steps is dropped out at once."""
         self.reset()
-        inputs, _ = normalized(length, inputs, layout, merge_outputs)
+        inputs, _ = normalize_inputs(length, inputs, layout, merge_outputs)
         if isinstance(inputs, Symbol):
             return self(inputs, [])
         return super().unroll(length, inputs, begin_state, layout, merge_outputs)
@@ -274,7 +274,7 @@ class ResidualCell(ModifierCell):
         with self._allow_base_states() as cell:
             outputs, states = cell.unroll(length, inputs, begin_state, layout, merge_outputs)
         merged = isinstance(outputs, Symbol)
-        inputs, _ = normalized(length, inputs, layout, merged)
+        inputs, _ = normalize_inputs(length, inputs, layout, merged)
         if merged:
             return _add_residual(outputs, inputs), states
         return [_add_residual(output, each) for output, each in zip(outputs, inputs)], states

@@ -12,7 +12,7 @@ GATES = {
 }
 
 
-def parts(array, mode, num_layers, directions, num_input, num_hidden, prefix=""):
+def split_parameters(array, mode, num_layers, directions, num_input, num_hidden, prefix=""):
     """Views of the parts of an NDArray of parameters: dict of name to NDArray."""
     found, begin = {}, 0
 

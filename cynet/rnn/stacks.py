@@ -8,7 +8,7 @@ from .. import symbol
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError, shown
 from ..base.guard import guarded
 from ..symbol import Symbol
-from .base import BaseRNNCell, RNNParams, normalized
+from .base import BaseRNNCell, RNNParams, normalize_inputs
 
 if TYPE_CHECKING:
     from ..typing import NamedArrays
@@ -175,7 +175,7 @@ class BidirectionalCell(_Stack):
     ) -> tuple[Any, list[Any]]:
         """See ``BaseRNNCell.unroll``; the states are a list for each of the two cells."""
         self.reset()
-        inputs, axis = normalized(length, inputs, layout, False)
+        inputs, axis = normalize_inputs(length, inputs, layout, False)
         states = self.begin_state() if begin_state is None else begin_state
         left, right = self._cells
         count = len(left.state_info)
@@ -185,8 +185,10 @@ class BidirectionalCell(_Stack):
         )
         if merge_outputs is None:
             merge_outputs = isinstance(fronts, Symbol) and isinstance(backs, Symbol)
-        fronts, _ = normalized(None if merge_outputs else length, fronts, layout, merge_outputs)
-        backs, _ = normalized(None if merge_outputs else length, backs, layout, merge_outputs)
+        fronts, _ = normalize_inputs(
+            None if merge_outputs else length, fronts, layout, merge_outputs
+        )
+        backs, _ = normalize_inputs(None if merge_outputs else length, backs, layout, merge_outputs)
         if merge_outputs:
             backs = symbol.reverse(backs, axis=axis)
             name = f"{self._output_prefix}out"

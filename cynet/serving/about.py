@@ -20,7 +20,7 @@ _PATHS = {
 }
 
 
-def about(models: Models, cards: Mapping[str, Any], paths: Mapping[str, str] = _PATHS) -> Any:
+def about_page(models: Models, cards: Mapping[str, Any], paths: Mapping[str, str] = _PATHS) -> Any:
     """The content of the page."""
     found = []
     for each in models:

@@ -96,7 +96,7 @@ def read_json(body: bytes, names: Sequence[str]) -> dict[str, NumpyArray]:
     if isinstance(found, dict) and list(found) == ["inputs"]:
         found, quotes = found["inputs"], 2
     if isinstance(found, list):
-        found = {only(names): found}
+        found = {only_name(names): found}
     elif isinstance(found, dict):
         quotes += 2 * len(found)
     if not isinstance(found, dict) or not found:
@@ -121,7 +121,7 @@ def json_of(body: bytes) -> Any:
         raise FormatError(f"the body is not JSON: {error}{_gzip_hint(body)}") from None
 
 
-def only(names: Sequence[str]) -> str:
+def only_name(names: Sequence[str]) -> str:
     """The name for unnamed rows: that of the only input."""
     if len(names) > 1:
         raise ArgumentError(f"the network has the inputs {list(names)}: name each")

@@ -109,7 +109,7 @@ def read_plan(head: bytes, predictor: Predictor) -> Plan:
     return Plan(list(inputs.values()), rest)
 
 
-def filled(plan: Plan, rest: memoryview) -> Request:
+def fill_plan(plan: Plan, rest: memoryview) -> Request:
     """The request of a plan; `rest` are the bytes of its binary tensors, in their order.
 
     Raises

@@ -9,7 +9,7 @@ from ..base.errors import FormatError, shown
 from ..libinfo import __version__
 from .bodies import write_json
 from .requests import body_of, with_few_values
-from .tensors import datatype, filled, read_plan, read_raw, write_answer
+from .tensors import datatype, fill_plan, read_plan, read_raw, write_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +117,7 @@ class Protocol:
             request = read_raw(body, model.predictor)
         else:
             head = bytes(body[:length])
-            request = filled(self._parse_request(head, model.predictor), body[len(head) :])
+            request = fill_plan(self._parse_request(head, model.predictor), body[len(head) :])
         outputs = model.predictor.predict(
             request.inputs, *_request_timeout(request, model.predictor)
         )

@@ -18,8 +18,8 @@ from ..base.errors import (
     shown,
 )
 from ..base.opencv import cv
-from .about import about, as_html, as_json
-from .bodies import NPY, Images, only, read_json, read_npy, write_json, write_npy
+from .about import about_page, as_html, as_json
+from .bodies import NPY, Images, only_name, read_json, read_npy, write_json, write_npy
 from .errors import BusyError, Refused, WaitedError
 from .metrics import text_of
 from .models import Models
@@ -201,7 +201,7 @@ class Application:
         return 200, "text/plain; version=0.0.4", text_of(stats).encode()
 
     def _about_page(self, environ):
-        page = about(self.models, self.cards)
+        page = about_page(self.models, self.cards)
         if "text/html" in environ.get("HTTP_ACCEPT", ""):
             return 200, "text/html; charset=utf-8", as_html(page)
         return 200, "application/json", as_json(page)
@@ -213,9 +213,9 @@ class Application:
         if kind in ("application/json", ""):
             inputs = read_json(with_few_values(body, self.max_body, "an .npy file"), names)
         elif kind in NPY:
-            inputs, wants_npy = {only(names): read_npy(body)}, True
+            inputs, wants_npy = {only_name(names): read_npy(body)}, True
         elif kind.startswith("image/") and self.images is not None:
-            inputs = {only(names): self._decode_image(body)}
+            inputs = {only_name(names): self._decode_image(body)}
         else:
             raise Refused(
                 415,

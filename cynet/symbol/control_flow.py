@@ -13,7 +13,7 @@ from ..operator._base import get_operator
 from .compose import parameter_text
 from .node import Node
 from .register import function_of
-from .subgraph import NAME, Subgraph, cut, subgraph_scope
+from .subgraph import NAME, Subgraph, cut_subgraph, subgraph_scope
 from .symbol import Symbol
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def while_loop(
     """
     if max_iterations is None:
         raise ArgumentError("while_loop: max_iterations is not given; a graph has that many rows")
-    rounds = whole(max_iterations)
+    rounds = to_integer(max_iterations)
     states, form = _flat_symbols(loop_vars, "while_loop: loop_vars")
     if not states:
         raise ArgumentError("while_loop: loop_vars has no element; it needs at least one")
@@ -274,7 +274,7 @@ def cond(
     return regroup(_node_outputs(node, kinds), forms[1])
 
 
-def whole(value):
+def to_integer(value):
     """`max_iterations` as an int; a float is cut off, as in MXNet."""
     try:
         return int(value)
@@ -322,7 +322,7 @@ def _own_node(symbol, scope, always=False):
 
 
 def _cut_subgraph(heads, scope):
-    heads, stands = cut([each.entries[0] for each in heads], scope)
+    heads, stands = cut_subgraph([each.entries[0] for each in heads], scope)
     return Subgraph(heads), stands
 
 

@@ -8,7 +8,7 @@ from ..base.dtype import name_of, scalar_type
 from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown, warn_user
 from ..base.guard import guarded
 from ..base.np_shape import is_np_shape
-from ..operator.checks.shapes import plain, spoken, understood
+from ..operator.checks.shapes import declared_shape, plain_shape, shape_text
 from ..operator.property import is_known
 from .node import variable_nodes
 
@@ -56,9 +56,9 @@ class Inference:
         """
         found = self._inferred_shapes(self._known_shapes(args, kwargs))
         if all(is_known(shape) for shapes in found for shape in shapes):
-            return tuple([plain(shape) for shape in shapes] for shapes in found)
+            return tuple([plain_shape(shape) for shape in shapes] for shapes in found)
         rows = [
-            f"\n\t{name}: {spoken(shape)}"
+            f"\n\t{name}: {shape_text(shape)}"
             for name, shape in zip(self.list_arguments(), found[0])
             if not is_known(shape)
         ]
@@ -93,7 +93,7 @@ class Inference:
         [()]
         """
         found = self._inferred_shapes(self._known_shapes(args, kwargs))
-        return tuple([spoken(shape) for shape in shapes] for shapes in found)
+        return tuple([shape_text(shape) for shape in shapes] for shapes in found)
 
     def infer_type(
         self, /, *args: DTypeLike | None, **kwargs: DTypeLike
@@ -202,7 +202,7 @@ class Inference:
             return tuple(n.__index__() for n in shape)
 
         found = self._known_values(args, kwargs, check, "shape")
-        return {name: understood(shape) for name, shape in found.items()}
+        return {name: declared_shape(shape) for name, shape in found.items()}
 
     def _known_types(self, args, kwargs):
         def check(name, dtype):

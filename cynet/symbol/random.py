@@ -8,14 +8,14 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
 from ..operator import get_operator
 from ..operator.checks.values import real_number
-from ..operator.random.drawing import documented
+from ..operator.random.drawing import with_docstring
 from .register import function_of, namespace
 from .symbol import Symbol
 
 if TYPE_CHECKING:
     from ..typing import DTypeLike, ShapeLike
 
-_documented = documented(
+_documented = with_docstring(
     "Symbol",
     by_default="that of what the output is used for",
     options="""

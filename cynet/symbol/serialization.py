@@ -287,7 +287,7 @@ def _read_node(record, nodes, where, version, depth):
         del params["axis"]  # the file means: over all axes
     try:
         if named is not None:
-            params = named.fitted(entry, params)
+            params = named.fit_params(entry, params)
         prop = entry.prop(**entry.prop.accepted_params(params))
     except NotFoundError as error:
         raise NotFoundError(f"{where}: {error}") from None

@@ -1,7 +1,8 @@
 """Subgraph: a graph that an operator holds, and how one is cut out of a larger graph.
 
-What a function makes while `subgraph_scope` holds carries the scope's name as an attribute. `cut`
-takes that part for the subgraph; what it reads from outside becomes a variable of it.
+Nodes that a function makes inside `subgraph_scope` carry the scope's name as an attribute.
+`cut_subgraph` takes these nodes for the subgraph; a value that they read from outside becomes a
+variable of the subgraph.
 """
 
 import threading
@@ -94,7 +95,7 @@ def subgraph_scope(name):
         yield f"{name}{number}"
 
 
-def cut(heads, name):
+def cut_subgraph(heads, name):
     """Move the part of a graph that was made under `name` out of it.
 
     Returns

@@ -21,7 +21,7 @@ from ..base.errors import ArgumentError, FileError, FormatError, MissingFileErro
 from ..base.files import file_name, naming, read_file, write_atomically
 from ..base.guard import guarded
 from ..io import MNISTIter, read_idx
-from ..io.fetch import fetched, first_fetched
+from ..io.fetch import fetch_bytes, first_fetched
 
 if TYPE_CHECKING:
     from ..typing import DataIter, FileName, NumpyArray, Shape
@@ -103,7 +103,7 @@ def download(
 def _download_with_retries(url, retries):
     for left in range(max(retries, 1) - 1, -1, -1):
         try:
-            return fetched(url)
+            return fetch_bytes(url)
         except OSError as error:
             if not left:
                 raise

@@ -25,7 +25,7 @@ from tqdm import tqdm
 
 from ..base.errors import ArgumentError, CynetError, FormatError, shown
 from ..base.files import naming, read_file, write_atomically
-from ..base.opencv import cv, resized, short_size
+from ..base.opencv import cv, resize_image, short_size
 from ..image.codec import decoded, encoded
 from ..image.source import read_list
 from ..recordio import IRHeader, MXIndexedRecordIO, pack
@@ -91,7 +91,7 @@ def write_lists(options):
 
 
 # --- records --------------------------------------------------------------------------------------
-def packed(number, label, path, options):
+def pack_image(number, label, path, options):
     """(number, record, error) of an image; one of the last two is None."""
     try:
         content = read_file(os.path.join(options.root, path))
@@ -108,7 +108,7 @@ def packed(number, label, path, options):
             height = width = side
         if options.resize:
             height, width = short_size(height, width, options.resize)
-            image = resized(image, width, height, 1)
+            image = resize_image(image, width, height, 1)
         return number, pack(header, encoded(image, options.encoding, options.quality)), None
     except (CynetError, OSError) as error:
         return number, None, str(error) if path in str(error) else f"{path}: {error}"
@@ -117,17 +117,17 @@ def packed(number, label, path, options):
 def _make_records(entries, options):
     """Records in the order of a list, made by processes."""
     if options.num_thread <= 1:
-        yield from (packed(*entry, options) for entry in entries)
+        yield from (pack_image(*entry, options) for entry in entries)
         return
     pool = ProcessPoolExecutor(options.num_thread, initializer=_leave_interrupts)
     try:
         begun, entries = deque(), iter(entries)
         for entry in itertools.islice(entries, _AHEAD * options.num_thread):
-            begun.append(pool.submit(packed, *entry, options))
+            begun.append(pool.submit(pack_image, *entry, options))
         while begun:
             yield begun.popleft().result()
             for entry in itertools.islice(entries, 1):
-                begun.append(pool.submit(packed, *entry, options))
+                begun.append(pool.submit(pack_image, *entry, options))
     except BrokenProcessPool:
         raise CynetError("a process that packs images has died; is there memory for it?") from None
     finally:

@@ -20,7 +20,7 @@ def new_figure(purpose, count=1):
     return figure, list(figure.subplots(1, count, squeeze=False)[0])
 
 
-def written(figure, path, purpose):
+def save_figure(figure, path, purpose):
     """Return the figure, after writing it to `path` unless that is None."""
     if path is not None:
         path = file_name(path, f"{purpose}: the file")

@@ -22,57 +22,57 @@ def home(tmp_path, monkeypatch):
 def test_what_is_kept_comes_back(home):
     place = cache.folder("kernels")
     assert place == home / "kernels" and stat.S_IMODE(place.stat().st_mode) == 0o700
-    assert cache.content(place / "a.so") is None
-    cache.keep(place / "a.so", b"code")
-    assert cache.content(place / "a.so") == b"code"
+    assert cache.read_cached(place / "a.so") is None
+    cache.write_cached(place / "a.so", b"code")
+    assert cache.read_cached(place / "a.so") == b"code"
     assert (place / "a.so").read_bytes().startswith(b"code")
     assert stat.S_IMODE((place / "a.so").stat().st_mode) == 0o600
 
 
 def test_every_cut_and_every_changed_byte_is_seen(home):
     path = cache.folder("kernels") / "a.so"
-    cache.keep(path, b"code of a kernel")
+    cache.write_cached(path, b"code of a kernel")
     good = path.read_bytes()
     for n in range(len(good)):
         path.write_bytes(good[:n])
-        assert cache.content(path) is None
+        assert cache.read_cached(path) is None
         path.write_bytes(good[:n] + bytes([good[n] ^ 1]) + good[n + 1 :])
-        assert cache.content(path) is None
+        assert cache.read_cached(path) is None
     path.write_bytes(good)
-    assert cache.content(path) == b"code of a kernel"
+    assert cache.read_cached(path) == b"code of a kernel"
     os.rename(path, path.with_name("b.so"))  # what is another source's
-    assert cache.content(path.with_name("b.so")) is None
+    assert cache.read_cached(path.with_name("b.so")) is None
 
 
 def test_what_others_can_write_is_not_taken(home):
     path = cache.folder("pyx") / "a.so"
-    cache.keep(path, b"code")
+    cache.write_cached(path, b"code")
     for mode in (0o620, 0o602, 0o666):  # for the group, for all
         path.chmod(mode)
-        assert cache.content(path) is None
+        assert cache.read_cached(path) is None
     path.chmod(0o600)
     link = path.with_name("link.so")
     link.symlink_to(path)
-    assert cache.content(link) is None
-    cache.keep(path, b"other")  # takes over neither permissions nor content
-    assert cache.content(path) == b"other"
+    assert cache.read_cached(link) is None
+    cache.write_cached(path, b"other")  # takes over neither permissions nor content
+    assert cache.read_cached(path) == b"other"
 
 
 def test_a_folder_that_others_can_write_is_closed_to_them(home):
     place = cache.folder("kernels")
-    cache.keep(place / "a.so", b"code")
+    cache.write_cached(place / "a.so", b"code")
     place.chmod(0o777)
     assert cache.folder("kernels") == place and stat.S_IMODE(place.stat().st_mode) == 0o755
-    assert cache.content(place / "a.so") == b"code"
+    assert cache.read_cached(place / "a.so") == b"code"
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="needs a second owner")
 def test_what_belongs_to_another(home):
     place = cache.folder("kernels")
-    cache.keep(place / "a.so", b"code")
+    cache.write_cached(place / "a.so", b"code")
     os.chown(place / "a.so", 65534, 65534)
-    assert cache.content(place / "a.so") is None
-    cache.keep(place / "a.so", b"code")
+    assert cache.read_cached(place / "a.so") is None
+    cache.write_cached(place / "a.so", b"code")
     assert (place / "a.so").stat().st_uid == 0
     os.chown(place, 65534, 65534)
     with pytest.warns(UserWarning, match="belongs to another user; each process"):
@@ -104,4 +104,4 @@ def test_a_kernel_that_is_cut_off_is_compiled_anew(home):
     good = path.read_bytes()
     path.write_bytes(good[:9000])
     run()
-    assert cache.content(path) is not None
+    assert cache.read_cached(path) is not None

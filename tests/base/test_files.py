@@ -12,7 +12,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, FileError
-from cynet.base.files import opened, read_file, replacing, write_atomically
+from cynet.base.files import open_for_reading, read_file, replacing, write_atomically
 
 posix = pytest.mark.skipif(os.name == "nt", reason="permissions, links and pipes of POSIX")
 
@@ -127,7 +127,7 @@ def test_devices_and_sockets(tmp_path):
     if os.path.exists("/dev/full"):
         with pytest.raises(FileError, match=r"cannot write '/dev/full': no space left"):
             write_atomically("/dev/full", b"x")
-    with pytest.raises(FileError, match="it is a device"), opened("/dev/zero"):
+    with pytest.raises(FileError, match="it is a device"), open_for_reading("/dev/zero"):
         pass
     import socket
 

@@ -15,7 +15,7 @@ from cynet.base.errors import (
     MissingFileError,
     UndefinedError,
 )
-from cynet.base.guard import described, guarded
+from cynet.base.guard import describe_call, guarded
 
 RAISED = [
     (TypeError("no"), ArgumentTypeError),
@@ -156,7 +156,7 @@ def test_a_message_says_what_is_taken_and_is_short():
     with pytest.raises(ArgumentTypeError, match="'str' object has no attribute 'c'") as caught:
         call("x" * 10**6, b=["y" * 10**6] * 10**3)
     assert len(str(caught.value)) <= 1000
-    assert described(len, ("x",), {}) == "len(obj='x')"
+    assert describe_call(len, ("x",), {}) == "len(obj='x')"
 
 
 # Calls that leaked AttributeError, KeyError, OverflowError, ... once, and what the message names.

@@ -87,7 +87,7 @@ def main():
         )
         return 0
     sources = {
-        name: with_instances(families.text(name), families.instances(name))
+        name: with_instances(families.source_text(name), families.kernel_instances(name))
         for name in families.sources()
     }
     sources["test_language"] = with_instances(test_module.LANGUAGE, ["scale<float, 3>"])
@@ -110,7 +110,7 @@ def main():
             if problem:
                 failed += 1
                 print(problem)
-        for name in filter(families.exact, families.sources()):
+        for name in filter(families.is_exact, families.sources()):
             found = inexact_in(args.nvcc, name, sources[name], folder)
             failed += bool(found)
             print(f"PTX of {name}: {f'not exact: {found}' if found else 'each operation rounds'}")

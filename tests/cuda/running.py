@@ -29,7 +29,7 @@ def _device():
 def instances(source):
     """Those that are tried one by one: bfloat16's differ from float16's in how elements are read
     and written alone (tests/operator/cuda/test_bfloat16.py), and take as long to compile."""
-    return [name for name in families.instances(source) if "bfloat16" not in name]
+    return [name for name in families.kernel_instances(source) if "bfloat16" not in name]
 
 
 def kernel(source, instance):

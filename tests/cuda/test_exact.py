@@ -45,7 +45,7 @@ def nvcc():
 
 
 def test_random_numbers(tmp_path):
-    text = with_instances(families.text("random"), families.instances("random"))
+    text = with_instances(families.source_text("random"), families.kernel_instances("random"))
     assert inexact_in(nvcc(), "random", text, tmp_path) == []
 
 

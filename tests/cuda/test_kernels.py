@@ -230,7 +230,7 @@ def test_copy():
 )
 def test_in_the_checking_mode(source, names):
     """No access out of bounds, no divergent barrier, in those that share memory or index."""
-    module = EmulatedModule(families.text(source), f"{source}.cu", (), names, checked=True)
+    module = EmulatedModule(families.source_text(source), f"{source}.cu", (), names, checked=True)
     x, out = samples("float32", 60), np.zeros(60, "f")
     if source == "softmax":
         for lanes in (1, 64):  # threads of a line

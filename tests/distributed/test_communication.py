@@ -12,7 +12,7 @@ import pytest
 from cynet.base.errors import CynetError, MismatchError, PeerError, StateError
 from cynet.distributed import communication as file
 from cynet.distributed import shutdown
-from cynet.distributed.communication import Communication, again
+from cynet.distributed.communication import Communication, copy_error
 from cynet.distributed.requests import Request, mark_of
 
 
@@ -601,7 +601,7 @@ def test_leaving_and_parting(thread, monkeypatch):
 
 def test_an_error_for_one_more_place():
     first = MismatchError("a text", 3)
-    other = again(first)
+    other = copy_error(first)
     assert type(other) is MismatchError and other.args == first.args and other is not first
 
 
@@ -626,15 +626,15 @@ def test_what_is_left_of_a_rank(monkeypatch, capsys):
     monkeypatch.setattr(sys, "excepthook", lambda *given: calls.append(given))
     told = []
     world = SimpleNamespace(fail=told.append)
-    shutdown.watch(find := lambda: world)
+    shutdown.install_exit_hooks(find := lambda: world)
     hook = sys.excepthook
-    shutdown.watch(find)  # once
+    shutdown.install_exit_hooks(find)  # once
     assert calls == [(shutdown._at_exit, find)] and sys.excepthook is hook
     hook(KeyError, error := KeyError("x" * 3000), None)
     assert calls[1:] == [(KeyError, error, None)]
     assert told == [f"KeyError: '{'x' * 3000}'"[:2000]]
-    shutdown.fail(None, error)
-    shutdown.abandon()
+    shutdown.report_failure(None, error)
+    shutdown.abandon_startup()
     assert calls[2:] == [(shutdown._leave_at_once,)] and len(told) == 1
 
 

@@ -149,14 +149,14 @@ def test_files_that_cannot_be_written_or_read(job, monkeypatch):
     assert launched.ended_early() == [(2, "x")]
     monkeypatch.setattr(launched.os, "replace", lambda *given: 1 / 0)
     with pytest.raises(ZeroDivisionError, match="division"):
-        launched.report(1, "h", "t")
+        launched.report_failure(1, "h", "t")
 
     def fail(*given):
         raise OSError("the disk is full")
 
     monkeypatch.setattr(launched.os, "replace", fail)
-    launched.report(1, "h", "t")
+    launched.report_failure(1, "h", "t")
     assert not (job / "1.json").exists()
     monkeypatch.setenv("CYNET_LAUNCH_JOB", os.devnull)
-    launched.report(1, "h", "t")
+    launched.report_failure(1, "h", "t")
     assert launched.ended_early() == []

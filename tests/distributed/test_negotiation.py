@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cynet.distributed.negotiation import _NEVER, WINDOW, NegotiationRound
-from cynet.distributed.requests import Request, brief, differing
+from cynet.distributed.requests import Request, shorten_difference, shorten_text
 
 
 def found(*ranks):
@@ -57,12 +57,15 @@ def test_ranks_that_leave(leaving):
 
 def test_texts_of_the_largest_length():
     two = "sum of 'a' (1,) int8, 'b' (2,) int8"
-    assert brief(two, len(two)) == two
-    assert brief(two, len(two) - 1) == "sum of 'a' (1,) int8 and 1 more"
+    assert shorten_text(two, len(two)) == two
+    assert shorten_text(two, len(two) - 1) == "sum of 'a' (1,) int8 and 1 more"
     one = "x" * 20
-    assert brief(one, 10) == one and brief(one + "y", 10) == "x" * 10 + "..."
-    assert differing(two, two[:-5]) == ("sum of ..., 'b' (2,) int8", "sum of ..., 'b' (2,)")
-    assert differing(two, two.partition(",")[0] + ") int8")[1].startswith("sum of 'a'")
+    assert shorten_text(one, 10) == one and shorten_text(one + "y", 10) == "x" * 10 + "..."
+    assert shorten_difference(two, two[:-5]) == (
+        "sum of ..., 'b' (2,) int8",
+        "sum of ..., 'b' (2,)",
+    )
+    assert shorten_difference(two, two.partition(",")[0] + ") int8")[1].startswith("sum of 'a'")
 
 
 def test_marks_tell_texts_and_terms_apart():

@@ -13,7 +13,7 @@ from cynet.distributed import communication as file
 from cynet.distributed import launched
 from cynet.distributed.communication import Communication
 from cynet.distributed.negotiation import WINDOW, Negotiation
-from cynet.distributed.requests import Request, brief
+from cynet.distributed.requests import Request, shorten_text
 
 
 @pytest.fixture
@@ -205,8 +205,8 @@ def job(tmp_path, monkeypatch):
 
 def test_reports(job):
     begin = time.time()
-    launched.report(3, "node", "it is over", {2, 1}, is_own=False)
-    launched.report(0, "node", "mine")
+    launched.report_failure(3, "node", "it is over", {2, 1}, is_own=False)
+    launched.report_failure(0, "node", "mine")
     rows = {each.name: json.loads(each.read_text()) for each in job.iterdir()}
     assert begin <= rows["3.json"].pop("time") <= rows["0.json"].pop("time") <= time.time()
     assert rows == {
@@ -239,7 +239,7 @@ def test_an_end_before_joining(job, code, monkeypatch):
 def test_without_a_launcher_nothing_is_left(job, monkeypatch):
     for folder in ("", str(job / "gone")):
         monkeypatch.setenv("CYNET_LAUNCH_JOB", folder)
-        launched.report(0, "node", "mine")
+        launched.report_failure(0, "node", "mine")
         launched.report_early_end(1, "x")
         assert launched.ended_early() == [] and not [*job.iterdir()]
 
@@ -383,6 +383,8 @@ def test_a_long_text_is_cut():
     names = ", ".join(f"'{i:02}'" for i in range(99))
     for length, wanted in ((100, "sum of '00'"), (101, "sum of '00' and")):
         text = f"sum of {names}"[: length - 1] + "x"
-        assert brief(text).startswith(wanted) and (brief(text) == text) == (length == 100)
+        assert shorten_text(text).startswith(wanted) and (shorten_text(text) == text) == (
+            length == 100
+        )
     for length in (200, 201):
-        assert brief("a" * length) == ("a" * 200 if length == 200 else "a" * 100 + "...")
+        assert shorten_text("a" * length) == ("a" * 200 if length == 200 else "a" * 100 + "...")

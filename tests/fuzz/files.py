@@ -304,7 +304,7 @@ def kept_files():
     from cynet.base import cache
 
     path = os.path.join(tempfile.mkdtemp(), "case")
-    cache.keep(path, b"\x7fELF" + bytes(range(256)))
+    cache.write_cached(path, b"\x7fELF" + bytes(range(256)))
     with open(path, "rb") as file:
         yield file.read()
 
@@ -313,7 +313,7 @@ def read_kept(path):
     from cynet.base import cache
 
     os.chmod(path, 0o600)
-    found = cache.content(path)
+    found = cache.read_cached(path)
     if found is not None and found != b"\x7fELF" + bytes(range(256)):
         raise Fault("damaged code is taken for whole")
 

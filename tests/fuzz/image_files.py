@@ -32,26 +32,26 @@ def read_image(path):
 def record_files():
     """Whole records and parts, labels of several numbers, JPEG and PNG."""
     import cynet as mx
-    from cynet.recordio.framing import framed
+    from cynet.recordio.framing import frame_record
 
     images = list(image_files())
     pack, header = mx.recordio.pack, mx.recordio.IRHeader
     yield b"".join(
         chunk
         for i, image in enumerate(images)
-        for chunk in framed(pack(header(0, float(i), i, 0), image))
+        for chunk in frame_record(pack(header(0, float(i), i, 0), image))
     )
     magic = bytes.fromhex("0a23d7ce")
     others = [b"", magic, b"1234" + magic * 2 + b"5"]
     others += [pack(header(0, [2, 5, 1, 0, 0, 1, 1], 3, 0), images[0])]
     others += [pack(header(0, 2.0, 4, 0), images[1])]
-    yield b"".join(chunk for each in others for chunk in framed(each))
+    yield b"".join(chunk for each in others for chunk in frame_record(each))
 
 
 def read_records(path):
     import cynet as mx
     from cynet.image.record_batches import RecordBatches
-    from cynet.image.record_options import AUGMENTING, NORMALIZING, READING, read
+    from cynet.image.record_options import AUGMENTING, NORMALIZING, READING, read_options
     from cynet.recordio.framing import RecordFile
 
     most = os.path.getsize(path) + 1
@@ -61,7 +61,9 @@ def read_records(path):
     if len(found) > len(offsets) or len(offsets) == most:
         raise AssertionError(f"{len(found)} records at {len(offsets)} offsets")
     given = {"path_imgrec": path, "batch_size": 4, "data_shape": (3, 8, 8), "skip_damaged": True}
-    options = read("fuzz", READING | AUGMENTING | NORMALIZING, {**given, "preprocess_threads": 1})
+    options = read_options(
+        "fuzz", READING | AUGMENTING | NORMALIZING, {**given, "preprocess_threads": 1}
+    )
     batches = RecordBatches(options, (3, 8, 8), np.dtype("float32"))
     for batch in batches.batches(0, 0):
         batches.fill(batch, 0)
@@ -73,24 +75,24 @@ def read_records(path):
 def box_files():
     """Labels with boxes: heads and boxes of several sizes, none, and one in two parts."""
     import cynet as mx
-    from cynet.recordio.framing import framed
+    from cynet.recordio.framing import frame_record
 
     image = next(image_files())
     labels = ([2, 5, 1, 0.1, 0.2, 0.6, 0.8], [2, 5], [4, 6, 7, 7, 0, 0, 0, 1, 1, 3])
     records = [mx.recordio.pack(mx.recordio.IRHeader(0, x, 0, 0), image) for x in labels]
     magic = int.from_bytes(bytes.fromhex("0a23d7ce"), "little")
     records.append(mx.recordio.pack(mx.recordio.IRHeader(0, labels[0], magic, 0), image))
-    yield b"".join(chunk for each in records for chunk in framed(each))
+    yield b"".join(chunk for each in records for chunk in frame_record(each))
 
 
 def read_boxes(path):
     from cynet.image.record_boxes import BoxBatches
-    from cynet.image.record_options import DETECTING, NORMALIZING_BOXES, READING_BOXES, read
+    from cynet.image.record_options import DETECTING, NORMALIZING_BOXES, READING_BOXES, read_options
 
     given = {"path_imgrec": path, "batch_size": 4, "data_shape": (3, 8, 8), "skip_damaged": True}
     given |= {"rand_crop_prob": 1, "rand_pad_prob": 1, "max_pad_scale": 2, "rand_mirror_prob": 1}
     table = READING_BOXES | DETECTING | NORMALIZING_BOXES
-    options = read("fuzz", table, {**given, "preprocess_threads": 1})
+    options = read_options("fuzz", table, {**given, "preprocess_threads": 1})
     batches = BoxBatches(options, (3, 8, 8), np.dtype("float32"))
     for batch in batches.batches(0, 0):
         batches.fill(batch, 0)

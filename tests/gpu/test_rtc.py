@@ -146,4 +146,4 @@ def test_a_damaged_object_is_made_again(gpu, tmp_path, monkeypatch):
         compiler.compile_object.cache_clear()
         made = compiler.compile_object(source, source, "again", (), (), "sm_80")
         assert made.symbols == first.symbols
-        assert cache.content(kept) == made.image
+        assert cache.read_cached(kept) == made.image

@@ -9,7 +9,7 @@ from cynet.graph.from_symbol import build
 from cynet.graph.gradient import gradient
 from cynet.graph.infer import Structure
 from cynet.graph.ir import ADD, BACKWARD, INPLACE, TEMP
-from cynet.graph.memory_plan import plan_memory, views
+from cynet.graph.memory_plan import make_views, plan_memory
 from cynet.symbol.node import Node
 from tests.graph.interpreter import CPU, Add, Constant, Fold, Multiply, Tanh, run
 
@@ -83,7 +83,7 @@ def test_shared_memory_changes_nothing(rng, case):
     graph = _graph(heads, given, req)
     arrays = _arrays(graph, rng)
     expected = run(graph, arrays, isolated=True)
-    plan_memory(views(graph))
+    plan_memory(make_views(graph))
     outputs, grads = run(graph, arrays)
     for got, want in zip(outputs, expected[0]):
         np.testing.assert_array_equal(got, want)
@@ -95,7 +95,7 @@ def test_shared_memory_changes_nothing(rng, case):
 @pytest.mark.parametrize("case", range(10))
 def test_gradient_is_the_derivative(rng, case):
     heads, given = _random_graph(rng, 4 + case)
-    graph = plan_memory(views(_graph(heads, given, dict.fromkeys(given, "write"))))
+    graph = plan_memory(make_views(_graph(heads, given, dict.fromkeys(given, "write"))))
     arrays = _arrays(graph, rng)
     _, grads = run(graph, arrays)
     weights = [None if h is None else arrays[h] for h in graph.heads]
@@ -136,7 +136,7 @@ def test_a_chain_without_gradients_runs_in_place():
 def test_views_are_not_run():
     x = Node(None, "x")
     heads = [(_node(Tanh(), _node(Fold(), _node(Tanh(), x))), 0)]
-    graph = plan_memory(views(_graph(heads, {"x": (2, 8)}, {"x": "write"})))
+    graph = plan_memory(make_views(_graph(heads, {"x": (2, 8)}, {"x": "write"})))
     assert [type(s.prop) for s in graph.steps] == [Tanh, Tanh, Tanh, Tanh]
     assert graph.n_forward == 2
 

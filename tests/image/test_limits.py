@@ -13,12 +13,26 @@ import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, FormatError, StateError
 from cynet.image import image_header
 from cynet.image.box_augment import BoxAugmenter
-from cynet.image.boxes import areas, mirrored, moved, shared, split_label, with_area
-from cynet.image.geometry import checked_numbers, chosen
+from cynet.image.boxes import (
+    box_areas,
+    intersection_areas,
+    mirrored,
+    move_boxes,
+    split_label,
+    with_area,
+)
+from cynet.image.geometry import checked_numbers, choose_interpolation
 from cynet.image.record_augment import RecordAugmenter
 from cynet.image.record_options import AUGMENTING, DETECTING
 from cynet.image.rotate import check_angle_limits
-from cynet.image.source import FileSource, RecordSource, listed, part, read_list, record_files
+from cynet.image.source import (
+    FileSource,
+    RecordSource,
+    list_entries,
+    part_range,
+    read_list,
+    record_files,
+)
 from tests.fixtures import augmenter_lists as lists
 
 cv2 = pytest.importorskip("cv2")
@@ -105,17 +119,17 @@ BOXES = np.array(
 
 
 def test_arithmetic_of_boxes():
-    np.testing.assert_allclose(areas(BOXES[:, 1:5]), [0.24, 0, 0])
+    np.testing.assert_allclose(box_areas(BOXES[:, 1:5]), [0.24, 0, 0])
     np.testing.assert_array_equal(with_area(BOXES), BOXES[:1])
-    found = shared(BOXES[:1, 1:5], (0.3, 0.0, 1.0, 0.4))
+    found = intersection_areas(BOXES[:1, 1:5], (0.3, 0.0, 1.0, 0.4))
     np.testing.assert_allclose(found, [0.2 * 0.2])
-    np.testing.assert_allclose(shared(BOXES[:1, 1:5], (0.5, 0, 1, 1)), [0])
+    np.testing.assert_allclose(intersection_areas(BOXES[:1, 1:5], (0.5, 0, 1, 1)), [0])
     np.testing.assert_allclose(mirrored(BOXES[:1]), [[3, 0.5, 0.2, 0.9, 0.8, 9]])
     np.testing.assert_allclose(
-        moved(BOXES[:1], 0.1, 0.2, 0.5, 0.4), [[3, 0.0, 0.0, 0.8, 1.5, 9]], atol=1e-12
+        move_boxes(BOXES[:1], 0.1, 0.2, 0.5, 0.4), [[3, 0.0, 0.0, 0.8, 1.5, 9]], atol=1e-12
     )
     before = BOXES.copy()
-    mirrored(BOXES), moved(BOXES, 0.1, 0.2, 0.3, 0.4)
+    mirrored(BOXES), move_boxes(BOXES, 0.1, 0.2, 0.3, 0.4)
     np.testing.assert_array_equal(BOXES, before)
 
 
@@ -130,7 +144,7 @@ def test_heads_of_labels():
 # --- numbers --------------------------------------------------------------------------------------
 def test_methods_of_interpolation():
     for interp in range(5):
-        assert chosen(interp) == interp
+        assert choose_interpolation(interp) == interp
     for sizes, wanted in (
         ((4, 4, 5, 5), 2),
         ((4, 4, 3, 3), 3),
@@ -144,13 +158,13 @@ def test_methods_of_interpolation():
         (None, 2),
         ((), 2),
     ):
-        assert chosen(9, sizes) == wanted
-    assert {chosen(10) for _ in range(200)} == {0, 1, 2, 3, 4}
+        assert choose_interpolation(9, sizes) == wanted
+    assert {choose_interpolation(10) for _ in range(200)} == {0, 1, 2, 3, 4}
     for interp in (-1, 5, 8, 11):
         with pytest.raises(ArgumentError, match=f"interp is 0 to 4, 9 or 10, got {interp}"):
-            chosen(interp)
+            choose_interpolation(interp)
     with pytest.raises(ArgumentError, match="sizes are 4"):
-        chosen(9, (1, 2, 3))
+        choose_interpolation(9, (1, 2, 3))
 
 
 def test_numbers_and_texts_of_them():
@@ -277,7 +291,7 @@ def test_list_files(tmp_path):
 
 
 def test_lists_in_memory(tmp_path):
-    found = listed([[1, "a"], [[1, 2], "b"], [1, 2, 3, tmp_path / "c"]])
+    found = list_entries([[1, "a"], [[1, 2], "b"], [1, 2, 3, tmp_path / "c"]])
     assert [(v.tolist(), p) for v, p in found] == [
         ([1], "a"),
         ([1, 2], "b"),
@@ -285,7 +299,7 @@ def test_lists_in_memory(tmp_path):
     ]
     for wrong in (["a"], [1, 2], ["a", 1], []):
         with pytest.raises(ArgumentTypeError, match=r"imglist has items \[label, path\], got"):
-            listed([wrong])
+            list_entries([wrong])
     for root, wanted in ((None, "x"), ("", "x"), ("r", "r/x"), (tmp_path, f"{tmp_path}/x")):
         assert FileSource([(0, "x")], root).path(0) == wanted
 
@@ -301,10 +315,10 @@ def test_lists_in_memory(tmp_path):
     ],
 )
 def test_parts(given, wanted):
-    assert list(part(*given)) == list(wanted)
+    assert list(part_range(*given)) == list(wanted)
     for wrong in ((7, -1, 2), (7, 2, 2), (7, 0, 0), (7, 1, 1)):
         with pytest.raises(ArgumentError, match=r"part_index is from 0 to num_parts - 1, got"):
-            part(*wrong)
+            part_range(*wrong)
 
 
 # --- lists of augmenters --------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import pytest
 
 from cynet.base.errors import FileError
-from cynet.io.fetch import fetched, first_fetched
+from cynet.io.fetch import fetch_bytes, first_fetched
 from tests.web import serving
 
 
@@ -16,7 +16,7 @@ def without_proxy(monkeypatch):
 def test_all_of_it():
     content = bytes(range(256)) * 9000  # of more than one piece
     with serving({"/a": [content]}) as (url, _):
-        assert fetched(f"{url}/a") == content
+        assert fetch_bytes(f"{url}/a") == content
 
 
 @pytest.mark.parametrize("sent", [b"", b"abc"])
@@ -25,14 +25,14 @@ def test_cut_off(sent):
         serving({"/a": [(200, sent, 10)]}) as (url, _),
         pytest.raises(FileError, match=rf"/a: cut off after {len(sent)} of 10 bytes"),
     ):
-        fetched(f"{url}/a")
+        fetch_bytes(f"{url}/a")
 
 
 def test_one_line():
     with serving({"/a": [(500, b"", 0)]}) as (url, _):
         for path, says in (("/a", "Internal Server Error"), ("/b", "Not Found")):
             with pytest.raises(OSError, match=rf"{path}: {says}"):
-                fetched(url + path)
+                fetch_bytes(url + path)
     for name in (
         f"{url}/a",
         "nowhere",
@@ -45,7 +45,7 @@ def test_one_line():
             FileError,
             match="Connection refused|Invalid IPv6 URL|no host given|unknown url type: 'nowhere'",
         ) as caught:
-            fetched(name)
+            fetch_bytes(name)
         assert "\n" not in str(caught.value) and str(caught.value).startswith(name)
 
 

@@ -13,7 +13,7 @@ import pytest
 import cynet as mx
 from cynet.base.errors import ArgumentError, FileError, FormatError
 from cynet.io import checkpoint, csv_iter, fetch, mnist, training_file, unpack
-from cynet.io.rows_iter import check_float32, check_part, flag
+from cynet.io.rows_iter import check_float32, check_part, parse_flag
 from cynet.ndarray.serialization import chunks_of
 from tests.io.test_checkpoint import resumed, trained
 from tests.io.test_mnist import idx
@@ -50,7 +50,7 @@ def test_errors_of_a_disk_are_no_damage(error, tmp_path, monkeypatch):
 
     monkeypatch.setattr(gzip.GzipFile, "read", broken)
     kind, said = (FileError, "disk") if error.errno else (FormatError, "data are damaged: the data")
-    with pytest.raises(kind, match=said), unpack.unpacked(str(path)) as (file, _):
+    with pytest.raises(kind, match=said), unpack.read_unpacked(str(path)) as (file, _):
         file.read()
 
 
@@ -176,13 +176,13 @@ def test_other_errors_have_no_hint(tmp_path):
     ],
 )
 def test_flags(given, read):
-    assert flag(given) is read
+    assert parse_flag(given) is read
 
 
 @pytest.mark.parametrize("given", ["yes", "", "2", "truee"])
 def test_what_is_no_flag(given):
     with pytest.raises(ArgumentError, match="True or False is expected, got"):
-        flag(given)
+        parse_flag(given)
 
 
 def test_the_dtypes_of_files():
@@ -220,10 +220,10 @@ def test_the_largest_download(most, taken, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     with serving({"/a": [b"0123456789"]}) as (url, _):
         if taken:
-            assert fetch.fetched(f"{url}/a") == b"0123456789"
+            assert fetch.fetch_bytes(f"{url}/a") == b"0123456789"
         else:
             with pytest.raises(FileError, match=f"{url}/a: more than 9 bytes"):
-                fetch.fetched(f"{url}/a")
+                fetch.fetch_bytes(f"{url}/a")
 
 
 def test_how_urls_are_opened(monkeypatch):
@@ -240,7 +240,7 @@ def test_how_urls_are_opened(monkeypatch):
     monkeypatch.setattr(urllib.request, "urlopen", opened)
     for verify in (True, False):
         with pytest.raises(FileError, match="https://a: TimeoutError$"):
-            fetch.fetched("https://a", verify)
+            fetch.fetch_bytes("https://a", verify)
     (first, plain), (_, trusting) = seen
     assert plain == {"timeout": 10} and first.get_header("User-agent") == "cynet"
     context = trusting.pop("context")
@@ -254,7 +254,7 @@ def test_the_first_error_is_told(monkeypatch):
     def fetched(url):
         raise errors[url].pop(0)
 
-    monkeypatch.setattr(fetch, "fetched", fetched)
+    monkeypatch.setattr(fetch, "fetch_bytes", fetched)
     with pytest.raises(FileError, match="one"):
         fetch.first_fetched(["a", "b"], bool)
     assert not any(errors.values())

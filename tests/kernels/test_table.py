@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import cynet as mx
-from cynet.cuda.families import instances
+from cynet.cuda.families import kernel_instances
 from cynet.kernels.table import functors, kernels, reducers, update_rules
 from cynet.operator import OPERATORS
 from cynet.operator.kernel_operator import KernelOperator
@@ -54,7 +54,7 @@ def test_kernels_and_declarations_name_each_other():
 @pytest.mark.parametrize("name", [n for n, prop in DECLARED.items() if isinstance(prop.gpu, Lines)])
 def test_kernels_of_a_gpu_have_the_names_of_the_cpu(name):
     prop = DECLARED[name]
-    there = instances(prop.gpu.source)
+    there = kernel_instances(prop.gpu.source)
     assert {f"{kernel.name}<float>" for kernel in (prop.forward, prop.backward)} <= {*there}
 
 

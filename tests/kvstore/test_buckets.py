@@ -6,7 +6,7 @@ import pytest
 import cynet as mx
 from cynet.base.errors import ArgumentError
 from cynet.kvstore import buckets
-from cynet.kvstore.buckets import bucketed
+from cynet.kvstore.buckets import make_buckets
 
 KB, MB = 1 << 10, 1 << 20
 
@@ -43,7 +43,7 @@ def keys_of(found):
     ],
 )
 def test_which_go_together(sizes, keys):
-    found = bucketed("sum", rows_of(*sizes), 7)
+    found = make_buckets("sum", rows_of(*sizes), 7)
     assert keys_of(found) == keys
     assert [bucket.priority for bucket in found] == [7 - i for i in range(len(keys))]
     for bucket, own in zip(found, keys):
@@ -63,17 +63,17 @@ def test_which_go_together(sizes, keys):
 
 def test_the_most_bytes_are_a_setting(monkeypatch):
     monkeypatch.setenv("CYNET_DIST_BUCKET_KB", "32")
-    assert keys_of(bucketed("sum", rows_of(*[16 * KB] * 16), 0)) == [
+    assert keys_of(make_buckets("sum", rows_of(*[16 * KB] * 16), 0)) == [
         [i, i + 1] for i in range(0, 16, 2)
     ]
-    assert keys_of(bucketed("sum", rows_of(*[16 * KB] * 4), 0, parts=2)) == [[0, 1], [2, 3]]
-    assert keys_of(bucketed("sum", rows_of(*[16 * KB] * 4), 0)) == [[0], [1], [2], [3]]
+    assert keys_of(make_buckets("sum", rows_of(*[16 * KB] * 4), 0, parts=2)) == [[0, 1], [2, 3]]
+    assert keys_of(make_buckets("sum", rows_of(*[16 * KB] * 4), 0)) == [[0], [1], [2], [3]]
 
 
 def test_dtypes_travel_apart():
     dtypes = ["float32", "float16", "bfloat16", "float32", "int32", "uint8", "uint8", "int32"]
     rows = [(f"k{i}", (2, 3), dtype) for i, dtype in enumerate(dtypes)]
-    found = bucketed("sum", rows, 0)
+    found = make_buckets("sum", rows, 0)
     assert [(bucket.dtype, len(bucket.entries)) for bucket in found] == [
         ("float32", 4),
         ("int32", 1),
@@ -84,13 +84,13 @@ def test_dtypes_travel_apart():
         "sum of 'k0' (2, 3) float32, 'k1' (2, 3) float16, 'k2' (2, 3) bfloat16, 'k3' (2, 3) float32"
     )
     assert found[0].entries[1].view.shape == (2, 3) and found[0].nbytes == 96
-    shared = bucketed("broadcast", [("a", (2,), "bool"), ("b", (3,), "uint8")], 0)
+    shared = make_buckets("broadcast", [("a", (2,), "bool"), ("b", (3,), "uint8")], 0)
     assert [(each.dtype, each.what) for each in shared] == [
         ("uint8", "broadcast of 'a' (2,) bool, 'b' (3,) uint8")
     ]
-    halves = bucketed("sum", [("a", (MB // 4,), "float16"), ("b", (1,), "float16")], 0)
+    halves = make_buckets("sum", [("a", (MB // 4,), "float16"), ("b", (1,), "float16")], 0)
     assert [each.direct for each in halves] == [True, False]  # as it is summed, in float32
-    (below,) = bucketed("sum", [("a", (MB // 4 - 1,), "float16")], 0)
+    (below,) = make_buckets("sum", [("a", (MB // 4 - 1,), "float16")], 0)
     assert not below.direct
 
 
@@ -98,7 +98,7 @@ def test_dtypes_travel_apart():
 def test_dtypes_that_do_not_travel(verb):
     bad = "bool" if verb == "sum" else "complex64"
     with pytest.raises(ArgumentError, match=f"key 'x' is {bad}, of which ranks make no {verb}"):
-        bucketed(verb, [("x", (2,), bad), ("y", (2,), bad)], 0)
+        make_buckets(verb, [("x", (2,), bad), ("y", (2,), bad)], 0)
 
 
 # --- requests -------------------------------------------------------------------------------------
@@ -119,15 +119,15 @@ class Comm:
 def test_pieces_of_two_megabytes(count, monkeypatch):
     monkeypatch.setattr(buckets, "_in_place", lambda: "in place")
     source = mx.nd.array(np.arange(count) % 100, dtype="float32")
-    (bucket,) = bucketed("sum", [("w", (count,), "float32")], 3)
+    (bucket,) = make_buckets("sum", [("w", (count,), "float32")], 3)
     lengths = [MB // 2] * (count // (MB // 2)) + [count % (MB // 2)] * (count % (MB // 2) > 0)
     lengths = lengths or [0]
     for request in (
-        buckets.sums(bucket),
+        buckets.sum_request(bucket),
         buckets.sums_in_place(bucket, source),
-        buckets.sums(bucket, source),
-        buckets.broadcasts(bucket, 0),
-        buckets.broadcasts(bucket, 2),
+        buckets.sum_request(bucket, source),
+        buckets.broadcast_request(bucket, 0),
+        buckets.broadcast_request(bucket, 2),
     ):
         assert (request.priority, request.nbytes) == (3, 4 * count)
         comm = Comm()
@@ -138,11 +138,11 @@ def test_pieces_of_two_megabytes(count, monkeypatch):
     first, in_place, apart, root_0, root_2 = [
         (lambda c, r: [s(c) for s in r.starts] and c.rows)(Comm(), request)
         for request in (
-            buckets.sums(bucket),
+            buckets.sum_request(bucket),
             buckets.sums_in_place(bucket, source),
-            buckets.sums(bucket, source),
-            buckets.broadcasts(bucket, 0),
-            buckets.broadcasts(bucket, 2),
+            buckets.sum_request(bucket, source),
+            buckets.broadcast_request(bucket, 0),
+            buckets.broadcast_request(bucket, 2),
         )
     ]
     bucket.flat[:] = -1
@@ -155,15 +155,15 @@ def test_pieces_of_two_megabytes(count, monkeypatch):
     np.testing.assert_array_equal(joined[2], np.full(count, -1))
     np.testing.assert_array_equal(np.concatenate([given for given, _ in apart]), numbers)
     what = f"sum of 'w' ({count},) float32"
-    assert buckets.broadcasts(bucket, 0).what == what
-    assert buckets.broadcasts(bucket, 2).what == f"{what} from rank 2"
+    assert buckets.broadcast_request(bucket, 0).what == what
+    assert buckets.broadcast_request(bucket, 2).what == f"{what} from rank 2"
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 16, 17])
 @pytest.mark.parametrize("threshold", [0.5, 2.0])
 def test_sums_of_codes(count, threshold, rng):
     """Two bits an entry; what comes from all ranks is added up."""
-    (bucket,) = bucketed("sum", [("w", (count,), "float32")], 0)
+    (bucket,) = make_buckets("sum", [("w", (count,), "float32")], 0)
     codes = rng.integers(-1, 2, (3, count))
     bucket.flat[:] = mx.nd.array(codes[1] * threshold)
     bucket.flat.wait_to_read()

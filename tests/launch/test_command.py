@@ -11,8 +11,8 @@ from cynet.launch import Job, command_line, options
 from cynet.launch import __main__ as launch_main
 from cynet.launch import command as command_file
 from cynet.launch.command import find_mpiexec, hosts_of
-from cynet.launch.options import read
-from cynet.launch.sweep import _find_files, sweep
+from cynet.launch.options import parse_arguments
+from cynet.launch.sweep import _find_files, remove_files
 from tests import scripts
 
 SCRIPT = os.path.join(os.path.dirname(__file__), "scripts", "module_script.py")
@@ -62,7 +62,7 @@ def hosts(tmp_path):
 
 
 def lines(*arguments):
-    _, job, notes = read([*arguments])
+    _, job, notes = parse_arguments([*arguments])
     return command_line(job), notes
 
 
@@ -234,13 +234,13 @@ def test_options_of_mxnets_launcher(mpi, hosts):
 
 
 def test_options_by_default_and_as_given():
-    found, job, _ = read(["-n", "2", "a", "-n", "3"])
+    found, job, _ = parse_arguments(["-n", "2", "a", "-n", "3"])
     assert job == Job(2, ["a", "-n", "3"], None, False, [], None, "")
     assert (found.log_dir, found.no_prefix, found.restarts) == (None, False, 0)
     assert (found.elastic, found.min_workers, found.grace) == (False, 1, 10.0)
     assert (found.dry_run, found.launcher) == (False, "auto")
     text = "-n 3 --threads 2 --log-dir d --no-prefix --restarts 4 --elastic --min-workers 2"
-    found, job, _ = read([*text.split(), "--grace", "0.5", "--dry-run", "a"])
+    found, job, _ = parse_arguments([*text.split(), "--grace", "0.5", "--dry-run", "a"])
     assert (job.size, job.threads) == (3, 2)
     assert (found.log_dir, found.no_prefix, found.restarts) == ("d", True, 4)
     assert (found.elastic, found.min_workers, found.grace) == (True, 2, 0.5)
@@ -253,7 +253,7 @@ def test_counts_begin_with_one(option, capsys):
     assert options.parser().parse_args([*before, option, "1", "a"]).command == ["a"]
     for text in ("0", "-1", "x", "1.5"):
         with pytest.raises(SystemExit):
-            read([*before, option, text, "a"])
+            parse_arguments([*before, option, text, "a"])
         assert option in capsys.readouterr().err
 
 
@@ -273,7 +273,7 @@ def test_counts_begin_with_one(option, capsys):
 )
 def test_refusals(arguments, text, capsys):
     with pytest.raises(SystemExit):
-        read(arguments)
+        parse_arguments(arguments)
     assert text in capsys.readouterr().err
 
 
@@ -328,7 +328,7 @@ def test_what_is_left_is_swept(places):
     for each in (mapped, *kept[2:]):
         each.write_text("x")
     with open(used / "file", "w"), open(mapped):  # a process uses them
-        assert sorted(sweep(0, str(memory))) == sorted(map(str, left))
+        assert sorted(remove_files(0, str(memory))) == sorted(map(str, left))
     assert all(each.exists() for each in (used, mapped, *kept))
     assert not any(each.exists() for each in left)
 
@@ -344,10 +344,10 @@ def test_what_a_process_has_mapped_is_in_use(places):
     for each in paths:
         with open(each, "r+b") as file:
             maps.append(mmap.mmap(file.fileno(), 100))
-    assert sweep(0, str(memory)) == [] and all(each.exists() for each in paths)
+    assert remove_files(0, str(memory)) == [] and all(each.exists() for each in paths)
     for each in maps:
         each.close()
-    assert sorted(sweep(0, str(memory))) == sorted([str(paths[0]), str(folder / "ompi.x")])
+    assert sorted(remove_files(0, str(memory))) == sorted([str(paths[0]), str(folder / "ompi.x")])
 
 
 def test_only_what_is_of_this_user_and_younger_is_swept(places, monkeypatch):
@@ -359,14 +359,14 @@ def test_only_what_is_of_this_user_and_younger_is_swept(places, monkeypatch):
         monkeypatch.setattr(os, "getuid", lambda owner=owner: owner)
         assert len([*_find_files(str(memory), ("sm_",), since)]) == count
         if not count:
-            assert sweep(since, str(memory)) == []
+            assert remove_files(since, str(memory)) == []
     assert [*_find_files("/nowhere", ("sm_",), 0)] == []
     assert (memory / "sm_segment.1").exists()
 
 
 def test_sweeping_nothing_looks_at_no_process(places, monkeypatch):
     monkeypatch.setattr("cynet.launch.sweep._used_paths", lambda: 1 / 0)
-    assert sweep(0, str(places[0])) == []
+    assert remove_files(0, str(places[0])) == []
 
 
 @pytest.mark.parametrize(
@@ -420,13 +420,13 @@ def test_what_each_process_runs(command, wanted, monkeypatch):
         command_file.os.path, "isfile", lambda path: path in ("a.py", "pythonic.py")
     )
     before = list(command)
-    assert command_file.program(command) == wanted and command == before
+    assert command_file.process_command(command) == wanted and command == before
 
 
 def test_a_script_that_is_not_there():
     for name in ("nowhere.py", "/tmp/nowhere.py"):
         with pytest.raises(FileNotFoundError, match=f"there is no script '{name}'") as caught:
-            command_file.program([name, "x"])
+            command_file.process_command([name, "x"])
         assert (caught.value.errno, caught.value.filename) == (2, name)
 
 
@@ -463,13 +463,13 @@ def test_where_nobody_is_root(mpi, monkeypatch):
 @pytest.mark.parametrize("value", [("-n", "2"), ("--threads", "3"), ("--min-workers", "4")])
 def test_counts_that_are_refused_say_what_they_got(value, capsys):
     with pytest.raises(SystemExit):
-        read([*(() if value[0] == "-n" else ("-n", "1")), value[0], "-4", "a"])
+        parse_arguments([*(() if value[0] == "-n" else ("-n", "1")), value[0], "-4", "a"])
     assert f"argument {value[0]}" in (err := capsys.readouterr().err)
     assert "must be 1 or more, got -4" in err
 
 
 def test_no_restart_is_the_least():
-    assert read(["-n", "1", "--restarts", "0", "a"])[0].restarts == 0
+    assert parse_arguments(["-n", "1", "--restarts", "0", "a"])[0].restarts == 0
     for launcher, slurm in (
         ("slurm", True),
         ("auto", False),
@@ -477,7 +477,7 @@ def test_no_restart_is_the_least():
         ("mpi", False),
         ("ssh", False),
     ):
-        assert read(["-n", "1", "--launcher", launcher, "a"])[1].slurm is slurm
+        assert parse_arguments(["-n", "1", "--launcher", launcher, "a"])[1].slurm is slurm
 
 
 HELP = {
@@ -514,4 +514,4 @@ def test_what_help_says():
         assert line in text
     assert "\n  python -m cynet.launch" in parser.format_help()  # lines stay as they are
     with pytest.raises(SystemExit):
-        read(["--num", "2", "a"])  # nothing is abbreviated
+        parse_arguments(["--num", "2", "a"])  # nothing is abbreviated

@@ -92,12 +92,12 @@ def test_processes_of_a_job_end_with_its_launcher(how, tmp_path):
             assert process.returncode == 0 and all(map(lives, pids)) and folder.exists()
             assert not lives(watching)
             return
-        assert gone_within([*pids, *sweep.members([str(folder)])])
+        assert gone_within([*pids, *sweep.job_processes([str(folder)])])
         assert gone_within([watching], 5)
         assert not folder.exists()
         assert how == "group killed" or all(map(lives, others))
     finally:
-        for pid in [*pids, *others, *sweep.members([str(folder)])]:
+        for pid in [*pids, *others, *sweep.job_processes([str(folder)])]:
             if lives(pid):
                 os.kill(pid, signal.SIGKILL)
         process.stdout.close()
@@ -107,13 +107,13 @@ def test_members_are_known_by_their_whole_folder():
     process = subprocess.Popen(["sleep", "60"], env={"CYNET_LAUNCH_JOB": "/tmp/job-1", "B": "x"})
     try:
         until = time.monotonic() + 10
-        while not (found := sweep.members(["/tmp/job-1"])) and time.monotonic() < until:
+        while not (found := sweep.job_processes(["/tmp/job-1"])) and time.monotonic() < until:
             time.sleep(0.01)
         assert found == {process.pid: sweep._process_status(process.pid)[2]}
-        assert sweep.members(["/none", "/tmp/job-1"]) == found
+        assert sweep.job_processes(["/none", "/tmp/job-1"]) == found
         for other in ("/tmp/job-", "/tmp/job-11", "", "x"):
-            assert not sweep.members([other])
-        assert not sweep.members([])
+            assert not sweep.job_processes([other])
+        assert not sweep.job_processes([])
     finally:
         process.kill()
         process.wait()
@@ -122,8 +122,8 @@ def test_members_are_known_by_their_whole_folder():
 def test_what_the_guard_reads(monkeypatch, tmp_path):
     """The end of the pipe with and without the word that all is over."""
     seen = []
-    monkeypatch.setattr(guard, "members", lambda folders: seen.append(folders) or {})
-    monkeypatch.setattr(guard, "sweep", lambda began: seen.append("swept"))
+    monkeypatch.setattr(guard, "job_processes", lambda folders: seen.append(folders) or {})
+    monkeypatch.setattr(guard, "remove_files", lambda began: seen.append("swept"))
     for text, wanted in (
         (b"", [[], [], "swept"]),
         (b"over\n", []),
@@ -162,9 +162,9 @@ def test_what_the_guard_does_at_the_end(monkeypatch, tmp_path):
         each.mkdir()
         (each / "0.json").write_text("{}")
     found, calls = iter(({1: "x"}, {2: "y"})), []
-    monkeypatch.setattr(guard, "members", lambda given: calls.append(given) or next(found))
-    monkeypatch.setattr(guard, "end", lambda *given: calls.append(given))
-    monkeypatch.setattr(guard, "sweep", lambda began: calls.append(began))
+    monkeypatch.setattr(guard, "job_processes", lambda given: calls.append(given) or next(found))
+    monkeypatch.setattr(guard, "end_processes", lambda *given: calls.append(given))
+    monkeypatch.setattr(guard, "remove_files", lambda began: calls.append(began))
     monkeypatch.setattr(guard.time, "time", lambda: 7.5)
     reading, writing = os.pipe()
     text = "\n".join(map(str, folders)).encode()
@@ -226,7 +226,7 @@ def test_ranks_end_with_their_launcher(how):
     with tempfile.TemporaryDirectory(prefix="t") as folder:
         process, pids = job(Path(folder), 3 if launch else 2, *launch, after=after)
         try:
-            below = sweep.descendants(process.pid)
+            below = sweep.descendant_processes(process.pid)
             assert len(below) >= len(pids) + 2  # mpiexec, and the guard
             if how == "group killed":
                 os.killpg(process.pid, signal.SIGKILL)

@@ -13,7 +13,7 @@ import pytest
 import cynet as mx
 from cynet.launch import Job, hosts
 from cynet.launch.hosts import HostError, agent_of, check_hosts
-from cynet.launch.options import read
+from cynet.launch.options import parse_arguments
 from tests.distributed.ranks import HOSTS, ROOT, TWO_HOSTS, can_unshare, need_mpi
 
 AGENT = """#!/bin/bash
@@ -157,7 +157,7 @@ def test_the_launcher_ends_before_the_job(job, tmp_path):
     assert done.stderr.startswith("cynet.launch: no-python: there is no program")
     assert done.stderr.count("\n") == 1
     assert launched(*line, "--dry-run", "job.py", cwd=tmp_path).returncode == 0
-    assert read([*line, "--no-check", "job.py"])[0].no_check
+    assert parse_arguments([*line, "--no-check", "job.py"])[0].no_check
 
 
 def test_two_hosts_that_do(tmp_path):

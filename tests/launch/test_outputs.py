@@ -7,7 +7,7 @@ import types
 import pytest
 
 from cynet.base.errors import CynetError
-from cynet.launch.outputs import Outputs, say
+from cynet.launch.outputs import Outputs, print_message
 
 NOISE = b"NBC_Progress: an error in the middle\n"
 
@@ -93,5 +93,5 @@ def test_two_pipes_at_once(tmp_path):
 
 
 def test_own_lines(capsys):
-    say("begins again (1)")
+    print_message("begins again (1)")
     assert capsys.readouterr() == ("", "cynet.launch: begins again (1)\n")

@@ -45,7 +45,7 @@ def begun(monkeypatch, tmp_path):
     def begin(text, grace=30.0, attempt=0, signals=(), env=(), size=2):
         swept, told = [], []
         monkeypatch.setattr(run, "command_line", lambda job: [sys.executable, "-c", text])
-        monkeypatch.setattr(run, "sweep", swept.append)
+        monkeypatch.setattr(run, "remove_files", swept.append)
         outputs, guard = Outputs(), SimpleNamespace(tell=told.append)
         job = Job(size, ["x"], env=env)
         each = run.Running(job, outputs, grace, attempt, signals, guard)
@@ -106,7 +106,11 @@ def test_a_job_that_does_not_fail_has_its_time(begun, capsys):
 def test_signals_are_passed_on(stubborn, begun, capsys, monkeypatch):
     """Once each; what does not end by them is ended after some seconds."""
     signals, ended = [], []
-    monkeypatch.setattr(run, "end", lambda *given: ended.append(given) or sweep.end(given[0], 0.3))
+    monkeypatch.setattr(
+        run,
+        "end_processes",
+        lambda *given: ended.append(given) or sweep.end_processes(given[0], 0.3),
+    )
     job = begun(STUBBORN if stubborn else GO_ON, signals=signals)
     job._process.stdout.readline()
     signals.append(signal.SIGTERM)
@@ -274,13 +278,13 @@ def test_only_the_process_that_was_meant_is_ended():
     one = waits()
     try:
         began = sweep._process_status(one.pid)[2]
-        sweep.end({one.pid: str(int(began) + 1)}, 0.0)
-        sweep.end({}, 0.0)
+        sweep.end_processes({one.pid: str(int(began) + 1)}, 0.0)
+        sweep.end_processes({}, 0.0)
         time.sleep(0.05)
         assert one.poll() is None
-        sweep.end({one.pid: began, 2**22 + 5: None})
+        sweep.end_processes({one.pid: began, 2**22 + 5: None})
         assert one.wait(5) == -signal.SIGTERM
-        sweep.end({one.pid: began})
+        sweep.end_processes({one.pid: began})
     finally:
         one.kill()
         one.stdout.close()
@@ -290,7 +294,7 @@ def test_one_that_is_stopped_is_ended_too():
     one = waits()
     try:
         os.kill(one.pid, signal.SIGSTOP)
-        sweep.end({one.pid: None}, 5.0)
+        sweep.end_processes({one.pid: None}, 5.0)
         assert one.wait(1) == -signal.SIGTERM
     finally:
         one.kill()
@@ -306,15 +310,15 @@ def test_descendants():
     try:
         child = int(one.stdout.readline())
         began = {pid: sweep._process_status(pid)[2] for pid in (child, one.pid, other.pid)}
-        assert sweep.descendants(one.pid) == {child: began[child]}
-        below = sweep.descendants(os.getpid())
+        assert sweep.descendant_processes(one.pid) == {child: began[child]}
+        below = sweep.descendant_processes(os.getpid())
         assert {pid: below.get(pid) for pid in began} == began and os.getpid() not in below
-        assert sweep.descendants(child) == {}
+        assert sweep.descendant_processes(child) == {}
         assert (
             sweep._process_status(child)[1] == one.pid and sweep._process_status(2**22 + 5) is None
         )
     finally:
-        sweep.end(sweep.descendants(one.pid), 0.0)
+        sweep.end_processes(sweep.descendant_processes(one.pid), 0.0)
         for each in (one, other):
             each.kill()
             each.wait()

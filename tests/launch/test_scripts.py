@@ -13,7 +13,7 @@ import pytest
 
 import cynet as mx
 from cynet.launch.command import find_mpiexec
-from cynet.launch.sweep import descendants
+from cynet.launch.sweep import descendant_processes
 from tests import scripts
 from tests.distributed.ranks import finish, need_mpi, start
 
@@ -111,7 +111,7 @@ def test_under_plain_mpiexec(name):
 def test_ctrl_c_ends_all_ranks():
     process = start(2, FOLDER / "gluon_script.py", launch=["--env", "CYNET_NUM_THREADS:1"])
     until = time.monotonic() + 60
-    while not descendants(process.pid) and time.monotonic() < until:
+    while not descendant_processes(process.pid) and time.monotonic() < until:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     began = time.monotonic()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.module.resume import _OTHERS, asked_of, reconcile
+from cynet.module.resume import _OTHERS, apply_settings, asked_of
 from cynet.optimizer.base import OPTIMIZERS
-from cynet.optimizer.settings import accepted
+from cynet.optimizer.settings import accepted_settings
 
 OTHER = {  # values that differ from every default
     "rescale_grad": 0.7,
@@ -70,7 +70,7 @@ CASES = [
     (name, argument)
     for name in sorted({each.__name__.lower() for each in OPTIMIZERS.table.values()})
     if name in OPTIMIZERS and OPTIMIZERS.get(name).__module__.startswith("cynet.")
-    for argument in accepted(OPTIMIZERS.get(name))
+    for argument in accepted_settings(OPTIMIZERS.get(name))
     if argument not in _OTHERS
 ]
 
@@ -82,16 +82,16 @@ def test_every_argument_of_every_optimizer(name, argument):
     value = 0.123 if argument == "learning_rate" else other(defaults(klass)[argument], argument)
     begun, wanted = klass(), klass(**{argument: value})
     old, now = asked_of(begun, None), asked_of(wanted, None)
-    assert reconcile("a.training", old, klass(), old, begun) == []
+    assert apply_settings("a.training", old, klass(), old, begun) == []
     if argument == "learning_rate":
         kept = klass()
-        assert reconcile("a.training", old, kept, now, wanted) == [
+        assert apply_settings("a.training", old, kept, now, wanted) == [
             f"learning_rate 0.123 instead of {begun.learning_rate}"
         ]
         assert kept.learning_rate == 0.123
         return
     with pytest.raises(mx.MXNetError, match="one, or begin a training of another name") as told:
-        reconcile("a.training", old, klass(), now, wanted)
+        apply_settings("a.training", old, klass(), now, wanted)
     assert f"a.training: the file was begun with {klass.__name__}'s {argument}" in str(told.value)
     values = old["settings"][argument], now["settings"][argument]
     assert all(repr(each) in str(told.value) for each in values) and values[0] != values[1]

@@ -298,9 +298,9 @@ def test_those_who_report_are_told(monkeypatch):
     ],
 )
 def test_what_is_wrong_with_an_array(values, dtype, says):
-    assert nans.trouble(mx.nd.array(values, dtype=dtype)) == says
+    assert nans.describe_nans(mx.nd.array(values, dtype=dtype)) == says
     nans.open_scope(SimpleNamespace(infinite=False))
-    assert nans.trouble(mx.nd.array(values, dtype=dtype)) == (
+    assert nans.describe_nans(mx.nd.array(values, dtype=dtype)) == (
         None if says and "infinity" in says else says
     )
 
@@ -313,7 +313,7 @@ def test_inputs_in_a_message():
         mx.nd.elemwise_sub(x, mx.nd.ones((1, 2)))
     assert nans.in_layer("") == "" and nans.in_layer(None) == ""
     assert nans.in_layer("a") == " in layer a"
-    assert nans.here().startswith(f"{__file__}:")
+    assert nans.calling_line().startswith(f"{__file__}:")
 
 
 def test_layers_of_steps_that_are_gone_are_forgotten(monkeypatch):

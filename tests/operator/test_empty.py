@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.operator.checks.shapes import EMPTY, agree, known, plain
+from cynet.operator.checks.shapes import EMPTY, known_shape, plain_shape, unify_shapes
 from cynet.operator.property import is_known, merge_shapes
 from tests.operator.sweeps import check_sweep
 
@@ -18,14 +18,17 @@ def test_every_operator(part):
 
 
 def test_a_known_length_of_0_is_not_unknown():
-    assert known((2, 3)) == (2, 3) and known((0, 3))[0] is EMPTY
-    assert plain(known((0, 3))) == (0, 3) and type(plain(known((0,)))[0]) is int
-    assert is_known(known((0, 3))) and not is_known((0, 3))
-    assert merge_shapes(known((0, 3)), (0, 0))[0] is EMPTY
-    assert agree("x", known((0,)), (0,))[0] is EMPTY
+    assert known_shape((2, 3)) == (2, 3) and known_shape((0, 3))[0] is EMPTY
+    assert (
+        plain_shape(known_shape((0, 3))) == (0, 3)
+        and type(plain_shape(known_shape((0,)))[0]) is int
+    )
+    assert is_known(known_shape((0, 3))) and not is_known((0, 3))
+    assert merge_shapes(known_shape((0, 3)), (0, 0))[0] is EMPTY
+    assert unify_shapes("x", known_shape((0,)), (0,))[0] is EMPTY
     for other in ((2, 3), (0, 4)):
         with pytest.raises(mx.base.MXNetError, match="do not agree"):
-            merge_shapes(known((0, 3)), other)
+            merge_shapes(known_shape((0, 3)), other)
 
 
 def test_arithmetic_of_a_length_of_0():

@@ -5,9 +5,9 @@ import inspect
 import pytest
 
 import cynet as mx
-from cynet.distributed.requests import Request, differing
+from cynet.distributed.requests import Request, shorten_difference
 from cynet.optimizer.base import OPTIMIZERS
-from cynet.optimizer.terms import different, terms_of, terms_of_step
+from cynet.optimizer.terms import first_difference, terms_of, terms_of_step
 
 OTHERS = {
     "lr_scheduler": lambda: mx.lr_scheduler.PolyScheduler(9),
@@ -47,9 +47,9 @@ CHANGED = [(klass, name, value) for klass, name, value in _changed()]
 )
 def test_every_setting_counts(klass, name, value):
     one, two = klass(), klass(**{name: value})
-    found = different([terms_of(one), terms_of(klass()), terms_of(two)])
+    found = first_difference([terms_of(one), terms_of(klass()), terms_of(two)])
     assert found and all(" on rank 0 and " in each and each.endswith("rank 2") for each in found)
-    assert not different([terms_of(one), terms_of(klass())])
+    assert not first_difference([terms_of(one), terms_of(klass())])
 
 
 def test_what_changes_between_steps():
@@ -87,12 +87,12 @@ def test_noise_of_other_seeds():
 def test_factors_of_single_weights():
     one, two = (mx.optimizer.SGD(param_idx2name={0: "a_weight"}) for _ in range(2))
     two.set_lr_mult({"a_weight": 0.5})
-    assert different([terms_of(one), terms_of(two)]) == [
+    assert first_difference([terms_of(one), terms_of(two)]) == [
         "lr_mult of a_weight is not set on rank 0 and 0.5 on rank 1"
     ]
     weight = mx.gluon.Parameter("w", shape=(1,), wd_mult=0.0)
     two = mx.optimizer.SGD(param_dict={"w": weight})
-    assert different([terms_of(one), terms_of(two)]) == [
+    assert first_difference([terms_of(one), terms_of(two)]) == [
         "wd_mult of w is not set on rank 0 and 0.0 on rank 1"
     ]
 
@@ -105,7 +105,9 @@ def test_a_class_of_the_user():
 
     one, two = Own(), Own(2)
     two._seen = 5
-    assert different([terms_of(one), terms_of(two)]) == ["sharpness is 1 on rank 0 and 2 on rank 1"]
+    assert first_difference([terms_of(one), terms_of(two)]) == [
+        "sharpness is 1 on rank 0 and 2 on rank 1"
+    ]
 
 
 def test_a_request_tells_which_terms_differ():
@@ -113,12 +115,12 @@ def test_a_request_tells_which_terms_differ():
     two = Request("sum of 'w' (2,) float32").on_terms("optimizer=SGD; wd=0.1; num_update=1")
     none = Request("sum of 'w' (2,) float32")
     assert len({one.mark, two.mark, none.mark}) == 3
-    assert differing(one.told, two.told) == (
+    assert shorten_difference(one.told, two.told) == (
         "sum of 'w' (2,) float32 for a step with wd=0.0",
         "sum of 'w' (2,) float32 for a step with wd=0.1",
     )
-    none = differing(one.told, none.told)[1]
+    none = shorten_difference(one.told, none.told)[1]
     assert none == "sum of 'w' (2,) float32 for a step with no optimizer"
     other = Request("sum of 'v' (2,) float32").on_terms("optimizer=SGD; wd=0.1; num_update=1")
-    told = differing(one.told, other.told)
+    told = shorten_difference(one.told, other.told)
     assert told == ("sum of 'w' (2,) float32", "sum of 'v' (2,) float32")

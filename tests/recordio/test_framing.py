@@ -7,7 +7,7 @@ import pytest
 
 import cynet as mx
 from cynet.recordio import framing
-from cynet.recordio.framing import MAGIC, RecordFile, framed
+from cynet.recordio.framing import MAGIC, RecordFile, frame_record
 
 WORD = struct.pack("<I", MAGIC)
 
@@ -24,7 +24,7 @@ def parts_with_numpy(content):
 
 
 def made(path, *records):
-    path.write_bytes(b"".join(b"".join(framed(each)) for each in records))
+    path.write_bytes(b"".join(b"".join(frame_record(each)) for each in records))
     return RecordFile(path)
 
 
@@ -40,7 +40,7 @@ def made(path, *records):
     ],
 )
 def test_parts(tmp_path, record, parts):
-    content = b"".join(framed(record))
+    content = b"".join(frame_record(record))
     assert parts_with_numpy(content) == parts
     file = made(tmp_path / "a.rec", record, b"next")
     assert file.read(0) == (record, len(content))
@@ -66,7 +66,7 @@ def test_a_writer_goes_on_behind_the_end(tmp_path):
     _, at = file.read(0)
     assert file.read(at)[0] is None
     with open(path, "ab") as more:
-        more.write(b"".join(framed(b"two")))
+        more.write(b"".join(frame_record(b"two")))
     assert file.read(at)[0] == b"two"
 
 
@@ -109,7 +109,7 @@ def test_damage_is_passed_in_long_files(tmp_path):
     """The next record is found across blocks, and the word where none begins is passed over."""
     path = tmp_path / "a.rec"
     rubbish = (b"\0" * 11 + WORD) * 60_000 + WORD
-    path.write_bytes(rubbish + b"\0" * (-len(rubbish) % 4) + b"".join(framed(b"found")))
+    path.write_bytes(rubbish + b"\0" * (-len(rubbish) % 4) + b"".join(frame_record(b"found")))
     file = RecordFile(path)
     at = file.after_damage(0)
     while file.read(at)[0] != b"found":
@@ -135,7 +135,7 @@ def test_what_is_no_file_of_records(tmp_path):
 @pytest.mark.parametrize("rest", range(4))
 def test_records_behind_much_damage(tmp_path, rest):
     """More than is read at once: the next record begins in any block, and over its end."""
-    path, one = tmp_path / "a.rec", b"".join(framed(b"one"))
+    path, one = tmp_path / "a.rec", b"".join(frame_record(b"one"))
     for size in (0, 1, 2, 3):
         for beyond in (-12, -8, -4, 0, 4):
             length = max(size * framing._AHEAD + beyond, 0) // 4 * 4

@@ -18,15 +18,18 @@ WORD = struct.pack("<I", framing.MAGIC)
 def test_the_longest_record(monkeypatch):
     assert framing._MOST == 2**29 - 1
     monkeypatch.setattr(framing, "_MOST", 15)
-    assert b"".join(framing.framed(b"x" * 15)) == WORD + struct.pack("<I", 15) + b"x" * 15 + b"\0"
+    assert (
+        b"".join(framing.frame_record(b"x" * 15))
+        == WORD + struct.pack("<I", 15) + b"x" * 15 + b"\0"
+    )
     with pytest.raises(ArgumentError, match="a record has at most 15 bytes, got 16"):
-        framing.framed(b"x" * 16)
+        framing.frame_record(b"x" * 16)
 
 
 def test_beginnings(tmp_path):
     """Of a record in one part no more is read than is asked for; of others all."""
     records = [b"abcdefgh", b"", b"abcd" + WORD + b"efgh"]
-    chunks = [b"".join(framing.framed(each)) for each in records]
+    chunks = [b"".join(framing.frame_record(each)) for each in records]
     (tmp_path / "a.rec").write_bytes(b"".join(chunks))
     file = framing.RecordFile(tmp_path / "a.rec")
     offsets = [0, len(chunks[0]), len(chunks[0]) + len(chunks[1])]

@@ -217,7 +217,9 @@ NO_REQUEST = {
 
 def request_of(value, rest=b""):
     """The request of a JSON value and the bytes behind it."""
-    return tensors.filled(tensors.read_plan(json.dumps(value).encode(), Asked()), memoryview(rest))
+    return tensors.fill_plan(
+        tensors.read_plan(json.dumps(value).encode(), Asked()), memoryview(rest)
+    )
 
 
 @pytest.mark.parametrize("text", NO_REQUEST)

@@ -9,7 +9,15 @@ import pytest
 
 import cynet as mx
 from cynet.serving import Application
-from cynet.serving.bodies import Images, array_of, only, read_json, read_npy, write_json, write_npy
+from cynet.serving.bodies import (
+    Images,
+    array_of,
+    only_name,
+    read_json,
+    read_npy,
+    write_json,
+    write_npy,
+)
 from cynet.serving.requests import max_values, values_in
 from tests.serving.asking import ask, npy
 
@@ -223,9 +231,9 @@ def test_text_wherever_it_is(body):
 
 
 def test_which_names_there_are():
-    assert only(["a"]) == "a"
+    assert only_name(["a"]) == "a"
     with pytest.raises(mx.errors.ArgumentError, match=r"has the inputs \['a', 'b'\]: name each"):
-        only(["a", "b"])
+        only_name(["a", "b"])
 
 
 @pytest.mark.parametrize("rows", [True, 1, 2.5, [1, 2], np.float16(2), np.uint8([1]), [[True]]])

@@ -13,8 +13,8 @@ from ...base.dtype import NAMES
 from ...base.errors import ArgumentError, shown
 from ...base.guard import guarded
 from ...base.kinds import read_json
-from .sets import ProcessSet, members, store
-from .sharing import share
+from .sets import ProcessSet, ranks_of, store
+from .sharing import broadcast_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -254,7 +254,7 @@ def grouped_allreduce_(
             each[:] = nd.array(_BY_NUMPY[op].reduce(_gather_arrays(each, what, process_set)))
     else:
         sum_up(names, tensors, priority, process_set)
-    size = members(process_set).size
+    size = ranks_of(process_set).size
     for each in tensors:
         if op is Average and size > 1:
             each /= size
@@ -296,7 +296,7 @@ def reducescatter(
     """
     _need_axis("reducescatter", tensor)
     total = allreduce(tensor, None, name, priority, process_set=process_set, op=op)
-    some = members(process_set)
+    some = ranks_of(process_set)
     each, more = divmod(tensor.shape[0], some.size)
     begin = some.rank * each + min(some.rank, more)
     return total[begin : begin + each + (some.rank < more)].copy()
@@ -373,7 +373,7 @@ def alltoall(
     ([1.0, 3.0], [2])
     """
     _need_axis("alltoall", tensor)
-    some = members(process_set)
+    some = ranks_of(process_set)
     rows = tensor.shape[0]
     if splits is None:
         counts = [rows // some.size] * some.size
@@ -406,9 +406,9 @@ def _gather_arrays(tensor, name, process_set):
     mine, rest = tensor.host_copy(), tensor.shape[1:]
     what = f"{name or 'tensor'} (n, {str(rest)[1:]} {NAMES[tensor.dtype_flag]}"
     if not np.prod(rest):  # rows without bytes: their number is sent itself
-        counts = members(process_set).gather(str(len(mine)).encode(), what)
+        counts = ranks_of(process_set).gather(str(len(mine)).encode(), what)
         return [np.zeros((int(each), *rest), mine.dtype) for each in counts]
-    parts = members(process_set).gather(mine.tobytes(), what)
+    parts = ranks_of(process_set).gather(mine.tobytes(), what)
     return [np.frombuffer(part, mine.dtype).reshape(-1, *rest) for part in parts]
 
 
@@ -564,5 +564,5 @@ def broadcast_(
     >>> hvd.broadcast_(array, root_rank=0) is array
     True
     """
-    share({name or "tensor": [tensor]}, root_rank, process_set)
+    broadcast_arrays({name or "tensor": [tensor]}, root_rank, process_set)
     return tensor

@@ -66,7 +66,7 @@ class ProcessSet:
         >>> hvd.global_process_set.size()  # of a process that was started by itself
         1
         """
-        return members(self).size
+        return ranks_of(self).size
 
     def rank(self) -> int:
         """The number of this process in the set.
@@ -84,7 +84,7 @@ class ProcessSet:
         """
         if not self.included():
             raise StateError(f"process {world().rank} is not in the set of {self.ranks}")
-        return members(self).rank
+        return ranks_of(self).rank
 
     def included(self) -> bool:
         """Return whether this process is in the set.
@@ -95,7 +95,7 @@ class ProcessSet:
         >>> hvd.global_process_set.included()
         True
         """
-        return members(self).rank >= 0
+        return ranks_of(self).rank >= 0
 
 
 def _all_processes():
@@ -189,7 +189,7 @@ def barrier(process_set: ProcessSet | None = None) -> None:
     >>> import cynet.contrib.horovod as hvd
     >>> hvd.barrier()
     """
-    members(process_set).barrier()
+    ranks_of(process_set).barrier()
 
 
 def group_of(process_set: ProcessSet | None) -> Group | None:
@@ -205,7 +205,7 @@ def group_of(process_set: ProcessSet | None) -> Group | None:
     return process_set._group
 
 
-def members(process_set: ProcessSet | None) -> World:
+def ranks_of(process_set: ProcessSet | None) -> World:
     """The ranks of a set."""
     return group_of(process_set) or world()
 

@@ -10,7 +10,7 @@ from ...base.errors import ArgumentError, ArgumentTypeError, MismatchError, show
 from ...base.guard import guarded
 from ...base.kinds import read_json
 from ...gluon.parameter import Parameter
-from .sets import ProcessSet, members, store
+from .sets import ProcessSet, ranks_of, store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,7 @@ def allgather_object(
             f"objects of other processes travel as JSON, which does not hold {shown(obj)}: {why}"
         )
     return [
-        read_json(each) for each in members(process_set).gather(text.encode(), name or "object")
+        read_json(each) for each in ranks_of(process_set).gather(text.encode(), name or "object")
     ]
 
 
@@ -94,7 +94,7 @@ def broadcast_object(
     >>> hvd.broadcast_object({"epoch": 3})
     {'epoch': 3}
     """
-    some, at = members(process_set), place_of(root_rank, process_set)
+    some, at = ranks_of(process_set), place_of(root_rank, process_set)
     return allgather_object(obj if some.rank == at else None, name, process_set)[at]
 
 
@@ -151,10 +151,10 @@ def broadcast_parameters(
                 f" {shown(each)}"
             )
     if arrays:
-        share(arrays, root_rank)
+        broadcast_arrays(arrays, root_rank)
 
 
-def share(arrays, root, process_set=None):
+def broadcast_arrays(arrays, root, process_set=None):
     """Give arrays, lists by name, the values that they have in one process."""
     store(process_set).share(arrays, place_of(root, process_set))
 
@@ -165,7 +165,7 @@ def place_of(root, process_set=None):
         if type(root) is int and root in process_set.ranks:
             return process_set.ranks.index(root)
         raise ArgumentError(f"root_rank is one of {process_set.ranks}, got {shown(root)}")
-    size = members(None).size
+    size = ranks_of(None).size
     if not isinstance(root, int) or not 0 <= root < size:
         raise ArgumentError(f"root_rank is from 0 to {size - 1}, got {shown(root)}")
     return root

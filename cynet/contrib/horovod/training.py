@@ -12,7 +12,7 @@ from ...gluon.trainer import Trainer
 from ...optimizer import Optimizer, register
 from ...optimizer.settings import check_real
 from .arrays import Compression, checked_compression, sum_up
-from .sets import ProcessSet, group_of, members
+from .sets import ProcessSet, group_of, ranks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +93,7 @@ def DistributedOptimizer(
         register(_classes[kind])  # states in files name it
     out = object.__new__(_classes[kind])  # a copy: settings are checked already
     vars(out).update(vars(optimizer))
-    size = members(process_set).size
+    size = ranks_of(process_set).size
     out.rescale_grad = optimizer.rescale_grad / size * gradient_predivide_factor
     out._predivide, out._set = gradient_predivide_factor, process_set
     return out

@@ -12,7 +12,7 @@ from ...base.guard import guarded
 from ...symbol import Symbol
 from ...symbol.node import Node
 from .fake import DATA, ENDS, WEIGHT, check_averaging, check_bits
-from .graph import Quantizer, calibrated
+from .graph import Quantizer, apply_calibration
 from .model import HERE, check_limits, exclusion
 from .net import block_of, excluded_nodes, inputs_of, names_of, traced
 
@@ -307,5 +307,5 @@ def convert(network: RoundedBlock) -> gluon.SymbolBlock:
         plan["tensor_wise"],
         plan["weight_bits"],
     )
-    made = Symbol(calibrated(quantizer.run(), limits, "auto"))
+    made = Symbol(apply_calibration(quantizer.run(), limits, "auto"))
     return block_of(made, {**values, **quantizer.arrays(HERE)}, plan["names"], HERE)

@@ -15,7 +15,7 @@ from .layers import find_layers
 KEY = "__calibrated_by__"  # attribute: the output of the float graph that a range is of
 
 
-def make(prop, name, inputs, attrs=None, **params):
+def make_node(prop, name, inputs, attrs=None, **params):
     """A node of the operator of a class, by its parameters."""
     entry = OPERATORS.get(prop.op_name)
     words = {key: str(value) for key, value in params.items()}
@@ -74,7 +74,7 @@ class Quantizer:
         key = id(old[0]), old[1]
         if key in self.triples and id(old[0]) not in self.new:
             triple = self.triples[key]
-            node = make(DequantizeProperty, f"{old[0].name}_dequantize", list(triple))
+            node = make_node(DequantizeProperty, f"{old[0].name}_dequantize", list(triple))
             self.new[id(old[0])] = node
         return self.new[id(old[0])], old[1]
 
@@ -84,7 +84,7 @@ class Quantizer:
         if key not in self.triples:
             name = old[0].output_name(old[1])
             self.keys.append(name)
-            node = make(
+            node = make_node(
                 QuantizeV2Property,
                 f"{name}_quantize",
                 [self._float_entry(old)],
@@ -110,7 +110,7 @@ class Quantizer:
             inputs += self._quantized_entry(layer.residual)
             params["with_residual"] = True
         attrs = {KEY: layer.end.output_name(0)}
-        return make(prop, f"quantized_{node.name}", inputs, attrs, **params)
+        return make_node(prop, f"quantized_{node.name}", inputs, attrs, **params)
 
     def _layer_variables(self, layer):
         """The variables of a layer's weight, its steps and its bias; `made` gets their values. Two
@@ -135,10 +135,10 @@ class Quantizer:
             if isinstance(node.prop, ConcatProperty):
                 params = {"num_args": len(triples), "dim": node.prop.dim}
             given = [each[0] for each in triples] + [end for each in triples for end in each[1:]]
-            made = make(prop, f"quantized_{node.name}", given, **params)
+            made = make_node(prop, f"quantized_{node.name}", given, **params)
             self.triples[id(node), 0] = tuple((made, i) for i in range(3))
             dequantized = [(made, i) for i in range(3)]
-            return make(DequantizeProperty, f"{node.name}_dequantize", dequantized)
+            return make_node(DequantizeProperty, f"{node.name}_dequantize", dequantized)
         inputs = [self._float_entry(each) for each in node.inputs]
         return Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
 
@@ -163,7 +163,7 @@ def _is_layer(prop):
     return prop.int8_form is not None and prop.int8_form.is_layer
 
 
-def calibrated(heads, limits, dtype="auto"):
+def apply_calibration(heads, limits, dtype="auto"):
     """The outputs of a Quantizer's graph with the limits of a calibration.
 
     Parameters
@@ -190,7 +190,7 @@ def calibrated(heads, limits, dtype="auto"):
                 return triples[id(node)][index]
             if id(node) not in floats:
                 triple = list(triples[id(node)])
-                floats[id(node)] = make(DequantizeProperty, f"{node.name}_dequantize", triple)
+                floats[id(node)] = make_node(DequantizeProperty, f"{node.name}_dequantize", triple)
             return floats[id(node)], 0
         return new[id(node)], index
 

@@ -121,7 +121,7 @@ def find_layers(nodes, heads, params, excluded):
             continue
         if not _has_weights(node, params):
             continue
-        layer = grown(Layer(node), uses, params, excluded, taken, place)
+        layer = extend_layer(Layer(node), uses, params, excluded, taken, place)
         found[id(layer.end)] = layer
     return found
 
@@ -135,7 +135,7 @@ def _has_weights(node, params):
     )
 
 
-def grown(layer, uses, params, excluded, taken, place):
+def extend_layer(layer, uses, params, excluded, taken, place):
     """The layer extended by the following nodes that can be part of it."""
 
     def behind():

@@ -15,7 +15,7 @@ from ...executor.bind import simple_bind
 from ...symbol import Symbol
 from ...symbol.node import topological_order
 from .calibration import CalibrationCollector, LayerHistogramCollector, LayerOutputMinMaxCollector
-from .graph import Quantizer, calibrated
+from .graph import Quantizer, apply_calibration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -192,7 +192,7 @@ def calib_graph(
             "on calibration data and give it what these outputs are"
         )
     check_limits(limits)
-    heads = calibrated(qsym.entries, limits, quantized_dtype)
+    heads = apply_calibration(qsym.entries, limits, quantized_dtype)
     return Symbol(heads), arg_params, aux_params
 
 

@@ -20,7 +20,7 @@ from ...gluon.block.structure import flatten
 from ...symbol import Symbol
 from ...symbol.node import topological_order
 from .calibration import CalibrationCollector
-from .graph import calibrated
+from .graph import apply_calibration
 from .layers import is_layer
 from .model import HERE, batches_of, check_limits, check_options, collect_statistics, quantize_graph
 
@@ -85,7 +85,7 @@ class _Net:
         """(symbol, parameters, states) with these nodes in float32."""
         made, args, aux, _ = self._quantized_symbol(excluded, operators, self.limits_of, logger)
         if self.limits:
-            made = Symbol(calibrated(made.entries, self.limits, self.dtype))
+            made = Symbol(apply_calibration(made.entries, self.limits, self.dtype))
         return made, args, aux
 
     def _quantized_symbol(self, excluded, operators, collector, logger=None):

@@ -18,7 +18,7 @@ from ...base.errors import (
     NotFoundError,
     shown,
 )
-from ...base.files import opened
+from ...base.files import open_for_reading
 from ...base.guard import guarded
 from ...gluon.errors import MismatchError
 from .vocab import Vocabulary
@@ -159,7 +159,7 @@ class TokenEmbedding(Vocabulary):
     def _read(self, path, delimiter, encoding, init_unknown_vec):
         """Tokens and vectors of a file: a token and its numbers on each line."""
         try:
-            with opened(path) as raw:
+            with open_for_reading(path) as raw:
                 lines = io.TextIOWrapper(raw, encoding)
                 seen, rows, unknown = self._read_vectors(lines, path, delimiter)
         except UnicodeDecodeError as error:

@@ -66,10 +66,10 @@ def source_name(symbol):
         depth += (c == "<") - (c == ">")
         if c == " " and depth == 0:
             start = i + 1
-    return plain(text[start:])
+    return strip_spaces(text[start:])
 
 
-def plain(name):
+def strip_spaces(name):
     """An instance's name with the spaces that `source_name` leaves.
 
     >>> plain("f<int ,cynet :: half,true>")

@@ -1,6 +1,6 @@
 """Backward hooks of Blocks: two steps of the graph around a Block tell them of gradients."""
 
-from ...autograd.hooks import replaced
+from ...autograd.hooks import check_replacement
 from ...base.errors import ArgumentError, GradientError, shown
 from ...ndarray import NDArray
 from ...ndarray._tape import StepNode, get_state, wants_gradient
@@ -83,7 +83,7 @@ class HookedCall:
             )
         pairs = enumerate(zip(found, given))
         return tuple(
-            None if old is None else replaced(old, new, f"{told}, for input {i}")
+            None if old is None else check_replacement(old, new, f"{told}, for input {i}")
             for i, (old, new) in pairs
         )
 

@@ -9,11 +9,11 @@ from ...base.errors import ArgumentTypeError, NotFoundError, UndefinedError, sho
 from ...base.guard import guarded
 from ...base.reprs import preformatted
 from ...engine.trace import ON, Span
-from ...libinfo import hint
+from ...libinfo import name_hint
 from ..errors import MismatchError
 from ..parameter import Parameter, ParameterDict
 from ..parameter.parameter import UNIFORM
-from ..tracing import changed
+from ..tracing import note_change
 from . import files
 from .backward_hooks import hooked_call
 from .children import blocks_within
@@ -122,11 +122,11 @@ class Block(Files):
             self._reg_params[name] = value
             self._params._adopt(value, name)
         super().__setattr__(name, value)
-        changed()
+        note_change()
 
     def __delattr__(self, name: str) -> None:
         super().__delattr__(name)
-        changed()
+        note_change()
 
     # --- names ------------------------------------------------------------------------------------
     @property
@@ -173,7 +173,7 @@ class Block(Files):
         if not isinstance(block, Block):
             raise ArgumentTypeError(f"a child must be a Block, got {shown(block)}")
         self._children[str(len(self._children)) if name is None else name] = block
-        changed()
+        note_change()
 
     def apply(self, fn: Callable[[Block], Any]) -> Block:
         """Call `fn` with every child and this Block, children first; returns this Block.
@@ -313,7 +313,7 @@ class Block(Files):
             each.cast(dtype)
         for each in self._params.values():
             each.cast(dtype)
-        changed()
+        note_change()
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
         """Hybridize every HybridBlock among the children.
@@ -363,7 +363,7 @@ class Block(Files):
         """
         handle = HookHandle()
         handle.attach(self._forward_hooks, hook)
-        changed()
+        note_change()
         return handle
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
@@ -389,7 +389,7 @@ class Block(Files):
         """
         handle = HookHandle()
         handle.attach(self._forward_pre_hooks, hook)
-        changed()
+        note_change()
         return handle
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> HookHandle:
@@ -433,7 +433,7 @@ class Block(Files):
         """
         handle = HookHandle()
         handle.attach(self._backward_hooks, hook)
-        changed()
+        note_change()
         return handle
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
@@ -485,7 +485,7 @@ class Block(Files):
                 f"'{type(self).__name__}' object has no attribute '{name}': its __init__ must call"
                 " super().__init__ first"
             )
-        meant = hint("mx.gluon.block.Block", name)
+        meant = name_hint("mx.gluon.block.Block", name)
         raise NotFoundError(f"'{type(self).__name__}' object has no attribute '{name}'{meant}")
 
     def forward(self, *args: Any) -> Any:

@@ -17,7 +17,7 @@ from ...ndarray import NDArray
 from ...ndarray.methods import NumpyMethods
 from ...operator._base import get_operator
 from ...operator.array_methods import BINARY
-from ...operator.checks.shapes import known
+from ...operator.checks.shapes import known_shape
 from ...operator.control_flow.subgraphs import row_of
 from ...operator.property import is_known, plain
 from ...symbol import Symbol
@@ -48,7 +48,7 @@ class Trace:
         self.kind = kind or Traced  # class of the symbols
         self.asked = False  # whether the Block has looked at a shape
         self.constants = {}  # name -> NDArray
-        self.shapes = {name: known(shape) for name, shape in shapes.items()}
+        self.shapes = {name: known_shape(shape) for name, shape in shapes.items()}
         self.types = {name: name_of(each) for name, each in types.items()}
         self._params = {}  # id of a parameter's array -> Parameter
         for each in params:
@@ -86,7 +86,7 @@ class Trace:
             else:
                 name = f"constant{len(self.constants)}"
                 self.constants[name] = array
-                self.shapes[name], self.types[name] = known(array.shape), name_of(array.dtype)
+                self.shapes[name], self.types[name] = known_shape(array.shape), name_of(array.dtype)
                 symbol = sym.var(name, shape=array.shape, dtype=array.dtype)
             found = self._by_array[id(array)] = self.kind(symbol.entries), array
         return found[0]
@@ -219,7 +219,7 @@ class Traced(NumpyMethods, Symbol):
             shape = trace.shape(self)
         except UntraceableError:
             return made
-        trace.shapes[name] = known(row_of(shape) if row else shape)
+        trace.shapes[name] = known_shape(row_of(shape) if row else shape)
         trace.types[name] = name_of(trace.dtype(self))
         return made
 

@@ -112,7 +112,7 @@ class TracedNumpy(Members, Traced):
         out = self
         if not whole and sizes:
             out = ops.slice(self, begin=tuple(begins), end=tuple(ends), step=tuple(steps))
-        return shapes.reshaped(out, tuple(result))
+        return shapes.reshape_view(out, tuple(result))
 
     def _picked(self, keys):
         """Elements by arrays of ints, and ints, in axes that lie side by side; slices elsewhere."""

@@ -9,7 +9,7 @@ import traceback
 from multiprocessing.reduction import ForkingPickler
 
 from ...base.errors import CynetError, describe_error, in_loop
-from .transport import loaded
+from .transport import load_pickled
 
 
 def sent_error(error):
@@ -28,7 +28,7 @@ def received_error(sent):
     pickled, text, trace = sent
     text = f"{text}\nIn a worker process:\n{trace}"
     try:
-        cause = loaded(pickled)
+        cause = load_pickled(pickled)
     except Exception:  # its class is known only in the worker
         return CynetError(text)
     if isinstance(cause, Exception):
@@ -59,7 +59,7 @@ def _pickle_or_none(value):
     """A value as bytes, or None if they could not be unpickled."""
     try:
         content = bytes(ForkingPickler.dumps(value))
-        loaded(content)
+        load_pickled(content)
     except Exception:
         return None
     return content

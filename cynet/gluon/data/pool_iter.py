@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import StateError, describe_error, in_loop
 from ...context import cpu_pinned
-from .transport import loaded
+from .transport import load_pickled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -118,7 +118,7 @@ class _MultiWorkerIter:
             raise StopIteration
         try:
             answer = self._data_buffer.pop(self._rcvd_idx).get(self._timeout)
-            batch = loaded(answer) if self._dataset is None else answer
+            batch = load_pickled(answer) if self._dataset is None else answer
         except StopIteration as error:  # a sample's, which would end the epoch
             raise in_loop(error, f"{describe_error(error)} (DataLoader: in a worker)") from error
         if self._pin_memory:

@@ -249,13 +249,13 @@ class _Transformed(IterableDataset):
         self._fn = fn
 
     def __iter__(self):
-        return (called(self._fn, sample) for sample in self._source)
+        return (call_with_sample(self._fn, sample) for sample in self._source)
 
     def __len__(self):
         return len(self._source)
 
 
-def called(fn, sample):
+def call_with_sample(fn, sample):
     """Call a function with a sample, or with the fields of a tuple."""
     return fn(*sample) if isinstance(sample, tuple) else fn(sample)
 
@@ -307,7 +307,7 @@ class Made:
     def __getitem__(self, sample):
         value = sample.value
         for fn in self._functions:
-            value = called(fn, value)
+            value = call_with_sample(fn, value)
         return value
 
 

@@ -16,7 +16,7 @@ from ... import ndarray as nd
 from ...base.dtype import BFLOAT16
 from ...base.interrupts import interrupts_later
 from ...ndarray import NDArray
-from ...ndarray.sparse.arrays import BaseSparseNDArray, make
+from ...ndarray.sparse.arrays import BaseSparseNDArray, make_sparse
 from .batchify import host_array
 
 _INLINE = 64 << 10  # bytes that go through the pipe rather than through shared memory
@@ -24,7 +24,7 @@ _ALIGNED = 64
 _SHARED = hasattr(os, "memfd_create")
 
 
-def loaded(content):
+def load_pickled(content):
     """The object that another process of the same loader has pickled."""
     return pickle.loads(content)
 
@@ -41,7 +41,7 @@ class _Array:
         return _Array, (self.offset, self.shape, self.dtype, self.is_numpy)
 
 
-def packed(batch, numpy_stays=True):
+def pack_batch(batch, numpy_stays=True):
     """A batch as `send` takes it: arrays within lists, tuples and dicts, and other values.
 
     NumPy's arrays are NDArrays at the other end unless `numpy_stays`: a batchify_fn of the user's
@@ -102,7 +102,7 @@ class _Sparse:
 
 
 def send(connection, header, content):
-    """Send `header`, of plain values, and the result of `packed`."""
+    """Send `header`, of plain values, and the result of `pack_batch`."""
     structure, block, number = content
     try:
         connection.send((header, structure, block))
@@ -114,7 +114,7 @@ def send(connection, header, content):
 
 
 def receive(connection):
-    """(header, content) of a message; `unpacked` makes the batch from the content."""
+    """(header, content) of a message; `unpack_batch` makes the batch from the content."""
     header, structure, block = connection.recv()
     if isinstance(block, int):
         with interrupts_later():
@@ -126,7 +126,7 @@ def receive(connection):
     return header, (structure, block)
 
 
-def unpacked(content):
+def unpack_batch(content):
     """The batch with NDArrays; errors from unpickling a user's objects pass through."""
     structure, block = content
 
@@ -144,10 +144,10 @@ def unpacked(content):
         if isinstance(value, _Sparse):
             values, *structure = map(restore, value.parts)
             *indptr, indices = structure
-            return make(value.stype, value.shape, values, indices, *indptr)
+            return make_sparse(value.stype, value.shape, values, indices, *indptr)
         return _map_nested(value, restore)
 
-    return restore(loaded(structure))
+    return restore(load_pickled(structure))
 
 
 def _map_nested(value, of_each):

@@ -23,7 +23,7 @@ from .batchify import default_batchify_fn, numpy_batchify
 from .failures import received_error, sent_error
 from .fetch import fetch
 from .seeding import seed_process, seeded_thread
-from .transport import loaded, packed, receive, send, unpacked
+from .transport import load_pickled, pack_batch, receive, send, unpack_batch
 
 _LOOK_FOR_PARENT = 2.0  # seconds between two looks whether the parent lives
 _PATIENCE = 2.0  # seconds that a worker is given to end by itself
@@ -77,9 +77,9 @@ def _run(pipe, inherited, dataset, batchify, parent):
             key, seed, indices = pipe.recv()
             try:
                 seed_process(seed)
-                error, content = None, _fetch_batch(dataset, loaded(indices), batchify)
+                error, content = None, _fetch_batch(dataset, load_pickled(indices), batchify)
             except BaseException as raised:  # SystemExit and its kin are the user's, too
-                error, content = sent_error(raised), packed(None)
+                error, content = sent_error(raised), pack_batch(None)
             send(pipe, (key, error), content)
             error = content = None  # held no longer than the batch is sent
     os._exit(0)  # functions that the parent registered for its exit must not run here
@@ -88,7 +88,7 @@ def _run(pipe, inherited, dataset, batchify, parent):
 def _fetch_batch(dataset, indices, batchify):
     batch = fetch(dataset, indices, batchify)
     try:
-        return packed(batch, numpy_stays=batchify is not numpy_batchify)
+        return pack_batch(batch, numpy_stays=batchify is not numpy_batchify)
     except Exception as error:
         where = f"in the batch of samples {shown(list(indices))}, which is sent to its loader"
         raise in_loop(error, f"{describe_error(error)} (DataLoader: {where})") from error
@@ -192,7 +192,7 @@ class Processes:
             task.settle(None, received_error(error))
             return
         try:
-            batch = unpacked(content)
+            batch = unpack_batch(content)
         except Exception as raised:  # raised while pickling the user's objects
             where = f"in the batch of samples {shown(list(task.indices))}, which a worker has sent"
             task.settle(None, in_loop(raised, f"{describe_error(raised)} (DataLoader: {where})"))

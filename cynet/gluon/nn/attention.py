@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MASKED = 3e4  # taken off a score, which float16 holds, too
 
 
-def seen(F, scores, start=1):
+def causal_mask(F, scores, start=1):
     """A mask (1, queries, keys): 1 for keys up to a query's own position, 0 behind it; the first
     query sees `start` keys."""
     ones = F.ones_like(F.slice_axis(scores, axis=0, begin=0, end=1))
@@ -28,7 +28,7 @@ def seen(F, scores, start=1):
     return F.expand_dims(rows, axis=0)
 
 
-def hidden(F, scores, mask):
+def mask_scores(F, scores, mask):
     """Scores, (batch, queries, keys), that keys without a 1 in `mask` get no weight by."""
     return F.broadcast_add(scores, (mask - 1) * _MASKED)
 
@@ -134,9 +134,9 @@ class MultiHeadAttention(HybridBlock):
         if mask is not None:
             heads = F.broadcast_axis(F.expand_dims(mask, axis=1), axis=1, size=self._heads)
             heads = F.reshape(heads, shape=(-3, 0, 0))
-            scores = hidden(F, scores, heads)
+            scores = mask_scores(F, scores, heads)
         if self._causal:
-            scores = hidden(F, scores, seen(F, scores))
+            scores = mask_scores(F, scores, causal_mask(F, scores))
         weights = F.softmax(scores)
         if self.dropout is not None:
             weights = self.dropout(weights)

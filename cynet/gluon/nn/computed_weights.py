@@ -130,7 +130,7 @@ class ComputedWeights(HybridBlock):
         return f"{type(self).__name__}({self.layer!r}, {', '.join(self._names)})"
 
 
-def chosen(wrapper, layer, pattern):
+def matching_parameters(wrapper, layer, pattern):
     """The names of the layer's own parameters that a pattern matches as a whole."""
     if not isinstance(layer, HybridBlock):
         raise ArgumentTypeError(f"{wrapper} takes a layer, a HybridBlock, got {shown(layer)}")
@@ -233,7 +233,7 @@ class WeightNorm(ComputedWeights):
     """
 
     def __init__(self, layer: HybridBlock, name: str = "weight", dim: int | None = 0) -> None:
-        names = chosen("WeightNorm", layer, name)
+        names = matching_parameters("WeightNorm", layer, name)
         for each in names:
             if dim is not None:
                 dim = axis_of("WeightNorm", layer._reg_params[each], dim)
@@ -305,7 +305,7 @@ class WeightDrop(ComputedWeights):
                 f"WeightDrop: {layer.name} is a cell, each of whose steps would drop other weights;"
                 " a layer of gluon.rnn keeps its choice for the whole sequence"
             )
-        names = chosen("WeightDrop", layer, name)
+        names = matching_parameters("WeightDrop", layer, name)
         if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 <= rate < 1:
             raise ArgumentError(f"WeightDrop: rate must be from 0 to below 1, got {shown(rate)}")
         for each in names:

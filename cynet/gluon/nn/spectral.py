@@ -8,7 +8,14 @@ from ... import ndarray as nd
 from ...base.errors import ArgumentError, shown
 from ...operator.custom.custom import CustomOp, CustomOpProp, register
 from ..block import HybridBlock
-from .computed_weights import ComputedWeights, Rule, add_beside, axis_of, chosen, matrix_sizes
+from .computed_weights import (
+    ComputedWeights,
+    Rule,
+    add_beside,
+    axis_of,
+    matching_parameters,
+    matrix_sizes,
+)
 from .conv_layers import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
 
 _OPERATOR = "_spectral_norm"
@@ -172,7 +179,7 @@ class SpectralNorm(ComputedWeights):
         eps: float = 1e-12,
         dim: int | None = None,
     ) -> None:
-        names = chosen("SpectralNorm", layer, name)
+        names = matching_parameters("SpectralNorm", layer, name)
         times = n_power_iterations
         if isinstance(times, bool) or not isinstance(times, int) or times < 1:
             raise ArgumentError(

@@ -26,7 +26,7 @@ def _context_of_text(text):
     return read_context(text)
 
 
-def places(contexts):
+def device_positions(contexts):
     """Two dicts of device number to place in the list: of GPUs, and of the host, whose memory is
     one device whatever kind of it a context names."""
     found = {}, {}

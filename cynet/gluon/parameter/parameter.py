@@ -17,13 +17,13 @@ from ...base.dtype import dtype_flag, name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
 from ...base.guard import guarded
 from ...base.np_shape import is_np_shape, np_arrays
-from ...base.overrides import overridden
+from ...base.overrides import overridden_methods
 from ...context import cpu
 from ...ndarray._fill import untouched_zeros
 from ..errors import MismatchError
-from ..tracing import changed
+from ..tracing import note_change
 from .arrays import ParameterArrays
-from .contexts import context_list, places
+from .contexts import context_list, device_positions
 from .initialize import fill
 from .rows import RowSparseData
 from .shapes import checked_shape, has_sizes, merged_shape
@@ -108,7 +108,7 @@ class Parameter(ParameterArrays, RowSparseData):
     _of_user: frozenset[str] = frozenset()  # methods of _GIVE_ARRAYS that a user's class overrides
 
     def __new__(cls, *args, **kwargs):
-        found = overridden(cls, _GIVE_ARRAYS)
+        found = overridden_methods(cls, _GIVE_ARRAYS)
         if cls._of_user != found:
             cls._of_user = found
         return super().__new__(cls)
@@ -117,13 +117,13 @@ class Parameter(ParameterArrays, RowSparseData):
         super().__setattr__(name, value)
         if name in _GIVE_ARRAYS:
             super().__setattr__("_is_patched", True)
-            changed()
+            note_change()
 
     def __delattr__(self, name: str) -> None:
         super().__delattr__(name)
         if name in _GIVE_ARRAYS:
             super().__setattr__("_is_patched", not vars(self).keys().isdisjoint(_GIVE_ARRAYS))
-            changed()
+            note_change()
 
     def __init__(
         self,
@@ -274,7 +274,7 @@ class Parameter(ParameterArrays, RowSparseData):
                 )
             self._data = self._grad = self._ctx_list = None
             self._deferred_init = (init, contexts, default_init, None)
-            changed()
+            note_change()
             return
         self._deferred_init = (init, contexts, default_init, None)
         self._finish_deferred_init()
@@ -307,14 +307,14 @@ class Parameter(ParameterArrays, RowSparseData):
     def _init_impl(self, data, ctx_list):
         """Make the array of each context with these values, and its gradient."""
         self._ctx_list = list(ctx_list)
-        self._ctx_map = places(self._ctx_list)
+        self._ctx_map = device_positions(self._ctx_list)
         mine, data = data is self._unshared, dense_of(data)
         self._data = [
             data if mine and ctx == data.context else data.copyto(ctx) for ctx in self._ctx_list
         ]
         if np_arrays():
             self._data = [each.as_np_ndarray() for each in self._data]
-        changed()  # now, since other threads look at it only once after a change
+        note_change()  # now, since other threads look at it only once after a change
         self._init_grad()
 
     def _init_grad(self):

@@ -52,18 +52,18 @@ def steps_of(length, inputs, layout):
     return F, parts, inputs.shape[layout.find("N")]
 
 
-def merged(F, outputs, layout):
+def merge_steps(F, outputs, layout):
     """One array of the outputs of all steps."""
     return F.stack(*outputs, axis=layout.find("T"))
 
 
-def masked(F, outputs, layout, valid_length):
+def mask_outputs(F, outputs, layout, valid_length):
     """The outputs as one array, 0 behind each sequence's length."""
     axis = layout.find("T")
     if not isinstance(outputs, (list, tuple)):
         whole = outputs
     else:
-        whole = merged(F, outputs, layout)
+        whole = merge_steps(F, outputs, layout)
     return F.SequenceMask(whole, valid_length, use_sequence_length=True, axis=axis)
 
 
@@ -227,11 +227,11 @@ class RecurrentCell(Block):
                 all_states.append(states)
         if valid_length is not None:
             states = last_states(F, all_states, valid_length)
-            whole = masked(F, outputs, layout, valid_length)
+            whole = mask_outputs(F, outputs, layout, valid_length)
             if merge_outputs is False:
                 whole = steps_of(len(outputs), whole, layout)[1]
             return whole, states
-        return (merged(F, outputs, layout) if merge_outputs else outputs), states
+        return (merge_steps(F, outputs, layout) if merge_outputs else outputs), states
 
     def _get_activation(self, F, inputs, activation, **kwargs):
         """An activation by name, or a Block or function, of `inputs`."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.guard import guarded
 from ..errors import MismatchError
-from .cell import HybridRecurrentCell, RecurrentCell, face_of, masked, merged, steps_of
+from .cell import HybridRecurrentCell, RecurrentCell, face_of, mask_outputs, merge_steps, steps_of
 from .stacks import BidirectionalCell
 
 if TYPE_CHECKING:
@@ -251,8 +251,8 @@ class ResidualCell(ModifierCell):
         F, steps, _ = steps_of(length, inputs, layout)
         outputs = [F.elemwise_add(a, b) for a, b in zip(outputs, steps)]
         if valid_length is not None:
-            whole = masked(F, outputs, layout, valid_length)
+            whole = mask_outputs(F, outputs, layout, valid_length)
             if merge_outputs is False:
                 whole = steps_of(len(outputs), whole, layout)[1]
             return whole, states
-        return (merged(F, outputs, layout) if merge_outputs else outputs), states
+        return (merge_steps(F, outputs, layout) if merge_outputs else outputs), states

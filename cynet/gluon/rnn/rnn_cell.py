@@ -3,7 +3,7 @@
 Also the helpers that cells of users' own import from there.
 """
 
-from .cell import HybridRecurrentCell, RecurrentCell, merged, steps_of
+from .cell import HybridRecurrentCell, RecurrentCell, merge_steps, steps_of
 from .cells import GRUCell, LSTMCell, RNNCell
 from .modifiers import DropoutCell, ModifierCell, ResidualCell, ZoneoutCell
 from .stacks import BidirectionalCell, HybridSequentialRNNCell, SequentialRNNCell
@@ -47,7 +47,7 @@ def _format_sequence(length, inputs, layout, merge, in_layout=None):
     F, steps, batch_size = steps_of(length, inputs, given)
     axis = layout.find("T")
     if isinstance(inputs, (list, tuple)):
-        return (merged(F, steps, layout) if merge else inputs), axis, F, batch_size
+        return (merge_steps(F, steps, layout) if merge else inputs), axis, F, batch_size
     if merge is False:
         return steps, axis, F, batch_size
     if given.find("T") != axis:

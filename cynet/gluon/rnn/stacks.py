@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.errors import UndefinedError
 from ...base.guard import PER_BATCH, guarded
 from ..errors import MismatchError
-from .cell import HybridRecurrentCell, RecurrentCell, masked, merged, steps_of
+from .cell import HybridRecurrentCell, RecurrentCell, mask_outputs, merge_steps, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -229,9 +229,9 @@ class BidirectionalCell(HybridRecurrentCell):
         ]
         new = l_states + r_states
         if valid_length is not None:
-            whole = masked(F, outputs, layout, valid_length)
+            whole = mask_outputs(F, outputs, layout, valid_length)
             return (steps_of(length, whole, layout)[1] if merge_outputs is False else whole), new
-        return (merged(F, outputs, layout) if merge_outputs else outputs), new
+        return (merge_steps(F, outputs, layout) if merge_outputs else outputs), new
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(forward={self.l_cell}, backward={self.r_cell})"

@@ -31,7 +31,7 @@ def _as_nd(value):
     return (value if value.ndim else value.reshape((1,))).as_nd_ndarray()
 
 
-def applied(name, *arrays, **params):
+def apply_numpy_function(name, *arrays, **params):
     """The result of a function of mx.np for arrays of mx.nd, as such arrays."""
     from ... import numpy as face  # which stands on mx.nd
 
@@ -59,7 +59,7 @@ def tril(m: NDArray, k: int = 0) -> NDArray:
      [1. 1.]]
     <NDArray 2x2 @cpu(0)>
     """
-    return applied("tril", m, k=k)
+    return apply_numpy_function("tril", m, k=k)
 
 
 @guarded
@@ -80,7 +80,7 @@ def triu(m: NDArray, k: int = 0) -> NDArray:
      [0. 0.]]
     <NDArray 2x2 @cpu(0)>
     """
-    return applied("triu", m, k=k)
+    return apply_numpy_function("triu", m, k=k)
 
 
 @guarded
@@ -128,7 +128,7 @@ def nonzero(a: NDArray) -> tuple[NDArray, ...]:
     >>> [i.tolist() for i in mx.nd.nonzero(mx.nd.array([[0, 1], [2, 0]]))]
     [[0, 1], [1, 0]]
     """
-    return applied("nonzero", a)
+    return apply_numpy_function("nonzero", a)
 
 
 @guarded
@@ -164,7 +164,7 @@ def quantile(
     >>> mx.nd.quantile(mx.nd.array([1, 2, 3, 10]), [0.5, 1]).tolist()
     [2.5, 10.0]
     """
-    return applied("quantile", a, q=q, axis=axis, method=method, keepdims=keepdims)
+    return apply_numpy_function("quantile", a, q=q, axis=axis, method=method, keepdims=keepdims)
 
 
 @guarded
@@ -195,7 +195,7 @@ def diff(
     """
     ends = {"prepend": prepend, "append": append}
     ends = {k: _check_array(v, f"diff: {k}") for k, v in ends.items() if v is not None}
-    return applied("diff", a, n=n, axis=axis, **ends)
+    return apply_numpy_function("diff", a, n=n, axis=axis, **ends)
 
 
 @guarded
@@ -227,7 +227,7 @@ def bincount(x: NDArray, weights: NDArray | None = None, minlength: int = 0) -> 
     [1, 0, 2]
     """
     given = {} if weights is None else {"weights": _check_array(weights, "bincount: weights")}
-    return applied("bincount", x, minlength=minlength, **given)
+    return apply_numpy_function("bincount", x, minlength=minlength, **given)
 
 
 @guarded
@@ -248,7 +248,7 @@ def meshgrid(*xi: NDArray, indexing: str = "xy", sparse: bool = False) -> list[N
     >>> [each.tolist() for each in mx.nd.meshgrid(mx.nd.array([1, 2]), mx.nd.array([5]))]
     [[[1.0, 2.0]], [[5.0, 5.0]]]
     """
-    return applied("meshgrid", *xi, indexing=indexing, sparse=sparse)
+    return apply_numpy_function("meshgrid", *xi, indexing=indexing, sparse=sparse)
 
 
 def norm(
@@ -280,7 +280,7 @@ def norm(
     >>> mx.nd.linalg.norm(mx.nd.array([3, 4])).tolist()
     [5.0]
     """
-    return applied("linalg.norm", x, ord=ord, axis=axis, keepdims=keepdims)
+    return apply_numpy_function("linalg.norm", x, ord=ord, axis=axis, keepdims=keepdims)
 
 
 def inv(a: NDArray) -> NDArray:
@@ -296,7 +296,7 @@ def inv(a: NDArray) -> NDArray:
     >>> mx.nd.linalg.inv(mx.nd.array([[2, 0], [0, 4]])).tolist()
     [[0.5, 0.0], [0.0, 0.25]]
     """
-    return applied("linalg.inv", a)
+    return apply_numpy_function("linalg.inv", a)
 
 
 def qr(a: NDArray, mode: str = "reduced") -> Any:
@@ -325,7 +325,7 @@ def qr(a: NDArray, mode: str = "reduced") -> Any:
     >>> (q @ r).tolist()
     [[0.0, 2.0], [3.0, 0.0]]
     """
-    return applied("linalg.qr", a, mode=mode)
+    return apply_numpy_function("linalg.qr", a, mode=mode)
 
 
 def lstsq(a: NDArray, b: NDArray, rcond: float | None = None) -> tuple[Any, ...]:
@@ -358,7 +358,7 @@ def lstsq(a: NDArray, b: NDArray, rcond: float | None = None) -> tuple[Any, ...]
     >>> x.tolist(), left.tolist(), rank
     ([1.0, 2.0], [9.0], 2)
     """
-    return applied("linalg.lstsq", a, b, rcond=rcond)
+    return apply_numpy_function("linalg.lstsq", a, b, rcond=rcond)
 
 
 def eigh(a: NDArray, UPLO: str = "L") -> Any:
@@ -389,7 +389,7 @@ def eigh(a: NDArray, UPLO: str = "L") -> Any:
     >>> values.tolist()
     [1.0, 3.0]
     """
-    return applied("linalg.eigh", a, UPLO=UPLO)
+    return apply_numpy_function("linalg.eigh", a, UPLO=UPLO)
 
 
 def pinv(a: NDArray) -> NDArray:
@@ -405,4 +405,4 @@ def pinv(a: NDArray) -> NDArray:
     >>> mx.nd.linalg.pinv(mx.nd.array([[2, 0], [0, 0]])).tolist()
     [[0.5, 0.0], [0.0, 0.0]]
     """
-    return applied("linalg.pinv", a)
+    return apply_numpy_function("linalg.pinv", a)

@@ -142,20 +142,20 @@ class BaseSparseNDArray(NDArray):
 
     def asnumpy(self) -> np.ndarray:
         """The dense array that it stands for, as a NumPy array; waits for the values."""
-        return cast(self, "default").asnumpy()
+        return cast_storage(self, "default").asnumpy()
 
     host_copy = asnumpy
 
     def asscalar(self):
         """The one element, as a NumPy scalar of the array's dtype."""
-        return cast(self, "default").asscalar()
+        return cast_storage(self, "default").asscalar()
 
     def _number(self, what):
-        return cast(self, "default")._number(what)
+        return cast_storage(self, "default")._number(what)
 
     # --- copies -----------------------------------------------------------------------------------
     def _record_result(self, make):
-        """The result of `make`, in the graph of autograd as a copy of the array."""
+        """The result of `make_sparse`, in the graph of autograd as a copy of the array."""
         if not _tape.wants_gradient([self]):
             return make()
         return recorded_cast(self, make)
@@ -196,7 +196,7 @@ class BaseSparseNDArray(NDArray):
             return self._record_result(lambda: self._with_values(self._values_array.copyto(other)))
         if isinstance(other, BaseSparseNDArray):
             return other._assign(self)
-        return cast(self, "default").copyto(other)
+        return cast_storage(self, "default").copyto(other)
 
     def copied_from(self, source):
         """Become a copy of another array: `copyto`, seen from its target.
@@ -231,7 +231,7 @@ class BaseSparseNDArray(NDArray):
         if source.shape != self._shape:
             raise ShapeError(f"copy: source has shape {source.shape}, target {self._shape}")
         if source.stype != self.stype:
-            source = cast(source, self.stype)
+            source = cast_storage(source, self.stype)
         _tape.check_written(self)
         values = source._values_array.as_in_context(self.context).astype(self.dtype)
         self._set(self._shape, values, source._indices, source._indptr, source._ready)
@@ -271,9 +271,9 @@ class BaseSparseNDArray(NDArray):
         if isinstance(value, NDArray):
             self._assign(value)
         elif isinstance(value, np.ndarray):
-            self._assign(cast(from_numpy(np.array(value, self.dtype)), self.stype))
+            self._assign(cast_storage(from_numpy(np.array(value, self.dtype)), self.stype))
         elif isinstance(value, (int, float, np.generic)) and value == 0:
-            self._assign(convert.nothing(self.stype, self._shape, self._values_array))
+            self._assign(convert.sparse_zeros(self.stype, self._shape, self._values_array))
         elif isinstance(value, (int, float, np.generic)) and self.stype == "row_sparse":
             values = convert.empty_values(self._values_array, self._shape)
             values[:] = value
@@ -431,7 +431,10 @@ class CSRNDArray(BaseSparseNDArray):
             self._indices, self._indptr, self._shape, len(self._values_array)
         )
         if order is not None:
-            self._indices, self._values_array = indices, convert.taken(self._values_array, order)
+            self._indices, self._values_array = (
+                indices,
+                convert.take_rows(self._values_array, order),
+            )
 
 
 class RowSparseNDArray(BaseSparseNDArray):
@@ -487,13 +490,16 @@ class RowSparseNDArray(BaseSparseNDArray):
     def _make_canonical(self):
         indices, order = structure.sorted_rows(self._indices, self._shape, len(self._values_array))
         if order is not None:
-            self._indices, self._values_array = indices, convert.taken(self._values_array, order)
+            self._indices, self._values_array = (
+                indices,
+                convert.take_rows(self._values_array, order),
+            )
 
 
 CLASSES = {"csr": CSRNDArray, "row_sparse": RowSparseNDArray}
 
 
-def make(stype, shape, values, indices, indptr=None, ready=True):
+def make_sparse(stype, shape, values, indices, indptr=None, ready=True):
     """A sparse array of these parts: values an NDArray, the others NumPy's of int64."""
     out = sparse_shell(CLASSES[stype], dtype_flag(values.dtype))
     return out._set(tuple(shape), values, indices, indptr, ready)
@@ -512,7 +518,7 @@ def check_stype(stype):
         )
 
 
-def cast(array, stype):
+def cast_storage(array, stype):
     """`array` in storage type `stype`; itself when it has that."""
     check_stype(stype)
     if array.stype == stype:
@@ -524,12 +530,12 @@ def cast(array, stype):
 
 def cast_copy(array, stype):
     """A copy of `array` in storage type `stype`."""
-    out = cast(array, stype)
+    out = cast_storage(array, stype)
     return out.copy() if out is array else out
 
 
 def recorded_cast(source, make):
-    """The result of `make`, in the graph of autograd as a copy of `source`."""
+    """The result of `make_sparse`, in the graph of autograd as a copy of `source`."""
     from .gradients import CastNode
 
     flags = _tape.set_state(_tape.get_state() & ~1)
@@ -545,7 +551,7 @@ def _cast(array, stype):
     if array.stype != "default":
         if stype != "default":
             raise ArgumentError(f"{array.stype} does not become {stype}: go through 'default'")
-        return convert.dense(array.canonical())
+        return convert.to_dense(array.canonical())
     if stype == "csr" and array.ndim != 2:
         raise ArgumentError(f"a csr matrix has 2 axes, this array has shape {array.shape}")
     if array.ndim < 1:

@@ -15,8 +15,10 @@ def cells_of(array):
 def of_cells(cells, values, like):
     """The array like another one that keeps these."""
     if like.stype == "csr":
-        return arrays.make("csr", like.shape, values, *structure.from_numbers(cells, like.shape))
-    return arrays.make("row_sparse", like.shape, values, cells)
+        return arrays.make_sparse(
+            "csr", like.shape, values, *structure.from_numbers(cells, like.shape)
+        )
+    return arrays.make_sparse("row_sparse", like.shape, values, cells)
 
 
 def are_alike(lhs, rhs):
@@ -31,28 +33,28 @@ def same_structure(lhs, rhs):
     )
 
 
-def joined(function, lhs, rhs):
+def apply_to_union(function, lhs, rhs):
     """A function of two arrays with f(0, 0) = 0, over all that either array keeps."""
     if same_structure(lhs, rhs):
-        return lhs._with_values(convert.applied(function, lhs._values_array, rhs._values_array))
+        return lhs._with_values(convert.apply_dense(function, lhs._values_array, rhs._values_array))
     of_lhs, of_rhs = cells_of(lhs), cells_of(rhs)
     cells = np.union1d(of_lhs, of_rhs)
     a, b = (
-        convert.scattered(array._values_array, np.searchsorted(cells, own), len(cells))
+        convert.scatter_rows(array._values_array, np.searchsorted(cells, own), len(cells))
         for array, own in ((lhs, of_lhs), (rhs, of_rhs))
     )
-    return of_cells(cells, convert.applied(function, a, b), lhs)
+    return of_cells(cells, convert.apply_dense(function, a, b), lhs)
 
 
-def common(function, lhs, rhs):
+def apply_to_intersection(function, lhs, rhs):
     """One with f(x, 0) = f(0, x) = 0, over what both arrays keep."""
     if same_structure(lhs, rhs):
-        return lhs._with_values(convert.applied(function, lhs._values_array, rhs._values_array))
+        return lhs._with_values(convert.apply_dense(function, lhs._values_array, rhs._values_array))
     cells, a, b = np.intersect1d(cells_of(lhs), cells_of(rhs), True, True)
     if not len(cells):
-        return convert.nothing(lhs.stype, lhs.shape, lhs._values_array)
-    a, b = convert.taken(lhs._values_array, a), convert.taken(rhs._values_array, b)
-    return of_cells(cells, convert.applied(function, a, b), lhs)
+        return convert.sparse_zeros(lhs.stype, lhs.shape, lhs._values_array)
+    a, b = convert.take_rows(lhs._values_array, a), convert.take_rows(rhs._values_array, b)
+    return of_cells(cells, convert.apply_dense(function, a, b), lhs)
 
 
 def with_dense(function, lhs, rhs):
@@ -64,16 +66,16 @@ def with_dense(function, lhs, rhs):
         return None
     if lhs.stype == "row_sparse":
         if rhs.ndim == lhs.ndim and rhs.shape[0] != 1:
-            rhs = convert.taken(rhs, lhs._indices)
+            rhs = convert.take_rows(rhs, lhs._indices)
         rhs = rhs.reshape((1,) * (lhs.ndim - rhs.ndim) + rhs.shape)
-        return lhs._with_values(convert.applied(function, lhs._values_array, rhs))
+        return lhs._with_values(convert.apply_dense(function, lhs._values_array, rhs))
     places = [structure.rows_of(lhs._indptr), lhs._indices]
     axes = range(2 - rhs.ndim, 2)
     places = [places[k] if n != 1 else 0 * places[k] for k, n in zip(axes, rhs.shape)]
     if not places:
         return None
-    picked = convert.call("gather_nd", rhs, convert.numbers(np.stack(places)))
-    return lhs._with_values(convert.applied(function, lhs._values_array, picked))
+    picked = convert.call("gather_nd", rhs, convert.indices_array(np.stack(places)))
+    return lhs._with_values(convert.apply_dense(function, lhs._values_array, picked))
 
 
 def _broadcasts_to(shape, to):

@@ -13,7 +13,7 @@ from ..dlpack import from_numpy
 from . import arrays, structure
 
 
-def applied(function, *inputs, **params):
+def apply_dense(function, *inputs, **params):
     """A function of dense arrays, computed where the first one is."""
     context = inputs[0].context
     if context.device_type == "gpu":  # numbers of the structure come from the host
@@ -23,7 +23,7 @@ def applied(function, *inputs, **params):
 
 def call(name, *inputs, **params):
     """An operator of the registry on dense arrays, where the first one is."""
-    return applied(lambda *given: invoke(get_operator(name), given, params), *inputs)
+    return apply_dense(lambda *given: invoke(get_operator(name), given, params), *inputs)
 
 
 def on_values(entry, array, params):
@@ -31,25 +31,25 @@ def on_values(entry, array, params):
     return array._with_values(invoke(entry, (array._values_array,), params))
 
 
-def numbers(indices):
+def indices_array(indices):
     """int64 numbers of NumPy as an NDArray; the array given may be kept."""
     indices = np.ascontiguousarray(indices, np.int64)
     return from_numpy(indices, zero_copy=indices.flags.writeable)
 
 
-def taken(values, order):
+def take_rows(values, order):
     """Rows of `values` by number."""
     if not len(order):
         return empty_values(values, (0, *values.shape[1:]))
-    return call("take", values, numbers(order.copy()))
+    return call("take", values, indices_array(order.copy()))
 
 
-def scattered(values, order, n):
+def scatter_rows(values, order, n):
     """An array of `n` rows of which those of `order` are `values`, the others 0."""
     shape = (n, *values.shape[1:])
     if not len(order) or not values.size:
         return empty_values(values, shape)
-    return call("scatter_nd", values, numbers(order[None].copy()), shape=shape)
+    return call("scatter_nd", values, indices_array(order[None].copy()), shape=shape)
 
 
 def empty_values(like, shape):
@@ -57,24 +57,24 @@ def empty_values(like, shape):
     return dense_zeros(shape, ctx=like.context, dtype=name_of(like.dtype))
 
 
-def nothing(stype, shape, like):
+def sparse_zeros(stype, shape, like):
     """A sparse array of zeros, of the dtype and device of the array `like`."""
     none = np.zeros(0, np.int64)
     if stype == "csr":
         indptr = np.zeros(shape[0] + 1, np.int64)
-        return arrays.make("csr", shape, empty_values(like, (0,)), none, indptr)
-    return arrays.make("row_sparse", shape, empty_values(like, (0, *shape[1:])), none)
+        return arrays.make_sparse("csr", shape, empty_values(like, (0,)), none, indptr)
+    return arrays.make_sparse("row_sparse", shape, empty_values(like, (0, *shape[1:])), none)
 
 
-def dense(array):
+def to_dense(array):
     """The dense array that a canonical sparse one stands for."""
     values, shape = array._values_array, array.shape
     if not values.size:
         return empty_values(values, shape)
     if array.stype == "row_sparse":
-        return scattered(values, array._indices, shape[0])
+        return scatter_rows(values, array._indices, shape[0])
     places = np.stack([structure.rows_of(array._indptr), array._indices])
-    return call("scatter_nd", values, numbers(places), shape=shape)
+    return call("scatter_nd", values, indices_array(places), shape=shape)
 
 
 def from_dense(array, stype):
@@ -83,14 +83,14 @@ def from_dense(array, stype):
     if stype == "csr":
         rows, indices = np.nonzero(host)
         if not len(rows):
-            return nothing(stype, shape, array)
-        values = call("gather_nd", array, numbers(np.stack([rows, indices])))
+            return sparse_zeros(stype, shape, array)
+        values = call("gather_nd", array, indices_array(np.stack([rows, indices])))
         indptr = structure.indptr_of(rows, shape[0])
-        return arrays.make(stype, shape, values, indices.astype(np.int64), indptr)
+        return arrays.make_sparse(stype, shape, values, indices.astype(np.int64), indptr)
     rows = np.flatnonzero((host != 0).reshape(shape[0], -1).any(axis=1)) if host.size else ()
     if not len(rows):
-        return nothing(stype, shape, array)
-    return arrays.make(stype, shape, taken(array, rows), rows.astype(np.int64))
+        return sparse_zeros(stype, shape, array)
+    return arrays.make_sparse(stype, shape, take_rows(array, rows), rows.astype(np.int64))
 
 
 def row_range(matrix, begin, end):
@@ -98,10 +98,10 @@ def row_range(matrix, begin, end):
     low, high = matrix._indptr[begin], matrix._indptr[end]
     indptr = matrix._indptr[begin : end + 1] - low
     if low == high:
-        return nothing("csr", (end - begin, matrix.shape[1]), matrix._values_array)
+        return sparse_zeros("csr", (end - begin, matrix.shape[1]), matrix._values_array)
     values = matrix._values_array[int(low) : int(high)].copy()
     shape = (end - begin, matrix.shape[1])
-    return arrays.make("csr", shape, values, matrix._indices[low:high], indptr)
+    return arrays.make_sparse("csr", shape, values, matrix._indices[low:high], indptr)
 
 
 def picked_rows(matrix, rows):
@@ -109,12 +109,12 @@ def picked_rows(matrix, rows):
     counts = np.diff(matrix._indptr)[rows]
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     places = np.arange(indptr[-1]) + np.repeat(matrix._indptr[rows] - indptr[:-1], counts)
-    values = taken(matrix._values_array, places)
+    values = take_rows(matrix._values_array, places)
     shape = (len(rows), matrix.shape[1])
-    return arrays.make("csr", shape, values, matrix._indices[places], indptr)
+    return arrays.make_sparse("csr", shape, values, matrix._indices[places], indptr)
 
 
-def masked(matrix, keep, indices=None, columns=None):
+def mask_elements(matrix, keep, indices=None, columns=None):
     """A canonical csr matrix without the elements for which `keep` is False; with the columns
     called `indices` instead, of `columns`."""
     indices = matrix._indices if indices is None else indices
@@ -122,11 +122,11 @@ def masked(matrix, keep, indices=None, columns=None):
     places = np.flatnonzero(keep)
     before = np.concatenate([[0], np.cumsum(keep)]).astype(np.int64)
     shape = (matrix.shape[0], columns)
-    values = taken(matrix._values_array, places)
-    return arrays.make("csr", shape, values, indices[places], before[matrix._indptr])
+    values = take_rows(matrix._values_array, places)
+    return arrays.make_sparse("csr", shape, values, indices[places], before[matrix._indptr])
 
 
-def within(prop, name, indices, n, tell=True, refuse=False):
+def check_indices(prop, name, indices, n, tell=True, refuse=False):
     """Numbers from 0 to n - 1, int64 of NumPy: those of an operator's array `indices`, clipped;
     what is clipped is told, or refused, as the dense operator does."""
     rows = indices.asnumpy()
@@ -140,13 +140,13 @@ def rows_of_dense(what, data, rows):
     """Rows of a dense array, by numbers of NumPy that rise, as a row_sparse array that is in the
     graph of autograd what `data` is. `what`: the numbers' name in errors."""
     structure.check_bounds(what, rows, data.shape[0])
-    values = taken(data.detach(), rows)
-    return stand_for(data, arrays.make("row_sparse", data.shape, values, rows))
+    values = take_rows(data.detach(), rows)
+    return stand_for(data, arrays.make_sparse("row_sparse", data.shape, values, rows))
 
 
 def with_all_rows(values):
     """The row_sparse array whose values are these of a dense one, in its memory."""
-    return arrays.make("row_sparse", values.shape, values, np.arange(values.shape[0]))
+    return arrays.make_sparse("row_sparse", values.shape, values, np.arange(values.shape[0]))
 
 
 def dense_to_change(array, copies):

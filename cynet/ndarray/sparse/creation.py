@@ -116,7 +116,7 @@ def _csr_of_parts(data, indices, indptr, shape, ctx, dtype):
             raise ArgumentError("csr_matrix: without elements the shape has to be given")
         shape = len(indptr) - 1, int(indices.max()) + 1
     shape = _shape("csr_matrix", shape, 2)
-    return arrays.make("csr", shape, values, indices, indptr, False)
+    return arrays.make_sparse("csr", shape, values, indices, indptr, False)
 
 
 def _csr_of_places(data, rows, columns, shape, ctx, dtype):
@@ -146,7 +146,7 @@ def _csr_of_places(data, rows, columns, shape, ctx, dtype):
     if len(rows):
         values = dense_array(host, values.context, values.dtype)
     indptr = structure.indptr_of(rows[first], shape[0])
-    return arrays.make("csr", shape, values, columns[first], indptr)
+    return arrays.make_sparse("csr", shape, values, columns[first], indptr)
 
 
 def _of_array(stype, given, shape, ctx, dtype):
@@ -173,7 +173,7 @@ def _of_array(stype, given, shape, ctx, dtype):
             dense = dense if ctx is None else dense.as_in_context(ctx)
         else:
             dense = _values_of(what, given, ctx, dtype)
-        out = arrays.cast(dense, stype)
+        out = arrays.cast_storage(dense, stype)
     if shape is not None and tuple(shape) != out.shape:
         raise ShapeError(f"{what}: the array has shape {out.shape}, not {tuple(shape)}")
     return out
@@ -232,7 +232,7 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
         raise ShapeError(
             f"row_sparse_array: rows of shape {values.shape[1:]} do not fit into shape {shape}"
         )
-    return arrays.make("row_sparse", shape, values, indices, None, False)
+    return arrays.make_sparse("row_sparse", shape, values, indices, None, False)
 
 
 @guarded
@@ -278,7 +278,7 @@ def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: 
     sizes = _shape("zeros", shape, 2 if stype == "csr" else None)
     context = read_context(ctx)
     like = dense_zeros((0,), ctx=context, dtype=dtype)
-    return convert.nothing(stype, sizes, like)
+    return convert.sparse_zeros(stype, sizes, like)
 
 
 @guarded

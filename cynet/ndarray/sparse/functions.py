@@ -67,7 +67,7 @@ def cast_storage(
     array = _check_array("operator cast_storage", data)
     if out is None:
         return arrays.cast_copy(array, wanted)
-    return arrays.cast(array, wanted).copyto(out)
+    return arrays.cast_storage(array, wanted).copyto(out)
 
 
 @guarded
@@ -112,7 +112,7 @@ def getnnz(data: Any = None, axis: Any = None, out: Any = None, name: Any = None
         counts = np.bincount(data._indices, minlength=data.shape[1]).astype(np.int64)
     else:
         counts = np.diff(data._indptr)
-    result = convert.numbers(counts)
+    result = convert.indices_array(counts)
     return result if out is None else result.copyto(out)
 
 
@@ -160,10 +160,10 @@ def edge_id(
     structure.check_bounds("edge_id: u", rows, data.shape[0])
     structure.check_bounds("edge_id: v", columns, data.shape[1])
     cells = structure.numbers_of(data._indices, data._indptr, data.shape[1])
-    at, there = structure.find(cells, rows * data.shape[1] + columns)
+    at, there = structure.find_rows(cells, rows * data.shape[1] + columns)
     result = convert.empty_values(data._values_array, rows.shape) - 1
     if there.any():
-        found = convert.taken(data._values_array, at[there])
+        found = convert.take_rows(data._values_array, at[there])
         if is_away(result):
             on_host = result.as_in_context(cpu())
             put_rows(on_host, found.as_in_context(cpu()), np.flatnonzero(there))

@@ -16,7 +16,7 @@ from .._call import invoke
 from .._tape import StepNode, begin_scope, get_state, resume_scope, set_state, wants_gradient
 from ..creation import ones
 from . import arrays, convert, product
-from .cells import joined
+from .cells import apply_to_union
 from .grouping import grouped
 from .through_host import is_away
 
@@ -24,12 +24,12 @@ from .through_host import is_away
 # --- sums -----------------------------------------------------------------------------------------
 def clear(target):
     """Make a sparse gradient zeros."""
-    target._assign(convert.nothing(target.stype, target.shape, target._values_array))
+    target._assign(convert.sparse_zeros(target.stype, target.shape, target._values_array))
 
 
 def nothing_like(grad):
     """New zeros like a sparse gradient."""
-    return convert.nothing(grad.stype, grad.shape, grad._values_array)
+    return convert.sparse_zeros(grad.stype, grad.shape, grad._values_array)
 
 
 def ones_of(head):
@@ -49,24 +49,24 @@ def of_head(head, grad, i):
 
 def as_rows(grad):
     """A gradient as a row_sparse array."""
-    return grad if grad.stype == "row_sparse" else arrays.cast(grad, "row_sparse")
+    return grad if grad.stype == "row_sparse" else arrays.cast_storage(grad, "row_sparse")
 
 
-def put(target, source):
+def assign_gradient(target, source):
     """``target = source``, of which one is sparse. A sparse target takes the values' memory: values
     of gradients are replaced and not written."""
     if target.stype == "default":
         dense_of(source).copyto(target)
         return
     if source.stype != target.stype:
-        source = arrays.cast(dense_of(source), target.stype)
+        source = arrays.cast_storage(dense_of(source), target.stype)
     target._become(source)
 
 
-def total(a, b, out):
+def add_gradients(a, b, out):
     """``a + b`` of which one is sparse, in `out` where that is dense; the result."""
     if a.stype == b.stype != "default":
-        result = joined(operator.add, a, b)
+        result = apply_to_union(operator.add, a, b)
     elif "row_sparse" in (a.stype, b.stype) and "default" in (a.stype, b.stype):
         dense, rows = (a, b) if a.stype == "default" else (b, a)
         result = _with_rows(dense if dense is out else dense.copy(), rows)
@@ -74,17 +74,17 @@ def total(a, b, out):
         result = dense_of(a) + dense_of(b)
     if out is None or result is out:
         return result
-    put(out, result) if out.stype != "default" else result.copyto(out)
+    assign_gradient(out, result) if out.stype != "default" else result.copyto(out)
     return out if out.stype == result.stype else result
 
 
 def _with_rows(dense, rows):
-    """`dense`, with row_sparse rows added in place."""
+    """`to_dense`, with row_sparse rows added in place."""
     if len(rows._indices) and rows._values_array.size:
         if is_away(dense):  # no kernel writes rows there
-            dense += convert.dense(rows)
+            dense += convert.to_dense(rows)
             return dense
-        sums = convert.taken(dense, rows._indices) + rows._values_array
+        sums = convert.take_rows(dense, rows._indices) + rows._values_array
         put_rows(dense, sums, rows._indices)
     return dense
 
@@ -95,23 +95,23 @@ def sums_by_row(grad, ids, shape):
     says belong to i."""
     order, rows, starts = grouped(ids)
     if not len(rows):
-        return convert.nothing("row_sparse", shape, grad)
+        return convert.sparse_zeros("row_sparse", shape, grad)
     flat = grad.reshape((len(ids), -1))
     if len(rows) == len(ids):
-        values = convert.taken(flat, order)
+        values = convert.take_rows(flat, order)
     else:
         dtype = name_of(grad.dtype)
         wide = flat if dtype in ("float32", "float64") else flat.astype("float32")
         sides = product.Sides(order, np.append(starts, len(ids)), len(ids))
         weights = ones((len(ids),), ctx=grad.context, dtype=name_of(wide.dtype))
-        values = product.multiplied(weights, sides, wide, False).astype(dtype, copy=False)
-    return arrays.make("row_sparse", shape, values.reshape((len(rows), *shape[1:])), rows)
+        values = product.multiply_values(weights, sides, wide, False).astype(dtype, copy=False)
+    return arrays.make_sparse("row_sparse", shape, values.reshape((len(rows), *shape[1:])), rows)
 
 
 def embedding_rows(prop, inputs, grad):
     """The gradient of an embedding's weight, a row_sparse array."""
     n, refuse = prop.input_dim, prop.sparse_grad
-    ids = convert.within(prop, "data", inputs[0], n, tell=refuse, refuse=refuse).ravel()
+    ids = convert.check_indices(prop, "data", inputs[0], n, tell=refuse, refuse=refuse).ravel()
     return sums_by_row(grad, ids, (prop.input_dim, prop.output_dim))
 
 
@@ -271,6 +271,6 @@ class RetainNode(FormNode):
         grad = dense_of(grads[0])
         rows = np.unique(self.given[1].asnumpy().astype(np.int64))
         if not len(rows):
-            return [convert.nothing("row_sparse", grad.shape, grad), None]
-        values = convert.taken(grad, rows)
-        return [arrays.make("row_sparse", grad.shape, values, rows), None]
+            return [convert.sparse_zeros("row_sparse", grad.shape, grad), None]
+        values = convert.take_rows(grad, rows)
+        return [arrays.make_sparse("row_sparse", grad.shape, values, rows), None]

@@ -55,14 +55,16 @@ def sides_of(matrix):
     return matrix._transposed
 
 
-def multiplied(values, sides, rhs, transpose):
+def multiply_values(values, sides, rhs, transpose):
     """The matrix of these values, or its transpose, times the dense matrix `rhs`."""
     n = sides.columns if transpose else sides.rows
     if not values.size or not n or not rhs.size:
         return convert.empty_values(rhs, (n, rhs.shape[1]))
     if is_away(values):
         on_host = to_host("dot of a csr matrix", [values, rhs])
-        return multiplied(on_host[0], sides, on_host[1], transpose).as_in_context(values.context)
+        return multiply_values(on_host[0], sides, on_host[1], transpose).as_in_context(
+            values.context
+        )
     if not transpose:
         return invoke(CSR_DOT, (values, sides.indices, sides.indptr, rhs), {"rows": sides.rows})
     if sides.rows <= FEW_ROWS and rhs.shape[1] <= FEW_COLUMNS:
@@ -80,7 +82,7 @@ def _as_columns(rhs):
 
 def csr_dense(matrix, rhs, transpose=False):
     """csr x dense, dense; `transpose` of the matrix."""
-    out = multiplied(matrix._values_array, sides_of(matrix), _as_columns(rhs), transpose)
+    out = multiply_values(matrix._values_array, sides_of(matrix), _as_columns(rhs), transpose)
     return out if rhs.ndim == 2 else out.reshape((out.shape[0], *rhs.shape[1:]))
 
 
@@ -89,11 +91,11 @@ def csr_transposed_rows(matrix, rhs):
     rows, sides = sides_of(matrix).compact(matrix)
     shape = (matrix.shape[1], *rhs.shape[1:])
     if not len(rows):
-        return convert.nothing("row_sparse", shape, rhs)
-    values = multiplied(matrix._values_array, sides, _as_columns(rhs), True)
+        return convert.sparse_zeros("row_sparse", shape, rhs)
+    values = multiply_values(matrix._values_array, sides, _as_columns(rhs), True)
     if rhs.ndim != 2:
         values = values.reshape((len(rows), *rhs.shape[1:]))
-    return arrays.make("row_sparse", shape, values, rows)
+    return arrays.make_sparse("row_sparse", shape, values, rows)
 
 
 def csr_rows(matrix, rhs, transpose):
@@ -102,8 +104,8 @@ def csr_rows(matrix, rhs, transpose):
         return csr_transposed_rows(convert.picked_rows(matrix, rhs._indices), rhs._values_array)
     if not len(rhs._indices):
         return convert.empty_values(rhs, (matrix.shape[0], *rhs.shape[1:]))
-    at, kept = structure.find(rhs._indices, matrix._indices)
-    return csr_dense(convert.masked(matrix, kept, at, len(rhs._indices)), rhs._values_array)
+    at, kept = structure.find_rows(rhs._indices, matrix._indices)
+    return csr_dense(convert.mask_elements(matrix, kept, at, len(rhs._indices)), rhs._values_array)
 
 
 def dense_csr(lhs, matrix, stype):
@@ -118,7 +120,7 @@ def dense_csr(lhs, matrix, stype):
     indptr = np.arange(rows + 1, dtype=np.int64) * len(columns)
     shape = (rows, matrix.shape[1])
     if not rows or not len(columns):
-        return convert.nothing("csr", shape, lhs)
-    return arrays.make(
+        return convert.sparse_zeros("csr", shape, lhs)
+    return arrays.make_sparse(
         "csr", shape, product._values_array.T.reshape((-1,)), np.tile(columns, rows), indptr
     )

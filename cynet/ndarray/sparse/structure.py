@@ -35,7 +35,7 @@ def indptr_of(rows, n):
     return np.searchsorted(rows, np.arange(n + 1, dtype=np.int64)).astype(np.int64)
 
 
-def find(rows, wanted):
+def find_rows(rows, wanted):
     """Return where each of `wanted` is in `rows`, which rise, and whether it is."""
     at = np.searchsorted(rows, wanted)
     if not len(rows):

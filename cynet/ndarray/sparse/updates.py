@@ -16,7 +16,7 @@ def rows_and_values(grad):
     return np.arange(grad.shape[0], dtype=np.int64), grad
 
 
-def target(weight, out):
+def update_target(weight, out):
     """The array that an update changes: `out`, with the values of the weight."""
     if out is None:
         return weight.copy()
@@ -43,7 +43,7 @@ def lazy_update(entry, given, names, params, out):
     weight, grad, *states = (found[name] for name in wanted)
     if not isinstance(grad, arrays.RowSparseNDArray):
         return None
-    out = target(weight, out[0] if isinstance(out, (list, tuple)) else out)
+    out = update_target(weight, out[0] if isinstance(out, (list, tuple)) else out)
     states = [convert.all_rows(each) for each in states]
     master = states.pop() if prop.master else None
     (numbers,) = prop.all_numbers()

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...contrib.quantization.graph import make
-from ...contrib.quantization.layers import Layer, Uses, grown, is_layer
+from ...contrib.quantization.graph import make_node
+from ...contrib.quantization.layers import Layer, Uses, extend_layer, is_layer
 from ...graph.infer import infer_types
 from ...operator.quantization.int8_form import int8_of
 from ...operator.quantization.ranges import FINE_STEPS, LIMITS
@@ -54,7 +54,9 @@ class Form(NamedTuple):
     def ends(self, name):
         """The entries of nodes that give the ends of the range."""
         pairs = zip(("min", "max"), self.range())
-        return [(make(FullProperty, f"{name}_{n}", [], shape=(1,), value=v), 0) for n, v in pairs]
+        return [
+            (make_node(FullProperty, f"{name}_{n}", [], shape=(1,), value=v), 0) for n, v in pairs
+        ]
 
     def integer(self, value):
         """The integer that QuantizeLinear makes of a number."""
@@ -150,12 +152,12 @@ class _Lifted:
             form = _quantized_form(quantize)
             prop = int8_of(node.op.prop)
             params = prop.int8_form.kept(node)
-            made = make(prop, name, parts + form.ends(name), **params)
+            made = make_node(prop, name, parts + form.ends(name), **params)
             self.pooled[id(made)] = form
         elif pads:
             value = _quantized_form(quantize).integer(node.prop.constant_value)
             params = node.prop.params() | {"constant_value": value}
-            made = make(PadProperty, name, parts, **params)
+            made = make_node(PadProperty, name, parts, **params)
         else:
             made = self._named_node(node, name, parts)
         return made, 0
@@ -199,7 +201,7 @@ class _Joined:
                 place[id(node)] = place[id(node.inputs[0][0])]
         for node in self.nodes:
             if node.op is not None and is_layer(node) and self._has_int8_operands(node):
-                self._add(grown(Layer(node), self.uses, {}, lambda _: False, taken, place))
+                self._add(extend_layer(Layer(node), self.uses, {}, lambda _: False, taken, place))
 
     def run(self):
         for node in self.nodes:
@@ -260,7 +262,7 @@ class _Joined:
         if id(node) in self.raised and _is_operator(node, "Pad"):
             params = node.prop.params()
             params["constant_value"] += 128
-            return make(PadProperty, node.name, inputs, **params)
+            return make_node(PadProperty, node.name, inputs, **params)
         raised = _is_operator(node, QUANTIZE) and id(node) in self.raised
         if not raised and not (
             _is_operator(node, DEQUANTIZE) and id(node.inputs[0][0]) in self.raised
@@ -269,7 +271,7 @@ class _Joined:
         params = {"scale": node.prop.scale, "zero_point": node.prop.zero_point + 128}
         if raised:
             params["out_type"] = "uint8"
-        return make(node.op.prop, node.name, inputs, node.attrs, **params)
+        return make_node(node.op.prop, node.name, inputs, node.attrs, **params)
 
     # --- layers -----------------------------------------------------------------------------------
     def _int8_weight(self, node):
@@ -329,7 +331,7 @@ class _Joined:
         if source.zero and pad:
             width = (0, 0, 0, 0, *(n for n in pad for _ in range(2)))
             more = {"mode": "constant", "pad_width": width, "constant_value": source.zero}
-            data = make(PadProperty, f"{node.name}_pad", [data], **more), 0
+            data = make_node(PadProperty, f"{node.name}_pad", [data], **more), 0
             params["pad"] = (0,) * len(pad)
         residual = []
         if layer.residual is not None:
@@ -358,4 +360,4 @@ class _Joined:
             )
         ]
         inputs = [data, *variables, *source.ends(name), *residual]
-        return make(prop, name, inputs, **params)
+        return make_node(prop, name, inputs, **params)

@@ -86,7 +86,7 @@ def _refuse_division(other: object) -> NoReturn:
 EMPTY = _Empty()
 
 
-def known(shape: Iterable[int]) -> tuple[int, ...]:
+def known_shape(shape: Iterable[int]) -> tuple[int, ...]:
     """The shape of something that exists: a length of 0 in it is `EMPTY`, not unknown.
 
     >>> known((0, 3))[0] is EMPTY
@@ -100,7 +100,7 @@ def has_empty(shapes: Iterable[Any]) -> bool:
     return any(EMPTY in shape for shape in shapes if shape is not None)
 
 
-def plain(shape: Iterable[int]) -> tuple[int, ...]:
+def plain_shape(shape: Iterable[int]) -> tuple[int, ...]:
     """An inferred shape in the form of an array's shape.
 
     >>> plain((EMPTY, 3)) == (0, 3)
@@ -109,7 +109,7 @@ def plain(shape: Iterable[int]) -> tuple[int, ...]:
     return tuple([0 if n is EMPTY else n for n in shape])
 
 
-def understood(shape: Iterable[int] | None) -> tuple[int, ...] | None:
+def declared_shape(shape: Iterable[int] | None) -> tuple[int, ...] | None:
     """A shape that was declared, as inference has it, by the switch of ``mx.util.np_shape``.
 
     Without it 0 and -1 are unknown (0 in inference) and () is an unknown shape (None), under it 0
@@ -125,28 +125,30 @@ def understood(shape: Iterable[int] | None) -> tuple[int, ...] | None:
     return tuple([max(n, 0) for n in shape]) or None
 
 
-def spoken(shape: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """A shape that inference has found, in the words of `understood`."""
+def shape_text(shape: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """A shape that inference has found, in the words of `declared_shape`."""
     if is_np_shape():
         return shape if shape is None else tuple([0 if n is EMPTY else n or -1 for n in shape])
-    return () if shape is None else plain(shape)
+    return () if shape is None else plain_shape(shape)
 
 
 def check_elements(shape: tuple[int, ...], about: str) -> None:
     """Refuse, naming `about`, a shape of too many elements (SizeError) or axes (ShapeError)."""
     if len(shape) > MAX_NDIM:
         raise ShapeError(
-            f"{about} has {len(shape)} axes, {shown(plain(shape))}; an NDArray has at most "
+            f"{about} has {len(shape)} axes, {shown(plain_shape(shape))}; an NDArray has at most "
             f"{MAX_NDIM}"
         )
     size = 1
     for n in shape:
         size *= max(n, 1)
     if size > MAX_ELEMENTS:
-        raise SizeError(f"{about} has shape {shown(plain(shape))}, more than any memory holds")
+        raise SizeError(
+            f"{about} has shape {shown(plain_shape(shape))}, more than any memory holds"
+        )
 
 
-def agree(name: str, given: Sequence[int] | None, wanted: Sequence[int]) -> tuple[int, ...]:
+def unify_shapes(name: str, given: Sequence[int] | None, wanted: Sequence[int]) -> tuple[int, ...]:
     """The shape that fits both `given` and `wanted`, or ShapeError for the difference."""
     if given is None:
         return tuple(wanted)

@@ -16,8 +16,8 @@ import numpy as np
 from ...cuda.libraries.cudnn import open_door
 from ..nn.batch_norm import BatchNormProperty
 from .launch_program import Steps, zeros
-from .registry import form
-from .launch_steps import ADD, AUX, IN, IN_GRAD, OUT, OUT_GRAD, each, lines
+from .registry import register_form
+from .launch_steps import ADD, AUX, IN, IN_GRAD, OUT, OUT_GRAD, launch_each, launch_lines
 from .kernel_args import BYTES, C_TYPES
 
 
@@ -130,7 +130,7 @@ cdef int _backward(BatchNormForm self, OpContext* ctx, const TBlob* out_grad, co
     return 0
 
 
-@form(BatchNormProperty)
+@register_form(BatchNormProperty)
 def batch_norm(prop, in_shapes, in_types, device):
     """Channels anywhere: the axes before and behind are one axis each."""
     shape, axis = in_shapes[0], prop.position(in_shapes[0])
@@ -141,24 +141,26 @@ def batch_norm(prop, in_shapes, in_types, device):
     ones = device.upload(np.ones(channels, in_types[1]).tobytes()) if prop.fix_gamma else None
     copy = f"cast<{kind}, {kind}>"
     forward, backward = Steps(), Steps()
-    forward += each(channels, "cast", copy, AUX[0], OUT[1], channels, ADD, when=given)
-    forward += each(channels, "batch_norm", f"inverse_deviation<{kind}>", AUX[1], OUT[2], channels,
-                    eps, ADD, when=given)
+    forward += launch_each(channels, "cast", copy, AUX[0], OUT[1], channels, ADD, when=given)
+    forward += launch_each(channels, "batch_norm", f"inverse_deviation<{kind}>", AUX[1], OUT[2],
+                           channels, eps, ADD, when=given)
     gamma_grad, beta_grad = backward.space(nbytes), backward.space(nbytes)
-    backward += lines(channels, outer * inner, "batch_norm", f"channel_sums<{data}, {kind}>",
-                      OUT_GRAD[0], IN[0], AUX[0], AUX[1], gamma_grad, beta_grad, outer, channels,
-                      inner, eps, to=(1, 2), when=given)
+    backward += launch_lines(channels, outer * inner, "batch_norm", f"channel_sums<{data}, {kind}>",
+                             OUT_GRAD[0], IN[0], AUX[0], AUX[1], gamma_grad, beta_grad, outer,
+                             channels, inner, eps, to=(1, 2), when=given)
     if prop.fix_gamma:
         backward += zeros((channels,), in_types[1], IN_GRAD[1])
     else:
-        backward += each(channels, "cast", copy, gamma_grad, IN_GRAD[1], channels, ADD, when=given)
-    backward += each(channels, "cast", copy, beta_grad, IN_GRAD[2], channels, ADD, when=given)
-    backward += each(n, "batch_norm", f"channel_scale<{data}, {kind}>", OUT_GRAD[0], AUX[1],
-                     ones or IN[1], IN_GRAD[0], n, channels, inner, eps, ADD, when=given)
+        backward += launch_each(channels, "cast", copy, gamma_grad, IN_GRAD[1], channels, ADD,
+                                when=given)
+    backward += launch_each(channels, "cast", copy, beta_grad, IN_GRAD[2], channels, ADD,
+                            when=given)
+    backward += launch_each(n, "batch_norm", f"channel_scale<{data}, {kind}>", OUT_GRAD[0], AUX[1],
+                            ones or IN[1], IN_GRAD[0], n, channels, inner, eps, ADD, when=given)
     if not prop.use_global_stats:
-        backward += each(channels, "batch_norm", f"move_statistics<{kind}>", OUT[1], OUT[2], AUX[0],
-                         AUX[1], channels, float(prop.momentum), eps, to=(0, 0),
-                         when=("training",))
+        backward += launch_each(channels, "batch_norm", f"move_statistics<{kind}>", OUT[1], OUT[2],
+                                AUX[0], AUX[1], channels, float(prop.momentum), eps, to=(0, 0),
+                                when=("training",))
     open_door()
     layer = BatchNorm(in_types[0], outer, channels, inner, eps)
     return BatchNormForm(prop, layer, n * BYTES[data], nbytes, ones, device, forward, backward)

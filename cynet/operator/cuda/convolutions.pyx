@@ -18,9 +18,9 @@ from ..checks.dtypes import CPU_FLOATS, require_floats
 from ..nn.convolution.convolution import ConvolutionProperty
 from ..nn.convolution.deconvolution import DeconvolutionProperty
 from .layout_adapter import in_layout
-from .registry import form
+from .registry import register_form
 from .launch_program import Steps, fold, operator
-from .launch_steps import ADD, IN, IN_GRAD, OUT_GRAD, each
+from .launch_steps import ADD, IN, IN_GRAD, OUT_GRAD, launch_each
 from .kernel_args import BYTES, C_TYPES, axes, layout, strides_of
 
 _UNLIMITED = 1 << 62
@@ -127,7 +127,7 @@ def _bias(prop, dtype, out, device):
     return operator(device, Steps(), backward)
 
 
-@form(ConvolutionProperty, checks=False)
+@register_form(ConvolutionProperty, checks=False)
 @in_layout
 def convolution(prop, in_shapes, in_types, device):
     """cuDNN's convolution over NCHW memory."""
@@ -139,7 +139,7 @@ def convolution(prop, in_shapes, in_types, device):
     return ConvolutionForm(layer, False, _bias(prop, in_types[0], out, device), device)
 
 
-@form(DeconvolutionProperty, checks=False)
+@register_form(DeconvolutionProperty, checks=False)
 @in_layout
 def deconvolution(prop, in_shapes, in_types, device):
     """The data gradient of cuDNN's convolution."""
@@ -161,7 +161,9 @@ def deconvolution(prop, in_shapes, in_types, device):
     space, backward_space = forward.space(nbytes), backward.space(nbytes)
     into = layout(data, strides_of(whole), strides_of(data))
     out_of = layout(data, strides_of(data), strides_of(whole))
-    forward += each(nbytes, "fill", "zero_bytes", space, nbytes, to=(0, 0))
-    forward += each(prod(data), "index", f"copy<{kind}>", IN[0], space, into, False, to=(0, 0))
-    backward += each(prod(data), "index", f"copy<{kind}>", backward_space, IN_GRAD[0], out_of, ADD)
+    forward += launch_each(nbytes, "fill", "zero_bytes", space, nbytes, to=(0, 0))
+    forward += launch_each(prod(data), "index", f"copy<{kind}>", IN[0], space, into, False,
+                           to=(0, 0))
+    backward += launch_each(prod(data), "index", f"copy<{kind}>", backward_space, IN_GRAD[0],
+                            out_of, ADD)
     return ConvolutionForm(layer, True, bias, device, operator(device, forward, backward), nbytes)

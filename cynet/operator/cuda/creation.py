@@ -13,12 +13,12 @@ from ..tensor.creation import (
     ZerosWithoutDtypeProperty,
 )
 from .kernel_args import C_TYPES, LONG, cast_target
-from .launch_program import Steps, converted, identity, launched, operator, rising
-from .launch_steps import ADD, IN, IN_GRAD, NBYTES, OUT, OUT_GRAD, SIZE, each
-from .registry import form
+from .launch_program import Steps, converted, fill_range, identity, launch_form, operator
+from .launch_steps import ADD, IN, IN_GRAD, NBYTES, OUT, OUT_GRAD, SIZE, launch_each
+from .registry import register_form
 
 
-@launched(CastProperty, AmpCastProperty, AmpMulticastProperty)
+@launch_form(CastProperty, AmpCastProperty, AmpMulticastProperty)
 def cast(prop, shapes, types, forward, backward):
     targets = prop.infer_type(types, [None] * len(types))[1]
     for i, (shape, source, target) in enumerate(zip(shapes, types, targets)):
@@ -27,14 +27,14 @@ def cast(prop, shapes, types, forward, backward):
         backward += converted(n, C_TYPES[target], cast_target(source), OUT_GRAD[i], IN_GRAD[i])
 
 
-@launched(AddNProperty)
+@launch_form(AddNProperty)
 def add_n(prop, shapes, types, forward, backward):
     n, count, kind = prod(shapes[0]), len(shapes), C_TYPES[types[0]]
     if count == 1:
         forward += identity(n, types[0], IN[0], OUT[0])
     else:
         plus = f"binary<cynet::functor::plus, {kind}>"
-        forward += each(n, "elementwise", plus, IN[0], True, IN[1], True, OUT[0], n, ADD)
+        forward += launch_each(n, "elementwise", plus, IN[0], True, IN[1], True, OUT[0], n, ADD)
     for i in range(2, count):
         forward += identity(n, types[0], IN[i], OUT[0], True)
     for i in range(count):
@@ -44,32 +44,32 @@ def add_n(prop, shapes, types, forward, backward):
 def progression(device, dtype, start, step=0.0, repeat=1):
     """The form of ``out[i] = start + step * (i // repeat)``."""
     forward = Steps()
-    forward += rising(SIZE, cast_target(dtype), OUT[0], float(start), float(step), repeat)
+    forward += fill_range(SIZE, cast_target(dtype), OUT[0], float(start), float(step), repeat)
     return operator(device, forward)
 
 
-@form(CreationProperty)
-def created(prop, shapes, types, device):
+@register_form(CreationProperty)
+def creation_form(prop, shapes, types, device):
     return progression(device, prop.dtype, *prop.progression())
 
 
-@form(ArangeLikeProperty)
+@register_form(ArangeLikeProperty)
 def arange_like(prop, shapes, types, device):
     return progression(device, types[0], prop.start, prop.step, prop.repeat)
 
 
-@launched(ZerosWithoutDtypeProperty)
+@launch_form(ZerosWithoutDtypeProperty)
 def zero_bytes(prop, shapes, types, forward, backward):
-    forward += each(SIZE, "fill", "zero_bytes", OUT[0], NBYTES, when=("write",))
+    forward += launch_each(SIZE, "fill", "zero_bytes", OUT[0], NBYTES, when=("write",))
 
 
-@launched(EyeProperty)
+@launch_form(EyeProperty)
 def eye(prop, shapes, types, forward, backward):
     name, columns = f"eye<{cast_target(prop.dtype)}>", prop.M or prop.N
-    forward += each(SIZE, "fill", name, OUT[0], SIZE, columns, prop.k, ADD)
+    forward += launch_each(SIZE, "fill", name, OUT[0], SIZE, columns, prop.k, ADD)
 
 
-@launched(ShapeArrayProperty, SizeArrayProperty)
+@launch_form(ShapeArrayProperty, SizeArrayProperty)
 def shape_array(prop, shapes, types, forward, backward):
     values = prop.values(shapes[0])
     table = forward.device.upload((LONG * len(values))(*values))

@@ -8,19 +8,27 @@ from ..tensor.binary_scalar import BinaryScalarProperty
 from ..tensor.broadcast import BroadcastProperty, broadcast_shapes
 from ..tensor.polygamma import PolygammaProperty
 from ..tensor.unary import UnaryProperty
-from .kernel_args import C_TYPES, axes, space, stretched
-from .launch_program import Steps, computing, constant, converted, fold, launched, operator
-from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, TARGET, each
-from .registry import form
+from .kernel_args import C_TYPES, axes, broadcast_strides, space
+from .launch_program import (
+    Steps,
+    compute_instance,
+    constant,
+    converted,
+    fold,
+    launch_form,
+    operator,
+)
+from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, TARGET, launch_each
+from .registry import register_form
 
 
-@launched(UnaryProperty)
+@launch_form(UnaryProperty)
 def unary(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
-    name, kind = computing("unary", prop.functor, dtype)
+    name, kind = compute_instance("unary", prop.functor, dtype)
     x = forward.read(IN[0], dtype, n, kind)
     forward.write(OUT[0], dtype, n, kind, _each_of(n, name, x))
-    name, kind = computing("unary_grad", prop.gradient or "zero", dtype)
+    name, kind = compute_instance("unary_grad", prop.gradient or "zero", dtype)
     known = {"x": IN[0], "y": OUT[0], "": OUT_GRAD[0]}[prop.reads]
     g = backward.read(OUT_GRAD[0], dtype, n, kind)
     k = backward.read(known, dtype, n, kind) if prop.reads else g
@@ -33,15 +41,15 @@ def _gradient_functors(prop):
     return found.lhs, found.rhs, found.reads
 
 
-@launched(BinaryProperty)
+@launch_form(BinaryProperty)
 def binary(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
-    name, kind = computing("binary", prop.functor, dtype)
+    name, kind = compute_instance("binary", prop.functor, dtype)
     a, b = (forward.read(IN[i], dtype, n, kind) for i in range(2))
     forward.write(OUT[0], dtype, n, kind, _each_of(n, name, a, True, b, True))
     *functors, reads = _gradient_functors(prop)
     for side, functor in enumerate(functors):
-        name, kind = computing("binary_grad", functor, dtype)
+        name, kind = compute_instance("binary_grad", functor, dtype)
         g = backward.read(OUT_GRAD[0], dtype, n, kind, to=(side, 1))
         known = [backward.read(IN[i], dtype, n, kind, to=(side, 1)) for i in range(2)]
         a, b = known if reads else (g, g)
@@ -54,7 +62,7 @@ def _number_launch(steps, device, loop, dtype, arrays, target):
     n = arrays["n"]
     loop = fold_out_of_range_scalar(loop, dtype)  # like the CPU's loops
     wide = computed_in(loop, dtype)
-    instance, kind = computing(loop.family, loop.functor, wide)
+    instance, kind = compute_instance(loop.family, loop.functor, wide)
     reads = {
         name: steps.read(arrays[name], dtype, n, kind)
         for name in dict.fromkeys(loop.reads)
@@ -72,7 +80,7 @@ def _number_launch(steps, device, loop, dtype, arrays, target):
 
 def _each_of(n, name, *operands):
     """A launch of elementwise.cu for each of n elements."""
-    return each(n, "elementwise", name, *operands, TARGET, n, ADD)
+    return launch_each(n, "elementwise", name, *operands, TARGET, n, ADD)
 
 
 def _with_number(device, functor, gradient, number, shape, dtype, reverse=False, reads=True):
@@ -91,7 +99,7 @@ def _with_number(device, functor, gradient, number, shape, dtype, reverse=False,
     return operator(device, forward, backward)
 
 
-@form(BinaryScalarProperty)
+@register_form(BinaryScalarProperty)
 def binary_scalar(prop, shapes, types, device):
     lhs, rhs, _ = _gradient_functors(prop)
     gradient = rhs if prop.reverse else lhs
@@ -99,41 +107,41 @@ def binary_scalar(prop, shapes, types, device):
     return _with_number(device, prop.functor, gradient, *known)
 
 
-@form(PolygammaProperty)
+@register_form(PolygammaProperty)
 def polygamma(prop, shapes, types, device):
     return _with_number(device, "polygamma", "polygamma_grad", prop.n, shapes[0], types[0])
 
 
-@launched(BroadcastProperty)
+@launch_form(BroadcastProperty)
 def broadcast(prop, shapes, types, forward, backward):
     dtype, out = types[0], broadcast_shapes(*shapes)
     n = prod(out)
-    name, kind = computing("broadcast", prop.functor, dtype, "broadcast")
-    steps = [stretched(s, out) for s in shapes]
+    name, kind = compute_instance("broadcast", prop.functor, dtype, "broadcast")
+    steps = [broadcast_strides(s, out) for s in shapes]
     a, b = (forward.read(IN[i], dtype, prod(shapes[i]), kind) for i in range(2))
-    launch = each(n, "broadcast", name, a, b, TARGET, space(out, *steps), ADD)
+    launch = launch_each(n, "broadcast", name, a, b, TARGET, space(out, *steps), ADD)
     forward.write(OUT[0], dtype, n, kind, launch)
     *functors, reads = _gradient_functors(prop)
     for side, functor in enumerate(functors):
         to, shape = (side, 1), shapes[side]
-        name, kind = computing("broadcast_grad", functor, dtype, "broadcast")
+        name, kind = compute_instance("broadcast_grad", functor, dtype, "broadcast")
         g = backward.read(OUT_GRAD[0], dtype, n, kind, to=to)
         if reads:
             a, b = (backward.read(IN[i], dtype, prod(shapes[i]), kind, to=to) for i in range(2))
             walk = space(out, *steps)
         else:
             a = b = g
-            walk = space(out, *[stretched(out, out)] * 2)
+            walk = space(out, *[broadcast_strides(out, out)] * 2)
         missing = len(out) - len(shape)
         summed = [
             i for i, m in enumerate(out) if m != 1 and (i < missing or shape[i - missing] == 1)
         ]
         if not summed:
-            launch = each(n, "broadcast", name, g, a, b, TARGET, walk, ADD)
+            launch = launch_each(n, "broadcast", name, g, a, b, TARGET, walk, ADD)
             backward.write(IN_GRAD[side], dtype, n, kind, launch)
             continue
         terms = backward.workspace(n, kind)
-        backward += each(n, "broadcast", name, g, a, b, terms, walk, False, to=to)
+        backward += launch_each(n, "broadcast", name, g, a, b, terms, walk, False, to=to)
         own = C_TYPES[dtype]
         if own != kind:  # the terms are rounded to the array's dtype before they are summed
             wide, terms = terms, backward.workspace(n, own)

@@ -15,8 +15,8 @@ from ...base.dtype import dtype_flag
 from ..checks.dtypes import CPU_FLOATS, require_floats
 from ..nn.fully_connected.fully_connected import FullyConnectedProperty
 from ..tensor.dot import BatchDotProperty, DotProperty
-from .kernel_args import stored
-from .registry import form
+from .kernel_args import bytes_of_numbers
+from .registry import register_form
 
 
 cdef int _product(OpContext* ctx, int dtype, int req, bint trans_a, bint trans_b, int64_t m,
@@ -82,7 +82,7 @@ cdef class FullyConnectedForm(Operator):
         self.rows, self.units, self.hidden = rows, units, hidden
         self.dtype, self.has_bias = dtype_flag(dtype), not prop.no_bias
         if self.has_bias:
-            self.held = device.upload(stored(np.ones(rows), dtype))
+            self.held = device.upload(bytes_of_numbers(np.ones(rows), dtype))
             self.ones = <const void*><size_t>self.held.address
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -108,7 +108,7 @@ cdef class FullyConnectedForm(Operator):
                         1, g, in_data[1].data, in_grad[0].data)
 
 
-@form(DotProperty, BatchDotProperty, checks=False)
+@register_form(DotProperty, BatchDotProperty, checks=False)
 def product(prop, in_shapes, in_types, device):
     """One product or a stack of them."""
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
@@ -116,7 +116,7 @@ def product(prop, in_shapes, in_types, device):
     return ProductForm(prop, in_types[0], *prop.sizes(*in_shapes))
 
 
-@form(FullyConnectedProperty, checks=False)
+@register_form(FullyConnectedProperty, checks=False)
 def fully_connected(prop, in_shapes, in_types, device):
     """Three products, and two small ones for the bias."""
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)

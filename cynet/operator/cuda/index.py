@@ -19,8 +19,8 @@ from ..tensor.take import (
 )
 from ..tensor.where_clip import ClipProperty, HardSigmoidProperty, WhereProperty
 from .kernel_args import C_TYPES, INT, LONG, axis_list
-from .launch_program import converted, launched, rising, zeros
-from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, Check, each
+from .launch_program import converted, fill_range, launch_form, zeros
+from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, Check, launch_each
 
 CHOICE = "where_clip"  # the source of the kernels of choices
 
@@ -32,18 +32,18 @@ def indices(steps, array, dtype, count, n, mode, refusal, low=0, at=0, **options
     """
     index = steps.space(count * 8)
     steps += converted(count, C_TYPES[dtype], "long long", array, index, False, **options)
-    bounded(steps, index, count, n, mode, refusal, low, **options)
+    bound_indices(steps, index, count, n, mode, refusal, low, **options)
     return index
 
 
-def bounded(steps, index, count, n, mode, refusal, low=0, **options):
+def bound_indices(steps, index, count, n, mode, refusal, low=0, **options):
     """Bring int64 indices within [low, low + n); with `mode` "end" negative ones count from there,
     and others are refused."""
     wrong = NULL
     if mode in ("raise", "end"):
         wrong = steps.space(16)
-        steps += each(16, "fill", "zero_bytes", wrong, 16, **options)
-    steps += each(
+        steps += launch_each(16, "fill", "zero_bytes", wrong, 16, **options)
+    steps += launch_each(
         count, "index", "bound", index, count, low, n, _mode_number(mode), wrong, **options
     )
     if mode in ("raise", "end"):
@@ -61,7 +61,7 @@ def _bounds_message(prop, n):
     )
 
 
-@launched(TakeProperty, EmbeddingProperty)
+@launch_form(TakeProperty, EmbeddingProperty)
 def take(prop, shapes, types, forward, backward):
     if isinstance(prop, TakeProperty):
         data, index, mode = 0, 1, prop.mode
@@ -74,15 +74,15 @@ def take(prop, shapes, types, forward, backward):
     asked = IN[index], types[index], count, n, mode, _bounds_message(prop, n)
     where = indices(forward, *asked)
     size = outer * count * inner
-    forward += each(size, "index", f"gather<{kind}>", IN[data], where, OUT[0], *sizes, ADD)
+    forward += launch_each(size, "index", f"gather<{kind}>", IN[data], where, OUT[0], *sizes, ADD)
     backward += zeros(shapes[data], dtype, IN_GRAD[data])
     backward += zeros(shapes[index], types[index], IN_GRAD[index])
     where = indices(backward, *asked, to=(data, 1))
     arrays = OUT_GRAD[0], where, IN_GRAD[data]
-    backward += each(size, "index", f"scatter_add<{kind}>", *arrays, *sizes)
+    backward += launch_each(size, "index", f"scatter_add<{kind}>", *arrays, *sizes)
 
 
-@launched(RetainProperty)
+@launch_form(RetainProperty)
 def retain(prop, shapes, types, forward, backward):
     n, inner, count = shapes[0][0], prod(shapes[0][1:]), prod(shapes[1])
     asked = IN[1], types[1], count, n, "raise", _bounds_message(prop, n)
@@ -90,17 +90,17 @@ def retain(prop, shapes, types, forward, backward):
     def keep(steps, x, y):
         marks = steps.space(n)
         where = indices(steps, *asked)
-        steps += each(n, "fill", "zero_bytes", marks, n)
-        steps += each(count, "index", "mark_rows", where, marks, count)
+        steps += launch_each(n, "fill", "zero_bytes", marks, n)
+        steps += launch_each(count, "index", "mark_rows", where, marks, count)
         name = f"retain<{C_TYPES[types[0]]}>"
-        steps += each(n * inner, "index", name, x, marks, y, n, inner, ADD)
+        steps += launch_each(n * inner, "index", name, x, marks, y, n, inner, ADD)
 
     keep(forward, IN[0], OUT[0])
     keep(backward, OUT_GRAD[0], IN_GRAD[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
 
 
-@launched(PickProperty, BatchTakeProperty)
+@launch_form(PickProperty, BatchTakeProperty)
 def pick(prop, shapes, types, forward, backward):
     axis = prop.axis if isinstance(prop, PickProperty) else -1
     mode = prop.mode if isinstance(prop, PickProperty) else "clip"
@@ -108,21 +108,21 @@ def pick(prop, shapes, types, forward, backward):
     kind, count, sizes = C_TYPES[types[0]], outer * inner, (outer, n, inner)
     asked = IN[1], types[1], count, n, mode, _bounds_message(prop, n)
     where = indices(forward, *asked)
-    forward += each(count, "index", f"pick<{kind}>", IN[0], where, OUT[0], *sizes, ADD)
+    forward += launch_each(count, "index", f"pick<{kind}>", IN[0], where, OUT[0], *sizes, ADD)
     backward += zeros(shapes[0], types[0], IN_GRAD[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     where = indices(backward, *asked)
     arrays = OUT_GRAD[0], where, IN_GRAD[0]
-    backward += each(count, "index", f"pick_grad<{kind}>", *arrays, *sizes)
+    backward += launch_each(count, "index", f"pick_grad<{kind}>", *arrays, *sizes)
 
 
-@launched(OneHotProperty)
+@launch_form(OneHotProperty)
 def one_hot(prop, shapes, types, forward, backward):
     count, depth = prod(shapes[0]), prop.depth
     index = forward.space(count * 8)
     forward += converted(count, C_TYPES[types[0]], "long long", IN[0], index, False)
     arguments = index, OUT[0], count, depth, float(prop.on_value), float(prop.off_value), ADD
-    forward += each(count * depth, "index", f"one_hot<{C_TYPES[prop.dtype]}>", *arguments)
+    forward += launch_each(count * depth, "index", f"one_hot<{C_TYPES[prop.dtype]}>", *arguments)
 
 
 class Lengths(ctypes.Structure):
@@ -138,14 +138,14 @@ def _flat_positions(steps, prop, shape, dtype, lengths):
     steps += converted(k * count, C_TYPES[dtype], "long long", IN[1], index, False)
     for a, n in enumerate(lengths):
         refusal = f"operator {prop.op_name}: index {{}} is out of bounds for axis {a} of length {n}"
-        bounded(steps, index.at(a * count * 8), count, n, "end", refusal)
+        bound_indices(steps, index.at(a * count * 8), count, n, "end", refusal)
     flat = steps.space(count * 8)
     walk = Lengths(k, axis_list(lengths))
-    steps += each(count, "index", "flatten_index", index, flat, count, walk)
+    steps += launch_each(count, "index", "flatten_index", index, flat, count, walk)
     return flat, count
 
 
-@launched(GatherNDProperty, ScatterNDProperty, ScatterAddNDProperty)
+@launch_form(GatherNDProperty, ScatterNDProperty, ScatterAddNDProperty)
 def by_tuples(prop, shapes, types, forward, backward):
     gathers, kind = isinstance(prop, GatherNDProperty), C_TYPES[types[0]]
     whole, k = (shapes[0] if gathers else prop.shape), shapes[1][0]
@@ -154,20 +154,20 @@ def by_tuples(prop, shapes, types, forward, backward):
 
     def gather(steps, x, y):
         flat, m = _flat_positions(steps, prop, shapes[1], types[1], lengths)
-        steps += each(m * inner, "index", f"gather<{kind}>", x, flat, y, 1, n, inner, m, ADD)
+        steps += launch_each(m * inner, "index", f"gather<{kind}>", x, flat, y, 1, n, inner, m, ADD)
 
     def scatter(steps, x, y, last_wins):
         flat, m = _flat_positions(steps, prop, shapes[1], types[1], lengths)
         steps += zeros(whole, types[0], y)
         when = {"when": ("add",)} if last_wins else {}
         given = f"scatter_add<{kind}>", x, flat, y, 1, n, inner, m
-        steps += each(m * inner, "index", *given, **when)
+        steps += launch_each(m * inner, "index", *given, **when)
         if last_wins:
             winner, when = steps.space(n * 8), {"when": ("write",)}
-            steps += rising(n, "long long", winner, -1.0, add=False, **when)
-            steps += each(m, "index", "claim", flat, winner, m, **when)
+            steps += fill_range(n, "long long", winner, -1.0, add=False, **when)
+            steps += launch_each(m, "index", "claim", flat, winner, m, **when)
             given = f"scatter<{kind}>", x, flat, winner, y, inner, m, False
-            steps += each(m * inner, "index", *given, **when)
+            steps += launch_each(m * inner, "index", *given, **when)
 
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     if gathers:
@@ -178,7 +178,7 @@ def by_tuples(prop, shapes, types, forward, backward):
         gather(backward, OUT_GRAD[0], IN_GRAD[0])
 
 
-@launched(SequenceMaskProperty, SequenceLastProperty, SequenceReverseProperty)
+@launch_form(SequenceMaskProperty, SequenceLastProperty, SequenceReverseProperty)
 def sequence(prop, shapes, types, forward, backward):
     shape, kind = shapes[0], C_TYPES[types[0]]
     batch_first = prop.axis == 1
@@ -196,23 +196,27 @@ def sequence(prop, shapes, types, forward, backward):
             value = float(prop.value) if steps is forward else 0.0
             sizes = time, batch, inner, batch_first
             given = f"sequence_mask<{kind}>", x, length, y, *sizes, value, ADD
-            steps += each(time * batch * inner, "index", *given)
+            steps += launch_each(time * batch * inner, "index", *given)
             continue
         m = batch if last else time * batch
         rows = steps.space(m * 8)
-        steps += each(m, "index", "sequence_rows", length, rows, time, batch, batch_first, last)
+        steps += launch_each(
+            m, "index", "sequence_rows", length, rows, time, batch, batch_first, last
+        )
         if steps is forward:
             given = f"gather<{kind}>", x, rows, y, 1, time * batch, inner, m, ADD
-            steps += each(m * inner, "index", *given)
+            steps += launch_each(m * inner, "index", *given)
         else:
             if last:
                 steps += zeros(shape, types[0], y)
-            steps += each(m * inner, "index", f"scatter<{kind}>", x, rows, NULL, y, inner, m, ADD)
+            steps += launch_each(
+                m * inner, "index", f"scatter<{kind}>", x, rows, NULL, y, inner, m, ADD
+            )
     if prop.use_sequence_length:
         backward += zeros(shapes[1], types[1], IN_GRAD[1])
 
 
-@launched(WhereProperty)
+@launch_form(WhereProperty)
 def where(prop, shapes, types, forward, backward):
     n, conditions, kind = prod(shapes[1]), prod(shapes[0]), C_TYPES[types[1]]
 
@@ -222,24 +226,24 @@ def where(prop, shapes, types, forward, backward):
         return mask
 
     name, last, mask = f"where<{kind}>", (n, n // conditions, ADD), truth(forward, (0, 1))
-    forward += each(n, CHOICE, name, mask, IN[1], IN[2], OUT[0], *last)
+    forward += launch_each(n, CHOICE, name, mask, IN[1], IN[2], OUT[0], *last)
     backward += zeros(shapes[0], types[0], IN_GRAD[0])
     mask = truth(backward, (1, 2))
     for i, operands in ((1, (OUT_GRAD[0], NULL)), (2, (NULL, OUT_GRAD[0]))):
-        backward += each(n, CHOICE, name, mask, *operands, IN_GRAD[i], *last)
+        backward += launch_each(n, CHOICE, name, mask, *operands, IN_GRAD[i], *last)
 
 
-@launched(ClipProperty)
+@launch_form(ClipProperty)
 def clip(prop, shapes, types, forward, backward):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     last = n, float(prop.a_min), float(prop.a_max), ADD
-    forward += each(n, CHOICE, f"clip<{kind}>", IN[0], OUT[0], *last)
-    backward += each(n, CHOICE, f"clip_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[0], *last)
+    forward += launch_each(n, CHOICE, f"clip<{kind}>", IN[0], OUT[0], *last)
+    backward += launch_each(n, CHOICE, f"clip_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[0], *last)
 
 
-@launched(HardSigmoidProperty)
+@launch_form(HardSigmoidProperty)
 def hard_sigmoid(prop, shapes, types, forward, backward):
     n, kind, slope = prod(shapes[0]), C_TYPES[types[0]], float(prop.alpha)
     numbers, arrays = (n, slope, float(prop.beta)), (OUT_GRAD[0], OUT[0], IN_GRAD[0])
-    forward += each(n, CHOICE, f"hard_sigmoid<{kind}>", IN[0], OUT[0], *numbers, ADD)
-    backward += each(n, CHOICE, f"hard_sigmoid_grad<{kind}>", *arrays, n, slope, ADD)
+    forward += launch_each(n, CHOICE, f"hard_sigmoid<{kind}>", IN[0], OUT[0], *numbers, ADD)
+    backward += launch_each(n, CHOICE, f"hard_sigmoid_grad<{kind}>", *arrays, n, slope, ADD)

@@ -94,7 +94,7 @@ def axis_list(values, maximum=8):
     return (LONG * maximum)(*values)
 
 
-def stretched(shape, out):
+def broadcast_strides(shape, out):
     """Strides of an array of `shape` broadcast to `out`.
 
     >>> stretched((3, 1), (2, 3, 4))
@@ -144,7 +144,7 @@ def dtype_of(kind):
     return next(name for name, own in C_TYPES.items() if own == kind)
 
 
-def rounded(values, dtype):
+def round_to_dtype(values, dtype):
     """Numbers rounded to `dtype`: a NumPy array of it; for bfloat16 of float32.
 
     >>> rounded([1.01, 3], "bfloat16")
@@ -158,13 +158,13 @@ def rounded(values, dtype):
     return np.where(is_nan, np.uint32(0x7FC00000), near).astype("uint32").view("float32")
 
 
-def stored(values, dtype):
+def bytes_of_numbers(values, dtype):
     """The bytes of numbers in `dtype`.
 
     >>> stored([1.0], "bfloat16").hex()
     '803f'
     """
-    values = rounded(values, dtype)
+    values = round_to_dtype(values, dtype)
     if dtype == "bfloat16":
         values = (values.view("uint32") >> 16).astype("uint16")
     return values.tobytes()

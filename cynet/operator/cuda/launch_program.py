@@ -4,12 +4,12 @@ from math import prod
 
 import numpy as np
 
-from ...cuda.families import instances
+from ...cuda.families import kernel_instances
 from ..parameters import LargeInt
-from .kernel_args import BYTES, C_TYPES, dtype_of, rounded, stored
+from .kernel_args import BYTES, C_TYPES, bytes_of_numbers, dtype_of, round_to_dtype
 from .launch import DeviceOperator
-from .launch_steps import ADD, NULL, SPACE, TARGET, each, lines
-from .registry import form
+from .launch_steps import ADD, NULL, SPACE, TARGET, launch_each, launch_lines
+from .registry import register_form
 
 FLOATING = ("float32", "float64", "float16", "bfloat16")
 
@@ -17,11 +17,11 @@ FLOATING = ("float32", "float64", "float16", "bfloat16")
 def has_instance(source, name, _sets={}):  # noqa: B006 - a cache
     """Return whether ``cuda/kernels/SOURCE.cu`` has that instance."""
     if source not in _sets:
-        _sets[source] = frozenset(instances(source))
+        _sets[source] = frozenset(kernel_instances(source))
     return name in _sets[source]
 
 
-def computing(template, functor, dtype, source="elementwise"):
+def compute_instance(template, functor, dtype, source="elementwise"):
     """(instance, C type it computes in): the array's own, double for integers without one."""
     for kind in (C_TYPES[dtype], "double"):
         name = f"{template}<cynet::functor::{functor}, {kind}>"
@@ -96,13 +96,13 @@ def fold(steps, reducer, kind, source, target, walk, divisor=1.0):
         space = steps.space(kept * parts * 8)
     arguments = source, target, space, walk, divisor, ADD
     if columns:
-        launch = each(kept, "reduce", f"reduce_columns{name}", *arguments, to=to)
+        launch = launch_each(kept, "reduce", f"reduce_columns{name}", *arguments, to=to)
     else:
-        launch = lines(kept, reduced // parts, "reduce", f"reduce{name}", *arguments, to=to)
+        launch = launch_lines(kept, reduced // parts, "reduce", f"reduce{name}", *arguments, to=to)
     launch.grid = (launch.grid[0], parts, 1)
     steps += launch
     if parts > 1:
-        steps += lines(
+        steps += launch_lines(
             kept,
             32,
             "reduce",
@@ -123,9 +123,9 @@ def operator(device, forward, backward=None):
     return DeviceOperator(device, forward.steps, backward.steps, forward.spaces, backward.spaces)
 
 
-def launched(*classes):
-    """`form` of operators whose launches a function (prop, shapes, types, forward, backward) adds
-    to the `Steps` of the two directions."""
+def launch_form(*classes):
+    """Register the GPU form of operators: a function (prop, shapes, types, forward, backward) that
+    adds launches to the `Steps` of the two directions."""
 
     def register(fill):
         def builder(prop, shapes, types, device):
@@ -133,38 +133,38 @@ def launched(*classes):
             fill(prop, shapes, types, forward, backward)
             return operator(device, forward, backward)
 
-        form(*classes)(builder)
+        register_form(*classes)(builder)
         return fill
 
     return register
 
 
-def applied(n, functor, kind, source, target, add=ADD, **options):
+def apply_functor(n, functor, kind, source, target, add=ADD, **options):
     """A launch of ``target (+)= functor(source)``, in the C type `kind`."""
     name = f"unary<cynet::functor::{functor}, {kind}>"
-    return each(n, "elementwise", name, source, target, n, add, **options)
+    return launch_each(n, "elementwise", name, source, target, n, add, **options)
 
 
 def identity(n, dtype, source, target, add=ADD, **options):
     """A launch of ``target (+)= source``."""
-    return applied(n, "identity", C_TYPES[dtype], source, target, add, **options)
+    return apply_functor(n, "identity", C_TYPES[dtype], source, target, add, **options)
 
 
 def converted(n, own, kind, source, target, add=ADD, **options):
     """A launch of ``target (+)= source``, of the C types `kind` and `own`."""
-    return each(n, "cast", f"cast<{own}, {kind}>", source, target, n, add, **options)
+    return launch_each(n, "cast", f"cast<{own}, {kind}>", source, target, n, add, **options)
 
 
-def rising(n, kind, target, start, step=0.0, repeat=1, add=ADD, **options):
+def fill_range(n, kind, target, start, step=0.0, repeat=1, add=ADD, **options):
     """A launch of ``target[i] (+)= start + step * (i // repeat)``."""
     numbers = start, step, repeat, add
-    return each(n, "fill", f"progression<{kind}>", target, n, *numbers, **options)
+    return launch_each(n, "fill", f"progression<{kind}>", target, n, *numbers, **options)
 
 
 def zeros(shape, dtype, array):
     """A launch that writes zeros where the request is not to add."""
     n = prod(shape) * BYTES[C_TYPES[dtype]]
-    return each(n, "fill", "zero_bytes", array, n, to=(array.index, 1), when=("write",))
+    return launch_each(n, "fill", "zero_bytes", array, n, to=(array.index, 1), when=("write",))
 
 
 def constant(device, number, dtype, kind):
@@ -173,7 +173,7 @@ def constant(device, number, dtype, kind):
     if dtype not in FLOATING and value.dtype.kind == "f":  # convert.h does the same
         with np.errstate(invalid="ignore"):
             value = value.astype("i8" if dtype == "int64" else "i4").astype(dtype)
-    data = stored(rounded(value, dtype), dtype_of(kind))
+    data = bytes_of_numbers(round_to_dtype(value, dtype), dtype_of(kind))
     kept = device.__dict__.setdefault("constants", {})
     if data not in kept:
         if len(kept) >= _KEPT:  # operators hold references to programs in use

@@ -58,7 +58,7 @@ RANDOM = Array("random")
 SIZE, NBYTES = Array("size"), Array("bytes")  # of OUT[0], if its shape is known in the call
 
 
-def value(given):
+def value_bytes(given):
     """The bytes of a number or structure, as the kernel takes it."""
     if isinstance(given, bool):
         return bytes(ctypes.c_int(given))
@@ -143,7 +143,7 @@ class Launch:
             if a == ADD
             else a
             if isinstance(a, Array) or hasattr(a, "address")
-            else value(a)
+            else value_bytes(a)
             for a in self.given
         ]
 
@@ -165,7 +165,7 @@ def _argument_size(argument):
     return _SIZES.get(argument.kind, _POINTER) if isinstance(argument, Array) else _POINTER
 
 
-def each(n, source, instance, *arguments, **options):
+def launch_each(n, source, instance, *arguments, **options):
     """A launch with `n` elements shared among its threads, several each if there are many; SIZE:
     the size of OUT[0]."""
     sized = n is SIZE
@@ -181,7 +181,7 @@ def threads_of(length):
     return min(512, max(32, 1 << (max(length, 1) - 1).bit_length()))
 
 
-def lines(count, length, source, instance, *arguments, **options):
+def launch_lines(count, length, source, instance, *arguments, **options):
     """A launch whose blocks take `count` lines of `length` elements."""
     threads = threads_of(length)
     blocks = max(1, min(count, MAX_BLOCKS))

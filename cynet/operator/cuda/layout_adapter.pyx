@@ -11,7 +11,7 @@ from functools import wraps
 
 from ..nn.layout_adapter import reorder_operator, reorder_pieces
 from ..nn.spatial_window import channels_first, is_last
-from .strided_moves import moved
+from .strided_moves import copy_form
 
 cdef enum:
     SPACE = 2  # temporary memory that convolutions (FITTED, WORKSPACE) and pooling do not use
@@ -53,4 +53,4 @@ def in_layout(builder):
 
 def copied(device, shape, dtype):
     """The copy of an array of `shape` with its channels first, an Operator on the device."""
-    return moved(device, reorder_operator(shape, dtype), [shape], [reorder_pieces(shape)[1]])
+    return copy_form(device, reorder_operator(shape, dtype), [shape], [reorder_pieces(shape)[1]])

@@ -22,9 +22,20 @@ from ..tensor.axes import split_at
 from ..update.whole_arrays import AllFiniteProperty, MultiAllFiniteProperty
 from .cudnn_layer import LayerForm
 from .kernel_args import C_TYPES, INT, LONG
-from .launch_program import Steps, applied, identity, launched, operator, rising, zeros
-from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, Launch, each, lines, threads_of
-from .registry import form
+from .launch_program import Steps, apply_functor, fill_range, identity, launch_form, operator, zeros
+from .launch_steps import (
+    ADD,
+    IN,
+    IN_GRAD,
+    NULL,
+    OUT,
+    OUT_GRAD,
+    Launch,
+    launch_each,
+    launch_lines,
+    threads_of,
+)
+from .registry import register_form
 
 
 def by_line(instance, sizes, arrays, *others, **options):
@@ -36,7 +47,9 @@ def by_line(instance, sizes, arrays, *others, **options):
     lanes = 1 if inner > 1 and count >= 2048 else threads_of(n)
     arguments = "softmax", instance, *arrays, outer, n, inner, lanes, *others
     return (
-        each(count, *arguments, **options) if lanes == 1 else lines(count, n, *arguments, **options)
+        launch_each(count, *arguments, **options)
+        if lanes == 1
+        else launch_lines(count, n, *arguments, **options)
     )
 
 
@@ -77,7 +90,7 @@ def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_typ
     return operator(device, forward, backward)
 
 
-@form(SoftmaxProperty, LogSoftmaxProperty, SoftminProperty)
+@register_form(SoftmaxProperty, LogSoftmaxProperty, SoftminProperty)
 def softmax(prop, shapes, types, device):
     sizes = split_at(shapes[0], prop.position(shapes[0]))
     length_type = types[1] if prop.use_length else None
@@ -85,7 +98,7 @@ def softmax(prop, shapes, types, device):
     return softmax_form(device, types[0], sizes, temperature, prop.log_of, length_type)
 
 
-@form(SoftmaxActivationProperty)
+@register_form(SoftmaxActivationProperty)
 def softmax_activation(prop, shapes, types, device):
     shape = shapes[0]
     if prop.mode == "channel":
@@ -111,11 +124,11 @@ def classes_of(steps, prop, shapes, types, n):
 def counter(steps, **options):
     """A count in temporary memory, at 0."""
     count = steps.space(8)
-    steps += each(8, "fill", "zero_bytes", count, 8, to=(0, 1), **options)
+    steps += launch_each(8, "fill", "zero_bytes", count, 8, to=(0, 1), **options)
     return count
 
 
-@form(SoftmaxOutputProperty)
+@register_form(SoftmaxOutputProperty)
 def softmax_output(prop, shapes, types, device):
     (data, label), kind = shapes, C_TYPES[types[0]]
     if prop.multi_output:
@@ -146,43 +159,43 @@ def softmax_output(prop, shapes, types, device):
     ignored = prop.ignored_class()
     if prop.normalization == "valid":
         counted, divisor = counter(backward), 1
-        backward += each(
+        backward += launch_each(
             labels, "softmax", f"count_labels<{kind}>", given, labels, ignored, counted, to=(0, 1)
         )
     smooth = 0.0 if prop.multi_output else prop.smooth_alpha
     scale, miss = prop.grad_scale / divisor, smooth / (n - 1) if n > 1 else 0.0
     target = Target(*sizes, scale, 1 - smooth, miss, ignored, prop.use_ignore)
     arguments = OUT[0], given, dy, IN_GRAD[0], target, counted, ADD
-    backward += each(size, "softmax", f"softmax_output_grad<{kind}>", *arguments)
+    backward += launch_each(size, "softmax", f"softmax_output_grad<{kind}>", *arguments)
     return made()
 
 
 def _difference_launch(n, kind, label, dy, scale, absolute):
     """A launch of the gradient of a loss of output minus label, with `dy` times that."""
     arrays = OUT[0], label, dy, IN_GRAD[0]
-    return each(n, "loss", f"difference<{kind}>", *arrays, n, scale, absolute, ADD)
+    return launch_each(n, "loss", f"difference<{kind}>", *arrays, n, scale, absolute, ADD)
 
 
-@launched(AllFiniteProperty, MultiAllFiniteProperty)
+@launch_form(AllFiniteProperty, MultiAllFiniteProperty)
 def all_finite(prop, shapes, types, forward, backward):
     keep = not prop.init_output
     counted = counter(forward)
     for i, (shape, dtype) in enumerate(zip(shapes, types)):
         n, name = prod(shape), f"count_not_finite<{C_TYPES[dtype]}>"
-        forward += each(n, "loss", name, IN[i], n, counted, to=(0, 1))
+        forward += launch_each(n, "loss", name, IN[i], n, counted, to=(0, 1))
     forward += Launch("loss", "none_counted", (counted, OUT[0], keep, ADD), (1, 1, 1), (1, 1, 1))
 
 
-@launched(RegressionOutputProperty)
+@launch_form(RegressionOutputProperty)
 def regression_output(prop, shapes, types, forward, backward):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     scale = prop.grad_scale / prod(shapes[1][1:])
-    forward += applied(n, prop.forward.name, kind, IN[0], OUT[0])
+    forward += apply_functor(n, prop.forward.name, kind, IN[0], OUT[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     backward += _difference_launch(n, kind, IN[1], NULL, scale, prop.absolute)
 
 
-@launched(BlockGradProperty, PlainLossProperty, MakeLossProperty, CastStorageProperty)
+@launch_form(BlockGradProperty, PlainLossProperty, MakeLossProperty, CastStorageProperty)
 def constant_gradient(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
     kind = C_TYPES[dtype]
@@ -198,15 +211,17 @@ def constant_gradient(prop, shapes, types, forward, backward):
     if normalization == "valid":
         counted = counter(backward)
         above = IN[0], n, float(prop.valid_thresh), counted
-        backward += each(n, "loss", f"count_above<{kind}>", *above, to=(0, 1))
-        backward += each(n, "loss", f"shared_gradient<{kind}>", IN_GRAD[0], n, scale, counted, ADD)
+        backward += launch_each(n, "loss", f"count_above<{kind}>", *above, to=(0, 1))
+        backward += launch_each(
+            n, "loss", f"shared_gradient<{kind}>", IN_GRAD[0], n, scale, counted, ADD
+        )
         return
     if normalization == "batch":
         scale /= prod(shapes[0][:-1])
-    backward += rising(n, kind, IN_GRAD[0], scale)
+    backward += fill_range(n, kind, IN_GRAD[0], scale)
 
 
-@launched(SVMOutputProperty)
+@launch_form(SVMOutputProperty)
 def svm_output(prop, shapes, types, forward, backward):
     rows, classes, kind = shapes[0][0], prod(shapes[0][1:]), C_TYPES[types[0]]
     forward += identity(rows * classes, types[0], IN[0], OUT[0])
@@ -214,10 +229,10 @@ def svm_output(prop, shapes, types, forward, backward):
     given = classes_of(backward, prop, shapes, types, classes)
     numbers = float(prop.margin), float(prop.regularization_coefficient), prop.use_linear
     arguments = OUT[0], given, IN_GRAD[0], rows, classes, *numbers, ADD
-    backward += each(rows * classes, "loss", f"hinge_grad<{kind}>", *arguments)
+    backward += launch_each(rows * classes, "loss", f"hinge_grad<{kind}>", *arguments)
 
 
-@launched(SoftmaxCrossEntropyProperty)
+@launch_form(SoftmaxCrossEntropyProperty)
 def cross_entropy(prop, shapes, types, forward, backward):
     (rows, classes), kind = shapes[0], C_TYPES[types[0]]
     size, whole = rows * classes, (rows, classes, 1)
@@ -225,10 +240,12 @@ def cross_entropy(prop, shapes, types, forward, backward):
     forward += softmax_lines(IN[0], logs, kind, whole, 1.0, True, add=False, to=(0, 1))
     given = classes_of(forward, prop, shapes, types, classes)
     sizes = rows, classes, ADD
-    forward += lines(1, rows, "loss", f"cross_entropy<{kind}>", logs, given, OUT[0], *sizes)
+    forward += launch_lines(1, rows, "loss", f"cross_entropy<{kind}>", logs, given, OUT[0], *sizes)
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     soft = backward.workspace(size, kind)
     backward += softmax_lines(IN[0], soft, kind, whole, add=False, to=(0, 1))
     given = classes_of(backward, prop, shapes, types, classes)
     arrays = OUT_GRAD[0], soft, given, IN_GRAD[0]
-    backward += each(size, "loss", f"cross_entropy_grad<{kind}>", *arrays, rows, classes, ADD)
+    backward += launch_each(
+        size, "loss", f"cross_entropy_grad<{kind}>", *arrays, rows, classes, ADD
+    )

@@ -21,16 +21,16 @@ from .launch_program import (
     Steps,
     constant,
     converted,
+    fill_range,
     fold,
     identity,
-    launched,
+    launch_form,
     operator,
-    rising,
     zeros,
 )
-from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, RANDOM, each, lines
-from .random import draw, kUniform
-from .registry import build, form
+from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, RANDOM, launch_each, launch_lines
+from .random import draw_launch, kUniform
+from .registry import build, register_form
 
 NORM = "normalization"  # the source of their kernels
 COMPUTED = {kind: "double" if kind == "double" else "float" for kind in REAL}  # as common.cuh says
@@ -48,7 +48,7 @@ def _line_moments(steps, dtype, walk, eps, **options):
     count, kind = walk.outer * walk.inner, C_TYPES[dtype]
     mean, std = steps.workspace(count, COMPUTED[kind]), steps.workspace(count, COMPUTED[kind])
     given = f"moments<{kind}>", IN[0], mean, std, walk, float(eps)
-    steps += lines(count, walk.n, NORM, *given, **options)
+    steps += launch_lines(count, walk.n, NORM, *given, **options)
     return mean, std
 
 
@@ -64,7 +64,7 @@ def _normalize_lines(steps, prop, types, walk):
         else:
             steps += converted(count, COMPUTED[kind], C_TYPES[out], moment, OUT[i])
     arrays = IN[0], *found, IN[1], IN[2], OUT[0]
-    steps += each(count * walk.n, NORM, f"normalize<{kind}>", *arrays, walk, ADD)
+    steps += launch_each(count * walk.n, NORM, f"normalize<{kind}>", *arrays, walk, ADD)
     return kept
 
 
@@ -79,9 +79,9 @@ def _normalized_back(steps, kind, walk, mean, std):
         arrays = OUT_GRAD[0], IN[0], mean, std
         for i, shift in ((1, False), (2, True)):
             given = f"scale_grad<{kind}>", *arrays, IN_GRAD[i], walk, shift, ADD
-            steps += lines(scales, count * walk.n // scales, NORM, *given)
+            steps += launch_lines(scales, count * walk.n // scales, NORM, *given)
     arrays = OUT_GRAD[0], IN[0], IN[1], mean, std, IN_GRAD[0]
-    steps += lines(count, walk.n, NORM, f"normalize_grad<{kind}>", *arrays, walk, ADD)
+    steps += launch_lines(count, walk.n, NORM, f"normalize_grad<{kind}>", *arrays, walk, ADD)
 
 
 def _scales_of_rows(steps, kind, rows, n, mean, std):
@@ -90,15 +90,15 @@ def _scales_of_rows(steps, kind, rows, n, mean, std):
     parts = max(1, min(_ENOUGH_ROWS // max(n, 1), rows // 16, 256))
     sums = steps.workspace(n * parts, "double"), steps.workspace(n * parts, "double")
     arrays = OUT_GRAD[0], IN[0], mean, std, *sums
-    launch = each(n, NORM, f"scale_grad_parts<{kind}>", *arrays, rows, n, to=(1, 2))
+    launch = launch_each(n, NORM, f"scale_grad_parts<{kind}>", *arrays, rows, n, to=(1, 2))
     launch.grid = (launch.grid[0], parts, 1)
     steps += launch
     for i, found in zip((1, 2), sums):
         merged = f"merge_parts<cynet::sum, {kind}>", found, IN_GRAD[i], n, parts, 1.0, ADD
-        steps += lines(n, 32, "reduce", *merged)
+        steps += launch_lines(n, 32, "reduce", *merged)
 
 
-@launched(LayerNormProperty)
+@launch_form(LayerNormProperty)
 def layer_norm(prop, shapes, types, forward, backward):
     walk, kind = Line(*split_at(shapes[0], prop.position(shapes[0])), 0), C_TYPES[types[0]]
     kept = _normalize_lines(forward, prop, types, walk)
@@ -109,13 +109,13 @@ def layer_norm(prop, shapes, types, forward, backward):
     _normalized_back(backward, kind, walk, *known)
 
 
-@form(InstanceNormProperty)
+@register_form(InstanceNormProperty)
 def instance_norm(prop, shapes, types, device):
     batch, channels, *size = shapes[0]
     return _each_normalized(prop, batch, channels, prod(size), types, device)
 
 
-@form(GroupNormProperty)
+@register_form(GroupNormProperty)
 def group_norm(prop, shapes, types, device):
     batch, *size = shapes[0]
     groups = prop.num_groups
@@ -132,7 +132,7 @@ def _each_normalized(prop, batch, channels, size, types, device):
     return operator(device, forward, backward)
 
 
-@launched(Lines, Elements)
+@launch_form(Lines, Elements)
 def declared_kernels(prop, shapes, types, forward, backward):
     """The kernels of a declaration: tensors, number of lines or elements, the other parameters, and
     whether to add to the output."""
@@ -151,11 +151,11 @@ def declared_kernels(prop, shapes, types, forward, backward):
             tensors = [places[tensor] for tensor in (*kernel.reads, *kernel.writes)]
             if isinstance(prop.gpu, Lines):
                 count, given = walk.outer * walk.inner, (*tensors, walk, *params.values(), ADD)
-                steps += lines(count, walk.n, prop.gpu.source, name, *given)
+                steps += launch_lines(count, walk.n, prop.gpu.source, name, *given)
             else:
                 n, names = prod(shapes[0]), kernels()[kernel.name][0]
                 given = [params[key] if key in params else getattr(prop, key) for key in names]
-                steps += each(n, prop.gpu.source, name, *tensors, n, *given, ADD)
+                steps += launch_each(n, prop.gpu.source, name, *tensors, n, *given, ADD)
     for array in map(places.get, prop.zeros):
         backward += zeros(shapes[array.index], types[array.index], array)
 
@@ -167,21 +167,23 @@ class Neighbours(ctypes.Structure):
     _fields_ += [(name, ctypes.c_double) for name in ("alpha", "beta", "knorm")]
 
 
-@launched(LRNProperty)
+@launch_form(LRNProperty)
 def local_response(prop, shapes, types, forward, backward):
     shape, kind = shapes[0], C_TYPES[types[0]]
     n = prod(shape)
     numbers = prop.nsize, prop.alpha, prop.beta, prop.knorm
     around = Neighbours(shape[0], shape[1], prod(shape[2:]), *numbers)
-    forward += each(n, NORM, f"local_response<{kind}>", IN[0], OUT[0], around, ADD)
+    forward += launch_each(n, NORM, f"local_response<{kind}>", IN[0], OUT[0], around, ADD)
     parts = backward.workspace(n, kind), backward.workspace(n, kind)
     given = OUT_GRAD[0], IN[0], *parts
-    backward += each(n, NORM, f"local_response_parts<{kind}>", *given, around, to=(0, 1))
-    backward += each(n, NORM, f"local_response_grad<{kind}>", *given, IN_GRAD[0], around, ADD)
+    backward += launch_each(n, NORM, f"local_response_parts<{kind}>", *given, around, to=(0, 1))
+    backward += launch_each(
+        n, NORM, f"local_response_grad<{kind}>", *given, IN_GRAD[0], around, ADD
+    )
 
 
 # --- rectifiers ----------------------------------------------------------------------------------
-@launched(LeakyReLUProperty)
+@launch_form(LeakyReLUProperty)
 def leaky_relu(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
     kind = C_TYPES[dtype]
@@ -194,7 +196,7 @@ def leaky_relu(prop, shapes, types, forward, backward):
         slope = constant(forward.device, prop.slope, dtype, kind)
         name = f"binary_grad<cynet::functor::{prop.act_type}_grad, {kind}>"
         given = OUT_GRAD[0], IN[0], True, slope, False, IN_GRAD[0], n, ADD
-        backward += each(n, "elementwise", name, *given)
+        backward += launch_each(n, "elementwise", name, *given)
 
 
 def _rectifier_steps(forward, functor, slope, n, dtype, **options):
@@ -202,12 +204,12 @@ def _rectifier_steps(forward, functor, slope, n, dtype, **options):
     number = constant(forward.device, slope, dtype, kind)
     given = IN[0], True, number, False, OUT[0], n, ADD
     name = f"binary<cynet::functor::{functor}, {kind}>"
-    forward += each(n, "elementwise", name, *given, **options)
+    forward += launch_each(n, "elementwise", name, *given, **options)
 
 
 def _slope_launch(n, kind, slopes, x, y, sizes, **options):
     """A launch of ``y (+)= x``, times the slope of its channel for negative inputs."""
-    return each(n, NORM, f"sloped<{kind}>", IN[0], slopes, x, y, n, *sizes, ADD, **options)
+    return launch_each(n, NORM, f"sloped<{kind}>", IN[0], slopes, x, y, n, *sizes, ADD, **options)
 
 
 def _prelu_steps(forward, backward, n, kind, shapes):
@@ -215,18 +217,18 @@ def _prelu_steps(forward, backward, n, kind, shapes):
     forward += _slope_launch(n, kind, IN[1], IN[0], OUT[0], sizes)
     # first: the gradient of data may overwrite out_grad
     given = f"slopes_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[1], n, *sizes, ADD
-    backward += lines(sizes[0], n // sizes[0], NORM, *given)
+    backward += launch_lines(sizes[0], n // sizes[0], NORM, *given)
     backward += _slope_launch(n, kind, IN[1], OUT_GRAD[0], IN_GRAD[0], sizes)
 
 
 def _random_slopes(prop, forward, backward, n, dtype):
     kind, low, high = C_TYPES[dtype], prop.lower_bound, prop.upper_bound
     training, predicting = {"when": ("training",)}, {"when": ("predicting",)}
-    forward += draw(n, kind, OUT[1], kUniform, low, high, add=False, to=(0, 0), **training)
+    forward += draw_launch(n, kind, OUT[1], kUniform, low, high, add=False, to=(0, 0), **training)
     forward += _slope_launch(n, kind, OUT[1], IN[0], OUT[0], (n, 1), to=(0, 1), **training)
     middle = (low + high) / 2
     _rectifier_steps(forward, "leaky", middle, n, dtype, **predicting)
-    forward += rising(n, kind, OUT[1], middle, **predicting)
+    forward += fill_range(n, kind, OUT[1], middle, **predicting)
     backward += _slope_launch(n, kind, OUT[1], OUT_GRAD[0], IN_GRAD[0], (n, 1))
 
 
@@ -237,7 +239,7 @@ class Repeats(ctypes.Structure):
     _fields_ = [("n", LONG), ("ndim", INT), ("shape", LONG * 8), ("stride", LONG * 8)]
 
 
-@launched(DropoutProperty)
+@launch_form(DropoutProperty)
 def dropout(prop, shapes, types, forward, backward):
     shape, dtype = shapes[0], types[0]
     n, kind = prod(shape), C_TYPES[dtype]
@@ -250,19 +252,19 @@ def dropout(prop, shapes, types, forward, backward):
     always = prop.mode == "always"
     training = {} if always else {"when": ("training",)}
     drawn = "dropout_mask", OUT[1], kept, float(prop.p), RANDOM
-    forward += each(kept, "random", *drawn, to=(0, 0), **training)
+    forward += launch_each(kept, "random", *drawn, to=(0, 0), **training)
     name, last = f"masked<{kind}>", (walk, scale, ADD)
-    forward += each(n, "random", name, IN[0], OUT[1], OUT[0], *last, to=(0, 1), **training)
-    backward += each(n, "random", name, OUT_GRAD[0], OUT[1], IN_GRAD[0], *last, **training)
+    forward += launch_each(n, "random", name, IN[0], OUT[1], OUT[0], *last, to=(0, 1), **training)
+    backward += launch_each(n, "random", name, OUT_GRAD[0], OUT[1], IN_GRAD[0], *last, **training)
     if not always:
         predicting = {"when": ("predicting",)}
-        forward += rising(kept, "bool", OUT[1], 1.0, add=False, to=(0, 0), **predicting)
+        forward += fill_range(kept, "bool", OUT[1], 1.0, add=False, to=(0, 0), **predicting)
         forward += identity(n, dtype, IN[0], OUT[0], **predicting)
         backward += identity(n, dtype, OUT_GRAD[0], IN_GRAD[0], **predicting)
 
 
 # --- upsampling ----------------------------------------------------------------------------------
-@form(UpSamplingProperty)
+@register_form(UpSamplingProperty)
 def upsampling(prop, shapes, types, device):
     (out,) = prop.output_shapes(shapes)
     scale = prop.scale
@@ -283,7 +285,7 @@ def upsampling(prop, shapes, types, device):
         small = (count * h * w, h * w, w, 0, 1, 0)
         walk = layout(whole, large, small, begin)
         add = True if sums and i else ADD
-        forward += each(walk.n, "index", f"copy<{kind}>", IN[i], OUT[0], walk, add)
+        forward += launch_each(walk.n, "index", f"copy<{kind}>", IN[i], OUT[0], walk, add)
         kept, (cached_steps,) = collapse((batch, count, h, w), [large[k] for k in (0, 1, 2, 4)])
         gone, (gone_steps,) = collapse((by, by), [large[k] for k in (3, 5)])
         walk = walk_of((kept, cached_steps), (gone, gone_steps))

@@ -16,9 +16,9 @@ from ..nn.spatial_window import pad3
 from .cudnn_layer import LayerForm
 from .kernel_args import C_TYPES, INT, LONG
 from .launch_program import Steps, operator
-from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, each
+from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, launch_each
 from .layout_adapter import in_layout
-from .registry import form
+from .registry import register_form
 
 _MOST = 2**31 - 1  # limit of elements of a plane: positions in one are int
 # elements of an image below which our kernels beat cuDNN at mean or sum, forward and backward
@@ -51,7 +51,7 @@ def library_pooling(prop, dtype, data, axes):
     return Pooling(dtype, pool_type, data, out, kernel, stride, pad)
 
 
-@form(PoolingProperty)
+@register_form(PoolingProperty)
 @in_layout
 def pooling(prop, in_shapes, in_types, device):
     """cuDNN's averages and sums, or kernels."""
@@ -71,7 +71,7 @@ def pooling(prop, in_shapes, in_types, device):
     )
     n = prod(data[:2]) * prod(sizes)
     forward, backward, places = Steps(), Steps(), NULL
-    forward += each(n, "pooling", f"pool<{kind}>", IN[0], OUT[0], window, ADD)
+    forward += launch_each(n, "pooling", f"pool<{kind}>", IN[0], OUT[0], window, ADD)
     if prop.pool_type == "max":
         if prod(data[2:]) > _MOST:
             raise ArgumentError(
@@ -79,7 +79,9 @@ def pooling(prop, in_shapes, in_types, device):
                 f"{_MOST} elements"
             )
         places = backward.workspace(n, "int")
-        backward += each(n, "pooling", f"pool_places<{kind}>", IN[0], places, window, to=(0, 1))
+        backward += launch_each(
+            n, "pooling", f"pool_places<{kind}>", IN[0], places, window, to=(0, 1)
+        )
     arrays = OUT_GRAD[0], IN[0], OUT[0], places, IN_GRAD[0]
-    backward += each(prod(data), "pooling", f"pool_grad<{kind}>", *arrays, window, ADD)
+    backward += launch_each(prod(data), "pooling", f"pool_grad<{kind}>", *arrays, window, ADD)
     return operator(device, forward, backward)

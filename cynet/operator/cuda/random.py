@@ -11,8 +11,8 @@ from ..random.distributions import (
     ScalarDistribution,
 )
 from .kernel_args import C_TYPES, INT, LONG, cast_target
-from .launch_program import converted, launched, zeros
-from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, RANDOM, SIZE, Check, each
+from .launch_program import converted, launch_form, zeros
+from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, RANDOM, SIZE, Check, launch_each
 
 kUniform = 0  # values of the enumeration in random_draw.h
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
@@ -25,32 +25,32 @@ class Draw(ctypes.Structure):
     _fields_ += [("distribution", INT)]
 
 
-def draw(
+def draw_launch(
     n, kind, out, distribution, a=0.0, b=0.0, arrays=(NULL, NULL), each_pair=1, add=ADD, **options
 ):
     """``out (+)=`` n numbers of a distribution, by numbers or by arrays of double."""
     what = Draw(a, b, each_pair, distribution)
-    return each(n, "random", f"draw<{kind}>", out, n, what, *arrays, RANDOM, add, **options)
+    return launch_each(n, "random", f"draw<{kind}>", out, n, what, *arrays, RANDOM, add, **options)
 
 
-@launched(ScalarDistribution, LikeDistribution)
-def drawn(prop, shapes, types, forward, backward):
+@launch_form(ScalarDistribution, LikeDistribution)
+def random_form(prop, shapes, types, forward, backward):
     numbers = [float(getattr(prop, name)) for name, *_ in prop.row.parameters]
     # the output's dtype may follow from its use: it is known in the call
     known = types[:1] or [prop.dtype]
     for dtype in known if known[0] else _FLOATS:
-        forward += draw(SIZE, C_TYPES[dtype], OUT[0], prop.row.code, *numbers, dtype=dtype)
+        forward += draw_launch(SIZE, C_TYPES[dtype], OUT[0], prop.row.code, *numbers, dtype=dtype)
 
 
-@launched(RandintProperty)
-def integers(prop, shapes, types, forward, backward):
+@launch_form(RandintProperty)
+def randint_form(prop, shapes, types, forward, backward):
     for dtype in [prop.dtype] if prop.dtype else ("int32", "int64"):
-        span = OUT[0], SIZE, prop.low, wrapped(prop.high - prop.low)
+        span = OUT[0], SIZE, prop.low, to_signed(prop.high - prop.low)
         name = f"integers<{C_TYPES[dtype]}>"
-        forward += each(SIZE, "random", name, *span, RANDOM, ADD, dtype=dtype)
+        forward += launch_each(SIZE, "random", name, *span, RANDOM, ADD, dtype=dtype)
 
 
-def wrapped(number):
+def to_signed(number):
     """64 bits of an unsigned number as a signed one.
 
     >>> wrapped(2**64 - 1)
@@ -59,27 +59,27 @@ def wrapped(number):
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
-@launched(SampleDistribution)
-def sampled(prop, shapes, types, forward, backward):
+@launch_form(SampleDistribution)
+def sample_form(prop, shapes, types, forward, backward):
     sets, pairs = prod(shapes[0]), prod(prop.shape)
     arrays = [forward.read(IN[i], t, sets, "double") for i, t in enumerate(types)]
     arrays += [NULL] * (2 - len(arrays))
     for dtype in [prop.dtype] if prop.dtype else _FLOATS:
         given = {"arrays": arrays, "each_pair": pairs, "dtype": dtype}
-        forward += draw(SIZE, C_TYPES[dtype], OUT[0], prop.row.code, **given)
+        forward += draw_launch(SIZE, C_TYPES[dtype], OUT[0], prop.row.code, **given)
 
 
-@launched(ShuffleProperty)
+@launch_form(ShuffleProperty)
 def shuffle(prop, shapes, types, forward, backward):
     rows, width = shapes[0][0], prod(shapes[0][1:])
     choice, order = forward.workspace(rows, "long long"), forward.workspace(rows, "long long")
-    forward += each(rows, "random", "exchanges", choice, rows, RANDOM)
-    forward += each(1, "random", "permutation", choice, order, rows)
+    forward += launch_each(rows, "random", "exchanges", choice, rows, RANDOM)
+    forward += launch_each(1, "random", "permutation", choice, order, rows)
     arguments = IN[0], order, OUT[0], 1, rows, width, rows, ADD
-    forward += each(rows * width, "index", f"gather<{C_TYPES[types[0]]}>", *arguments)
+    forward += launch_each(rows * width, "index", f"gather<{C_TYPES[types[0]]}>", *arguments)
 
 
-@launched(MultinomialProperty)
+@launch_form(MultinomialProperty)
 def multinomial(prop, shapes, types, forward, backward):
     shape, kind = shapes[0], C_TYPES[types[0]]
     k, rows = shape[-1], prod(shape[:-1])
@@ -87,20 +87,26 @@ def multinomial(prop, shapes, types, forward, backward):
     n, outputs = rows * per_row, 2 if prop.get_prob else 1
     sums, choices = forward.workspace(rows * k, "double"), forward.workspace(n, "long long")
     wrong, always = forward.space(16), {"to": (0, 0)}
-    forward += each(16, "fill", "zero_bytes", wrong, 16, **always)
-    forward += each(rows, "random", f"weight_sums<{kind}>", IN[0], sums, rows, k, wrong, **always)
+    forward += launch_each(16, "fill", "zero_bytes", wrong, 16, **always)
+    forward += launch_each(
+        rows, "random", f"weight_sums<{kind}>", IN[0], sums, rows, k, wrong, **always
+    )
     forward += Check(
         wrong,
         f"operator {prop.op_name}: expected probabilities in row {{}} of data: its entries must "
         "not be negative, and one must be positive and all finite",
         **always,
     )
-    forward += each(n, "random", "choose", sums, choices, n, k, per_row, RANDOM, to=(0, outputs))
+    forward += launch_each(
+        n, "random", "choose", sums, choices, n, k, per_row, RANDOM, to=(0, outputs)
+    )
     forward += converted(n, "long long", cast_target(prop.dtype), choices, OUT[0])
     if prop.get_prob:
         arrays = IN[0], sums, choices, OUT[1]
-        forward += each(n, "random", f"log_probability<{kind}>", *arrays, n, k, per_row, ADD)
+        forward += launch_each(n, "random", f"log_probability<{kind}>", *arrays, n, k, per_row, ADD)
         backward += zeros(shape, types[0], IN_GRAD[0])
         choices = backward.read(OUT[0], prop.dtype, n, "long long")
         arrays = OUT_GRAD[1], IN[0], choices, IN_GRAD[0]
-        backward += each(n, "random", f"log_probability_grad<{kind}>", *arrays, n, k, per_row)
+        backward += launch_each(
+            n, "random", f"log_probability_grad<{kind}>", *arrays, n, k, per_row
+        )

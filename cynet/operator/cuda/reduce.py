@@ -10,14 +10,26 @@ from ..tensor.axes import axis_of, split_at
 from ..tensor.reduce import ReduceProperty
 from ..tensor.scan import CumSumProperty
 from ..tensor.topk import OrderProperty
-from .kernel_args import C_TYPES, LONG, axes, cast_target, space, stretched, strides_of
-from .launch_program import computing, constant, converted, fold, launched, zeros
-from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, SPACE, TARGET, Launch, each, lines
+from .kernel_args import C_TYPES, LONG, axes, broadcast_strides, cast_target, space, strides_of
+from .launch_program import compute_instance, constant, converted, fold, launch_form, zeros
+from .launch_steps import (
+    ADD,
+    IN,
+    IN_GRAD,
+    NULL,
+    OUT,
+    OUT_GRAD,
+    SPACE,
+    TARGET,
+    Launch,
+    launch_each,
+    launch_lines,
+)
 
 _SORTED = 1024  # positions that a block sorts (sort.cu)
 
 
-@launched(ReduceProperty)
+@launch_form(ReduceProperty)
 def reduce(prop, shapes, types, forward, backward):
     shape, dtype = shapes[0], types[0]
     n, kind = prod(shape), C_TYPES[dtype]
@@ -25,8 +37,8 @@ def reduce(prop, shapes, types, forward, backward):
     walk = axes(shape, reduced)
     divisor = float(walk.reduced_size) if prop.mean else 1.0
     fold(forward, prop.reduction, kind, IN[0], OUT[0], walk, divisor)
-    kept = stretched([1 if i in reduced else m for i, m in enumerate(shape)], shape)
-    name, kind = computing("broadcast_grad", prop.gradient, dtype, "broadcast")
+    kept = broadcast_strides([1 if i in reduced else m for i, m in enumerate(shape)], shape)
+    name, kind = compute_instance("broadcast_grad", prop.gradient, dtype, "broadcast")
     g = backward.read(OUT_GRAD[0], dtype, walk.kept_size, kind)
     if prop.reads:
         x = backward.read(IN[0], dtype, n, kind)
@@ -35,7 +47,7 @@ def reduce(prop, shapes, types, forward, backward):
     else:  # the factor is one number, passed for both
         x = y = constant(forward.device, 1 / divisor, dtype, kind)
         spread = space(shape, *[(0,) * len(shape)] * 2, kept)
-    launch = each(n, "broadcast", name, g, x, y, TARGET, spread, ADD)
+    launch = launch_each(n, "broadcast", name, g, x, y, TARGET, spread, ADD)
     backward.write(IN_GRAD[0], dtype, n, kind, launch)
 
 
@@ -43,10 +55,10 @@ def _line_launch(instance, source, target, sizes, choice):
     """A launch of sort.cu whose blocks, of 512 threads at most, take a line each of `sizes` (outer,
     n, inner); `choice` is the kernel's bool."""
     outer, n, inner = sizes
-    return lines(outer * inner, n, "sort", instance, source, target, *sizes, choice, ADD)
+    return launch_lines(outer * inner, n, "sort", instance, source, target, *sizes, choice, ADD)
 
 
-@launched(ArgProperty, ArgmaxChannelProperty)
+@launch_form(ArgProperty, ArgmaxChannelProperty)
 def extreme(prop, shapes, types, forward, backward):
     shape = shapes[0]
     if isinstance(prop, ArgmaxChannelProperty):
@@ -60,7 +72,7 @@ def extreme(prop, shapes, types, forward, backward):
     forward += _line_launch(f"extreme<{', '.join(kinds)}>", IN[0], OUT[0], sizes, largest)
 
 
-@launched(CumSumProperty)
+@launch_form(CumSumProperty)
 def running_sum(prop, shapes, types, forward, backward):
     shape, kind = shapes[0], C_TYPES[types[0]]
     sizes = 1, prod(shape), 1
@@ -93,14 +105,14 @@ def sort_steps(kind, x, order, lines_of, ascending, **options):
         distance = size // 2
         while distance >= chunk:
             given = *arrays, size, distance, ascending
-            yield each(count * padded // 2, "sort", f"sort_far<{kind}>", *given, **options)
+            yield launch_each(count * padded // 2, "sort", f"sort_far<{kind}>", *given, **options)
             distance //= 2
         yield near(size, size)
         size *= 2
 
 
-@launched(OrderProperty)
-def ordered(prop, shapes, types, forward, backward):
+@launch_form(OrderProperty)
+def ordering_form(prop, shapes, types, forward, backward):
     dtype, kind = types[0], C_TYPES[types[0]]
     shape, axis = prop.flat(shapes[0])
     outer, n, inner = split_at(shape, axis)
@@ -115,13 +127,17 @@ def ordered(prop, shapes, types, forward, backward):
     for i, what in enumerate(given):
         if what == "value":
             arrays = IN[0], order, OUT[i]
-            forward += each(taken, "sort", f"take_order<{kind}>", *arrays, line, k, ADD)
+            forward += launch_each(taken, "sort", f"take_order<{kind}>", *arrays, line, k, ADD)
         elif what == "mask":
             forward += zeros(shapes[0], dtype, OUT[i])
-            forward += each(taken, "sort", f"put_order<{kind}>", NULL, order, OUT[i], line, k)
+            forward += launch_each(
+                taken, "sort", f"put_order<{kind}>", NULL, order, OUT[i], line, k
+            )
         else:
             index = forward.space(taken * 8)
-            forward += each(taken, "sort", "order_positions", order, index, line, k, to=(i, 1))
+            forward += launch_each(
+                taken, "sort", "order_positions", order, index, line, k, to=(i, 1)
+            )
             own = cast_target(prop.index_type())
             forward += converted(taken, "long long", own, index, OUT[i])
     if prop.differentiable:
@@ -131,4 +147,4 @@ def ordered(prop, shapes, types, forward, backward):
         backward += zeros(shapes[0], dtype, IN_GRAD[0])
         if "value" in given:
             arrays = OUT_GRAD[given.index("value")], SPACE[0], IN_GRAD[0]
-            backward += each(taken, "sort", f"put_order<{kind}>", *arrays, line, k)
+            backward += launch_each(taken, "sort", f"put_order<{kind}>", *arrays, line, k)

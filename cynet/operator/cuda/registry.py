@@ -23,7 +23,7 @@ FORMS: dict[type, tuple[Any, bool]] = {}
 _HOST = Context("cpu")
 
 
-def form(*classes, checks=True):
+def register_form(*classes, checks=True):
     """Register the builder of these operators' GPU form.
 
     Parameters

@@ -21,12 +21,12 @@ from ...cuda.libraries.cudnn import open_door
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 from ..checks.dtypes import CPU_FLOATS, require_floats
-from ..rnn.layout import GATES, kept
+from ..rnn.layout import GATES, reserved_layout
 from ..rnn.layout import parameters as places_of
 from ..rnn.rnn import RNNProperty
-from .registry import form
+from .registry import register_form
 from .launch_program import Steps, operator, zeros
-from .launch_steps import IN, IN_GRAD, NBYTES, OUT, RANDOM, SIZE, each
+from .launch_steps import IN, IN_GRAD, NBYTES, OUT, RANDOM, SIZE, launch_each
 from .kernel_args import BYTES, C_TYPES
 
 cdef enum:
@@ -88,7 +88,8 @@ cdef class RNNForm(Operator):
         self.passes = prop.num_layers * prop.directions
         self.factor = self.y_size * item
         self.factors = aligned(len(droppers) * self.factor)
-        self.workspace, self.dtype = kept(prop, shape)[3] * max(item, 4), dtype_flag(dtype)
+        self.workspace = reserved_layout(prop, shape)[3] * max(item, 4)
+        self.dtype = dtype_flag(dtype)
         self.has_lengths, self.state_outputs = prop.use_sequence_length, prop.state_outputs
         self.kinds = 2 if prop.mode == "lstm" else 1
         self.stateful = self.has_lengths  # which the descriptors have
@@ -186,7 +187,7 @@ cdef int _ask(RNNForm self, OpContext* ctx, const TBlob* in_data) except -1:
     self.rest = self.reserves + (n + self.droppers.size()) * self.y_bytes
     self.fits = self.factors + self.rest <= self.workspace
     words, steps = self.reserves // 8, Steps()
-    steps += each(words, "cast", "cast<long long, long long>", IN[0], OUT[0], words, False)
+    steps += launch_each(words, "cast", "cast<long long, long long>", IN[0], OUT[0], words, False)
     self.copy = operator(self.device, steps)
     self.prepared = True
     return 0
@@ -433,14 +434,15 @@ def _dropper(number, prop, n, dtype, device):
     kind = C_TYPES[dtype]
     product = f"binary<cynet::functor::mul, {kind}>"
     forward, backward = Steps(), Steps()
-    forward += each(n, "random", f"dropout_factors<{kind}>", OUT[1], n, number * ((n + 3) // 4),
-                    float(prop.p), RANDOM._replace(index=1))
-    forward += each(n, "elementwise", product, IN[0], True, OUT[1], True, OUT[0], n, False)
-    backward += each(n, "elementwise", product, IN[0], True, IN[1], True, IN_GRAD[0], n, False)
+    forward += launch_each(n, "random", f"dropout_factors<{kind}>", OUT[1], n,
+                           number * ((n + 3) // 4), float(prop.p), RANDOM._replace(index=1))
+    forward += launch_each(n, "elementwise", product, IN[0], True, OUT[1], True, OUT[0], n, False)
+    backward += launch_each(n, "elementwise", product, IN[0], True, IN[1], True, IN_GRAD[0], n,
+                            False)
     return operator(device, forward, backward)
 
 
-@form(RNNProperty, checks=False)
+@register_form(RNNProperty, checks=False)
 def rnn(prop, in_shapes, in_types, device):
     """One stack of all layers; with dropout a stack of each."""
     n = 4 if prop.mode == "lstm" else 3
@@ -466,7 +468,7 @@ def rnn(prop, in_shapes, in_types, device):
     size = prod(data[:2]) * directions * prop.out_size
     droppers = [_dropper(i, prop, size, dtype, device) for i in range(len(stacks) - 1)]
     forward, backward = Steps(), Steps()
-    forward += each(SIZE, "fill", "zero_bytes", OUT[0], NBYTES, to=(0, 0))
+    forward += launch_each(SIZE, "fill", "zero_bytes", OUT[0], NBYTES, to=(0, 0))
     if prop.use_sequence_length:
         backward += zeros(in_shapes[-1], in_types[-1], IN_GRAD[len(in_shapes) - 1])
     clear = operator(device, forward, backward)

@@ -17,9 +17,9 @@ from ..tensor.reshape import ReshapeLikeProperty, SameBytesProperty
 from ..tensor.strided_moves import StridedCopyOperator, contiguous, sliced
 from ..tensor.transpose import MoveProperty
 from .kernel_args import C_TYPES, INT, LONG, axes, axis_list, layout
-from .launch_program import Steps, constant, fold, launched, operator, zeros
-from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, each
-from .registry import form
+from .launch_program import Steps, constant, fold, launch_form, operator, zeros
+from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, launch_each
+from .registry import register_form
 
 _HOST = Context("cpu")
 
@@ -28,28 +28,28 @@ def copy(kind, source, target, view_in, view_out, **options):
     """``target (+)= source`` on two Views of one shape."""
     out, given = view_out, view_in
     walk = layout(out.shape, out.strides, given.strides, out.offset, given.offset)
-    return each(walk.n, "index", f"copy<{kind}>", source, target, walk, ADD, **options)
+    return launch_each(walk.n, "index", f"copy<{kind}>", source, target, walk, ADD, **options)
 
 
-def filled(device, number, dtype, array, view, **options):
+def fill_form(device, number, dtype, array, view, **options):
     """``array (+)= number`` on a View."""
     kind = C_TYPES[dtype]
     zero = view._replace(strides=(0,) * len(view.shape), offset=0)
     return copy(kind, constant(device, number, dtype, kind), array, zero, view, **options)
 
 
-def moved(device, op, shapes, out_shapes):
+def copy_form(device, op, shapes, out_shapes):
     """The form of a StridedCopyOperator."""
     dtype, pieces, fill = op.described
     kind = C_TYPES[dtype]
     forward, backward = Steps(), Steps()
     if fill is not None:
         for i, shape in enumerate(out_shapes):
-            forward += filled(device, fill, dtype, OUT[i], contiguous(shape))
+            forward += fill_form(device, fill, dtype, OUT[i], contiguous(shape))
     for piece in pieces:
         out = OUT[piece.to]
         if fill:  # where a piece is added the constant is taken back
-            forward += filled(device, -fill, dtype, out, piece.target, when=("add",))
+            forward += fill_form(device, -fill, dtype, out, piece.target, when=("add",))
         forward += copy(kind, IN[piece.index], out, piece.source, piece.target)
     taken = {piece.index for piece in pieces}
     for i, shape in enumerate(shapes):
@@ -76,20 +76,20 @@ class Borders(ctypes.Structure):
     _fields_ += [(name, LONG * 8) for name in ("dst", "src", "before")]
 
 
-def bordered(prop, shape, dtype, device):
+def pad_form(prop, shape, dtype, device):
     """The form of Pad whose borders are elements of the array."""
     params = prop.kernel_params([shape])
     kind, lengths = C_TYPES[dtype], params["dst"]
     lists = [axis_list(params[name]) for name in ("dst", "src", "before")]
     walk = Borders(prod(lengths), len(shape), params["reflect"], *lists)
     forward, backward = Steps(), Steps()
-    forward += each(walk.n, "index", f"borders<{kind}>", IN[0], OUT[0], walk, ADD)
+    forward += launch_each(walk.n, "index", f"borders<{kind}>", IN[0], OUT[0], walk, ADD)
     backward += zeros(shape, dtype, IN_GRAD[0])
-    backward += each(walk.n, "index", f"borders_grad<{kind}>", OUT_GRAD[0], IN_GRAD[0], walk)
+    backward += launch_each(walk.n, "index", f"borders_grad<{kind}>", OUT_GRAD[0], IN_GRAD[0], walk)
     return operator(device, forward, backward)
 
 
-@form(
+@register_form(
     MoveProperty,
     ConcatProperty,
     StackProperty,
@@ -98,16 +98,16 @@ def bordered(prop, shape, dtype, device):
     ReshapeLikeProperty,
     checks=False,
 )
-def pieces(prop, shapes, types, device):
+def pieces_form(prop, shapes, types, device):
     if isinstance(prop, PadProperty) and prop.mode != "constant":
-        return bordered(prop, shapes[0], types[0], device)
+        return pad_form(prop, shapes[0], types[0], device)
     op = prop.create_operator(_HOST, shapes, types)
     if not isinstance(op, StridedCopyOperator):
         raise ArgumentError(f"operator {prop.op_name} moves no pieces: {type(op).__name__}")
-    return moved(device, op, shapes, prop.output_shapes(shapes))
+    return copy_form(device, op, shapes, prop.output_shapes(shapes))
 
 
-@launched(ChannelsLastProperty)
+@launch_form(ChannelsLastProperty)
 def channels_last(prop, shapes, types, forward, backward):
     n, c, inner = shapes[0][0], shapes[0][1], prod(shapes[0][2:])
     rows, columns = (c, inner) if prop.to_last else (inner, c)
@@ -118,7 +118,7 @@ def channels_last(prop, shapes, types, forward, backward):
     backward += copy("float", OUT_GRAD[0], IN_GRAD[0], transposed, whole)
 
 
-@launched(SliceAssignProperty, SliceAssignScalarProperty)
+@launch_form(SliceAssignProperty, SliceAssignScalarProperty)
 def assign(prop, shapes, types, forward, backward):
     dtype, kind = types[0], C_TYPES[types[0]]
     whole = contiguous(shapes[0])
@@ -129,13 +129,13 @@ def assign(prop, shapes, types, forward, backward):
     scalar = isinstance(prop, SliceAssignScalarProperty)
     forward += copy(kind, IN[0], OUT[0], whole, whole)
     # the amount that an adding request has added in that part is subtracted
-    forward += each(walk.n, *back, IN[0], OUT[0], walk, when=("add",))
+    forward += launch_each(walk.n, *back, IN[0], OUT[0], walk, when=("add",))
     if scalar:
-        forward += filled(forward.device, prop.scalar, dtype, OUT[0], view)
+        forward += fill_form(forward.device, prop.scalar, dtype, OUT[0], view)
     else:
         forward += copy(kind, IN[1], OUT[0], part, view)
     backward += copy(kind, OUT_GRAD[0], IN_GRAD[0], whole, whole)
-    backward += filled(forward.device, 0, dtype, IN_GRAD[0], view, when=("write",))
-    backward += each(walk.n, *back, OUT_GRAD[0], IN_GRAD[0], walk, when=("add",))
+    backward += fill_form(forward.device, 0, dtype, IN_GRAD[0], view, when=("write",))
+    backward += launch_each(walk.n, *back, OUT_GRAD[0], IN_GRAD[0], walk, when=("add",))
     if not scalar:
         backward += copy(kind, OUT_GRAD[0], IN_GRAD[1], view, part)

@@ -5,8 +5,8 @@ from math import prod
 
 from ..update.update import UpdateProperty
 from .kernel_args import C_TYPES
-from .launch_program import launched
-from .launch_steps import ADD, AUX, IN, NULL, OUT, each
+from .launch_program import launch_form
+from .launch_steps import ADD, AUX, IN, NULL, OUT, launch_each
 
 
 class Numbers(ctypes.Structure):
@@ -16,7 +16,7 @@ class Numbers(ctypes.Structure):
     _fields_ += [("now", ctypes.c_void_p)]  # if other parameters are to be read, else null
 
 
-@launched(UpdateProperty)
+@launch_form(UpdateProperty)
 def update(prop, shapes, types, forward, backward):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     numbers = (*prop.numbers(), 0.0, 0.0, 0.0, 0.0, 0.0)[:5]
@@ -29,4 +29,4 @@ def update(prop, shapes, types, forward, backward):
     master = "true" if prop.master else "false"
     name = f"update<cynet::{prop.rule}, {types}, {computed}, {master}>"
     arrays = IN[0], IN[1], OUT[0], *states, exact
-    forward += each(n, "update", name, *arrays, params, n, ADD)
+    forward += launch_each(n, "update", name, *arrays, params, n, ADD)

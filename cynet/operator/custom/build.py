@@ -189,7 +189,7 @@ def compile_pyx(path: FileName, name: str | None = None, force: bool = False) ->
     loaded = sys.modules.get(name)
     if loaded is not None and getattr(loaded, "__file__", None) == str(library):
         return loaded
-    if force or cache.content(library) is None:
+    if force or cache.read_cached(library) is None:
         _build(path, name, library)
     spec = importlib.util.spec_from_file_location(name, library)
     module = importlib.util.module_from_spec(spec)
@@ -246,7 +246,7 @@ def _build(path, name, library):
         built = Path(work) / (name + sysconfig.get_config_var("EXT_SUFFIX"))
         if done.returncode or not built.exists():
             raise CynetError(_explain_failure(path, done.stdout))
-        cache.keep(library, built.read_bytes())
+        cache.write_cached(library, built.read_bytes())
 
 
 @contextlib.contextmanager

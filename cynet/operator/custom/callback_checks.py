@@ -12,7 +12,7 @@ import numpy as np
 
 from ...base.dtype import name_of
 from ...base.errors import ArgumentError, describe_error, wrap_error
-from ..checks.shapes import has_empty, known
+from ..checks.shapes import has_empty, known_shape
 from ..property import is_known
 
 MAX_NDIM = 8  # as _typedefs.pxd has it
@@ -127,7 +127,7 @@ class Checker:
         if any(n < 0 for n in out) or len(out) > MAX_NDIM:
             self.refuse(callback, found, f"shapes: tuples of int >= 0 with at most {MAX_NDIM} axes")
         if empty:
-            out = known(out)
+            out = known_shape(out)
         if complete and not (out and all(out)):
             self.refuse(callback, found, "a complete shape, since those of all inputs are known")
         return out or None

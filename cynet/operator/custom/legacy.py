@@ -15,7 +15,7 @@ import numpy as np
 
 from ...base.errors import CynetError, FormatError, shown
 from .._base import Operator, get_operator, register_operator
-from ..checks.shapes import plain
+from ..checks.shapes import plain_shape
 from ..parameters import Str
 from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, is_known
@@ -285,7 +285,9 @@ class InstanceProperty(OperatorProperty):
         if in_shapes and not is_known(in_shapes[0]):
             return in_shapes, out_shapes, []
         method = callback(self.instance, "infer_shape")
-        found = self.check.ask(method, [[] if s is None else list(plain(s)) for s in in_shapes])
+        found = self.check.ask(
+            method, [[] if s is None else list(plain_shape(s)) for s in in_shapes]
+        )
         return self.check.shapes(method, found, (len(in_shapes), len(out_shapes), 0), in_shapes)
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):

@@ -6,7 +6,7 @@ import inspect
 from ...base.dtype import scalar_type
 from ...base.errors import ArgumentError
 from .._base import Operator, register_operator
-from ..checks.shapes import plain
+from ..checks.shapes import plain_shape
 from ..graph_hooks import GraphHooks
 from ..parameters import Str
 from ..precision import FLOAT32, Precision
@@ -74,7 +74,9 @@ class CustomProperty(OperatorProperty):
         if in_shapes and not is_known(in_shapes[0]):
             return in_shapes, out_shapes, [None] * self.lengths[2]
         method = callback(self.custom, "infer_shape")
-        found = self.check.ask(method, [[] if s is None else list(plain(s)) for s in in_shapes])
+        found = self.check.ask(
+            method, [[] if s is None else list(plain_shape(s)) for s in in_shapes]
+        )
         return self.check.shapes(method, found, self.lengths, in_shapes)
 
     def infer_type(self, in_types, out_types):

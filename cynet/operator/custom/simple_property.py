@@ -9,7 +9,7 @@ import numpy as np
 from ...base.errors import ArgumentError, ShapeError
 from .._base import Operator
 from .._simple import CFunction, CSimpleOperator, Env
-from ..checks.shapes import has_empty, plain
+from ..checks.shapes import has_empty, plain_shape
 from ..parameters import Bool
 from ..property import OperatorProperty, OpReq, is_known, merge_shapes
 from .callback_checks import Callback, Checker
@@ -132,10 +132,10 @@ class SimpleProperty(OperatorProperty):
             return in_shapes, out_shapes, []
         if isinstance(function, CFunction):
             asked = Callback(function.shape, "shape function")
-            found = self.check.ask(asked, tuple(map(plain, in_shapes)), self.c_env())
+            found = self.check.ask(asked, tuple(map(plain_shape, in_shapes)), self.c_env())
         else:
             asked = Callback(function, "shape function")
-            found = self.check.ask(asked, *map(plain, in_shapes), self.env())
+            found = self.check.ask(asked, *map(plain_shape, in_shapes), self.env())
         shape = self.check.shape(asked, found, True, has_empty(in_shapes))
         return in_shapes, [merge_shapes(shape, *out_shapes)], []
 

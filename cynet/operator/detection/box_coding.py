@@ -6,7 +6,7 @@ with (x, y) the middle of a box, (w, h) its size and a its anchor's.
 
 from ...base.errors import ArgumentError
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float
@@ -49,17 +49,17 @@ class BoxEncodeProperty(KernelProperty):
             ("output1", out_shapes[1], 3),
         ):
             if shape is not None:
-                batch, n, *_ = agree(name, shape, (batch, n, 4)[:rank])
+                batch, n, *_ = unify_shapes(name, shape, (batch, n, 4)[:rank])
         if refs is not None:
-            refs = agree("refs", refs, (batch, 0, 4))
+            refs = unify_shapes("refs", refs, (batch, 0, 4))
             batch = refs[0]
         shapes = [
-            agree("samples", samples, (batch, n)),
-            agree("matches", matches, (batch, n)),
-            agree("anchors", anchors, (batch, n, 4)),
-            agree("refs", refs, (batch, 0, 4)),
-            agree("means", means, (4,)),
-            agree("stds", stds, (4,)),
+            unify_shapes("samples", samples, (batch, n)),
+            unify_shapes("matches", matches, (batch, n)),
+            unify_shapes("anchors", anchors, (batch, n, 4)),
+            unify_shapes("refs", refs, (batch, 0, 4)),
+            unify_shapes("means", means, (4,)),
+            unify_shapes("stds", stds, (4,)),
         ]
         return shapes, [(batch, n, 4)] * 2, []
 
@@ -97,9 +97,9 @@ class BoxDecodeProperty(KernelProperty):
         shape = (0, 0, 4)
         for name, given in (("data", data), ("output", out_shapes[0])):
             if given is not None:
-                shape = agree(name, given, shape)
+                shape = unify_shapes(name, given, shape)
         if anchors is not None:
-            shape = (shape[0], agree("anchors", anchors, (1, shape[1], 4))[1], 4)
+            shape = (shape[0], unify_shapes("anchors", anchors, (1, shape[1], 4))[1], 4)
         return [shape, (1, shape[1], 4)], [shape], []
 
     def kernel_params(self, in_shapes):

@@ -8,7 +8,7 @@ from ...base.errors import ShapeError
 from .._base import register_operator
 from ..checks.dtypes import require_floats
 from ..checks.index_dtype import Written
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, FloatTuple, Int
 from ..precision import FLOAT32, WIDEST, Precision
@@ -53,17 +53,17 @@ class MultiBoxDetectionProperty(KernelProperty):
         check_variances(self)
 
     def infer_shape(self, in_shapes, out_shapes):
-        scores = agree("cls_prob", in_shapes[0], (0, 0, 0))
+        scores = unify_shapes("cls_prob", in_shapes[0], (0, 0, 0))
         batch, n = scores[0], scores[2]
         if in_shapes[2] is not None:
-            n = agree("anchor", in_shapes[2], (1, n, 4))[1]
+            n = unify_shapes("anchor", in_shapes[2], (1, n, 4))[1]
         if out_shapes[0] is not None:
-            batch, n, _ = agree("output", out_shapes[0], (batch, n, 6))
-        codes = agree("loc_pred", in_shapes[1], (batch, n * 4))
+            batch, n, _ = unify_shapes("output", out_shapes[0], (batch, n, 6))
+        codes = unify_shapes("loc_pred", in_shapes[1], (batch, n * 4))
         if codes[1] % 4:
             raise ShapeError(f"loc_pred has shape {tuple(codes)}: an anchor has four numbers")
         batch, n = batch or codes[0], n or codes[1] // 4
-        scores = agree("cls_prob", scores, (batch, 0, n))
+        scores = unify_shapes("cls_prob", scores, (batch, 0, n))
         return [scores, codes, (1, n, 4)], [(batch, n, 6)], []
 
     def named_places(self, in_shapes, in_types):

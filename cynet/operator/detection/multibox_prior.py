@@ -7,7 +7,7 @@ and height, around the middle of each place.
 from ...base.errors import ArgumentError, ShapeError, shown
 from .._base import register_operator
 from ..checks.dtypes import require_floats
-from ..checks.shapes import agree, check_elements
+from ..checks.shapes import check_elements, unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, FloatTuple
@@ -81,7 +81,7 @@ class MultiBoxPriorProperty(KernelProperty):
             if data[2] and data[3]:
                 n = data[2] * data[3] * each
                 check_elements((1, n, 4), "the output of _contrib_MultiBoxPrior")
-        return [data], [agree("output", out_shapes[0], (1, n, 4))], []
+        return [data], [unify_shapes("output", out_shapes[0], (1, n, 4))], []
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_floats(self, ["data"], in_types, ("float32",))

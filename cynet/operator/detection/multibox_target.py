@@ -9,7 +9,7 @@ from ...base.errors import ArgumentError, ShapeError, shown
 from .._base import register_operator
 from ..checks.dtypes import require_floats
 from ..checks.index_dtype import Written
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float, FloatTuple, Int
 from ..precision import FLOAT32, WIDEST, Precision
@@ -81,20 +81,20 @@ class MultiBoxTargetProperty(KernelProperty):
         anchor, label, scores = in_shapes
         n = batch = 0
         if anchor is not None:
-            n = agree("anchor", anchor, (1, 0, 4))[1]
+            n = unify_shapes("anchor", anchor, (1, 0, 4))[1]
         if label is not None:
-            batch = agree("label", label, (0, 0, 0))[0]
+            batch = unify_shapes("label", label, (0, 0, 0))[0]
             if label[2] and label[2] < 5:
                 raise ShapeError(
                     f"label has shape {tuple(label)}: a row has a class and four numbers at least"
                 )
-        scores = agree("cls_pred", scores, (batch, 0, n))
+        scores = unify_shapes("cls_pred", scores, (batch, 0, n))
         batch, n = batch or scores[0], n or scores[2]
-        label = agree("label", label, (batch, 0, 0))
+        label = unify_shapes("label", label, (batch, 0, 0))
         outs = [
-            agree("loc_target", out_shapes[0], (batch, n * 4)),
-            agree("loc_mask", out_shapes[1], (batch, n * 4)),
-            agree("cls_target", out_shapes[2], (batch, n)),
+            unify_shapes("loc_target", out_shapes[0], (batch, n * 4)),
+            unify_shapes("loc_mask", out_shapes[1], (batch, n * 4)),
+            unify_shapes("cls_target", out_shapes[2], (batch, n)),
         ]
         return [(1, n, 4), label, scores], outs, []
 

@@ -10,7 +10,7 @@ from math import floor, sqrt
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..checks.dtypes import require_floats
-from ..checks.shapes import agree, check_elements
+from ..checks.shapes import check_elements, unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, FloatTuple, Int
 from ..precision import WIDEST, Precision
@@ -97,10 +97,10 @@ class ProposalProperty(KernelProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         n = len(self.scales) * len(self.ratios)
-        scores = agree("cls_prob", in_shapes[0], (self.images, 2 * n, 0, 0))
-        deltas = agree("bbox_pred", in_shapes[1], (scores[0], 4 * n, *scores[2:]))
-        scores = agree("cls_prob", scores, (deltas[0], 2 * n, *deltas[2:]))
-        info = agree("im_info", in_shapes[2], (scores[0], 3))
+        scores = unify_shapes("cls_prob", in_shapes[0], (self.images, 2 * n, 0, 0))
+        deltas = unify_shapes("bbox_pred", in_shapes[1], (scores[0], 4 * n, *scores[2:]))
+        scores = unify_shapes("cls_prob", scores, (deltas[0], 2 * n, *deltas[2:]))
+        info = unify_shapes("im_info", in_shapes[2], (scores[0], 3))
         batch = info[0]
         rows = batch * self.rpn_post_nms_top_n
         check_elements((rows, 5), f"the output of {self.op_name}")
@@ -108,7 +108,10 @@ class ProposalProperty(KernelProperty):
             return [scores, deltas, info], out_shapes, []
         return (
             [(batch, *scores[1:]), (batch, *deltas[1:]), info],
-            [agree("output", out_shapes[0], (rows, 5)), agree("score", out_shapes[1], (rows, 1))],
+            [
+                unify_shapes("output", out_shapes[0], (rows, 5)),
+                unify_shapes("score", out_shapes[1], (rows, 1)),
+            ],
             [],
         )
 

@@ -11,7 +11,7 @@ from ..sparse.elementwise import (
     PRODUCT,
     SUM_OF_TWO,
 )
-from .examples import shown
+from .examples import example_lines
 from .row import BOOL, FLOAT, Binary, Form, Gradient
 
 _FLAT = Gradient("grad_one", "grad_one", False, False)
@@ -45,15 +45,15 @@ def _smooth_l1(F: Operators, x: Array, s: float) -> Array:
 
 
 def _pair_example(call: str, output: str) -> str:
-    return shown(f"{call}(mx.nd.array([3, 8, 5]), mx.nd.array([4, 6, 12]))", output)
+    return example_lines(f"{call}(mx.nd.array([3, 8, 5]), mx.nd.array([4, 6, 12]))", output)
 
 
 def _truth_example(call: str, output: str) -> str:
-    return shown(f"{call}(mx.nd.array([0, 0, 1, 1]), mx.nd.array([0, 1, 0, 1]))", output)
+    return example_lines(f"{call}(mx.nd.array([0, 0, 1, 1]), mx.nd.array([0, 1, 0, 1]))", output)
 
 
 def _truth_table(call: str, output: str) -> str:
-    return shown(f"x = mx.nd.array([[0], [1]])\n>>> {call}(x, mx.nd.array([[0, 1]]))", output)
+    return example_lines(f"x = mx.nd.array([[0], [1]])\n>>> {call}(x, mx.nd.array([[0, 1]]))", output)
 
 
 # fmt: off
@@ -146,7 +146,7 @@ BINARY = (
             "``sqrt(lhs ** 2 + rhs ** 2)`` element by element, broadcast.",
             "[[3.1622777 2.828427 ]\n [4.2426405 4.472136 ]]"),
         scalar=Form("_hypot_scalar", "``sqrt(data ** 2 + scalar ** 2)``, element by element.",
-            shown("x = mx.nd.array([1, 2, 4])\n>>> mx.nd.op._hypot_scalar(x, scalar=3)",
+            example_lines("x = mx.nd.array([1, 2, 4])\n>>> mx.nd.op._hypot_scalar(x, scalar=3)",
                 "[3.1622777 3.6055512 5.       ]"),
             aliases=("_HypotScalar",), derivative=lambda F, x, s: x / F.sqrt(F.square(x) + s * s))),
     Binary("", "smooth_l1", Gradient("smooth_l1_grad", None), amp=_FULL, result=FLOAT,
@@ -154,7 +154,7 @@ BINARY = (
             "``(scalar * data) ** 2 / 2`` where ``|data| < 1 / scalar ** 2``, else "
             "``|data| - 1 / (2 * scalar ** 2)`` (Girshick, \"Fast R-CNN\", 2015, equation 3, with "
             "the turning point moved).",
-            shown("mx.nd.smooth_l1(mx.nd.array([-2, -0.5, 0, 0.5, 2]), scalar=1)",
+            example_lines("mx.nd.smooth_l1(mx.nd.array([-2, -0.5, 0, 0.5, 2]), scalar=1)",
                 "[1.5   0.125 0.    0.125 1.5  ]"),
             derivative=_smooth_l1, bfloat16=False)),
     Binary("equal", "equal", _FLAT, sign="==", method="eq", simple=True, result=BOOL, onnx="Equal",
@@ -216,7 +216,7 @@ BINARY = (
             _truth_table("mx.nd.broadcast_logical_and", "[[0. 0.]\n [0. 1.]]")),
         scalar=Form("_logical_and_scalar",
             "1 where an element and a number are both nonzero, else 0.",
-            shown("mx.nd.logical_and(mx.nd.array([0, 1, 2]), 1)", "[0. 1. 1.]"),
+            example_lines("mx.nd.logical_and(mx.nd.array([0, 1, 2]), 1)", "[0. 1. 1.]"),
             aliases=("_LogicalAndScalar",))),
     Binary("logical_or", "logical_or", _FLAT, result=BOOL, onnx="Or",
         same=Form("_logical_or", "1 where an element is nonzero, else 0.",
@@ -225,7 +225,7 @@ BINARY = (
         broadcast=Form("broadcast_logical_or", "1 where an element is nonzero, else 0; broadcast.",
             _truth_table("mx.nd.broadcast_logical_or", "[[0. 1.]\n [1. 1.]]")),
         scalar=Form("_logical_or_scalar", "1 where an element or a number is nonzero, else 0.",
-            shown("mx.nd.logical_or(mx.nd.array([0, 1, 2]), 1)", "[1. 1. 1.]"),
+            example_lines("mx.nd.logical_or(mx.nd.array([0, 1, 2]), 1)", "[1. 1. 1.]"),
             aliases=("_LogicalOrScalar",))),
     Binary("logical_xor", "logical_xor", _FLAT, result=BOOL, onnx="Xor",
         same=Form("_logical_xor", "1 where exactly one element is nonzero, else 0.",
@@ -236,7 +236,7 @@ BINARY = (
             _truth_table("mx.nd.broadcast_logical_xor", "[[0. 1.]\n [1. 0.]]")),
         scalar=Form("_logical_xor_scalar",
             "1 where exactly one of an element and a number is nonzero, else 0.",
-            shown("mx.nd.logical_xor(mx.nd.array([0, 1, 2]), 1)", "[1. 0. 0.]"),
+            example_lines("mx.nd.logical_xor(mx.nd.array([0, 1, 2]), 1)", "[1. 0. 0.]"),
             aliases=("_LogicalXorScalar",))),
 )
 # fmt: on

@@ -8,7 +8,7 @@ from .._base import register_operator
 from ..precision import WIDEST, Precision
 from ..storage_types import on_values
 from . import binary, reductions, unary
-from .derivatives import of_broadcast, of_number, of_one, of_reduction, of_two, rule
+from .derivatives import map_derivative, of_broadcast, of_number, of_one, of_reduction, of_two
 from .examples import of_form, of_unary
 from .examples import of_reduction as example_of_reduction
 from .row import READS, USUAL
@@ -43,7 +43,7 @@ def register_unary(base: Any) -> None:
             reads=row.reads,
             backward_reads=READS[row.reads],
             differentiable=row.gradient is not None,
-            second_order=rule(of_one, row.derivative),
+            second_order=map_derivative(of_one, row.derivative),
             sparse=on_values() if row.zero_stays else row.sparse,
             amp=row.amp,
             example=of_unary(row),
@@ -102,7 +102,7 @@ def register_reductions(base: Any) -> None:
             reads=row.reads,
             backward_reads=("out_grad", "in_data", "out_data") if row.reads else READS[""],
             mean=row.mean,
-            second_order=rule(of_reduction, row.derivative),
+            second_order=map_derivative(of_reduction, row.derivative),
             sparse=row.sparse,
             amp=row.amp,
             example=example_of_reduction(row),
@@ -132,7 +132,7 @@ def _in_sparse(operator: Unary | Form, usual: bool) -> tuple[str, ...]:
 
 def _second_order(row: Binary, kind: str, form: Form) -> Formula | Linear | Flat | None:
     if form.derivative is not None:
-        return rule(of_number, form.derivative)
+        return map_derivative(of_number, form.derivative)
     if not row.derivatives:
         return None
     return (of_two if kind == "same" else of_broadcast)(*row.derivatives)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .row import Binary, Form, Reduction, Unary
 
 
-def shown(code: str, output: str) -> str:
+def example_lines(code: str, output: str) -> str:
     """An example's lines: statements, and the array that the last one shows."""
     rows = output.split("\n ")
     shape = [len(rows)] if len(rows) > 1 else []
@@ -21,7 +21,7 @@ def of_unary(row: Unary) -> str:
     if isinstance(row.example, str):
         return row.example
     elements, output = row.example
-    return shown(f"mx.nd.{row.name}(mx.nd.array({elements}))", output)
+    return example_lines(f"mx.nd.{row.name}(mx.nd.array({elements}))", output)
 
 
 def of_form(row: Binary, kind: str, form: Form) -> str:
@@ -39,7 +39,7 @@ def of_form(row: Binary, kind: str, form: Form) -> str:
         if row.sign:
             number = f"x {row.sign} 2" if kind == "scalar" else f"2 {row.sign} x"
         code = f"x = mx.nd.array([1, 2, 4])\n>>> {number}"
-    return shown(code, form.example)
+    return example_lines(code, form.example)
 
 
 def of_reduction(row: Reduction) -> str:
@@ -47,5 +47,5 @@ def of_reduction(row: Reduction) -> str:
     if isinstance(row.example, str):
         return row.example
     whole, lines = row.example
-    first = shown(f"x = mx.nd.array([[1, 5, 3], [4, 2, 6]])\n>>> mx.nd.{row.name}(x)", whole)
-    return first + "\n" + shown(f"mx.nd.{row.name}(x, axis=1)", lines)
+    first = example_lines(f"x = mx.nd.array([[1, 5, 3], [4, 2, 6]])\n>>> mx.nd.{row.name}(x)", whole)
+    return first + "\n" + example_lines(f"mx.nd.{row.name}(x, axis=1)", lines)

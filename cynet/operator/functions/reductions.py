@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ..precision import FLOAT32, Precision
 from ..second_order import Array, Linear, Operators
 from ..sparse.reductions import SUM
-from .examples import shown
+from .examples import example_lines
 from .row import FLOAT, WIDE, Reduction
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _nanprod_gradient(F: Operators, spread: Spread, g: Array, x: Array, y: Array
 
 def _beside_nan(name: str, first: int, output: str) -> str:
     code = f'x = mx.nd.array([[{first}, float("nan")], [3, 4]])\n>>> mx.nd.{name}(x, axis=1)'
-    return shown(code, output)
+    return example_lines(code, output)
 
 
 # fmt: off

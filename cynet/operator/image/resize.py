@@ -3,9 +3,9 @@
 import numpy as np
 
 from ...base.errors import ArgumentError, shown
-from ...base.opencv import INTERPOLATIONS, LARGEST_SIDE, resized, short_size
+from ...base.opencv import INTERPOLATIONS, LARGEST_SIDE, resize_image, short_size
 from .._base import Operator, register_operator
-from ..checks.shapes import agree, check_elements
+from ..checks.shapes import check_elements, unify_shapes
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, OpReq
 from .layout import check_image, check_pixels
@@ -53,7 +53,7 @@ class ResizeProperty(OperatorProperty):
         *images, height, width, channels = data
         out = (*images, *self.new_size(height, width), channels)
         check_elements(out, f"the output of {self.op_name}")
-        return [data], [agree("output", out_shapes[0], out)], []
+        return [data], [unify_shapes("output", out_shapes[0], out)], []
 
     def create_operator(self, ctx, in_shapes, in_types):
         check_pixels(self, ctx, in_types, ("bool", "float16", "int8", "int32", "int64"))
@@ -74,7 +74,7 @@ class ResizeOperator(Operator):
         data, out = np.asarray(in_data[0]), np.asarray(out_data[0])
         data, out = (x.reshape(-1, *x.shape[-3:]) for x in (data, out))
         for image, target in zip(data, out):
-            made = resized(image, *self.size, self.interpolation)
+            made = resize_image(image, *self.size, self.interpolation)
             if req[0] == OpReq.add:
                 target += made
             else:

@@ -1,7 +1,7 @@
 """_image_to_tensor: pixels (H, W, C) or (N, H, W, C) as floats (C, H, W) or (N, C, H, W) / 255."""
 
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel
 from ..second_order import Linear
 from .layout import PixelsProperty, check_image
@@ -29,7 +29,7 @@ class ToTensorProperty(PixelsProperty):
         if data is None:
             return [None], [None], []
         n = len(data) - 3
-        out = agree("output", out, (*data[:n], data[n + 2], data[n], data[n + 1]))
+        out = unify_shapes("output", out, (*data[:n], data[n + 2], data[n], data[n + 1]))
         return [(*out[:n], out[n + 1], out[n + 2], out[n])], [out], []
 
     def infer_type(self, in_types, out_types):

@@ -6,7 +6,7 @@ data (T, N, C), label (N, L), data_lengths (N,), label_lengths (N,).
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..checks.index_dtype import Read
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum
@@ -78,12 +78,12 @@ class CTCLossProperty(KernelProperty):
             raise ShapeError(f"data has shape {tuple(data)}, expected (T, N, C)")
         if label is not None and len(label) != 2:
             raise ShapeError(f"label has shape {tuple(label)}, expected (N, L)")
-        batch = agree("output", out_shapes[0], (0,))
+        batch = unify_shapes("output", out_shapes[0], (0,))
         for name, shape, axis in (("data", data, 1), ("label", label, 0)):
             if shape is not None:
-                batch = agree(name + "'s samples", (shape[axis],), batch)
+                batch = unify_shapes(name + "'s samples", (shape[axis],), batch)
         for name, shape in zip(self.list_arguments()[2:], in_shapes[2:]):
-            batch = agree(name, shape, batch)
+            batch = unify_shapes(name, shape, batch)
         if data is not None:
             data = (data[0], *batch, data[2])
         if label is not None:

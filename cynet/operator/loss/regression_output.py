@@ -7,7 +7,7 @@ sign for the absolute error, with m numbers in each label.
 from math import prod
 
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float
@@ -45,8 +45,8 @@ class RegressionOutputProperty(KernelProperty):
         if len(data) == 2 and data[1] == 1:
             flat = data[:1]
             if label is None or len(label) == 1:
-                return [data, agree("label", label, flat)], [data], []
-        label = agree("label", label, data)
+                return [data, unify_shapes("label", label, flat)], [data], []
+        label = unify_shapes("label", label, data)
         return [merge_shapes(data, label), label], [merge_shapes(data, label)], []
 
     def without_label(self, F, data, name):

@@ -3,7 +3,7 @@
 from ...base.errors import ShapeError
 from .._base import register_operator
 from ..checks.index_dtype import Read, types_beside_labels
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..nn.softmax import softmax_params
@@ -37,9 +37,9 @@ class SoftmaxCrossEntropyProperty(KernelProperty):
         if data is not None:
             if len(data) != 2:
                 raise ShapeError(f"data has shape {tuple(data)}, expected (N, C)")
-            label = agree("label", label, data[:1])
+            label = unify_shapes("label", label, data[:1])
             data = (label[0], data[1])
-        return [data, label], [agree("output", out_shapes[0], (1,))], []
+        return [data, label], [unify_shapes("output", out_shapes[0], (1,))], []
 
     def infer_type(self, in_types, out_types):
         return types_beside_labels(in_types, out_types)

@@ -5,7 +5,7 @@ from math import prod
 from ...base.errors import ShapeError
 from .._base import register_operator
 from ..checks.index_dtype import Read, types_beside_labels
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float
@@ -58,7 +58,7 @@ class SVMOutputProperty(KernelProperty):
         if data is not None:
             if len(data) < 2:
                 raise ShapeError(f"data has shape {data}, expected at least 2 axes")
-            label = agree("label", label, data[:-1])
+            label = unify_shapes("label", label, data[:-1])
         return [data, label], [data], []
 
     def infer_type(self, in_types, out_types):

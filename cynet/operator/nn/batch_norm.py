@@ -7,7 +7,7 @@ statistics (C,).
 from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..checks.dtypes import NARROW
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import RESIDUAL, GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float, Int
@@ -16,7 +16,7 @@ from ..property import merge_shapes
 from ..second_order import Rewritten
 from ..tensor.axes import data_axis, split_at
 from .fused_activation import TakesReluHooks
-from .normalization_composed import along, normalized, scaled
+from .normalization_composed import normalize_axes, reshape_along, scale_shift
 
 # inputs that stay float32 beside bfloat16 data, as MXNet lists them: '' is the data
 _FLOAT32_INPUTS = "", "gamma", "beta", "moving_mean", "moving_var"
@@ -105,7 +105,7 @@ class BatchNormProperty(KernelProperty):
         channels = merge_shapes(*in_shapes[1:], *out_shapes[1:], (0,))
         if data is not None:
             axis = self.position(data)
-            channels = agree("gamma or beta", channels, (data[axis],))
+            channels = unify_shapes("gamma or beta", channels, (data[axis],))
             data = (*data[:axis], channels[0], *data[axis + 1 :])
         return [data, channels, channels], [data, channels, channels], [channels, channels]
 
@@ -163,10 +163,10 @@ class BatchNormProperty(KernelProperty):
         gamma = None if self.fix_gamma else gamma
         if training and not self.use_global_stats:
             axes = tuple(i for i in range(data.ndim) if i != axis)
-            return [scaled(F, normalized(F, data, axes, self.eps), gamma, beta, axis)]
-        mean, variance = (along(F, each, axis, data.ndim) for each in aux[:2])
+            return [scale_shift(F, normalize_axes(F, data, axes, self.eps), gamma, beta, axis)]
+        mean, variance = (reshape_along(F, each, axis, data.ndim) for each in aux[:2])
         out = F.broadcast_mul(F.broadcast_sub(data, mean), F.rsqrt(variance + self.eps))
-        return [scaled(F, out, gamma, beta, axis)]
+        return [scale_shift(F, out, gamma, beta, axis)]
 
     second_order = Rewritten(rewritten)
 

@@ -3,7 +3,7 @@
 from .._base import register_operator
 from ..checks.index_dtype import Read
 from ..checks.outside import told_outside
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Int
 from ..second_order import Linear
@@ -54,11 +54,11 @@ class EmbeddingProperty(KernelProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
-        weight = agree("weight", in_shapes[1], (self.input_dim, self.output_dim))
+        weight = unify_shapes("weight", in_shapes[1], (self.input_dim, self.output_dim))
         if data is not None:
-            out = agree("output", out, (*data, self.output_dim))
+            out = unify_shapes("output", out, (*data, self.output_dim))
         elif out is not None:
-            out = agree("output", out, (*(0,) * (len(out) - 1), self.output_dim))
+            out = unify_shapes("output", out, (*(0,) * (len(out) - 1), self.output_dim))
         if out is not None:
             data = out[:-1]
         return [data, weight], [out], []

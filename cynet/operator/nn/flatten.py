@@ -3,7 +3,7 @@
 from math import prod
 
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..second_order import Linear
 from ..tensor.unary import UnaryHooks, UnaryProperty
 
@@ -24,7 +24,7 @@ class FlattenProperty(UnaryProperty):
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
         if data is not None:
-            out = agree("output", out, (data[0], prod(data[1:])))
+            out = unify_shapes("output", out, (data[0], prod(data[1:])))
             data = (out[0], *data[1:])
         return [data], [out], []
 

@@ -7,7 +7,7 @@ from math import prod
 
 from ...base.errors import ShapeError
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import KernelProperty
 from ..parameters import Bool, Float, Int
@@ -15,7 +15,7 @@ from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Rewritten
 from .instance_norm import InstanceNormProperty
-from .normalization_composed import normalized, scaled
+from .normalization_composed import normalize_axes, scale_shift
 
 
 class GroupNormProperty(KernelProperty):
@@ -54,9 +54,9 @@ class GroupNormProperty(KernelProperty):
                 raise ShapeError(
                     f"data has {data[1]} channels, not a multiple of num_groups {self.num_groups}"
                 )
-        scales = [agree(n, s, groups) for n, s in zip(("gamma", "beta"), in_shapes[1:])]
+        scales = [unify_shapes(n, s, groups) for n, s in zip(("gamma", "beta"), in_shapes[1:])]
         line = (0 if data is None else data[0], *groups)
-        lines = [agree(n, s, line) for n, s in zip(("mean", "std"), out_shapes[1:])]
+        lines = [unify_shapes(n, s, line) for n, s in zip(("mean", "std"), out_shapes[1:])]
         return [data, *scales], [data, *lines], []
 
     def kernel_params(self, in_shapes):
@@ -67,7 +67,7 @@ class GroupNormProperty(KernelProperty):
     def rewritten(self, F, inputs, aux, training):
         data, gamma, beta = inputs
         groups = data.reshape((data.shape[0], self.num_groups, -1))
-        out = scaled(F, normalized(F, groups, (2,), self.eps), gamma, beta, 1)
+        out = scale_shift(F, normalize_axes(F, groups, (2,), self.eps), gamma, beta, 1)
         return [out.reshape(data.shape)]
 
     second_order = Rewritten(rewritten)

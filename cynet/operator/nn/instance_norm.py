@@ -7,7 +7,7 @@ from math import prod
 
 from ...base.errors import ShapeError
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float
@@ -15,7 +15,7 @@ from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Rewritten
 from .fused_activation import TakesReluHooks
-from .normalization_composed import normalized, scaled
+from .normalization_composed import normalize_axes, scale_shift
 
 
 class InstanceNormHooks(GraphHooks):
@@ -61,7 +61,7 @@ class InstanceNormProperty(KernelProperty):
         if data is not None:
             if len(data) < 3:
                 raise ShapeError(f"data has shape {data}, expected (N, C, ...), at least 3 axes")
-            channels = agree("gamma or beta", channels, (data[1],))
+            channels = unify_shapes("gamma or beta", channels, (data[1],))
             data = (data[0], channels[0], *data[2:])
         return [data, channels, channels], [data], []
 
@@ -72,7 +72,7 @@ class InstanceNormProperty(KernelProperty):
     def rewritten(self, F, inputs, aux, training):
         data, gamma, beta = inputs
         axes = tuple(range(2, data.ndim))
-        return [scaled(F, normalized(F, data, axes, self.eps), gamma, beta, 1)]
+        return [scale_shift(F, normalize_axes(F, data, axes, self.eps), gamma, beta, 1)]
 
     second_order = Rewritten(rewritten)
 

@@ -5,7 +5,7 @@ there.
 """
 
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, Int
@@ -13,7 +13,7 @@ from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Rewritten
 from ..tensor.axes import data_axis, lines_along
-from .normalization_composed import normalized, scaled
+from .normalization_composed import normalize_axes, scale_shift
 
 
 class LayerNormProperty(KernelProperty):
@@ -57,9 +57,9 @@ class LayerNormProperty(KernelProperty):
         length, line = merge_shapes(*in_shapes[1:], (0,)), merge_shapes(*out_shapes[1:])
         if data is not None:
             axis = self.position(data)
-            length = agree("gamma or beta", length, (data[axis],))
+            length = unify_shapes("gamma or beta", length, (data[axis],))
             data = (*data[:axis], length[0], *data[axis + 1 :])
-            line = agree("mean or std", line, (*data[:axis], 1, *data[axis + 1 :]))
+            line = unify_shapes("mean or std", line, (*data[:axis], 1, *data[axis + 1 :]))
         return [data, length, length], [data, line, line], []
 
     def position(self, shape):
@@ -73,7 +73,7 @@ class LayerNormProperty(KernelProperty):
     def rewritten(self, F, inputs, aux, training):
         data, gamma, beta = inputs
         axis = self.position(data.shape)
-        return [scaled(F, normalized(F, data, (axis,), self.eps), gamma, beta, axis)]
+        return [scale_shift(F, normalize_axes(F, data, (axis,), self.eps), gamma, beta, axis)]
 
     second_order = Rewritten(rewritten)
 

@@ -8,7 +8,7 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, aligned, dtype_size, kNullOp, kWriteTo
 
 from ..tensor.strided_moves import StridedPart, StridedCopyOperator, contiguous
-from ..tensor.transpose import permuted
+from ..tensor.transpose import permute_view
 
 cdef enum:
     INPUTS = 3
@@ -17,7 +17,7 @@ cdef enum:
 def reorder_pieces(shape):
     """(pieces, shape): moves that turn an array (N, *size, C) of `shape` into (N, C, *size)."""
     order = 0, len(shape) - 1, *range(1, len(shape) - 1)
-    source = permuted(contiguous(shape), order)
+    source = permute_view(contiguous(shape), order)
     return [StridedPart(source, contiguous(source.shape))], source.shape
 
 

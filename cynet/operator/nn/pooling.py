@@ -8,7 +8,7 @@ from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Int, Shape
@@ -141,9 +141,9 @@ class PoolingProperty(KernelProperty):
         if data is None:
             data = (0,) * len(known)
         ends = channels_first(data, self.layout)[:2]
-        out = agree("output", out, shape_in_layout((*ends, *sizes), self.layout))
+        out = unify_shapes("output", out, shape_in_layout((*ends, *sizes), self.layout))
         ends = channels_first(out, self.layout)[:2]
-        data = agree("data", data, shape_in_layout((*ends, *(0,) * len(sizes)), self.layout))
+        data = unify_shapes("data", data, shape_in_layout((*ends, *(0,) * len(sizes)), self.layout))
         return [data], [out], []
 
     def geometry(self, axis, size):

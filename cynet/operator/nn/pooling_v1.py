@@ -8,7 +8,7 @@ from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Shape
@@ -69,8 +69,8 @@ class PoolingV1Property(KernelProperty):
                 raise ShapeError(f"{name} has shape {tuple(shape)}, expected 4 axes (NCHW)")
         data = (0,) * 4 if data is None else data
         sizes = [self.geometry(axis, size)[0] for axis, size in enumerate(data[2:])]
-        out = agree("output", out, (*data[:2], *sizes))
-        return [agree("data", data, (*out[:2], 0, 0))], [out], []
+        out = unify_shapes("output", out, (*data[:2], *sizes))
+        return [unify_shapes("data", data, (*out[:2], 0, 0))], [out], []
 
     def geometry(self, axis, size):
         """(output size, kernel, stride, pad) along a spatial axis."""

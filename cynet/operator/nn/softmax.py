@@ -4,7 +4,7 @@ from math import prod
 
 from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..out_dtype import OutDType, in_data_dtype
@@ -84,7 +84,7 @@ class SoftmaxProperty(OutDType, KernelProperty):
         if data is not None:
             axis = self.position(data)
             if self.use_length:
-                shapes[1] = agree("length", in_shapes[1], data[:axis] + data[axis + 1 :])
+                shapes[1] = unify_shapes("length", in_shapes[1], data[:axis] + data[axis + 1 :])
         return shapes, [data], []
 
     def position(self, shape):

@@ -3,7 +3,7 @@
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Int
@@ -75,16 +75,18 @@ class UpSamplingProperty(KernelProperty):
         scale, first, out = self.scale, in_shapes[0], out_shapes[0]
         if self.sample_type == "bilinear":
             k = 2 * scale - scale % 2
-            weight = agree("weight", in_shapes[1], (self.num_filter, 1, k, k))
+            weight = unify_shapes("weight", in_shapes[1], (self.num_filter, 1, k, k))
             if first is not None:
-                first = agree("data", first, (0, self.num_filter, 0, 0))
-                out = agree("output", out, (first[0], first[1], first[2] * scale, first[3] * scale))
+                first = unify_shapes("data", first, (0, self.num_filter, 0, 0))
+                out = unify_shapes(
+                    "output", out, (first[0], first[1], first[2] * scale, first[3] * scale)
+                )
             return [first, weight], [out], []
         if first is None:
             return in_shapes, [out], []
         height, width = first[2] * scale, first[3] * scale
         if len(in_shapes) == 1:
-            return in_shapes, [agree("output", out, (first[0], first[1], height, width))], []
+            return in_shapes, [unify_shapes("output", out, (first[0], first[1], height, width))], []
         channels = 0 if self.multi_input_mode == "concat" else first[1]
         for name, shape in zip(self.list_arguments(), in_shapes):
             if shape is None or not all(shape[1:]) or not all(first[1:]):
@@ -100,7 +102,7 @@ class UpSamplingProperty(KernelProperty):
                 channels += shape[1]
             elif shape[1] != channels:
                 raise ShapeError(f"{name} has {shape[1]} channels, to be added to {channels}")
-        return in_shapes, [agree("output", out, (first[0], channels, height, width))], []
+        return in_shapes, [unify_shapes("output", out, (first[0], channels, height, width))], []
 
     @property
     def forward(self):

@@ -16,7 +16,7 @@ from .promotion import (
     INTEGERS,
     beside_number,
     compared_in,
-    promoted,
+    promote_dtypes,
     refuse_beyond,
     refuse_floats,
     result_of,
@@ -104,7 +104,7 @@ class _Binary(_Elementwise):
             return out
         common = types[0]
         for each in types[1:]:
-            common = promoted(common, each)
+            common = promote_dtypes(common, each)
         return "float64" if common in ("int64", "int32") else "float32"
 
 
@@ -124,13 +124,13 @@ class NumpyBinary(_Binary):
         lhs, rhs = lhs or rhs, rhs or lhs
         if lhs is None:
             return [None, None], [out_types[0]], []
-        return [lhs, rhs], [self._loop_dtypes(promoted(lhs, rhs), None)[0]], []
+        return [lhs, rhs], [self._loop_dtypes(promote_dtypes(lhs, rhs), None)[0]], []
 
     def create_operator(self, ctx, in_shapes, in_types):
         from ._loops import BinaryOperator
 
         lhs, rhs = in_types
-        out, compute = self._loop_dtypes(promoted(lhs, rhs), compared_in(lhs, rhs))
+        out, compute = self._loop_dtypes(promote_dtypes(lhs, rhs), compared_in(lhs, rhs))
         return BinaryOperator(self, [lhs, rhs], out, compute)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 @cache
-def examples():
+def collect_examples():
     """Lines with results: path of a function, ``np.linalg.inv``, to text."""
     text = Path(__file__).with_suffix(".txt").read_text("utf-8")
     parts = re.split(r"^\[([a-z][\w.]+)\]\n", text, flags=re.M)
@@ -22,7 +22,7 @@ def add_examples(space, names):
         ``np``, ``np.linalg``.
     names : dict of str to object
     """
-    found = examples()
+    found = collect_examples()
     for name, value in names.items():
         text = found.get(f"{space}.{name}")
         doc = getattr(value, "__doc__", None)

@@ -13,11 +13,11 @@ from importlib import import_module
 from ...base.dtype import name_of
 from ...base.errors import ArgumentError, ArgumentTypeError
 from .._base import OPERATORS, OpEntry, get_operator
-from ..checks.shapes import known, plain
+from ..checks.shapes import known_shape, plain_shape
 from ..functions.numpy_rows import EXTENSIONS, UNARIES
 from ..property import OperatorProperty, is_known
 from .named_rows import DROPPED, ROWS
-from .promotion import DEFAULT_FLOAT, FLOATS, promoted
+from .promotion import DEFAULT_FLOAT, FLOATS, promote_dtypes
 
 _CONSTANTS = {"nan": float("nan"), "inf": float("inf"), "-inf": -float("inf")}
 _UNARIES = {f"_npi_{name}": operator for name, (operator, _) in UNARIES.items()}
@@ -87,7 +87,7 @@ def _legacy_operator(name):
     return None
 
 
-def fitted(entry, params):
+def fit_params(entry, params):
     """Parameters of a node without those that are meaningless here; MXNet's NumPy functions write
     more than the operator's own."""
     if not entry.name.startswith("_np") and entry.name != "slice":
@@ -108,7 +108,7 @@ def _make_entry(name):
     return OpEntry(name, type(name, (NumpyFunction,), made), (), ROWS[name].doc)
 
 
-def called(path):
+def function_of_path(path):
     """The function of ``np.linalg.inv``, ``npx.topk``."""
     first, *rest = path.split(".")
     packages = {"np": "numpy", "npx": "numpy_extension"}
@@ -160,7 +160,7 @@ class NumpyFunction(OperatorProperty):
 
     def call(self, inputs):
         """The outputs of the function, a list."""
-        found = self.row.run(called, inputs, self.given)
+        found = self.row.run(function_of_path, inputs, self.given)
         found = list(found) if isinstance(found, (list, tuple)) else [found]
         if len(found) != len(self.list_outputs()):
             raise ArgumentError(
@@ -180,7 +180,7 @@ class NumpyFunction(OperatorProperty):
     def infer_shape(self, in_shapes, out_shapes):
         if not all(map(is_known, in_shapes)):
             return in_shapes, out_shapes, []
-        shapes, refused = [plain(shape) for shape in in_shapes], None
+        shapes, refused = [plain_shape(shape) for shape in in_shapes], None
         for types in _trial_dtypes(len(shapes)):
             try:
                 found = self.made_of(shapes, types)[0]
@@ -188,7 +188,7 @@ class NumpyFunction(OperatorProperty):
                 refused = refused or error
                 continue
             self._met = shapes
-            return in_shapes, [known(shape) for shape in found], []
+            return in_shapes, [known_shape(shape) for shape in found], []
         raise refused
 
     def infer_type(self, in_types, out_types):
@@ -215,7 +215,7 @@ class NumpyFunction(OperatorProperty):
             return out_types
         common = read[0]
         for each in read[1:]:
-            common = promoted(common, each)
+            common = promote_dtypes(common, each)
         if kind in ("float", "number") and common not in FLOATS:
             common = DEFAULT_FLOAT
         if kind == "sum" and common not in FLOATS:

@@ -14,7 +14,7 @@ def average(called, x, p):
     return called("np.average")(x[0], p.get("axis"), weights, p.get("returned", False))
 
 
-def masked(called, x, p):
+def mask_elements(called, x, p):
     """Elements by a mask."""
     return x[0][x[1]]
 
@@ -50,7 +50,7 @@ def _insert_positions(p, n):
     return slice(p.get("start"), p.get("stop"), p.get("step"))
 
 
-def deleted(called, x, p):
+def delete_elements(called, x, p):
     """``np.delete`` with an int or a slice."""
     if len(x) > 1:
         raise ArgumentError("_npi_delete: in a graph what is deleted is an int or a slice")
@@ -59,7 +59,7 @@ def deleted(called, x, p):
     return called("np.take")(a, kept, axis, mode="clip")
 
 
-def inserted(called, x, p):
+def insert_elements(called, x, p):
     """``np.insert`` at an int or a slice."""
     a, axis = (x[0].reshape(-1), 0) if p.get("axis") is None else (x[0], p["axis"])
     axis = axis % a.ndim

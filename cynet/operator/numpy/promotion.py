@@ -16,7 +16,7 @@ INTEGERS = ("uint8", *SIGNED)
 DEFAULT_FLOAT = "float32"
 
 
-def promoted(a, b):
+def promote_dtypes(a, b):
     """The dtype of arithmetic on arrays of two dtypes.
 
     >>> promoted("int32", "float16"), promoted("uint8", "int8"), promoted("bool", "int64")
@@ -101,7 +101,7 @@ def compared_in(a, b):
     >>> compared_in("int64", "float32"), compared_in("uint8", "float32")
     ('float64', 'float32')
     """
-    common = promoted(a, b)
+    common = promote_dtypes(a, b)
     wide = ("int32", "int64")
     return "float64" if common in FLOATS and (a in wide or b in wide) else common
 

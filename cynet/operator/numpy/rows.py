@@ -6,7 +6,7 @@ function has its functors, gradient and kind of result there.
 
 from ...base.dtype import name_of
 from .._base import register_operator
-from ..functions.derivatives import of_one, rule
+from ..functions.derivatives import map_derivative, of_one
 from ..functions.numpy_rows import BINARIES, EXTENSIONS, TRUTHS, UNARIES, operators_of
 from ..functions.row import READS
 from ..second_order import Rewritten
@@ -89,7 +89,7 @@ for _operator, _row in (*UNARIES.values(), *EXTENSIONS.values()):
             _operator,
             NumpyUnary,
             _row.doc.replace("; the input's dtype", ""),
-            rule(_of_one, _row.derivative),
+            map_derivative(_of_one, _row.derivative),
             functor=_row.functor or _row.name,
             gradient=_row.gradient,
             reads=_row.reads,

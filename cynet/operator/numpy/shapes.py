@@ -4,7 +4,7 @@ from math import prod
 
 from ...base.errors import ShapeError
 from .._base import register_operator
-from ..checks.shapes import known, plain
+from ..checks.shapes import known_shape, plain_shape
 from ..parameters import Shape
 from ..second_order import Linear
 from ..tensor.reshape import SameBytesProperty
@@ -20,16 +20,16 @@ class NumpyReshape(SameBytesProperty):
     newshape = Shape((), doc="The new shape; one length may be -1.")
 
     def new_shape(self, shape):
-        own, sizes = prod(plain(shape)), list(self.newshape)
+        own, sizes = prod(plain_shape(shape)), list(self.newshape)
         if sizes.count(-1) == 1:
             rest = prod(n for n in sizes if n != -1)
             if rest and own % rest == 0:
                 sizes[sizes.index(-1)] = own // rest
         if any(n < 0 for n in sizes) or prod(sizes) != own:
             raise ShapeError(
-                f"an array of shape {plain(shape)} cannot take the shape {self.newshape}"
+                f"an array of shape {plain_shape(shape)} cannot take the shape {self.newshape}"
             )
-        return known(tuple(sizes))
+        return known_shape(tuple(sizes))
 
 
 RESHAPE = register_operator("_np_reshape", NumpyReshape)

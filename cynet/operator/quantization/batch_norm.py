@@ -2,7 +2,7 @@
 
 from ...base.errors import ArgumentError
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float, Int
 from ..property import merge_shapes
@@ -72,9 +72,9 @@ class QuantizedBatchNormProperty(Refusing, KernelProperty):
         channels = merge_shapes(*in_shapes[1:5], (0,))
         if data is not None:
             axis = data_axis(self.axis, data)
-            channels = agree("gamma", channels, (data[axis],))
+            channels = unify_shapes("gamma", channels, (data[axis],))
             data = (*data[:axis], channels[0], *data[axis + 1 :])
-        ends = [agree(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
+        ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
         return [data, *[channels] * 4, *one_each(self, in_shapes, 5)], [data, *ends], []
 
     def infer_type(self, in_types, out_types):

@@ -1,7 +1,7 @@
 """quantized_elemwise_add, quantized_elemwise_mul: two quantized arrays of one shape."""
 
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float
@@ -50,7 +50,7 @@ class _TwoArrays(Refusing, KernelProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(*in_shapes[:2], out_shapes[0])
-        ends = [agree(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
+        ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
         return [shape, shape, *one_each(self, in_shapes, 2)], [shape, *ends], []
 
     def infer_type(self, in_types, out_types):

@@ -17,7 +17,7 @@ from .._base cimport Operator, OpContext
 from math import nan, prod
 
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..parameters import MAX_ARRAYS, Int
 from ..precision import Precision
@@ -69,7 +69,7 @@ class QuantizedConcatProperty(ConcatProperty):
     def infer_shape(self, in_shapes, out_shapes):
         n = self.num_args
         data, (out,), _ = super().infer_shape(in_shapes[:n], out_shapes[:1])
-        ends = [agree(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
+        ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
         return [*data, *one_each(self, in_shapes, n)], [out, *ends], []
 
     def infer_type(self, in_types, out_types):

@@ -7,7 +7,7 @@ An array of int8 with a range (low, high) holds steps of ``r / 127``, one of uin
 """
 
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float
@@ -35,7 +35,9 @@ class _Conversion(Refusing, KernelProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(in_shapes[0], out_shapes[0])
-        ends = [agree(name, s, ONE) for name, s in zip(self.list_outputs()[1:], out_shapes[1:])]
+        ends = [
+            unify_shapes(name, s, ONE) for name, s in zip(self.list_outputs()[1:], out_shapes[1:])
+        ]
         return [shape, *one_each(self, in_shapes, 1)], [shape, *ends], []
 
     def kernel_params(self, in_shapes):

@@ -1,7 +1,7 @@
 """quantized_embedding: rows of a quantized weight by index."""
 
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Int
 from .ranges import ONE, Refusing, one_each, require_bytes
@@ -44,14 +44,14 @@ class QuantizedEmbeddingProperty(Refusing, KernelProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
-        weight = agree("weight", in_shapes[1], (self.input_dim, self.output_dim))
+        weight = unify_shapes("weight", in_shapes[1], (self.input_dim, self.output_dim))
         if data is not None:
-            out = agree("output", out, (*data, self.output_dim))
+            out = unify_shapes("output", out, (*data, self.output_dim))
         elif out is not None:
-            out = agree("output", out, (*(0,) * (len(out) - 1), self.output_dim))
+            out = unify_shapes("output", out, (*(0,) * (len(out) - 1), self.output_dim))
         if out is not None:
             data = out[:-1]
-        ends = [agree(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
+        ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
         return [data, weight, *one_each(self, in_shapes, 2)], [out, *ends], []
 
     def infer_type(self, in_types, out_types):

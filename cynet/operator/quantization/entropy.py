@@ -2,7 +2,7 @@
 
 from ...base.errors import ShapeError
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Int
 from .ranges import ONE, Refusing
@@ -36,15 +36,15 @@ class CalibrateEntropyProperty(Refusing, KernelProperty):
     """
 
     def infer_shape(self, in_shapes, out_shapes):
-        hist = agree("hist", in_shapes[0], (0,))
-        edges = agree("hist_edges", in_shapes[1], (hist[0] and hist[0] + 1,))
-        hist = agree("hist", hist, (edges[0] and edges[0] - 1,))
+        hist = unify_shapes("hist", in_shapes[0], (0,))
+        edges = unify_shapes("hist_edges", in_shapes[1], (hist[0] and hist[0] + 1,))
+        hist = unify_shapes("hist", hist, (edges[0] and edges[0] - 1,))
         if hist[0] and (hist[0] % 2 == 0 or hist[0] < self.num_quantized_bins):
             raise ShapeError(
                 f"hist has {hist[0]} bins, expected an odd number of at least num_quantized_bins "
                 f"{self.num_quantized_bins}"
             )
-        outs = [agree(name, s, ONE) for name, s in zip(_OUTPUTS, out_shapes)]
+        outs = [unify_shapes(name, s, ONE) for name, s in zip(_OUTPUTS, out_shapes)]
         return [hist, edges], outs, []
 
     def kernel_params(self, in_shapes):

@@ -10,7 +10,7 @@ from math import inf, prod
 from ...base.errors import ArgumentError
 from ...kernels.conv.onednn_int8 import int8_by_onednn, int8_convolution
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import LayerHooks, Traits
 from ..nn.convolution.convolution import ConvolutionProperty
 from ..nn.convolution.onednn import ReorderWeight
@@ -175,8 +175,8 @@ class _Raw(_Int8Layer):
         n = 2 if self.no_bias else 3
         data, out = self.layer_shapes(in_shapes, out_shapes, n)
         names = self.list_arguments()[n:]
-        one = [agree(name, s, ONE) for name, s in zip(names, in_shapes[n:])]
-        ends = [agree(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
+        one = [unify_shapes(name, s, ONE) for name, s in zip(names, in_shapes[n:])]
+        ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
         return [*data, *one], [out, *ends], []
 
     def infer_type(self, in_types, out_types):
@@ -285,15 +285,15 @@ class _Fused(_Int8Layer):
         if out_shapes[0] is None:
             out_shapes = [residual, *out_shapes[1:]]
         (data, weight, bias), out = self.layer_shapes(layer, out_shapes, 3)
-        scale = agree("scale", in_shapes[2], bias)
+        scale = unify_shapes("scale", in_shapes[2], bias)
         names, shapes = self.list_arguments(), list(in_shapes)
         shapes[:4] = data, weight, scale, bias
         for i in range(4, len(names)):
             if names[i] == "residual":
-                shapes[i] = out if out is None else agree(names[i], shapes[i], out)
+                shapes[i] = out if out is None else unify_shapes(names[i], shapes[i], out)
             else:
-                shapes[i] = agree(names[i], shapes[i], ONE)
-        ends = [agree(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
+                shapes[i] = unify_shapes(names[i], shapes[i], ONE)
+        ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
         return shapes, [out, *ends], []
 
     def infer_type(self, in_types, out_types):

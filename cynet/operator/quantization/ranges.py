@@ -1,7 +1,7 @@
 """Common parts of operators on quantized arrays: dtypes, and arrays of one float for ranges."""
 
 from ...base.errors import ArgumentError, ArgumentTypeError
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 
 BYTES = ("uint8", "int8")
 LIMITS = {"uint8": (0, 255), "int8": (-128, 127)}
@@ -17,7 +17,7 @@ def ranges(names):
 def one_each(prop, in_shapes, first):
     """The shapes of the inputs from `first` on, ranges of one element each."""
     names = prop.list_arguments()[first:]
-    return [agree(name, shape, ONE) for name, shape in zip(names, in_shapes[first:])]
+    return [unify_shapes(name, shape, ONE) for name, shape in zip(names, in_shapes[first:])]
 
 
 def require_bytes(prop, dtype, name="data", allowed=BYTES):

@@ -3,7 +3,7 @@
 from math import prod
 
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..nn.flatten import FlattenProperty
 from ..parameters import Enum
@@ -35,7 +35,7 @@ class KeptRange(KernelProperty):
 
     def with_ranges(self, in_shapes, out_shapes, data, out):
         """The result of `infer_shape` for these shapes of data and output 0."""
-        ends = [agree(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
+        ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
         return [data, *one_each(self, in_shapes, 1)], [out, *ends], []
 
 
@@ -57,7 +57,7 @@ class QuantizedFlattenProperty(KeptRange):
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
         if data is not None:
-            out = agree("output", out, (data[0], prod(data[1:])))
+            out = unify_shapes("output", out, (data[0], prod(data[1:])))
             data = (out[0], *data[1:])
         return self.with_ranges(in_shapes, out_shapes, data, out)
 

@@ -104,7 +104,7 @@ Examples
 _BEGIN = ">>> mx.random.seed(1)\n"
 
 
-def documented(array, by_default, options, first=""):
+def with_docstring(array, by_default, options, first=""):
     """A decorator that gives a random function of a face its docstring.
 
     Parameters

@@ -26,7 +26,7 @@ from .._base cimport Operator, OpContext
 from ...base.errors import ArgumentError
 from ..products import PRODUCTS, ProductDesc, kernel_number
 from .layout import GATES
-from .layout import kept as lay_out
+from .layout import reserved_layout as lay_out
 
 MODES = {"rnn_relu": RNN_RELU, "rnn_tanh": RNN_TANH, "lstm": LSTM, "gru": GRU}
 

@@ -65,7 +65,7 @@ gates=0, h=0, c=0, n=0, full=0)], 42)
     return passes, at + 2 * len(weights) * rows
 
 
-def kept(prop, data):
+def reserved_layout(prop, data):
     """(passes, inputs, masks, size) for data of that shape: `parameters` with the offsets of the
     values saved by forward; for each layer the offsets of its input and of its dropout factors,
     both (steps, batch, directions * out_size), or -1 if absent; and the total size.

@@ -10,7 +10,7 @@ from ..parameters import MAX_ARRAYS, Bool, Double, Enum, Float, Int
 from ..precision import LOW, Precision
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
 from .layers import LayersOperator
-from .layout import GATES, kept, parameters
+from .layout import GATES, parameters, reserved_layout
 
 
 class RNNProperty(OperatorProperty):
@@ -182,7 +182,7 @@ class RNNProperty(OperatorProperty):
         ins = [data, weights, *states]
         if self.use_sequence_length:
             ins.append((batch,))
-        memory = (max(kept(self, data)[3], 1),) if is_known(data) else None
+        memory = (max(reserved_layout(self, data)[3], 1),) if is_known(data) else None
         outs = [(data[0], batch, both * hidden), *states[: len(out_shapes) - 2]]
         return ins, [*outs, memory], []
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..second_order import Rewritten
-from .layout import GATES, kept, parameters
+from .layout import GATES, parameters, reserved_layout
 
 
 def constant(F, values, like):
@@ -102,7 +102,7 @@ def _rnn_stepwise(p, F, x, aux, training):
     active = None
     if p.use_sequence_length:
         active = np.arange(data.shape[0])[:, None] < x[-1].asnumpy().astype(np.int64)
-    _, _, masks, _ = kept(p, data.shape)
+    _, _, masks, _ = reserved_layout(p, data.shape)
     passes, _ = parameters(p, data.shape[2])
     last, last_cells = [], []
     for layer in range(p.num_layers):

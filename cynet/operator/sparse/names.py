@@ -1,5 +1,5 @@
 """Names of the operators that MXNet has in mx.nd.sparse and mx.sym.sparse."""
 
-from ..array_methods import declared
+from ..array_methods import declared_names
 
-OPERATORS = declared("in_sparse")  # name in those modules to the operator's name
+OPERATORS = declared_names("in_sparse")  # name in those modules to the operator's name

@@ -18,7 +18,7 @@ from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, DType, Int, Shape, Str
-from ..checks.shapes import known, understood
+from ..checks.shapes import known_shape, declared_shape
 from ..property import OperatorProperty, merge_shapes
 from .axes import axis_of
 
@@ -35,7 +35,7 @@ class CreationProperty(OperatorProperty):
 
     def out_shape(self):
         """The output's shape, 0 or None where unknown."""
-        return understood(self.shape)
+        return declared_shape(self.shape)
 
     def infer_shape(self, in_shapes, out_shapes):
         return [], [merge_shapes(self.out_shape(), out_shapes[0])], []
@@ -168,7 +168,7 @@ class ZerosWithoutDtypeProperty(OperatorProperty):
         return []
 
     def infer_shape(self, in_shapes, out_shapes):
-        return [], [merge_shapes(understood(self.shape), out_shapes[0])], []
+        return [], [merge_shapes(declared_shape(self.shape), out_shapes[0])], []
 
     def infer_type(self, in_types, out_types):
         return [], [out_types[0] or "float32"], []
@@ -352,7 +352,7 @@ class ShapeArrayProperty(OperatorProperty):
         shape = in_shapes[0]
         if shape is None:
             return [None], [out_shapes[0]], []
-        return [shape], [merge_shapes(known((len(self.values(shape)),)), out_shapes[0])], []
+        return [shape], [merge_shapes(known_shape((len(self.values(shape)),)), out_shapes[0])], []
 
     def infer_type(self, in_types, out_types):
         return [in_types[0]], ["int64"], []

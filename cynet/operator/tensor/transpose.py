@@ -18,7 +18,7 @@ class MoveProperty(OperatorProperty):
     backward_reads = ("out_grad",)
 
 
-def permuted(view, order):
+def permute_view(view, order):
     """The View with its axes in `order`."""
     return View(
         tuple(view.shape[i] for i in order), tuple(view.strides[i] for i in order), view.offset
@@ -46,7 +46,7 @@ class PermuteProperty(MoveProperty):
         return [tuple(back)], [out], []
 
     def create_operator(self, ctx, in_shapes, in_types):
-        source = permuted(contiguous(in_shapes[0]), self.order(len(in_shapes[0])))
+        source = permute_view(contiguous(in_shapes[0]), self.order(len(in_shapes[0])))
         return StridedCopyOperator(in_types[0], [StridedPart(source, contiguous(source.shape))])
 
 
@@ -178,7 +178,7 @@ class DepthToSpaceProperty(BlocksProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         n, c, h, w = in_shapes[0]
         b = self.block_size
-        source = permuted(contiguous((n, b, b, c // (b * b), h, w)), (0, 3, 4, 1, 5, 2))
+        source = permute_view(contiguous((n, b, b, c // (b * b), h, w)), (0, 3, 4, 1, 5, 2))
         return StridedCopyOperator(in_types[0], [StridedPart(source, contiguous(source.shape))])
 
 
@@ -207,7 +207,7 @@ class SpaceToDepthProperty(BlocksProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         n, c, h, w = in_shapes[0]
         b = self.block_size
-        source = permuted(contiguous((n, c, h // b, b, w // b, b)), (0, 3, 5, 1, 2, 4))
+        source = permute_view(contiguous((n, c, h // b, b, w // b, b)), (0, 3, 5, 1, 2, 4))
         return StridedCopyOperator(in_types[0], [StridedPart(source, contiguous(source.shape))])
 
 

@@ -9,7 +9,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Shape
 from ..second_order import Linear
-from .planes import merged
+from .planes import unify_planes
 
 
 class AdaptiveAvgPooling2DProperty(KernelProperty):
@@ -44,9 +44,9 @@ class AdaptiveAvgPooling2DProperty(KernelProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         sizes = {0: (1, 1), 1: self.output_size * 2, 2: self.output_size}[len(self.output_size)]
-        data = merged("data", in_shapes[0], (0, 0, 0, 0))
-        out = merged("output", out_shapes[0], (*data[:2], *sizes))
-        return [merged("data", data, (*out[:2], 0, 0))], [out], []
+        data = unify_planes("data", in_shapes[0], (0, 0, 0, 0))
+        out = unify_planes("output", out_shapes[0], (*data[:2], *sizes))
+        return [unify_planes("data", data, (*out[:2], 0, 0))], [out], []
 
 
 register_operator("_contrib_AdaptiveAvgPooling2D", AdaptiveAvgPooling2DProperty)

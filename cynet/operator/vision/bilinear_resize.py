@@ -6,7 +6,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Float, Int
 from ..second_order import Linear
-from .planes import MAX_PIXELS, merged, zero_length
+from .planes import MAX_PIXELS, unify_planes, zero_length
 
 # The output length that a mode makes of an input length
 _ROUNDED = {
@@ -74,16 +74,16 @@ class BilinearResize2DProperty(KernelProperty):
         return ("d_like",) if self.mode == "like" else ()
 
     def infer_shape(self, in_shapes, out_shapes):
-        data = merged("data", in_shapes[0], (0, 0, 0, 0))
+        data = unify_planes("data", in_shapes[0], (0, 0, 0, 0))
         out = out_shapes[0]
         if self.mode == "like":
-            like = merged("like", in_shapes[1], (0, 0, 0, 0))
-            out = merged("output", out, (*data[:2], *like[2:]))
-            data = merged("data", data, (*out[:2], 0, 0))
-            return [data, merged("like", like, (0, 0, *out[2:]))], [out], []
+            like = unify_planes("like", in_shapes[1], (0, 0, 0, 0))
+            out = unify_planes("output", out, (*data[:2], *like[2:]))
+            data = unify_planes("data", data, (*out[:2], 0, 0))
+            return [data, unify_planes("like", like, (0, 0, *out[2:]))], [out], []
         sizes = (self.output_size(data[2], 0), self.output_size(data[3], 1))
-        out = merged("output", out, (*data[:2], *sizes))
-        return [merged("data", data, (*out[:2], 0, 0))], [out], []
+        out = unify_planes("output", out, (*data[:2], *sizes))
+        return [unify_planes("data", data, (*out[:2], 0, 0))], [out], []
 
     def output_size(self, n, axis):
         """The length that `n` becomes along the height (0) or the width (1); 0: unknown."""

@@ -11,7 +11,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool
 from ..second_order import Rewritten
 from .between_pixels import read_between
-from .planes import merged
+from .planes import unify_planes
 
 
 class BilinearSamplerProperty(KernelProperty):
@@ -36,11 +36,11 @@ class BilinearSamplerProperty(KernelProperty):
     """
 
     def infer_shape(self, in_shapes, out_shapes):
-        data = merged("data", in_shapes[0], (0, 0, 0, 0))
-        grid = merged("grid", in_shapes[1], (data[0], 2, 0, 0))
-        out = merged("output", out_shapes[0], (grid[0], data[1], *grid[2:]))
-        grid = merged("grid", grid, (out[0], 2, *out[2:]))
-        return [merged("data", data, (*out[:2], 0, 0)), grid], [out], []
+        data = unify_planes("data", in_shapes[0], (0, 0, 0, 0))
+        grid = unify_planes("grid", in_shapes[1], (data[0], 2, 0, 0))
+        out = unify_planes("output", out_shapes[0], (grid[0], data[1], *grid[2:]))
+        grid = unify_planes("grid", grid, (out[0], 2, *out[2:]))
+        return [unify_planes("data", data, (*out[:2], 0, 0)), grid], [out], []
 
     def rewritten(self, F, inputs, aux, training):
         data, grid = inputs

@@ -12,7 +12,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int
 from ..precision import WIDEST, Precision
 from ..second_order import Linear, Rewritten
-from .planes import merged
+from .planes import unify_planes
 
 LARGEST = 1 << 30  # limit of a size, so that positions fit 64 bits
 
@@ -71,13 +71,13 @@ class CorrelationProperty(KernelProperty):
         return (span - 1) // self.stride1 + 1
 
     def infer_shape(self, in_shapes, out_shapes):
-        data = merged("data1", in_shapes[0], (0, 0, 0, 0))
-        data = merged("data2", in_shapes[1], data)
+        data = unify_planes("data1", in_shapes[0], (0, 0, 0, 0))
+        data = unify_planes("data2", in_shapes[1], data)
         shifts = (2 * self.reach + 1) ** 2
-        out = merged(
+        out = unify_planes(
             "output", out_shapes[0], (data[0], shifts, self.places(data[2]), self.places(data[3]))
         )
-        data = merged("data1", data, (out[0], 0, 0, 0))
+        data = unify_planes("data1", data, (out[0], 0, 0, 0))
         return [data, data], [out], []
 
     def rewritten(self, F, inputs, aux, training):

@@ -23,7 +23,7 @@ from .._base cimport Operator, OpContext
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..nn.spatial_window import check_window
 from ..parameters import Bool, Enum, Int, Shape
@@ -31,7 +31,7 @@ from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, ResourceRequest
 from ..second_order import Rewritten
 from .deformable_decomposed import in_operators
-from .planes import merged, zero_length
+from .planes import unify_planes, zero_length
 
 _DOCS = {
     "data": "Input (N, C, H, W).",
@@ -80,25 +80,25 @@ class OffsetWindows(OperatorProperty):
         names = self.list_arguments()
         shapes = dict(zip(names, in_shapes))
         (kh, kw), groups, spread = self.kernel, self.num_group, self.num_deformable_group
-        data = merged("data", shapes["data"], (0, 0, 0, 0))
+        data = unify_planes("data", shapes["data"], (0, 0, 0, 0))
         for name, divisor in (("num_group", groups), ("num_deformable_group", spread)):
             if not zero_length(data[1]) and data[1] % divisor:
                 raise ShapeError(f"data has {data[1]} channels, not a multiple of {name} {divisor}")
         sizes = [self.output_size(axis, size) for axis, size in enumerate(data[2:])]
-        out = merged("output", out_shapes[0], (data[0], self.num_filter, *sizes))
-        offset = merged("offset", shapes["offset"], (out[0], 2 * spread * kh * kw, *out[2:]))
-        out = merged("output", out, (offset[0], 0, *offset[2:]))
+        out = unify_planes("output", out_shapes[0], (data[0], self.num_filter, *sizes))
+        offset = unify_planes("offset", shapes["offset"], (out[0], 2 * spread * kh * kw, *out[2:]))
+        out = unify_planes("output", out, (offset[0], 0, *offset[2:]))
         if self.modulated:
-            mask = merged("mask", shapes["mask"], (out[0], spread * kh * kw, *out[2:]))
-            out = merged("output", out, (mask[0], 0, *mask[2:]))
-            offset = merged("offset", offset, (out[0], 0, *out[2:]))
+            mask = unify_planes("mask", shapes["mask"], (out[0], spread * kh * kw, *out[2:]))
+            out = unify_planes("output", out, (mask[0], 0, *mask[2:]))
+            offset = unify_planes("offset", offset, (out[0], 0, *out[2:]))
             shapes["mask"] = mask
         channels = 0 if zero_length(data[1]) else data[1] // groups
-        weight = agree("weight", shapes["weight"], (self.num_filter, channels, kh, kw))
-        shapes["data"] = merged("data", data, (out[0], weight[1] * groups, 0, 0))
+        weight = unify_shapes("weight", shapes["weight"], (self.num_filter, channels, kh, kw))
+        shapes["data"] = unify_planes("data", data, (out[0], weight[1] * groups, 0, 0))
         shapes["offset"], shapes["weight"] = offset, weight
         if not self.no_bias:
-            shapes["bias"] = agree("bias", shapes["bias"], (self.num_filter,))
+            shapes["bias"] = unify_shapes("bias", shapes["bias"], (self.num_filter,))
         return [shapes[name] for name in names], [out], []
 
     def output_size(self, axis, size):

@@ -7,12 +7,12 @@ part_size), out (R, output_dim, pooled_size, pooled_size).
 
 from ...base.errors import ShapeError
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel
 from ..parameters import Bool, Float, Int
 from ..precision import FLOAT32, Precision
 from ..second_order import Refused
-from .planes import merged, zero_length
+from .planes import unify_planes, zero_length
 from .regions import RegionsProperty
 
 
@@ -79,15 +79,15 @@ class DeformablePSROIPoolingProperty(RegionsProperty):
             return ins, outs, []
         trans = in_shapes[2]
         if trans is not None:
-            trans = merged("trans", trans, (outs[0][0], 0, self.part, self.part))
+            trans = unify_planes("trans", trans, (outs[0][0], 0, self.part, self.part))
             classes = trans[1] // 2 if not zero_length(trans[1]) else 0
             if trans[1] and (trans[1] % 2 or not classes or self.output_dim % classes):
                 raise ShapeError(
                     f"trans has {trans[1]} channels, expected two for each class, "
                     f"whose number divides output_dim {self.output_dim}"
                 )
-            outs = [agree("output", outs[0], (trans[0], 0, 0, 0))]
-            ins = [ins[0], agree("rois", ins[1], (trans[0], 0))]
+            outs = [unify_shapes("output", outs[0], (trans[0], 0, 0, 0))]
+            ins = [ins[0], unify_shapes("rois", ins[1], (trans[0], 0))]
         return [*ins, trans], outs, []
 
 

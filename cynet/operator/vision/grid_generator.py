@@ -7,12 +7,12 @@ pixel's point is where the flow leads.
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Shape
 from ..second_order import Linear
-from .planes import merged
+from .planes import unify_planes
 
 
 def check_target(prop):
@@ -29,7 +29,7 @@ def infer_theta(name, shape, batch):
     """The shape (batch, 6) of affine maps."""
     if shape is not None and len(shape) != 2:
         raise ShapeError(f"{name} has shape {tuple(shape)}, expected (N, 6)")
-    return agree(name, shape, (batch, 6))
+    return unify_shapes(name, shape, (batch, 6))
 
 
 class GridGeneratorProperty(KernelProperty):
@@ -65,11 +65,11 @@ class GridGeneratorProperty(KernelProperty):
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
         if self.transform_type == "warp":
-            out = merged("output", out, merged("data", data, (0, 2, 0, 0)))
+            out = unify_planes("output", out, unify_planes("data", data, (0, 2, 0, 0)))
             return [out], [out], []
         data = infer_theta("data", data, 0)
-        out = merged("output", out, (data[0], 2, *self.target_shape))
-        return [agree("data", data, (out[0], 6))], [out], []
+        out = unify_planes("output", out, (data[0], 2, *self.target_shape))
+        return [unify_shapes("data", data, (out[0], 6))], [out], []
 
     def kernel_params(self, in_shapes):
         return {"warp": self.transform_type == "warp"}

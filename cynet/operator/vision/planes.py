@@ -1,7 +1,7 @@
 """Shapes of operators on planes (N, C, H, W)."""
 
 from ...base.errors import ShapeError, SizeError
-from ..checks.shapes import EMPTY, agree
+from ..checks.shapes import EMPTY, unify_shapes
 
 MAX_PIXELS = (1 << 31) - 1  # limit of a plane, so that positions in it fit 32 bits
 
@@ -25,6 +25,8 @@ def zero_length(*lengths):
     return any(n is EMPTY for n in lengths)
 
 
-def merged(name, given, wanted):
+def unify_planes(name, given, wanted):
     """The shape that fits both `given`, of four axes or None, and `wanted`."""
-    return four_axes(name, agree(name, None if given is None else four_axes(name, given), wanted))
+    return four_axes(
+        name, unify_shapes(name, None if given is None else four_axes(name, given), wanted)
+    )

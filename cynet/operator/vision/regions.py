@@ -5,7 +5,7 @@ A region is a row (image, x1, y1, x2, y2) in pixels of the image whose features 
 
 from ...base.errors import ArgumentError, ShapeError
 from ..checks.index_dtype import Read
-from ..checks.shapes import agree
+from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import KernelProperty
 from .planes import four_axes
@@ -48,10 +48,10 @@ class RegionsProperty(KernelProperty):
         data, rois, out = four_axes("data", in_shapes[0]), in_shapes[1], out_shapes[0]
         if rois is not None and len(rois) != 2:
             raise ShapeError(f"rois has shape {tuple(rois)}, expected (R, {self.columns})")
-        rois = agree("rois", rois, (0, self.columns))
-        out = agree("output", out, (rois[0], self.output_channels(data[1]), *self.pooled()))
-        data = agree("data", data, (0, self.input_channels(out[1]), 0, 0))
-        rois = agree("rois", rois, (out[0], 0))
+        rois = unify_shapes("rois", rois, (0, self.columns))
+        out = unify_shapes("output", out, (rois[0], self.output_channels(data[1]), *self.pooled()))
+        data = unify_shapes("data", data, (0, self.input_channels(out[1]), 0, 0))
+        rois = unify_shapes("rois", rois, (out[0], 0))
         return [data if in_shapes[0] is not None else None, rois], [out], []
 
     def failure(self, place, values):

@@ -10,7 +10,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Shape
 from ..second_order import Rewritten
 from .grid_generator import check_target, infer_theta
-from .planes import merged
+from .planes import unify_planes
 
 
 class SpatialTransformerProperty(KernelProperty):
@@ -44,10 +44,14 @@ class SpatialTransformerProperty(KernelProperty):
         check_target(self)
 
     def infer_shape(self, in_shapes, out_shapes):
-        data = merged("data", in_shapes[0], (0, 0, 0, 0))
+        data = unify_planes("data", in_shapes[0], (0, 0, 0, 0))
         loc = infer_theta("loc", in_shapes[1], data[0])
-        out = merged("output", out_shapes[0], (loc[0], data[1], *self.target_shape))
-        return [merged("data", data, (*out[:2], 0, 0)), infer_theta("loc", loc, out[0])], [out], []
+        out = unify_planes("output", out_shapes[0], (loc[0], data[1], *self.target_shape))
+        return (
+            [unify_planes("data", data, (*out[:2], 0, 0)), infer_theta("loc", loc, out[0])],
+            [out],
+            [],
+        )
 
     def rewritten(self, F, inputs, aux, training):
         data, loc = inputs

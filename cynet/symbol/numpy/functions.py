@@ -18,7 +18,7 @@ from ...ndarray import NDArray
 from ...numpy.elementwise import EXTENSION_FUNCTIONS, FUNCTIONS
 from ...operator._base import OPERATORS, get_operator
 from ...operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, operators_of
-from ...operator.numpy.named import called, find_operator
+from ...operator.numpy.named import find_operator, function_of_path
 from ...operator.numpy.named_rows import ROWS
 from ...operator.parameters import REQUIRED
 from ..compose import parameter_text
@@ -39,7 +39,7 @@ def namespace(path):
 
     def find(name):
         try:
-            found = getattr(called(path), name) if path in ("np", "npx") else None
+            found = getattr(function_of_path(path), name) if path in ("np", "npx") else None
         except AttributeError:
             found = None
         if found is None or name.startswith("__"):
@@ -60,7 +60,7 @@ class _Module:
     def __getattr__(self, name):
         path = f"{self._path}.{name}"
         try:
-            found = called(path)
+            found = function_of_path(path)
         except AttributeError:
             raise NotFoundError(
                 f"module 'mx.sym.{self._path}' has no attribute {shown(name)}"
@@ -71,7 +71,7 @@ class _Module:
 @cache
 def function(path):
     """The function for symbols; while a Block is traced, the one of mx.np."""
-    imperative = called(path)
+    imperative = function_of_path(path)
 
     def of_symbols(*args, **kwargs):
         if state.trace is not None:
@@ -146,7 +146,7 @@ _UNCOUNTED = {
 @cache
 def _function_signature(path):
     """Of a function of mx.np; NumPy's, where NumPy computes it."""
-    found = inspect.signature(called(path))
+    found = inspect.signature(function_of_path(path))
     if [each.kind for each in found.parameters.values()] == _ANY:
         host = onp
         for word in path.split(".")[1:]:
@@ -160,7 +160,7 @@ _ANY = [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]
 
 def _bind_arguments(path, args, kwargs):
     """Arguments by name; ``**kwargs`` are separate items."""
-    signature, words = _function_signature(path), getattr(called(path), "other_words", {})
+    signature, words = _function_signature(path), getattr(function_of_path(path), "other_words", {})
     kwargs = {words.get(key, key): value for key, value in kwargs.items()}
     try:
         bound = signature.bind(*args, **kwargs)
@@ -217,8 +217,8 @@ def _is_default(path, key, value):
 
 def _legacy_row(path, given):
     """MXNet's name and parameters; None if an argument has no equivalent."""
-    name = _BY_PATH.get(path) or _BY_PATH.get(f"np.{called(path).__name__}")
-    if name is None or called(ROWS[name].path) is not called(path):
+    name = _BY_PATH.get(path) or _BY_PATH.get(f"np.{function_of_path(path).__name__}")
+    if name is None or function_of_path(ROWS[name].path) is not function_of_path(path):
         return None
     row, inputs, params = ROWS[name], [], {}
     words = {value: key for key, value in row.words.items()}

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from cynet.base.errors import KernelError
-from cynet.cuda.libraries.symbols import kernel_symbols, plain
+from cynet.cuda.libraries.symbols import kernel_symbols, strip_spaces
 from cynet.cuda.sources import KERNELS, OWN
 
 # Under the name `cynet` only if PYTHONPATH has it: nvcc is called in a folder of its own.
@@ -67,7 +67,7 @@ def _object(file, module, names, options):
     for name, kernel in module.kernels.items():
         sizes = " ".join(str(p.size) for p in kernel.parameters)
         limit = kernel.threads_limit or 1024
-        lines.append(f"kernel {symbols[plain(name)]} {kernel.index} {limit} {sizes}")
+        lines.append(f"kernel {symbols[strip_spaces(name)]} {kernel.index} {limit} {sizes}")
     Path("table.txt").write_text("\n".join(lines) + "\n")
     target = Path(file).with_suffix(".cubin")
     command = ["objcopy", "--add-section", ".cynet=table.txt", "symbols.o", str(target)]

@@ -8,7 +8,7 @@ import pytest
 import cynet as mx
 from cynet import autograd, nd
 from cynet.base.errors import GradientError, ShapeError
-from cynet.ndarray.sparse.gradients import total
+from cynet.ndarray.sparse.gradients import add_gradients
 
 DTYPES = ("float32", "float64")
 
@@ -293,7 +293,7 @@ def test_sums_of_gradients_of_any_two_forms(rng):
             continue
         wanted = a.asnumpy() + b.asnumpy()
         for out in (None, a.copy()):
-            found = total(a if out is None else out, b, out)
+            found = add_gradients(a if out is None else out, b, out)
             np.testing.assert_allclose(found.asnumpy(), wanted, 1e-6)
             assert found.stype == (a.stype if a.stype == b.stype else "default")
 

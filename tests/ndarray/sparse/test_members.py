@@ -486,10 +486,10 @@ def test_rows_of_a_gradient():
 
 def test_the_array_that_an_update_changes():
     weight, out = mx.nd.array(DENSE), mx.nd.zeros((3, 4))
-    assert updates.target(weight, weight) is weight
-    assert updates.target(weight, out) is out
+    assert updates.update_target(weight, weight) is weight
+    assert updates.update_target(weight, out) is out
     np.testing.assert_array_equal(out.asnumpy(), DENSE)
-    found = updates.target(weight, None)
+    found = updates.update_target(weight, None)
     assert found is not weight
     np.testing.assert_array_equal(found.asnumpy(), DENSE)
 

@@ -56,7 +56,7 @@ def test_the_most_elements():
 @pytest.mark.parametrize("rows", [[], [3], [1, 4, 7]])
 def test_finding(rows):
     wanted = np.arange(-1, 10)
-    at, there = structure.find(np.array(rows, np.int64), wanted)
+    at, there = structure.find_rows(np.array(rows, np.int64), wanted)
     assert there.tolist() == [each in rows for each in wanted]
     assert [rows[i] for i, is_there in zip(at, there) if is_there] == rows
 
@@ -179,12 +179,12 @@ def test_parts_of_matrices(shape, share, rng):
         found.check_format()
     columns = matrix._indices
     for keep in (columns >= 0, columns < 0, columns % 2 == 0):
-        found = convert.masked(matrix, keep)
+        found = convert.mask_elements(matrix, keep)
         kept = np.array([k for k in range(shape[1]) if k in columns[keep]], int)
         wanted = np.zeros_like(dense)
         wanted[:, kept] = dense[:, kept]
         np.testing.assert_array_equal(found.asnumpy(), wanted)
-        moved = convert.masked(matrix, keep, columns + 2, shape[1] + 3)
+        moved = convert.mask_elements(matrix, keep, columns + 2, shape[1] + 3)
         np.testing.assert_array_equal(moved.asnumpy(), np.pad(wanted, ((0, 0), (2, 1))))
 
 
@@ -193,11 +193,13 @@ def test_parts_of_matrices(shape, share, rng):
 def test_rows_and_zeros(dtype, context):
     values = mx.nd.array([[1, 2], [3, 4], [5, 6]], context, dtype)
     for order in ([], [2], [1, 1, 0]):
-        found = convert.taken(values, np.array(order, np.int64))
+        found = convert.take_rows(values, np.array(order, np.int64))
         assert (found.dtype, found.context) == (values.dtype, context)
         np.testing.assert_array_equal(found.asnumpy(), values.asnumpy()[order])
     for order, n in (([], 3), ([4, 0, 2], 5), ([0, 1, 2], 3)):
-        found = convert.scattered(values[: len(order)] if order else values[:1], np.array(order), n)
+        found = convert.scatter_rows(
+            values[: len(order)] if order else values[:1], np.array(order), n
+        )
         wanted = np.zeros((n, 2))
         wanted[order] = values.asnumpy()[: len(order)]
         assert (found.dtype, found.context) == (values.dtype, context)
@@ -205,7 +207,7 @@ def test_rows_and_zeros(dtype, context):
     empty = convert.empty_values(values, (2, 3))
     assert (empty.dtype, empty.context, empty.shape) == (values.dtype, context, (2, 3))
     for stype, shape in (("csr", (4, 3)), ("row_sparse", (4, 3)), ("row_sparse", (4, 3, 2))):
-        none = convert.nothing(stype, shape, values)
+        none = convert.sparse_zeros(stype, shape, values)
         assert (none.stype, none.shape, none.dtype) == (stype, shape, values.dtype)
         assert none.context == context and none.data.size == 0
         none.check_format()
@@ -247,10 +249,10 @@ def test_functions_over_what_is_kept(stype, rng):
         for y in made:
             a, b = (mx.nd.array(v).tostype(stype) for v in (x, y))
             for function, wanted in ((lambda p, q: p - 2 * q, x - 2 * y),):
-                found = cells.joined(function, a, b)
+                found = cells.apply_to_union(function, a, b)
                 np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-6)
                 found.check_format()
-            found = cells.common(lambda p, q: 3 * p * q, a, b)
+            found = cells.apply_to_intersection(lambda p, q: 3 * p * q, a, b)
             np.testing.assert_allclose(found.asnumpy(), 3 * x * y, rtol=1e-6)
             found.check_format()
             assert cells.same_structure(a, b) == np.array_equal(

@@ -21,7 +21,7 @@ from ....io.training_file import (
 from ...block import HybridBlock
 from ...errors import MismatchError
 from .events import BatchEnd, EpochEnd, TrainBegin
-from .monitor import check_monitor, comparison, worst
+from .monitor import check_monitor, comparison, worst_value
 
 if TYPE_CHECKING:
     from ....typing import EvalMetric, FileName
@@ -112,14 +112,14 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         if save_best:
             check_monitor("CheckpointHandler with save_best", monitor)
             self.monitor_op = comparison("CheckpointHandler", monitor, mode)
-            self.best = worst(self.monitor_op)
+            self.best = worst_value(self.monitor_op)
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
         """Begin anew, or where the last checkpoint was written."""
         self.current_epoch = self.current_batch = 0
         self.trained_epoch, self.trained_batch = -1, -1
         if self.save_best:
-            self.best = worst(self.monitor_op)
+            self.best = worst_value(self.monitor_op)
         if self.resume_from_checkpoint:
             self._resume_training(estimator)
 

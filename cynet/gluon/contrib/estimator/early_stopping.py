@@ -10,7 +10,7 @@ import numpy as np
 from ....base.errors import warn_user
 from ....base.guard import guarded
 from .events import EpochEnd, TrainBegin, TrainEnd
-from .monitor import check_monitor, comparison, worst
+from .monitor import check_monitor, comparison, worst_value
 
 if TYPE_CHECKING:
     from ....typing import EvalMetric
@@ -80,7 +80,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         """Begin anew."""
         self.wait = self.stopped_epoch = self.current_epoch = 0
         self.stop_training = False
-        self.best = worst(self.monitor_op) if self.baseline is None else self.baseline
+        self.best = worst_value(self.monitor_op) if self.baseline is None else self.baseline
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> bool:
         """True when it has been too long."""

@@ -40,6 +40,6 @@ def comparison(who, monitor, mode):
     return np.greater
 
 
-def worst(operator):
+def worst_value(operator):
     """The value that every other one is better than."""
     return np.inf if operator is np.less else -np.inf

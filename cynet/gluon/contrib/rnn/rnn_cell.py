@@ -10,7 +10,7 @@ from ....base.guard import guarded
 from ....symbol import Symbol
 from ...errors import MismatchError
 from ...rnn import BidirectionalCell, ModifierCell, RecurrentCell, ZoneoutCell
-from ...rnn.cell import last_states, masked, merged, steps_of
+from ...rnn.cell import last_states, mask_outputs, merge_steps, steps_of
 from ...rnn.cells import LSTMPCell
 
 __all__ = ["LSTMPCell", "VariationalDropoutCell"]
@@ -115,7 +115,7 @@ class VariationalDropoutCell(ModifierCell):
             self.base_cell._modified = True
         outputs = [self._apply_dropout_mask(F, "outputs", each) for each in outputs]
         if merge_outputs is not False:  # None, too, as in MXNet, where no states are dropped
-            outputs = merged(F, outputs, layout)
+            outputs = merge_steps(F, outputs, layout)
         return outputs, states
 
     def __repr__(self) -> str:
@@ -186,8 +186,8 @@ def dynamic_unroll(
         mask = F.Dropout(F.ones_like(outputs[0]), p=drop_outputs)
         outputs = [each * mask for each in outputs]
     if valid_length is None:
-        return merged(F, outputs, layout), states
-    return masked(F, outputs, layout, valid_length), last_states(F, all_states, valid_length)
+        return merge_steps(F, outputs, layout), states
+    return mask_outputs(F, outputs, layout, valid_length), last_states(F, all_states, valid_length)
 
 
 def _by_foreach(cell, inputs, begin_state, drop_inputs, drop_outputs, layout, valid_length):

@@ -12,7 +12,7 @@ from ....base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ....base.guard import PER_BATCH, guarded
 from ....base.opencv import INTERPOLATIONS, short_size
 from ....image import imrotate
-from ....image.geometry import center_box, chosen, crop, made, random_sized_box
+from ....image.geometry import center_box, choose_interpolation, crop, make_image, random_sized_box
 from ....image.rotate import check_angle_limits
 from ....ndarray import NDArray
 from ....symbol import Symbol
@@ -67,8 +67,8 @@ class _OfPixels(Block):
             )
         pixels = x.asnumpy()
         if x.ndim == 3:
-            return made(self._transform_array(pixels))
-        return made(np.stack([self._transform_array(each) for each in pixels]))
+            return make_image(self._transform_array(pixels))
+        return make_image(np.stack([self._transform_array(each) for each in pixels]))
 
     def _transform_array(self, array):
         return array
@@ -82,7 +82,7 @@ def _resize_images(x, size, keep_ratio, interpolation):
     elif interpolation == 9 and not isinstance(x, Symbol) and len(x.shape) in (3, 4):
         old = x.shape[-3:-1]
         new = short_size(*old, size[0]) if keep_ratio else (size[-1], size[0])
-        interpolation = chosen(interpolation, (*old, *new))
+        interpolation = choose_interpolation(interpolation, (*old, *new))
     return _module_of(x).image.resize(x, size=size, keep_ratio=keep_ratio, interp=interpolation)
 
 

@@ -11,7 +11,7 @@ from ....base.kinds import to_count
 from ....initializer import Normal
 from ... import nn
 from ...block import HybridBlock
-from ...nn.attention import hidden, seen
+from ...nn.attention import causal_mask, mask_scores
 
 if TYPE_CHECKING:
     from ....ndarray import NDArray
@@ -46,7 +46,7 @@ class _Attention(HybridBlock):
             start += keys.shape[1]
             k, v = F.concat(keys, k, dim=1), F.concat(values, v, dim=1)
         scores = F.batch_dot(q * self._scale, k, transpose_b=True)
-        weights = self.dropout(F.softmax(hidden(F, scores, seen(F, scores, start))))
+        weights = self.dropout(F.softmax(mask_scores(F, scores, causal_mask(F, scores, start))))
         out = F.reshape(F.batch_dot(weights, v), shape=(-4, -1, self._heads, 0, 0))
         out = F.reshape(F.transpose(out, axes=(0, 2, 1, 3)), shape=(0, 0, -3))
         return self.dropout(self.proj(out)), k, v

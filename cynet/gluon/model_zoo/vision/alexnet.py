@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ....base.guard import guarded
 from ... import nn
 from ..model_store import ROOT
-from .network import NETWORKS, Network, made
+from .network import NETWORKS, Network, with_pretrained_weights
 
 if TYPE_CHECKING:
     from ....typing import FileName
@@ -91,7 +91,7 @@ def alexnet(
     >>> net.features[9], net.output
     (Dense(None -> 4096, Activation(relu)), Dense(None -> 10, linear))
     """
-    return made(AlexNet(**kwargs), "alexnet", pretrained, ctx, root)
+    return with_pretrained_weights(AlexNet(**kwargs), "alexnet", pretrained, ctx, root)
 
 
 NETWORKS["alexnet"] = alexnet

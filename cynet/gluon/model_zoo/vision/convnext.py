@@ -10,7 +10,14 @@ from ... import nn
 from ...block import HybridBlock
 from ...errors import MismatchError
 from ..model_store import ROOT
-from .network import Network, chosen, in_words, made, named, stages
+from .network import (
+    Network,
+    choose_option,
+    in_words,
+    network_function,
+    stages_example,
+    with_pretrained_weights,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -167,19 +174,19 @@ def get_convnext(
     >>> net.output
     Dense(768 -> 10, linear)
     """
-    layers, channels, drop_path = chosen(_SIZES, size, "size")
+    layers, channels, drop_path = choose_option(_SIZES, size, "size")
     net = ConvNeXt(layers, channels, **{"drop_path": drop_path, **kwargs})
-    return made(net, f"convnext_{size}", pretrained, ctx, root)
+    return with_pretrained_weights(net, f"convnext_{size}", pretrained, ctx, root)
 
 
 def _make_entry(size: str, millions: str) -> Callable[..., ConvNeXt]:
     lengths, channels, _ = _SIZES[size]
-    return named(
+    return network_function(
         f"convnext_{size}",
         get_convnext,
         {"size": size},
         f"The {size} ConvNeXt: {millions} million weights with 1000 classes.",
-        stages(lengths, f"Dense({channels[-1]} -> 10, linear)"),
+        stages_example(lengths, f"Dense({channels[-1]} -> 10, linear)"),
         more=f"Four stages of {in_words(lengths)} blocks with {in_words(channels)} channels.",
         keywords="``drop_path``, ``classes``",
     )

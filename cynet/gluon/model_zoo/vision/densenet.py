@@ -8,7 +8,7 @@ from ....base.guard import guarded
 from ... import nn
 from ...contrib.nn import HybridConcurrent, Identity
 from ..model_store import ROOT
-from .network import Network, chosen, in_words, made, named
+from .network import Network, choose_option, in_words, network_function, with_pretrained_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -156,13 +156,15 @@ def get_densenet(
     >>> get_densenet(121, classes=10).output
     Dense(None -> 10, linear)
     """
-    settings = chosen(densenet_spec, num_layers, "num_layers")
-    return made(DenseNet(*settings, **kwargs), f"densenet{num_layers}", pretrained, ctx, root)
+    settings = choose_option(densenet_spec, num_layers, "num_layers")
+    return with_pretrained_weights(
+        DenseNet(*settings, **kwargs), f"densenet{num_layers}", pretrained, ctx, root
+    )
 
 
 def _make_entry(layers: int, millions: str) -> Callable[..., DenseNet]:
     _, growth, lengths = densenet_spec[layers]
-    return named(
+    return network_function(
         f"densenet{layers}",
         get_densenet,
         {"num_layers": layers},

@@ -9,7 +9,13 @@ from ....base.guard import guarded
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import ROOT
-from .network import Network, chosen, made, named, stages
+from .network import (
+    Network,
+    choose_option,
+    network_function,
+    stages_example,
+    with_pretrained_weights,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -231,21 +237,21 @@ def get_efficientnet(
     >>> net.output
     Dense(1280 -> 10, linear)
     """
-    width, depth, dropout = chosen(_SCALES, number, "number")
+    width, depth, dropout = choose_option(_SCALES, number, "number")
     settings = {"dropout": dropout, **(_WIDE_NORM if number >= 5 else {}), **kwargs}
     net = EfficientNet(width, depth, **settings)
-    return made(net, f"efficientnet_b{number}", pretrained, ctx, root)
+    return with_pretrained_weights(net, f"efficientnet_b{number}", pretrained, ctx, root)
 
 
 def _make_entry(number: int, millions: str, size: int) -> Callable[..., EfficientNet]:
     width, depth, _ = _SCALES[number]
     scaled = f"{width} times as wide and {depth} times as deep as B0" if number else "the smallest"
-    return named(
+    return network_function(
         f"efficientnet_b{number}",
         get_efficientnet,
         {"number": number},
         f"EfficientNet B{number}, {scaled}: {millions} million weights.",
-        stages(
+        stages_example(
             _stage_depths(depth),
             f"Dense({4 * _round_channels(_STAGES[-1][3] * width)} -> 10, linear)",
         ),

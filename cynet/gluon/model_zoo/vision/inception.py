@@ -8,7 +8,7 @@ from ....base.guard import guarded
 from ... import nn
 from ...contrib.nn import HybridConcurrent
 from ..model_store import ROOT
-from .network import NETWORKS, Network, made
+from .network import NETWORKS, Network, with_pretrained_weights
 
 if TYPE_CHECKING:
     from ....typing import FileName
@@ -219,7 +219,7 @@ def inception_v3(
     >>> len(net.features), net.output
     (20, Dense(None -> 10, linear))
     """
-    return made(Inception3(**kwargs), "inceptionv3", pretrained, ctx, root)
+    return with_pretrained_weights(Inception3(**kwargs), "inceptionv3", pretrained, ctx, root)
 
 
 NETWORKS["inceptionv3"] = inception_v3

@@ -8,7 +8,7 @@ from ....base.guard import guarded
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import ROOT
-from .network import Network, made, named, shortened
+from .network import Network, network_function, shortened, with_pretrained_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,7 +185,7 @@ def get_mobilenet(
     16
     """
     name = f"mobilenet{shortened(multiplier)}"
-    return made(MobileNet(multiplier, **kwargs), name, pretrained, ctx, root)
+    return with_pretrained_weights(MobileNet(multiplier, **kwargs), name, pretrained, ctx, root)
 
 
 @guarded
@@ -228,12 +228,12 @@ def get_mobilenet_v2(
     16
     """
     name = f"mobilenetv2_{shortened(multiplier)}"
-    return made(MobileNetV2(multiplier, **kwargs), name, pretrained, ctx, root)
+    return with_pretrained_weights(MobileNetV2(multiplier, **kwargs), name, pretrained, ctx, root)
 
 
 def _mobilenet_v1_entry(multiplier: float, millions: str) -> Callable[..., MobileNet]:
     name = shortened(multiplier)
-    return named(
+    return network_function(
         f"mobilenet{name.replace('.', '_')}",
         get_mobilenet,
         {"multiplier": multiplier},
@@ -247,7 +247,7 @@ def _mobilenet_v1_entry(multiplier: float, millions: str) -> Callable[..., Mobil
 
 def _mobilenet_v2_entry(multiplier: float, millions: str) -> Callable[..., MobileNetV2]:
     name = shortened(multiplier)
-    return named(
+    return network_function(
         f"mobilenet_v2_{name.replace('.', '_')}",
         get_mobilenet_v2,
         {"multiplier": multiplier},

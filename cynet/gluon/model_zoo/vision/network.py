@@ -50,14 +50,14 @@ class Network(HybridBlock):
         return self.output(self.features(x))
 
 
-def made(network, name, pretrained, ctx, root):
+def with_pretrained_weights(network, name, pretrained, ctx, root):
     """`network`, with the trained weights of `name`, or of a file, if `pretrained`."""
     if pretrained:
         load_pretrained(network, name, pretrained, root, ctx)
     return network
 
 
-def chosen(options, key, what):
+def choose_option(options, key, what):
     """``options[key]``; other keys are refused."""
     if key not in options:
         raise MismatchError(f"{what} must be one of {listed(options)}, got {shown(key)}")
@@ -70,7 +70,7 @@ def shortened(multiplier):
     return text[:-1] if text in ("1.00", "0.50") else text
 
 
-def named(
+def network_function(
     name: str,
     builder: Callable[..., Made],
     settings: dict[str, Any],
@@ -128,7 +128,7 @@ def named(
     return build
 
 
-def stages(lengths, output):
+def stages_example(lengths, output):
     """The example of a network that has stages: how many blocks each has, and its last layer."""
     return _STAGES.format(list(lengths), output)
 

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from ....base.guard import guarded
 from ..model_store import ROOT
-from .network import Network, chosen, in_words, made, named, stages
+from .network import (
+    Network,
+    choose_option,
+    in_words,
+    network_function,
+    stages_example,
+    with_pretrained_weights,
+)
 from .residual import (
     BasicBlockV1,
     BasicBlockV2,
@@ -85,22 +92,24 @@ def get_resnet(
     >>> net(mx.nd.zeros((1, 3, 32, 32))).shape
     (1, 10)
     """
-    kind, layers, channels = chosen(resnet_spec, num_layers, "num_layers")
-    place = chosen(_VERSIONS, version, "version")
+    kind, layers, channels = choose_option(resnet_spec, num_layers, "num_layers")
+    place = choose_option(_VERSIONS, version, "version")
     network, block = resnet_net_versions[place], resnet_block_versions[place][kind]
     name = f"resnet{num_layers}_v{version}"
-    return made(network(block, layers, channels, **kwargs), name, pretrained, ctx, root)
+    return with_pretrained_weights(
+        network(block, layers, channels, **kwargs), name, pretrained, ctx, root
+    )
 
 
 def _make_entry(builder, layers, suffix, settings, about, kind):
     shape, lengths, channels = resnet_spec[layers]
     block = {"basic_block": "two 3x3 convolutions", "bottle_neck": "1x1, 3x3 and 1x1 convolutions"}
-    return named(
+    return network_function(
         f"resnet{layers}_{suffix}",
         builder,
         {"num_layers": layers, **settings},
         f"ResNet of {layers} layers{about} weights with 1000 classes.",
-        stages(lengths, f"Dense({channels[-1]} -> 10, linear)"),
+        stages_example(lengths, f"Dense({channels[-1]} -> 10, linear)"),
         kind=kind,
         more=f"Four stages of {in_words(lengths)} blocks; each block has {block[shape]}.",
         keywords="``classes``, ``thumbnail``",
@@ -170,9 +179,9 @@ def get_resnet_v1b(
     Dense(2048 -> 10, linear)
     """
     deep = {depth: spec for depth, spec in resnet_spec.items() if spec[0] == "bottle_neck"}
-    _, layers, channels = chosen(deep, num_layers, "num_layers")
+    _, layers, channels = choose_option(deep, num_layers, "num_layers")
     net = ResNetV1(BottleneckV1b, layers, channels, **kwargs)
-    return made(net, f"resnet{num_layers}_v1b", pretrained, ctx, root)
+    return with_pretrained_weights(net, f"resnet{num_layers}_v1b", pretrained, ctx, root)
 
 
 def _as_torchvision(layers: int, millions: str) -> Callable[..., ResNetV1]:

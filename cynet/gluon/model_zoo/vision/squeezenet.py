@@ -10,7 +10,7 @@ from ... import nn
 from ...contrib.nn import HybridConcurrent
 from ...errors import MismatchError
 from ..model_store import ROOT
-from .network import Network, made, named
+from .network import Network, network_function, with_pretrained_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,12 +127,14 @@ def get_squeezenet(
     >>> get_squeezenet("1.1", classes=10).features[0]
     Conv2D(None -> 64, kernel_size=(3, 3), stride=(2, 2))
     """
-    return made(SqueezeNet(version, **kwargs), f"squeezenet{version}", pretrained, ctx, root)
+    return with_pretrained_weights(
+        SqueezeNet(version, **kwargs), f"squeezenet{version}", pretrained, ctx, root
+    )
 
 
 def _make_entry(version: str, about: str) -> Callable[..., SqueezeNet]:
     (channels, kernel), _ = _VERSIONS[version]
-    return named(
+    return network_function(
         f"squeezenet{version.replace('.', '_')}",
         get_squeezenet,
         {"version": version},

@@ -9,7 +9,7 @@ from ....initializer import Xavier
 from ... import nn
 from ...errors import MismatchError
 from ..model_store import ROOT
-from .network import Network, chosen, made, named
+from .network import Network, choose_option, network_function, with_pretrained_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -128,15 +128,15 @@ def get_vgg(
       in_channels=None) (2): Activation(relu)
     )
     """
-    layers, filters = chosen(vgg_spec, num_layers, "num_layers")
+    layers, filters = choose_option(vgg_spec, num_layers, "num_layers")
     name = f"vgg{num_layers}{'_bn' if kwargs.get('batch_norm') else ''}"
-    return made(VGG(layers, filters, **kwargs), name, pretrained, ctx, root)
+    return with_pretrained_weights(VGG(layers, filters, **kwargs), name, pretrained, ctx, root)
 
 
 def _make_entry(layers: int, millions: str, batch_norm: bool = False) -> Callable[..., VGG]:
     count = sum(vgg_spec[layers][0])
     normalized = ", each normalized" if batch_norm else ""
-    return named(
+    return network_function(
         f"vgg{layers}{'_bn' if batch_norm else ''}",
         get_vgg,
         {"num_layers": layers, **({"batch_norm": True} if batch_norm else {})},

@@ -11,7 +11,7 @@ from ....initializer import Normal
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import ROOT
-from .network import Network, chosen, made, named
+from .network import Network, choose_option, network_function, with_pretrained_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,16 +172,16 @@ def get_vit(
     >>> net.output
     Dense(384 -> 10, linear)
     """
-    layers, units, heads, hidden = chosen(_SIZES, size, "size")
+    layers, units, heads, hidden = choose_option(_SIZES, size, "size")
     net = VisionTransformer(patch_size, layers, units, heads, hidden, **kwargs)
-    return made(net, f"vit_{size}_{patch_size}", pretrained, ctx, root)
+    return with_pretrained_weights(net, f"vit_{size}_{patch_size}", pretrained, ctx, root)
 
 
 def _make_entry(
     size: str, patch: int, word: str, millions: str
 ) -> Callable[..., VisionTransformer]:
     layers, units, heads, _ = _SIZES[size]
-    return named(
+    return network_function(
         f"vit_{size}_{patch}",
         get_vit,
         {"size": size, "patch_size": patch},

@@ -9,7 +9,7 @@ from ....base.errors import ArgumentError, ShapeError
 from ....kernels.conv import onednn
 from ..._base import register_operator
 from ...checks.dtypes import FLOATS, require_float_cpu
-from ...checks.shapes import agree
+from ...checks.shapes import unify_shapes
 from ...graph_hooks import LayerHooks
 from ...parameters import Bool, Enum, Int, Shape
 from ...precision import LOW, Precision
@@ -153,21 +153,21 @@ class ConvolutionProperty(FoldsActivation, FiltersProperty):
         batch, channels, *sizes = (None, 0) if data is None else channels_first(data, layout)
         if channels % groups:
             raise ShapeError(f"data has {channels} channels, not a multiple of num_group {groups}")
-        weight = agree(
+        weight = unify_shapes(
             "weight",
             weight,
             shape_in_layout((filters, channels // groups, *kernel), self.weight_layout),
         )
         if data is not None:
             made = [self.output_size(axis, size) for axis, size in enumerate(sizes)]
-            out = agree("output", out, shape_in_layout((batch, filters, *made), layout))
+            out = unify_shapes("output", out, shape_in_layout((batch, filters, *made), layout))
             batch, _, *made = channels_first(out, layout)
             sizes = [size or self.input_size(axis, made[axis]) for axis, size in enumerate(sizes)]
             channels = channels_first(weight, self.weight_layout)[1] * groups
-            data = agree("data", data, shape_in_layout((batch, channels, *sizes), layout))
+            data = unify_shapes("data", data, shape_in_layout((batch, channels, *sizes), layout))
         shapes = [data, weight]
         if not self.no_bias:
-            shapes.append(agree("bias", in_shapes[2], (filters,)))
+            shapes.append(unify_shapes("bias", in_shapes[2], (filters,)))
         return shapes, [out], []
 
     def output_size(self, axis, size):

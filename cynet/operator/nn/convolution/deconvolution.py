@@ -10,7 +10,7 @@ from math import prod
 from ....base.errors import ArgumentError, ShapeError
 from ..._base import register_operator
 from ...checks.dtypes import require_float_cpu
-from ...checks.shapes import agree
+from ...checks.shapes import unify_shapes
 from ...graph_hooks import LayerHooks
 from ...parameters import Bool, Enum, Int, Shape
 from ...precision import LOW, Precision
@@ -103,7 +103,7 @@ class DeconvolutionProperty(FiltersProperty):
         data, weight, out = in_shapes[0], in_shapes[1], out_shapes[0]
         check_rank("data", data, kernel, layout)
         check_rank("output", out, kernel, layout)
-        weight = agree(
+        weight = unify_shapes(
             "weight",
             weight,
             shape_in_layout((0, filters // self.num_group, *kernel), self.weight_layout),
@@ -116,13 +116,13 @@ class DeconvolutionProperty(FiltersProperty):
                 raise ShapeError(
                     f"data has {channels} channels, not a multiple of num_group {self.num_group}"
                 )
-            weight = agree("weight", weight, (channels, *weight[1:]))
+            weight = unify_shapes("weight", weight, (channels, *weight[1:]))
             made = [self.geometry(axis, size)[0] for axis, size in enumerate(sizes)]
-            out = agree("output", out, shape_in_layout((batch, filters, *made), layout))
+            out = unify_shapes("output", out, shape_in_layout((batch, filters, *made), layout))
             data = shape_in_layout((out[0], weight[0], *sizes), layout)
         shapes = [data, weight]
         if not self.no_bias:
-            shapes.append(agree("bias", in_shapes[2], (filters,)))
+            shapes.append(unify_shapes("bias", in_shapes[2], (filters,)))
         return shapes, [out], []
 
     def geometry(self, axis, size):

@@ -6,7 +6,7 @@ from ....base.errors import ShapeError
 from ....kernels.conv import onednn
 from ..._base import register_operator
 from ...checks.dtypes import FLOATS, require_float_cpu
-from ...checks.shapes import agree
+from ...checks.shapes import unify_shapes
 from ...parameters import Bool, Int
 from ...precision import LOW, Precision
 from ...products import is_own
@@ -73,13 +73,15 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
         data, weight = in_shapes[0], in_shapes[1]
         out = out_shapes[0]
         hidden = self.num_hidden
-        weight = agree("weight", weight, (hidden, 0))
+        weight = unify_shapes("weight", weight, (hidden, 0))
         if data is not None:
             if len(data) == 0:
                 raise ShapeError("data must have at least one axis")
             units = prod(data[1:]) if self.flatten else data[-1]
-            weight = agree("weight", weight, (hidden, units))
-            out = agree("output", out, (data[0], hidden) if self.flatten else (*data[:-1], hidden))
+            weight = unify_shapes("weight", weight, (hidden, units))
+            out = unify_shapes(
+                "output", out, (data[0], hidden) if self.flatten else (*data[:-1], hidden)
+            )
             if self.flatten:
                 if out[0] and not data[0]:
                     data = (out[0], *data[1:])
@@ -88,14 +90,14 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
             else:
                 data = (*out[:-1], data[-1] or weight[1])
         elif out is not None:
-            out = agree(
+            out = unify_shapes(
                 "output", out, (0, hidden) if self.flatten else (*(0,) * (len(out) - 1), hidden)
             )
             if not self.flatten:
                 data = (*out[:-1], weight[1])
         shapes = [data, weight]
         if not self.no_bias:
-            shapes.append(agree("bias", in_shapes[2], (hidden,)))
+            shapes.append(unify_shapes("bias", in_shapes[2], (hidden,)))
         return shapes, [out], []
 
     def forward_resource(self, in_shapes):
