@@ -19,7 +19,7 @@ from .tracing import count_of_changes
 from .trainer_gradients import TrainerGradients, stale_error
 from .trainer_groups import TrainerGroups, names_of, split_groups
 from .trainer_shards import TrainerShards
-from .trainer_states import TrainerStates, copied
+from .trainer_states import TrainerStates, copy_state
 from .utils import clip_global_norm
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         while len(self._updaters) < len(self._contexts):
             self._updaters.append(opt.get_updater(self._optimizer))
             self._updaters[-1].states = {
-                name: copied(state) for name, state in self._updaters[0].states.items()
+                name: copy_state(state) for name, state in self._updaters[0].states.items()
             }
             self._updaters[-1].states_synced = dict.fromkeys(self._updaters[0].states, False)
         del self._updaters[max(1, len(self._contexts)) :]

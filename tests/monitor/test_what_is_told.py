@@ -199,7 +199,7 @@ def test_all_of_a_block():
 
 def test_arrays_wherever_they_are():
     a, b, c = (mx.nd.ones(1) for _ in range(3))
-    found = list(file._arrays([a, {"x": (b, None, 3)}, "text", [[c]]]))
+    found = list(file._arrays_in([a, {"x": (b, None, 3)}, "text", [[c]]]))
     assert [id(each) for each in found] == [id(each) for each in (a, b, c)]
 
 

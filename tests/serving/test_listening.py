@@ -428,7 +428,7 @@ def test_words_of_a_command_line(option, bad, says, capsys):
 def test_the_largest_number_of_a_command_line():
     found = tool.parser().parse_args(["m", "--shape", "3", "--threads", str(1 << 40)])
     assert found.threads == 1 << 40
-    assert tool._floats("1.5") == 1.5 and tool._floats("1,2") == [1.0, 2.0]
+    assert tool._parse_floats("1.5") == 1.5 and tool._parse_floats("1,2") == [1.0, 2.0]
 
 
 def test_which_inputs_take_images(monkeypatch):

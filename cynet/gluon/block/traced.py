@@ -19,7 +19,7 @@ from ...operator._base import get_operator
 from ...operator.array_methods import BINARY
 from ...operator.checks.shapes import known_shape
 from ...operator.control_flow.subgraphs import row_of
-from ...operator.property import is_known, plain
+from ...operator.property import is_known, plain_shape
 from ...symbol import Symbol
 from ...symbol.register import add_symbol_class, function_of
 
@@ -101,7 +101,7 @@ class Trace:
             self._shapes[entry] = found
         if not is_known(found):
             raise UntraceableError(f"the shape of {symbol!r} is not known while it is traced")
-        return tuple(plain(found))
+        return tuple(plain_shape(found))
 
     def dtype(self, symbol):
         """The NumPy dtype of a symbol of one output."""
