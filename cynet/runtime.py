@@ -208,7 +208,7 @@ def describe() -> str:
     package = sys.modules[__name__.partition(".")[0]]
     on = enabled()
     optional = [f"{name} {_package_version(name)}" for name in packages() if _package_version(name)]
-    settings = config.set_variables()
+    settings = config.given()
     rows = {
         "cynet": f"{package.__version__}, {os.path.dirname(package.__file__)}",
         "Python": f"{platform.python_version()}, {sys.executable}",

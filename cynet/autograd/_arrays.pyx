@@ -57,7 +57,7 @@ cdef int copy_values(NDArrayBase target, NDArrayBase source) except -1:
     cdef Region to = whole(target)
     cdef Region region = whole(source)
     if is_sparse(&target.blob) or is_sparse(&source.blob):
-        of_sparse().put(target, source)
+        of_sparse().assign_gradient(target, source)
         return 0
     return push_copy(target, &to, source, &region)
 
@@ -74,7 +74,7 @@ cdef NDArrayBase copied(NDArrayBase source):
 cdef NDArrayBase plus(NDArrayBase a, NDArrayBase b, NDArrayBase out):
     global _sum
     if is_sparse(&a.blob) or is_sparse(&b.blob):
-        return of_sparse().total(a, b, out)
+        return of_sparse().add_gradients(a, b, out)
     if _sum is None:
         _sum = get_operator("elemwise_add")
     return run_small(resolve(a.face, _sum, [a, b], (), {}, None), a, b, out)

@@ -478,7 +478,7 @@ def setenv(name, value):
         os.environ[name] = value
 
 
-def set_variables():
+def given():
     """List the environment variables of cynet, MXNet and OpenMP that are set.
 
     Returns

@@ -117,19 +117,19 @@ _npx_constraint_check npx.constraint_check input msg bool
 _npx_nonzero npx.nonzero a - int64
 _npx_reshape npx.reshape a newshape,reverse
 _npi_average named.average a,weights? - float averages
-_npi_boolean_mask named.masked data,mask - first
+_npi_boolean_mask named.mask_elements data,mask - first
 _npi_boolean_mask_assign_scalar named.put_number data,mask - first
 _npi_boolean_mask_assign_tensor named.put_array data,mask,value - first
 _npi_choice named.choice input1?,input2? - int64
-_npi_delete named.deleted arr,obj? - first
+_npi_delete named.delete_elements arr,obj? - first
 _npi_diag_indices_from named.diagonal_places a - int64
 _npi_dsplit named.split_2 a - same parts
 _npi_hsplit named.split_1 a - same parts
 _npi_ediff1d named.differences ary,first?,last? - same
 _npi_einsum named.einsum **
 _npi_identity named.identity -
-_npi_insert_scalar named.inserted arr,values? - first
-_npi_insert_slice named.inserted arr,values? - first
+_npi_insert_scalar named.insert_elements arr,values? - first
+_npi_insert_slice named.insert_elements arr,values? - first
 _npi_insert_tensor named.inserted_by_array arr,values?,obj? - first
 _npi_norm named.norm a - float
 _npi_pad named.padded a

@@ -12,7 +12,7 @@ def _out_stype(prop, stypes):
 
 
 def _cast(S, entry, prop, inputs, params):
-    return S.arrays.cast(inputs[0], prop.stype)
+    return S.arrays.cast_storage(inputs[0], prop.stype)
 
 
 def _gradient_node(S, entry, prop, params, inputs):

@@ -24,7 +24,7 @@ def _quotient_stype(prop, stypes):
 
 def _union_form(function):
     def form(S, entry, prop, inputs, params):
-        return S.cells.joined(function, *inputs) if S.cells.are_alike(*inputs) else None
+        return S.cells.apply_to_union(function, *inputs) if S.cells.are_alike(*inputs) else None
 
     return Sparse(_common_stype, form, needs_dense=True)
 
@@ -34,7 +34,7 @@ def _add_all(S, entry, prop, inputs, params):
     for each in inputs[1:]:
         if not S.cells.are_alike(total, each):
             return None
-        total = S.cells.joined(operator.add, total, each)
+        total = S.cells.apply_to_union(operator.add, total, each)
     return total
 
 
@@ -44,13 +44,17 @@ def _multiply_form(S, entry, prop, inputs, params):
         lhs, rhs = rhs, lhs
     if rhs.stype == DENSE:
         return S.cells.with_dense(operator.mul, lhs, rhs)
-    return S.cells.common(operator.mul, lhs, rhs) if S.cells.are_alike(lhs, rhs) else None
+    return (
+        S.cells.apply_to_intersection(operator.mul, lhs, rhs)
+        if S.cells.are_alike(lhs, rhs)
+        else None
+    )
 
 
 def _multiply_broadcast(S, entry, prop, inputs, params):
     lhs, rhs = inputs
     if lhs.stype == DENSE:  # dense, as MXNet's
-        return S.convert.applied(operator.mul, lhs, S.convert.dense(rhs))
+        return S.convert.apply_dense(operator.mul, lhs, S.convert.to_dense(rhs))
     return _multiply_form(S, entry, prop, inputs, params)
 
 

@@ -56,7 +56,7 @@ def _fully_connected(S, entry, prop, inputs, params):
     if name_of(data.dtype) not in ("float32", "float64"):
         return None
     out = S.product.csr_dense(data, weight.T)
-    return S.convert.applied(operator.add, out, bias[0].reshape((1, -1))) if bias else out
+    return S.convert.apply_dense(operator.add, out, bias[0].reshape((1, -1))) if bias else out
 
 
 def _node_of_fully_connected(S, entry, prop, params, inputs):

@@ -26,7 +26,7 @@ def _sum_form(S, entry, prop, inputs, params):
         total = S.convert.call("sum", array._values_array, axis=axes, keepdims=prop.keepdims)
     elif axes[0] != 0:
         total = S.convert.call("sum", array._values_array, axis=axes, keepdims=prop.keepdims)
-        total = S.convert.scattered(total, array._indices, array.shape[0])
+        total = S.convert.scatter_rows(total, array._indices, array.shape[0])
     else:
         kept = [1 if k in axes else n for k, n in enumerate(array.shape)]
         shape = kept if prop.keepdims else [n for k, n in enumerate(kept) if k not in axes]

@@ -21,10 +21,10 @@ def _retain_form(S, entry, prop, inputs, params):
         return None
     wanted = np.unique(indices.asnumpy().astype(np.int64))
     S.structure.check_bounds("retain: indices", wanted, data.shape[0])
-    at, there = S.structure.find(data._indices, wanted)
+    at, there = S.structure.find_rows(data._indices, wanted)
     at = at[there]
-    values = S.convert.taken(data._values_array, at)
-    return S.arrays.make("row_sparse", data.shape, values, data._indices[at])
+    values = S.convert.take_rows(data._values_array, at)
+    return S.arrays.make_sparse("row_sparse", data.shape, values, data._indices[at])
 
 
 def _gradient_node(S, entry, prop, params, inputs):

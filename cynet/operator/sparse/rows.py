@@ -27,7 +27,7 @@ def _slice_form(S, entry, prop, inputs, params):
         low, high, _ = cuts[1].indices(array.shape[1])
         high = max(low, high)
         keep = (out._indices >= low) & (out._indices < high)
-        out = S.convert.masked(out, keep, out._indices - low, high - low)
+        out = S.convert.mask_elements(out, keep, out._indices - low, high - low)
     return out if out.size else None
 
 
@@ -47,7 +47,7 @@ def _concat_form(S, entry, prop, inputs, params):
     indptr = np.concatenate([np.zeros(1, np.int64), *ptrs])
     shape = (sum(each.shape[0] for each in inputs), inputs[0].shape[1])
     indices = np.concatenate([each._indices for each in inputs])
-    return S.arrays.make("csr", shape, values, indices, indptr)
+    return S.arrays.make_sparse("csr", shape, values, indices, indptr)
 
 
 def _take_form(S, entry, prop, inputs, params):
@@ -58,7 +58,7 @@ def _take_form(S, entry, prop, inputs, params):
         return None
     n = array.shape[0]
     if prop.mode == "clip":
-        rows = S.convert.within(prop, "indices", wanted, n, tell=prop.tells)
+        rows = S.convert.check_indices(prop, "indices", wanted, n, tell=prop.tells)
     else:
         rows = wanted.asnumpy().astype(np.int64) % n
     return S.convert.picked_rows(array, rows)
@@ -70,14 +70,14 @@ def _embedding_form(S, entry, prop, inputs, params):
         return None
     if weight.shape != (prop.input_dim, prop.output_dim):
         return None
-    ids = S.convert.within(prop, "data", data, prop.input_dim, refuse=True)
-    at, there = S.structure.find(weight._indices, ids.ravel())
+    ids = S.convert.check_indices(prop, "data", data, prop.input_dim, refuse=True)
+    at, there = S.structure.find_rows(weight._indices, ids.ravel())
     shape = (*data.shape, prop.output_dim)
     if not there.any():
         return S.convert.empty_values(weight, shape)
     rows = np.flatnonzero(there)
-    values = S.convert.taken(weight._values_array, at[rows])
-    return S.convert.scattered(values, rows, len(at)).reshape(shape)
+    values = S.convert.take_rows(weight._values_array, at[rows])
+    return S.convert.scatter_rows(values, rows, len(at)).reshape(shape)
 
 
 def _node_of_embedding(S, entry, prop, params, inputs):
