@@ -119,7 +119,9 @@ class Registry:
         return self.get(spec)(*args, **kwargs) if isinstance(spec, str) else spec
 
     def __contains__(self, name: str) -> bool:
-        return self._normalized_name(name) in self._table or self._normalized_name(name) in self._later
+        return (
+            self._normalized_name(name) in self._table or self._normalized_name(name) in self._later
+        )
 
     def __iter__(self) -> Iterator[str]:
         return iter([*self._table, *self._later])

@@ -154,7 +154,9 @@ class DistKVStore(KVStore):
         by_rows = {}
         if self._compress is None:
             by_rows = {each: arrays for each, arrays in handed.items() if are_rows(arrays)}
-        given = {each: _dense_arrays(arrays) for each, arrays in handed.items() if each not in by_rows}
+        given = {
+            each: _dense_arrays(arrays) for each, arrays in handed.items() if each not in by_rows
+        }
         with self._lock:
             self._world.check()
             if optimizer is not None:  # without one the sums are of states
@@ -297,7 +299,9 @@ class DistKVStore(KVStore):
         >>> mx.kv.create("dist_sync").agree_on_states(updater, "load_states")
         """
         if self._world.size > 1:
-            self._check_agreement(where, {**terms_of(updater.optimizer), **terms_of_states(updater)})
+            self._check_agreement(
+                where, {**terms_of(updater.optimizer), **terms_of_states(updater)}
+            )
 
     def load_optimizer_states(self, fname: FileName) -> None:
         """Take over the states that `save_optimizer_states` wrote, the same on all ranks."""
@@ -375,7 +379,9 @@ class DistKVStore(KVStore):
 
     def _sum_of_rows(self, key, arrays, priority):
         def add(what, array):
-            (bucket,) = self._buckets_for("sum", self._bucket_rows({what: [array]}), priority, keep=False)
+            (bucket,) = self._buckets_for(
+                "sum", self._bucket_rows({what: [array]}), priority, keep=False
+            )
             array.copyto(bucket.entries[0].view)
             self._hand_in(sum_request(bucket), (), [bucket.flat])
             return bucket.entries[0].view

@@ -27,7 +27,9 @@ def array(object, dtype=None, ctx=None, device=None):
     if isinstance(object, NDArray):
         out = object.as_np_ndarray()
         out = out.astype(dtype) if dtype is not None else out.copy()
-        return out if ctx is None and device is None else out.as_in_ctx(_target_context(ctx, device))
+        return (
+            out if ctx is None and device is None else out.as_in_ctx(_target_context(ctx, device))
+        )
     return make_array(_nested_to_numpy(object), dtype, _target_context(ctx, device), "array")
 
 
@@ -153,15 +155,21 @@ def arange(start, stop=None, step=1, dtype=None, ctx=None, device=None):
     """Evenly spaced numbers in [start, stop); float32 by default."""
     begin, end = (0, start) if stop is None else (start, stop)
     host = onp.arange(begin, end, 1 if step is None else step)
-    return make_array(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "arange")
+    return make_array(
+        host, "float32" if dtype is None else dtype, _target_context(ctx, device), "arange"
+    )
 
 
 def linspace(
     start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, ctx=None, device=None
 ):
     """`num` evenly spaced numbers from start to stop; float32 by default."""
-    host, step = onp.linspace(_nested_to_numpy(start), _nested_to_numpy(stop), num, endpoint, True, axis=axis)
-    out = make_array(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "linspace")
+    host, step = onp.linspace(
+        _nested_to_numpy(start), _nested_to_numpy(stop), num, endpoint, True, axis=axis
+    )
+    out = make_array(
+        host, "float32" if dtype is None else dtype, _target_context(ctx, device), "linspace"
+    )
     return (out, step) if retstep else out
 
 
@@ -169,14 +177,20 @@ def logspace(
     start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, ctx=None, device=None
 ):
     """`num` numbers that are evenly spaced on a scale of logarithms."""
-    host = onp.logspace(_nested_to_numpy(start), _nested_to_numpy(stop), num, endpoint, base, axis=axis)
-    return make_array(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "logspace")
+    host = onp.logspace(
+        _nested_to_numpy(start), _nested_to_numpy(stop), num, endpoint, base, axis=axis
+    )
+    return make_array(
+        host, "float32" if dtype is None else dtype, _target_context(ctx, device), "logspace"
+    )
 
 
 def eye(N, M=None, k=0, dtype=None, ctx=None, device=None):
     """A matrix with ones on a diagonal."""
     host = onp.eye(N, M, k)
-    return make_array(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "eye")
+    return make_array(
+        host, "float32" if dtype is None else dtype, _target_context(ctx, device), "eye"
+    )
 
 
 def identity(n, dtype=None, ctx=None, device=None):
@@ -187,26 +201,34 @@ def identity(n, dtype=None, ctx=None, device=None):
 def tri(N, M=None, k=0, dtype=None, ctx=None, device=None):
     """A matrix with ones at and below a diagonal."""
     host = onp.tri(N, M, k)
-    return make_array(host, "float32" if dtype is None else dtype, _target_context(ctx, device), "tri")
+    return make_array(
+        host, "float32" if dtype is None else dtype, _target_context(ctx, device), "tri"
+    )
 
 
 def indices(dimensions, dtype=None, ctx=None, device=None):
     """The numbers of the rows and columns of a grid, int64 by default."""
     host = onp.indices(dimensions)
-    return make_array(host, "int64" if dtype is None else dtype, _target_context(ctx, device), "indices")
+    return make_array(
+        host, "int64" if dtype is None else dtype, _target_context(ctx, device), "indices"
+    )
 
 
 def _window_function(name):
     def function(M, dtype=None, ctx=None, device=None):
         host = getattr(onp, name)(M)
-        return make_array(host, "float32" if dtype is None else dtype, _target_context(ctx, device), name)
+        return make_array(
+            host, "float32" if dtype is None else dtype, _target_context(ctx, device), name
+        )
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {name} window of M points, float32 by default."
     return function
 
 
-blackman, hamming, hanning, bartlett = map(_window_function, ("blackman", "hamming", "hanning", "bartlett"))
+blackman, hamming, hanning, bartlett = map(
+    _window_function, ("blackman", "hamming", "hanning", "bartlett")
+)
 
 
 def from_dlpack(x, /, *, device=None, copy=None):

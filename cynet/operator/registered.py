@@ -433,8 +433,8 @@ class Registered:
                         )
                     )
                     raise ArgumentTypeError(
-                        f"{self._operator_label()} takes {', '.join(allowed)}{more}; {what} '{name}' is "
-                        f"{dtype}"
+                        f"{self._operator_label()} takes {', '.join(allowed)}{more};"
+                        f" {what} '{name}' is {dtype}"
                     )
 
     def _meets_bfloat16(self, in_types: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ from ...base.kinds import to_index
 from ...base.numpy_state import place_of_numpy
 from ...base.tracing import active
 from ...ndarray import NDArray
-from ...operator.checks.shapes import known, understood
+from ...operator.checks.shapes import declared_shape, known_shape
 from ...symbol import Symbol
 from ..errors import StateError
 from ..parameter import Parameter
@@ -268,10 +268,10 @@ class BoundGraph:
         shapes = {}
         for name, source in zip(self.op.inputs, self.sources):
             if isinstance(source, Parameter):
-                shapes[name] = understood(source.shape)
+                shapes[name] = declared_shape(source.shape)
             else:
                 array = arrays[source] if type(source) is int else self.graph.constants[name]
-                shapes[name] = known(array.shape)
+                shapes[name] = known_shape(array.shape)
         try:
             self.op.infer(shapes)
         except CynetError:

@@ -20,7 +20,7 @@ from ...ndarray import NDArray
 from ...symbol import Symbol, Variable
 from ..errors import DeferredInitializationError
 from ..parameter.shapes import has_sizes
-from ..tracing import note_change, note_change, tracing
+from ..tracing import is_tracing, note_change, tracing
 from . import graph
 from .backward_hooks import hooked_call
 from .block import Block
@@ -297,7 +297,7 @@ class HybridBlock(Block):
     # --- computing --------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> NDArray:
         """`forward`, or its graph, with the hooks around it."""
-        if note_change():
+        if is_tracing():
             with self.name_scope():
                 return self.forward(*args, **kwargs)
         if not self._active or not _has_arrays(args, kwargs):
@@ -362,7 +362,7 @@ class HybridBlock(Block):
         first = x if isinstance(x, (NDArray, Symbol)) else _first_array((x, args, kwargs))
         if isinstance(first, NDArray):
             cached = self._cached
-            if cached is not None and cached.runs_forward and self._active and not note_change():
+            if cached is not None and cached.runs_forward and self._active and not is_tracing():
                 return self._call_cached_op(x, *args, **kwargs)
             return self._run(first, x, *args, **kwargs)
         if first is None:
@@ -371,7 +371,7 @@ class HybridBlock(Block):
                 f" {shown(x)}; mx.nd.array(x) makes one"
             )
         # arrays beside symbols, in a trace, become constants of the graph by mx.nd's functions
-        tracing = note_change()
+        tracing = is_tracing()
         mixed = tracing and _first_array((x, args, kwargs), NDArray) is not None
         if not tracing:
             self._check_unmixed((x, args, kwargs), NDArray)

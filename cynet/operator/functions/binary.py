@@ -53,7 +53,9 @@ def _truth_example(call: str, output: str) -> str:
 
 
 def _truth_table(call: str, output: str) -> str:
-    return example_lines(f"x = mx.nd.array([[0], [1]])\n>>> {call}(x, mx.nd.array([[0, 1]]))", output)
+    return example_lines(
+        f"x = mx.nd.array([[0], [1]])\n>>> {call}(x, mx.nd.array([[0, 1]]))", output
+    )
 
 
 # fmt: off

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 Derivative: TypeAlias = "Callable[..., Array]"
 
 
-def map_derivative(make: Callable[[Derivative], Formula], derivative: Derivative | _Rule) -> Formula | _Rule:
+def map_derivative(
+    make: Callable[[Derivative], Formula], derivative: Derivative | _Rule
+) -> Formula | _Rule:
     """`make` applied to a derivative that is a function; `Linear()` and the like unchanged."""
     return make(derivative) if callable(derivative) else derivative
 

@@ -47,5 +47,7 @@ def of_reduction(row: Reduction) -> str:
     if isinstance(row.example, str):
         return row.example
     whole, lines = row.example
-    first = example_lines(f"x = mx.nd.array([[1, 5, 3], [4, 2, 6]])\n>>> mx.nd.{row.name}(x)", whole)
+    first = example_lines(
+        f"x = mx.nd.array([[1, 5, 3], [4, 2, 6]])\n>>> mx.nd.{row.name}(x)", whole
+    )
     return first + "\n" + example_lines(f"mx.nd.{row.name}(x, axis=1)", lines)
