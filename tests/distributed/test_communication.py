@@ -321,7 +321,7 @@ def test_what_fails_with_a_failure(thread):
 )
 def test_who_is_told_of_a_failure(told, tell, content, thread, monkeypatch):
     reports = []
-    monkeypatch.setattr(file, "report", lambda *given: reports.append(given))
+    monkeypatch.setattr(file, "report_failure", lambda *given: reports.append(given))
     thread._dead = {2}
     thread._fail_requests(CynetError("text"), told=told, tell=tell)
     text = "text" if told else "text; rank 1 (b) was in step 0, it waited for nothing"

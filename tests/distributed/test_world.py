@@ -319,10 +319,11 @@ def joining(monkeypatch):
     monkeypatch.setattr(file, "socket", SimpleNamespace(gethostname=lambda: "node"))
     monkeypatch.setattr(file, "time", SimpleNamespace(monotonic=lambda: Joining.clock[0]))
     monkeypatch.setattr(file, "ended_early", list)
-    monkeypatch.setattr(file, "report", lambda *given, **more: calls.append((given, more)))
+    monkeypatch.setattr(file, "report_failure", lambda *given, **more: calls.append((given, more)))
     monkeypatch.setattr(file, "cut_gradients", lambda n: calls.append(("cut", n)))
     fake = SimpleNamespace(
-        watch=lambda find: calls.append(("watch", find)), abandon=lambda: calls.append("abandon")
+        install_exit_hooks=lambda find: calls.append(("watch", find)),
+        abandon_startup=lambda: calls.append("abandon"),
     )
     monkeypatch.setattr(file, "shutdown", fake)
     monkeypatch.setenv("CYNET_DIST_STALL", "5")

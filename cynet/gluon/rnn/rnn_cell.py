@@ -57,4 +57,4 @@ def _format_sequence(length, inputs, layout, merge, in_layout=None):
 
 def _get_begin_state(cell, F, begin_state, inputs, batch_size):
     """`begin_state`, or zeros of a cell for these inputs, one array or a list of steps."""
-    return cell._states(F, begin_state, inputs, batch_size)
+    return cell._initial_states(F, begin_state, inputs, batch_size)
