@@ -89,7 +89,9 @@ class _Estimator(_base.BaseEstimator):
             self.net_ = self._make_network(outputs)
             settings = {"learning_rate": self.learning_rate, "wd": self.weight_decay}
             trainer = Trainer(self.net_.collect_params(), self.optimizer, settings)
-            self.loss_curve_ = [self._train_epoch(x, y, rng, loss, trainer) for _ in range(self.epochs)]
+            self.loss_curve_ = [
+                self._train_epoch(x, y, rng, loss, trainer) for _ in range(self.epochs)
+            ]
         finally:
             mx_random.set_state(before)
 
