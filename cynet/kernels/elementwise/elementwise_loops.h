@@ -152,6 +152,6 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
     for (int64_t i = 0; i < n; ++i) put<add>(out[i], product_of(gy, F::template map<T>(a[i], y)));
   } else {
     for (int64_t i = 0; i < n; ++i)
-      out[i] = product_of(g[i * sg], F::template map<T>(a[i * sa], b[i * sb]));
+      put<add>(out[i], product_of(g[i * sg], F::template map<T>(a[i * sa], b[i * sb])));
   }
 }

@@ -1,6 +1,7 @@
 """An element of an elementwise function depends on its own operands alone: it has the same bytes by
 itself, beside ordinary numbers, and beside huge ones, infinities, NaN and denormal ones."""
 
+import itertools
 from functools import cache
 
 import numpy as np
@@ -113,3 +114,41 @@ def test_neighbours_change_nothing(family, name, dtype):
             expected = alone[:200].copy()
             expected[100] = alone[n + k]
             check(x, computed(operator, x, req), expected, f"beside {strange[:, k]}")
+
+
+class WithNumbers(OneLoop):
+    """The loop where some operands are one number for all."""
+
+    def forward_loops(self, prop, in_data, out_data):
+        reads = tuple(2.5 if i in prop.numbers else each for i, each in enumerate(in_data))
+        return [Loop(prop.family, prop.functor, reads, out_data[0])]
+
+
+class OfNumbers(OfFunctor):
+    """A functor some of whose operands repeat."""
+
+    graph = WithNumbers()
+
+    def __init__(self, family, functor, numbers):
+        super().__init__(family, functor)
+        self.numbers = numbers
+
+
+ADDED = [(*row, dtype) for row in ROWS for dtype in ("float32", "float64")]
+ADDED += [(*row, "int32") for row in ROWS if functors(row[0])[row[1]]]
+
+
+@pytest.mark.parametrize("family, name, dtype", ADDED, ids=[" ".join(row) for row in ADDED])
+def test_what_is_written_is_what_is_added(family, name, dtype):
+    """Whichever operands repeat: the loops that do have branches of their own."""
+    reads = READS[family]
+    x = np.random.default_rng(3).uniform(1, 4, (reads, 100)).astype(dtype)
+    if "polygamma" in name:
+        x[-1] = 2
+    for numbers in itertools.chain.from_iterable(
+        itertools.combinations(range(reads), n) for n in range(reads)
+    ):
+        operator = LoopsOperator(OfNumbers(family, name, numbers), dtype)
+        start = np.full(100, 0.75, x.dtype)
+        written, added = computed(operator, x, WRITE), computed(operator, x, ADD)
+        np.testing.assert_allclose(added, start + written, rtol=1e-5, err_msg=str(numbers))
