@@ -20,11 +20,11 @@ cdef cppclass RowSet:
     # Rows of an array outside of which it is zero, while `rows_hold` (touched_rows.pxd) is true.
     # Guarded by the array's variable.
     char* data
-    int64_t n, length      # of all rows, bytes of each
-    unsigned writes        # of the variable when the set was made
-    bint known             # it has been
-    vector[uint64_t] bits  # one for each row, the lowest first
-    atomic[int64_t] maximum   # at least as many as are in it: an estimate that anybody may read
+    int64_t n, length      # number of rows, and bytes of a row
+    unsigned writes        # number of writes to the variable when the set was made
+    bint known             # the set has been made
+    vector[uint64_t] bits  # bit r is 1 if row r is in the set, the lowest bit first
+    atomic[int64_t] maximum   # upper bound of the number of rows in the set; read without a lock
 
 ctypedef RowSet* RowSetPointer
 
@@ -39,19 +39,19 @@ cdef cppclass Chunk:
     # True: somebody outside of the engine has, or had, the memory to write in (DLPack, a writable
     # buffer, foreign memory), so that the variable does not tell of all changes.
     atomic[bint] exposed
-    atomic[RowSetPointer] rows  # of an array in it, or NULL; never taken back
+    atomic[RowSetPointer] rows  # nonzero rows of an array in the chunk, or NULL; set once
 
 cdef class NDArrayBase:
     cdef TBlob blob      # data points into the chunk
     cdef Chunk* chunk
     cdef object grad_entry  # the autograd tape's, else None
-    cdef Face face          # whose class it is of; what is computed from it is of the same one
+    cdef Face face          # class of the array (mx.nd or mx.np); results have the same class
     # Under mx.nd: a comparison made it, so that its numbers are truths (ndarray/_legacy.pyx).
     cdef bint truths
     cdef object __weakref__
 
-    cdef int wait_read(self) except -1   # for its writers; raises what they left
-    cdef int wait_write(self) except -1  # for its readers, too
+    cdef int wait_read(self) except -1   # waits for the array's writers and raises their error
+    cdef int wait_write(self) except -1  # waits for the array's writers and readers
 
 # A new array of the face's class with uninitialised memory. shape has ndim entries. Whoever has it
 # computed by the engine sets chunk.written to False and, in the function, to True.

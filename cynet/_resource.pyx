@@ -25,7 +25,7 @@ cdef extern from *:
         void* ptr; size_t size; size_t capacity; int dev_type; int dev_id;
         unsigned long long trims;
     };
-    static const int CYNET_TEMPS = 64;  // of the host (and in KeptSpace); as many again of a GPU
+    static const int CYNET_TEMPS = 64;  // temporary spaces of the host, and as many of a GPU
     static void (*cynet_temp_free)(CynetTemp*);
     struct CynetTemps {
         CynetTemp items[2 * CYNET_TEMPS];
@@ -77,9 +77,9 @@ cdef struct Generator:
     uint64_t drawn  # streams given out since it was seeded
 
 cdef Generator _generators[TYPES][IDS]
-cdef unordered_map[uint64_t, Generator] _higher  # of indices from IDS on, since they were used
-cdef uint64_t _seed = 0  # of all devices
-cdef Mutex _lock  # of all of these; held for a few instructions
+cdef unordered_map[uint64_t, Generator] _higher  # generators of indices >= IDS, made at first use
+cdef uint64_t _seed = 0  # seed of all devices
+cdef Mutex _lock  # guards the generators and the seed; held for a few instructions
 
 
 # --- temporary space -----------------------------------------------------------------------------

@@ -21,10 +21,10 @@ from .._typedefs cimport RunContext
 
 cdef cppclass Recording:
     atomic[long] holders
-    int runs           # so far, at most those before it is recorded
-    bint never         # it cannot be recorded
+    int runs           # runs before the recording
+    bint never         # the function cannot be recorded as a CUDA graph
     void* executable   # the graph, after it was recorded
-    void* numbers      # of a graph that reads some: where, on the GPU
+    void* numbers      # GPU memory of the numbers that the graph reads, or NULL
     vector[char] sent  # the values there since the last replay
     KeptSpace own      # memory of this graph alone
     KeptSpace* spaces  # buffers that operators asked for: `own`, or shared ones
@@ -33,7 +33,7 @@ cdef cppclass Addressed:
     # The recording of a function with arrays at these addresses.
     vector[void*] at
     Recording recording
-    long used  # in which run, the last time
+    long used  # number of the run that used this recording last
 
 cdef cppclass Recordings:
     # Recordings of one function, at most MAX_ADDRESSES of graphs.pyx, with one holder. All

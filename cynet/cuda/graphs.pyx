@@ -27,13 +27,13 @@ cdef extern from *:
 
 cdef enum How:
     kPlain = 0     # run the function on the computing stream
-    kWarm = 1      # on the side stream
-    kRecord = 2    # on the side stream; nothing happens on the GPU yet
+    kWarm = 1      # run the function on the side stream
+    kRecord = 2    # record the function on the side stream; the GPU runs nothing yet
     kReplay = 3    # launch the graph instead
 
 cdef enum:
     PLAIN_RUNS = 1
-    MAX_ADDRESSES = 64  # of one function
+    MAX_ADDRESSES = 64  # maximum number of addresses of one function
     STAYS = 256          # runs in which addresses need not come back to be remembered
     RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED: memory may be allocated meanwhile
 
@@ -81,7 +81,7 @@ cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
         recordings.known.push_back(new Addressed())
     else:
         each = recordings.known[oldest]
-        if each.used + STAYS > recordings.runs:  # or a longer cycle would never find one again
+        if each.used + STAYS > recordings.runs:  # else a longer cycle of addresses finds none
             return NULL
         release(&each.recording, dev_id)
     each = recordings.known[oldest]

@@ -32,7 +32,7 @@ cdef extern from "Python.h":
 cdef enum:
     PIECES = 16
     PIECE_BYTES = 1 << 20
-    DIRECT_BYTES = 1 << 16  # at most so much goes straight to its place, on the computing stream
+    DIRECT_BYTES = 1 << 16  # a copy of at most so many bytes uses the computing stream
     LANDINGS = 2
     LANDING_BYTES = 1 << 28  # more goes straight to its place, behind all that was put there
 
@@ -40,13 +40,13 @@ cdef struct StagingBuffer:
     bint taken
     bint used        # `done` has been recorded
     Handle pinned
-    Handle landing   # on the GPU
+    Handle landing   # memory on the GPU
     void* done       # event: the last use is over
     void* arrived    # event: the bytes are in `landing`
 
 cdef struct Landing:
     bint taken
-    Handle memory    # on the GPU
+    Handle memory    # memory on the GPU
     void* arrived    # event: the bytes are there
     void* left       # event: and have been moved to their place
 
@@ -81,7 +81,7 @@ cdef Station* _station(int dev_id) noexcept nogil:
     _stations_guard.lock()
     station = _stations[dev_id]
     if station == NULL:
-        station = new Station()  # for ever: threads may look at it while the process ends
+        station = new Station()  # never freed: threads use the station until the process ends
         for i in range(PIECES):
             station.pieces[i].taken = station.pieces[i].used = False
             station.pieces[i].pinned.ptr = station.pieces[i].landing.ptr = NULL

@@ -45,7 +45,7 @@ cdef struct Link:
 cdef struct Run:
     # One push; its links follow it in memory. It is ready when `missing` is 0. With one link it
     # fills two cache lines: the cost of a push is mostly cache lines that change cores.
-    Run* next          # in a ready queue, the settle list or a free list
+    Run* next          # next run in a ready queue, the settle list or a free list
     Engine* engine
     RunFn fn
     void* arg
@@ -53,7 +53,7 @@ cdef struct Run:
     Operator* opr      # NULL for a single push
     const char* name   # borrowed until the deleter is called; may be NULL
     uint64_t seq       # order of pushes
-    unsigned epoch     # of the process that pushed it
+    unsigned epoch     # number of the process that pushed the run (a fork counts up)
     int priority
     int dev_id
     int missing        # links not granted yet
@@ -70,7 +70,7 @@ cdef cppclass Var:
     Link* tail
     Engine* engine
     Waiter* waiters
-    atomic[FailurePointer] failure  # of a run that failed; functions are skipped meanwhile
+    atomic[FailurePointer] failure  # error of a failed run; while it is set, functions are skipped
     unsigned mark      # last push that named this variable: finds duplicates
     unsigned writes    # ended functions that wrote it, a parent's before a fork included
     unsigned epoch     # other than the engine's: state left by a parent process, to be reset
@@ -97,7 +97,7 @@ cdef struct Failure:
     # Shared by all variables it spread to. Waiting on one of them raises it and so clears all.
     PyObject* error    # owned; NULL once raised
     int refs
-    unsigned epoch     # of the process that it happened in
+    unsigned epoch     # number of the process in which the run failed
 
 cdef enum WaitState:
     kSpinning = 0
@@ -115,30 +115,30 @@ cdef cppclass Waiter:
     condition_variable wake
 
 cdef cppclass Worker:
-    Worker* next       # in the idle list, or in a list to be woken
+    Worker* next       # next worker in the idle list, or in a list to be woken
     Engine* engine
     Pool* pool
     int index
-    bint idle          # in the idle list
+    bint idle          # the worker is in the idle list
     bint called        # guarded by `guard`: somebody took it out of the idle list
     mutex guard
     condition_variable wake
 
 cdef cppclass Pool:
     # Threads that serve one ready queue.
-    Pool* next         # in a list of pools that are to get a thread
+    Pool* next         # next pool in a list of pools that are to get a thread
     Run* first         # priority 0, in order
     Run* last
     vector[Run*] heap  # all other priorities
     int64_t ready      # runs in both
     atomic[int64_t] published  # `ready`, for threads that look without the lock
-    int limit          # at most so many active
+    int limit          # maximum of `active`
     int active         # threads that are neither idle nor blocked in a wait
     atomic[int] waiting  # threads that are blocked in a wait
     int threads        # alive
-    int keep           # so many threads stay, however long they are idle
+    int keep           # number of threads that stay, however long they are idle
     int coming         # active, but without a run: on their way to look for one
-    bint starting      # one of them is a thread that has not begun yet
+    bint starting      # one of the pool's threads has not begun yet
     int64_t spin_ns    # look so long for a run before going idle
     int64_t linger_ns  # any other ends after being idle so long
     Worker* idle
@@ -157,13 +157,13 @@ cdef cppclass Engine:
     int64_t n_operators
     Run* settle_first  # ready, but not looked at for failures yet; empty when the lock is free
     Run* settle_last
-    Waiter* waiters    # of wait_for_all
+    Waiter* waiters    # threads that wait in wait_for_all
     vector[Failure*] failures  # not raised yet, oldest first; holds one reference each
     Run* bins[N_BINS]
     Var* free_vars
     Pool native
     Pool python
-    vector[Pool*] gpus  # of GPU i: 2 i, and 2 i + 1 for its copies; NULL until one is needed
+    vector[Pool*] gpus  # GPU i has pool 2 i, and 2 i + 1 for copies; NULL until needed
     vector[int] free_indices
     int next_index
     Engine* next       # all engines of the process

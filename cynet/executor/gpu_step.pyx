@@ -35,7 +35,7 @@ cdef cppclass Part:
     size_t first, last       # segments [first, last)
     bint is_whole            # pushed as one function; else a segment as the plan pushes it
     bint is_random
-    bint updates             # with the update behind them
+    bint updates             # the update of the weights follows the segments
     int dev_id
     vector[VarHandle] const_vars
     vector[VarHandle] mutable_vars
@@ -50,15 +50,15 @@ cdef struct PartRun:
     int (*put)(void* task, RunContext* run_ctx, void* numbers) except -1 nogil
     void (*free_task)(void* task) noexcept nogil
     int n_runs
-    size_t nbytes    # of the numbers
-    PlanRun** runs       # one a segment
-    bint* backward   # which ones belong to backward
+    size_t nbytes    # bytes of `numbers`
+    PlanRun** runs       # one PlanRun for each segment
+    bint* backward   # whether the segment belongs to backward
     char* numbers
 
 
 cdef enum:
     PAIR = 16                # bytes of a seed and a stream
-    UPDATE_AT = 2 * PAIR     # where the update's numbers begin
+    UPDATE_AT = 2 * PAIR     # offset of the update's numbers
 
 
 cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:

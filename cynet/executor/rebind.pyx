@@ -56,7 +56,7 @@ def fresh_arrays(list values, dict placeholders, list inputs):
 
 
 cdef enum Kind:
-    BLOB = 0     # its address
+    BLOB = 0     # the address of an array
     STATE = 1     # the state of a CachedGroup
     WATCHED = 2   # a chunk of a step, and its rows
     PROMISED = 3  # a chunk that a segment writes
@@ -65,7 +65,7 @@ cdef struct Place:
     # Something in the tables that belongs to a slot.
     Kind kind
     size_t slot, index, position
-    int64_t offset          # from the array's first byte
+    int64_t offset          # offset from the array's first byte
 
 cdef struct Change:
     Place place
@@ -74,20 +74,20 @@ cdef struct Change:
 
 cdef struct Patch:
     Tables* tables
-    size_t n                # of changes, which follow in memory
+    size_t n                # number of changes, which follow in memory
     bint full               # the patch replaces all slots
     bint applied
 
 
 cdef cppclass Slot:
-    void* data              # its present value
+    void* data              # present address of the slot's array
     VarHandle var
     Chunk* chunk
     bint watched
     bint is_source          # a source of a cached result
     RowSet* rows
     vector[Place] places
-    vector[size_t] segments  # where its variable is named
+    vector[size_t] segments  # segments that name the slot's variable
 
 ctypedef Slot* SlotPointer
 

@@ -18,18 +18,18 @@ cdef struct NativeStep:
     OpContext context  # the lengths; is_train, run_ctx and random streams are set by each run
     # where each list begins in the tables
     size_t out_grad, in_data, out_data, in_grad, aux, req, requested
-    const char* name   # of the operator, and of its node; the tables keep both
+    const char* name   # names of the operator and of its node; the tables own both
     const char* node
     uint64_t random    # number of random streams drawn by the earlier steps
     Chunk* watched     # memory of a gradient whose nonzero rows backward notes, or NULL
-    CachedGroup* cached  # its group of steps that run when something changed, or NULL
+    CachedGroup* cached  # group of the step, if its results are cached; else NULL
 
 cdef cppclass CachedState:
     # Whether cached results still hold (cached_results.pxd). `valid` and `seen` are guarded by the
     # memory's variable.
     atomic[long] references
-    bint valid               # they were run to the end, and nothing failed on the way
-    VarHandle var            # of the memory
+    bint valid               # the steps of the group have run to the end without a failure
+    VarHandle var            # variable of the memory that holds the cached results
     vector[Chunk*] sources
     vector[unsigned] seen    # writes of each source when they ran
 
@@ -45,17 +45,17 @@ cdef cppclass Segment:
     size_t first, last  # steps [first, last)
     # of cached steps: their groups [cached_first, cached_last); it is pushed where one is not fresh
     size_t cached_first, cached_last
-    int flags           # of the engine
+    int flags           # flags of the engine's push
     int dev_type, dev_id
     bint is_random      # a step takes random numbers
     VarHandle var       # orders this segment with itself and with those it shares memory with
     vector[VarHandle] const_vars
     vector[VarHandle] mutable_vars
     vector[Chunk*] promised  # arrays that count as written when the segment has run (rebind.pyx)
-    Recording recordings[2]  # on a GPU, predicting and training; guarded by `var`
-    bint rebinds             # its arrays are exchanged (rebind.pyx): those are never recorded, but
-    Recordings by_address[2]  # these, for the addresses
-    vector[size_t] slots     # of these arrays
+    Recording recordings[2]  # graphs of a GPU, for predicting and training; guarded by `var`
+    bint rebinds             # rebind.pyx exchanges the arrays: `by_address` is used
+    Recordings by_address[2]  # recordings by the addresses of the exchanged arrays
+    vector[size_t] slots     # slots of the exchanged arrays
 
 cdef inline bint runs_at_once(Segment* segment) noexcept:
     """True if a segment, if pushed now, has run when push_sync returns."""
@@ -80,11 +80,11 @@ cdef cppclass Tables:
     vector[Resource] resources
     vector[Segment*] segments
     vector[CachedGroup*] cached
-    vector[void*] bound     # of each slot the address now (rebind.pyx)
+    vector[void*] bound     # present address of each slot (rebind.pyx)
     atomic[bint] stale      # the addresses are not those of the arrays given last (rebind.pyx)
     atomic[bint] profiled
     vector[int64_t] spent   # nanoseconds of each step while `profiled`
-    vector[int64_t] calls   # and how often it ran
+    vector[int64_t] calls   # runs of each step while `profiled`
     void* keep          # a Python list, owned: the operators, arrays, labels and origins
 
 cdef inline bint is_timed(Tables* tables) noexcept nogil:

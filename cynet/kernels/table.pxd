@@ -19,9 +19,9 @@ cdef extern from "kernel.h" namespace "cynet" nogil:
         int64_t size
         int dtype
     cppclass FirstPlace:
-        int64_t place() noexcept  # or -1
+        int64_t place() noexcept  # index of the first place, or -1
         vector[double] values
-    cppclass Failure(FirstPlace):  # where the run failed
+    cppclass Failure(FirstPlace):  # the place where the run failed
         FirstPlace noted  # a value that the user is to be warned of
     struct Args:
         const Blob** in_ "in"
@@ -45,9 +45,9 @@ cdef class Kernel:
     cdef SpaceFunction space  # bytes of workspace; NULL if it needs none
     cdef int cost  # simple operations for each element of the largest tensor
     cdef const void* params
-    cdef readonly tuple names  # of the parameters
-    cdef bytes _memory  # that `params` points to
-    cdef list _arrays    # that pointers in it point to
+    cdef readonly tuple names  # names of the parameters
+    cdef bytes _memory  # the bytes that `params` points to
+    cdef list _arrays    # the arrays that pointers in `params` point to
 
 # The kernel of that name, or the functor: of an array, or of an array and the parameter `number`.
 # A parameter is an item of `params` or an attribute

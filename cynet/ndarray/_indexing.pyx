@@ -39,9 +39,9 @@ cdef extern from "Python.h":
                                      Py_ssize_t step) noexcept
 
 cdef enum:
-    MAX_AXES = 16            # of a Region: the array's and the new ones
+    MAX_AXES = 16            # maximum number of axes of a Region, new axes included
 
-cdef dict _NUMPY = {**NUMPY, kBfloat16: NUMPY[kFloat64]}  # what NumPy makes numbers of
+cdef dict _NUMPY = {**NUMPY, kBfloat16: NUMPY[kFloat64]}  # NumPy's dtype for each dtype flag
 cdef object _asarray = np.asarray  # the one that refuses lists of different lengths
 
 
@@ -228,7 +228,7 @@ cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) e
         same = same and (source.stride[i] == to.stride[i] or to.shape[i] == 1)
     if same and value.blob.data == (
             <char*>array.blob.data + to.offset * <int64_t>dtype_size(array.blob.dtype)):
-        return 0  # what `x[i] += y` does last: the view of x was written already
+        return 0  # last step of `x[i] += y`: y was added to the view before
     if bulking and to.offset == 0 and _size_of(to) == array.blob.size and note_copy(value, array):
         return 0
     return push_copy(array, to, value, &source)
@@ -396,7 +396,7 @@ cdef int _push_rows(NDArrayBase array, NDArrayBase picked, cnp.ndarray rows, tup
     cdef cnp.ndarray last
     for size in row:
         nbytes *= <int64_t>size
-    if scatter and array.blob.dev_type == kGPU:  # whose threads write in no order
+    if scatter and array.blob.dev_type == kGPU:  # threads of a GPU write in no order
         last = last_of_equal(rows.reshape(-1))
         if last.size < rows.size:
             kept = _blank_rows(array, last, row)
@@ -425,7 +425,7 @@ def recorded_reshape(NDArrayBase array, tuple shape):
     """A view under `shape`, recorded."""
     view = array._view(shape)
     entry, parameter = get_operator("Reshape"), "shape"
-    if not shape:  # which that takes for none at all
+    if not shape:  # Reshape takes an empty shape for a missing one
         from ..operator.numpy.shapes import RESHAPE
         entry, parameter = RESHAPE, "newshape"
     call = resolve(array.face, entry, [array], (), {parameter: shape}, None)
@@ -540,7 +540,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         cdef NDArrayBase picked
         cdef Region region
         if self.blob.dev_type != kGPU and isinstance(value, (int, float, np.number, np.bool_)):
-            picked = _blank_rows(self, np.zeros(1, np.int64), row)  # one for all
+            picked = _blank_rows(self, np.zeros(1, np.int64), row)  # one row for all
         else:
             picked = _blank_rows(self, rows, row)
         region = whole(picked)

@@ -22,7 +22,7 @@ cdef extern from *:
     int state_drop "cynet_state_drop" (int* n) noexcept nogil
 
 cdef enum:
-    RANDOM_IN_TRAINING = 2  # in Call.resources: a random stream, which prediction takes none of
+    RANDOM_IN_TRAINING = 2  # request for a random stream that only training takes (Call.resources)
 
 cdef struct State:
     # What a run needs of its Call; alive while the Call is, and until the last run is done.
@@ -33,7 +33,7 @@ cdef struct State:
 
 cdef class Call:
     cdef readonly OpEntry entry
-    cdef Face face             # of the outputs
+    cdef Face face             # class of the outputs (mx.nd or mx.np)
     cdef readonly object prop
     cdef object node           # the name of the node of a graph that it is, or None
     cdef State* state          # NULL when every run makes an Operator of its own
@@ -42,16 +42,16 @@ cdef class Call:
     cdef int n_in, n_aux, n_out, n_visible
     cdef bint python
     cdef int dev_type, dev_id
-    cdef int64_t nbytes        # of all arrays
+    cdef int64_t nbytes        # bytes of all arrays together
     cdef bint quick            # not worth another thread
-    cdef vector[TBlob] arrays  # what inputs and states look like; data == NULL
+    cdef vector[TBlob] arrays  # dtypes and shapes of inputs and states; data == NULL
     cdef vector[TBlob] outs
     cdef vector[int] resources
     cdef vector[char] inplace  # [input * n_out + output]
     cdef list in_shapes, in_types
     cdef object context
     cdef object backward       # a Backward (_tape.pxd), or None: nobody has asked yet
-    cdef object key            # in the operator's cache
+    cdef object key            # key in the operator's cache of calls
     cdef bint used             # again since it was made, or was last spared
 
 # Device, dtypes and shapes of the arrays (NDArrayBase), as bytes.

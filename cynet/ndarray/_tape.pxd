@@ -19,13 +19,13 @@ from .._typedefs cimport TBlob
 from ._resolve cimport Call, State
 
 cdef int flagged                     # threads that record or train
-cdef bint records() noexcept         # this thread
+cdef bint records() noexcept         # whether this thread records
 cdef bint trains() noexcept
 # Sets the flags of this thread (bit 0 records, bit 1 trains); the old ones.
 cdef int set_flags(int flags) noexcept
 
 cdef class Node:
-    cdef Face face         # of what was computed
+    cdef Face face         # class of arrays (mx.nd or mx.np) of the outputs
     cdef list inputs       # entries of the inputs, None where no gradient flows; None: freed
     cdef readonly int n_out
     cdef uint64_t scope    # the record scope it was made in
@@ -35,10 +35,10 @@ cdef class Node:
     # State of the walk that came here last.
     cdef uint64_t walk
     cdef int at            # inputs looked at
-    cdef bint needed       # it leads to a gradient that is wanted
-    cdef list grads        # of each output
+    cdef bint needed       # the walk passes this node on its way to a wanted gradient
+    cdef list grads        # gradients of the outputs
     cdef uint64_t shared_grads     # bit i: grads[i] is also somebody else's
-    cdef dict hooks        # of outputs, by number: what is called with their gradients; or None
+    cdef dict hooks        # number of an output -> functions that take its gradient; or None
     # Raises when an array that backward reads was written after the recording.
     cdef int check(self) except -1
     # Lets go of everything: its gradients are done.
@@ -63,20 +63,20 @@ cdef class Backward:
     cdef bint differentiable
     cdef bint honours_req
     cdef bint moves_states  # backward runs for its states even where no gradient comes
-    cdef bint takes_grad    # it reads the gradient of an output
+    cdef bint takes_grad    # backward reads the gradient of an output
     cdef bint view          # the gradient is the same bytes in another shape
     cdef bint passes        # each gradient is that of output 0
-    cdef vector[char] reads      # of out_grad, in_data, out_data: what backward reads
-    cdef vector[char] flows      # of the inputs: a gradient flows there
-    cdef vector[char] fixed      # of the inputs: it is not read, whatever is said
+    cdef vector[char] reads      # 1 for each array of out_grad, in_data, out_data that is read
+    cdef vector[char] flows      # 1 for each input that gets a gradient
+    cdef vector[char] fixed      # 1 for each input that backward never reads
     cdef vector[int] resources
 
 cdef class Saved(Node):
     # A node with arrays.
     cdef list arrays             # None where backward reads none
-    cdef vector[unsigned] writes  # of each one's variable, when it was recorded
-    cdef dict marks              # of arrays whose memory is exposed, what they held
-    cdef bint open               # it has arrays that `free` has not let go of
+    cdef vector[unsigned] writes  # writes of each array's variable, when the node was recorded
+    cdef dict marks              # array whose memory is exposed -> the values it held
+    cdef bint open               # the node still has arrays: `free` has not released them
     cdef void finish(self) noexcept
     cdef int save(self, NDArrayBase array) except -1
     # Array i was written after the recording: takes the values it had, where those are known.
@@ -97,7 +97,7 @@ cdef class CopyNode(Node):
 
 cdef class StepNode(Saved):
     # A step that Python takes back.
-    cdef vector[TBlob] likes  # of the inputs
+    cdef vector[TBlob] likes  # shapes and dtypes of the inputs
 
 # Ask what a Call's gradient takes.
 cdef int learn_backward(Call call) except -1

@@ -21,14 +21,14 @@ cdef struct Item:
     UpdateArrays arrays
     int64_t size
     int width           # bytes of an element of weight, gradient and out
-    int state_width[4]  # and of each state
+    int state_width[4]  # bytes of an element of each state
     int master    # index of the state that is a float32 copy of the weight; -1: none
-    void* kernel  # of a GPU, instead of `loop`
-    bint skips_zero_gradient    # where its gradient is 0, if it does not decay
-    Chunk* grad   # in which the gradient lies
-    UpdateLoop first      # where rates follow from norms: gives the step whose norm counts, or NULL
-    int64_t blocks_before  # of the items before, whose squares are partial sums
-    int exact, dtype      # of the updated array (a float32 copy or the weight), and of the gradient
+    void* kernel  # kernel of a GPU, instead of `loop`
+    bint skips_zero_gradient    # a row with gradient 0 is not updated, if the weight does not decay
+    Chunk* grad   # memory of the gradient
+    UpdateLoop first      # computes the step whose norm sets the rate (LAMB, LARS), or NULL
+    int64_t blocks_before  # number of blocks of the items before this one
+    int exact, dtype      # dtypes of the updated array (weight or float32 copy) and of the gradient
 
 cdef cppclass FusedUpdate:
     # State that the runs of a JoinedUpdate share with it; each run holds the recording. Constant
@@ -36,13 +36,13 @@ cdef cppclass FusedUpdate:
     vector[Item] items
     bint apart     # some lie in the same memory: one item after the other
     NormRate rate  # how learning rates follow from norms, or NULL
-    vector[double] squares  # of each block, of the weight and of the gradient or step
+    vector[double] squares  # sums of squares, a block each: of the weight, of the gradient or step
     int dev_id
     Recording recording
 
-cdef struct UpdateTask:  # one run; holds a reference
+cdef struct UpdateTask:  # arguments of one run; holds a reference to `joined`
     FusedUpdate* joined
-    UpdateParams params[1]  # one for each item
+    UpdateParams params[1]  # parameters of the update of each item
 
 cdef class JoinedUpdate(UpdateStep):
     cdef FusedUpdate* joined

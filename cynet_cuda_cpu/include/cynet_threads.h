@@ -28,7 +28,7 @@ enum FailureKind {
 
 struct Failure {
   int32_t kind;
-  int32_t line;  // of the user's source; 0: see `caller`
+  int32_t line;  // line of the user's source; 0: see `caller`
   uint32_t block[3];
   uint32_t thread[3];  // the first is ~0 where it is not known which
   uint64_t caller;  // code address, relative to the object's start
@@ -36,7 +36,7 @@ struct Failure {
   int64_t size;  // bytes of what was missed
   int32_t access;  // bytes that were read or written; of a fault: what it was
   int32_t write;  // 1: written
-  int32_t argument;  // of the kernel, counted from 0; -1: `text` names what was missed
+  int32_t argument;  // index of the kernel's argument; -1: `text` names the missed memory
   char text[244];
 };
 
@@ -46,13 +46,13 @@ enum WarpKind { kSyncWarp, kShuffle, kVote, kMatch, kSum, kLeast, kMax, kAnd, kO
 struct Thread {
   Fibre* fibre;
   int state;
-  int line;  // where it waits
-  unsigned mask;  // in a warp function: who takes part,
-  int kind;  // which function,
+  int line;  // source line where the thread waits
+  unsigned mask;  // lanes that take part in the warp function
+  int kind;  // the warp function
   int source;  // the lane to read,
   bool is_signed;  // how to compare,
-  uint64_t value;  // what it gives
-  uint64_t result;  // and gets
+  uint64_t value;  // value that the thread passes to the warp function
+  uint64_t result;  // result that the warp function returns to the thread
 };
 
 static const unsigned kAll = 0xffffffffu;
@@ -73,7 +73,7 @@ struct Block {
   Thread* threads;
   int* ready;  // ring of threads that may go on
   int count, next, left, waiting;
-  int first, pending;  // of the ring
+  int first, pending;  // index of the ring's first thread, and number of threads in the ring
   int yes, all_yes, any_yes, total_yes;
   Fibre* running;
   Fibre* free_fibres;

@@ -65,7 +65,7 @@ def size() -> int:
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd
-    >>> hvd.size()  # of a process that was started by itself
+    >>> hvd.size()  # this process was started alone
     1
     """
     return world().size
@@ -77,7 +77,7 @@ def rank() -> int:
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd
-    >>> hvd.rank()  # of a process that was started by itself
+    >>> hvd.rank()  # this process was started alone
     0
     """
     return world().rank
@@ -89,7 +89,7 @@ def local_size() -> int:
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd
-    >>> hvd.local_size()  # of a process that was started by itself
+    >>> hvd.local_size()  # this process was started alone
     1
     """
     return world().local_size
@@ -101,7 +101,7 @@ def local_rank() -> int:
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd
-    >>> hvd.local_rank()  # of a process that was started by itself
+    >>> hvd.local_rank()  # this process was started alone
     0
     """
     return world().local_rank
@@ -113,7 +113,7 @@ def cross_size() -> int:
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd
-    >>> hvd.cross_size()  # of a process that was started by itself
+    >>> hvd.cross_size()  # this process was started alone
     1
     """
     return -(-world().size // world().local_size)
@@ -125,7 +125,7 @@ def cross_rank() -> int:
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd
-    >>> hvd.cross_rank()  # of a process that was started by itself
+    >>> hvd.cross_rank()  # this process was started alone
     0
     """
     return world().rank // world().local_size

@@ -63,7 +63,7 @@ class ProcessSet:
         Examples
         --------
         >>> import cynet.contrib.horovod as hvd
-        >>> hvd.global_process_set.size()  # of a process that was started by itself
+        >>> hvd.global_process_set.size()  # this process was started alone
         1
         """
         return ranks_of(self).size
@@ -79,7 +79,7 @@ class ProcessSet:
         Examples
         --------
         >>> import cynet.contrib.horovod as hvd
-        >>> hvd.global_process_set.rank()  # of a process that was started by itself
+        >>> hvd.global_process_set.rank()  # this process was started alone
         0
         """
         if not self.included():

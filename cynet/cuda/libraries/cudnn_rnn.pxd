@@ -12,7 +12,7 @@ from libcpp.vector cimport vector
 from ..._typedefs cimport RunContext
 from .cudnn cimport Tensor
 
-cdef struct WeightPart:  # of the vector and of the weight space: bytes from their begin
+cdef struct WeightPart:  # offsets in bytes in the vector and in the weight space
     int64_t flat
     int64_t space
     void* desc
@@ -26,8 +26,8 @@ cdef class Recurrent:
     cdef void* rnn     # cudnnRNNDescriptor_t
     cdef void* x       # cudnnRNNDataDescriptor_t
     cdef void* y
-    cdef Tensor state, cell    # as the layers take them
-    cdef Tensor states, cells  # as copies take them
+    cdef Tensor state, cell    # descriptors of the states for the layers
+    cdef Tensor states, cells  # descriptors of the states for copies
     cdef Tensor state_row, cell_row  # descriptors of one sequence in one layer and direction
     cdef int dtype, kind  # cynet's number and cudnnDataType_t
     cdef int item, steps, batch, inputs, hidden, width, layers, directions, gates
@@ -37,7 +37,7 @@ cdef class Recurrent:
     cdef bint prepared
     # known once it is prepared, in bytes
     cdef readonly size_t weights, reserve
-    cdef readonly size_t[2] work  # of prediction, of training
+    cdef readonly size_t[2] work  # bytes of workspace for prediction and for training
     cdef readonly bint direct
     # Ask cuDNN for sizes and places. `parameters` is the vector.
     cdef int prepare(self, const RunContext* run, const void* parameters) except -1 nogil

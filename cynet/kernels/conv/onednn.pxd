@@ -86,7 +86,7 @@ cdef struct Library:
 
 
 cdef enum:
-    MAX_THREADS = 16  # of parts: as many as onednn_parts.py makes at most
+    MAX_THREADS = 16  # maximum number of parts that onednn_parts.py makes
 
 
 cdef struct Argument:
@@ -107,7 +107,7 @@ cdef class Primitive:
     cdef void* handle     # dnnl_primitive_t, owned
     cdef Argument arguments[9]
     cdef int count
-    cdef int threads      # that there were when it was made: its parts meet at barriers
+    cdef int threads      # number of threads when it was made: its parts meet at barriers
     cdef readonly size_t scratch_bytes
     cdef readonly tuple layouts
     cdef readonly str implementation
@@ -118,14 +118,14 @@ cdef class ReorderedPrimitive:
     # A primitive whose operands may first be brought into, or whose result be brought out of, the
     # layout it prefers: reorders in, primitive, reorder out, all over one piece of scratch.
     cdef Primitive main
-    cdef void* reorders[9]      # of each tensor: a Primitive that `_kept` holds, or NULL
+    cdef void* reorders[9]      # reorder of each tensor: a Primitive that `_kept` holds, or NULL
     cdef list _kept
-    cdef size_t offsets[9]      # of the reordered tensors in the scratch
-    cdef size_t inner[9]        # of the reorders' own scratch
+    cdef size_t offsets[9]      # offsets of the reordered tensors in the scratch
+    cdef size_t inner[9]        # offsets of the reorders' own scratch
     cdef size_t main_offset
     cdef readonly size_t scratch_bytes
     cdef int output             # index of the tensor written
-    cdef int dtype              # of that tensor: a DType
+    cdef int dtype              # DType of the tensor written
     cdef Kernel add
     cdef int run(self, void** data, void* scratch) except -1 nogil
     # The same, with a result of `size` elements that is added to the output if `add`; `space` holds

@@ -11,12 +11,12 @@ namespace cynet {
 // stride along a row is 1, or 0 for an element that repeats.
 struct FusedOperand {
   int array;     // number of the array; -1: a register; -2: a number
-  int index;     // of the register
+  int index;     // index of the register
   int column;    // stride along a row
-  int bytes;     // of an element
+  int bytes;     // bytes of an element
   int64_t row;   // stride from row to row
   int64_t offset;
-  char number[8];  // in the arrays' dtype
+  char number[8];  // the number, in the arrays' dtype
 };
 
 // The work of a loop: a kernel over arrays of the chain's dtype; or a conversion between integers
@@ -28,24 +28,24 @@ struct FusedLoop {
   Kernel kernel;
   int kind;        // FusedKind
   int reads;       // how many operands: 1 a UnaryLoop, 2 a BinaryLoop, 3 a GradLoop
-  int operand[3];  // which operands
+  int operand[3];  // indices of the operands
   int target;
   int by_rows;     // 1: some operand's rows do not follow one another
   int op;          // an ArithmeticOp, while lines are joined
   int scaled[2];   // 1 + the operand, a number, that this one is multiplied by, or 0
-  int first;       // of the steps of ARITHMETIC
+  int first;       // index of the first step of ARITHMETIC
   int n_steps;
 };
 
 // What a step of ARITHMETIC does with the value in the registers: an ArithmeticOp (arithmetic.h).
 struct FusedStep {
   int op;
-  int operand;  // or -1: none
+  int operand;  // index of the operand; -1: none
   int scaled;   // the operand, a number, that this one is multiplied by, or -1
   int ahead;    // 1: the first step of its loop that touches this array
 };
 
-enum { FUSED_REGISTERS = 16, FUSED_BYTES = 32768 };  // of all registers together
+enum { FUSED_REGISTERS = 16, FUSED_BYTES = 32768 };  // maximum number, and bytes together
 
 struct FusedLoops {
   int64_t rows, columns;

@@ -8,9 +8,9 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
     # the space of a chain is rows x columns; strides in elements, that along a row is 0 or 1
     struct FusedOperand:
         int array      # number of the array; -1: a register; -2: a number
-        int index      # of the register
+        int index      # index of the register
         int column     # stride along a row
-        int bytes      # of an element
+        int bytes      # bytes of an element
         int64_t row    # stride from row to row
         int64_t offset
         char number[8]
@@ -24,7 +24,7 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
         int operand[3]
         int target
         int by_rows    # 1: some operand's rows do not follow one another
-        int op         # what follows is 0 and filled in by finish_chain
+        int op         # this field and the next ones are 0 until finish_chain sets them
         int scaled[2]
         int first
         int n_steps
@@ -45,7 +45,7 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
         const FusedStep* steps
     enum:
         FUSED_REGISTERS  # the maximum number
-        FUSED_BYTES      # of all registers together
+        FUSED_BYTES      # bytes of all registers together
 
 # Makes of a chain's loops, operands, rows, columns and element what runs: lines of arithmetic that
 # follow one another become one loop, so `loops` changes. `steps` has room for three a loop, or is

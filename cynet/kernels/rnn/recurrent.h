@@ -37,12 +37,12 @@ struct Recurrence {
   int64_t steps, batch, hidden, state;
   int mode;
   bool wide, reverse;
-  const int64_t* lengths;  // of `batch` sequences, 0 .. steps; NULL: all full
-  bool clip, clip_nan;     // of an LSTM's cells
+  const int64_t* lengths;  // lengths of the `batch` sequences, 0 .. steps; NULL: all full
+  bool clip, clip_nan;     // options for the cells of an LSTM
   double clip_min, clip_max;
   Dgemm gemm;
   const void* weight;  // (gates * hidden, state)
-  const void* packed;  // as recurrent_pack made it
+  const void* packed;  // weight as packed by recurrent_pack
   const void* projection;  // (state, hidden), or NULL
   void* full;       // (steps, batch, hidden)
   void* dfull;      // (batch, hidden): scratch of backward
@@ -59,8 +59,8 @@ struct Recurrence {
   const void* dy;  // gradient of y, or NULL
   void* dh;        // (batch, state): gradient of the last state, then of the first if `wants_dh`
   void* dc;        // (batch, hidden), the same of cells; LSTM
-  void* dgates;    // as gates: gradient of the sums
-  void* dgates_h;  // the same for the recurrent products; GRU, else as dgates
+  void* dgates;    // gradient of the gates' sums, in the shape of gates
+  void* dgates_h;  // gradient of the recurrent products (GRU); other modes: dgates
   bool wants_dh;
 
   // Where step t and the state before it lie in h and c.

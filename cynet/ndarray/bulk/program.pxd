@@ -13,7 +13,7 @@ cdef enum:
 
 cdef enum Kind:     # how an array lies in the space of the program
     WHOLE = 0
-    ONE = 1         # one element, everywhere
+    ONE = 1         # an array of one element, which all elements use
     LEADING = 2     # a row, for all rows
     TRAILING = 3    # an element for each row
 
@@ -30,10 +30,10 @@ cdef struct Noted:
     # What follows is decided when the program is pushed.
     bint kept        # somebody sees what is written
     bint used
-    bint written     # by the lines that are pushed together
+    bint written     # the array is written by the lines that are pushed together
     int place        # among the arrays of the function, or -1
     int last         # the last line that touches it
-    int cell         # its register, or -1
+    int cell         # register of the array, or -1
     uint64_t waits   # bits of the inputs that are not there yet, of which it is computed
 
 cdef struct Line:
@@ -42,8 +42,8 @@ cdef struct Line:
     int reads
     int operand[3]   # numbers of arrays; -1: the number
     int target
-    int call         # of which call it is
-    int work         # of that call, at its first line
+    int call         # number of the operator call that the line belongs to
+    int work         # work of the call; only its first line has it
     bint more        # adds to what the line before it wrote
     char number[8]
 
@@ -52,11 +52,11 @@ cdef struct Program:
     bint shares      # two arrays have one variable
     int dtype
     int64_t count    # elements of an array
-    int64_t columns  # of a row; 0: any
+    int64_t columns  # elements of a row; 0: any number
     Noted arrays[MOST_ARRAYS]
     Line lines[MOST_LINES]
 
-cdef long pushed_programs  # so far
-cdef long written_arrays   # by them
+cdef long pushed_programs  # number of programs that were pushed so far
+cdef long written_arrays   # number of arrays that pushed programs wrote
 # Push it. It is empty before the GIL may be let go of: what other threads note then stays.
 cdef int push_program(Program* program) except -1

@@ -36,8 +36,8 @@ cdef enum:
 cdef struct Reserve:  # saved by forward for backward
     char* factors   # dropout's, an array between two stacks
     char* reserves  # cuDNN's
-    char* outputs   # of the stacks
-    char* inputs    # of all layers but the first, with dropout
+    char* outputs   # outputs of the stacks
+    char* inputs    # inputs of all layers but the first, after dropout
 
 
 cdef class RNNForm(Operator):
@@ -53,7 +53,7 @@ cdef class RNNForm(Operator):
     cdef list held               # owners of the memory behind the pointers below
     cdef vector[void*] stacks    # Recurrent
     cdef vector[void*] droppers  # DeviceOperator; forward draws and multiplies, backward multiplies
-    cdef DeviceOperator copy  # of reserves
+    cdef DeviceOperator copy  # operator that copies reserves
     cdef DeviceOperator clear  # forward: zeros in OUT[0]; backward: in the gradient of lengths
     cdef Tensor x, y
     cdef ReadFn read
@@ -65,7 +65,7 @@ cdef class RNNForm(Operator):
     cdef vector[int] empty       # sequences of length 0 in this run
     cdef int64_t steps, batch, x_size, y_size
     cdef int64_t work, weights, reserves, rest  # bytes, known once it is prepared
-    cdef int dtype, kinds  # of states: 2 of an LSTM
+    cdef int dtype, kinds  # dtype of the states, and their number: 2 for an LSTM
     cdef bint state_outputs, prepared, fits, has_lengths
     cdef object name, device
 
@@ -92,7 +92,7 @@ cdef class RNNForm(Operator):
         self.dtype = dtype_flag(dtype)
         self.has_lengths, self.state_outputs = prop.use_sequence_length, prop.state_outputs
         self.kinds = 2 if prop.mode == "lstm" else 1
-        self.stateful = self.has_lengths  # which the descriptors have
+        self.stateful = self.has_lengths  # cuDNN's descriptors hold the lengths
 
     def waits(self, bint backward):
         """True if the host waits for the device: it reads the lengths."""
