@@ -15,7 +15,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.modified import newer_group
 
-ROOT, KERNELS = Path(__file__).parent, "cynet/kernels"  # where headers are included from
+ROOT, KERNELS = Path(__file__).parent, "cynet/kernels"  # KERNELS: the folder of include paths
 TABLE = "cynet.kernels.table"  # the module of all that is written in C++ (*.cc)
 DEBUG = os.environ.get("CYNET_BUILD_DEBUG") == "1"  # bounds checks on
 _told = [0.0]  # when progress was told last
@@ -137,13 +137,13 @@ class Build(build_ext):
             self.build_lib, self.objects = "build/editable", "build/objects"
 
     def run(self):
-        for built in ROOT.glob("cynet*/**/*.so"):  # of a source that is not there any more
+        for built in ROOT.glob("cynet*/**/*.so"):  # remove modules whose source was deleted
             if not built.with_name(built.name.partition(".")[0] + ".pyx").exists():
-                built.unlink()  # it would be imported instead of the module that came for it
+                built.unlink()  # a stale .so is imported before a new module of its name
         super().run()
         if not SANITIZER:  # type stubs of the operators, from the registry of what was just built
             root = os.path.abspath("." if self.inplace else self.build_lib)
-            other = os.environ.get("CYNET_BUILD_PYTHON")  # of the machine that is built for
+            other = os.environ.get("CYNET_BUILD_PYTHON")  # Python of the machine that is built for
             path = os.pathsep.join([root, *([] if other else sys.path)])  # an isolated build's, too
             command = [other or sys.executable, "scripts/make_stubs.py", "--into", root]
             subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": path})

@@ -166,11 +166,11 @@ def networks(ctx, python, names):
         if names and not {kind, f"{kind}:{dtype}"} & set(names):
             continue
         shape, classes = gpu_networks.INPUTS[kind]
-        with mx.config.environment("CYNET_CUDNN_AUTOTUNE", "1"):  # as PyTorch's cudnn.benchmark
+        with mx.config.environment("CYNET_CUDNN_AUTOTUNE", "1"):  # like PyTorch's cudnn.benchmark
             symbol = gpu_networks.network(kind, dtype, shape)
             step = training_step(symbol, ctx, shape, classes)
             seconds = median(step, mx.nd.waitall, repeat)
-        del step  # its memory is PyTorch's
+        del step  # the memory of the step is PyTorch's
         mx.nd.waitall()
         mx.storage.empty_cache(ctx)
         name = f"{kind}, {' x '.join(map(str, shape))}, {dtype}: {1e3 * seconds:.3f} ms"

@@ -93,9 +93,9 @@ def operations_of(step):
     length, batch, width = forward.in_data[0].shape
     size, total = forward.prop.state_size, 0
     for layer in range(forward.prop.num_layers):
-        below, weights = (size if layer else width), 4 * size  # of an LSTM
+        below, weights = (size if layer else width), 4 * size  # an LSTM has 4 gates
         total += 2 * length * batch * weights * (size + below)
-        if step.origin:  # of weights and of inputs, the first layer's apart
+        if step.origin:  # products of weight and input gradients; layer 0 has no input gradient
             total += 2 * length * batch * weights * (size + (below if layer else 0))
     return total
 

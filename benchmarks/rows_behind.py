@@ -18,7 +18,7 @@ import time
 import numpy as onp
 
 ALONE = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "CYNET")}
-ALONE["CYNET_CPU_WORKERS"] = "1"  # else two calls of which neither needs the other run at once
+ALONE["CYNET_CPU_WORKERS"] = "1"  # else independent calls run at once
 PEERS = ("NumPy", "PyTorch", "MXNet")
 MILLION, MILLIONS = 10**6, 10**7
 
@@ -184,7 +184,7 @@ def package(name):
         return of_torch(importlib.import_module("torch")), lambda x: x
     mx = importlib.import_module("mxnet" if name == "MXNet" else "cynet")
     rows = {f"nd {label}": call for label, call in of_nd(mx).items()}
-    if name != "MXNet" and hasattr(mx, "npx"):  # which an earlier build lacks
+    if name != "MXNet" and hasattr(mx, "npx"):  # earlier builds have no mx.npx
         mx.npx.set_np()
         array = mx.np.array
         mx.np.array = lambda x: array(x, dtype=x.dtype)

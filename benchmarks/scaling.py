@@ -31,7 +31,7 @@ EXAMPLES = ROOT / "examples" / "image_classification"
 HOSTS = ROOT / "tests" / "distributed" / "hosts"
 SIZES = [1 << 12, 1 << 16, 1 << 20, 1 << 22, 1 << 24, 1 << 26]  # bytes
 RANKS = [2**i for i in range(1, 13)]
-PARTS = 8  # of the gradients, that become ready one after another; as cynet.distributed cuts them
+PARTS = 8  # parts of the gradients, which become ready one after another
 NETWORKS = {  # network, options, batch of a rank, shape of an image
     "MLP": ("mlp", {}, 128, (1, 28, 28)),
     "LeNet": ("lenet", {}, 64, (1, 28, 28)),
@@ -45,7 +45,7 @@ NETWORKS = {  # network, options, batch of a rank, shape of an image
     ),
 }
 LIMIT = 1.0  # Gbit/s of the network between emulated hosts, both directions together
-CHECKED = ("MLP", "LeNet", "ResNet-20")  # by real processes
+CHECKED = ("MLP", "LeNet", "ResNet-20")  # networks that are also run by real processes
 CLUSTERS = {"10 Gbit/s, 30 µs": (30e-6, 10e9), "100 Gbit/s, 2 µs": (2e-6, 100e9)}
 
 
@@ -211,7 +211,7 @@ def profiled(name, n):
         (max(ready[entry.key] for entry in bucket.entries), bucket.nbytes)
         for bucket in reversed(make_buckets("sum", shapes, 0))
     ]
-    factor = whole / sum(spent)  # what lies between the steps
+    factor = whole / sum(spent)  # accounts for the time between the steps
     return Step(*spent, 0.0, buckets).scaled(factor)._replace(update=update)
 
 

@@ -275,7 +275,7 @@ cdef cppclass Loan:
 
 ctypedef Loan* LoanPointer
 
-cdef unordered_map[void*, LoanPointer] _loans  # by chunk; guarded by the GIL
+cdef unordered_map[void*, LoanPointer] _loans  # chunk -> its Loan; guarded by the GIL
 
 
 cdef inline Loan* _loan_of(Chunk* chunk) noexcept:
@@ -319,7 +319,7 @@ def end_loan(list arrays, Py_ssize_t place):
     if loan == NULL:
         return
     chunk.references.fetch_add(1)
-    loan.arrays.insert(NULL)  # so that it ends here
+    loan.arrays.insert(NULL)  # an entry of its own, so that the loan ends here
     try:
         if array.blob.data != loan.memory:  # somebody asked for a pointer
             if loan.is_target:
@@ -345,7 +345,7 @@ def own_memory(NDArrayBase array):
     if loan == NULL or loan.arrays.empty():
         return
     array.wait_write()
-    if _loan_of(array.chunk) != loan or loan.arrays.empty():  # it ended meanwhile
+    if _loan_of(array.chunk) != loan or loan.arrays.empty():  # the loan ended meanwhile
         return
     memset(&handle, 0, sizeof(Handle))
     alloc(loan.nbytes if loan.nbytes else 1, array.blob.dev_type, array.blob.dev_id, &handle)

@@ -18,7 +18,7 @@ cdef enum ResourceType:
 
 cdef struct Resource:
     int type         # ResourceType
-    int index        # which of the operator's requests this is
+    int index        # index of the operator's request
     uint64_t seed    # kRandom: key of the Philox generator
     uint64_t stream  # kRandom: upper half of its counter; the lower half is the operator's to count
 
@@ -30,7 +30,7 @@ cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL no
 cdef cppclass KeptSpace:
     # Memory of a GPU that captured graphs use for as long as they live.
     vector[Handle] handles
-    size_t newest[64]  # of each index the newest handle, counted from 1; 0 if there is none
+    size_t newest[64]  # newest handle of each index, counted from 1; 0: none
 
 # While `keep` is not NULL, this thread's memory from get_device_space is found or put there instead
 # of being reused.

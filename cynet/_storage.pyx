@@ -23,7 +23,7 @@ cdef cppclass Pool:
     uint64_t due    # allocation at which the arenas are looked at
     size_t listed   # blocks of at most this many bytes come from the free lists
     size_t used
-    size_t cached   # in the lists
+    size_t cached   # bytes in the free lists
     size_t peak
     size_t limit
     uint64_t hits, misses
@@ -36,7 +36,7 @@ cdef atomic[bint] _made[TYPES][IDS]
 cdef Lock _pools_lock
 cdef atomic[unsigned long long] _trims
 cdef dict _backends = {}
-cdef list _releasers = []  # of per-thread memory of the floor above
+cdef list _releasers = []  # functions that free per-thread memory of kernels
 cdef size_t _host_limit
 
 

@@ -34,7 +34,7 @@ _UNTOLD = re.compile(
     | ^(?!\s*(?:\#|//)).*\#[ \t]*include\b""",
     re.M | re.X,
 )
-_PATHS = "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"  # where compilers look for headers, too
+_PATHS = "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"  # variables that add header folders
 _count = itertools.count()
 _TIMEOUT = 300  # seconds; a kernel of normal size takes one or two
 
@@ -78,7 +78,7 @@ def _compiler_identity():
     """The environment that compiled objects depend on beside source and options, as a str."""
     command = host_compiler()
     version = _command_output([*command, "--version"])
-    headers, seen = hashlib.sha256(), set()  # what sources include beside is in their own keys
+    headers, seen = hashlib.sha256(), set()  # other headers are part of each source's own key
     for path in sorted(INCLUDE.rglob("*.h")):
         text = path.read_text()
         for each in (text, *included_headers(text, [path.parent, INCLUDE, KERNELS], seen)):
@@ -140,8 +140,8 @@ def _compiler_flags(checked):
 
 
 def _object_path(text, flags, headers):
-    flags = [each for each in flags if each not in _FOLDERS]  # what is in them counts, not where
-    if any(map(_COMPUTED.search, (text, *headers))):  # it may be any of them
+    flags = [each for each in flags if each not in _FOLDERS]  # headers count, not their paths
+    if any(map(_COMPUTED.search, (text, *headers))):  # a computed #include may name any header
         own = [*sorted(KERNELS.rglob("*.h")), *sorted(OWN.rglob("*.cuh"))]
         headers = [*headers, *(each.read_text() for each in own)]
     key = hashlib.sha256(

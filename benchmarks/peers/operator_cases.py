@@ -11,12 +11,12 @@ import numpy as np
 class Sizes(NamedTuple):
     """The sizes of one column of the table."""
 
-    n: int  # of vectors
-    rows: int  # of matrices, with the next
+    n: int  # elements of vectors
+    rows: int  # rows of matrices; the next field has their columns
     columns: int
     product: int  # rows and columns of the products' matrices
     batch: int  # square matrices in a batch
-    image: tuple  # of convolution, pooling and norm
+    image: tuple  # shape of the images for convolution, pooling and norm
     filters: int
     repeat: int  # calls between two looks at the clock
 

@@ -44,7 +44,7 @@ cdef struct CopyTask:
     size_t nbytes
     bint direct     # the host's side is pinned
     int dev_id      # the GPU that holds `what`, or the GPU of its source
-    void* token     # of the engine
+    void* token     # token of the engine
 
 
 cdef void _free_task(void* arg) noexcept nogil:
@@ -500,10 +500,10 @@ cdef struct RowsTask:
     char* rows_of   # the picked rows, `step` bytes apart
     Chunk* target
     int64_t n
-    int64_t nbytes  # of a row
+    int64_t nbytes  # bytes of a row
     int64_t step
     bint scatter
-    void* kernel    # of a GPU
+    void* kernel    # kernel of a GPU
     void* numbers   # there
     int64_t rows[1]
 

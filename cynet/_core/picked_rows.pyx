@@ -22,9 +22,9 @@ cdef struct Task:
     const char* source
     const char* by     # marks, or numbers
     Chunk* target
-    int64_t n          # of marks, or numbers
-    int64_t nbytes     # of a row
-    int64_t total      # of rows that are marked
+    int64_t n          # number of marks or of row numbers
+    int64_t nbytes     # bytes of a row
+    int64_t total      # number of marked rows
     int64_t starts[1]
 
 

@@ -14,7 +14,7 @@ from ..base.errors import ArgumentError, OutOfMemoryError
 cdef struct Task:
     char* to
     const char* source
-    int64_t nbytes  # of a row
+    int64_t nbytes  # bytes of a row
     int64_t n
     int64_t rows[1]
 

@@ -21,7 +21,7 @@ class Setting(NamedTuple):
     doc: str
 
 
-_MAX_COUNT = (1 << 43) - 1  # this many MiB still fit into 64 bits as bytes
+_MAX_COUNT = (1 << 43) - 1  # maximum number of MiB: as bytes it fits into 64 bits
 
 
 def _up_to(maximum):
@@ -340,7 +340,7 @@ def _warn_of_names(environ):
         warnings.warn(f"environment variable {name} is not read by cynet{hint}", stacklevel=6)
 
 
-_warn_of_names(os.environ)  # at import, once
+_warn_of_names(os.environ)  # unknown names are reported once, at import
 
 
 def get(name: str) -> Any:

@@ -43,7 +43,7 @@ class _Short(reprlib.Repr):
         self.maxdeque = self.maxarray = 60
         self.maxstring = self.maxlong = self.maxother = MAX_SHOWN
 
-    def repr_NDArray(self, x: Any, level: int) -> str:  # its values may have to be waited for
+    def repr_NDArray(self, x: Any, level: int) -> str:  # NDArray values may have to be waited for
         return f"<NDArray {'x'.join(map(str, x.shape))} @{x.context}>"
 
     def repr_ndarray(self, x: Any, level: int) -> str:
@@ -269,7 +269,7 @@ class _Annotated:
         for name, value in _extra_attributes(error).items():
             try:
                 set_(self, name, value)
-            except Exception:  # it can be read only
+            except Exception:  # the attribute is read-only
                 continue
         set_(self, "_text", text)
         set_(self, "_depth", depth)

@@ -146,7 +146,7 @@ def integrated_gradients(
         begin = nd.array(np.broadcast_to(begin, x.shape), ctx=x.context, dtype=x.dtype)
     except ValueError:
         raise ShapeError(f"{where}: baseline has shape {begin.shape}, x {x.shape}") from None
-    if target is None:  # that of x, all the way
+    if target is None:  # the class of x, for all points of the path
         with autograd.pause(train_mode=False):
             out = net(x)
         if isinstance(out, nd.NDArray) and out.ndim == 2 and out.shape[1] > 1:
@@ -215,7 +215,7 @@ def grad_cam(net: Block, x: ArrayLike, layer: Block, target: Any = None) -> NDAr
     handle = layer.register_forward_hook(seen)
     try:
         x = x.copy()
-        x.attach_grad()  # so that all of the network is recorded, also where it is frozen
+        x.attach_grad()  # all of the network is recorded, frozen layers too
         with autograd.record(train_mode=False):
             scores = _target_scores("grad_cam", net, x, target)
         scores.backward()

@@ -132,7 +132,7 @@ class World:
 
         Examples
         --------
-        >>> mx.distributed.world().count_step()  # as each step of fit and of a Trainer does
+        >>> mx.distributed.world().count_step()  # fit and a Trainer call count_step in each step
         """
         if self._communication is not None:
             self._communication.step += 1
@@ -155,7 +155,7 @@ class World:
 
         Examples
         --------
-        >>> mx.distributed.world().barrier()  # at once in a process that is alone
+        >>> mx.distributed.world().barrier()  # returns at once in a single process
         """
         if not self._is_alone:
             self._open_communication().hand_in(Request("barrier").awaited()).wait()

@@ -18,7 +18,7 @@ cdef extern from "Python.h":
     void PyErr_WriteUnraisable(object source) noexcept
 
 cdef int MAX_REPORTED = 10  # errors that are written at exit, one a line
-cdef int LINE_CHARS = 500    # of each
+cdef int LINE_CHARS = 500    # characters of an error's line
 
 
 cdef class PyRunContext:
@@ -108,7 +108,7 @@ cdef int run_async_task(void* arg, RunContext* context, void* token) except -1 w
     if on_complete.token != NULL:
         on_complete.token = NULL
         raise raised
-    write_unraisable(raised, task.fn)  # it has said that it was done
+    write_unraisable(raised, task.fn)  # the task had called on_complete before it raised
     return 0
 
 
@@ -196,6 +196,6 @@ cdef int _write(str line) except -1:
     if sys.stderr is not None:
         try:
             print(line, file=sys.stderr)
-        except (OSError, ValueError):  # it is closed
+        except (OSError, ValueError):  # stderr is closed
             return 0
     return 0

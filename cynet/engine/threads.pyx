@@ -29,9 +29,9 @@ from ..base.errors import OperatorError, describe_error, of_user, wrap_error
 cdef extern from "Python.h":
     bint PyErr_Occurred() noexcept
 
-cdef int64_t TIGHT_NS = 8 * 1000  # of a spin, before it lets other threads have the core
+cdef int64_t TIGHT_NS = 8 * 1000  # nanoseconds that a thread spins before it yields the core
 cdef int64_t STOLEN_NS = 100 * 1000  # a thread that spins and misses so much had no core
-cdef int64_t REST = 32  # for so many times as long spins are brief
+cdef int64_t REST = 32  # spins stay brief for REST times the time that was lost
 cdef int64_t LONGEST_NS = 500 * 1000 * 1000
 cdef atomic[int64_t] _brief_until
 
@@ -247,7 +247,7 @@ cdef void _call_workers(Engine* e, Pool* pool, After* after) noexcept nogil:
             worker.next = after.wake
             after.wake = worker
         elif pool.starting:
-            return  # one at a time: it goes on from here when it has begun
+            return  # threads start one at a time: the new one starts the next
         else:
             pool.starting = True
             pool.threads += 1
@@ -275,7 +275,7 @@ cdef void settle_after(Engine* e, After* after) noexcept nogil:
         worker = following
     while after.start != NULL:
         pool = after.start
-        after.start = pool.next  # before the thread begins: it may ask for the next one
+        after.start = pool.next  # read before the thread begins: it may change `next`
         _start(e, pool)
     if not after.burials.empty():
         burials.swap(after.burials)

@@ -24,7 +24,7 @@ namespace cynet_trace {
 struct Record {
   int64_t begin, end;  // nanoseconds of the steady clock; equal where nothing lasts
   const char* name;
-  const char* node;  // of a graph, or nullptr
+  const char* node;  // name of the graph's node, or nullptr
   const char* category;
   int64_t value;  // bytes in use on the device after it, a counter's value, an object's number
   int16_t dev_type, dev_id;
@@ -74,11 +74,11 @@ inline int64_t amount_of(const Record& r, int counter) {
 }
 
 struct State {
-  std::mutex guard;  // of the list and of the texts
+  std::mutex guard;  // guards the list of rings and the texts
   std::vector<Ring*> rings;
-  std::unordered_set<std::string> texts;  // its nodes stay where they are
+  std::unordered_set<std::string> texts;  // names; the addresses of a set's elements do not change
   std::atomic<size_t> capacity{size_t(1) << 16};
-  std::atomic<int64_t> dropped{0};  // for want of memory
+  std::atomic<int64_t> dropped{0};  // number of records dropped for want of memory
 };
 
 inline State& state() {

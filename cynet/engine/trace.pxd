@@ -19,14 +19,14 @@ cdef extern from *:
     """
     int trace_load "cynet_trace_load" (const int* p) noexcept nogil
 
-cdef enum:  # what is traced: bits
+cdef enum:  # bits of the kinds of records that are traced
     SYMBOLIC = 1    # steps of plans
     IMPERATIVE = 2  # other calls of operators, and the engine's other functions
     MEMORY = 4      # bytes in use on the device, beside each of these
     SPANS = 8       # parts of training loops, layers
     OBJECTS = 16    # tasks, counters, ... of the user
 
-cdef int tracing    # which of them are traced now
+cdef int tracing    # bits of the kinds that are traced now
 
 # The time where one of these is traced, else 0.
 cdef inline int64_t begun(int what) noexcept nogil:

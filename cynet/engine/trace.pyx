@@ -55,8 +55,8 @@ cdef extern from *:
     int RELAXED "__ATOMIC_RELAXED"
 
 cdef enum:  # kinds of records
-    LASTS = 0    # from begin to end, within what lasts around it on its thread
-    ALONG = 1    # from begin to end, beside anything else
+    LASTS = 0    # a span that nests in the other spans of its thread
+    ALONG = 1    # a span that may overlap other spans
     MARK = 2
     COUNTER = 3
 
@@ -150,7 +150,7 @@ cdef int _open(const void* owner, const char* name, const char* category) except
 cdef int _close(const void* owner) noexcept:
     cdef OpenSpan span
     if open_spans.empty() or open_spans.back().owner != owner:
-        return 0  # it was opened while nothing was traced
+        return 0  # the span was opened while nothing was traced
     span = open_spans.back()
     open_spans.pop_back()
     _note(LASTS, span.name, NULL, span.category, False, span.begin, now_ns(), -1, -1, 0)

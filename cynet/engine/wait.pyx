@@ -29,9 +29,9 @@ from ..base.errors import CynetError, NestingError
 cdef extern from "Python.h" nogil:
     int PyErr_CheckSignals() noexcept
 
-cdef int64_t SLICE_NS = 50 * 1000 * 1000  # so often a waiting thread looks for Ctrl-C
+cdef int64_t SLICE_NS = 50 * 1000 * 1000  # interval at which a waiting thread looks for Ctrl-C
 cdef int64_t SPIN_NS = 30 * 1000
-cdef int SOON_SPINS = 256  # of a look without the lock
+cdef int SOON_SPINS = 256  # spins of a wait before it takes the lock
 
 
 cdef int wait_var(Var* var, bint reads) except -1 nogil:

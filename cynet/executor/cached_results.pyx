@@ -153,7 +153,7 @@ def _form(list steps, list sources):
     for step in steps:
         how = _how(step.prop)
         if how is None or any(id(value.root) not in held for value in step.in_data):
-            return None  # it reads a constant that each plan has computed for itself
+            return None  # the step reads a constant that each plan computes for itself
         reads = [(held[id(value.root)], _look(value)) for value in step.in_data]
         held.update((id(value.root), next(names)) for value in step.out_data)
         form.append((how, step.ctx, *reads, *map(_look, step.out_data)))
@@ -173,7 +173,7 @@ def _how(prop):
         return None
     attributes = sorted(vars(prop).items())
     if all(_is_plain(value) for _, value in attributes):
-        return type(prop), repr(attributes)  # in which 1, 1.0 and True differ
+        return type(prop), repr(attributes)  # repr tells 1, 1.0 and True apart
     return None
 
 

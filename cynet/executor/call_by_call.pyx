@@ -103,7 +103,7 @@ cdef class Calls:
     """
 
     cdef public bint fits
-    cdef list rows       # of each operator: node, kind, entries of inputs, entries of outputs
+    cdef list rows       # a row for each operator: node, kind, inputs' entries, outputs' entries
     cdef list sources    # places of its inputs among the values
     cdef list made       # places of its visible outputs
     cdef list dead       # places that nobody reads after it
@@ -263,7 +263,7 @@ cdef class CallByCall:
         """Run on arrays; returns new arrays. None if another thread has called `rest`."""
         cdef Calls graph = self.graph
         cdef list values = [None] * graph.n_values, given
-        cdef list calls = self.calls  # which another thread may give up
+        cdef list calls = self.calls  # a reference: another thread may set self.calls to None
         cdef Py_ssize_t i, k
         if calls is None:
             return None

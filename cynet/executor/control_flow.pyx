@@ -115,12 +115,12 @@ cdef class LoopOperator(RunsBodies):
     cdef size_t n_stacked, n_states
     cdef bint back, blocked
     cdef vector[size_t] state_inputs
-    cdef vector[int64_t] place, other   # of each state
+    cdef vector[int64_t] place, other   # places of each state
     cdef vector[int64_t] grad, other_grad
     cdef vector[int64_t] dumps
-    cdef vector[char] has_grad          # of each variable
-    cdef vector[char] has_head          # of each output
-    cdef vector[char] flows             # of each state: whether the body computes its gradient
+    cdef vector[char] has_grad          # whether each variable has a gradient
+    cdef vector[char] has_head          # whether each output has a head gradient
+    cdef vector[char] flows             # whether the body computes the gradient of each state
     cdef list copies                    # an Operator for each state that copies it
     cdef vector[void*] copy_ops
 

@@ -194,7 +194,7 @@ class EMA(_Averaging):
     >>> net = mx.gluon.nn.Dense(1, in_units=1, use_bias=False)
     >>> net.initialize(mx.init.One())
     >>> ema = mx.gluon.EMA(net, decay=0.75)
-    >>> ema.update()  # after trainer.step in a training loop
+    >>> ema.update()  # call it after trainer.step in a training loop
     >>> net.weight.set_data(mx.nd.array([[5.0]]))
     >>> ema.update()
     >>> ema.count, float(ema.values["weight"].asscalar())
@@ -208,7 +208,7 @@ class EMA(_Averaging):
     >>> ema.load("ema.params")
     >>> state = ema.state_dict()
     >>> ema.load_state_dict(state)
-    >>> ema.apply()  # for good, when training has ended
+    >>> ema.apply()  # sets the weights for good, when training has ended
     >>> float(net(mx.nd.ones((1, 1))).asscalar())
     2.0
     """

@@ -49,9 +49,9 @@ class Lookahead(_Averaging):
     >>> net = mx.gluon.nn.Dense(1, in_units=1, use_bias=False)
     >>> net.initialize(mx.init.One())
     >>> lookahead = mx.gluon.Lookahead(net, k=2, alpha=0.5)
-    >>> for weight in (3.0, 5.0):  # what an optimizer would do
+    >>> for weight in (3.0, 5.0):  # an optimizer would set these weights
     ...     net.weight.set_data(mx.nd.array([[weight]]))
-    ...     lookahead.update()  # after trainer.step in a training loop
+    ...     lookahead.update()  # call it after trainer.step in a training loop
     >>> float(net.weight.data().asscalar())
     3.0
     >>> lookahead.count, float(lookahead.values["weight"].asscalar())

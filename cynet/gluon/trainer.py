@@ -142,7 +142,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             self._broadcast_parameters(self._params)
 
     _amp_loss_scaler = None  # set by amp.init_trainer
-    _has_warned = False  # of the effect of several ranks on the batch size
+    _has_warned = False  # a warning about the batch size of several ranks was given
 
     def _repr_settings(self):
         kvstore, _ = self._wished
@@ -273,7 +273,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                 if isinstance(self._kvstore, kvs.DistKVStore) and not self._update_on_kvstore:
                     shared[name] = arrays
                 else:
-                    if name in self._stored:  # in a store that the user has made
+                    if name in self._stored:  # the weight is stored in a KVStore that the user made
                         self._kvstore._values.pop(name, None)
                     self._kvstore.broadcast(name, arrays[0], arrays)
                     if isinstance(self._wished[0], kvs.KVStore):
@@ -460,7 +460,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             )
         self._check_and_rescale_grad(self._scale_of(batch_size))
         if not ignore_stale_grad and len(self._contexts) > 1:
-            self._check_fresh()  # before the first context's weights change
+            self._check_fresh()  # stale gradients are found before any weight changes
         self._update(ignore_stale_grad)
 
     def _check_and_rescale_grad(self, scale):

@@ -30,12 +30,12 @@ cdef struct Placed:
 
 cdef cppclass Tree:
     size_t steps            # node k has the children 2k and 2k + 1, step i is node steps + i
-    vector[Places] covers   # of each node
+    vector[Places] covers   # places of the values that cover each node's steps
     vector[Places] under
-    vector[Places*] near    # those with something in them that one value meets
+    vector[Places*] near    # sets of places that the present value meets, not empty
     vector[Placed] placed   # all values, the first `n_sorted` of them by their places
     size_t n_sorted
-    size_t pause, wait      # for how many values sets are not looked into: of all, and left
+    size_t pause, wait      # number of values that skip the sets: in all, and left
 
 
 def place(list sizes, list firsts, list lasts):

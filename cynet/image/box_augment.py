@@ -129,7 +129,7 @@ class BoxAugmenter:
 
     def _jitter_colors(self, image, rng):
         o, shift = self.o, [0, 0, 0]
-        for i, name in enumerate(("hue", "illumination", "saturation")):  # as OpenCV orders them
+        for i, name in enumerate(("hue", "illumination", "saturation")):  # OpenCV's order of HLS
             maximum = o[f"max_random_{name}"]
             if maximum > 0 and self._is_drawn(f"random_{name}_prob", rng):
                 shift[i] = int(rng.integers(-maximum, maximum + 1))

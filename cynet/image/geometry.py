@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ..typing import FileName, NumpyArray
 
-_ATTEMPTS = 10  # at a crop of a random size
+_ATTEMPTS = 10  # maximum attempts to find a crop of a random size
 
 
 # --- between NDArrays and pixels ------------------------------------------------------------------

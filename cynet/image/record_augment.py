@@ -11,7 +11,7 @@ from .color_augment import _EIGENVALUES, _EIGENVECTORS, _GREY
 from .into_batch import put_normalized, put_plain
 from .record_options import AUGMENTING
 
-_ATTEMPTS = 10  # at a crop of a random area
+_ATTEMPTS = 10  # maximum attempts to find a crop of a random area
 _HUES = 180  # range of hues in OpenCV's uint8 images
 # options of crops and scales other than `random_resized_crop`
 _NOT_WITH_AREA = (
@@ -224,7 +224,7 @@ class RecordAugmenter:
             for i in rng.permutation(len(jitters)):
                 whole = self._jitter_channel(jitters[i], whole, means, rng)
             image = cv().transform(image, whole)
-        ranges = [o["random_h"], o["random_l"], o["random_s"]]  # as OpenCV orders them
+        ranges = [o["random_h"], o["random_l"], o["random_s"]]  # channels of HLS in OpenCV's order
         if any(ranges):
             image = with_turned_colors(image, [rng.integers(-r, r + 1) for r in ranges])
         if o["pca_noise"] > 0:

@@ -50,7 +50,7 @@ struct Blob {
   int ndim, dtype, dev_type, dev_id;
 };
 
-enum { MAX_TENSORS = 72 };  // that a kernel reads, or writes
+enum { MAX_TENSORS = 72 };  // maximum number of tensors that a kernel reads or writes
 
 // The first of the places that threads tell.
 struct FirstPlace {
@@ -81,7 +81,7 @@ struct Args {
   bool training;
   void* space;  // workspace, as many bytes as the entry's `space` says
   Failure* failure;
-  uint64_t seed, stream;  // of the run's random words, if the declaration asks for them
+  uint64_t seed, stream;  // seed and stream of the run's random words, if it asks for them
   uint64_t* rows;  // nullptr, or a bit for each row of the gradient that is not zeros: to be kept
   bool rows_known;  // whether these are right before the run
 
@@ -130,7 +130,7 @@ typedef int64_t (*SpaceFunction)(const Args& args);  // bytes of workspace
 // A field of a struct of parameters.
 struct ParamField {
   const char* name;
-  char kind;  // as Python's struct module has it: q, d, i, ?
+  char kind;  // code of Python's struct module: q, d, i, ?
   int count;  // how many numbers it has; a declaration may give fewer, and the others are 0
   // (of Floats: 0, for any number)
   size_t offset;

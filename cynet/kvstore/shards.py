@@ -93,7 +93,7 @@ class Shards:
         self._rank, ranks = store.rank, store.num_workers
         sizes = {key: math.prod(shape) for key, shape in shapes.items()}
         by_entry = _changes_entries_alone(optimizer)
-        self._pieces = {  # of weights that are split: (start, stop) of each rank
+        self._pieces = {  # split weight -> (start, stop) of each rank
             key: [shard_range(n, rank, ranks) for rank in range(ranks)]
             for key, n in sizes.items()
             if by_entry and n >= max(_SPLIT * ranks, _SMALL + 1) and key not in whole
@@ -112,7 +112,7 @@ class Shards:
         if self._names is None:
             return key
         number = key // self._copies
-        return self._names[number] if number < len(self._names) else None  # of another network
+        return self._names[number] if number < len(self._names) else None  # None: an unknown key
 
     def _owns_state(self, weight, rank):
         """Return whether a rank owns states of a weight, or a piece of them."""
@@ -138,7 +138,7 @@ class Shards:
     ) -> tuple[list[Any], list[NDArray], list[NDArray]]:
         """The updates that belong to this rank; those of the others are only counted."""
         self.gathered = None
-        for key in keys:  # in the order in which one process counts
+        for key in keys:  # updates are counted in the order of one process
             optimizer._index_update_count.setdefault(key, optimizer.begin_num_update)
         mine = [], [], []
         for key, grad, weight in zip(keys, grads, weights):

@@ -35,8 +35,8 @@ from ..operator.signature import too_many
 from ..operator.checks.shapes import check_elements, known_shape, plain_shape
 
 cdef object _kept = deque()  # the Calls of all operators' caches, the oldest first
-atexit.register(_kept.clear)  # else what users' operators hold would outlive Python
-live_states = live_counter()  # of operators of imperative calls
+atexit.register(_kept.clear)  # objects held by users' operators must not outlive Python
+live_states = live_counter()  # counts live operators of imperative calls
 cdef dict _interned = {}  # str -> bytes, for names and files whose char* running functions hold
 cdef bytes _ANY_FILE = b"(one of many files)"
 cdef enum:
@@ -213,7 +213,7 @@ cdef int _evict(size_t maximum) except -1:
         if call.used:
             call.used = False
             _kept.append(call)
-        elif call.entry.cache.get(call.key) is call:  # of two that threads made one is there
+        elif call.entry.cache.get(call.key) is call:  # two threads may make a call: one is kept
             del call.entry.cache[call.key]
     return 0
 

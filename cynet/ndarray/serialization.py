@@ -54,7 +54,7 @@ _DEVICES = (1, 2, 3, 5)
 _MAX_AXES = 8
 _SMALL = 4096  # elements, of which a copy is quicker than a view
 _IN_PLACE = 64 << 10  # bytes: more are read into the array's memory
-_LEAST_BYTES = 20  # of one array: magic or ndim, an axis, context, type
+_LEAST_BYTES = 20  # bytes of the smallest array: magic or ndim, an axis, context, type
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -149,8 +149,8 @@ class _Record(NamedTuple):
     shape: tuple
     flag: int
     stype: str = "default"
-    full: tuple = ()  # of a sparse array: its shape, where `shape` is that of its values
-    aux: tuple = ()  # of a sparse array: the records of its indices
+    full: tuple = ()  # shape of a sparse array; `shape` is that of its values
+    aux: tuple = ()  # records of a sparse array's indices
 
     @property
     def dtype(self):

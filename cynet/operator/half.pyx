@@ -39,12 +39,12 @@ def in_float32(prop, ctx, in_shapes, in_types):
         narrow = ("bfloat16", "float16")
     wide = prop
     if getattr(prop, "dtype", None) in narrow:
-        wide = prop.changed(dtype="float32")  # of the output, as data's
+        wide = prop.changed(dtype="float32")  # the output's dtype follows the data's
     wide_types = ["float32" if t in narrow else t for t in in_types]
     if not _agrees(prop, in_types, wide, wide_types, narrow):
         raise ArgumentError(f"operator {prop.op_name} does not take arrays of bfloat16")
     operator = wide.created(ctx, in_shapes, wide_types)
-    if operator.runs_python:  # it may keep views of its arrays, whose memory others use then
+    if operator.runs_python:  # Python code may keep views of temporary memory
         raise ArgumentError(f"operator {prop.op_name} runs Python code, which is not given arrays "
                             f"of {narrow[0]}")
     return ConvertedOperator(operator, narrow, "float32")
@@ -212,7 +212,7 @@ cdef void _narrow(OpContext* ctx, const TBlob* found, TBlob* to, const int* req,
         if req[i] == kAddTo and rule.wide != kFloat32:
             run_cast_add(&rule.add[to[i].dtype], rule.wide, found[i].data, to[i].data, to[i].size)
             continue
-        if req[i] == kAddTo:  # one rounding
+        if req[i] == kAddTo:  # added in float32, then rounded once
             _add_what_is_there(ctx, <float*>found[i].data, &to[i])
         _convert(ctx, &found[i], to[i].dtype, to[i].data)
 

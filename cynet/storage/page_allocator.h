@@ -48,11 +48,11 @@ struct CynetArena {
     size_t size;
     Block* before;  // neighbours in memory, nullptr where the mapping ends
     Block* after;
-    Block* next;  // of the free blocks of its class; of detached blocks; of spare records
+    Block* next;  // next block of the list (free, detached or spare)
     Block* previous;
     bool taken;
     bool stays;         // detached for its pages alone
-    uint32_t place[2];  // in ends, where it is one
+    uint32_t place[2];  // position in `ends`, if the block is in there
   };
   struct Ends {
     Block** list = nullptr;
@@ -63,8 +63,8 @@ struct CynetArena {
   static const int STEPS = 32, LOWEST = 12, POWERS = 36;  // classes: 32 to each doubling
 
   Block* lists[POWERS * STEPS] = {};
-  uint32_t steps[POWERS] = {};  // which lists of a power hold something
-  uint64_t powers = 0;          // which powers do
+  uint32_t steps[POWERS] = {};  // bit s: the list of step s of this power is not empty
+  uint64_t powers = 0;          // bit p: some list of power p is not empty
   size_t grain = 0;             // sizes and addresses are multiples
   size_t used = 0, free_bytes = 0;
   Block* spare = nullptr;

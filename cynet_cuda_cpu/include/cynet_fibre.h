@@ -38,7 +38,7 @@ enum { kStackBytes = 256 << 10, kGuardBytes = 16 << 10 };
 
 struct Fibre {
   char* stack;  // the lowest page is a guard
-  Fibre* next;  // in a list of free ones
+  Fibre* next;  // next fibre in the list of free fibres
   int thread;   // the thread of the block that runs on it
 #ifdef CYNET_UCONTEXT
   ucontext_t context;
@@ -48,7 +48,7 @@ struct Fibre {
 };
 
 #ifdef CYNET_UCONTEXT
-typedef ucontext_t Place;  // where a system thread goes on when a fibre stops
+typedef ucontext_t Place;  // context in which a system thread goes on when a fibre stops
 static inline void enter(Place* from, Fibre* to) { swapcontext(from, &to->context); }
 static inline void leave(Fibre* from, Place* to) { swapcontext(&from->context, to); }
 #else
@@ -67,8 +67,8 @@ static void begin(Fibre* fibre, void (*function)()) {
   makecontext(&fibre->context, function, 0);
 #else
   void** top = reinterpret_cast<void**>(fibre->stack + kStackBytes);
-  *--top = nullptr;  // where a return address would be: 16-byte rule
-  *--top = reinterpret_cast<void*>(function);  // what `ret` takes
+  *--top = nullptr;  // place of a return address: keeps the stack aligned to 16 bytes
+  *--top = reinterpret_cast<void*>(function);  // address to which `ret` jumps
   for (int i = 0; i < 6; ++i) *--top = nullptr;  // rbp, rbx, r12 to r15
   fibre->sp = top;
 #endif

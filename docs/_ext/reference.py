@@ -149,7 +149,7 @@ def module_page(short, what, homes):
     return text + table(rows) + "".join(entries), len(names)
 
 
-DOCUMENTED = {}  # what users write after ``mx.``: the name that the reference has it under
+DOCUMENTED = {}  # name that users write after ``mx.`` -> its name in the reference
 
 
 def summary(value):
@@ -186,7 +186,7 @@ def operators():
     }
     for space, module in spaces.items():
         for name in dir(module):
-            value = getattr(module, name)  # what it lists, operators under every name
+            value = getattr(module, name)  # a public object; operators have several names
             if name.startswith("_") or not inspect.isfunction(value):
                 continue
             plain = space.replace(".", "_")
@@ -278,5 +278,5 @@ def to_rst(app, what, name, obj, options, lines):
 
 def setup(app):
     app.connect("builder-inited", generate)
-    app.connect("autodoc-process-docstring", to_rst, priority=100)  # before numpydoc
+    app.connect("autodoc-process-docstring", to_rst, priority=100)  # runs before numpydoc
     return {"parallel_read_safe": True}

@@ -14,8 +14,8 @@ from cynet.gluon import nn
 sys.path.append(str(Path(__file__).parents[1] / "gluon"))
 import common
 
-SCALE = np.array([1 / 2.4, 0.5, 5, 0.5], np.float32)  # of a state, for the network
-WORTH = 50  # what the values of states are like: at most 1 / (1 - gamma)
+SCALE = np.array([1 / 2.4, 0.5, 5, 0.5], np.float32)  # network's input = state * SCALE
+WORTH = 50  # scale of the values of states: at most 1 / (1 - gamma)
 
 
 class ActorCritic(gluon.HybridBlock):

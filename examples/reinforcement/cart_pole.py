@@ -4,8 +4,8 @@ import numpy as np
 
 GRAVITY, CART, POLE, HALF, FORCE, STEP = 9.8, 1.0, 0.1, 0.5, 10.0, 0.02  # SI; POLE, CART: masses
 FALLEN = np.deg2rad(12)  # an episode ends at this angle,
-EDGE = 2.4  # this far from the middle,
-LONGEST = 500  # or after so many steps
+EDGE = 2.4  # an episode ends so far from the middle,
+LONGEST = 500  # or after so many steps of the episode
 
 
 class CartPoles:
@@ -18,7 +18,7 @@ class CartPoles:
     >>> carts = CartPoles(2, np.random.default_rng(0))
     >>> carts.states.shape
     (2, 4)
-    >>> states, failed, cut = carts.step(np.array([0, 1]))  # one to the left, one to the right
+    >>> states, failed, cut = carts.step(np.array([0, 1]))  # push cart 0 left, cart 1 right
     >>> states[:, 1].round() + 0.0, failed, cut
     (array([0., 0.], dtype=float32), array([False, False]), array([False, False]))
     """

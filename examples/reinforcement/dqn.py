@@ -14,8 +14,8 @@ from cynet.gluon import nn
 sys.path.append(str(Path(__file__).parents[1] / "gluon"))
 import common
 
-SCALE = np.array([1 / 2.4, 0.5, 5, 0.5], np.float32)  # of a state, for the network
-WORTH = 50  # what pushes are worth: at most 1 / (1 - gamma)
+SCALE = np.array([1 / 2.4, 0.5, 5, 0.5], np.float32)  # network's input = state * SCALE
+WORTH = 50  # scale of the values of actions: at most 1 / (1 - gamma)
 
 
 def worths(width):
@@ -115,7 +115,7 @@ def main(argv=None):
             now = cart_pole.evaluate(act, rng)[0].mean()
             history.add(np.mean(lengths), now, total.get()[1])
             total.reset()
-            if share > args.random:  # what it can do before is luck
+            if share > args.random:  # earlier results depend on luck
                 continue
             if now > best_length:  # Q-learning gets worse now and then
                 best_length, best_weights = now, [each.copy() for each in weights[0]]

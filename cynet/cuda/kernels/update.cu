@@ -6,9 +6,9 @@
 
 using cynet::UpdateParams;
 
-struct KernelArgs {  // as in optimizer/_joined.pyx and operator/cuda/update.py
+struct KernelArgs {  // same layout as in optimizer/_joined.pyx and operator/cuda/update.py
   UpdateParams values;
-  const UpdateParams* now;  // of each replay of a recorded graph, whose arguments stay; or null
+  const UpdateParams* now;  // parameters of a replay of a recorded graph, or null
 };
 
 template <typename T>

@@ -8,7 +8,7 @@ from ...symbol import Symbol
 from ..tracing import is_tracing
 from .structure import flatten, regroup
 
-_RECORDS = 1  # one of the thread's flags
+_RECORDS = 1  # bit of the thread's flags that tells of recording
 
 
 class HookedCall:

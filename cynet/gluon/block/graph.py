@@ -199,7 +199,7 @@ class BoundGraph:
         self.op = executor.CachedOp(symbol, not graph.asked, arenas)
         params = graph.params
         places = {name: i for i, name in enumerate(graph.inputs)}
-        self.sources = []  # for each input its position, a Parameter or a _Constant
+        self.sources = []  # source of each input: a position, a Parameter or a _Constant
         for name in self.op.inputs:
             if name in places:
                 self.sources.append(places[name])
@@ -310,7 +310,7 @@ class HookedGraph:
             if self._monitor_all:
                 for name, (source, i) in zip(node.input_names(), node.inputs):
                     array = values.get((source, i)) if source.op else variables[source.name]
-                    if array is not None:  # else it is an unused output
+                    if array is not None:  # None: an unused output
                         self._callback(f"{node.name}_{name}", node.op.name, array)
             for i in range(node.num_visible_outputs):
                 self._callback(node.output_name(i), node.op.name, values[node, i])

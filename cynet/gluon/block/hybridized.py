@@ -19,9 +19,9 @@ _BY_ROWS = (
     "gradients are row_sparse, of which graphs have none; call it once outside of autograd.record()"
 )
 _MAX_SIGNATURES = 10_000  # signatures whose graph is remembered
-_TRAINS = 2  # one of the thread's flags
+_TRAINS = 2  # bit of the thread's flags that tells of training
 _MAX_GRAPHS = 64  # graphs for one format of arguments, each for several shapes
-_BY_OPERATOR = None, None  # of a call that no graph runs
+_BY_OPERATOR = None, None  # entry of a call that runs by operators, without a graph
 
 
 class Hybridized:
@@ -44,7 +44,7 @@ class Hybridized:
         self._fixed = graph
         self._plans = {}  # (format, mode) -> list of plans that serve several shapes
         self._served = {}  # (format, mode, shapes and dtypes) -> one of them
-        self._alone = PlanCache()  # the same -> plan, of a graph that serves this alone
+        self._alone = PlanCache()  # the key of `_served` -> plan of a graph for this key alone
         self._arenas = {}  # idle arenas of all plans
         self._last = None  # the graph that export writes
         self._changes = -1

@@ -58,14 +58,14 @@ class Trace:
             for array in each._data or ():
                 self._params[id(array)] = each
         self._by_array = {}  # id of an array -> (its symbol, the array)
-        self._shapes, self._types = {}, {}  # of the outputs of nodes
+        self._shapes, self._types = {}, {}  # shapes and dtypes of the nodes' outputs
         self.used = {}  # name -> Parameter, of those used in the trace
 
     def parameter(self, param):
         """The symbol of a parameter."""
         if self.used.setdefault(param.name, param) is not param:
             raise UntraceableError(f"two parameters of a graph are named '{param.name}'")
-        if param.name not in self.types:  # of a Block that is not registered as a child
+        if param.name not in self.types:  # parameter of a Block that is no registered child
             self.shapes[param.name] = param.shape
             self.types[param.name] = name_of(param.dtype)
         return self.kind(param.var().entries)

@@ -111,7 +111,7 @@ class DataLoader(ReprMixin):
     ...     print(x.shape, y.asnumpy())
     (2, 2) [0 1]
     (1, 2) [0]
-    >>> state = loader.state_dict()  # to go on from here later
+    >>> state = loader.state_dict()  # state from which to go on later
     >>> loader.load_state_dict(state)
     >>> loader.refresh()
     >>> loader.clean()
@@ -180,7 +180,7 @@ class DataLoader(ReprMixin):
         self._epoch = 0
         self._waiting: _Epoch | None  # the next epoch, begun already
         self.clean()
-        self._position: dict[str, Any] | None = None  # in the epoch that was given last
+        self._position: dict[str, Any] | None = None  # position in the epoch that was given last
         self._resume: dict[str, Any] | None = None
 
     def __getstate__(self):
@@ -333,7 +333,7 @@ class DataLoader(ReprMixin):
             epoch, batch = (to_index(name, state[name]) for name in ("epoch", "batch"))
             if min(epoch, batch) < 0 or (batch and state["begin"] is None):
                 raise FormatError("there is no such place")
-            if state["begin"] is not None:  # it is needed later
+            if state["begin"] is not None:  # the random state at the epoch's begin is needed later
                 _set_random_state(self, state["begin"])
                 self._check_place(batch)
             _set_random_state(self, state["now"])

@@ -8,7 +8,7 @@ from .onednn cimport MAX_THREADS, Primitive
 
 cdef class WeightGradient:
     # Not for two threads at once: an Operator that holds one is `stateful`.
-    cdef readonly int slices, cuts  # of the batch, and of the filters
+    cdef readonly int slices, cuts  # number of slices of the batch, and of cuts of the filters
     cdef int parts
     cdef list _kept
     # Of each thread ReorderedPrimitives that `_kept` holds: of the last slice, and of those before
@@ -21,9 +21,9 @@ cdef class WeightGradient:
     cdef int dtype
     cdef bint has_bias
     cdef int64_t products
-    cdef int64_t size, filters      # of the weight, and of a cut's share of it: elements, bytes
+    cdef int64_t size, filters      # elements of the weight; its number of filters
     cdef int64_t cut_filters, cut_bytes, cut_bias_bytes
-    cdef int64_t slice_bytes, slice_bias_bytes  # of one slice's gradients, in the scratch
+    cdef int64_t slice_bytes, slice_bias_bytes  # bytes of a slice's gradients in the scratch
     cdef int64_t data_step, grad_step, grad_cut_step  # bytes from one part's operand to the next
     cdef int64_t bias_at, slices_at, slice_bias_at, space_at, space_bytes  # places in the scratch
     cdef readonly int64_t scratch_bytes

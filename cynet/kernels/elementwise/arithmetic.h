@@ -37,9 +37,9 @@ enum ArithmeticForm { PLAIN, PLAIN_AHEAD, SCALED, SCALED_AHEAD, REPEATED, FORMS 
 struct ArithmeticStep {
   int code;            // ArithmeticOp * FORMS + ArithmeticForm
   const char* at;      // the operand
-  const char* number;  // of SCALED
+  const char* number;  // number of the form SCALED
 };
-enum { MOST_STEPS = 64 };  // of one loop
+enum { MOST_STEPS = 64 };  // maximum number of steps of a loop
 
 }  // namespace cynet
 
@@ -98,7 +98,7 @@ class ArithmeticJoin {
 
  private:
   enum { NOTHING = -1 };         // a step has no operand
-  enum { SHORTEST_ROW = 256 };  // what the steps take to begin counts less than a load and a store
+  enum { SHORTEST_ROW = 256 };  // in a longer row a step costs less than a load and a store
   FusedLoop* const loops;
   const int count;
   const FusedOperand* const operands;

@@ -29,14 +29,14 @@ using namespace cynet::avx512;
 constexpr int64_t SIDE = 16;  // rows of a tile
 constexpr int64_t CHUNK = 32;  // numbers in one of its rows
 constexpr int64_t BLOCK = 32;  // rows and columns of the result that are summed at a time: 4 tiles
-constexpr int64_t DEPTH = 1024;  // of the sum at a time
+constexpr int64_t DEPTH = 1024;  // terms of the sum that are added at a time
 constexpr int64_t STRIP = 1 << 17;  // numbers of an operand that are split at a time
 constexpr int64_t PARTS = 3;
 constexpr int64_t TILE = SIDE * CHUNK / 2;  // floats of a tile's bytes
-constexpr int64_t STEP = BLOCK / SIDE * PARTS * TILE;  // of a chunk: its tiles, each of three parts
+constexpr int64_t STEP = BLOCK / SIDE * PARTS * TILE;  // floats of a chunk's tiles (3 parts each)
 constexpr int64_t SPLIT_A = DEPTH / CHUNK * STEP, SPLIT_B = STRIP / (BLOCK * CHUNK) * STEP;
 constexpr int64_t AHEAD = 32 * TILE;  // lines of the operands are prefetched this far ahead
-constexpr int64_t WIDE_PANEL = DEPTH * BLOCK;  // of b unpacked
+constexpr int64_t WIDE_PANEL = DEPTH * BLOCK;  // numbers of a panel of b, not packed
 constexpr int64_t SCRATCH = 2 * SPLIT_A + SPLIT_B + WIDE_PANEL + FLOATS_APART;  // floats a thread
 
 #include "gemm/amx_split.h"
@@ -152,7 +152,7 @@ inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
 // One operand of a part of the result: its address, and which of its rows or columns count.
 struct Side {
   const float* from;  // NULL where `packed` is not
-  int64_t step, across, along;  // from line to line, from one of those to the next, along the sum
+  int64_t step, across, along;  // strides: line to line, across lines, along the sum
   Span range;
   const float* packed = nullptr;  // b in a Packing
   Packing<DEPTH> packing = {0, 0};

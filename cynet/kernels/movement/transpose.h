@@ -37,7 +37,7 @@ namespace cynet {
 template <typename Place>
 inline void swap_matrices(int level, const Swap& s, int64_t count, int threads,
                           const Place& place) {
-  constexpr int64_t ROWS = 1024, COLUMNS = 64;  // of a piece of work
+  constexpr int64_t ROWS = 1024, COLUMNS = 64;  // rows and columns of a piece of work
   static constexpr decltype(&baseline::swap_part) table[] = CYNET_AT_LEVELS(swap_part);
   const int64_t down = (s.rows + ROWS - 1) / ROWS, across = (s.columns + COLUMNS - 1) / COLUMNS;
   parallel_for(threads, count * down * across, [&](int64_t begin, int64_t end) {

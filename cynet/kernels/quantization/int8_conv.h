@@ -39,8 +39,8 @@ struct Int8Conv {
 // where out is of integers; without `scale` the sum itself, plus whole[f].
 struct Int8Epilogue {
   const float *scale, *bias;
-  const int32_t* whole;  // or nullptr
-  const void* residual;  // or nullptr; as out, of residual_dtype
+  const int32_t* whole;  // sums of whole filters, or nullptr
+  const void* residual;  // residual in the shape of out, of residual_dtype, or nullptr
   int residual_dtype, out_dtype;
   float residual_unit, low, high;
 };
@@ -132,7 +132,7 @@ inline int64_t transpose_words(const uint8_t* from, uint8_t* to, int64_t rows, i
 template <typename T>
 inline void transpose_planes(const T* from, T* to, int64_t batch, int64_t rows, int64_t columns,
                              bool add, int threads) {
-  enum { ROWS = 32, COLUMNS = 1024 };  // of a piece of work
+  enum { ROWS = 32, COLUMNS = 1024 };  // rows and columns of a piece of work
   const int64_t down = (rows + ROWS - 1) / ROWS, across = (columns + COLUMNS - 1) / COLUMNS;
   parallel_for(threads, batch * down * across, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

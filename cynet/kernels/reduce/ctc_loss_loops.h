@@ -120,7 +120,7 @@ double ctc_likelihood(const CTCShape& shape, int64_t b, const T* x, const T* shi
   T* labels = scratch + 3 * row + 1;
   T* next_blanks = scratch + 4 * row;
   T* next_labels = scratch + 5 * row + 1;
-  if (shape.times[b] == 0) return 0;  // of no labels: nothing has to happen
+  if (shape.times[b] == 0) return 0;  // loss of a sequence of 0 steps without labels
   ctc_begin(s, blanks, labels);
   double total = ctc_normalize(blanks, labels, s.n);
   for (int64_t t = 1; t < shape.times[b]; ++t) {
@@ -143,9 +143,9 @@ void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* s
   // probability of the remaining steps after a state, without the state's own step
   T* blanks = scratch + 2 * row;
   T* labels = scratch + 3 * row;
-  T* after_blanks = scratch + 4 * row;  // with the step
+  T* after_blanks = scratch + 4 * row;  // blanks after the step
   T* after_labels = scratch + 5 * row;
-  T* share = scratch + 6 * row;  // of blanks, then of labels
+  T* share = scratch + 6 * row;  // shares of blanks, then of labels
   T* const from = scratch + 8 * row;
   double total = 0;
   for (int64_t t = 0; t < times; ++t) {

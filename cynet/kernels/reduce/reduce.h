@@ -59,7 +59,7 @@ template <typename T>
 struct norm1 : sum<T> {
   template <typename A>
   static CYNET_XINLINE void step(A& a, value_of<T> x) {
-    const A wide = static_cast<A>(x);  // which the lowest integer has a size in
+    const A wide = static_cast<A>(x);  // a type wide enough for the magnitude of the lowest integer
     a = sum_of(a, wide < A(0) ? negative_of(wide) : wide);
   }
 };
@@ -121,7 +121,7 @@ inline int64_t offset_of(int64_t index, int n, const int64_t* shape, const int64
 
 }  // namespace cynet
 
-#if !defined(__CUDACC__)  // from here on for the CPU: nvcc knows no vectors of GCC's
+#if !defined(__CUDACC__)  // the rest is for the CPU: nvcc has no vectors of GCC's
 #define CYNET_LOOPS "isa/simd.h"
 #include "isa/for_each_isa.h"
 #define CYNET_LOOPS "reduce/reduce_loops.h"
@@ -146,7 +146,7 @@ enum { MAX_PARTS = 16, COLUMNS = 1024, PART_SIZE = 1 << 15, FEW_ROWS = 128 };
 // hardware looks ahead too little for rows that end this soon.
 struct AskedRows {
   enum { AHEAD = 8192, LINE = 64, LONG = 4096, CACHED = 1 << 25 };
-  int64_t bytes;  // of a row; 0: not worth it
+  int64_t bytes;  // bytes of a row; 0: rows are too small to ask for
   AskedRows(int64_t row, int64_t rows)
       : bytes(row < 2 * LINE || row > LONG || row * rows < CACHED ? 0 : row) {}
   CYNET_XINLINE void ask(const void* row) const {

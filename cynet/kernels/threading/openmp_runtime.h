@@ -16,14 +16,14 @@ enum { DEEPEST = 16 };  // nested regions; only the outermost has threads
 
 struct ParallelRegion {
   int part, parts;
-  bool openmp_team;    // it has the team
+  bool openmp_team;    // the region uses the team of threads
   int64_t turn;  // chunks of the loop that this thread has had
   int64_t first, count, step, chunk;
 };
 
 static struct {
   std::atomic<uint32_t> held;  // 2: others wait for it
-  std::atomic<uint32_t> arrived, round;  // at the barrier
+  std::atomic<uint32_t> arrived, round;  // threads that have arrived at the barrier, and its round
   void (*body)(void*);
   void* data;
 } openmp_team;
@@ -120,7 +120,7 @@ static void openmp_barrier() {
     relax();
     if (spins % 32 == 0 && now_ns() > until) sleep_while(&openmp_team.round, round);
   }
-  const int64_t stood = now_ns() - begin;  // which is no work
+  const int64_t stood = now_ns() - begin;  // time at the barrier, which is no work
   if (region.part == 0) team.slots[0].stood += stood;
   else team.slots[0].helped.fetch_sub(stood, std::memory_order_relaxed);
 }

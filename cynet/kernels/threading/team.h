@@ -27,25 +27,25 @@ namespace cynet {
 typedef void (*PartFunction)(void* arg, int part, int parts);
 
 constexpr int SLOTS = 16;  // loops at once, the first of them openmp_runtime.h's
-constexpr int SHARES = 64;  // of a loop, each a bit: a share is one part or several
+constexpr int SHARES = 64;  // maximum shares of a loop, a bit each; a share is one part or more
 
 // All in nanoseconds.
 constexpr int64_t SPIN_NS = 150000;  // a helper looks for the next loop so long, then it sleeps
 constexpr int64_t WAIT_NS = 200000;  // a caller looks so long for the end of others' shares
-constexpr int64_t BRIEF_NS = 20000;  // the same beside threads of others
+constexpr int64_t BRIEF_NS = 20000;  // WAIT_NS where other programs' threads use the cores
 constexpr int64_t STOLEN_NS = 100000;  // a thread that looks and misses so much had no core
 // largest amount of gained time that is offset against losses
 constexpr int64_t CREDIT_NS = 4000000;
-constexpr int64_t LOSS_NS = 1000000;  // beyond the credit, after which the team rests
-constexpr int64_t REST = 64;  // times as long as the loss at most: that costs 1.5 %
+constexpr int64_t LOSS_NS = 1000000;  // loss beyond the credit after which the team pauses
+constexpr int64_t REST = 64;  // maximum pause in multiples of the loss: costs 1.5 %
 constexpr int64_t LONGEST_NS = 1000000000;
-constexpr int64_t RETRY_NS = 1000000000;  // after a thread could not be made
+constexpr int64_t RETRY_NS = 1000000000;  // pause after a thread could not be made
 
 struct alignas(128) Slot {
   std::atomic<uint64_t> open;  // shares that nobody has begun
   std::atomic<uint32_t> left;  // shares that are not done
   std::atomic<uint32_t> sleeps;  // the caller sleeps on `left`
-  std::atomic<uint32_t> taken;  // by a caller
+  std::atomic<uint32_t> taken;  // a caller has taken the slot
   std::atomic<int64_t> helped;  // nanoseconds that helpers took for their shares
   int parts, shares;
   PartFunction function;

@@ -28,9 +28,9 @@ cdef enum:
 
 cdef extern from *:
     "static thread_local bool cynet_pushes = false;"
-    bint pushes_here "cynet_pushes"  # this thread pushes what was noted
+    bint pushes_here "cynet_pushes"  # this thread pushes the noted program
 
-cdef dict _copies = {}           # by dtype
+cdef dict _copies = {}           # dtype -> operator that copies
 cdef Program program
 cdef bint _never = _engine.is_naive(_engine.default_engine())
 
@@ -270,7 +270,7 @@ cdef int _count_noted(void* var) except -1:
     for i in range(program.n_arrays):
         each = &program.arrays[i]
         if each.var == var and each.writes:
-            if each.writes > 1:  # one function, or several where an input is late
+            if each.writes > 1:  # several functions may write it, where an input is late
                 flush()
                 return 0
             each.counted = True

@@ -30,7 +30,7 @@ from .layout import reserved_layout as lay_out
 
 MODES = {"rnn_relu": RNN_RELU, "rnn_tanh": RNN_TANH, "lstm": LSTM, "gru": GRU}
 
-cdef struct Offsets:  # in bytes; a Pass of layout.py
+cdef struct Offsets:  # offsets in bytes; a Pass of layout.py
     int64_t inputs  # a number
     int64_t i2h_weight, h2h_weight, i2h_bias, h2h_bias, projection
     int64_t gates, h, c, n, full
@@ -47,7 +47,7 @@ cdef struct Space:  # parts of the temporary space
     int64_t* lengths
     char* bias    # (gates, hidden)
     char* weight  # packed
-    char* scratch  # of products
+    char* scratch  # scratch of matrix products
     char* kept    # instead of the output, where that is not to be written
     char* dh
     char* dc
@@ -55,7 +55,7 @@ cdef struct Space:  # parts of the temporary space
     char* sums_h
     char* dfull
     char* dprojected
-    char* gradient[2]  # of the inputs of layers, in turn
+    char* gradient[2]  # gradients of the layers' inputs, used in turn
 
 
 cdef class LayersOperator(Operator):
@@ -282,7 +282,7 @@ cdef class LayersOperator(Operator):
         cdef int64_t cells = self.shape.steps * self.state_size, i
         cdef int64_t each = self.directions * cells if self.layers > 1 else 0
         cdef int64_t sums = self.shape.steps * self.shape.batch * self.width
-        cdef int64_t sizes[12]  # in the order of Space, in bytes
+        cdef int64_t sizes[12]  # bytes of each part, in the order of Space
         cdef char** parts[12]
         cdef char* base
         memset(sizes, 0, sizeof(sizes))

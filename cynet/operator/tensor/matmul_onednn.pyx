@@ -22,7 +22,7 @@ cdef class LibraryProducts(Operator):
 
     cdef bint trans_a, trans_b
     cdef int64_t batch, m, n, k
-    cdef void* products[3][2]  # by kind and whether it adds: a Matmul that `_made` holds
+    cdef void* products[3][2]  # Matmuls by kind and whether they add; `_made` holds them
     cdef list _made
 
     def __init__(self, prop, batch, m, n, k):

@@ -63,7 +63,7 @@ Examples
 >>> output.shape, len(states)
 ((1, 4, {spatial}), {states})
 """
-_SIZES = {1: (2, 8), 2: (2, 8, 8), 3: (2, 4, 8, 8)}  # of the example
+_SIZES = {1: (2, 8), 2: (2, 8, 8), 3: (2, 4, 8, 8)}  # sizes of the docstring's example
 _INPUTS = {1: "(C, W)", 2: "(C, H, W)", 3: "(C, D, H, W)"}
 
 
@@ -75,7 +75,7 @@ class _ConvCell(HybridRecurrentCell):
     _gates = 1
     _states_kept = 1
     _hint = ""
-    _activated = ""  # in the docstring
+    _activated = ""  # text about the activation for the docstring
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -25,8 +25,8 @@ class Costs:
     lanes: int  # floats in a vector
     direct: float  # a direct sum: a tap and channel by a vector of filters
     window: float  # a sum over the taps inside: a tap and channel by a vector of filters
-    window_result: float  # the same: a vector of results
-    window_start: float  # the same: a call
+    window_result: float  # cost of a vector of results in a sum over the taps inside
+    window_start: float  # cost of a call of a sum over the taps inside
     least: int  # fewest channels and filters of Winograd's products
     product: float  # cycles of a product of a tile, for a channel and a vector of filters
     input: float  # cycles of a tile's input transform, for a vector of channels
@@ -146,8 +146,8 @@ class _Winograd:
         by_row = winograd_is_by_row(desc.level, desc.channels, desc.filters, desc.stride[0])
         self.costs = costs = BY_ROW if by_row else costs_at(desc.level)
         self.desc, self.step = desc, desc.stride[0]
-        taps = _ceil_divide(desc.kernel[0], self.step)  # of a phase, in each direction
-        self.side = 4 if taps == 2 else 7 - taps  # of a tile of out
+        taps = _ceil_divide(desc.kernel[0], self.step)  # taps of a phase, in each direction
+        self.side = 4 if taps == 2 else 7 - taps  # rows and columns of a tile of out
         self.share = 25.0 / 36 if taps == 2 else 1
         self.blocks = self.step**2 * _ceil_divide(desc.channels, costs.lanes)
         self.vectors = _ceil_divide(desc.filters, costs.lanes)

@@ -25,7 +25,7 @@ from math import prod
 
 
 cdef enum:
-    PART_BYTES = 1 << 16  # of data and out that a thread works on at a time
+    PART_BYTES = 1 << 16  # bytes of data and out that a thread works on at a time
 
 
 cdef struct AxesShape:
@@ -126,7 +126,7 @@ cdef struct Work:
     # The work of forward. Each thread has `each` images of its own; of the remaining images, fewer
     # than threads, it has `rows` rows of out. It takes `images` at a time, or `strip` rows.
     WinogradShape shape
-    int64_t height, width  # of out
+    int64_t height, width  # height and width of out
     const float* x
     const float* weights
     const float* bias
@@ -134,7 +134,7 @@ cdef struct Work:
     bint add
     int threads
     int64_t each, rows, images, strip
-    size_t nbytes  # of a thread's part of space
+    size_t nbytes  # bytes of a thread's part of space
     char* space
 
 
@@ -144,7 +144,7 @@ cdef class ReorderedWinograd(Reordered):
 
     cdef WinogradShape shape
     cdef int64_t height, width, work
-    cdef int64_t images, strip  # of a part, at most
+    cdef int64_t images, strip  # maximum number of images, and of rows, of a part
 
     def __init__(self, form, data, out):
         super().__init__(form, data, out)

@@ -19,7 +19,7 @@ cdef enum:
     DATA = 1
     WEIGHT = 2
     BIAS = 3
-    ONE = 0x3F80  # in bfloat16
+    ONE = 0x3F80  # bits of 1.0 in bfloat16
 
 
 cdef class MatmulFullyConnected(Operator):
@@ -31,8 +31,8 @@ cdef class MatmulFullyConnected(Operator):
     cdef object act_type
     cdef FoldedActivation activation
     cdef str dtype
-    cdef vector[uint16_t] ones  # in bfloat16: one for each row
-    cdef void* products[4][2]  # by kind and whether it adds: a Matmul that `_made` holds
+    cdef vector[uint16_t] ones  # a 1.0 in bfloat16 for each row
+    cdef void* products[4][2]  # Matmuls by kind and whether they add; `_made` holds them
     cdef list _made
 
     def __init__(self, prop, rows, units, hidden, dtype="float32"):
