@@ -110,7 +110,7 @@ def rebuild(mx, symbol, given=False, exact=False):
 def network(mx, job, given=False):
     """The Symbol of a job, and the names of its choices."""
     sys.path.insert(0, str(ROOT / "examples" / "image_classification"))
-    sys.modules["cynet"] = mx  # what the files import
+    sys.modules["cynet"] = mx  # the files import cynet
     module = __import__(f"symbols.{job['file']}", fromlist=["get_symbol"])
     shape = (3, job["size"], job["size"])
     symbol = module.get_symbol(num_classes=CLASSES, image_shape=shape, **job["options"])

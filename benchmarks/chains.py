@@ -21,7 +21,7 @@ import cynet as mx
 
 ROUNDS = 31
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC")
-FORMULAS = {  # the same in Python and in C, as its operators are
+FORMULAS = {  # each formula in Python and in C
     "((2x+1)x+y)y-x/2": (
         lambda F, x, y: ((2 * x + 1) * x + y) * y - 0.5 * x,
         "((2 * x + 1) * x + y) * y - 0.5f * x",

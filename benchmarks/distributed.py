@@ -112,7 +112,7 @@ def main():
     if "--only-torch" in sys.argv:
         of_torch()
         return
-    from mpi4py import MPI  # before cynet's thread takes MPI for itself
+    from mpi4py import MPI  # imported before cynet's thread initializes MPI
 
     import cynet as mx
 

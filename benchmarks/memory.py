@@ -42,7 +42,7 @@ def network(mx, name):
     """The Symbol of `name` with 1,000 classes, built with `mx`."""
     file, options = NETWORKS[name]
     before = sys.modules.get("cynet")
-    sys.modules["cynet"] = mx  # what the files import
+    sys.modules["cynet"] = mx  # the files import cynet
     sys.path.insert(0, str(EXAMPLE))
     try:
         return importlib.import_module(f"symbols.{file}").get_symbol(1000, **options)

@@ -68,7 +68,7 @@ def measure(workers, setting, path, direction, rounds, budget):
     for _ in range(rounds):
         for package, worker in workers.items():
             if package in times and not times[package]:
-                continue  # it cannot
+                continue  # the package has no such operator
             question = (setting.op, path, setting.states, params, direction, budget)
             seconds = worker.ask(*question)
             times.setdefault(package, [])

@@ -52,7 +52,7 @@ def compare(cases, plans, make):
         times = {plan: [] for plan in plans}
         for _ in range(ROUNDS):
             for plan, run in runs.items():
-                run()  # its arrays come back into the caches
+                run()  # a first run brings the arrays into the caches
                 start = time.perf_counter()
                 run()
                 times[plan].append(time.perf_counter() - start)

@@ -75,7 +75,7 @@ def step(source, options, batch, shape):
     symbol = symbol_of(source, options)
     requests = dict.fromkeys(symbol.list_arguments(), "write")
     given = [name for name in requests if name == "data" or name.endswith("label")]
-    requests |= dict.fromkeys(given, "null")  # as Module asks for
+    requests |= dict.fromkeys(given, "null")  # data and labels get no gradient
     executor = symbol.simple_bind(mx.cpu(), grad_req=requests, data=(batch, *shape))
     rng = np.random.default_rng(0)
     for name, array in executor.arg_dict.items():

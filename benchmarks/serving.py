@@ -201,7 +201,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--networks", nargs="*", default=list(NETWORKS), choices=list(NETWORKS))
     args = parser.parse_args()
-    import cynet as mx  # after --help
+    import cynet as mx  # imported late: --help stays quick
 
     columns = (
         "network, clients",

@@ -35,7 +35,7 @@ cdef enum PushFlag:
     kNormal = 0
     kPython = 1  # takes the GIL while it runs, so it runs on a Python worker
     kInline = 2  # runs at once on the caller's thread if all its variables are ready
-    kCopy = 4    # of a GPU: copies much host memory, so enqueueing it takes long
+    kCopy = 4    # a GPU's copy of much host memory: enqueueing it takes long
 
 cdef VarHandle new_variable() except NULL nogil
 # Calls on_delete(arg) when everything pushed on `var` so far is done; at once if nothing is

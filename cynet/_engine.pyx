@@ -417,7 +417,7 @@ cdef void complete(void* token, void* error) noexcept nogil:
     if run.epoch == e.epoch:
         note(e, failure)
         finish(e, run, failure, &after)
-    guest = e.naive and e.native.ready > 0  # or else the engine may be gone once its lock is free
+    guest = e.naive and e.native.ready > 0  # else the engine may be freed after its lock
     if guest:
         e.guests += 1
     plan(e, &after)

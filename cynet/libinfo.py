@@ -67,7 +67,7 @@ for _each in ("", "UInt8", "Int8"):
 _LATER["io.ImageDetRecordIter"] = "image.record_boxes:ImageDetRecordIter"
 for _each in ("", "UInt8"):
     _LATER[f"io.ImageRecord{_each}Iter_v1"] = f"image.record_iter:ImageRecord{_each}Iter"
-_SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them
+_SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # module name -> its alias in scripts
 
 
 # Replacements for missing names; the others have no equivalent.

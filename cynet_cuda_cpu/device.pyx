@@ -32,7 +32,7 @@ BFLOAT16 = "cynet::bfloat16"
 cdef struct Loaded:
     EntryFn function
     int index
-    char failure[FAILURE_BYTES]  # of the last launch that failed
+    char failure[FAILURE_BYTES]  # message of the last launch that failed
 
 
 cdef int _launch(void* kernel, const unsigned* grid, const unsigned* block, unsigned shared,

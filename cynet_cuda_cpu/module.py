@@ -38,7 +38,7 @@ class Parameter(NamedTuple):
     """One argument of a kernel."""
 
     is_pointer: bool
-    code: str  # of the element or value: NumPy's character, or 'v' for another type
+    code: str  # type of the element or value: NumPy's character, or 'v'
     size: int  # bytes of the argument itself
 
     def __str__(self):

@@ -30,8 +30,8 @@ class Function(NamedTuple):
 
     name: str  # qualified by its namespaces
     head: str  # text from the end of the previous declaration to its brace
-    begin: int  # of the body, after its brace
-    end: int  # of the body, at its closing brace
+    begin: int  # begin of the body, after its brace
+    end: int  # end of the body, at its closing brace
     template: bool
 
 

@@ -36,7 +36,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # numpydoc's Parameters have the types, in words
-autodoc_preserve_defaults = True  # as they are written, not where an object lies in memory
+autodoc_preserve_defaults = True  # defaults as in the source, without addresses
 numpydoc_show_class_members = False
 numpydoc_validation_checks = set()  # tests/test_docstrings.py counts
 

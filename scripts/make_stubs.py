@@ -133,7 +133,7 @@ def function(name, entry, tensor, indent=""):
     for key, text in given.items():
         optional = optional or "=" in text or key.startswith("*")
         if optional and text and "=" not in text and not key.startswith("*"):
-            text += " = ..."  # it must be given, which no signature can say here
+            text += " = ..."  # a required parameter after optional ones
         texts.append(f"{key}: {text}" if text else key)
     first = " ".join(inspect.cleandoc(entry.doc or "").partition("\n\n")[0].split())
     head = f"{indent}def {name}({', '.join(texts)}) -> {result_of(entry, tensor)}:"

@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.operator.cases.case import Input, ints
 
-SIDE = 1024  # of the matrices of elementwise operators
+SIDE = 1024  # rows and columns of elementwise operators' matrices
 IMAGES, MATRIX, ROWS = (16, 64, 56, 56), (SIDE, SIDE), (256, 4096)
 REDUCTIONS = ("sum", "mean", "max", "min", "nansum", "norm")
 OF_SQUARES = (

@@ -20,7 +20,7 @@ from harness import median_time  # noqa: E402
 
 def symbol(mx, file, **options):
     """A network of examples/image_classification/symbols, built with `mx`."""
-    sys.modules["cynet"] = mx  # what the files import
+    sys.modules["cynet"] = mx  # the files import cynet
     return importlib.import_module(f"symbols.{file}").get_symbol(**options)
 
 

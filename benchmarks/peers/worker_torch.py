@@ -328,7 +328,7 @@ def measure(name):
             name = name.removesuffix("_eager")
     if name in training:
         return train(*training[name])
-    if name.startswith("loader_"):  # it has no threads: those of cynet stand beside no workers
+    if name.startswith("loader_"):  # PyTorch's loader has no threads
         return loader(2 if name == "loader_processes" else 0)
     if name.startswith(("resnet50", "inception_")):
         kind, _, size = name.rpartition("_")

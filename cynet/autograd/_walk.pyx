@@ -520,7 +520,7 @@ cdef list _gradient_rewritten(CallNode node, how, list grads, list inputs, list 
     aliases, nodes = [], {}
     for i in range(call.n_in):
         array = inputs[i]
-        if array is None:  # its gradient does not depend on it
+        if array is None:  # None: the gradient does not depend on the input
             array = filled(&call.arrays[i], 0, call.face)
             if i in wanted:
                 array = linked(array, node.inputs[i])

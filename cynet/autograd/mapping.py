@@ -103,7 +103,7 @@ def vmap(
     >>> product(weight, rows).asnumpy().tolist()
     [[1.0, 3.0], [2.0, 4.0], [3.0, 7.0]]
     >>> slope = mx.autograd.value_and_grad(lambda row: (row**2).sum())
-    >>> mx.autograd.vmap(lambda row: slope(row)[1])(rows).asnumpy().tolist()  # of each sample
+    >>> mx.autograd.vmap(lambda row: slope(row)[1])(rows).asnumpy().tolist()  # each sample's slope
     [[2.0, 0.0], [0.0, 2.0], [2.0, 2.0]]
     """
 

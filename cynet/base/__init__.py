@@ -1,6 +1,6 @@
 """mx.base: the exception class of MXNet's name, and names that scripts import from there."""
 
-from . import built  # before any compiled module
+from . import built  # imported before any compiled module
 from .errors import (
     ArgumentError,
     ArgumentTypeError,

@@ -164,7 +164,7 @@ def refusal(error, function, args, kwargs):
     if isinstance(error, OSError) and error.errno is not None:
         return file_error(error, "use", error.filename or describe_call(function, args, kwargs))
     text = "nested too deep" if isinstance(error, RecursionError) else _error_text(error)
-    if error.__traceback__.tb_next is not None:  # else Python's own message about the call names it
+    if error.__traceback__.tb_next is not None:  # else Python's message names the function
         text = f"{describe_call(function, args, kwargs)}: {text}"
     if isinstance(error, TypeError):
         text += _keyword_hint(text, function, args, kwargs)

@@ -112,7 +112,7 @@ class Face(ModuleType):
             self._find,
             self._public_names,
         )  # a class's would be slower
-        own["__path__"] = []  # so that `from x import name` asks the finder, which explains
+        own["__path__"] = []  # `from x import name` then asks the finder, whose error explains
         if sources:
             own["__file__"] = getattr(sources[0], "__file__", None)
         # Functions and classes are copied, for speed and for code that reads __dict__. Other values

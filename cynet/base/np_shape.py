@@ -14,7 +14,7 @@ class _State(threading.local):
 
 
 _state = _State()
-_everywhere = False  # in all threads
+_everywhere = False  # True: NumPy shapes are on in all threads
 
 
 def is_np_shape() -> bool:

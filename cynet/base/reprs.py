@@ -26,7 +26,7 @@ class ReprMixin:
         """Pairs of a name and its text, or None if the object does not provide them."""
         try:
             return [(k, shown(v)) for k, v in self._repr_settings().items() if v is not None]
-        except Exception:  # its __init__ has not run, or a method of the user's failed
+        except Exception:  # __init__ has not run, or a user's method failed
             return None
 
     def __repr__(self) -> str:

@@ -42,7 +42,7 @@ class Optuna(FitCallback):
     ``objective(trial)`` trains with ``callbacks=[mx.callback.Optuna(trial, "accuracy")]`` and
     returns the last accuracy.
 
-    >>> class Trial:  # as Optuna makes one
+    >>> class Trial:  # the methods of Optuna's Trial
     ...     def report(self, value, step):
     ...         print(f"epoch {step}: {value}")
     ...     def should_prune(self):

@@ -98,7 +98,7 @@ class Scaler(SettingsRepr):
 
     Examples
     --------
-    >>> scaler = mx.contrib.series.Scaler().fit([10.0, 20.0, 30.0, 40.0])  # of the training part
+    >>> scaler = mx.contrib.series.Scaler().fit([10.0, 20.0, 30.0, 40.0])  # fit on training data
     >>> scaled = scaler.transform([25.0, 40.0])
     >>> scaled.round(2)
     array([0.  , 1.34], dtype=float32)

@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 from libcpp.atomic cimport atomic
 
 cdef enum:
-    DEVICES = 64  # as many as storage has pools for
+    DEVICES = 64  # maximum number of devices, as in storage/pools.pxd
 
 # One member for each name of driver.pyx's _NAMES, in that order.
 cdef struct Driver:

@@ -9,7 +9,7 @@ from ..base.kinds import to_index
 class Limits(NamedTuple):
     """The largest launch of a device; the defaults hold for all GPUs of today."""
 
-    threads: int = 1024  # of a block
+    threads: int = 1024  # maximum number of threads of a block
     block: tuple = (1024, 1024, 64)
     grid: tuple = (2**31 - 1, 65535, 65535)
     shared: int = 48 << 10  # bytes of a block

@@ -26,7 +26,7 @@ cdef int* _TYPE_NUMBERS = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cn
 cdef struct Task:
     int64_t number
     int pipe
-    void* token    # of the engine, once the function runs
+    void* token    # token of the engine, once the function runs
     void* work     # the Work; this holds a reference to it
 
 

@@ -84,7 +84,7 @@ def _unread_bytes(number):
         if fcntl is None or not stat.S_ISFIFO(os.fstat(number).st_mode):
             return 0
         return struct.unpack("i", fcntl.ioctl(number, termios.FIONREAD, bytes(4)))[0]
-    except OSError:  # it is closed
+    except OSError:  # the file is closed
         return 0
 
 

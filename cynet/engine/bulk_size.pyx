@@ -52,7 +52,7 @@ cdef class Bulk:
     """What `bulk` gives."""
 
     cdef int size
-    cdef vector[int] before  # it may be entered again within itself
+    cdef vector[int] before  # earlier sizes; the context may be entered within itself
 
     def __enter__(self):
         flush_all()

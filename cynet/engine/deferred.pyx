@@ -10,7 +10,7 @@ cdef extern from *:
     static inline int cynet_add_and_get(int* p, int more) {
         return __atomic_add_fetch(p, more, __ATOMIC_RELAXED); }
     """
-    int own_limit "cynet_bulk_limit"  # of this thread; -1: the default
+    int own_limit "cynet_bulk_limit"  # limit of this thread; -1: the default
     int add_to "cynet_add_and_get" (int* p, int more) noexcept nogil
 
 cdef uint64_t noted_writes_mask = 0

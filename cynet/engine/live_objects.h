@@ -12,7 +12,7 @@ static inline void cynet_count_live(int more) { cynet_living.fetch_add(more); }
 static PyObject* cynet_live(PyObject*, PyObject*) { return PyLong_FromLongLong(cynet_living); }
 #else
 static inline void cynet_count_live(int) {}
-static PyObject* cynet_live(PyObject*, PyObject*) { Py_RETURN_NONE; }  // they are not counted
+static PyObject* cynet_live(PyObject*, PyObject*) { Py_RETURN_NONE; }  // counts no objects
 #endif
 
 // A Python function without arguments that gives the count, or None.

@@ -516,7 +516,7 @@ class _PlanNode(StepNode):
         instance, sums, taken = self.lease.instance, [], set()
         for k, planned in enumerate(self.program.planned):
             array, request = targets[k], requests[k]
-            apart = id(array) in taken  # one variable for two inputs
+            apart = id(array) in taken  # two inputs share one variable
             if array is None or (request == _ADD and (planned != _ADD or apart)):
                 targets[k] = instance.scratch_for(k)
                 if array is not None:

@@ -156,7 +156,7 @@ class Executor(Postponed, Monitoring):
 
         Without gradients the plan is one for ``forward(is_train=False)``.
         """
-        recorded, self._recorded = self._recorded, None  # its backward may still come
+        recorded, self._recorded = self._recorded, None  # backward of this run may still come
         self.rest()
         self._recorded = recorded
         arrays = {**self.arg_dict, **self.aux_dict}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _STEP_BYTES = 4096  # approximate bytes of a plan's step in Python objects and tables
 _PRIMITIVE_BYTES = 8192  # approximate bytes of a oneDNN primitive
-_caches: weakref.WeakSet[PlanCache] = weakref.WeakSet()  # whose plans count towards the limit
+_caches: weakref.WeakSet[PlanCache] = weakref.WeakSet()  # caches whose plans count for the limit
 _lock = threading.RLock()
 _age = 0.0  # the rank of the plan dropped last
 

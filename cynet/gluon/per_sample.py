@@ -188,7 +188,7 @@ def _added_gradients(net):
 def _gather_gradients(net, calls, data, before):
     found = {}
     for call in calls:
-        if call.grad is None:  # it does not contribute to the loss
+        if call.grad is None:  # the call's output does not contribute to the loss
             continue
         for param, grad in _of_call(call):
             old = found.get(id(param))
@@ -302,7 +302,7 @@ def _of_norm(layer, x, grad):
     for name, terms in (("gamma", grad * plain), ("beta", grad)):
         terms = nd.moveaxis(terms, axis, 1)
         each = terms.reshape((x.shape[0], terms.shape[1], -1)).sum(axis=2)
-        if isinstance(layer, nn.GroupNorm):  # one mean for each group of channels
+        if isinstance(layer, nn.GroupNorm):  # GroupNorm has a mean for each group of channels
             each = each.reshape((x.shape[0], layer.gamma.shape[0], -1)).sum(axis=2)
         found[name] = each
     return found

@@ -110,7 +110,7 @@ class _Step(StepNode):
         self.training = autograd.is_training()
         self.arrays_in = [each.detach() for each in arrays]
         self.params, self.weights = params, weights
-        self.older = {}  # by the weight's position: values that set_data has replaced since
+        self.older = {}  # position of a weight -> its value before set_data replaced it
         self.attach(arrays + weights, outputs, arrays + weights)
 
     @property

@@ -120,7 +120,7 @@ class SAM:
             array._fresh_grad = False
         try:
             with autograd.pause():
-                for pairs in zip(*(list(zip(*each)) for each in places)):  # those of a device
+                for pairs in zip(*(list(zip(*each)) for each in places)):  # weights of one device
                     self._move(pairs)
             closure()
             _refuse_stale(params)

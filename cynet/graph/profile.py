@@ -46,7 +46,7 @@ def step_times(plan: Any, steps: list[Step], run: Callable[[], object], n: int) 
         return _step_times(plan, steps, "", None)
     finally:
         try:
-            waitall()  # for functions that a failed run has pushed
+            waitall()  # waits for functions that a failed run pushed
         finally:
             for each in plans:
                 each.set_profiled(False)

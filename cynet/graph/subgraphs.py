@@ -108,7 +108,7 @@ class RunsGraphs(OperatorProperty):
     node : Node
     """
 
-    pure = False  # it may run Python, and changes states
+    pure = False  # a subgraph may run Python and change states
 
     def __init__(self, node):
         self.definition = definition = node.prop

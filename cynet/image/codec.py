@@ -90,7 +90,7 @@ def encoded(image, ending, quality):
             f"an image is an array (H, W) or (H, W, C) of uint8 or uint16, got {image.shape}"
             f" {image.dtype}"
         )
-    if kind == ".png":  # its compression ends at 9, while scripts pass JPEG's quality
+    if kind == ".png":  # PNG's compression ends at 9; scripts pass JPEG's quality
         option, quality = module.IMWRITE_PNG_COMPRESSION, min(int(quality), 9)
     else:
         option, quality = module.IMWRITE_JPEG_QUALITY, int(quality)

@@ -329,7 +329,7 @@ class ImageIter(DataIter):
             else:
                 label, content = self._source.sample(number)
             return self._parse_sample_label(label, number), content
-        except StopIteration as error:  # of a subclass: it must not end the iteration
+        except StopIteration as error:  # a subclass's StopIteration must not end the epoch
             raise in_loop(
                 error, f"{describe_error(error)} ({self._source.name(number)})"
             ) from error

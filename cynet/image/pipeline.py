@@ -56,7 +56,7 @@ class Pipeline:
         for each in futures:
             try:
                 each.result()
-            except StopIteration as error:  # it would end the epoch
+            except StopIteration as error:  # a user's StopIteration would end the epoch
                 raise in_loop(
                     error, f"{describe_error(error)} (in a thread that fills a batch)"
                 ) from error
@@ -77,5 +77,5 @@ class Pipeline:
     def __del__(self):
         # The garbage collector may call this anywhere, even in a thread that is starting: waiting
         # there for a thread to end would wait for a lock that is already held.
-        with suppress(Exception):  # at the interpreter's end
+        with suppress(Exception):  # errors at the interpreter's end are ignored
             self._stop(wait=False)

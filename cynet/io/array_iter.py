@@ -296,7 +296,7 @@ def _gather_rows(values, rows):
     """A new NDArray of some rows; NumPy reads them from the array's own memory."""
     if values.stype == "csr":
         return picked_rows(values.canonical(), rows)
-    if name_of(values.dtype) == "bfloat16":  # it has no view
+    if name_of(values.dtype) == "bfloat16":  # NumPy views have no bfloat16
         return array(values.host_copy()[rows], dtype=values.dtype)
     return array(np.asarray(memoryview(values))[rows], dtype=values.dtype)
 

@@ -63,7 +63,7 @@ def begun_again(iterator, who):
     """The first batch of an iterator that has ended."""
     try:
         iterator.reset()
-    except StopIteration as error:  # it would end the loop outside
+    except StopIteration as error:  # StopIteration would end the caller's loop
         raise in_loop(error, f"{describe_error(error)} ({who}: in reset)") from error
     try:
         return iterator.next()
@@ -443,7 +443,7 @@ class _Worker:
 
     def _wait(self):
         while True:
-            alive = self._thread.is_alive()  # before the look: it may answer and end in between
+            alive = self._thread.is_alive()  # before get(): the thread may answer, then end
             try:
                 return self._ready.get(timeout=_LOOK)
             except queue.Empty:

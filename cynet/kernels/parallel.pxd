@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 
 cdef enum:
     GRAIN = 65536  # elements of work below which a second thread costs more than it gives
-    AWAKE_GRAIN = 8192  # the same where a helper is awake and looks for work
+    AWAKE_GRAIN = 8192  # GRAIN where a helper is awake and looks for work
 
 # `work`: about how many simple element operations the whole loop has.
 cdef int threads_for(int64_t work) noexcept nogil

@@ -117,7 +117,7 @@ class DistKVStore(KVStore):
         with self._lock:
             self._world.check()
             self._first = next(iter(grouped)) if self._first is None else self._first
-            if self._first in grouped:  # it comes first in each step
+            if self._first in grouped:  # the key that comes first in each step
                 self._world.count_step()
             self._on_terms_of(getattr(self._updater, "optimizer", None))
             found = self._sum_over_ranks(grouped, priority)

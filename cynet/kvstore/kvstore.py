@@ -192,7 +192,7 @@ class KVStore(KVStoreBase):
             out = value if out is None else out
             for each, arrays in self._key_arrays(
                 "pushpull", key, out
-            ):  # before anything is changed
+            ):  # all keys are checked before any changes
                 self._check("pushpull", each, arrays)
             self.push(key, value, priority)
             self.pull(key, out, priority, ignore_sparse=False)

@@ -108,7 +108,7 @@ class TopKAccuracy(EvalMetric):
     ('top_k_accuracy_2', 0.5)
     """
 
-    _hits = _rows = np.zeros(0, np.int64)  # by class, since the last reset
+    _hits = _rows = np.zeros(0, np.int64)  # counts by class, since the last reset
 
     def __init__(
         self,

@@ -212,7 +212,7 @@ def _average_precision(right, count, points):
     """The average precision of detections in the order of their scores."""
     hits = right.cumsum()
     precision = np.append(hits / np.arange(1, len(right) + 1), 0.0)
-    best = np.maximum.accumulate(precision[::-1])[::-1]  # at this recall or a higher one
+    best = np.maximum.accumulate(precision[::-1])[::-1]  # precision at this recall or more
     if points is None:
         return best[:-1][right].sum() / count
     recalls = np.linspace(0, 1, points)

@@ -731,7 +731,7 @@ class _Training:
             self._check_labels(data_batch)
         if self._monitor is not None:
             self._monitor.tic()
-        with module._thread_guard.lock:  # for threads that predict meanwhile
+        with module._thread_guard.lock:  # other threads may predict meanwhile
             if self._clip_norm is None:
                 module.train_step(data_batch)
             else:

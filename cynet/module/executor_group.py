@@ -117,7 +117,7 @@ class DataParallelExecutorGroup:
         label_shapes = label_shapes and _data_descriptions("label_shapes", label_shapes)
         self.grad_req = self._grad_requests(grad_req, [desc[0] for desc in data_shapes])
         self.execs = None
-        self._kept = PlanCache(apart)  # by input shapes
+        self._kept = PlanCache(apart)  # plans by input shapes
         self._monitor = None
         self._has_labels = self._has_grads = False
         self._pad = None  # padding of the batch that was copied in last

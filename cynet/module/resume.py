@@ -214,7 +214,7 @@ def asked_of(optimizer, clip_global_norm):
         and {"name": type(scheduler).__name__, "settings": settings_of(scheduler)},
         "clip_global_norm": clip_global_norm,
     }
-    return json.loads(json.dumps(asked))  # in the form that a file returns
+    return json.loads(json.dumps(asked))  # settings as JSON of a file returns them
 
 
 def apply_settings(path, old, kept, now, wanted):

@@ -22,7 +22,7 @@ cdef class Slot:
     cdef tuple names
     cdef OpEntry same_entry, broadcast_entry, scalar_entry, reflected_entry
     cdef Call last_same, last_broadcast, last_scalar, last_reflected
-    cdef object scalar, reflected  # what the last calls were made for
+    cdef object scalar, reflected  # the numbers for which the last calls were made
     cdef Recent recent_same, recent_broadcast, recent_scalar, recent_reflected
 
     cdef NDArrayBase with_array(self, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)

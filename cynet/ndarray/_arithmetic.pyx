@@ -233,7 +233,7 @@ cdef class Slot:
         return self.noted_reflected(run_small(call, array, None, None), array, value)
 
     cdef object beside(self, NDArrayBase array, object other):
-        from ._indexing import from_host  # which is made on top of this module
+        from ._indexing import from_host  # _indexing imports this module
         return from_host(other, dtype_flag(other.dtype), array.blob.dev_type, array.blob.dev_id,
                          self.face)
 

@@ -34,7 +34,7 @@ cdef class CachedCall:
     cdef Call call
     cdef int n_arrays, n_rest
     cdef tuple rest, names, values
-    cdef object context  # of a call without arrays
+    cdef object context  # context of a call without arrays
 
 
 cdef class CallSite:

@@ -58,7 +58,7 @@ cdef struct CallTask:
     State* state
     int is_train
     int n_in, n_out, n_aux, n_resources
-    int line               # of the user's call, 0: it is still on this thread's stack
+    int line               # line of the user's call; 0: the call is on this thread's stack
     const char* file
     PyObject* origin       # the Node whose backward it is, while the push lasts, or NULL
     # What follows the CallTask in memory:
@@ -212,7 +212,7 @@ cdef int _submit(Call call, CallTask* task, VarHandle* vars, int n_mutable, int 
     cdef const char* name = task.state.name
     if call.python:
         flags = kPython
-    elif call.quick:  # what a GPU runs is only put on its stream
+    elif call.quick:  # GPU: the call only puts work on its stream
         flags = kInline
     else:
         flags = kNormal

@@ -49,7 +49,7 @@ cdef enum:
     DL_CUDA = 2
 
 cdef int* _CODES = [DL_FLOAT, DL_FLOAT, DL_FLOAT, DL_UINT, DL_INT, DL_INT, DL_INT, DL_BOOL,
-                    -1, -1, -1, -1, DL_BFLOAT]  # by type flag
+                    -1, -1, -1, -1, DL_BFLOAT]  # DLPack's type codes by type flag
 
 
 cdef void _give_up(DLManagedTensor* managed) noexcept nogil:

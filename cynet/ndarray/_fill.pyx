@@ -53,7 +53,7 @@ cdef extern from *:
 cdef enum:
     _LARGE = 65536  # bytes of an array for which calls of the system are worth their time
 
-cdef object _last_context = None  # and its numbers, which cost a lookup each
+cdef object _last_context = None  # the last context and its numbers: no lookups
 cdef int _last_type = 0
 cdef int _last_id = 0
 

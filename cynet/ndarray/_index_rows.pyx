@@ -118,7 +118,7 @@ cdef NDArrayBase by_numbers(NDArrayBase array, object key):
             not on_host(&array.blob)):
         return None
     item.wait_read()
-    if item.blob.dtype == kInt64 and not item.chunk.exposed.load():  # else it may change meanwhile
+    if item.blob.dtype == kInt64 and not item.chunk.exposed.load():  # else the rows may change
         with nogil:
             inside = are_rows(<const int64_t*>item.blob.data, n, size)
         if inside:
@@ -137,7 +137,7 @@ cdef cnp.ndarray rows_of_one(NDArrayBase array, object item):
     cdef int64_t* numbers
     cdef int64_t i, n = array.blob.shape[0], lowest = 0, highest = -1
     if isinstance(item, NDArrayBase):
-        rows = rows_of_many(array, (item,))  # as they lie, without copies
+        rows = rows_of_many(array, (item,))  # row numbers in the array's own memory
         if rows is not None:
             return rows
     index = index_array(item)

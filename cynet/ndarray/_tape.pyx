@@ -25,7 +25,7 @@ cdef extern from "_tape.h":
     object cynet_user_code(object package, int* place)
     int cynet_line_of(object code, int place)
 
-live_records = live_counter()  # of steps that keep arrays
+live_records = live_counter()  # counts live steps that keep arrays
 
 cdef enum:
     RECORDS = 1

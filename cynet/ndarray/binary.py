@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..typing import BinaryFunction, Operand
 
 _NUMBERS = (int, float, np.generic)
-_MAX_BITS = 1_000_000  # of an int that a power of two ints may be
+_MAX_BITS = 1_000_000  # maximum bits of a power of two ints
 
 
 def _binary_function(name: str, numbers: Callable[..., Any], doc: str) -> BinaryFunction:

@@ -305,7 +305,7 @@ def arange(
         start, stop = 0, start
     try:
         steps = (stop - start) / step if step else 0
-    except OverflowError:  # of integers
+    except OverflowError:  # integers too large for a float
         steps = math.inf
     if not 0 < steps < math.inf:
         raise ArgumentError(

@@ -103,7 +103,7 @@ def _make(entry, name):
     if entry is get_operator("cast_storage"):
         from .sparse.functions import cast_storage
 
-        return cast_storage  # its result may be a sparse array
+        return cast_storage  # the function returns dense or sparse arrays
 
     def function(*args, **kwargs):
         try:
@@ -172,7 +172,7 @@ def _state_updating(entry, function):
             if key is not None and len(known) < MAX_KNOWN:
                 known[key] = fixed
         if fixed:
-            flags = set_state(0)  # of a number that is not read, autograd need not know
+            flags = set_state(0)  # autograd need not record a fixed number
             try:
                 for i, number in fixed:
                     array = args[i] if i < len(args) else kwargs[names[i]]

@@ -72,7 +72,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
     __slots__ = ()
     view = _Absent("an NDArray has no 'view'; reshape(shape) gives a view of the same memory")
-    __array_priority__ = 1000.0  # so that NumPy scalars leave `np.float32(2) * x` to the array
+    __array_priority__ = 1000.0  # `np.float32(2) * x` calls the array's __rmul__
 
     @property
     def T(self):

@@ -136,7 +136,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     edges = [_bin_edges(*each, "histogramdd") for each in zip(columns, bins, ranges)]
     weights = _check_weights(weights, columns[0].shape[0], "histogramdd")
     found = _bin_counts(columns, edges, weights, density, "histogramdd")
-    return found.astype("float64"), tuple(edges)  # as NumPy counts here
+    return found.astype("float64"), tuple(edges)  # NumPy's dtype of counts
 
 
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):

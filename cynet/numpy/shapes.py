@@ -452,7 +452,7 @@ def _are_places(indices, n):
         host = onp.frombuffer(indices, indices.dtype)
     else:
         host = indices.asnumpy()
-    return bool(host.view(f"u{host.itemsize}").max() < n)  # what is below 0 is large there
+    return bool(host.view(f"u{host.itemsize}").max() < n)  # unsigned: negative indices are large
 
 
 def take(a, indices, axis=None, mode="raise", out=None):

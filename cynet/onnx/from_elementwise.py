@@ -56,7 +56,7 @@ def binary(reader, node):
     if made is not None:
         return made
     if node.kind == "Add" and node.shape(0) is not None and node.shape(0) == node.shape(1):
-        return sym.elemwise_add(a, b)  # which a layer can fuse
+        return sym.elemwise_add(a, b)  # a layer can fuse elemwise_add
     return _broadcast_operator(node, a, b)
 
 

@@ -157,7 +157,7 @@ def lrn(reader, node):
 @imports("Gemm")
 def gemm(reader, node):
     """alpha A B + beta C; a dense layer where B and C are constants."""
-    node.ignore("broadcast")  # of opsets below 7: C's shape determines it
+    node.ignore("broadcast")  # opsets below 7 only; C's shape tells it
     alpha, beta = node.get("alpha", 1.0), node.get("beta", 1.0)
     left, right = bool(node.get("transA", 0)), bool(node.get("transB", 0))
     data = node.symbol(0)

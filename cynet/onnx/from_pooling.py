@@ -9,7 +9,7 @@ from .. import symbol as sym
 from .importers import imports
 from .windows import lengths_of, padded, pads
 
-_MAX_OFFSETS = 128  # of a dilated window; each one becomes a slice
+_MAX_OFFSETS = 128  # maximum taps of a dilated window; each becomes a slice
 
 
 @imports("MaxPool", "AveragePool", "LpPool")

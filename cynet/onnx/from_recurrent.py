@@ -37,7 +37,7 @@ def recurrent(reader, node):
         node.refuse(f"hidden_size={node.get('hidden_size')} for weights of {hidden}")
     if directions != (2 if direction == "bidirectional" else 1):
         node.refuse(f"weights of {directions} directions for direction={direction}")
-    node.ignore("output_sequence")  # of opsets below 7: whether the first output is used
+    node.ignore("output_sequence")  # opsets below 7: is the first output used
     by_batch = node.get("layout", 0)
     data = node.symbol(0)
     if by_batch:

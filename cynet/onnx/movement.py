@@ -234,7 +234,7 @@ def _reduction_axes(axis, n, exclude):
 def _reduce_node(g, c, kind, x, axes, keep):
     if not axes:  # no axis remains; ONNX reads an empty list as all axes
         return g.emit("Abs", [x]) if kind.startswith("ReduceL") else x
-    if kind == "ReduceSum":  # its axes are an input since opset 13
+    if kind == "ReduceSum":  # axes of ReduceSum are an input since opset 13
         made = g.emit(kind, [x, g.ints(*axes)], keepdims=int(keep))
     else:
         made = g.emit(kind, [x], axes=list(axes), keepdims=int(keep))
@@ -344,7 +344,7 @@ def one_hot(g, c):
     below = g.emit("Less", [index, g.constant(np.array(0, "int64"))])
     # ONNX counts negative indices from the end, MXNet makes them zero rows
     index = g.emit("Where", [below, depth, index])
-    values = g.constant(np.array([p.off_value, p.on_value], "float32"))  # as runtimes have it
+    values = g.constant(np.array([p.off_value, p.on_value], "float32"))  # float32, as runtimes use
     made = g.emit("OneHot", [index, depth, values], axis=-1)
     return made if c.out_dtypes[0] == "float32" else g.cast(made, c.out_dtypes[0])
 

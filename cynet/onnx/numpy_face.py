@@ -21,7 +21,7 @@ for _name, *_, _row in BINARIES:
         _names = operators_of(_name)
         _PAIRS[get_operator(_names[0]).prop] = _row
         _NUMBERS[get_operator(_names[2]).prop] = _row
-        if _names[3] == f"_npi_r{_name}_scalar":  # else it is another row's
+        if _names[3] == f"_npi_r{_name}_scalar":  # else the name belongs to another row
             _NUMBERS[get_operator(_names[3]).prop] = _row
 for _operator, _row in (*UNARIES.values(), *EXTENSIONS.values()):
     if _row is not None and _operator != _row.name and _row.onnx:
@@ -97,7 +97,7 @@ def reduce(g, c):
     x = _input_as(g, c, 0, c.out_dtypes[0])
     if not axes:
         return x
-    if row.onnx == "ReduceSum":  # its axes are an input since opset 13
+    if row.onnx == "ReduceSum":  # axes of ReduceSum are an input since opset 13
         return g.emit(row.onnx, [x, g.ints(*axes)], keepdims=int(c.prop.keepdims))
     return g.emit(row.onnx, [x], axes=axes, keepdims=int(c.prop.keepdims))
 

@@ -131,7 +131,7 @@ cdef int _call(Operator op, str name, tuple args) except -1:
         raise OperatorError(f"{type(op).__name__} defines no {name}")
     try:
         method(*args)
-    except OperatorError:  # it says which callback, and at which line
+    except OperatorError:  # an OperatorError names the callback and the line
         raise
     except Exception as error:
         failure = Checker(type(op).__name__).failure(Callback(method, name), error)

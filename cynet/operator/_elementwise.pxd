@@ -21,8 +21,8 @@ cdef struct NativeLoop:
     Kernel write
     Kernel add
     int reads      # how many operands
-    int source[3]  # which list an operand is in: a Source
-    int index[3]   # which of them
+    int source[3]  # list that holds each operand: a Source
+    int index[3]   # index of each operand in its list
     int target
     bint more      # adds to the result of the loop before it
     char number[8]  # an operand that is a number, in the arrays' dtype

@@ -79,7 +79,7 @@ cdef class KernelCall:
         cdef Args args
         cdef Failure failure
         cdef const TBlob* tensor
-        cdef TBlob beside[BESIDE]  # of a kernel that is `whole`
+        cdef TBlob beside[BESIDE]  # tensors beside those of a `whole` kernel
         cdef int64_t largest = 0, own = 0, work, nbytes
         cdef int i, request
         cdef bint any_wanted = False

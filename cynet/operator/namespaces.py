@@ -22,7 +22,7 @@ class Namespace(ModuleType):
     """A module of operators. Access to its ``__dict__`` creates all functions, which takes some 40
     ms; attributes are created one by one."""
 
-    @property  # as Python reads a module's names, which typeshed has as an attribute
+    @property  # Python reads a module's names here; typeshed has an attribute
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         own = own_dict(self)
         count = sum(1 for _ in OPERATORS)

@@ -14,7 +14,7 @@ SETTING = "CYNET_GEMM_ALGORITHM"
 LANES = {"baseline": 4, "neon": 4, "avx2": 8, "avx512": 16, "amx": 16}
 # in cycles of one core
 OWN = 0.6  # cycles of a multiply-add of vectors, in our own loops
-LIBRARY = 0.8  # the same, by a library
+LIBRARY = 0.8  # cycles of a multiply-add of vectors, in a library
 PACKING = 2  # cycles to copy a number of b
 # Multiply-adds of a product from which a library, which copies both matrices in blocks, is faster,
 # unless one side is so short that all of it is read for each block of the other.

@@ -127,7 +127,7 @@ class Registered:
     any_device = False
     _declared: Mapping[str, Field]
 
-    if TYPE_CHECKING:  # of OperatorProperty, the one subclass that is no operator's
+    if TYPE_CHECKING:  # declared by OperatorProperty, the one abstract subclass
         graph: GraphHooks
         pure: bool
 

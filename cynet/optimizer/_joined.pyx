@@ -44,8 +44,8 @@ cdef enum:
 
 cdef extern from "update/norms.h" namespace "cynet" nogil:
     const int64_t NORM_BLOCK  # elements whose squares are one partial sum, and
-    double norm_squares(int dtype, const void* x, int64_t n) noexcept  # that, by one thread
-    NormRate find_norm_rate(const char* name, const char** first) noexcept  # or NULL
+    double norm_squares(int dtype, const void* x, int64_t n) noexcept  # sum of x[i]^2, one thread
+    NormRate find_norm_rate(const char* name, const char** first) noexcept  # may return NULL
 
 
 cdef extern from "common/row_prefetch.h" namespace "cynet" nogil:

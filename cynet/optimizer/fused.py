@@ -138,7 +138,7 @@ class FusedOptimizer(Optimizer):
         """Change the rows of a weight that the gradient has, or all of them where the optimizer
         has no lazy update."""
         if grad.stype != "row_sparse" or not self._rests_rows:
-            copies = []  # of gradients without all rows, so that they need no memory for all values
+            copies = []  # copies of gradients that hold some rows only
             arrays = [dense_to_change(weight, copies)], [dense_of(grad)]
             states = [dense_to_change(state, copies)]
             self._update_joined([index], *arrays, states, multi_precision, own)

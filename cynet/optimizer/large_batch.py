@@ -347,7 +347,7 @@ class LBSGD(FusedOptimizer):
 
     def _count_step(self, indices, own):
         rates, decays = [], []
-        for index in indices:  # as in MXNet, the rate before this update is counted
+        for index in indices:  # rates before this update is counted, as MXNet
             rates.append(self._get_lr(index))
             decays.append(self._get_wd(index))
             self._update_count(index)

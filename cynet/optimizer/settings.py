@@ -6,7 +6,7 @@ import inspect
 from ..base.errors import ArgumentTypeError, shown, warn_user
 from ..base.other_names import keyword_hint
 
-_BASE_RATE = 0.01  # of a schedule without one
+_BASE_RATE = 0.01  # learning rate of a schedule that has none
 _NUMBER_OR_NONE = ("learning_rate", "clip_gradient", "clip_weights")
 
 

@@ -104,7 +104,7 @@ def first_difference(rows):
                 values = [each or "not set" for each in (first, row.get(name))]
                 out.append(f"{name} is {values[0]} on rank 0 and {values[1]} on rank {rank}")
                 break
-        if out and name == "optimizer":  # its settings are then meaningless
+        if out and name == "optimizer":  # settings of different optimizers do not compare
             break
     return out
 

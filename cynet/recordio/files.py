@@ -462,7 +462,7 @@ class MXIndexedRecordIO(MXRecordIO):
             with self._lock:
                 self.seek(idx)
                 return self.read()
-        record, behind = self._file.read_at(self._record_offset(idx))  # at once with other threads
+        record, behind = self._file.read_at(self._record_offset(idx))  # threads may read at once
         with self._lock:
             self._at = behind
         return record

@@ -133,7 +133,7 @@ class BaseRNNCell:
 
     What it is asked for:
 
-    >>> cell.reset()  # before another unrolling
+    >>> cell.reset()  # reset the cell before another unrolling
     >>> cell.state_shape, len(cell.begin_state())
     ([(0, 2)], 1)
     >>> mx.rnn.GRUCell(4, prefix="gru_").params.get("i2h_weight")
@@ -281,7 +281,7 @@ class BaseRNNCell:
 
         Examples
         --------
-        >>> cell = mx.rnn.RNNCell(2, prefix="rnn_")  # of one gate
+        >>> cell = mx.rnn.RNNCell(2, prefix="rnn_")  # a cell with one gate
         >>> names = "rnn_i2h_weight", "rnn_h2h_weight", "rnn_i2h_bias", "rnn_h2h_bias"
         >>> weights = {name: mx.nd.ones(2) for name in names}
         >>> sorted(cell.pack_weights(weights)) == sorted(names)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..typing import FileName, NamedArrays, Symbol
 
-MAX_STEPS = 1_000_000  # for which a graph is made, many nodes a step
+MAX_STEPS = 1_000_000  # maximum steps of an unrolled graph, many nodes a step
 
 
 def _as_cells(cells):

@@ -39,8 +39,8 @@ cdef struct Argument:
 
 cdef struct LaunchTask:
     EntryFn function
-    int index    # of the kernel in its object
-    int kernel   # of the Python kernel in _kernels
+    int index    # index of the kernel in its object
+    int kernel   # index of the Python kernel in _kernels
     int count
     int line
     char file[FILE_BYTES]

@@ -222,7 +222,7 @@ class Batches:
             if len(jobs) == 1:
                 jobs[0].error = error
                 return
-            for each in jobs:  # one wrong job must not spoil the others' answers
+            for each in jobs:  # one wrong job must not spoil other jobs' answers
                 self._compute_jobs([each])
             return
         for each, result in zip(jobs, results):

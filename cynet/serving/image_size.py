@@ -7,7 +7,7 @@ from ..base.errors import FormatError
 _STARTS = range(0xC0, 0xD0)  # first bytes of a frame header in a JPEG, except for
 _NO_FRAMES = (0xC4, 0xC8, 0xCC)
 _ALONE = (0x01, *range(0xD0, 0xD8))  # markers without a length
-_SCANS = 100  # of one JPEG: each may need a pass over all of its pixels
+_SCANS = 100  # maximum scans of a JPEG: each may visit all of its pixels
 
 
 def size_of(file: bytes) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from .predictor import Predictor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_NAME = re.compile(r"\w[\w.+-]*")  # it becomes a part of a path, and a label of metrics
+_NAME = re.compile(r"\w[\w.+-]*")  # a model's name is part of paths and a label of metrics
 
 
 class Model(NamedTuple):

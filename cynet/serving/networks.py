@@ -31,7 +31,7 @@ class Network:
     def __init__(self, block: Block, names: Sequence[str], labels: Sequence[str] = ()) -> None:
         self.block, self.names, self.labels = block, list(names), list(labels)
         self.symbol: Symbol | None = None
-        self.output_names: list[str] = []  # of a symbol
+        self.output_names: list[str] = []  # names of a symbol's outputs
         self._zeros: dict[Any, list[nd.NDArray]] = {}  # labels, by the shapes of the inputs
 
     def __call__(self, arrays: Sequence[nd.NDArray]) -> list[nd.NDArray]:

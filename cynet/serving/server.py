@@ -70,7 +70,7 @@ class Server:
                 host=host,
                 port=port,
                 threads=threads,
-                connection_limit=connections + 2,  # one listens, and one wakes the loop
+                connection_limit=connections + 2,  # + 2: one socket listens, and one wakes the loop
                 channel_timeout=idle,
                 cleanup_interval=max(1, min(idle // 2, 30)),
                 # plus the frames of chunked bodies
@@ -127,7 +127,7 @@ class Server:
         left = sum(map(_is_busy, self._channels_left()))
         for each in self._channels_left():
             each.handle_close()
-        if not left:  # else a thread may run for long
+        if not left:  # no request is left: the threads end soon
             self._server.task_dispatcher.shutdown(timeout=1)
         self._close()
         return left

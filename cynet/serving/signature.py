@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from ..typing import NumpyArray, Shape
 
-_LENGTHS = 1, 33  # of axes whose length may vary: an axis that differs between the two varies, too
+_LENGTHS = 1, 33  # two trial lengths of axes: they show which output axes vary
 
 
 class Tensor(NamedTuple):

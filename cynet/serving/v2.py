@@ -29,7 +29,7 @@ class Protocol:
     def __init__(self, app: Application) -> None:
         self._app = app
         self._plans: dict[Any, Plan] = {}
-        self._paths: dict[str, Any] = {}  # of models: what was found there
+        self._paths: dict[str, Any] = {}  # path of a model -> its handler
         self._pages = {
             (): ("GET", self._server_metadata),
             ("health", "live"): ("GET", lambda environ: _json_response({"live": True})),

@@ -36,10 +36,10 @@ cdef enum:
     CLASSES = 4 + 4 * (47 - 8)  # 64, 128, 192, 256, then four steps to each doubling up to 2**47
     TYPES = 6                   # device codes are below this
     IDS = 64                    # device indices with a pool of their own
-    ARENAS = 4                  # for blocks below MIDDLE, LARGE, HUGE, and larger ones
+    ARENAS = 4                  # arenas for blocks below MIDDLE, LARGE, HUGE, and for larger ones
     MIDDLE = 64 << 10           # long-lived blocks are mostly smaller: they would split larger ones
     HUGE_PAGE = 2 << 20
-    LARGE = 4 * HUGE_PAGE       # from here blocks begin at huge pages
+    LARGE = 4 * HUGE_PAGE       # blocks of this size or more begin at huge pages
     HUGE = 8 * HUGE_PAGE
     # Allocations after which unused memory is returned to the system; and those within which a new
     # demand counts as recurring.

@@ -83,7 +83,7 @@ cdef void _body(int index) noexcept nogil:
         slot = <int>((state >> 40) % SLOTS)
         nbytes = (state >> 20) % SMALL + 1
         if (state >> 45) % 32 == 0:
-            nbytes <<= (state >> 58) % 14  # of all arenas, too
+            nbytes <<= (state >> 58) % 14  # sizes of all arenas occur
         alloc(nbytes, kCPU, 0, &mine)
         _fill(&mine, mark)
         _lock.lock()

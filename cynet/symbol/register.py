@@ -35,7 +35,7 @@ def function_of(name, entry, hint=None):
 
 
 def _make(public, entry, hint):
-    from .symbol import Symbol  # its methods are functions that this module makes
+    from .symbol import Symbol  # imported late: Symbol's methods are made here
 
     def operator_function(*args, name=None, attr=None, out=None, **kwargs):
         if out is not None:

@@ -152,7 +152,7 @@ def from_json(text, source="symbol JSON"):
     except ValueError as error:
         raise FormatError(f"{source}: not valid JSON: {error}") from None
     heads = _read_graph(graph, source, _written_by(graph), 0)
-    if is_np_shape() and not _has_np_shapes(graph):  # its 0 is an unknown size, here -1
+    if is_np_shape() and not _has_np_shapes(graph):  # the file's 0 is an unknown size, here -1
         for node in topological_order(heads):
             shape = read_shape(node.attrs.get("__shape__", ""))
             if shape and 0 in shape:

@@ -551,7 +551,7 @@ def get_cifar10() -> None:
     >>> Path("data/cifar").mkdir(parents=True)
     >>> for name in "train.rec", "test.rec", "train.lst", "test.lst":
     ...     Path("data/cifar", name).touch()
-    >>> mx.test_utils.get_cifar10()  # they are there: nothing is downloaded
+    >>> mx.test_utils.get_cifar10()  # the files exist: nothing is downloaded
     """
     folder = os.path.join("data", "cifar")
     names = ("train.rec", "test.rec", "train.lst", "test.lst")

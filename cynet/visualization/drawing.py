@@ -230,7 +230,7 @@ class Drawing:
 
         Examples
         --------
-        >>> from unittest import mock  # so that no browser comes up here
+        >>> from unittest import mock  # a mock: no browser is opened
         >>> picture = Drawing("two")
         >>> picture.node("a")
         >>> with mock.patch("webbrowser.open") as opened:

@@ -49,7 +49,7 @@ static void on_fault(int number, siginfo_t* info, void* context) {
       before.sa_handler(number);
     } else {
       sigaction(number, &before, nullptr);
-      if (info->si_code <= 0) raise(number);  // else what caused it happens again
+      if (info->si_code <= 0) raise(number);  // a fault of the CPU happens again by itself
     }
     set_checking(was_checking);
     return;

@@ -263,7 +263,7 @@ constexpr auto address_of(void (*kernel)(A...)) -> void (*)(A...) {
 template <bool waits, auto K>
 constexpr Entry row(const char* name) {
   using Own = Kernel<K>;
-  if constexpr (waits || CYNET_CHECKED)  // so that a kernel is compiled one way only
+  if constexpr (waits || CYNET_CHECKED)  // a kernel is compiled in one way only
     return {name, Own::once, nullptr, Own::count, Own::parameters};
   else return {name, nullptr, Own::all, Own::count, Own::parameters};
 }

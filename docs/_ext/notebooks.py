@@ -14,7 +14,7 @@ from outside import rewritten
 
 DOCS = Path(__file__).resolve().parents[1]
 NOTEBOOKS = "arrays", "symbol", "module", "gluon", "regression", "characters", "operators"
-OUTPUT = re.compile(r"^```text\n(.*?)^```\n", re.M | re.S)  # what running the cell shows
+OUTPUT = re.compile(r"^```text\n(.*?)^```\n", re.M | re.S)  # output of the cell
 PICTURE = re.compile(r"^!\[([^\]]*)\]\((?!\w+:)([^)]+)\)\n?", re.M)
 PAGE = re.compile(r"(?<!!)\[([^\]\n]+)\]\((?!\w+:)[^)\s]+\)")
 NEEDS = (

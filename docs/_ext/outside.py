@@ -69,7 +69,7 @@ def on_config(app, config):
 
 def setup(app):
     app.add_config_value("intersphinx_pages", {}, "env")
-    app.connect("config-inited", on_config, priority=1)  # before intersphinx reads it
+    app.connect("config-inited", on_config, priority=1)  # set before intersphinx reads it
     app.connect("source-read", on_source_read)
     app.setup_extension("sphinx.ext.intersphinx")
     return {"parallel_read_safe": True}

@@ -3,7 +3,7 @@ layer of YOLO v2, and a fused activation."""
 
 import cynet as mx
 
-THREADS = 128  # of a block
+THREADS = 128  # threads of a block
 
 
 def blocks(n):

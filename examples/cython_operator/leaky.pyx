@@ -12,7 +12,7 @@ import cynet as mx
 
 cdef struct Loop:
     const float* x
-    const float* g  # what is passed on where x is positive: x itself, or the output's gradient
+    const float* g  # values to pass on where x > 0: x, or the output's gradient
     float* out
     int req
     float slope
@@ -55,7 +55,7 @@ class LeakyProperty(mx.operator.OperatorProperty):
 
     slope = mx.operator.Float(default=0.25, doc="Slope where data is negative.")
     inputs_doc = {"data": "Input of any shape, float32."}
-    dtypes = ("float32",)  # of the pointers above; float32 alone is what saying nothing means, too
+    dtypes = ("float32",)  # dtypes of the arrays; ("float32",) is the default, too
     pure = True  # nothing but the output changes: graph passes may merge and fold it
     honours_req = True  # backward adds where it is asked to
 

@@ -22,7 +22,7 @@ def main(argv=None):
     (images, labels), (others, answers) = common.arrays(args.dataset)
     logging.info("%d images, ranks: %d", len(images), kv.num_workers)
     dataset = gluon.data.ArrayDataset(images, labels)
-    sampler = gluon.data.PartSampler(len(dataset))  # this rank's part, as long as all others
+    sampler = gluon.data.PartSampler(len(dataset))  # this rank's part; all parts have one length
     loader = gluon.data.DataLoader(dataset, args.batch_size, sampler=sampler, last_batch="discard")
     net = nn.HybridSequential()
     net.add(nn.Dense(64, activation="relu"), nn.Dense(10))
@@ -36,7 +36,7 @@ def main(argv=None):
     history = common.History("loss", "accuracy")
     unseen, answers = mx.nd.array(others), mx.nd.array(answers)
     for _ in range(args.epochs):
-        total = mx.metric.Loss()  # of this rank's images
+        total = mx.metric.Loss()  # loss of this rank's images
         for x, y in common.progress(loader, "epoch", quiet=kv.rank > 0):
             with autograd.record():
                 loss = loss_of(net(x), y)

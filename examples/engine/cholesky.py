@@ -8,7 +8,7 @@ import threading
 import time
 from pathlib import Path
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # of NumPy: tasks run in parallel, not parts of one
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy uses one thread: tasks run in parallel
 
 import numpy as np
 
@@ -91,7 +91,7 @@ def update(block, left, right):
 def cholesky(blocks):
     """Push all tasks; this returns at once, while they run."""
     for k in range(blocks.count):
-        ahead = blocks.count - k  # what stands before most of the rest runs first
+        ahead = blocks.count - k  # tasks that most others need run first
         blocks.push("factor", factor, (k, k), priority=3 * ahead)
         for i in range(k + 1, blocks.count):
             blocks.push("solve", solve, (i, k), (k, k), priority=2 * ahead)

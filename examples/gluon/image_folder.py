@@ -18,7 +18,7 @@ from cynet.gluon.data.vision import transforms
 from cynet.gluon.model_zoo import vision
 
 SUFFIXES = (".npy", ".png", ".jpg", ".jpeg", ".bmp", ".gif", ".ppm", ".pgm", ".webp")
-MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet, as trained weights want
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # ImageNet's, for trained weights
 
 
 def read(path):

@@ -67,7 +67,7 @@ def moved(images, rng):
     degrees, at a size and a place of its own."""
     n = len(images)
     angle = rng.uniform(-np.pi / 4, np.pi / 4, n)
-    size = rng.uniform(0.4, 0.75, n)  # of the digit, in halves of the image
+    size = rng.uniform(0.4, 0.75, n)  # size of the digit, in halves of the image
     place = rng.uniform(-1, 1, (n, 2)) * (0.95 - size[:, None])
     turned = np.stack([np.cos(angle), np.sin(angle), -np.sin(angle), np.cos(angle)], 1)
     turned = turned.reshape(n, 2, 2) / size[:, None, None]

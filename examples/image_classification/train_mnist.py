@@ -25,7 +25,7 @@ def main(argv=None):
     script.begin()
     fit.seed_all(args.seed)
     network = get_network(args, data.IMAGE_SHAPE, NETWORKS)
-    kv = fit.check(args)  # before the data is loaded, and perhaps fetched
+    kv = fit.check(args)  # checks options before data is loaded
     train, val = data.iterators(args, kv)
     if args.test_io:
         fit.test_reading(args, train)

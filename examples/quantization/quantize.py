@@ -15,7 +15,7 @@ from cynet.gluon import nn
 sys.path.append(str(Path(__file__).parents[1] / "gluon"))
 import common
 
-WORDS = 60  # of which the first 20 say something good, the next 20 something bad, 3 turn it round
+WORDS = 60  # number of words: 0 .. 19 are good, 20 .. 39 bad, 40 .. 42 mean "not"
 NOT = range(40, 43)
 PART = 500  # images that are predicted at once: 10,000 of them need 24 GB in few bits
 

@@ -13,7 +13,7 @@ from cynet.contrib import quantization
 sys.path.append(str(Path(__file__).parents[1] / "gluon"))
 import common
 
-BATCH = 64  # of what ranges are found on
+BATCH = 64  # images of a batch, on which ranges are found
 
 
 def rounded(net, bits, images):

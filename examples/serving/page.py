@@ -54,7 +54,7 @@ def train(folder, epochs):
         pixels, labels = file["images"], file["labels"]
     grown = np.kron(pixels.astype("float32") / 16, np.ones((3, 3), "float32"))
     images = np.pad(grown, ((0, 0), (2, 2), (2, 2)))[:, None]
-    seen = np.arange(len(labels)) % 5 != 4  # as in image_classification: every fifth one validates
+    seen = np.arange(len(labels)) % 5 != 4  # every fifth image validates
     mx.random.seed(0)
     module = mx.mod.Module(network())
     module.fit(

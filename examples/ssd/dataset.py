@@ -9,7 +9,7 @@ from tqdm import tqdm
 import cynet as mx
 
 CLASSES = ("disc", "square", "triangle")
-SIDE = 128  # of a picture, in pixels
+SIDE = 128  # height and width of a picture, in pixels
 MOST = 3  # shapes of a picture
 
 

@@ -74,7 +74,7 @@ def draw(image, rows, names):
     import cv2
 
     pixels = image.asnumpy()
-    zoom = max(1, 384 // max(pixels.shape))  # so that names can be read on small pictures
+    zoom = max(1, 384 // max(pixels.shape))  # names stay readable on small pictures
     pixels = np.ascontiguousarray(pixels.repeat(zoom, 0).repeat(zoom, 1))
     height, width = pixels.shape[:2]
     for kind, score, *box in rows:

@@ -442,7 +442,7 @@ def allgather(
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd
-    >>> hvd.allgather(mx.nd.array([[1, 2], [3, 4]])).asnumpy()  # of a single process
+    >>> hvd.allgather(mx.nd.array([[1, 2], [3, 4]])).asnumpy()  # this process is alone
     array([[1., 2.],
            [3., 4.]], dtype=float32)
     """

@@ -64,7 +64,7 @@ class _FakeQuantize(CustomOp):
             found = float(data.min().asnumpy()[0]), float(data.max().asnumpy()[0])
             share = self._averaging if seen else 1.0
             moved = (old + share * (new - old) for old, new in zip((low, high), found))
-            low, high = (float(np.float32(each)) for each in moved)  # as stored, in float32
+            low, high = (float(np.float32(each)) for each in moved)  # rounded to float32, as stored
             if is_train:
                 for each, value in zip(aux, (low, high, 1.0)):
                     each[:] = value

@@ -248,7 +248,7 @@ def register(embedding_cls: type[TokenEmbedding]) -> type[TokenEmbedding]:
     ...     pass
     >>> embedding.get_pretrained_file_names("mine")
     []
-    >>> _ = embedding._REGISTRY.pop("mine")  # as if it had never been
+    >>> _ = embedding._REGISTRY.pop("mine")  # removes the class again
     """
     _REGISTRY[embedding_cls.__name__.lower()] = embedding_cls
     return embedding_cls

@@ -4,7 +4,7 @@
 
 struct PaddedWindow {
   Index planes;  // batch times channels
-  int maximum;  // else the sum over divisor
+  int maximum;  // 1: the maximum of a window; 0: its sum / divisor
   double divisor;
   int size[2], out[2], kernel[2], stride[2], pad[2];
 };

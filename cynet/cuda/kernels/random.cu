@@ -124,7 +124,7 @@ __global__ void dropout_factors(T* factor, Index n, Index first, double p,
 struct Repeats {
   Index n;
   int ndim;
-  Index shape[8], stride[8];  // of the data; of the mask, 0 along the axes it repeats
+  Index shape[8], stride[8];  // the data's shape; the mask's strides, 0 on repeated axes
 };
 
 // y (+)= x * scale where kept, else 0

@@ -91,7 +91,7 @@ __global__ void count_labels(const T* label, Index n, Index ignored, unsigned lo
 
 struct Target {
   Index outer, n, inner;
-  double scale, hit, miss;  // of the gradient; the target of the label's class and of the others
+  double scale, hit, miss;  // scale of the gradient; targets of the label's class and of the others
   Index ignored;
   int use_ignore;
 };

@@ -87,7 +87,7 @@ cdef void* _make_handle(const RunContext* run) except NULL with gil:
     open_door()
     _check(_blas.create(&handle), f"cublasCreate_v2 on gpu({run.dev_id})")
     _check(_blas.set_stream(handle, run.stream), f"cublasSetStream_v2 on gpu({run.dev_id})")
-    if run.stream != NULL:  # its own memory, so that a graph can capture the handle's work
+    if run.stream != NULL:  # a graph can capture a handle with its own memory
         alloc(WORKSPACE, kGPU, run.dev_id, &space)
         _check(_blas.set_workspace(handle, space.ptr, WORKSPACE),
                f"cublasSetWorkspace_v2 on gpu({run.dev_id})")

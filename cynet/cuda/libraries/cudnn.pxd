@@ -104,7 +104,7 @@ cdef struct Library:
     output_dims_t convolution_output
     destroy_t convolution_destroy
     algorithms_t guess[3]  # forward, backward data, backward filter: by heuristics
-    algorithms_t time[3]   # by trying them all, in memory that cuDNN allocates
+    algorithms_t time[3]   # the same, by timing all in memory that cuDNN allocates
     convolve_t convolve[3]
     map_t add
     create_t pooling_create

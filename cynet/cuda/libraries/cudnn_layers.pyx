@@ -18,7 +18,7 @@ cdef enum:
     TENSOR_OP_MATH = 1
     FMA_MATH = 3
     BATCHNORM_SPATIAL = 1
-    BATCHNORM_SPATIAL_PERSISTENT = 2  # in training: each element is read once
+    BATCHNORM_SPATIAL_PERSISTENT = 2  # training that reads each element once
     MAX_ALGORITHMS = 16
 
 cdef tuple _CALLS = ("Forward", "BackwardData", "BackwardFilter")

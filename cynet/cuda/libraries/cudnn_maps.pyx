@@ -12,7 +12,7 @@ from .cudnn import at_least_2d, image
 
 cdef enum:
     PROPAGATE_NAN = 1
-    SOFTMAX_ACCURATE = 1  # by the differences to the largest entry
+    SOFTMAX_ACCURATE = 1  # exp of differences to the largest entry: no overflow
     SOFTMAX_LOG = 2
     MODE_INSTANCE = 0     # over all axes but the first
     MODE_CHANNEL = 1      # over the second axis

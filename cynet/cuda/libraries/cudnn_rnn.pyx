@@ -16,7 +16,7 @@ from .cudnn import data_type
 
 cdef enum:
     ALGO_STANDARD = 0
-    BIDIRECTIONAL = 1  # one direction is 0
+    BIDIRECTIONAL = 1  # code of two directions; one direction has 0
     PREDICTION = 0
     TRAINING = 1
     DOUBLE_BIAS = 2

@@ -35,7 +35,7 @@ def open_library(what, names, packages):
         try:
             return ctypes.CDLL(str(path))
         except OSError as error:
-            if path not in names:  # it is there, and does not open
+            if path not in names:  # the file exists, but cannot be loaded
                 reasons.append(str(error))
     why = f"does not open ({'; '.join(reasons)})" if reasons else "is not installed"
     raise CynetError(

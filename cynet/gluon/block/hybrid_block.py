@@ -62,7 +62,7 @@ class HybridBlock(Block):
     [1.0, 2.0]
     """
 
-    _operator_modules = None  # of the class: the argument F of `hybrid_forward`, once it is known
+    _operator_modules = None  # values of a class for the argument F of hybrid_forward
     _weight_rule = None  # computes the weights that hybrid_forward gets (nn/computed_weights.py)
     _takes_symbols = True  # whether the class's `forward` works on symbols, too
 

@@ -29,7 +29,7 @@ def received_error(sent):
     text = f"{text}\nIn a worker process:\n{trace}"
     try:
         cause = load_pickled(pickled)
-    except Exception:  # its class is known only in the worker
+    except Exception:  # only the worker knows the error's class
         return CynetError(text)
     if isinstance(cause, Exception):
         return in_loop(cause, text)

@@ -63,4 +63,4 @@ class RecordFileDataset(Dataset):
         return len(self._record.keys)
 
 
-vars(dataset)["RecordFileDataset"] = RecordFileDataset  # where MXNet has it
+vars(dataset)["RecordFileDataset"] = RecordFileDataset  # the module in which MXNet has the class

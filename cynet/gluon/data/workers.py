@@ -69,7 +69,7 @@ def _run(pipe, inherited, dataset, batchify, parent):
         each.close()
     if batchify is default_batchify_fn:
         batchify = numpy_batchify
-    with contextlib.suppress(EOFError, OSError):  # of the pipe
+    with contextlib.suppress(EOFError, OSError):  # errors of a closed pipe are ignored
         while True:
             while not pipe.poll(_LOOK_FOR_PARENT):
                 if os.getppid() != parent:

@@ -75,7 +75,7 @@ class MultiHeadAttention(HybridBlock):
     >>> y = layer(x)
     >>> y.shape
     (2, 5, 8)
-    >>> x[:, 3:] = 0  # with causal=True, earlier positions do not see later ones
+    >>> x[:, 3:] = 0  # causal=True: positions 0 to 2 do not see 3 and 4
     >>> mx.test_utils.almost_equal(layer(x)[:, :3], y[:, :3])
     True
     """

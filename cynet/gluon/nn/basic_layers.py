@@ -149,7 +149,7 @@ class Dropout(HybridBlock):
     ...
     >>> sorted(set(y.asnumpy().ravel().tolist()))
     [0.0, 2.0]
-    >>> bool((layer(x) == x).min())  # in prediction nothing is dropped
+    >>> bool((layer(x) == x).min())  # prediction: nothing is dropped
     True
     """
 

@@ -71,7 +71,7 @@ class Rule:
         values = dict(values)
         for name, param in self.params.items():
             more = [values.pop(f"{name}_{extra}") for extra in self.extras]
-            if has_sizes(param.shape):  # else shapes are inferred now, from the layer's operator
+            if has_sizes(param.shape):  # else the layer's operator infers the shape now
                 values[name] = self.computed(F, values[name], *more)
         return values
 

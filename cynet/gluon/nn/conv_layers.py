@@ -172,7 +172,7 @@ output_padding, dilation : int or tuple of int
     Elements added at the end of each axis of the output; distance between neighbors in the
     kernel."""
 _SIZED = "strides", "padding", "output_padding", "dilation"
-LAYOUTS = {  # in the words of docstrings
+LAYOUTS = {  # texts about the layouts for docstrings
     1: "``'NCW'``, the default, or ``'NWC'``: batch, channels, width",
     2: "``'NCHW'``, the default, or ``'NHWC'``: batch, channels, height, width",
     3: "``'NCDHW'``, the default, or ``'NDHWC'``: batch, channels, depth,\n    height, width",
@@ -182,7 +182,7 @@ LAYOUTS = {  # in the words of docstrings
 class _Described(_Conv):
     """The words for a class's axes in its docstring and signature."""
 
-    _sizes = ""  # in the docstring
+    _sizes = ""  # text about sizes for the docstring
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -73,7 +73,7 @@ class BatchNorm(_Norm):
     >>> layer.initialize()
     >>> x = mx.nd.array([[1, 10], [3, 30]])  # two samples of two channels
     >>> with mx.autograd.record():
-    ...     y = layer(x)  # in training, by the batch's own mean and variance
+    ...     y = layer(x)  # training uses the batch's own mean and variance
     ...
     >>> y.asnumpy().round(2)
     array([[-1., -1.],

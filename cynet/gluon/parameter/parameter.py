@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 tensor_types = (nd.NDArray, sym.Symbol)
 _finishing = threading.RLock()  # held where a deferred initialization becomes a real one
-UNIFORM = initializer.Uniform()  # of 0.07: the default initializer of weights
+UNIFORM = initializer.Uniform()  # the default initializer of weights, of scale 0.07
 _GRAD_REQS = ("write", "add", "null")
 _GIVE_ARRAYS = ("data", "list_data", "grad", "list_grad", "_check_and_get")  # see _is_plain
 

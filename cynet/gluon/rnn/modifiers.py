@@ -215,8 +215,8 @@ class ResidualCell(ModifierCell):
 
     Examples
     --------
-    >>> cell = mx.gluon.rnn.ResidualCell(mx.gluon.rnn.GRUCell(3))  # as wide as its input
-    >>> cell.initialize(mx.init.Zero())  # so that the GRU's own output is 0
+    >>> cell = mx.gluon.rnn.ResidualCell(mx.gluon.rnn.GRUCell(3))  # a GRU cell as wide as its input
+    >>> cell.initialize(mx.init.Zero())  # zero weights: the GRU's own output is 0
     >>> x = mx.nd.random.normal(shape=(2, 5, 3))
     >>> bool((cell.unroll(5, x, merge_outputs=True)[0] == x).min())
     True

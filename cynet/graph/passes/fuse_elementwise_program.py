@@ -204,7 +204,7 @@ class _Program:
                 free += done
                 done = []
             if line.target.private and root not in found:
-                if line.add:  # it adds to a value that nobody else writes
+                if line.add:  # the line adds to a private value
                     return None
                 if not free:
                     free.append(maximum)

@@ -154,7 +154,7 @@ class _Fusion:
         if layer.req[0] != WRITE or value.kind != TEMP or self.readers[value] != [add]:
             return False
         if any(self.position[self.writer[v]] > at for v in layer.in_data if v in self.writer):
-            return False  # its input is written before the sum
+            return False  # an input is written after the layer's step
         made = self.writer.get(other)
         return (
             out.kind == other.kind == TEMP

@@ -93,7 +93,7 @@ def _keep_made(
     between = [v for made in steps for v in made.out_data if v is not weight]
     if any(reader not in steps for value in between for reader in readers[value]):
         return
-    if any(not made.prop.graph.traits.view for made in steps):  # else it is a view
+    if any(not made.prop.graph.traits.view for made in steps):  # else the weight is a view
         cached, weight.kind = CachedGroup(sources), CACHED
         for made in steps:
             made.cached = cached

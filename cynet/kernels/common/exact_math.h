@@ -37,7 +37,7 @@ namespace cynet {
 // Natural logarithm of a normal float, by log m = 2 atanh((m - 1) / (m + 1)) with m in [0.7, 1.42).
 CYNET_XINLINE float log_float(float x) {
   uint32_t bits = bit_cast<uint32_t>(x);
-  const int32_t exponent = (int32_t)(bits - 0x3F3504F3u) >> 23;  // of m in [sqrt(1/2), sqrt(2))
+  const int32_t exponent = (int32_t)(bits - 0x3F3504F3u) >> 23;  // x = m 2^k, 0.71 <= m < 1.42
   bits -= (uint32_t)exponent << 23;
   const float m = bit_cast<float>(bits);
   const float s = (m - 1.0f) / (m + 1.0f), q = CYNET_MUL(s, s);

@@ -342,7 +342,7 @@ struct Hypotenuse<double> {
   double a, b, root, unit;
   CYNET_XINLINE Hypotenuse(double x, double y) {
     const double u = std::fabs(x), v = std::fabs(y);
-    int64_t exponent = bit_cast<int64_t>(u > v ? u : v) >> 52;  // of 2, biased
+    int64_t exponent = bit_cast<int64_t>(u > v ? u : v) >> 52;  // biased exponent of 2
     exponent = exponent < 1 ? 1 : exponent;
     exponent = exponent > 2045 ? 2045 : exponent;
     unit = bit_cast<double>(exponent << 52);

@@ -55,7 +55,7 @@ struct Fourier {
 
   explicit Fourier(int64_t n = 1) : n(n), padded(1) {
     while (padded < n) padded *= 2;
-    if (padded != n) padded *= 2;  // at least 2 n - 1
+    if (padded != n) padded *= 2;  // the padded length is at least 2 n - 1
   }
   bool plain() const { return padded == n; }
   int64_t numbers() const { return padded / 2 + 1 + (plain() ? 0 : n + padded); }

@@ -27,7 +27,7 @@ cdef dict _STATUS = {1: "out of memory", 2: "invalid arguments", 3: "not impleme
                      4: "no further implementation", 5: "runtime error", 6: "not required"}
 
 cdef enum:
-    PRIMITIVES = 8  # that oneDNN keeps, in use or not, in each of its cache's 16 parts
+    PRIMITIVES = 8  # primitives that each of the 16 parts of oneDNN's cache keeps
     F32 = 3, BF16 = 2, S8 = 5, U8 = 6
     # dnnl_cpu_isa_...: levels with avx512_core_bf16, avx512_core_vnni or avx2_vnni have these bits
     ISA_BF16 = 0xe7
@@ -441,7 +441,7 @@ cdef class Convolution:
     cdef Layout data, weight, out, plain_weight, bias
     cdef Layout row_data, row_out  # None if data and out are channels-last
     cdef str dtype
-    cdef tuple shape  # of the weight
+    cdef tuple shape  # shape of the weight
     cdef int filters
     cdef void* hint  # the forward description, which the backward ones ask for
 

@@ -10,9 +10,9 @@ cdef class Matmul:
     cdef readonly int stacks, cuts, strips  # parts of the stack, of rows and of columns
     cdef int threads, n_tensors
     cdef list _kept
-    cdef void* chains[MAX_THREADS]  # of each thread: a Primitive that `_kept` holds
+    cdef void* chains[MAX_THREADS]  # Primitive of each thread; `_kept` owns them
     cdef int64_t products, space_bytes
-    cdef int64_t steps[4][3]  # of each tensor: bytes to the next part of the stack, rows, columns
+    cdef int64_t steps[4][3]  # bytes to the next part of the stack, row, column of each tensor
     cdef readonly int64_t scratch_bytes
     # `data` has the addresses of a, b[, bias] and c; `scratch` has `scratch_bytes`.
     cdef int run(self, void** data, void* scratch) except -1 nogil

@@ -60,7 +60,7 @@ cdef class WeightGradient:
             found, wanted = chain.main.layouts[chain.output], row_major(part_weight, dtype)
             chain = self._kept[0]
             if chain.main.layouts[chain.output] == found:
-                break  # else slices of this shape cannot be added
+                break  # equal layouts: slices can be added
         self.cut_filters = self.filters // self.cuts
         self.cut_bytes = self.size // self.cuts * item
         self.cut_bias_bytes = self.cut_filters * item

@@ -112,7 +112,7 @@ struct ForwardPlan {
 struct GradientPlan {
   int64_t channel_blocks, filter_blocks, tile_block;
   int64_t chunk;  // filter blocks at a time, so that their sums stay in the cache
-  int64_t cuts;  // of the tiles, each with sums of its own: by shape, for they are added in order
+  int64_t cuts;  // cuts of the tiles, each with own sums; depends on the shape alone
   int64_t u_block, u_position, v_block, v_position, m_position;
   // Sizes. `sums` and `part`: from one cut's sums, and from one thread's other scratch, to the next
   // one's.

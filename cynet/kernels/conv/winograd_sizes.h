@@ -58,7 +58,7 @@ inline Image output_of(const WinogradShape& s) {
 }
 
 struct Tile {
-  int64_t image, row, column;  // of the first pixel, which may be outside
+  int64_t image, row, column;  // place of the tile's first pixel, which may be outside
 };
 
 // The tiles of side x side pixels of an image, row by row.

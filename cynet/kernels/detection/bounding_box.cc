@@ -73,7 +73,7 @@ inline void convert_box(T* box, bool to_center) {
 template <typename T>
 inline void suppress_boxes(const Nms& o, const T* data, int64_t n, int64_t width, T* out,
                            int32_t* record, void* space) {
-  if (o.topk == 0) {  // as MXNet: nothing is dropped
+  if (o.topk == 0) {  // topk = 0 drops no box, as in MXNet
     std::memcpy(out, data, n * width * sizeof(T));
     for (int64_t i = 0; i < n; ++i) record[i] = static_cast<int32_t>(i);
     return;

@@ -109,8 +109,8 @@ inline void order_by_score(const T* scores, I* order, int64_t n, int64_t maximum
 template <typename T>
 struct Candidates {
   T *left, *top, *right, *bottom, *area, *dropped;
-  T *kind, *gone;   // of a position; NULL and `dropped` if all boxes are of one kind
-  int32_t* places;  // in the order of the arrays before; NULL: their own
+  T *kind, *gone;   // kind and `dropped` by position; NULL and `dropped` for one kind
+  int32_t* places;  // positions of the boxes in the order above; NULL: 0, 1, ...
   T more;           // see `length`
 
   static int64_t bytes(int64_t n) { return 8 * piece_bytes<T>(n) + piece_bytes<int32_t>(n); }

@@ -150,7 +150,7 @@ void match_anchors(const TargetParams& o, const float* anchors, int64_t n, const
         ++positives;
       }
 
-  if (ratio > 0) {  // those negatives that look least like background
+  if (ratio > 0) {  // keep negatives that look least like background
     int64_t negatives =
         std::min(static_cast<int64_t>(static_cast<float>(positives) * ratio), n - positives);
     int64_t found = 0;

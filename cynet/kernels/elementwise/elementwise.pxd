@@ -7,7 +7,7 @@ from ..._typedefs cimport TBlob
 cdef extern from "isa/kernel_table.h" namespace "cynet" nogil:
     struct Kernel:
         void* loop    # NULL if there is no such functor
-        int dtype     # of the arrays
+        int dtype     # dtype of the arrays
         int compute   # dtype of the loop: float16 and some integers are converted around it
         int add       # 1: adds to the output
     struct Space:

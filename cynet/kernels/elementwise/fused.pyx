@@ -33,7 +33,7 @@ cdef int finish_chain(FusedLoops* chain, FusedLoop* loops, FusedStep* steps,
         join_arithmetic(chain, loops, steps)
         joined_lines += before - chain.n_loops
     if chain.n_loops == 1 and loops[0].kind == ARITHMETIC:
-        most = LONG_BLOCK  # it goes through all lines with some vectors at a time
+        most = LONG_BLOCK  # one loop runs all lines on a few vectors at a time
     chain.block = min(most, FUSED_BYTES // max(registers, 1) // chain.element // 64 * 64)
     return 0
 

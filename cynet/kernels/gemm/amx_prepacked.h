@@ -11,7 +11,7 @@ struct Packing {
   int64_t chunks() const { return (k + CHUNK - 1) / CHUNK; }
   int64_t parts() const { return (k + LIMIT - 1) / LIMIT; }
   int64_t blocks() const { return (n + BLOCK - 1) / BLOCK; }
-  int64_t begin(int64_t part) const { return cut(chunks(), part, parts()); }  // in chunks
+  int64_t begin(int64_t part) const { return cut(chunks(), part, parts()); }  // first chunk
   int64_t depth(int64_t part) const {
     return std::min(begin(part + 1) * CHUNK, k) - begin(part) * CHUNK;
   }

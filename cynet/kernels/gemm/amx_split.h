@@ -63,7 +63,7 @@ CYNET_XINLINE void split(__m512 x, __m512 y, float* to, Extent* extent) {
   extent->least =
       _mm512_min_epu16(extent->least, _mm512_sub_epi16(magnitude, _mm512_set1_epi16(1)));
   extent->low = _mm512_max_epu16(extent->low, _mm512_and_si512(low, signs));
-  extent->bits = _mm512_ternarylogic_epi32(extent->bits, low_x, low_y, 0xfe);  // or
+  extent->bits = _mm512_ternarylogic_epi32(extent->bits, low_x, low_y, 0xfe);  // x | y | z
 }
 
 CYNET_XINLINE __m512 some(const float* from, int64_t n) {

@@ -19,12 +19,12 @@ cdef enum:
     NO_TRANS = 111
     TRANS = 112
     VECTORS = 1 << 18  # elements of a matrix that is slower to copy than to sum row by row
-    DOT_PARTS = 64     # of two long vectors, each summed by itself
+    DOT_PARTS = 64     # parts of a product of two long vectors, each summed by itself
     DOT_LEAST = 1 << 14  # elements of a part
     # most blocks of a product, and least multiplications of one: fewer are not worth packing its
     # operands
     MAX_BLOCKS = 64, BLOCK_WORK = 1 << 20
-    MAX_WIDE = 8, WIDE_WORK = 1 << 21  # of doubles
+    MAX_WIDE = 8, WIDE_WORK = 1 << 21  # numbers for products summed in doubles
 
 ctypedef void (*sgemm_t)(int, int, int, int, int, int, float, const float*, int, const float*, int,
                          float, float*, int) noexcept nogil

@@ -133,7 +133,7 @@ def _level(name):
     return cpu_level() if name is None else cpu_capabilities().index(name)
 
 
-KERNELS = ("panels", "amx", "narrow")  # as enum ProductKernel of small.h
+KERNELS = ("panels", "amx", "narrow")  # names in the order of enum ProductKernel of small.h
 
 
 def _product_arrays(a, b, c, bint a_transposed=False, bint b_transposed=False, bias=None,

@@ -8,7 +8,7 @@
 using namespace cynet::products;
 
 constexpr int64_t DEPTH = LANES == 16 ? 1024 : 256;  // rows of b in a panel of a plain product
-constexpr int64_t PANEL = DEPTH * WIDTH * LANES;  // its floats
+constexpr int64_t PANEL = DEPTH * WIDTH * LANES;  // floats of a panel
 constexpr int64_t STRIP = LANES == 16 ? 3 : 8, BLOCK = 64;
 constexpr int64_t NEAR = 1 << 16;  // floats of an a that stays in the second-level cache
 constexpr int64_t FILTERS = 16;  // filters that are packed at a time: a cache line

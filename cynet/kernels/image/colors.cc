@@ -16,8 +16,8 @@ enum ColorKind { kBrightness, kContrast, kSaturation, kHue, kLight };
 
 struct ColorChange {
   int kind;
-  float factor;  // of kHue: the angle as part of the circle; unused by kLight
-  float light[3];  // of kLight: the summands of red, green, blue
+  float factor;  // kHue: the angle as part of the circle; unused by kLight
+  float light[3];  // kLight: the summands of red, green, blue
 };
 
 static const float kGrey[3] = {0.299f, 0.587f, 0.114f};

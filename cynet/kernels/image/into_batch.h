@@ -6,7 +6,7 @@
 
 namespace cynet {
 
-constexpr int PIXELS = 128;  // of a row at once
+constexpr int PIXELS = 128;  // pixels of a row at once
 
 }  // namespace cynet
 

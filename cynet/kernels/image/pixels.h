@@ -18,7 +18,7 @@ struct ImageShape {
     height = lengths[0], width = lengths[1], channels = lengths[2];
   }
   int64_t pixels() const { return height * width; }
-  int64_t size() const { return height * width * channels; }  // of one image
+  int64_t size() const { return height * width * channels; }  // numbers of one image
 };
 
 // The type of the arithmetic for numbers of type T.

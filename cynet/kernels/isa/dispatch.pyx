@@ -11,7 +11,7 @@ cdef extern from "isa/level_names.h" namespace "cynet" nogil:
     const char* const* level_names
 
 cdef int _level = 0
-_NAMES = tuple([level_names[i].decode() for i in range(N_LEVEL)])  # of this architecture
+_NAMES = tuple([level_names[i].decode() for i in range(N_LEVEL)])  # levels of this architecture
 
 
 cdef int cpu_level() noexcept nogil:

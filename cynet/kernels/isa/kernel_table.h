@@ -37,8 +37,8 @@ inline int64_t element_size(int dtype) {
 
 struct Kernel {
   void* loop;   // UnaryLoop, BinaryLoop or GradLoop; NULL: no loop of the functor for this dtype
-  int dtype;    // of the arrays
-  int compute;  // of the loop
+  int dtype;    // dtype of the arrays
+  int compute;  // dtype in which the loop computes
   int add;      // 1: adds to the output
 };
 

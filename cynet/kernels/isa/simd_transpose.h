@@ -87,7 +87,7 @@ CYNET_XINLINE void turn(Vec* rows) {
 #undef CYNET_HIGH
 #undef CYNET_LOW
 #elif CYNET_LANES == 8
-  Vec low[4], high[4];  // of rows 0 .. 3 and 4 .. 7: columns i and i + 4 in halves
+  Vec low[4], high[4];  // columns i and i + 4 of rows 0 .. 3 (low) and 4 .. 7 (high)
   const __m256* lines = reinterpret_cast<const __m256*>(rows);
   turn_fours(lines[0], lines[1], lines[2], lines[3], low);
   turn_fours(lines[4], lines[5], lines[6], lines[7], high);

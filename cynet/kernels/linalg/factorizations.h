@@ -27,7 +27,7 @@ struct Potrf {
     const int n = static_cast<int>(s.n);
     int info = 0;
     copy(s.n * s.n, in[0], out[0]);
-    Lapack<T>::call.potrf(s.lower ? "U" : "L", &n, out[0], &n, &info);  // it counts by columns
+    Lapack<T>::call.potrf(s.lower ? "U" : "L", &n, out[0], &n, &info);  // LAPACK is column-major
     keep_triangle(s.lower, s.n, out[0]);
     return info;
   }
@@ -49,7 +49,7 @@ struct Potrf {
     }
     solve({false, true, true}, n, n, T(1), lower, da);
     solve({true, true, false}, n, n, T(1), lower, da);
-    add_transpose(n, da, da);  // which it is but for rounding
+    add_transpose(n, da, da);  // makes da symmetric, which rounding spoils
     for (int64_t i = 0; i < n * n; ++i) da[i] /= 2;
     return 0;
   }

@@ -94,7 +94,7 @@ inline int cofactors(int64_t size, const T* a, T* out, T* work) {
     for (int64_t j = 0; j < size; ++j) others *= j == i ? 1.0 : static_cast<double>(values[j]);
     for (int64_t j = 0; j < size; ++j) u[i * size + j] *= static_cast<T>(others);
   }
-  product(false, false, size, size, size, T(1), v, u, out);  // of the transposes
+  product(false, false, size, size, size, T(1), v, u, out);  // product of the transposes
   return 0;
 }
 

@@ -76,7 +76,7 @@ static int64_t labels_space(const Args& args) {
 // Of a row of scores y, first as of wrong classes, then the right one. dx may be y.
 template <bool linear, typename T>
 static void hinge_row(const T* y, T label, T* dx, int64_t n, T margin, T scale, bool add) {
-  const auto slope = [=](T slack) {  // of the loss of a class whose margin lacks `slack`
+  const auto slope = [=](T slack) {  // derivative of the loss where the margin lacks `slack`
     return slack > 0 ? (linear ? scale : scale * (2 * slack)) : T(0);
   };
   const bool has_label = 0 <= label && label < n && label == T(int64_t(label));

@@ -11,7 +11,7 @@
 
 namespace cynet {
 
-enum { MARKS_TOGETHER = 1 << 16 };  // whose marks are counted apart, so that threads share them
+enum { MARKS_TOGETHER = 1 << 16 };  // marks of a part; threads count parts
 
 // How many of n bytes are not 0, eight at a time.
 inline int64_t marked(const char* marks, int64_t n) {

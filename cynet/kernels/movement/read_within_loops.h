@@ -5,7 +5,7 @@ bool read_within_row(const void* numbers_, int64_t m, int64_t n, int64_t* index)
   const T* numbers = static_cast<const T*>(numbers_);
   if constexpr (std::is_integral<T>::value) {
     typedef std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t> Bits;
-    Bits outside = 0;  // its first bit tells; vectors of the baseline cannot compare these
+    Bits outside = 0;  // first bit: an index is outside; SSE2 cannot compare 64-bit integers
     for (int64_t i = 0; i < m; ++i) {
       const Bits number = static_cast<Bits>(numbers[i]);
       outside |= number | (static_cast<Bits>(n) - 1 - number);

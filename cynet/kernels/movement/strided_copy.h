@@ -27,7 +27,7 @@ struct StridedCopy {
   const void* src;
   int dst_type, src_type, ndim;  // DType codes of _typedefs.pxd
   int64_t shape[kCopyAxes], dst_stride[kCopyAxes], src_stride[kCopyAxes];
-  bool shared;  // by several threads: set by strided_copy
+  bool shared;  // strided_copy sets it: several threads share the work
 };
 
 // Drops axes of length 1, joins neighbours that both sides walk as one; leaves at least one axis.

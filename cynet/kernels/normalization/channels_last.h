@@ -28,7 +28,7 @@ struct NormShape {
 
 struct NormGradient {
   const float *dy, *x, *y;       // y: the output, read where a residual hides relu's mask
-  const float *scale, *shift;    // as forward applied them: relu's mask without y
+  const float *scale, *shift;    // scale and shift of forward: give relu's mask without y
   const float *gamma, *mean, *inv_std;
   float *dx, *dresidual, *dgamma, *dbeta;
   bool add_x, add_residual, add_gamma, add_beta;

@@ -12,7 +12,7 @@ namespace cynet {
 CYNET_PARAMS(PoolV1, POOL_V1)
 
 struct Span {
-  int64_t begin, end;   // of a window in the data
+  int64_t begin, end;   // begin and end of a window in the data
   bool zeros, nothing;  // whether it sees zeros of the padding, or begins behind them
 };
 

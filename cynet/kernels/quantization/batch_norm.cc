@@ -24,7 +24,7 @@ void quantized_batch_norm(const Args& args) {
   const float *mean = args.input<float>(3), *variance = args.input<float>(4);
   if (!has_ranges(args, 5, 6)) return;
   const double unit = reach(*args.input<float>(5), *args.input<float>(6)) /
-                      steps_of_floats(args.in[0]->dtype);  // in and out: floats lie between
+                      steps_of_floats(args.in[0]->dtype);  // int8 steps of input and output
   const float low = static_cast<float>(p.low), high = static_cast<float>(p.high);
   const double scale = per_unit(steps_of_floats(I8), reach(low, high));
   std::vector<float> times(p.channels), plus(p.channels);
@@ -33,7 +33,7 @@ void quantized_batch_norm(const Args& args) {
     times[c] = static_cast<float>(gain * unit * scale);
     plus[c] = static_cast<float>((beta[c] - mean[c] * gain) * scale);
     if (times[c] * plus[c] == times[c] * plus[c]) continue;
-    int i = p.fixed ? 2 : 1;  // else the variance is below 0
+    int i = p.fixed ? 2 : 1;  // if no array has a NaN, the variance is below 0
     while (i < 4 && !std::isnan(args.input<float>(i)[c])) ++i;
     return fail_at(args, i, c, args.input<float>(i)[c]);
   }

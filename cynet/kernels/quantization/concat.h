@@ -15,8 +15,8 @@ namespace cynet {
 
 struct ConcatPart {
   const void* data;
-  int64_t length;  // of a line
-  float scale;  // its step in units of the output's step
+  int64_t length;  // length of a line
+  float scale;  // step of the part in units of the output's step
   int is_signed;
 };
 

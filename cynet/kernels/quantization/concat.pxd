@@ -5,8 +5,8 @@ from libc.stdint cimport int64_t
 cdef extern from "quantization/concat.h" namespace "cynet" nogil:
     struct ConcatPart:
         const void* data
-        int64_t length  # of a line
-        float scale     # its step in units of the output's step
+        int64_t length  # length of a line
+        float scale     # step of the part in units of the output's step
         int is_signed
     void concat_bytes(int level, int threads, const ConcatPart* parts, int n, int64_t outer,
                       void* out, int is_signed) noexcept

@@ -17,7 +17,7 @@ typedef Int64s<3> Three;
 CYNET_PARAMS(QuantizedPool, QUANTIZED_POOL)
 
 struct PoolSpan {
-  int64_t begin, end, padded;  // of the window within the data; its length with padding
+  int64_t begin, end, padded;  // begin and end of the window in the data; its length with padding
   PoolSpan(const QuantizedPool& p, int axis, int64_t at) {
     const int64_t first = at * p.stride[axis] - p.pad[axis];
     padded = std::min(first + p.kernel[axis], p.in_size[axis] + p.pad_after[axis]) - first;

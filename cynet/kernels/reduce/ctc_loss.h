@@ -14,8 +14,8 @@ namespace cynet {
 struct CTCShape {
   int64_t steps, batch, classes, maximum, blank;
   const int64_t* labels;
-  const int64_t* lengths;  // of the labels, at most `maximum`
-  const int64_t* times;    // of the scores, at most `steps`
+  const int64_t* lengths;  // number of labels of each sample, at most `maximum`
+  const int64_t* times;    // number of time steps of each sample, at most `steps`
 };
 
 // The logarithm of 0: finite, so that differences of two are 0 and not NaN.

@@ -90,7 +90,7 @@ typename R::acc reduce_row(const T* x, int64_t n) {
     for (int64_t i = 0; i < n; ++i) R::step(lanes[0], x[i]);
     return lanes[0];
   }
-  if (n <= SHORT) {  // one round is all
+  if (n <= SHORT) {  // a short row takes one round
     part parts[LANES];
     for (int l = 0; l < LANES; ++l) parts[l] = static_cast<part>(R::init());
     for (; n >= LANES; x += LANES, n -= LANES) {

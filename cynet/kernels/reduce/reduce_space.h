@@ -12,7 +12,7 @@ struct ReduceSpace {
   int64_t kept_size, reduced_size;  // elements of the output; elements that fold into each
   int64_t kept[8], kept_stride[8];  // strides in the input
   int64_t reduced[8], reduced_stride[8];
-  int last_is_kept;  // which list holds the input's last axis (its stride is 1)
+  int last_is_kept;  // 1: `kept` has the input's last axis, 0: `reduced`
 };
 
 typedef void (*ReduceLoop)(int threads, int level, const ReduceSpace& s, const void* x, void* out,
@@ -46,7 +46,7 @@ inline void make_reduce_space(ReduceSpace* s, int ndim, const int64_t* shape,
     last = flag;
     stride *= shape[i];
   }
-  if (s->n_reduced == 0 && !s->last_is_kept) {  // one element
+  if (s->n_reduced == 0 && !s->last_is_kept) {  // the input has one element
     s->reduced[0] = s->reduced_stride[0] = 1;
     s->n_reduced = 1;
   }

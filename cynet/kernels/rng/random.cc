@@ -107,7 +107,7 @@ void multinomial_grad(const Args& args) {
   const int64_t k = data.shape[data.ndim - 1], each = drawn.size / (data.size / k);
   for (int64_t i = 0; i < drawn.size; ++i) {
     double number = load_number(drawn.data, drawn.dtype, i);
-    if (!(number < static_cast<double>(k)))  // its dtype could not hold it: infinity in float16
+    if (!(number < static_cast<double>(k)))  // k is infinity in float16
       number = static_cast<double>(k - 1);
     const int64_t at = i / each * k + (number > 0 ? static_cast<int64_t>(number) : 0);
     put_value(dx + at, static_cast<double>(grad[i]) / static_cast<double>(weights[at]), true);

@@ -8,7 +8,7 @@ enum Gpu { HOST_ONLY, GPU, GPU_MASTER };  // GPU_MASTER: on float32 masters, too
 
 struct UpdateRow {
   const char* name;
-  int states;  // that the rule reads and moves
+  int states;  // number of states that the rule reads and writes
   bool rests;
   Gpu gpu;
   // float, double, half, bfloat16; half and bfloat16 with a float master

@@ -148,7 +148,7 @@ struct ftml {  // states d, v, z; beta1_t: beta1 to the power of the step
     const T x = within(p.rescale * g + p.wd * w, p.clip);
     v = beta2 * v + (T(1) - beta2) * x * x;
     const T unbiased = T(1) / (T(1) - beta2_t),
-            per_lr = (T(1) - beta1_t) / p.lr;  // the same for all
+            per_lr = (T(1) - beta1_t) / p.lr;  // a factor that all elements share
     const T next = per_lr * (std::sqrt(unbiased * v) + epsilon);
     z = beta1 * z + (T(1) - beta1) * x - (next - beta1 * d) * w;
     d = next;

@@ -21,7 +21,7 @@ cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
         const void* weight
         const void* grad
         void* out       # may be the weight
-        void* state[4]  # of the rule; a float32 master of the weight comes last
+        void* state[4]  # states of the rule; a float32 master of the weight comes last
     ctypedef void (*UpdateLoop)(int threads, const UpdateParams& params, const UpdateArrays& arrays,
                                 int64_t n) noexcept
     # Whether a weight with gradient 0 does not change with these numbers, if the rule allows it.

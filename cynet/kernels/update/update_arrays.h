@@ -13,7 +13,7 @@ constexpr int64_t UPDATE_BLOCK = 512;  // elements that an update loop takes tog
 // Arguments of all updates; a negative clip means none.
 struct UpdateParams {
   double lr, wd, rescale, clip;
-  double a, b, c, d, e, f;  // of the rule; each loop, or norm, names them
+  double a, b, c, d, e, f;  // parameters of the rule; each loop, or norm, names them
 };
 
 // Arrays of one update; a state that a rule does not have is NULL. out may be the weight itself.

@@ -15,7 +15,7 @@
 
 namespace cynet {
 
-enum { POINTS = 256 };  // of a block: about 20 KB of doubles
+enum { POINTS = 256 };  // points of a block: about 20 KB of doubles
 
 // Values outside of the plane: zeros, so that a value fades over one pixel (FADES), or zeros below
 // 0 and from `size` on, and the last pixel beyond size - 1 (HOLDS).

@@ -18,7 +18,7 @@ struct DeformShape {
 // A tile of one image: positions [first, first + n) of the output.
 template <typename T>
 struct DeformTile {
-  const T* data;  // of the image: (channels, in_size)
+  const T* data;  // data of the image: (channels, in_size)
   const T* offset;  // (offset_groups, taps, 2, out_space)
   const T* mask;  // (offset_groups, taps, out_space), or NULL
   T* columns;  // (channels, taps, n)

@@ -29,7 +29,7 @@ cdef extern from "vision/deformable.h" namespace "cynet" nogil:
 cdef enum:
     TILE_ELEMENTS = 1 << 19  # elements of one unrolled tile: two megabytes of floats
     LEAST_TILE = 64          # output positions
-    PARTS = 8                # of a product
+    PARTS = 8                # parts of a matrix product
 
 
 cdef void deform_complete(DeformShape* shape) noexcept nogil:

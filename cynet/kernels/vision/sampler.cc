@@ -31,7 +31,7 @@ CYNET_NOINLINE void make_affine_grid(int threads, const int64_t* shape, const T*
       const T base = map[1] * spaced<T>(r - plane * height, height) + map[2];
       T* row = grid + r * width;
       const T by_x = map[0];
-      const int32_t n = static_cast<int32_t>(width);  // which is fast to convert
+      const int32_t n = static_cast<int32_t>(width);  // int32 is fast to convert to floats
       if (add) {
         for (int32_t j = 0; j < n; ++j) row[j] += by_x * (first + static_cast<T>(j) * step) + base;
       } else {

@@ -36,10 +36,10 @@ cdef struct Task:
     int64_t nbytes
     int n_written, n_read
     bint simple
-    bint last      # of those that are pushed together
+    bint last      # the last function of those that are pushed together
     void* data[MOST_ARRAYS]
     Chunk* written[MOST_ARRAYS]
-    VarHandle vars[2 * MOST_ARRAYS]  # those of the written arrays, then of those that are read
+    VarHandle vars[2 * MOST_ARRAYS]  # variables of written arrays, then of read arrays
 
 
 # --- what the engine runs -------------------------------------------------------------------------

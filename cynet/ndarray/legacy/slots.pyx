@@ -125,7 +125,7 @@ cdef class LegacySlot(Slot):
     cdef object beside(self, NDArrayBase array, object other):
         # Of `array`'s dtype where it can be, or a number where it has no axes.
         refuse_sparse(array, f"NDArray {self.sign} NumPy array")
-        from .._indexing import from_host  # which is made on top of this module
+        from .._indexing import from_host  # _indexing imports this module
         if other.ndim == 0:
             return other[()]
         own = np.float32 if array.blob.dtype == kBfloat16 else array.dtype

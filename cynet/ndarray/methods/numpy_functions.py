@@ -33,7 +33,7 @@ def _as_nd(value):
 
 def apply_numpy_function(name, *arrays, **params):
     """The result of a function of mx.np for arrays of mx.nd, as such arrays."""
-    from ... import numpy as face  # which stands on mx.nd
+    from ... import numpy as face  # imported late: mx.np imports mx.nd
 
     function = face
     for part in name.split("."):

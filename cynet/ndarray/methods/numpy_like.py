@@ -35,7 +35,7 @@ out : NDArray, optional
 
 
 def _call(name, *arrays, **params):
-    return function_of(name)(*arrays, **params)  # which takes traced arrays, too
+    return function_of(name)(*arrays, **params)  # function_of's function takes traced arrays, too
 
 
 def _reduction_axes(x, axis):
@@ -588,7 +588,7 @@ def matmul(a: NDArray, b: NDArray) -> NDArray:
         return matmul(a, b.reshape((-1, 1))).reshape(left[:-1])
     if len(left) == 1:
         return matmul(a.reshape((1, -1)), b).reshape((*right[:-2], right[-1]))
-    if len(right) == 2:  # one product with all rows of the left
+    if len(right) == 2:  # one matrix product with all rows of a
         return _call("dot", a.reshape((-1, left[-1])), b).reshape((*left[:-1], right[-1]))
     try:
         batch = np.broadcast_shapes(left[:-2], right[:-2])

@@ -166,7 +166,7 @@ class ShapeMethods:
 
     def _same_bytes(self, entry, inplace, params):
         """Operator `entry`, which changes nothing but the shape, as a copy or as a view."""
-        if inplace is False:  # by far the most, so that nothing else is asked
+        if inplace is False:  # the most frequent case: no other checks
             return invoke(entry, (self,), params)
         check_flag(entry.name, "inplace", inplace)
         if not inplace:

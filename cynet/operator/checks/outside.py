@@ -40,7 +40,7 @@ def told_outside(
     node = getattr(prop, "node_name", None)
     key = prop.op_name, node, n
     if how != "error" and (key in _told or len(_told) >= _MAX_TOLD):
-        return  # before a text is made, as calls are many
+        return  # quick return before the text is made
     where = f"operator {prop.op_name}" + (f" (node '{node}')" if node else "")
     index = int(index) if index == index and abs(index) < 2**63 else index
     text = f"{where}: index {index} in '{name}' names none of {int(n)} places, 0 to {int(n) - 1}"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 
-MAX_NDIM = 8  # as _typedefs.pxd has it
+MAX_NDIM = 8  # the same as MAX_NDIM in _typedefs.pxd
 
 
 def check_one_shape(where: str, *given: Any) -> None:

@@ -78,7 +78,7 @@ class IfftProperty(FftProperty):
     amp = Precision()
     example = """
     >>> x = mx.nd.contrib.fft(mx.nd.array([[1, 2, 3, 4]]))
-    >>> mx.nd.contrib.ifft(x) / 4  # it is not divided by the length
+    >>> mx.nd.contrib.ifft(x) / 4  # ifft does not divide by the length
     [[1. 2. 3. 4.]]
     <NDArray 1x4 @cpu(0)>
     """

@@ -22,7 +22,7 @@ class ForeachProperty(ControlFlowProperty):
     remain_locs = Shape(doc="Which inputs of the body are read besides.")
 
     n_bodies = 1
-    condition = None  # of a loop: the number of the subgraph with its condition
+    condition = None  # number of the subgraph with a loop's condition
     body = 0
 
     def bindings(self):

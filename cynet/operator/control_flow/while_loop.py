@@ -61,7 +61,7 @@ class WhileLoopProperty(ControlFlowProperty):
                 f" of {self.func_input_locs}"
             )
         for i in states:
-            if self.func_input_locs.count(i) > 1:  # its gradient is a single array
+            if self.func_input_locs.count(i) > 1:  # the gradient of a state is a single array
                 raise FormatError(
                     f"{self._operator_label()}: func_input_locs {self.func_input_locs} names loop"
                     f" variable {i} twice"

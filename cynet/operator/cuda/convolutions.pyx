@@ -28,7 +28,7 @@ _TUNE = ("off", "limited_workspace", "fastest")
 
 cdef enum:
     FITTED = 0     # temporary memory that has data as the layer takes it
-    WORKSPACE = 1  # and the layer's
+    WORKSPACE = 1  # temporary memory of the layer's workspace
 
 
 cdef class ConvolutionForm(Operator):
@@ -40,7 +40,7 @@ cdef class ConvolutionForm(Operator):
 
     cdef Convolution layer
     cdef bint transposed
-    cdef DeviceOperator bias  # its backward computes the bias's gradient; None without a bias
+    cdef DeviceOperator bias  # computes the bias's gradient in backward, or None
     cdef DeviceOperator fit
     cdef size_t fitted_bytes
     cdef SpaceFn space

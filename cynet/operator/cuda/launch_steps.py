@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...base.errors import KernelError
 
-BLOCK, MAX_BLOCKS = 256, 65536  # as launch.pxd has them
+BLOCK, MAX_BLOCKS = 256, 65536  # the same values as in launch.pxd
 PACKED = {"elementwise": 4}  # elements a thread of that source takes at once (common.cuh's Pack)
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
 _SIZES = {"add": 4, "random": 24}  # bytes, where it is not a pointer or a long long
@@ -55,7 +55,7 @@ class _Null:
 
 NULL = _Null()
 RANDOM = Array("random")
-SIZE, NBYTES = Array("size"), Array("bytes")  # of OUT[0], if its shape is known in the call
+SIZE, NBYTES = Array("size"), Array("bytes")  # size and bytes of OUT[0], if its shape is known
 
 
 def value_bytes(given):

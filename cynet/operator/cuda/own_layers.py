@@ -33,7 +33,7 @@ from .random import draw_launch, kUniform
 from .registry import build, register_form
 
 NORM = "normalization"  # the source of their kernels
-COMPUTED = {kind: "double" if kind == "double" else "float" for kind in REAL}  # as common.cuh says
+COMPUTED = {kind: "double" if kind == "double" else "float" for kind in REAL}  # as in common.cuh
 _ENOUGH_ROWS = 1 << 17  # threads that keep a device busy while each walks over rows
 
 

@@ -15,7 +15,7 @@ from ...base.errors import ArgumentError, describe_error, wrap_error
 from ..checks.shapes import has_empty, known_shape
 from ..property import is_known
 
-MAX_NDIM = 8  # as _typedefs.pxd has it
+MAX_NDIM = 8  # the same as MAX_NDIM in _typedefs.pxd
 
 # Inputs of these shapes are tried to learn which sizes an operator's arrays have.
 TRIED_SHAPES = ((6, 10), (6, 10, 14, 14), (6, 10, 14), (6,))

@@ -263,7 +263,7 @@ def _example_shapes(probe):
         for given in ([shape] + [None] * (n_in - 1), [shape] * n_in):
             try:
                 ins, outs, _ = probe.infer_shape(given[:n_in], [None] * n_out)
-            except Exception:  # it does not support inputs of this shape
+            except Exception:  # the user's infer_shape refuses inputs of this shape
                 continue
             if all(map(is_known, [*ins, *outs])):
                 yield ins, outs

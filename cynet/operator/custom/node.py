@@ -27,7 +27,7 @@ class CustomProperty(OperatorProperty):
     pure = False
     honours_req = False
     any_device = True
-    graph = GraphHooks(bfloat16_loops=True)  # in arrays, whose operators take it
+    graph = GraphHooks(bfloat16_loops=True)  # operators of its arrays take bfloat16
     op_type = Str(doc="Name the CustomOpProp was registered under.")
     second_order = Refused("The gradient is a user's code.")
     amp = Precision(FLOAT32)

@@ -486,7 +486,7 @@ class SimpleOp:
                 else:
                     found = self.shape_function(*shapes, EnvArguments(1.0, {}))
                 found = tuple(int(n) for n in found)
-            except Exception:  # it does not support inputs of this shape, or needs keywords
+            except Exception:  # the user's function refuses this shape, or needs keywords
                 continue
             yield shape, found
 
@@ -495,7 +495,7 @@ class SimpleOp:
         afterwards."""
         if self.prop is None and self.functions:
             self.prop = make_property(self)
-            OPERATORS.remove(self.name)  # one that a user registered earlier
+            OPERATORS.remove(self.name)  # replaces an operator that a user registered earlier
             register_operator(self.name, self.prop)
         if self.prop is not None:
             self.prop.differentiable = bool(self.gradients)

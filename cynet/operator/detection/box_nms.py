@@ -110,7 +110,7 @@ class BoxNmsProperty(KernelProperty):
         index = F.array(places.reshape(-1), ctx=data.ctx, dtype="int64")
         out = F.take(data.reshape((-1, width)), index, axis=0)
         if self.topk != 0 and self.in_format != self.out_format:
-            step = np.eye(width)  # from a row to the row it becomes
+            step = np.eye(width)  # matrix that converts a row's box format
             for low in (self.coord_start, self.coord_start + 1):
                 ways = (
                     [[0.5, -1], [0.5, 1]] if self.out_format == "center" else [[1, 1], [-0.5, 0.5]]

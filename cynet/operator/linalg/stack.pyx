@@ -35,7 +35,7 @@ class StackProperty(OperatorProperty):
     """Base: float32 or float64 matrices in the last two axes, each computed alone."""
 
     inputs_doc = {"A": "Matrices in the last two axes."}
-    operation = None  # of kernels/linalg/stack.h
+    operation = None  # an operation of kernels/linalg/stack.h
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
@@ -43,7 +43,7 @@ class StackProperty(OperatorProperty):
     def backward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
 
-    def infer_shape(self, in_shapes, out_shapes):  # of square matrices to such ones
+    def infer_shape(self, in_shapes, out_shapes):  # square matrices in and out
         shape = merge_shapes(in_shapes[0], out_shapes[0])
         if shape is not None:
             shape = square(self, "A", shape)

@@ -78,7 +78,7 @@ class SoftmaxOutputProperty(KernelProperty):
     [[0.09003057 0.24472845 0.6652409 ]
      [0.33333334 0.33333334 0.33333334]]
     <NDArray 2x3 @cpu(0)>
-    >>> x.grad  # of the cross entropy
+    >>> x.grad  # gradient of the cross entropy
     [[ 0.09003057  0.24472845 -0.33475912]
      [-0.6666666   0.33333334  0.33333334]]
     <NDArray 2x3 @cpu(0)>

@@ -32,7 +32,7 @@ class BatchNormHooks(GraphHooks):
         if any(t != "float32" for t in in_types) or prop.position(in_shapes[0]) != 1:
             return None
         form, made = ChannelsLastBatchNorm, prop.__dict__.get("_in_order")
-        if made is None:  # for every shape it is the same
+        if made is None:  # one form serves every shape
             made = form(**{k: v for k, v in prop.params().items() if k in form.fields})
             prop.__dict__["_in_order"] = made
         return made, [0]

@@ -14,7 +14,7 @@ cdef inline size_t aligned_floats(int64_t n) noexcept nogil:
 cdef class FoldedActivation:
     cdef Kernel function, mask
     cdef int64_t size
-    cdef readonly size_t nbytes  # of `space` below; 0 where the gradient has nothing to be done
+    cdef readonly size_t nbytes  # bytes of `space` below; 0: the gradient needs no work
     cdef readonly bint relu   # kernels of our own apply it themselves
     cdef readonly bint apart  # another activation, which `apply` applies afterwards
     # out = act(out)

@@ -2,7 +2,7 @@
 
 from ...base.errors import ArgumentError, ShapeError
 
-WIDEST = (1 << 31) - 1  # so that positions, products of two of them, fit 64 bits
+WIDEST = (1 << 31) - 1  # maximum length: products of two positions fit 64 bits
 CHANNELS_FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 LAYOUTS = (*CHANNELS_FIRST.values(), *CHANNELS_LAST.values())

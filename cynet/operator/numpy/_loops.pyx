@@ -87,7 +87,7 @@ cdef class BinaryOperator(ElementwiseOperator):
 
     cdef Kernel write[2]
     cdef Kernel grads[2][2]
-    cdef Kernel zeros[2]   # where no gradient flows to a side
+    cdef Kernel zeros[2]   # kernels that write zeros where a side gets no gradient
     cdef ReduceLoop sums[2]
     cdef bint reads
     cdef bint flat[2]

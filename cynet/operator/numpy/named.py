@@ -60,7 +60,7 @@ def find_operator(name):
     ------
     NotFoundError
     """
-    if name in ROWS:  # before operators that take fewer dtypes, of which functions are made
+    if name in ROWS:  # ROWS go before operators that take fewer dtypes
         return _make_entry(name)
     if name in OPERATORS:
         return get_operator(name)
@@ -130,7 +130,7 @@ class NumpyFunction(OperatorProperty):
     row = None
     any_parameters = True
     decomposed = True
-    n_inputs = None  # as many as the node has
+    n_inputs = None  # None: any number of inputs
 
     def __init__(self, **given):
         super().__init__()

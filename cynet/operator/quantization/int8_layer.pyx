@@ -27,7 +27,7 @@ from math import nan, prod
 
 from .ranges import not_a_number
 
-cdef float MOST = 2147483647.0  # of int32
+cdef float MOST = 2147483647.0  # maximum of int32
 
 
 cdef Int8Conv _conv(dict geometry) except *:

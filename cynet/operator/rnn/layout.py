@@ -90,7 +90,7 @@ def reserved_layout(prop, data):
     inputs, masks = [-1] * prop.num_layers, [-1] * prop.num_layers
     each = steps * states * prop.directions
     for layer in range(1, prop.num_layers):
-        if prop.directions == 2 or prop.p > 0:  # else it is the states of the layer below
+        if prop.directions == 2 or prop.p > 0:  # else the layer's input is the output below
             inputs[layer] = at
             at += each
         if prop.p > 0:

@@ -106,7 +106,7 @@ def _rnn_stepwise(p, F, x, aux, training):
     passes, _ = parameters(p, data.shape[2])
     last, last_cells = [], []
     for layer in range(p.num_layers):
-        if layer and p.drops:  # with the factors that forward has drawn
+        if layer and p.drops:  # dropout with the factors of forward
             factors = _slice_vector(F, aux[-1], masks[layer], data.shape).astype(data.dtype)
             data = data * factors.detach()
         outs = []

@@ -92,7 +92,7 @@ class HistogramProperty(KernelProperty):
 
     def kernel_params(self, in_shapes):
         low, high = self.range or (0.0, 0.0)
-        if low == high:  # as NumPy
+        if low == high:  # NumPy widens an empty range by 1
             low, high = low - 0.5, high + 0.5
         return {"even": self.bin_cnt is not None, "low": low, "high": high}
 

@@ -48,7 +48,7 @@ cdef struct Stack:
     const char* a
     const char* b
     char* c
-    char* space     # of each part, for our own kernels; NULL: gemm
+    char* space     # workspace of each part for own kernels; NULL: BLAS
     size_t n_space
 
 
@@ -58,7 +58,7 @@ cdef class ProductOperator(Operator):
     cdef bint trans_a, trans_b
     cdef int dtype
     cdef int64_t batch, m, n, k
-    cdef int ways[3]  # of forward and the gradients: a ProductKernel, or -1 for BLAS
+    cdef int ways[3]  # kernels of forward and the gradients; -1: BLAS
 
     def __init__(self, prop, dtype, batch, m, n, k):
         if dtype not in ("float32", "float64"):

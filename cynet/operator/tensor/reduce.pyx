@@ -33,7 +33,7 @@ class ReduceHooks(GraphHooks):
     """One pass over the input."""
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
-        return not prop.mean  # whose gradient's factor would be rounded
+        return not prop.mean  # bfloat16 would round the factor of a mean's gradient
 
     def one_pass(self, prop, in_shapes):
         return True
@@ -84,7 +84,7 @@ cdef class ReduceOperator(Operator):
     cdef Kernel grad_write, grad_add
     cdef bint reads
     cdef double divisor     # number of elements folded into one, for means; else 1
-    cdef char weight[8]     # its reciprocal, or itself where `divides`, in the array's dtype
+    cdef char weight[8]     # 1 / divisor, or divisor if `divides`, in the array's dtype
     cdef bint divides
 
     def __init__(self, prop, shape, dtype, str reduction):

@@ -187,7 +187,7 @@ class ReshapeProperty(SameBytesProperty):
 
     def new_shape(self, shape):
         if self.shape:
-            if self.reverse:  # so the two values of a -4 come before it
+            if self.reverse:  # reversed: the two values of a -4 come before it
                 return resolve(shape[::-1], self.shape[::-1])[::-1]
             return resolve(shape, self.shape)
         if self.target_shape:

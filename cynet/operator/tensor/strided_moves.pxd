@@ -13,7 +13,7 @@ cdef struct StridedMove:
     int64_t source_offset
     int64_t target_offset
     StridedSpace forward
-    StridedSpace backward  # the same with the two sides exchanged
+    StridedSpace backward  # `forward` with source and target exchanged
     StridedSpace unfill    # the target alone: takes the constant of the gaps back
     bint folds             # the input repeats: its gradient is a sum over the repeated axes
     ReduceSpace fold

@@ -93,7 +93,7 @@ cdef class UpdateOperator(Operator):
     """
 
     cdef UpdateLoop write, add, hold, hold_add
-    cdef vector[UpdateParams] params  # of each weight
+    cdef vector[UpdateParams] params  # parameters of each weight's update
     cdef int n_states
     cdef int rates_at    # the input with all learning rates; the next has all decays; -1: none
     cdef int rescale_at  # the input with the factor of all gradients; -1: none

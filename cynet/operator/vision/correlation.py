@@ -96,7 +96,7 @@ class CorrelationProperty(KernelProperty):
             for x in steps:
                 begin, end = (None, None, y, x), (None, None, y + height, x + width)
                 gap = middle - F.slice(two, begin=begin, end=end)
-                gap = F.where(gap >= 0, gap, -gap)  # with slope 0 at 0, as in the kernel
+                gap = F.where(gap >= 0, gap, -gap)  # absolute value with slope 0 at 0
                 outs.append(F.mean(gap, axis=1, keepdims=True))
         size, stride = (self.kernel_size,) * 2, (self.stride1,) * 2
         return [F.Pooling(F.concat(*outs, dim=1), kernel=size, stride=stride, pool_type="avg")]

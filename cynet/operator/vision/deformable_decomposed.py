@@ -12,7 +12,7 @@ def in_operators(p, F, x):
     n, channels, size = data.shape[0], data.shape[1], offset.shape[2:]
     taps, spread = p.kernel[0] * p.kernel[1], p.num_deformable_group
     each = channels // spread
-    starts = []  # where the window's points look from, (taps, *size)
+    starts = []  # positions of the window's taps, (taps, *size)
     for axis, places in enumerate(np.indices(p.kernel).reshape(2, taps, 1, 1)):
         stride, dilate, pad = (values[axis] for values in p.window)
         starts.append(np.indices(size)[axis] * stride - pad + places * dilate)

@@ -51,7 +51,7 @@ void start() {
   if (Py_IsInitialized()) return;
   PyConfig config;
   PyConfig_InitPythonConfig(&config);
-  config.install_signal_handlers = 0;  // they are the program's
+  config.install_signal_handlers = 0;  // signal handlers belong to the program
   config.parse_argv = 0;
   PyStatus status = PyConfig_SetBytesString(&config, &config.program_name, CYNET_PYTHON);
   if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);

@@ -207,7 +207,7 @@ def _find_registered(path, given):
     return name, inputs, params
 
 
-_OWN_WAY = {"npx.group_norm"}  # whose numbers are of channels as well
+_OWN_WAY = {"npx.group_norm"}  # functions that make their symbols themselves
 
 
 def _is_default(path, key, value):

@@ -7,7 +7,7 @@ import numpy as np
 
 import cynet as mx
 
-IMAGE_SHAPE = (1, 28, 28)  # of both data sets
+IMAGE_SHAPE = (1, 28, 28)  # shape of an image of both data sets
 DIGITS = Path(__file__).parent.parent / "data" / "digits.npz"
 
 

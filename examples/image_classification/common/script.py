@@ -48,6 +48,6 @@ def train(args, network=None, params=(None, None)):
     )
     try:
         _, history = fit.fit(args, network, images, val, kv, params)
-    except mx.base.MXNetError as error:  # of labels or images, most of the time
+    except mx.base.MXNetError as error:  # mostly wrong labels or images
         raise SystemExit(f"error: {error}") from None
     fit.report(history)

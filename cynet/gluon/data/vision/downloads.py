@@ -23,7 +23,7 @@ _FASHION_SHA1 = {
     "train-labels-idx1-ubyte": "236021d52f1e40852b06a4c3008d8de8aef1e40b",
     "t10k-images-idx3-ubyte": "626ed6a7c06dd17c0eec72fa3be1740f146a2863",
     "t10k-labels-idx1-ubyte": "17f9ab60e7257a1620f4ad76bbbaf857c3920701",
-}  # of the .gz files
+}  # SHA-1 sums of the .gz files
 _CIFAR = "https://www.cs.toronto.edu/~kriz/"
 _CIFAR_SHA1 = {
     "data_batch_1.bin": "aadd24acce27caa71bf4b10992e9e7b2d74c2540",

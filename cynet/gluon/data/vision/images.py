@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ....typing import FileName
 
-_ENDINGS = (".jpg", ".jpeg", ".png")  # as in MXNet
+_ENDINGS = (".jpg", ".jpeg", ".png")  # file name endings of images, as in MXNet
 
 
 def _is_of_the_system(name):

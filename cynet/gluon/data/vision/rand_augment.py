@@ -14,7 +14,7 @@ from .resizing import _OfPixels
 
 __all__ = ["RandAugment"]
 
-_GREY = (0.299, 0.587, 0.114)  # of red, green and blue (ITU-R BT.601)
+_GREY = (0.299, 0.587, 0.114)  # weights of red, green and blue (ITU-R BT.601)
 _BINS = 31  # strengths from 0 to 30
 
 

@@ -79,7 +79,7 @@ cdef class UnrolledConvolution(Operator):
         cdef const floating* grad = <const floating*>out_grad[0].data
         cdef const floating* data = <const floating*>in_data[0].data
         cdef const floating* weight = <const floating*>in_data[1].data
-        cdef const floating* x = grad if self.transposed else data  # of the convolution
+        cdef const floating* x = grad if self.transposed else data  # input of the convolution
         cdef const floating* dy = data if self.transposed else grad
         cdef floating* dx = <floating*>in_grad[0].data
         cdef int threads = conv_threads(&self.shape)

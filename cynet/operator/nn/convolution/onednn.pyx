@@ -103,7 +103,7 @@ cdef class OnednnConvolution(Operator):
                      TBlob* aux_states) except -1 nogil:
         cdef void* tensors[4]
         cdef int n = 2
-        cdef bint add = req[0] == kAddTo and not self.sums  # else the primitive adds
+        cdef bint add = req[0] == kAddTo and not self.sums  # otherwise the primitive itself adds
         cdef char* space
         if req[0] == kNullOp:
             return 0

@@ -30,7 +30,7 @@ SETTING = "CYNET_CONV_ALGORITHM"
 # Outputs of a filter from which reordering a weight, at about 1 ns an element, takes less than a
 # twentieth of the time of its products.
 MANY_PIXELS = 2048
-LONGEST = 1 << 30  # so that positions, and windows around them, fit the ints of oneDNN
+LONGEST = 1 << 30  # maximum length of an axis: positions fit the ints of oneDNN
 
 
 class ConvDesc(NamedTuple):
@@ -150,7 +150,7 @@ def _is_read_whole(desc):
         return False
     for n, out, kernel, stride, dilate, pad in zip(desc.data[2:], desc.out[2:], *desc.window):
         for tap in range(kernel):
-            at = tap * dilate - pad  # where the first window has it
+            at = tap * dilate - pad  # position of the tap in the first window
             first = max(0, -(at // stride))  # the first window that has it within the data, or past
             if first >= out or at + first * stride >= n:
                 return False
