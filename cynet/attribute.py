@@ -15,8 +15,8 @@ _local = threading.local()
 
 # users write these without underscores, nodes store them with; both spellings can be read
 _OWN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
-_STORED = {key: f"__{key}__" for key in _OWN_KEYS}
-_SPOKEN = {stored: key for key, stored in _STORED.items()}
+_STORED_KEYS = {key: f"__{key}__" for key in _OWN_KEYS}
+_KEY_OF_STORED = {stored: key for key, stored in _STORED_KEYS.items()}
 
 
 def stored_key(key):
@@ -25,12 +25,12 @@ def stored_key(key):
     >>> stored_key("lr_mult"), stored_key("__mood__")
     ('__lr_mult__', '__mood__')
     """
-    return _STORED.get(key, key)
+    return _STORED_KEYS.get(key, key)
 
 
 def is_attribute_key(key):
     """True when `key` can only be an attribute, never an operator's parameter."""
-    return key in _STORED or (len(key) > 4 and key.startswith("__") and key.endswith("__"))
+    return key in _STORED_KEYS or (len(key) > 4 and key.startswith("__") and key.endswith("__"))
 
 
 def split_suffix(key):
@@ -39,7 +39,7 @@ def split_suffix(key):
     >>> split_suffix("weight_lr_mult"), split_suffix("lr_mult")
     (('weight', '__lr_mult__'), None)
     """
-    for own, stored in _STORED.items():
+    for own, stored in _STORED_KEYS.items():
         if key.endswith("_" + own) and len(key) > len(own) + 1:
             return key[: -len(own) - 1], stored
     return None
@@ -48,7 +48,7 @@ def split_suffix(key):
 def with_spoken_keys(attrs):
     """A copy of `attrs` that has ``lr_mult`` beside ``__lr_mult__``, and so on."""
     out = dict(attrs)
-    for stored, spoken in _SPOKEN.items():
+    for stored, spoken in _KEY_OF_STORED.items():
         if stored in attrs:
             out[spoken] = attrs[stored]
     return out

@@ -19,7 +19,7 @@ from .operator.namespaces import made_in, own_dict
 __version__ = "0.1.0"
 _PACKAGE = __name__.partition(".")[0]
 # modules that are imported at first use
-_LATER = {
+_LAZY_NAMES = {
     each: each
     for each in (
         *("callback", "contrib", "distributed", "executor", "executor_manager", "gluon"),
@@ -28,52 +28,52 @@ _LATER = {
         *("rnn", "rtc", "runtime", "test_utils", "util", "visualization"),
     )
 }
-_LATER |= {"img": "image", "init": "initializer", "kv": "kvstore", "mod": "module"}
-_LATER |= {"mon": "monitor", "opt": "optimizer", "viz": "visualization"}
-_LATER |= {"Executor": "executor:Executor", "binding": "executor.bind", "infer": "graph.infer"}
-_LATER["checkpoint"] = "io.checkpoint"
-_LATER["debug_nans"] = "monitor:debug_nans"
+_LAZY_NAMES |= {"img": "image", "init": "initializer", "kv": "kvstore", "mod": "module"}
+_LAZY_NAMES |= {"mon": "monitor", "opt": "optimizer", "viz": "visualization"}
+_LAZY_NAMES |= {"Executor": "executor:Executor", "binding": "executor.bind", "infer": "graph.infer"}
+_LAZY_NAMES["checkpoint"] = "io.checkpoint"
+_LAZY_NAMES["debug_nans"] = "monitor:debug_nans"
 for _each in (
     *("autograd", "explain", "horovod", "io", "onnx", "quantization", "series", "sklearn"),
     *("tables", "tensorboard", "text"),
 ):
-    _LATER[f"contrib.{_each}"] = f"contrib.{_each}"
-_LATER["contrib.quant"] = "contrib.quantization"
-_LATER["compile"] = "gluon.block:compile"
-_LATER["serving"] = "serving"
+    _LAZY_NAMES[f"contrib.{_each}"] = f"contrib.{_each}"
+_LAZY_NAMES["contrib.quant"] = "contrib.quantization"
+_LAZY_NAMES["compile"] = "gluon.block:compile"
+_LAZY_NAMES["serving"] = "serving"
 for _each in ("", "ndarray."):
-    _LATER |= {f"{_each}np": "numpy", f"{_each}npx": "numpy_extension"}
-_LATER |= {"symbol.np": "symbol.numpy", "symbol.npx": "symbol.numpy.extension"}
-_LATER |= {"numpy": "numpy", "numpy_extension": "numpy_extension"}
-_LATER["numpy.array_api"] = "numpy.array_api"
-_LATER["Predictor"] = "serving:Predictor"
+    _LAZY_NAMES |= {f"{_each}np": "numpy", f"{_each}npx": "numpy_extension"}
+_LAZY_NAMES |= {"symbol.np": "symbol.numpy", "symbol.npx": "symbol.numpy.extension"}
+_LAZY_NAMES |= {"numpy": "numpy", "numpy_extension": "numpy_extension"}
+_LAZY_NAMES["numpy.array_api"] = "numpy.array_api"
+_LAZY_NAMES["Predictor"] = "serving:Predictor"
 for _each in (
     *("is_np_array", "is_np_shape", "np_array", "np_shape", "set_np_shape"),
     *("use_np", "use_np_array", "use_np_shape"),
 ):
-    _LATER[_each] = f"util:{_each}"
+    _LAZY_NAMES[_each] = f"util:{_each}"
 for _each in FAMILIES:
-    _LATER[f"operator.{_each}"] = f"operator.{_each}"
-_LATER |= dict.fromkeys(("operator.simple", "simple_op"), "operator.custom.simple")
+    _LAZY_NAMES[f"operator.{_each}"] = f"operator.{_each}"
+_LAZY_NAMES |= dict.fromkeys(("operator.simple", "simple_op"), "operator.custom.simple")
 for _each, _source in (
     *((name, "build") for name in ("compile_pyx", "extension")),
     *((name, "custom") for name in ("CustomOp", "CustomOpProp", "register")),
     ("get_all_registered_operators", "custom"),
     *((name, "legacy") for name in ("NDArrayOp", "NumpyOp", "PythonOp")),
 ):
-    _LATER[f"operator.{_each}"] = f"operator.custom.{_source}:{_each}"
+    _LAZY_NAMES[f"operator.{_each}"] = f"operator.custom.{_source}:{_each}"
 for _each in ("", "UInt8", "Int8"):
-    _LATER[f"io.ImageRecord{_each}Iter"] = f"image.record_iter:ImageRecord{_each}Iter"
-_LATER["io.ImageDetRecordIter"] = "image.record_boxes:ImageDetRecordIter"
+    _LAZY_NAMES[f"io.ImageRecord{_each}Iter"] = f"image.record_iter:ImageRecord{_each}Iter"
+_LAZY_NAMES["io.ImageDetRecordIter"] = "image.record_boxes:ImageDetRecordIter"
 for _each in ("", "UInt8"):
-    _LATER[f"io.ImageRecord{_each}Iter_v1"] = f"image.record_iter:ImageRecord{_each}Iter"
-_SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # module name -> its alias in scripts
+    _LAZY_NAMES[f"io.ImageRecord{_each}Iter_v1"] = f"image.record_iter:ImageRecord{_each}Iter"
+_SHORT_NAMES = {"ndarray": "nd", "symbol": "sym"}  # module name -> its alias in scripts
 
 
 # Replacements for missing names; the others have no equivalent.
-_NP = "use mx.nd, and Gluon with NDArrays"
-_INSTEAD = {
-    **dict.fromkeys(("np_symbol",), _NP),
+_NP_HINT = "use mx.nd, and Gluon with NDArrays"
+_REPLACEMENTS = {
+    **dict.fromkeys(("np_symbol",), _NP_HINT),
     "notebook": "History of mx.callback keeps the figures of a training; plot them",
     "quantized_rnn": "use RNN, in float32, of (data - data_shift) / data_scale",
     "library": "operators in Cython or CUDA are compiled modules: import them",
@@ -82,7 +82,7 @@ _INSTEAD = {
 
 def replacement_for(name):
     """The replacement of a missing name of MXNet, "" where nothing here does the same."""
-    return _INSTEAD.get(name, "")
+    return _REPLACEMENTS.get(name, "")
 
 
 def name_hint(path, name, known=()):
@@ -108,7 +108,7 @@ def explain(path, name, known=()):
     >>> explain("mx.metric", "Acuracy", ["Accuracy", "MSE"])
     "mx.metric has no attribute 'Acuracy'; did you mean Accuracy?"
     """
-    spoken = ".".join(_SPOKEN.get(part, part) for part in path.split("."))
+    spoken = ".".join(_SHORT_NAMES.get(part, part) for part in path.split("."))
     if name in missing_names().get(path, ()):
         return (
             f"{spoken}.{name} is a name of MXNet 1.9.1 that cynet does not provide; "
@@ -151,7 +151,7 @@ def _make_getattr(path, module):
     inner = getattr(module, "__getattr__", None)
 
     def find(name):
-        later = _LATER.get(f"{path}.{name}"[3:])
+        later = _LAZY_NAMES.get(f"{path}.{name}"[3:])
         if later is not None:
             source, _, member = later.partition(":")
             found = importlib.import_module(f"{_PACKAGE}.{source}")
@@ -173,7 +173,9 @@ def _install_getattr(path, module):
     """Give a module its ``__getattr__``, and a ``__dir__`` of its public names, later imports
     included."""
     later = [
-        name for owner, _, name in (each.rpartition(".") for each in _LATER) if owner == path[3:]
+        name
+        for owner, _, name in (each.rpartition(".") for each in _LAZY_NAMES)
+        if owner == path[3:]
     ]
     inner = own_dict(module).get("__dir__")
 
@@ -203,13 +205,13 @@ def _is_shown(module, name):
 
 
 class _Answering:
-    """First import hook: gives each module of `_LATER`, however it is imported, errors that explain
-    missing names."""
+    """First import hook: gives each module of `_LAZY_NAMES`, however it is imported, errors that
+    explain missing names."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
         package, _, inner = name.partition(".")
-        if package != _PACKAGE or inner not in _LATER:
+        if package != _PACKAGE or inner not in _LAZY_NAMES:
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None:
@@ -278,7 +280,7 @@ def _install_finders():
     modules = {k: each for k, each in vars(package).items() if isinstance(each, ModuleType)}
     spoken = {k: f"{_PACKAGE}.{k}" for k in modules}  # errors and config are in base/
     public = {n if (n := spoken[k]) in sys.modules else m.__name__ for k, m in modules.items()}
-    later = tuple(f"{_PACKAGE}.{each}" for each in _LATER)
+    later = tuple(f"{_PACKAGE}.{each}" for each in _LAZY_NAMES)
     named = {name for name in _own_names() if not name.startswith(later)}
     faces = (f"{_PACKAGE}.ndarray.", f"{_PACKAGE}.symbol.")  # mx.nd.random and its kin
     named |= {n for n, m in sys.modules.items() if n.startswith(faces) and "__dir__" in own_dict(m)}

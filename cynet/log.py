@@ -12,7 +12,7 @@ from .base.guard import guarded
 
 __all__ = ["CRITICAL", "DEBUG", "ERROR", "INFO", "NOTSET", "WARNING", "getLogger", "get_logger"]
 
-_LETTERS = {CRITICAL: "C", ERROR: "E", WARNING: "W", INFO: "I", DEBUG: "D"}
+_LEVEL_LETTERS = {CRITICAL: "C", ERROR: "E", WARNING: "W", INFO: "I", DEBUG: "D"}
 
 
 class _Formatter(logging.Formatter):
@@ -23,7 +23,7 @@ class _Formatter(logging.Formatter):
         self._coloured = coloured
 
     def format(self, record):
-        letter = _LETTERS.get(record.levelno, "U")
+        letter = _LEVEL_LETTERS.get(record.levelno, "U")
         head = f"{letter}%(asctime)s %(process)d %(pathname)s:%(funcName)s:%(lineno)d]"
         if self._coloured:
             colour = "31" if record.levelno >= WARNING else "32" if record.levelno >= INFO else "34"

@@ -15,7 +15,7 @@ from .base.reprs import SettingsRepr
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_FACTOR = Kind(lambda value: number(-1).fits(value) and value <= 1, "a number from -1 to 1")
+_FACTOR_KIND = Kind(lambda value: number(-1).fits(value) and value <= 1, "a number from -1 to 1")
 _MAX_FACTORS = 1000  # limit of factors multiplied one by one; more become a power
 
 
@@ -141,7 +141,7 @@ class FactorScheduler(LRScheduler):
 
     serialized_fields = {
         "step": count(1),
-        "factor": _FACTOR,
+        "factor": _FACTOR_KIND,
         "stop_factor_lr": number(),
         "count": count(),
     }
@@ -223,7 +223,7 @@ class MultiFactorScheduler(LRScheduler):
     serialized_fields = {
         "step": RISING,
         "cur_step_ind": count(),
-        "factor": _FACTOR,
+        "factor": _FACTOR_KIND,
         "count": count(),
     }
 

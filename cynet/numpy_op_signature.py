@@ -13,7 +13,7 @@ from .operator.signature import docstring, python_signature
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_BEGINNING = "_np_"
+_PREFIX = "_np_"
 
 
 @cache
@@ -25,8 +25,8 @@ def _get_builtin_op(op_name: str) -> Callable:
     NotFoundError
         No operator has the name, or it begins with something else.
     """
-    if not op_name.startswith(_BEGINNING):
-        raise NotFoundError(f"the operators of mx.np begin with {_BEGINNING}, got {shown(op_name)}")
+    if not op_name.startswith(_PREFIX):
+        raise NotFoundError(f"the operators of mx.np begin with {_PREFIX}, got {shown(op_name)}")
     entry = get_operator(op_name)
 
     def function(*args, **kwargs):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
-_LONGEST = 100  # characters
+_MAX_NAME = 100  # characters
 
 
 def import_all(package):
@@ -110,7 +110,7 @@ class Registry:
             from difflib import get_close_matches
 
             # a text much longer than any name is similar to none, and slow to compare
-            near = get_close_matches(self._normalized_name(name)[:_LONGEST], [*self], 3)
+            near = get_close_matches(self._normalized_name(name)[:_MAX_NAME], [*self], 3)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise NotFoundError(f"no {self.kind} is named {shown(name)}{hint}") from None
 

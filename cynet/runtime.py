@@ -27,7 +27,7 @@ __all__ = ["Feature", "Features", "describe", "feature_list"]
 
 # Features of MXNet's list that no build of cynet has: sparse servers, other frameworks' operators,
 # ...
-_NEVER = (
+_NEVER_FEATURES = (
     "NCCL",
     "CUDA_RTC",
     "TENSORRT",
@@ -95,7 +95,7 @@ def feature_list() -> list[Feature]:
         "INT64_TENSOR_SIZE": True,
         "CXX14": True,
         "PROFILER": True,
-        **dict.fromkeys(_NEVER, False),
+        **dict.fromkeys(_NEVER_FEATURES, False),
     }
     return [Feature(name, bool(value)) for name, value in there.items()]
 

@@ -21,13 +21,13 @@ from cynet.cuda.sources import KERNELS, OWN, explain
 from .source import included_headers
 
 INCLUDE = Path(__file__).parent / "include"
-_FOLDERS = tuple(f"-I{folder}" for folder in (INCLUDE, KERNELS, OWN))
+_INCLUDE_FLAGS = tuple(f"-I{folder}" for folder in (INCLUDE, KERNELS, OWN))
 # A frame of more than this many bytes does not fit a fibre's stack (cynet_fibre.h).
 _FRAME = 128 << 10
-_COMPUTED = re.compile(r"^[ \t]*#[ \t]*include[ \t]+[A-Za-z_]", re.M)
+_COMPUTED_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]+[A-Za-z_]", re.M)
 # Directives that name no file where `included_headers` looks for its name, and what may hide one.
 # Names that begin with CYNET_ are those of cynet's own headers, all of which then count.
-_UNTOLD = re.compile(
+_OPAQUE_DIRECTIVE = re.compile(
     r"""^[ \t]*\#[ \t]*include\b(?![ \t]*["<][^">\\\n]+[">]|[ \t]+CYNET_)
     | ^[ \t]*\#[ \t]*(?:include_next|import|embed)\b | %: | \?\?=
     | ^[ \t]*\#[ \t]*[a-z_]*[ \t]*\\\r?\n
@@ -36,7 +36,7 @@ _UNTOLD = re.compile(
 )
 _PATHS = "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"  # variables that add header folders
 _count = itertools.count()
-_TIMEOUT = 300  # seconds; a kernel of normal size takes one or two
+_COMPILE_SECONDS = 300  # seconds; a kernel of normal size takes one or two
 
 
 @functools.cache
@@ -115,7 +115,7 @@ def _compiler_flags(checked):
         "-fopenmp",
         "-pthread",
         f"-Werror=frame-larger-than={_FRAME}",
-        *_FOLDERS,
+        *_INCLUDE_FLAGS,
         "-include",
         "cynet_emulator.h",
     ]
@@ -140,8 +140,8 @@ def _compiler_flags(checked):
 
 
 def _object_path(text, flags, headers):
-    flags = [each for each in flags if each not in _FOLDERS]  # headers count, not their paths
-    if any(map(_COMPUTED.search, (text, *headers))):  # a computed #include may name any header
+    flags = [each for each in flags if each not in _INCLUDE_FLAGS]  # headers count, not their paths
+    if any(map(_COMPUTED_INCLUDE.search, (text, *headers))):  # a computed #include may name any header
         own = [*sorted(KERNELS.rglob("*.h")), *sorted(OWN.rglob("*.cuh"))]
         headers = [*headers, *(each.read_text() for each in own)]
     key = hashlib.sha256(
@@ -164,7 +164,7 @@ def _passing_folder():
 def _is_told(texts, options):
     """True if all that a source includes is among the texts: else its object may be of another."""
     return (
-        not any(map(_UNTOLD.search, texts))
+        not any(map(_OPAQUE_DIRECTIVE.search, texts))
         and not any(each.startswith(("-include", "-imacros")) for each in options)
         and not any(map(config.variables().get, _PATHS))
     )
@@ -238,17 +238,18 @@ def _call(arguments, folder, user_text, title):
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=_TIMEOUT,
+            timeout=_COMPILE_SECONDS,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise KernelError(f"{title}: compiling took more than {_TIMEOUT} seconds") from None
+        raise KernelError(f"{title}: compiling took more than {_COMPILE_SECONDS} seconds") from None
     if done.returncode:
         said = done.stderr.strip() or f"{shlex.join(host_compiler())} exits with {done.returncode}"
         raise KernelError(explain(said, user_text, title))
 
 
-_NEAR = 512  # bytes of code behind an address without a line in which its line is looked for
+# bytes of code behind an address without a line in which its line is looked for
+_NEAR_LINE_BYTES = 512
 
 
 def line_of(path, offset, title):
@@ -259,7 +260,7 @@ def line_of(path, offset, title):
     tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
     if tool is None or sys.platform == "win32":
         return None, False
-    places = [hex(at) for at in range(offset - 1, offset + _NEAR)]
+    places = [hex(at) for at in range(offset - 1, offset + _NEAR_LINE_BYTES)]
     said = _command_output([tool, "-a", "-f", "-i", "-e", str(path), *places])
     inside = None
     for address, frames in enumerate(re.split(r"^0x[0-9a-f]+\n", said, flags=re.M)[1:]):

@@ -262,7 +262,7 @@ class EmulatedKernel:
         if failure.thread[0] != _UNKNOWN_THREAD:
             where += f", thread {tuple(failure.thread)}"
         text = failure.text.decode(errors="replace")
-        what = _WHAT[failure.kind](failure, text, _argument_name(failure.argument, names))
+        what = _ACCESS_TEXTS[failure.kind](failure, text, _argument_name(failure.argument, names))
         place = f"{'near ' if near else ''}line {line}" if line else "an unknown line"
         quoted = f"\n      {self.module.line(line)}" if line else ""
         return KernelError(f"kernel {name or self.name}, {place}, {where}: {what}{quoted}")
@@ -307,7 +307,7 @@ def _out_of_bounds(failure, text, argument):
     return f"{verb} {failure.access} bytes {where}, which has {failure.size} bytes"
 
 
-_FAULTS = (
+_FAULT_TEXTS = (
     "an integer was divided by zero, or the quotient does not fit",
     "it used a null pointer (dynamic shared memory is one where shared_mem is 0)",
     "it used the address {}, where no memory is",
@@ -318,10 +318,10 @@ _FAULTS = (
 
 def _fault_message(failure, *_):
     hint = "; check=True names the thread" if failure.thread[0] == _UNKNOWN_THREAD else ""
-    return _FAULTS[failure.access].format(hex(failure.offset & (2**64 - 1))) + hint
+    return _FAULT_TEXTS[failure.access].format(hex(failure.offset & (2**64 - 1))) + hint
 
 
-_WHAT = {
+_ACCESS_TEXTS = {
     1: lambda f, text, _: f"barrier divergence: it waits in __syncthreads, {text}",
     2: lambda f, text, _: f"deadlock: {text}",
     3: lambda f, text, _: f"a warp function with a wrong mask: {text}",

@@ -15,13 +15,13 @@ SYNCHRONISE = re.compile(
     r"__sync(threads|warp)|__(shfl|ballot|any|all|match|reduce)_|__activemask|__trap|\bassert\b"
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-_DYNAMIC = re.compile(
+_DYNAMIC_SHARED = re.compile(
     r"\bextern\s+__shared__\s+(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?"
     r"([\w:<>,\s\*]*?[\w>\*])\s*(?<![\w])([A-Za-z_]\w*)\s*\[\s*\]\s*;"
 )
-_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|.)*)", re.M)
-_BOUNDS = re.compile(r"__launch_bounds__\s*\(\s*(\w+)")
-_SHARED = re.compile(r"(?<!\bextern )\b__shared__\s+([^;{}()=]+);")
+_DEFINE_PATTERN = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|.)*)", re.M)
+_LAUNCH_BOUNDS = re.compile(r"__launch_bounds__\s*\(\s*(\w+)")
+_SHARED_VARIABLE = re.compile(r"(?<!\bextern )\b__shared__\s+([^;{}()=]+);")
 _STATIC_SHARED = re.compile(r"\b(static\s+__shared__|__shared__\s+static)\b")
 
 
@@ -86,7 +86,7 @@ class Source:
     def threads_limit(self, name):
         """The number that ``__launch_bounds__`` gives for kernel `name`, or None."""
         kernel = self.kernels.get(name)
-        found = _BOUNDS.search(kernel.head) if kernel else None
+        found = _LAUNCH_BOUNDS.search(kernel.head) if kernel else None
         return int(found[1]) if found and found[1].isdigit() else None
 
     def rewritten(self):
@@ -99,7 +99,7 @@ class Source:
 
     def _all_edits(self):
         edits, outside = [], []
-        for match in _DYNAMIC.finditer(self.blank):
+        for match in _DYNAMIC_SHARED.finditer(self.blank):
             kind, name = match.groups()
             start = "::cynet_emulator::dynamic_shared"
             pointer = f"{kind}* {name} = reinterpret_cast<{kind}*>({start});"
@@ -115,7 +115,7 @@ class Source:
             )
             if extra:
                 edits.append((function.begin, function.begin, " " + extra))
-        for match in _SHARED.finditer(self.blank):
+        for match in _SHARED_VARIABLE.finditer(self.blank):
             names = ", ".join(f"sizeof({n})" for n in _declared_names(match[1]))
             edits.append((match.end(), match.end(), f" CYNET_SHARED_ARRAYS({names})"))
         for match in _STATIC_SHARED.finditer(self.blank):
@@ -129,7 +129,7 @@ class Source:
         for text in texts:
             for each in _function_definitions(_without_directives(text)):
                 bodies.append((_last_component(each.name), text[each.begin : each.end]))
-            for match in _DEFINED.finditer(text):
+            for match in _DEFINE_PATTERN.finditer(text):
                 bodies.append((match[1], match[2]))
         marked = {name for name, body in bodies if SYNCHRONISE.search(body)}
         bodies = [(name, set(_IDENTIFIER.findall(body))) for name, body in bodies]

@@ -113,7 +113,14 @@ def test_each_row_of_the_table_is_looked_at():
 
 
 def test_no_package_that_is_optional_is_imported_at_the_start():
-    packages = {*compat._EXTRA, "datasets", "ipywidgets", "openvino", "pandas", "prometheus_client"}
+    packages = {
+        *compat._EXTRAS_OF_PACKAGE,
+        "datasets",
+        "ipywidgets",
+        "openvino",
+        "pandas",
+        "prometheus_client",
+    }
     packages |= {"tokenizers", "tqdm.notebook", "tritonclient"}
     code = "import sys, cynet; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -98,8 +98,8 @@ def test_modules_answer_however_they_are_imported():
     code = """
 import importlib.util
 import cynet
-from cynet.libinfo import _LATER
-for path in _LATER:
+from cynet.libinfo import _LAZY_NAMES
+for path in _LAZY_NAMES:
     if importlib.util.find_spec(f"cynet.{path}"):
         module = importlib.import_module(f"cynet.{path}")
         assert {*dir(module)}.isdisjoint({"annotations", "guarded", "NamedTuple"}), path

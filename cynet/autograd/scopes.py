@@ -7,7 +7,7 @@ from typing import Any
 from ..base.kinds import check_flag
 from ..ndarray._tape import begin_scope, get_state, resume_scope, set_state
 
-_RECORDS, _TRAINS = 1, 2
+_RECORDS_FLAG, _TRAINS_FLAG = 1, 2
 
 
 def is_recording() -> bool:
@@ -20,7 +20,7 @@ def is_recording() -> bool:
     ...
     True
     """
-    return bool(get_state() & _RECORDS)
+    return bool(get_state() & _RECORDS_FLAG)
 
 
 def is_training() -> bool:
@@ -33,7 +33,7 @@ def is_training() -> bool:
     ...
     False
     """
-    return bool(get_state() & _TRAINS)
+    return bool(get_state() & _TRAINS_FLAG)
 
 
 def set_recording(is_recording: bool) -> bool:
@@ -50,7 +50,7 @@ def set_recording(is_recording: bool) -> bool:
     >>> mx.autograd.is_recording(), mx.autograd.set_recording(before)
     (True, True)
     """
-    return _set(_RECORDS, "set_recording", is_recording)
+    return _set(_RECORDS_FLAG, "set_recording", is_recording)
 
 
 def set_training(train_mode: bool) -> bool:
@@ -67,13 +67,13 @@ def set_training(train_mode: bool) -> bool:
     >>> mx.autograd.is_training(), mx.autograd.set_training(before)
     (True, True)
     """
-    return _set(_TRAINS, "set_training", train_mode)
+    return _set(_TRAINS_FLAG, "set_training", train_mode)
 
 
 def _set(bit: int, name: str, value: bool) -> bool:
     check_flag(name, "value", value)
     old = get_state()
-    if value and bit == _RECORDS and not old & bit:
+    if value and bit == _RECORDS_FLAG and not old & bit:
         begin_scope()
     set_state(old | bit if value else old & ~bit)
     return bool(old & bit)
@@ -85,13 +85,15 @@ class _Scope:
     def __init__(self, recording: bool | None, training: bool | None) -> None:
         if training is not None:
             check_flag("autograd", "train_mode", training)
-        self._mask = (0 if recording is None else _RECORDS) | (0 if training is None else _TRAINS)
-        self._flags = (_RECORDS if recording else 0) | (_TRAINS if training else 0)
+        self._mask = (0 if recording is None else _RECORDS_FLAG) | (
+            0 if training is None else _TRAINS_FLAG
+        )
+        self._flags = (_RECORDS_FLAG if recording else 0) | (_TRAINS_FLAG if training else 0)
         self._before: list[tuple[int, int | None]] = []
 
     def __enter__(self) -> _Scope:
         old = get_state()
-        begins = self._flags & ~old & _RECORDS
+        begins = self._flags & ~old & _RECORDS_FLAG
         self._before.append((old, begin_scope() if begins else None))
         set_state((old & ~self._mask) | self._flags)
         return self

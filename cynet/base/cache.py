@@ -21,8 +21,8 @@ from . import config
 from .files import write_atomically
 
 _KINDS = ("kernels", "pyx")
-_MARK = b"CYNETSUM"
-_TAIL = len(_MARK) + hashlib.sha256().digest_size
+_FILE_MARK = b"CYNETSUM"
+_TAIL_BYTES = len(_FILE_MARK) + hashlib.sha256().digest_size
 
 
 def folder(kind: str) -> Path:
@@ -41,7 +41,7 @@ def folder(kind: str) -> Path:
     with suppress(FileExistsError):
         place.mkdir(mode=0o700)
     found = place.stat()
-    if _distrust_reason(found) == _WRITABLE:
+    if _distrust_reason(found) == _WRITABLE_REASON:
         with suppress(OSError):
             place.chmod(stat.S_IMODE(found.st_mode) & ~0o022)
             found = place.stat()
@@ -69,7 +69,7 @@ def _private_folder(place: str, fault: str) -> Path:
     return made
 
 
-_FOREIGN, _WRITABLE = "it belongs to another user", "others can write there"
+_FOREIGN_REASON, _WRITABLE_REASON = "it belongs to another user", "others can write there"
 
 
 def _distrust_reason(found: os.stat_result) -> str | None:
@@ -77,8 +77,8 @@ def _distrust_reason(found: os.stat_result) -> str | None:
     if not hasattr(os, "geteuid"):
         return None
     if found.st_uid != os.geteuid():
-        return _FOREIGN
-    return _WRITABLE if stat.S_IMODE(found.st_mode) & 0o022 else None
+        return _FOREIGN_REASON
+    return _WRITABLE_REASON if stat.S_IMODE(found.st_mode) & 0o022 else None
 
 
 def read_cached(path: str | Path) -> bytes | None:
@@ -93,8 +93,8 @@ def read_cached(path: str | Path) -> bytes | None:
             whole = file.read()
     except OSError:
         return None
-    body = whole[:-_TAIL]
-    return body if whole[-_TAIL:] == _digest_of_content(path, body) else None
+    body = whole[:-_TAIL_BYTES]
+    return body if whole[-_TAIL_BYTES:] == _digest_of_content(path, body) else None
 
 
 def write_cached(path: str | Path, data: bytes) -> None:
@@ -105,4 +105,4 @@ def write_cached(path: str | Path, data: bytes) -> None:
 def _digest_of_content(path: str | Path, data: bytes) -> bytes:
     digest = hashlib.sha256(os.path.basename(path).encode() + b"\0")
     digest.update(data)
-    return _MARK + digest.digest()
+    return _FILE_MARK + digest.digest()

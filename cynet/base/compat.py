@@ -6,7 +6,7 @@ from typing import Any
 from .errors import CynetError
 
 # package: the extra of pip that brings it
-_EXTRA = {
+_EXTRAS_OF_PACKAGE = {
     "Cython": "cython",
     "cv2": "image",
     "grandalf": "viz",
@@ -27,7 +27,7 @@ _EXTRA = {
     "wandb": "track",
 }
 # where the package has another name than its module
-_CALLED = {
+_IMPORT_NAMES = {
     "cv2": "opencv-python-headless",
     "mlflow": "mlflow-skinny",
     "ray": "ray[tune]",
@@ -37,7 +37,7 @@ _CALLED = {
 
 def packages() -> list[str]:
     """The optional packages, as pip calls them, in order."""
-    return sorted((_CALLED.get(name, name) for name in _EXTRA), key=str.lower)
+    return sorted((_IMPORT_NAMES.get(name, name) for name in _EXTRAS_OF_PACKAGE), key=str.lower)
 
 
 def optional(name: str, purpose: str) -> Any:
@@ -57,7 +57,7 @@ def optional(name: str, purpose: str) -> Any:
         When the package is not installed.
     """
     package = name.partition(".")[0]
-    extra, package = _EXTRA[package], _CALLED.get(package, package)
+    extra, package = _EXTRAS_OF_PACKAGE[package], _IMPORT_NAMES.get(package, package)
     try:
         return importlib.import_module(name)
     except ImportError as error:

@@ -15,8 +15,8 @@ from typing import Any
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 MAX_SHOWN = 200  # characters of a value in a message
-_LONGEST = 4000  # characters of a annotated error's text
-_DEEPEST = 4  # limit of annotating one error again with its traceback
+_MAX_TEXT = 4000  # characters of a annotated error's text
+_MAX_ANNOTATIONS = 4  # limit of annotating one error again with its traceback
 
 
 _NOT_USERS = (PACKAGE, contextlib.__file__)  # scopes around functions of cynet run there
@@ -282,7 +282,7 @@ class _Annotated:
 
 
 _Group = getattr(builtins, "BaseExceptionGroup", None)  # Python 3.10 does not have it
-_MEMBERS = (types.MemberDescriptorType, types.GetSetDescriptorType)
+_MEMBER_TYPES = (types.MemberDescriptorType, types.GetSetDescriptorType)
 # class of an error -> its annotated class
 _annotated: weakref.WeakValueDictionary[type, Any] = weakref.WeakValueDictionary()
 
@@ -293,7 +293,7 @@ def _extra_attributes(error: BaseException) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for base in type(error).__mro__:
         for name, member in vars(base).items():
-            if isinstance(member, _MEMBERS) and name != "args" and not name.startswith("__"):
+            if isinstance(member, _MEMBER_TYPES) and name != "args" and not name.startswith("__"):
                 try:
                     found[name] = member.__get__(error)
                 except Exception:  # an attribute that is not set
@@ -335,10 +335,10 @@ def _annotated_class(kind: type) -> Any:
 
 # Created in advance: when they are needed, there may be too little memory or stack to create a
 # class.
-_READY = [_annotated_class(kind) for kind in (Exception, MemoryError, RecursionError)]
+_PREPARED_CLASSES = [_annotated_class(kind) for kind in (Exception, MemoryError, RecursionError)]
 
 
-def shorten(text: str, maximum: int = _LONGEST) -> str:
+def shorten(text: str, maximum: int = _MAX_TEXT) -> str:
     """`text` with at most `maximum` characters: its begin and its end.
 
     >>> shorten("a" * 30 + "b" * 30, 40)
@@ -397,7 +397,7 @@ def wrap_error(error: Any, message: str) -> Any:
         cause = error.__cause__
     elif (theirs := of_user(trace)) is not None:
         cause = error.with_traceback(theirs)
-    trace = of_user(cause.__traceback__) or (trace if depth <= _DEEPEST else None)
+    trace = of_user(cause.__traceback__) or (trace if depth <= _MAX_ANNOTATIONS else None)
     try:
         out = kind(cause, shorten(message), depth + 1)
     except Exception:  # a class whose objects only its own code can create

@@ -31,11 +31,11 @@ try:
 except ImportError:  # Windows does not allow removing an open file
     fcntl = None  # type: ignore[assignment]
 
-_PART = re.compile(r"\.cynet-[0-9a-f]{16}\.part")
+_PART_FILE = re.compile(r"\.cynet-[0-9a-f]{16}\.part")
 _BINARY = getattr(os, "O_BINARY", 0)
 # a checksum at the end of a file, by which damage anywhere in it is noticed when it is read
-_MARK, _DIGEST, _PIECE = b"CYNSUM1\n", 20, 1 << 20
-SEAL = len(_MARK) + _DIGEST
+_CHECKSUM_MARK, _DIGEST_BYTES, _CHUNK_BYTES = b"CYNSUM1\n", 20, 1 << 20
+SEAL = len(_CHECKSUM_MARK) + _DIGEST_BYTES
 
 
 def file_name(given: Any, purpose: str = "a file name") -> str:
@@ -260,7 +260,7 @@ def _open_special_file(name: str, mode: int) -> int:
 def _new_digest() -> Any:
     from hashlib import blake2b  # here: it loads OpenSSL
 
-    return blake2b(digest_size=_DIGEST)
+    return blake2b(digest_size=_DIGEST_BYTES)
 
 
 def sealed(chunks: Iterable[Any]) -> Iterator[Any]:
@@ -276,7 +276,7 @@ def sealed(chunks: Iterable[Any]) -> Iterator[Any]:
     for chunk in chunks:
         digest.update(chunk)
         yield chunk
-    yield _MARK + digest.digest()
+    yield _CHECKSUM_MARK + digest.digest()
 
 
 def content_size(file: Any, size: int, name: object) -> int:
@@ -291,17 +291,17 @@ def content_size(file: Any, size: int, name: object) -> int:
         return size
     file.seek(size - SEAL)
     seal = bytes(file.read(SEAL))
-    if seal[: len(_MARK)] != _MARK:
+    if seal[: len(_CHECKSUM_MARK)] != _CHECKSUM_MARK:
         return size
     file.seek(0)
     digest, left = _new_digest(), size - SEAL
     while left:
-        piece = file.read(min(left, _PIECE))
+        piece = file.read(min(left, _CHUNK_BYTES))
         if not piece:
             break
         digest.update(piece)
         left -= len(piece)
-    if digest.digest() != seal[len(_MARK) :]:
+    if digest.digest() != seal[len(_CHECKSUM_MARK) :]:
         raise FormatError(f"{name}: damaged: its checksum is that of another content")
     return size - SEAL
 
@@ -372,7 +372,7 @@ def _lock_file(number: int) -> bool | None:
 def _remove_dead_parts(folder: str) -> None:
     """Remove the temporary files that no living process writes."""
     try:
-        parts = [each for each in os.listdir(folder) if _PART.fullmatch(each)]
+        parts = [each for each in os.listdir(folder) if _PART_FILE.fullmatch(each)]
     except OSError:
         return
     for part in parts:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _Target = TypeVar("_Target")
-_PASSES = (CynetError, StopIteration, StopAsyncIteration, AssertionError, Warning)
+_PASSED_ERRORS = (CynetError, StopIteration, StopAsyncIteration, AssertionError, Warning)
 _KINDS = (
     (UnicodeDecodeError, FormatError),
     (struct.error, FormatError),
@@ -69,12 +69,12 @@ PER_BATCH = (
     *("prepare", "get_outputs", "next", "iter_next", "getdata", "getlabel", "getpad", "getindex"),
     *("__next__", "__iter__"),
 )
-_OWN = {__name__.partition(".")[0], "numpy", *sys.stdlib_module_names}
-_OWN -= {"__main__"}
+_OWN_PACKAGES = {__name__.partition(".")[0], "numpy", *sys.stdlib_module_names}
+_OWN_PACKAGES -= {"__main__"}
 _PARAMETER = re.compile(r"^[ ]*(\w[\w, *]*) : (.+)$", re.M)
-_UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
-_MISSING = re.compile(r"missing \d+ required")
-_LONGEST = 1000  # characters of a message
+_UNEXPECTED_PATTERN = re.compile(r"unexpected keyword argument '(\w+)'")
+_MISSING_PATTERN = re.compile(r"missing \d+ required")
+_MAX_MESSAGE = 1000  # characters of a message
 
 
 @overload
@@ -132,7 +132,7 @@ def _guard_function(function):
         def call(*args, **kwargs):
             try:
                 yield from function(*args, **kwargs)
-            except _PASSES:
+            except _PASSED_ERRORS:
                 raise
             except Exception as error:
                 told = refusal(error, function, args, kwargs)
@@ -146,7 +146,7 @@ def _guard_function(function):
         def call(*args, **kwargs):
             try:
                 return function(*args, **kwargs)
-            except _PASSES:
+            except _PASSED_ERRORS:
                 raise
             except Exception as error:
                 told = refusal(error, function, args, kwargs)
@@ -159,7 +159,7 @@ def _guard_function(function):
 
 def refusal(error, function, args, kwargs):
     """The error of cynet for `error`, which a call of `function` raised; `error` if the user's."""
-    if isinstance(error, _PASSES) or _is_of_user(error.__traceback__):
+    if isinstance(error, _PASSED_ERRORS) or _is_of_user(error.__traceback__):
         return error
     if isinstance(error, OSError) and error.errno is not None:
         return file_error(error, "use", error.filename or describe_call(function, args, kwargs))
@@ -173,8 +173,8 @@ def refusal(error, function, args, kwargs):
             text = text.replace(f"{function.__qualname__}()", f"{kind.__name__}.__init__()")
     for raised, kind in _KINDS:
         if isinstance(error, raised):
-            return kind(shorten(text, _LONGEST))
-    return wrap_error(error, shorten(text, _LONGEST))
+            return kind(shorten(text, _MAX_MESSAGE))
+    return wrap_error(error, shorten(text, _MAX_MESSAGE))
 
 
 def refuse(error, function, *args):
@@ -201,8 +201,8 @@ def _keyword_hint(text, function, args, kwargs):
 
     A function that hands keywords on takes, of a class, those of the classes that it derives from.
     """
-    found = _UNEXPECTED.search(text)
-    if found is None and not _MISSING.search(text):
+    found = _UNEXPECTED_PATTERN.search(text)
+    if found is None and not _MISSING_PATTERN.search(text):
         return ""
     functions = [function]
     if args and function.__name__ in ("__init__", "__new__"):
@@ -237,7 +237,7 @@ def _is_of_user(trace):
 
 def _is_users(module):
     """True if a module of this name is the user's: outside of cynet, Python and NumPy."""
-    return not isinstance(module, str) or module.partition(".")[0] not in _OWN
+    return not isinstance(module, str) or module.partition(".")[0] not in _OWN_PACKAGES
 
 
 def describe_call(function, args, kwargs):

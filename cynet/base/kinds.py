@@ -20,9 +20,9 @@ import numpy as np
 from .errors import ArgumentError, ArgumentTypeError, CynetError, FormatError, shown
 from .files import read_file
 
-_MOST = 2**63 - 1  # largest count
-_LARGEST = np.finfo(np.float64).max.item()
-_PLAIN = (bool, int, float, str, type(None))
+_MAX_COUNT = 2**63 - 1  # largest count
+_MAX_FLOAT = np.finfo(np.float64).max.item()
+_PLAIN_TYPES = (bool, int, float, str, type(None))
 
 
 class Kind(NamedTuple):
@@ -38,7 +38,7 @@ class Kind(NamedTuple):
 
 def _is_number(value):
     good = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return good and -_LARGEST <= value <= _LARGEST
+    return good and -_MAX_FLOAT <= value <= _MAX_FLOAT
 
 
 def number(low=-math.inf, below=math.inf):
@@ -49,7 +49,7 @@ def number(low=-math.inf, below=math.inf):
 
 
 def _is_count(value, low=0):
-    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= _MOST
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= _MAX_COUNT
 
 
 def count(low=0):
@@ -140,8 +140,8 @@ def settings_of(instance):
     for name, value in vars(instance).items():
         if isinstance(value, np.generic):
             value = value.item()
-        plain = isinstance(value, _PLAIN) or (
-            isinstance(value, list) and all(isinstance(each, _PLAIN) for each in value)
+        plain = isinstance(value, _PLAIN_TYPES) or (
+            isinstance(value, list) and all(isinstance(each, _PLAIN_TYPES) for each in value)
         )
         if name in kinds and not plain:
             raise ArgumentTypeError(

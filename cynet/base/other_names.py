@@ -339,7 +339,7 @@ _OTHERS: dict[str, list[str | tuple[str, str]]] = {
     "x": ["train_data"],
     "y": ["label"],
 }
-_LONGEST = 60
+_MAX_NAME = 60
 OTHER_KEYWORDS = {
     name: [each if isinstance(each, tuple) else (each, each) for each in ways]
     for name, ways in _OTHERS.items()
@@ -373,7 +373,7 @@ def keyword_hint(name: str, known: Iterable[str]) -> str:
     """
     from difflib import get_close_matches  # here, because it is hardly ever needed
 
-    known, name = list(known), str(name)[:_LONGEST]
+    known, name = list(known), str(name)[:_MAX_NAME]
     for needed, said in OTHER_KEYWORDS.get(name.lower(), ()):
         if needed in known:
             return f"; did you mean {repr(said) if said == needed else said}?"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_HERE = __name__.partition(".")[0]
+_OWN_PACKAGE = __name__.partition(".")[0]
 
 
 def is_ours(function: Any) -> bool:
@@ -20,7 +20,7 @@ def is_ours(function: Any) -> bool:
     # functools.wraps copies __module__, but not the globals: these show the defining module
     place = getattr(function, "__globals__", None)
     name = getattr(function, "__module__", None) if place is None else place.get("__name__")
-    return isinstance(name, str) and name.partition(".")[0] == _HERE
+    return isinstance(name, str) and name.partition(".")[0] == _OWN_PACKAGE
 
 
 def overridden_methods(kind: type, names: Any) -> frozenset[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..typing import NDArray
     from .fit import FitState
 
-_MEAN = "mean:"
+_MEAN_PREFIX = "mean:"
 
 
 class _Averaging(FitCallback):
@@ -66,12 +66,14 @@ class _Averaging(FitCallback):
 
     def state_dict(self) -> dict[str, Any]:
         """The means and their count."""
-        means = {f"{_MEAN}{name}": value for name, value in self._averages.values.items()}
+        means = {f"{_MEAN_PREFIX}{name}": value for name, value in self._averages.values.items()}
         return {"count": self._averages.count, **means}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take `state_dict` back."""
-        means = {k.removeprefix(_MEAN): v for k, v in state.items() if k.startswith(_MEAN)}
+        means = {
+            k.removeprefix(_MEAN_PREFIX): v for k, v in state.items() if k.startswith(_MEAN_PREFIX)
+        }
         self._averages.take(means, state["count"])
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .fit import FitState
 
 # weight of the old smoothed loss; multiple of the best loss at which training counts as diverged
-_MEMORY, _DIVERGED = 0.9, 4.0
-_LEAST = 5  # losses needed to suggest a rate
+_SMOOTHING, _DIVERGED_RATIO = 0.9, 4.0
+_MIN_LOSSES = 5  # losses needed to suggest a rate
 
 
 @guarded
@@ -67,10 +67,10 @@ class RateCurve:
             raise ArgumentError(
                 f"learning rate finder: begin must be less than end, got {begin} and {end}"
             )
-        steps = to_index("learning rate finder: steps", steps, f"an int of {_LEAST} or more")
-        if steps < _LEAST:
+        steps = to_index("learning rate finder: steps", steps, f"an int of {_MIN_LOSSES} or more")
+        if steps < _MIN_LOSSES:
             raise ArgumentError(
-                f"learning rate finder: steps must be an int of {_LEAST} or more, got {steps}"
+                f"learning rate finder: steps must be an int of {_MIN_LOSSES} or more, got {steps}"
             )
         every = np.geomspace(begin, end, steps).tolist()
         self._every = [float(f"{rate:.12g}") for rate in every]  # 0.01, not 0.010000000000000002
@@ -98,8 +98,8 @@ class RateCurve:
         """Running means of the losses, in which a new loss has a tenth."""
         found, mean = [], 0.0
         for i, loss in enumerate(self.losses, 1):
-            mean = _MEMORY * mean + (1 - _MEMORY) * loss
-            found.append(mean / (1 - _MEMORY**i))
+            mean = _SMOOTHING * mean + (1 - _SMOOTHING) * loss
+            found.append(mean / (1 - _SMOOTHING**i))
         return found
 
     def add(self, loss: float) -> bool:
@@ -121,7 +121,7 @@ class RateCurve:
         if not math.isfinite(smoothed[-1]):
             self.losses.pop()
             return False
-        over = len(smoothed) > _LEAST and smoothed[-1] > _DIVERGED * min(smoothed) > 0
+        over = len(smoothed) > _MIN_LOSSES and smoothed[-1] > _DIVERGED_RATIO * min(smoothed) > 0
         return len(self.losses) < len(self._every) and not over
 
     @property
@@ -134,12 +134,12 @@ class RateCurve:
         ArgumentError
             There are fewer than 5 losses.
         """
-        if len(self.losses) < _LEAST:
+        if len(self.losses) < _MIN_LOSSES:
             raise ArgumentError(
                 f"learning rate finder: {len(self.losses)} losses are too few to tell a rate; the"
                 " first rates were too large, or the loss is not a number"
             )
-        width = max(_LEAST, len(self.losses) // 6)
+        width = max(_MIN_LOSSES, len(self.losses) // 6)
         windows = np.lib.stride_tricks.sliding_window_view(self.losses, width)
         slopes = windows @ (np.arange(width) - (width - 1) / 2)  # up to a factor
         return self.rates[int(slopes.argmin()) + width // 2]
@@ -162,7 +162,7 @@ class RateCurve:
         figure, (axes,) = new_figure("RateCurve.plot")
         axes.semilogx(self.rates, self.losses, color="0.8", label="loss of a batch")
         axes.semilogx(self.rates, self.smoothed, label="smoothed")
-        if len(self.losses) >= _LEAST:
+        if len(self.losses) >= _MIN_LOSSES:
             axes.axvline(self.suggestion, ls=":", color="0.3", label=f"{self.suggestion:.3g}")
         axes.set(xlabel="learning rate", ylabel="loss")
         axes.legend()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..typing import ArrayLike, FileName, NumpyArray
 
 __all__ = ["Scaler", "backtest", "windows"]
-_FORM = "cynet scaler 1"
+_FORMAT = "cynet scaler 1"
 
 
 def _series_array(where, series):
@@ -209,7 +209,7 @@ class Scaler(SettingsRepr):
         """
         if self._begin is None:
             raise CynetError("Scaler: call fit with a series first")
-        found = {"form": _FORM, "by": self.by}
+        found = {"form": _FORMAT, "by": self.by}
         found |= {"begin": self._begin.tolist(), "size": self._size.tolist()}
         write_atomically(path, [json.dumps(found).encode()])
 
@@ -232,7 +232,7 @@ class Scaler(SettingsRepr):
         FormatError
             It is no such file.
         """
-        with saved_json(path, _FORM, "a Scaler") as found:
+        with saved_json(path, _FORMAT, "a Scaler") as found:
             scaler = cls(found["by"])
             begin, size = (np.array(found[each], np.float64) for each in ("begin", "size"))
             if begin.shape != size.shape or begin.ndim > 1:

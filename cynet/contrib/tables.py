@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..typing import FileName
 
 __all__ = ["Columns"]
-_FORM = "cynet columns 1"
+_FORMAT = "cynet columns 1"
 
 
 @guarded
@@ -224,7 +224,7 @@ class Columns(SettingsRepr):
         """
         self._need_fit()
         found = {
-            "form": _FORM,
+            "form": _FORMAT,
             "indicators": self.indicators,
             "most": self.most,
             "numeric": self._scales,
@@ -251,7 +251,7 @@ class Columns(SettingsRepr):
         FormatError
             It is no such file.
         """
-        with saved_json(path, _FORM, "Columns") as found:
+        with saved_json(path, _FORMAT, "Columns") as found:
             numeric, categorical = found["numeric"], found["categorical"]
             columns = cls([*numeric], [*categorical], found["indicators"], found["most"])
             scales = {name: (float(m), float(s), bool(f)) for name, (m, s, f) in numeric.items()}

@@ -15,7 +15,7 @@ class Limits(NamedTuple):
     shared: int = 48 << 10  # bytes of a block
 
 
-_LIMITS = Limits()
+_UNKNOWN_LIMITS = Limits()
 
 
 def three(name, what, value):
@@ -39,7 +39,7 @@ def check_limits(name, grid, block, shared, threads_limit=None, limits=None):
     ArgumentError, ArgumentTypeError
         The message names the kernel, what was asked for and the limit.
     """
-    limits = limits or _LIMITS
+    limits = limits or _UNKNOWN_LIMITS
     grid, block = three(name, "grid_dims", grid), three(name, "block_dims", block)
     for what, sizes, maximum in (("grid", grid, limits.grid), ("block", block, limits.block)):
         x, y, z = sizes

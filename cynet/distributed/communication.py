@@ -18,20 +18,20 @@ from .launched import report_failure
 from .negotiation import WINDOW, Negotiation
 from .requests import remedy, shorten_difference, shorten_text
 
-_WAKE = -(1 << 62)  # message on the pipe: only wakes the thread
+_WAKE_MESSAGE = -(1 << 62)  # message on the pipe: only wakes the thread
 # numbers from here on are private to one rank: for requests that may come in any order
-_FREE = 1 << 60
-_SPIN = 0.0005  # seconds without progress before the thread sleeps
-_SHORTEST, _LONGEST = 0.0001, 0.001  # range of its sleeps while it waits for other ranks
-_IDLE = 0.05  # seconds between two looks while there are no requests
-_LISTEN = 0.02  # between two looks for notices, at most
-_FLYING = 2  # operations that move data at once
+_FREE_NUMBERS = 1 << 60
+_SPIN_SECONDS = 0.0005  # seconds without progress before the thread sleeps
+_MIN_SLEEP, _MAX_SLEEP = 0.0001, 0.001  # range of its sleeps while it waits for other ranks
+_IDLE_SECONDS = 0.05  # seconds between two looks while there are no requests
+_LISTEN_SECONDS = 0.02  # between two looks for notices, at most
+_MAX_IN_FLIGHT = 2  # operations that move data at once
 _AT_ONCE = 4 << 20  # bytes of the operations that one round starts
-_ANSWERS = 2.0  # seconds for ranks to answer that they are there
-_MEETING = 1.0  # seconds that a group waits before its ranks look for ranks that have ended
-_FAREWELL = 5.0  # seconds that ranks have for ending after a failure
-_TEXT = 2048  # bytes of a description that ranks exchange
-_ALONG, _TRACED = trace.kinds["along"], "communication"  # records of requests in traces
+_ANSWER_SECONDS = 2.0  # seconds for ranks to answer that they are there
+_MEETING_SECONDS = 1.0  # seconds that a group waits before its ranks look for ranks that have ended
+_FAREWELL_SECONDS = 5.0  # seconds that ranks have for ending after a failure
+_TEXT_BYTES = 2048  # bytes of a description that ranks exchange
+_KIND, _CATEGORY = trace.kinds["along"], "communication"  # records of requests in traces
 
 
 class Communication(threading.Thread):
@@ -57,7 +57,7 @@ class Communication(threading.Thread):
         os.set_blocking(self._in, False)
         self._lock = threading.Lock()
         self._new = deque()  # requests whose numbers the thread does not know yet
-        self._next, self._next_free = self._begins, _FREE  # numbers of the next requests
+        self._next, self._next_free = self._begins, _FREE_NUMBERS  # numbers of the next requests
         self.parts, self.groups = [], 0  # the number of groups, those of other ranks included
         self._requests = {}  # number -> a request that is not complete
         self._ready = {}  # number -> a request whose arrays are free, not begun
@@ -66,14 +66,14 @@ class Communication(threading.Thread):
         self._queue = deque()
         self._flying = []  # [(the library's request, Request)]
         self._abandoned = []  # memory that operations without an end may still write to
-        self._tried, self._again, self._delay = -1, 0.0, _SHORTEST
+        self._tried, self._again, self._delay = -1, 0.0, _MIN_SLEEP
         self._moved = time.monotonic()
         self._listened, self._iterations, self._is_stuck = 0.0, 0, False
         self._asked, self._answers = 0.0, {}
         self._dead, self._silent, self._byes = set(), set(), set()
         self._leaving = self._parting = self._has_said_bye = self._is_over = False
         self._parted = 0.0
-        self._sleep = _SHORTEST
+        self._sleep = _MIN_SLEEP
         self.opened, self.over = threading.Event(), threading.Event()
         self.failure = None
         self.rank, self.size, self.hosts = 0, 1, [socket.gethostname()]
@@ -123,13 +123,13 @@ class Communication(threading.Thread):
     def fail_here(self, text):
         """Let this rank fail, with a reason that is sent to the others."""
         self._new.append(text)
-        self._write_to_pipe(_WAKE)
+        self._write_to_pipe(_WAKE_MESSAGE)
 
     def leave(self):
         """Come to the end: wait until all other ranks have, too, or one has failed."""
         with self._lock:
             self._leaving = True
-        self._write_to_pipe(_WAKE)
+        self._write_to_pipe(_WAKE_MESSAGE)
         self.over.wait()
 
     def part(self):
@@ -139,8 +139,8 @@ class Communication(threading.Thread):
         self.over.clear()
         self._parted = time.monotonic()
         self._parting = True
-        self._write_to_pipe(_WAKE)
-        self.over.wait(2 * _FAREWELL)
+        self._write_to_pipe(_WAKE_MESSAGE)
+        self.over.wait(2 * _FAREWELL_SECONDS)
 
     def _write_to_pipe(self, number):
         os.write(self._out, struct.pack("q", number))
@@ -206,7 +206,7 @@ class Communication(threading.Thread):
         while not self._is_over and self.failure is None:
             time.sleep(1)
             seen, still = self._iterations, still + 1 if seen == self._iterations else 0
-            if still > self._stall + _ANSWERS:
+            if still > self._stall + _ANSWER_SECONDS:
                 self._is_stuck = True
                 self._fail_requests(
                     PeerError(f"MPI has not returned for {still} s (CYNET_DIST_STALL)")
@@ -214,7 +214,7 @@ class Communication(threading.Thread):
         while self._is_stuck:  # later requests fail, too
             for each in self._communicators():
                 each._read_messages()
-            self._sleep_for(_IDLE)
+            self._sleep_for(_IDLE_SECONDS)
 
     def _poll_once(self):
         """Look at everything once; whether anything has moved."""
@@ -232,7 +232,7 @@ class Communication(threading.Thread):
         for each in every:
             if self.failure is None:
                 moved |= each._advance_round(now)
-        if now - self._listened >= _LISTEN:
+        if now - self._listened >= _LISTEN_SECONDS:
             self._listened = now
             self._handle_messages()
         if self.failure is not None:
@@ -257,17 +257,19 @@ class Communication(threading.Thread):
     def _pause_thread(self, moved):
         now = time.monotonic()
         if moved:
-            self._moved, self._sleep = now, _SHORTEST
+            self._moved, self._sleep = now, _MIN_SLEEP
             self._asked, self._answers = 0.0, {}
         if not self._is_waiting or self.failure is not None:
-            self._moved, self._sleep = now, _SHORTEST
-            seconds = _LISTEN if self.failure is not None or self._leaving else _IDLE
-        elif now - self._moved < _SPIN:
+            self._moved, self._sleep = now, _MIN_SLEEP
+            seconds = (
+                _LISTEN_SECONDS if self.failure is not None or self._leaving else _IDLE_SECONDS
+            )
+        elif now - self._moved < _SPIN_SECONDS:
             os.sched_yield()
             return
         else:
             seconds = self._sleep
-            self._sleep = min(1.5 * self._sleep, _LONGEST)
+            self._sleep = min(1.5 * self._sleep, _MAX_SLEEP)
         self._sleep_for(seconds)
 
     def _read_messages(self):
@@ -283,7 +285,7 @@ class Communication(threading.Thread):
             else:
                 self._requests[each.number] = each
         for (number,) in struct.iter_unpack("q", data):
-            if number == _WAKE:
+            if number == _WAKE_MESSAGE:
                 continue
             if number >= 0:
                 request = self._requests[number]
@@ -310,7 +312,7 @@ class Communication(threading.Thread):
         if found is not None:  # a round that starts no operation is no progress
             moved |= bool(found.common) or found.free is not None
             self._start_agreed(found, now)
-        while self._queue and len(self._flying) < _FLYING:
+        while self._queue and len(self._flying) < _MAX_IN_FLIGHT:
             start, request = self._queue[0]
             self._flying.append((start(self._data), request))
             self._queue.popleft()
@@ -320,13 +322,15 @@ class Communication(threading.Thread):
 
     def _join_round(self, now):
         """Join a round of negotiation, if there is a reason."""
-        if self._negotiation.is_open or self._queue or len(self._flying) >= _FLYING:
+        if self._negotiation.is_open or self._queue or len(self._flying) >= _MAX_IN_FLIGHT:
             return False
         leaving = self._leaving and not any(
             each._requests or each._new for each in self._communicators()
         )
         # a group that waits for an ended rank: the ranks of all groups notice
-        stuck = now - self._moved > _MEETING and any(each._is_stranded for each in self.parts)
+        stuck = now - self._moved > _MEETING_SECONDS and any(
+            each._is_stranded for each in self.parts
+        )
         ready = [each for number, each in self._ready.items() if number < self._base + WINDOW]
         free = [each.mark for each in self._free_requests()]
         if not (ready or free or leaving or stuck):
@@ -338,7 +342,7 @@ class Communication(threading.Thread):
         return True
 
     def _free_requests(self):
-        return [each for number, each in self._ready.items() if number >= _FREE]
+        return [each for number, each in self._ready.items() if number >= _FREE_NUMBERS]
 
     def _start_agreed(self, found, now):
         """Do the operations that a round has agreed on."""
@@ -349,10 +353,10 @@ class Communication(threading.Thread):
         elif found.differs is not None:
             self._tell_who_differs(found.differs)
         elif not found.common and found.free is None:  # again, with more or after a moment
-            self._delay = min(2 * self._delay, 5 * _LONGEST)
+            self._delay = min(2 * self._delay, 5 * _MAX_SLEEP)
             self._again = now + self._delay
         else:
-            self._tried, self._delay = -1, _SHORTEST
+            self._tried, self._delay = -1, _MIN_SLEEP
             common = [self._ready[number] for number in found.common]
             if found.free is not None:
                 common.append(
@@ -368,7 +372,7 @@ class Communication(threading.Thread):
                 break
             nbytes += request.nbytes
             del self._ready[request.number]
-            if request.number < _FREE:
+            if request.number < _FREE_NUMBERS:
                 self._chosen.add(request.number)
             request.begun = trace.now()
             request.left = len(request.starts)
@@ -391,8 +395,8 @@ class Communication(threading.Thread):
         self._ready.pop(request.number, None)
         if request.begun and trace.is_running():
             name, number = shorten_text(request.what).partition(", call ")[0], request.number
-            trace.note(_ALONG, f"wait: {name}", _TRACED, request.ready, request.begun, 2 * number)
-            trace.note(_ALONG, name, _TRACED, request.begun, trace.now(), 2 * number + 1)
+            trace.note(_KIND, f"wait: {name}", _CATEGORY, request.ready, request.begun, 2 * number)
+            trace.note(_KIND, name, _CATEGORY, request.begun, trace.now(), 2 * number + 1)
         request.complete(error)
 
     # --- failures ---------------------------------------------------------------------------------
@@ -517,7 +521,7 @@ class Communication(threading.Thread):
             self._asked = now
             self._messages.tell(self._living_ranks(), ASK)
         missing = set(self._living_ranks()) - self._answers.keys()
-        if now - self._asked < _ANSWERS and missing:
+        if now - self._asked < _ANSWER_SECONDS and missing:
             return
         if missing:
             self._silent |= missing
@@ -534,16 +538,16 @@ class Communication(threading.Thread):
 
     def _exchange_texts(self, text, until):
         """The texts of all ranks; all ranks must call this."""
-        mine, found = bytearray(_TEXT), bytearray(_TEXT * self.size)
-        content = text.encode()[:_TEXT]
+        mine, found = bytearray(_TEXT_BYTES), bytearray(_TEXT_BYTES * self.size)
+        content = text.encode()[:_TEXT_BYTES]
         mine[: len(content)] = content
         request = self._control.Iallgather(mine, found)
         while not request.Test():
             if time.monotonic() > until:
                 self._abandoned.append((request, mine, found))
                 raise PeerError("other ranks no longer answer")
-            time.sleep(_SHORTEST)
-        parts = [bytes(found[i * _TEXT : (i + 1) * _TEXT]) for i in range(self.size)]
+            time.sleep(_MIN_SLEEP)
+        parts = [bytes(found[i * _TEXT_BYTES : (i + 1) * _TEXT_BYTES]) for i in range(self.size)]
         return [each.rstrip(b"\0").decode(errors="replace") for each in parts]
 
     def _tell_who_left(self):
@@ -577,7 +581,7 @@ class Communication(threading.Thread):
             self._has_said_bye = True
             self._messages.tell(self._living_ranks(), BYE)
         missing = set(self._living_ranks()) - self._byes
-        if (not missing and not self._messages.pending) or now - self._parted > _FAREWELL:
+        if (not missing and not self._messages.pending) or now - self._parted > _FAREWELL_SECONDS:
             self._is_over = True
 
     def _close(self):

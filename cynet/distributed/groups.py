@@ -15,7 +15,8 @@ from .world import World, world
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_NUMBERS = 1 << 32  # numbers of requests of one group; those of the next group begin there
+# numbers of requests of one group; those of the next group begin there
+_NUMBERS_PER_GROUP = 1 << 32
 
 
 class GroupCommunication(Communication):
@@ -34,7 +35,7 @@ class GroupCommunication(Communication):
     """
 
     def __init__(self, whole, ranks, number, comm):
-        self._begins = number * _NUMBERS
+        self._begins = number * _NUMBERS_PER_GROUP
         super().__init__(whole._stall)
         self._whole, self._ranks = whole, ranks
         self._mpi, self._own = whole._mpi, whole._own

@@ -12,13 +12,13 @@ from ..base.kinds import read_json
 
 # Variables that launchers set in each process: Open MPI (PRRTE), MPICH and Intel MPI (Hydra), srun
 # with PMI or PMIx, PALS. Each gives a rank; none of them is set in a batch script.
-_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MPI_RANKID", "PALS_RANKID")
+_RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MPI_RANKID", "PALS_RANKID")
 
 
 def is_launched():
     """Return whether a launcher of MPI has started this process, or its program uses MPI
     already."""
-    if any(config.variables().get(name) for name in _RANKS):
+    if any(config.variables().get(name) for name in _RANK_VARIABLES):
         return True
     loaded = sys.modules.get("mpi4py.MPI")  # looked up, not imported: importing it starts MPI
     return loaded is not None and loaded.Is_initialized() and loaded.COMM_WORLD.size > 1
@@ -27,7 +27,9 @@ def is_launched():
 def own_rank():
     """The number of this process according to its launcher, or None."""
     given = config.variables()
-    return next((int(given[name]) for name in _RANKS if given.get(name, "").isdecimal()), None)
+    return next(
+        (int(given[name]) for name in _RANK_VARIABLES if given.get(name, "").isdecimal()), None
+    )
 
 
 def report_failure(rank, host, text, dead=(), is_own=True):

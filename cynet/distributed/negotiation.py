@@ -12,8 +12,8 @@ ranks offer different ones, the next round is about those below.
 import numpy as np
 
 WINDOW = 64
-_NEVER = -(1 << 62)
-_END = 2 + 3 * WINDOW  # end of the flags for requests with numbers
+_NEVER_NUMBER = -(1 << 62)
+_END_OF_FLAGS = 2 + 3 * WINDOW  # end of the flags for requests with numbers
 
 
 class NegotiationRound:
@@ -35,18 +35,18 @@ class NegotiationRound:
 
     def __init__(self, base, found):
         self.left, self.all_left = bool(found[0] == 1), bool(found[1] == -1)
-        waits, marks, opposites = found[2:_END].reshape(3, WINDOW)
+        waits, marks, opposites = found[2:_END_OF_FLAGS].reshape(3, WINDOW)
         ready = np.flatnonzero(waits == 0)
         self.common = [base + int(i) for i in ready]
         differing = ready[marks[ready] != -opposites[ready]]
         self.differs = base + int(differing[0]) if len(differing) else None
-        self._largest, opposite = (int(each) for each in found[_END:])
-        self.free = self._largest if self._largest == -opposite != _NEVER else None
+        self._largest, opposite = (int(each) for each in found[_END_OF_FLAGS:])
+        self.free = self._largest if self._largest == -opposite != _NEVER_NUMBER else None
 
     @property
     def below(self):
         """The upper bound of the marks of the next round, or None."""
-        return None if self.free is not None or self._largest == _NEVER else self._largest
+        return None if self.free is not None or self._largest == _NEVER_NUMBER else self._largest
 
 
 class Negotiation:
@@ -62,7 +62,7 @@ class Negotiation:
 
     def __init__(self, library, comm):
         self._largest, self._comm = library.MAX, comm
-        self._mine = np.empty(_END + 2, np.int64)
+        self._mine = np.empty(_END_OF_FLAGS + 2, np.int64)
         self._all = np.empty_like(self._mine)
         self._request = None
         self._base, self._below = 0, None
@@ -89,15 +89,15 @@ class Negotiation:
         mine = self._mine
         mine[0], mine[1] = leaving, -leaving
         mine[2 : 2 + WINDOW] = 1
-        mine[2 + WINDOW : _END] = _NEVER
+        mine[2 + WINDOW : _END_OF_FLAGS] = _NEVER_NUMBER
         for each in ready:
             at = 2 + each.number - base
             mine[at] = 0
             mine[at + WINDOW] = each.mark
             mine[at + 2 * WINDOW] = -each.mark
         below = self._below
-        offered = max((m for m in marks if below is None or m < below), default=_NEVER)
-        mine[_END], mine[_END + 1] = offered, -offered
+        offered = max((m for m in marks if below is None or m < below), default=_NEVER_NUMBER)
+        mine[_END_OF_FLAGS], mine[_END_OF_FLAGS + 1] = offered, -offered
         self._base = base
         self._request = self._comm.Iallreduce(mine, self._all, self._largest)
 

@@ -17,7 +17,7 @@ try:
 except ImportError:  # Windows
     fcntl = termios = None
 
-_READING = 2.0  # seconds that a launcher has for reading this process's output
+_READING_SECONDS = 2.0  # seconds that a launcher has for reading this process's output
 
 _state = {"code": None, "hooked": False}
 
@@ -73,7 +73,7 @@ def wait_until_read():
     """Wait, only for a moment, until the launcher has read this process's output: when the first
     process of a failed job ends, mpiexec may drop the unread output of the others."""
     _flush()
-    until = time.monotonic() + _READING
+    until = time.monotonic() + _READING_SECONDS
     while any(map(_unread_bytes, (1, 2))) and time.monotonic() < until:
         time.sleep(0.005)
 

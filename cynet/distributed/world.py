@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from ..typing import NDArray, NumpyArray
 
-_PARTS = 8  # parts of a network's gradients: the first ones are summed while others are computed
-_JOINING = 60  # minimum of seconds that ranks have to meet
+# parts of a network's gradients: the first ones are summed while others are computed
+_GRADIENT_PARTS = 8
+_JOIN_SECONDS = 60  # minimum of seconds that ranks have to meet
 
 
 @guarded
@@ -354,7 +355,7 @@ def _join_world():
     stall = config.get("CYNET_DIST_STALL")
     communication = Communication(stall)
     communication.start()
-    limit = max(stall, _JOINING)
+    limit = max(stall, _JOIN_SECONDS)
     until = time.monotonic() + limit
     while not communication.opened.wait(0.5):
         ended = ended_early()
@@ -367,7 +368,7 @@ def _join_world():
         raise communication.failure
     shutdown.install_exit_hooks(lambda: _world)
     if communication.size > 1:
-        cut_gradients(_PARTS)
+        cut_gradients(_GRADIENT_PARTS)
     return communication
 
 

@@ -9,7 +9,7 @@ from .block import Block
 from .nn import Conv1D, Conv2D, Conv3D, Dense
 from .tracing import note_change
 
-_LAYERS = (Dense, Conv1D, Conv2D, Conv3D)  # layers with kernels for narrow floats
+_AUTOCAST_LAYERS = (Dense, Conv1D, Conv2D, Conv3D)  # layers with kernels for narrow floats
 
 
 @guarded
@@ -61,7 +61,7 @@ def autocast(block: Block, dtype: str = "float16") -> Block:
 
 
 def _cast(block, dtype):
-    if isinstance(block, _LAYERS):
+    if isinstance(block, _AUTOCAST_LAYERS):
         vars(block).update(hybrid_forward=_Narrow(block, dtype), _autocast=dtype)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..typing import FileName, NDArray
 
-_COUNT, _MEAN = "count", "mean:"
+_COUNT_KEY, _MEAN_PREFIX = "count", "mean:"
 
 
 @guarded
@@ -116,8 +116,8 @@ class _Averaging:
 
     def state_dict(self) -> dict[str, NDArray]:
         """The means, ``'mean:NAME'``, and their ``'count'``, as arrays."""
-        means = {f"{_MEAN}{name}": value for name, value in self._averages.values.items()}
-        return {_COUNT: nd.array([self._averages.count], dtype="int64"), **means}
+        means = {f"{_MEAN_PREFIX}{name}": value for name, value in self._averages.values.items()}
+        return {_COUNT_KEY: nd.array([self._averages.count], dtype="int64"), **means}
 
     def load_state_dict(self, state: dict[str, NDArray], source: Any = "the state") -> None:
         """Take `state_dict` back.
@@ -135,9 +135,11 @@ class _Averaging:
             That is no such state, or that of another network.
         """
         who = type(self).__name__
-        if not isinstance(state, dict) or _COUNT not in state:
+        if not isinstance(state, dict) or _COUNT_KEY not in state:
             raise FormatError(f"{source}: it has no means of {who}")
-        means = {k.removeprefix(_MEAN): v for k, v in state.items() if k.startswith(_MEAN)}
+        means = {
+            k.removeprefix(_MEAN_PREFIX): v for k, v in state.items() if k.startswith(_MEAN_PREFIX)
+        }
         params = self._averaged_parameters()
         for name in means.keys() ^ (params.keys() if means else set()):
             raise FormatError(f"{source}: its means are of another network: {shown(name)}")
@@ -150,7 +152,7 @@ class _Averaging:
                     f" {param.shape}"
                 )
             placed[name] = mean.as_in_context(param.list_ctx()[0])
-        self._averages.take(placed, int(state[_COUNT].asscalar()))
+        self._averages.take(placed, int(state[_COUNT_KEY].asscalar()))
 
     def _averaged_parameters(self):
         """The parameters that have means, by structural name."""

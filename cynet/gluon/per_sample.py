@@ -15,9 +15,9 @@ from .block import Block
 from .nn.conv_layers import _Conv
 from .tracing import is_tracing
 
-_NOTHING = 1e-5  # relative to the largest gradients
+_ZERO_TOLERANCE = 1e-5  # relative to the largest gradients
 # relative to the per-sample gradients, how far their sum may differ from the batch's gradient
-_NEAR = 1e-3
+_TOLERANCE = 1e-3
 
 
 @guarded
@@ -221,10 +221,10 @@ def _check_sums(net, found, context, before):
         sizes = nd.norm(own.reshape((own.shape[0], -1)), axis=1).sum()
         gap = nd.norm((own.sum(axis=0) - whole).reshape((-1,)))
         narrow = 30 if own.dtype != found[id(each)].dtype else 1
-        gaps.append((gap - _NEAR * narrow * (sizes + nd.norm(whole.reshape((-1,))))) / narrow)
+        gaps.append((gap - _TOLERANCE * narrow * (sizes + nd.norm(whole.reshape((-1,))))) / narrow)
         limit = sizes if limit is None else nd.maximum(limit, sizes)
     # a value that is 0 up to rounding (a bias in front of a softmax) is small beside the others
-    gaps = (nd.concat(*gaps, dim=0) - limit * _NOTHING).asnumpy() if gaps else ()
+    gaps = (nd.concat(*gaps, dim=0) - limit * _ZERO_TOLERANCE).asnumpy() if gaps else ()
     for each, gap in zip(params, gaps):
         if gap > 0:
             raise GradientError(

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .data import DataLoader
     from .trainer import Trainer
 
-_TRAINER, _PARAM, _AVERAGE = "trainer", "param:", "average:"
-_FORM = "cynet training 1"
+_TRAINER_KEY, _PARAM_PREFIX, _AVERAGE_PREFIX = "trainer", "param:", "average:"
+_FORMAT = "cynet training 1"
 
 
 @guarded
@@ -62,12 +62,12 @@ def save_training(
     arrays = {}
     if trainer is not None:
         trainer._prepare()
-        arrays[_TRAINER] = as_array(b"".join(trainer._state_chunks()))
+        arrays[_TRAINER_KEY] = as_array(b"".join(trainer._state_chunks()))
     for key, each in net._collect_params_with_prefix().items():
-        arrays[_PARAM + key] = each._reduce()
+        arrays[_PARAM_PREFIX + key] = each._reduce()
     if average is not None:
-        arrays.update({f"{_AVERAGE}{k}": v for k, v in average.state_dict().items()})
-    write_training(path, _FORM, meta, arrays, "save_training: extra")
+        arrays.update({f"{_AVERAGE_PREFIX}{k}": v for k, v in average.state_dict().items()})
+    write_training(path, _FORMAT, meta, arrays, "save_training: extra")
 
 
 @guarded
@@ -117,16 +117,22 @@ def load_training(
     [[1. 1.]]
     <NDArray 1x2 @cpu(0)>
     """
-    meta, arrays = read_training(path, _FORM)
+    meta, arrays = read_training(path, _FORMAT)
     params = net._collect_params_with_prefix()
-    values = {k.removeprefix(_PARAM): v for k, v in arrays.items() if k.startswith(_PARAM)}
+    values = {
+        k.removeprefix(_PARAM_PREFIX): v for k, v in arrays.items() if k.startswith(_PARAM_PREFIX)
+    }
     check_names(params, values, path, False, False)
-    if (trainer is None) != (_TRAINER not in arrays):
+    if (trainer is None) != (_TRAINER_KEY not in arrays):
         word = "none" if trainer is None else "one"
         raise FormatError(f"{path}: {word} of the Trainers was given, the file says otherwise")
     for key, array in values.items():
         params[key]._load_init(array, None)
-    means = {k.removeprefix(_AVERAGE): v for k, v in arrays.items() if k.startswith(_AVERAGE)}
+    means = {
+        k.removeprefix(_AVERAGE_PREFIX): v
+        for k, v in arrays.items()
+        if k.startswith(_AVERAGE_PREFIX)
+    }
     if (average is None) != (not means):
         word = "it has means, give the average that takes them" if means else "it has no means"
         raise FormatError(f"{path}: {word}")
@@ -134,7 +140,7 @@ def load_training(
         average.load_state_dict(means, path)
     if trainer is not None:
         loaded = opt.get_updater(trainer.optimizer)
-        loaded.set_states(arrays[_TRAINER].asnumpy().tobytes())
+        loaded.set_states(arrays[_TRAINER_KEY].asnumpy().tobytes())
         trainer._take_over(loaded, path)
     if loader is not None and meta["loader"] is not None:
         loader.load_state_dict(meta["loader"])

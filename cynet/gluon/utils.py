@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 _REPOSITORY = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"
-_PIECE = 1 << 20  # bytes
+_CHUNK_BYTES = 1 << 20  # bytes
 
 
 @guarded
@@ -145,7 +145,7 @@ def check_sha1(filename: FileName, sha1_hash: str) -> bool:
     """
     digest = hashlib.sha1()
     with open_for_reading(filename) as file:
-        while piece := file.read(_PIECE):
+        while piece := file.read(_CHUNK_BYTES):
             digest.update(piece)
     name = digest.hexdigest()
     length = min(len(name), len(sha1_hash))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .ir import Graph, Value
 
-_SMALLEST = 1 << 14  # bytes of gradients that a cut is worth
+_MIN_GRADIENT_BYTES = 1 << 14  # bytes of gradients that a cut is worth
 _parts = 1
 
 
@@ -23,7 +23,7 @@ def gradient_cuts(graph: Graph) -> frozenset[int]:
     if _parts == 1 or not graph.grads:
         return frozenset()
     total = sum(_value_bytes(value) for value in graph.grads.values())
-    goal, made = max(total // _parts, _SMALLEST), 0
+    goal, made = max(total // _parts, _MIN_GRADIENT_BYTES), 0
     cuts: set[int] = set()
     wanted = set(graph.grads.values())
     for i, step in enumerate(graph.steps):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Placed = tuple[int, int, str, int]
 
 
-_GIVEN = (ARG, AUX, GRAD, HEAD)  # values that are read without being written by a step
+_INPUT_KINDS = (ARG, AUX, GRAD, HEAD)  # values that are read without being written by a step
 # property to the shapes and types of its last inference
 _inferred: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
@@ -53,7 +53,7 @@ def verify(graph: Graph, after: str) -> None:
         else:
             _check_backward(step, after)
         for value in step.read():
-            if value.root.kind not in _GIVEN and value.root not in made:
+            if value.root.kind not in _INPUT_KINDS and value.root not in made:
                 _raise_error(after, step, value, "reads it before it is written")
         for position, value in step.written():
             if step.req[position] not in (WRITE, INPLACE, ADD):

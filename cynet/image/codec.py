@@ -6,7 +6,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeEr
 from ..base.opencv import cv, error_reason
 from .image_header import check_header
 
-_DEPTHS = (np.uint8, np.uint16)
+_PIXEL_DTYPES = (np.uint8, np.uint16)
 
 
 def content_of(buffer):
@@ -85,7 +85,7 @@ def encoded(image, ending, quality):
     module, kind = cv(), str(ending).lower()
     if kind not in (".jpg", ".jpeg", ".png"):
         raise ArgumentError(f"img_fmt is '.jpg' or '.png', got {shown(ending)}")
-    if image.ndim not in (2, 3) or image.dtype not in _DEPTHS or 0 in image.shape:
+    if image.ndim not in (2, 3) or image.dtype not in _PIXEL_DTYPES or 0 in image.shape:
         raise ShapeError(
             f"an image is an array (H, W) or (H, W, C) of uint8 or uint16, got {image.shape}"
             f" {image.dtype}"

@@ -17,9 +17,9 @@ from .geometry import color_normalize
 if TYPE_CHECKING:
     from ..typing import DTypeLike
 
-_GREY = np.array([[[0.299, 0.587, 0.114]]], np.float32)
-_MEAN = [123.68, 116.28, 103.53]  # mean of ImageNet's pixels, MXNet's values
-_STD = [58.395, 57.12, 57.375]
+_GRAY_WEIGHTS = np.array([[[0.299, 0.587, 0.114]]], np.float32)
+_IMAGENET_MEAN = [123.68, 116.28, 103.53]  # mean of ImageNet's pixels, MXNet's values
+_IMAGENET_STD = [58.395, 57.12, 57.375]
 _EIGENVALUES = [55.46, 4.794, 1.148]
 _EIGENVECTORS = [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
 
@@ -71,11 +71,11 @@ class ContrastJitterAug(Augmenter):
     def __init__(self, contrast: float) -> None:
         super().__init__(contrast=contrast)
         self.contrast = contrast
-        self.coef = nd.array(_GREY)
+        self.coef = nd.array(_GRAY_WEIGHTS)
 
     def apply(self, array: Any) -> Any:
         alpha = 1.0 + random.uniform(-self.contrast, self.contrast)
-        grey = array * _GREY
+        grey = array * _GRAY_WEIGHTS
         mean = 3.0 * (1.0 - alpha) / grey.size * float(grey.sum())
         return in_dtype_of(array * np.float32(alpha) + np.float32(mean), array)
 
@@ -102,11 +102,11 @@ class SaturationJitterAug(Augmenter):
     def __init__(self, saturation: float) -> None:
         super().__init__(saturation=saturation)
         self.saturation = saturation
-        self.coef = nd.array(_GREY)
+        self.coef = nd.array(_GRAY_WEIGHTS)
 
     def apply(self, array: Any) -> Any:
         alpha = 1.0 + random.uniform(-self.saturation, self.saturation)
-        grey = (array * _GREY).sum(axis=2, keepdims=True) * np.float32(1.0 - alpha)
+        grey = (array * _GRAY_WEIGHTS).sum(axis=2, keepdims=True) * np.float32(1.0 - alpha)
         return in_dtype_of(array * np.float32(alpha) + grey, array)
 
 
@@ -310,7 +310,10 @@ def color_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray
         ts.append(LightingAug(pca_noise, np.array(_EIGENVALUES), np.array(_EIGENVECTORS)))
     if rand_gray > 0:
         ts.append(RandomGrayAug(rand_gray))
-    mean, std = _channel_values("mean", mean, _MEAN), _channel_values("std", std, _STD)
+    mean, std = (
+        _channel_values("mean", mean, _IMAGENET_MEAN),
+        _channel_values("std", std, _IMAGENET_STD),
+    )
     if mean is not None or std is not None:
         ts.append(ColorNormalizeAug(mean, std))
     return ts

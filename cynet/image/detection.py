@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..ndarray import NDArray
     from ..typing import NumpyArray
 
-_LEAST = 2  # pixels of a crop, of an object in it, and of a border on each axis
+_MIN_PIXELS = 2  # pixels of a crop, of an object in it, and of a border on each axis
 
 
 @guarded
@@ -320,10 +320,10 @@ class DetRandomCropAug(DetAugmenter):
 
     def _covers_objects(self, label, place, height, width):
         """Return whether a crop covers enough of the objects that it touches."""
-        if (place[2] - place[0]) * (place[3] - place[1]) < _LEAST:
+        if (place[2] - place[0]) * (place[3] - place[1]) < _MIN_PIXELS:
             return False
         sizes = box_areas(label[:, 1:5])
-        seen = sizes * width * height > _LEAST
+        seen = sizes * width * height > _MIN_PIXELS
         if not seen.any():
             return False
         within = (place[0] / width, place[1] / height, place[2] / width, place[3] / height)
@@ -420,7 +420,7 @@ class DetRandomPadAug(DetAugmenter):
             if h < max_h:
                 h = random.randint(h, max_h)
             w = round(h * ratio)
-            if h - height < _LEAST or w - width < _LEAST:
+            if h - height < _MIN_PIXELS or w - width < _MIN_PIXELS:
                 continue
             y, x = random.randint(0, h - height), random.randint(0, w - width)
             return x, y, w, h

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ..typing import FileName, NumpyArray
 
-_ATTEMPTS = 10  # maximum attempts to find a crop of a random size
+_MAX_ATTEMPTS = 10  # maximum attempts to find a crop of a random size
 
 
 # --- between NDArrays and pixels ------------------------------------------------------------------
@@ -115,7 +115,7 @@ def random_sized_box(array, size, area, ratio, draws=random):
     height, width = array.shape[:2]
     low, high = (area, 1.0) if isinstance(area, Number) else area
     logs = float(np.log(ratio[0])), float(np.log(ratio[1]))
-    for _ in range(_ATTEMPTS):
+    for _ in range(_MAX_ATTEMPTS):
         wanted = draws.uniform(low, high) * height * width
         sides = np.exp(draws.uniform(*logs))
         new_w, new_h = round(float(np.sqrt(wanted * sides))), round(float(np.sqrt(wanted / sides)))

@@ -7,12 +7,12 @@ import numpy as np
 from ..base.errors import ArgumentError, FormatError, shown
 from ..base.opencv import INTERPOLATIONS, cv, resize_image
 from ..ndarray import load
-from .color_augment import _EIGENVALUES, _EIGENVECTORS, _GREY
+from .color_augment import _EIGENVALUES, _EIGENVECTORS, _GRAY_WEIGHTS
 from .into_batch import put_normalized, put_plain
 from .record_options import AUGMENTING
 
-_ATTEMPTS = 10  # maximum attempts to find a crop of a random area
-_HUES = 180  # range of hues in OpenCV's uint8 images
+_MAX_ATTEMPTS = 10  # maximum attempts to find a crop of a random area
+_HUE_RANGE = 180  # range of hues in OpenCV's uint8 images
 # options of crops and scales other than `random_resized_crop`
 _NOT_WITH_AREA = (
     *("rand_crop", "min_crop_size", "max_crop_size"),
@@ -49,7 +49,7 @@ def with_turned_colors(image, shift):
     """An image of three colors with numbers added to its hue, lightness and saturation."""
     turned = cv().cvtColor(np.ascontiguousarray(image), cv().COLOR_RGB2HLS)
     table = np.arange(256)[:, None] + np.array(shift)
-    table[:, 0] %= _HUES
+    table[:, 0] %= _HUE_RANGE
     turned = cv().LUT(turned, table.clip(0, 255).astype(np.uint8)[None])
     return cv().cvtColor(turned, cv().COLOR_HLS2RGB)
 
@@ -203,7 +203,7 @@ class RecordAugmenter:
             ratios = o["min_aspect_ratio"], o["max_aspect_ratio"]
         else:
             ratios = 1 - o["max_aspect_ratio"], 1 + o["max_aspect_ratio"]
-        for _ in range(_ATTEMPTS):
+        for _ in range(_MAX_ATTEMPTS):
             area = rng.uniform(o["min_random_area"], o["max_random_area"]) * height * width
             ratio = rng.uniform(*ratios)
             w, h = (round(math.sqrt(max(area * r, 0.0))) for r in (ratio, 1 / (ratio or 1.0)))
@@ -239,9 +239,9 @@ class RecordAugmenter:
         alpha = 1 + rng.uniform(-self.o[which], self.o[which])
         out = whole * alpha
         if which == "contrast":
-            out[:, 3] += (1 - alpha) * (_GREY.ravel() @ (whole @ [*means, 1]))
+            out[:, 3] += (1 - alpha) * (_GRAY_WEIGHTS.ravel() @ (whole @ [*means, 1]))
         elif which == "saturation":
-            out += (1 - alpha) * (_GREY.ravel() @ whole)
+            out += (1 - alpha) * (_GRAY_WEIGHTS.ravel() @ whole)
         return out
 
 

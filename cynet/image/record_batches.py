@@ -15,7 +15,7 @@ from .record_augment import Normalizer, RecordAugmenter
 from .record_options import NORMALIZING
 from .source import RecordSource, read_list
 
-_DECODE = Span("decode image", "data")
+_DECODE_SPAN = Span("decode image", "data")
 
 
 class Batch:
@@ -118,7 +118,7 @@ class RecordBatches:
         good = None
         for place in range(part, len(batch.numbers), self.parts):
             try:
-                with _DECODE:
+                with _DECODE_SPAN:
                     self._fill_one(batch, place, int(batch.numbers[place]))
                 good = place
             except FormatError as error:

@@ -12,7 +12,7 @@ from .record_batches import RecordBatches
 from .record_iter import ImageRecordIter, signature
 from .record_options import DETECTING, NORMALIZING, NORMALIZING_BOXES, NOT_OF_BOXES, READING_BOXES
 
-_BEFORE = 4  # channels, height and width of the image, and how many numbers its label has
+_HEADER_NUMBERS = 4  # channels, height and width of the image, and how many numbers its label has
 
 
 class BoxBatches(RecordBatches):
@@ -36,7 +36,7 @@ class BoxBatches(RecordBatches):
             width = max(map(self._label_width, self._numbers.tolist()))
         if 0 < capacity < width:
             raise ArgumentError(f"label_pad_width={capacity} is less than label_width={width}")
-        return _BEFORE + max(width, capacity)
+        return _HEADER_NUMBERS + max(width, capacity)
 
     def _label_width(self, number):
         try:
@@ -50,7 +50,7 @@ class BoxBatches(RecordBatches):
             ) from error
 
     def _store_sample(self, batch, place, image, label, rng):
-        capacity = batch.labels.shape[1] - _BEFORE
+        capacity = batch.labels.shape[1] - _HEADER_NUMBERS
         if len(label) > capacity or 0 < self._o["label_width"] != len(label):
             says = f"label_width is {self._o['label_width']}, label_pad_width {capacity}"
             raise FormatError(f"its label has {len(label)} numbers; {says}")
@@ -63,9 +63,9 @@ class BoxBatches(RecordBatches):
             image = np.pad(image, ((0, height - new_h), (0, width - new_w), (0, 0)))
         self._normalize(image, out, rng)
         numbers = np.concatenate([head, boxes.ravel()])
-        row[:_BEFORE] = channels, new_h, new_w, len(numbers)
-        row[_BEFORE : _BEFORE + len(numbers)] = numbers
-        row[_BEFORE + len(numbers) :] = self._o["label_pad_value"]
+        row[:_HEADER_NUMBERS] = channels, new_h, new_w, len(numbers)
+        row[_HEADER_NUMBERS : _HEADER_NUMBERS + len(numbers)] = numbers
+        row[_HEADER_NUMBERS + len(numbers) :] = self._o["label_pad_value"]
 
 
 @guarded(but=PER_BATCH)

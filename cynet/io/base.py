@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..typing import DTypeLike, Shape
 
-_DATA = Span("data", "training")
+_DATA_SPAN = Span("data", "training")
 
 
 @guarded
@@ -229,7 +229,7 @@ class DataIter(ReprMixin):
         return self
 
     def __next__(self) -> DataBatch:
-        with _DATA:
+        with _DATA_SPAN:
             return self.next()
 
     def reset(self) -> None:

@@ -36,7 +36,7 @@ from ..optimizer.state_file import check, read_pair
 if TYPE_CHECKING:
     from ..typing import FileName, NamedArrays, Symbol
 
-_PIECE = 1 << 20
+_CHUNK_BYTES = 1 << 20
 
 
 class Checkpoint(NamedTuple):
@@ -192,7 +192,7 @@ def _new_digest():
 def _digest_of(path):
     digest = _new_digest()
     with open_for_reading(path) as file:
-        while piece := file.read(_PIECE):
+        while piece := file.read(_CHUNK_BYTES):
             digest.update(piece)
     return digest.hexdigest()
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 _LONGEST_NUMBER = 400  # characters: the longest float64 written out, with space around it
 _LONGEST_COMMENT = 1024
 _LONGEST_LINE = 1 << 24  # limit of characters, if some of its columns are read
-_MISSING = ("", "NA", "N/A", "na", "null", "NULL")
-_BLOCK = 1 << 20  # characters that are read at once
+_MISSING_TEXTS = ("", "NA", "N/A", "na", "null", "NULL")
+_BLOCK_CHARACTERS = 1 << 20  # characters that are read at once
 # Limits for a compressed file: bytes, and a multiple of its size.
 _MAX_FREE = 64 << 20
 _MAX_TIMES = 200
@@ -157,7 +157,7 @@ def _line_blocks(text, name, shape, columns):
     if columns is not None:  # there may be others beside them
         longest = max(longest, _LONGEST_LINE)
     rest = ""
-    while block := text.read(_BLOCK):
+    while block := text.read(_BLOCK_CHARACTERS):
         lines = (rest + block).split("\n")
         if max(map(len, lines)) > longest:
             raise FormatError(
@@ -173,7 +173,7 @@ def _check_unpacked(file, name):
     """Refuse a file that unpacks to far more than its compressed size, before its numbers are
     parsed."""
     maximum, total = max(_MAX_FREE, _MAX_TIMES * os.path.getsize(name)), 0
-    while block := file.read(_BLOCK):
+    while block := file.read(_BLOCK_CHARACTERS):
         total += len(block)
         if total > maximum:
             raise FormatError(
@@ -212,7 +212,7 @@ def _cell_hint(said, skipped, missing):
     if not skipped and " at row 0," in said:
         return " skip_header=1 leaves out a first line of names"
     cell = re.search(r"convert string '(.*?)'", said)
-    if cell is not None and cell[1].strip() in _MISSING and missing is None:
+    if cell is not None and cell[1].strip() in _MISSING_TEXTS and missing is None:
         return " missing=0 takes empty cells for 0; usecols chooses columns"
     return " usecols chooses columns of numbers"
 
@@ -220,7 +220,7 @@ def _cell_hint(said, skipped, missing):
 def _parse_field(missing, text):
     if "_" in text:  # Python takes 1_0 for 10
         raise FormatError(f"could not convert string {text!r}")
-    return missing if text.strip() in _MISSING else float(text)
+    return missing if text.strip() in _MISSING_TEXTS else float(text)
 
 
 def _parse(text, name, shape, dtype, skipped, missing, columns):

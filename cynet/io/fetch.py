@@ -3,7 +3,7 @@
 from ..base.errors import FileError
 
 LARGEST = 1 << 31  # limit of bytes for one download
-_PIECE = 1 << 20
+_CHUNK_BYTES = 1 << 20
 _TIMEOUT = 10  # seconds without an answer
 
 
@@ -23,7 +23,7 @@ def fetch_bytes(url, verify_ssl=True):
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "cynet"})
         with urllib.request.urlopen(request, timeout=_TIMEOUT, **options) as answer:
-            while piece := answer.read(_PIECE):
+            while piece := answer.read(_CHUNK_BYTES):
                 pieces.append(piece)
                 count += len(piece)
                 if count > LARGEST:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..typing import DTypeLike, FileName, NDArray, NumpyArray, Shape
 
 _IDX_DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
-_LARGEST = 1 << 34  # bytes; more is a corrupt header
+_MAX_ARRAY_BYTES = 1 << 34  # bytes; more is a corrupt header
 _MAX_AXES = 32  # the limit of all NumPy versions
 
 
@@ -86,7 +86,7 @@ def _read(file, name, size):
         )
     shape = struct.unpack(f">{ndim}I", header)
     nbytes = dtype.itemsize * math.prod(shape)
-    if ndim > _MAX_AXES or dtype.itemsize * math.prod(filter(None, shape)) > _LARGEST:
+    if ndim > _MAX_AXES or dtype.itemsize * math.prod(filter(None, shape)) > _MAX_ARRAY_BYTES:
         raise FormatError(f"{name}: no array has the shape {shown(shape)} that its header says")
     wanted = f"{name}: shape {shape} needs {4 + len(header) + nbytes} bytes"
     if size is not None and size != 4 + len(header) + nbytes:

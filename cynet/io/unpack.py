@@ -9,12 +9,12 @@ from ..base.errors import FormatError
 from ..base.files import open_for_reading
 
 # first bytes -> its name, the module that unpacks it, the file name extension
-_PACKERS = {
+_DECOMPRESSORS = {
     b"\x1f\x8b": ("gzip", "gzip", ".gz"),
     b"BZh": ("bzip2", "bz2", ".bz2"),
     b"\xfd7zXZ\0": ("xz", "lzma", ".xz"),
 }
-_PIECE = 1 << 20
+_CHUNK_BYTES = 1 << 20
 
 
 @contextmanager
@@ -34,7 +34,9 @@ def read_unpacked(name):
     """
     with open_for_reading(name) as file:
         first = file.peek(6)
-        packer = next((each for mark, each in _PACKERS.items() if first.startswith(mark)), None)
+        packer = next(
+            (each for mark, each in _DECOMPRESSORS.items() if first.startswith(mark)), None
+        )
         if packer is None:
             yield file, None
             return
@@ -53,14 +55,14 @@ def read_unpacked(name):
 def expected_packer(name):
     """The compression that a file name's extension means, or None."""
     ending = os.path.splitext(name)[1].lower()
-    return next((kind for kind, _, each in _PACKERS.values() if each == ending), None)
+    return next((kind for kind, _, each in _DECOMPRESSORS.values() if each == ending), None)
 
 
 def read_exactly(file, size):
     """Up to `size` bytes; memory is taken as they come, so that a false size costs nothing."""
     content = bytearray()
     while len(content) < size:
-        piece = file.read(min(_PIECE, size - len(content)))
+        piece = file.read(min(_CHUNK_BYTES, size - len(content)))
         if not piece:
             break
         content += piece

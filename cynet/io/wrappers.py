@@ -195,7 +195,7 @@ class ResizeIter(_Wrapper):
         return True
 
 
-_BEHIND = 3  # batches alive at once: the returned one, the ready one, and the one being made
+_LIVE_BATCHES = 3  # batches alive at once: the returned one, the ready one, and the one being made
 
 
 class _Apart:
@@ -207,8 +207,8 @@ class _Apart:
     """
 
     def __init__(self):
-        self._given = deque(maxlen=_BEHIND)  # (arrays, how often they had been written)
-        self._unsure = _BEHIND
+        self._given = deque(maxlen=_LIVE_BATCHES)  # (arrays, how often they had been written)
+        self._unsure = _LIVE_BATCHES
         self._reused = False
 
     def look(self):
@@ -236,8 +236,8 @@ class _Apart:
         )
 
 
-_END = object()
-_LOOK = 1.0  # seconds between two looks whether the thread lives
+_END_MARK = object()
+_POLL_SECONDS = 1.0  # seconds between two looks whether the thread lives
 
 
 @guarded(but=("next", "iter_next"))
@@ -397,7 +397,7 @@ class PrefetchingIter(_Wrapper):
         for each in got:
             if isinstance(each, BaseException):
                 raise each
-        ended = [each is _END for each in got]
+        ended = [each is _END_MARK for each in got]
         if any(ended):
             if not all(ended):
                 raise ShapeError("PrefetchingIter: iterators give different numbers of batches")
@@ -434,18 +434,18 @@ class _Worker:
         self._thread.start()
 
     def next(self):
-        """(batch, where its iterator is behind it), _END, or the exception that it raised."""
+        """(batch, where its iterator is behind it), _END_MARK, or the exception that it raised."""
         if self._ended:
-            return _END
+            return _END_MARK
         item = self._wait()
-        self._ended = item is _END or isinstance(item, BaseException)
+        self._ended = item is _END_MARK or isinstance(item, BaseException)
         return item
 
     def _wait(self):
         while True:
             alive = self._thread.is_alive()  # before get(): the thread may answer, then end
             try:
-                return self._ready.get(timeout=_LOOK)
+                return self._ready.get(timeout=_POLL_SECONDS)
             except queue.Empty:
                 if not alive:
                     return StateError(
@@ -470,17 +470,17 @@ def _prefetch_batches(source, apart, ready, stopping):
                 break
             except queue.Full:
                 continue
-        if item is _END or isinstance(item, BaseException):
+        if item is _END_MARK or isinstance(item, BaseException):
             return
 
 
 def _next_of(source, apart):
-    """(batch, the iterator's position after it), _END, or any exception, which is raised where the
-    batch is waited for."""
+    """(batch, the iterator's position after it), _END_MARK, or any exception, which is raised
+    where the batch is waited for."""
     try:
         batch = source.next()
     except StopIteration:
-        return _END
+        return _END_MARK
     except BaseException as error:
         return error
     try:

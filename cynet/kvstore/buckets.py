@@ -13,8 +13,8 @@ from ..distributed.requests import SUMMED, Request
 _SUMMED_AS = {"float16": "float32", "bfloat16": "float32"}
 _SHARED_AS = {**_SUMMED_AS, "bool": "uint8"}
 # an array of this many bytes is a bucket by itself, and not copied together with others
-_DIRECT = 1 << 20
-_PARTS = 4  # minimum of buckets, if there are enough arrays: their sums overlap with backward
+_DIRECT_BYTES = 1 << 20
+_MIN_BUCKETS = 4  # minimum of buckets, if there are enough arrays: their sums overlap with backward
 
 
 def travels_as(verb, dtype):
@@ -24,7 +24,7 @@ def travels_as(verb, dtype):
 
 # Bytes of one operation of MPI: Open MPI moves 64 MB at once several times more slowly, perhaps
 # because it allocates that much memory each time.
-_PIECE = 2 << 20
+_PIECE_BYTES = 2 << 20
 
 
 class Entry:
@@ -62,7 +62,7 @@ class Bucket:
         for (key, shape, _), size in zip(rows, sizes):
             self.entries.append(Entry(key, self.flat._view(shape, start)))
             start += size
-        self.direct = len(rows) == 1 and self.nbytes >= _DIRECT
+        self.direct = len(rows) == 1 and self.nbytes >= _DIRECT_BYTES
         self.verb, self.priority = verb, priority
         texts = [f"{shown(key)} {shape} {dtype}" for key, shape, dtype in rows]
         self.what = f"{verb} of {', '.join(texts)}"
@@ -72,7 +72,7 @@ class Bucket:
         return Request(self.what + note, self.priority, self.nbytes, start, finish, keep)
 
 
-def make_buckets(verb, rows, priority, parts=_PARTS):
+def make_buckets(verb, rows, priority, parts=_MIN_BUCKETS):
     """The buckets of some arrays, in their order.
 
     Parameters
@@ -103,11 +103,11 @@ def make_buckets(verb, rows, priority, parts=_PARTS):
 
     for row, size in zip(rows, sizes):
         other = bool(group) and travels_as(verb, group[0][2]) != travels_as(verb, row[2])
-        if other or nbytes + size > goal or size >= _DIRECT:
+        if other or nbytes + size > goal or size >= _DIRECT_BYTES:
             close()
         group.append(row)
         nbytes += size
-        if size >= _DIRECT:
+        if size >= _DIRECT_BYTES:
             close()
     close()
     return out
@@ -144,7 +144,7 @@ def _summation(given, target):
 
 
 def _count_pieces(array):
-    n = _PIECE // array.itemsize
+    n = _PIECE_BYTES // array.itemsize
     return [slice(i, i + n) for i in range(0, max(len(array), 1), n)]
 
 

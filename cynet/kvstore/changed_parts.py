@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # An array of this many bytes is gathered in its own memory; others are copied together, so that one
 # request moves them.
 _DIRECT = 1 << 20
-_PIECE = 2 << 20  # bytes of one operation of MPI (buckets.py)
+_PIECE_BYTES = 2 << 20  # bytes of one operation of MPI (buckets.py)
 
 
 class Gathered:
@@ -38,7 +38,7 @@ class Gathered:
         """Return the request that gathers it."""
         memory_of_all = memory(self.target)
         bits = memory_of_all.view(f"u{memory_of_all.itemsize}")  # MPI has no half, and need not
-        step = max(_PIECE // bits.itemsize // len(self.counts), 1)
+        step = max(_PIECE_BYTES // bits.itemsize // len(self.counts), 1)
         ends = np.cumsum(self.counts)
 
         def piece(i):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..typing import FileName, Keys, Optimizer, Values
     from .changed_parts import Parts
 
-_KEPT = 16  # calls whose buckets are remembered: those of training repeat in each step
+_MAX_CACHED_CALLS = 16  # calls whose buckets are remembered: those of training repeat in each step
 
 
 @guarded
@@ -353,7 +353,7 @@ class DistKVStore(KVStore):
             )
         if keep:
             self._calls[call] = found
-            if len(self._calls) > _KEPT:
+            if len(self._calls) > _MAX_CACHED_CALLS:
                 self._calls.popitem(last=False)
         return found
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 # Where gradients are summed: on the CPU, or on the device of the first of them.
 _ON_CPU = ("local", "local_update_cpu", "local_allreduce_cpu")
 _ON_DEVICE = ("device", "local_allreduce_device")
-_DIST = ("dist", "dist_sync", "dist_device_sync", "dist_sync_device")  # over several processes
-_INSTEAD = {
+# over several processes
+_DISTRIBUTED_TYPES = ("dist", "dist_sync", "dist_device_sync", "dist_sync_device")
+_REPLACED_TYPES = {
     "async": "ranks that do not wait for one another train to other weights in each run; use"
     " 'dist_sync', whose sums overlap the computation",
     "nccl": "'device' sums on the GPUs of this process, 'dist_sync' over several processes",
@@ -477,18 +478,18 @@ def create(name: str = "local", group: Group | None = None) -> KVStore | Any:
     if not isinstance(name, str):
         raise ArgumentTypeError(f"kvstore create: the type must be a str, got {shown(name)}")
     kind = name.lower()
-    if group is not None and kind not in _DIST:
+    if group is not None and kind not in _DISTRIBUTED_TYPES:
         raise ArgumentError(f"kvstore create: a group goes with 'dist_sync', got {shown(name)}")
     if kind in KVStoreBase.kv_registry:
         return KVStoreBase.kv_registry[kind]()
     if kind in (*_ON_CPU, *_ON_DEVICE):
         return KVStore(kind)
-    known = ", ".join(map(repr, (*_ON_CPU, *_ON_DEVICE, *_DIST)))
-    if kind in _DIST:
+    known = ", ".join(map(repr, (*_ON_CPU, *_ON_DEVICE, *_DISTRIBUTED_TYPES)))
+    if kind in _DISTRIBUTED_TYPES:
         from .dist import DistKVStore
 
         return DistKVStore(kind, group)
-    instead = next((text for name, text in _INSTEAD.items() if name in kind), None)
+    instead = next((text for name, text in _REPLACED_TYPES.items() if name in kind), None)
     if instead is not None:
         raise ArgumentError(f"kvstore {shown(name)} is not there: {instead}; kinds: {known}")
     raise ArgumentError(f"kvstore {shown(name)} is not known; kinds: {known}")

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from ..optimizer import Optimizer, Updater
     from .dist import DistKVStore
 
-_SPLIT = 1 << 12  # entries, for each rank, from which a weight is split
+_MIN_SPLIT_SIZE = 1 << 12  # entries, for each rank, from which a weight is split
 # Weights of so many entries at most are updated by all ranks: their states take next to nothing,
 # and the first layers, and all biases, need not wait for another rank.
 _SMALL = 1 << 10
-_ALIGNED = 16  # entries: pieces begin where lines of the cache do
+_SHARD_ALIGNMENT = 16  # entries: pieces begin where lines of the cache do
 
 
 def shared_out(sizes: dict[Any, int], ranks: int) -> dict[Any, int]:
@@ -45,7 +45,7 @@ def shard_range(size: int, rank: int, ranks: int) -> tuple[int, int]:
     >>> [piece(100, rank, 3) for rank in range(3)]
     [(0, 48), (48, 96), (96, 100)]
     """
-    step = -(-size // (ranks * _ALIGNED)) * _ALIGNED
+    step = -(-size // (ranks * _SHARD_ALIGNMENT)) * _SHARD_ALIGNMENT
     return min(rank * step, size), min((rank + 1) * step, size)
 
 
@@ -96,7 +96,7 @@ class Shards:
         self._pieces = {  # split weight -> (start, stop) of each rank
             key: [shard_range(n, rank, ranks) for rank in range(ranks)]
             for key, n in sizes.items()
-            if by_entry and n >= max(_SPLIT * ranks, _SMALL + 1) and key not in whole
+            if by_entry and n >= max(_MIN_SPLIT_SIZE * ranks, _SMALL + 1) and key not in whole
         }
         self._everywhere = {key for key, n in sizes.items() if n <= _SMALL and key not in whole}
         others = {

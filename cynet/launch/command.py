@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # prefixes of variables that are sent to other machines
-_PASSED = ("CYNET_", "MXNET_", "OMP_", "PYTHON")
+_PASSED_PREFIXES = ("CYNET_", "MXNET_", "OMP_", "PYTHON")
 
 
 class Job(NamedTuple):
@@ -158,6 +158,6 @@ def _rank_environment(job, hosts):
         out.update(dict.fromkeys(("OMP_NUM_THREADS", "CYNET_NUM_THREADS"), str(threads)))
         out["CYNET_CPU_WORKERS"] = str(max(2, threads))
     if hosts:
-        out.update((k, v) for k, v in here.items() if k.startswith(_PASSED))
+        out.update((k, v) for k, v in here.items() if k.startswith(_PASSED_PREFIXES))
     out.update(given)
     return list(out.items())

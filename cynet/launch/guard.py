@@ -8,8 +8,8 @@ import time
 
 from .sweep import end_processes, job_processes, remove_files
 
-_TERM = 0.8  # seconds that mpiexec has to end ranks on other machines; then all get SIGKILL
-_OVER = "over"  # instead of a folder, whose name may end in it
+_TERM_SECONDS = 0.8  # seconds that mpiexec has to end ranks on other machines; then all get SIGKILL
+_OVER_MESSAGE = "over"  # instead of a folder, whose name may end in it
 
 
 class Guard:
@@ -60,7 +60,7 @@ class Guard:
         """The end of the guard; of the jobs, too, unless they are `over`."""
         if over:
             with contextlib.suppress(OSError):
-                os.write(self._writing, os.fsencode(f"{_OVER}\n"))
+                os.write(self._writing, os.fsencode(f"{_OVER_MESSAGE}\n"))
         os.close(self._writing)
         os.waitpid(self._pid, 0)
 
@@ -81,9 +81,9 @@ def _wait(reading):
     while piece := os.read(reading, 1 << 16):
         text += piece
     folders = [os.fsdecode(each) for each in text.splitlines()]
-    if folders[-1:] == [_OVER]:
+    if folders[-1:] == [_OVER_MESSAGE]:
         return
-    end_processes(job_processes(folders), _TERM)
+    end_processes(job_processes(folders), _TERM_SECONDS)
     end_processes(job_processes(folders), 0.0)  # processes that were started in the meantime
     for each in folders:
         shutil.rmtree(each, ignore_errors=True)

@@ -20,17 +20,17 @@ from .command import hosts_of, process_command
 if TYPE_CHECKING:
     from .command import Job
 
-_PATIENCE = 30.0  # seconds for one machine
-_TOGETHER = 32  # machines that are looked at at a time
-_TEXT = 300  # characters of a machine's message that are shown
-_SSH = ("-oBatchMode=yes", "-oConnectTimeout=10")  # a question would wait for ever
-_MARK = "cynet-host:"  # marks its answer; a login may print other lines
+_HOST_SECONDS = 30.0  # seconds for one machine
+_MAX_PARALLEL_HOSTS = 32  # machines that are looked at at a time
+_MAX_MESSAGE = 300  # characters of a machine's message that are shown
+_SSH_OPTIONS = ("-oBatchMode=yes", "-oConnectTimeout=10")  # a question would wait for ever
+_ANSWER_MARK = "cynet-host:"  # marks its answer; a login may print other lines
 # names in Open MPI 5, Open MPI 4, and MPICH
 _AGENTS = ("plm_ssh_agent", "plm_rsh_agent", "-launcher-exec")
 # Another Python may be the reason why cynet is not imported there, so it is told before.
 _VERSIONS = (
-    f"import platform; print('{_MARK}python', platform.python_version(), flush=True);"
-    f" import cynet; print('{_MARK}cynet', cynet.__version__)"
+    f"import platform; print('{_ANSWER_MARK}python', platform.python_version(), flush=True);"
+    f" import cynet; print('{_ANSWER_MARK}cynet', cynet.__version__)"
 )
 
 
@@ -59,7 +59,7 @@ def check_hosts(job: Job) -> list[str]:
     """
     names = [name for name in dict.fromkeys(hosts_of(job.hostfile)) if not _is_here(name)]
     agent, look = agent_of(job.more), _look_command(job)
-    with ThreadPoolExecutor(_TOGETHER) as pool:
+    with ThreadPoolExecutor(_MAX_PARALLEL_HOSTS) as pool:
         problems = list(pool.map(lambda name: _host_problem(agent, name, look), names))
     found = [f"{name}: {each}" for name, each in zip(names, problems) if each is not None]
     if found:
@@ -99,7 +99,7 @@ def _look_command(job):
     if is_script and command[3] != "-m":
         steps["script"] = f"test -f {shlex.quote(command[3])}"
     steps["program"] = f"command -v {shlex.quote(command[0])} > /dev/null"
-    text = " && ".join(f"{step} && echo {_MARK}{word}" for word, step in steps.items())
+    text = " && ".join(f"{step} && echo {_ANSWER_MARK}{word}" for word, step in steps.items())
     if is_script:
         path = config.variables().get("PYTHONPATH")  # ranks get it, too
         before = f"PYTHONPATH={shlex.quote(path)} " if path else ""
@@ -110,7 +110,7 @@ def _look_command(job):
 
 def _host_problem(agent, name, look):
     """The reason why a machine cannot run ranks, or None."""
-    more = _SSH if os.path.basename(agent[0]) == "ssh" else ()
+    more = _SSH_OPTIONS if os.path.basename(agent[0]) == "ssh" else ()
     line = [*agent, *more, name, look.text]
     try:
         done = subprocess.run(
@@ -118,17 +118,21 @@ def _host_problem(agent, name, look):
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=_PATIENCE,
+            timeout=_HOST_SECONDS,
             stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
-        return f"no answer within {_PATIENCE:g} s"
+        return f"no answer within {_HOST_SECONDS:g} s"
     except OSError as error:
         return f"{agent[0]} cannot be run: {error.strerror}"
-    rows = [each.partition(_MARK)[2].split() for each in done.stdout.splitlines() if _MARK in each]
+    rows = [
+        each.partition(_ANSWER_MARK)[2].split()
+        for each in done.stdout.splitlines()
+        if _ANSWER_MARK in each
+    ]
     answers = {row[0]: row[1:] for row in rows if row}
     last = [each for each in done.stderr.splitlines() if each.strip()][-1:]
-    why = f": {shorten(last[0].strip(), _TEXT)}" if last else ""
+    why = f": {shorten(last[0].strip(), _MAX_MESSAGE)}" if last else ""
     missing = next((each for each in look.words if each not in answers), None)
     command = look.command
     if missing == "reached":

@@ -4,10 +4,10 @@ import argparse
 
 from .command import Job
 
-_ABOUT = """Run a script in several processes that train together (mx.kv.create('dist_sync')).
+_DESCRIPTION = """Run a script in several processes that train together (mx.kv.create('dist_sync')).
 It builds one command line of mpiexec or srun, which --dry-run prints, and looks after the
 processes: what they print, signals, what a killed one leaves behind."""
-_TEXT = """examples:
+_EPILOG = """examples:
   python -m cynet.launch -n 4 train.py --batch-size 64
   python -m cynet.launch -n 8 -H hosts --env OMP_NUM_THREADS:4 train.py
   python -m cynet.launch -n 2 python -m cynet train_for_mxnet.py --kv-store dist_sync
@@ -18,8 +18,8 @@ def parser():
     """The ArgumentParser."""
     out = argparse.ArgumentParser(
         "python -m cynet.launch",
-        description=_ABOUT,
-        epilog=_TEXT,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

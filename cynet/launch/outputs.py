@@ -7,8 +7,9 @@ import threading
 
 from ..base.errors import file_error
 
-_TAG = re.compile(rb"^\[(?:\d+,)?(\d+)\](?:<std(?:out|err)>)?: ?|^\[(\d+)\] ")
-_NOISE = b"NBC_Progress: an error "  # a line of Open MPI at each death; the ranks report the reason
+_RANK_TAG = re.compile(rb"^\[(?:\d+,)?(\d+)\](?:<std(?:out|err)>)?: ?|^\[(\d+)\] ")
+# a line of Open MPI at each death; the ranks report the reason
+_NOISE_LINE = b"NBC_Progress: an error "
 
 
 class Outputs:
@@ -40,11 +41,11 @@ class Outputs:
     def _forward_output(self, pipe, target):
         rank, skips = None, False
         for line in pipe:
-            found = _TAG.match(line)
+            found = _RANK_TAG.match(line)
             if found is not None:
                 rank = int(found[1] or found[2])
                 line = line[found.end() :]
-            was_noise, skips = skips, line.startswith(_NOISE)
+            was_noise, skips = skips, line.startswith(_NOISE_LINE)
             if skips or (was_noise and not line.strip()):
                 continue
             if rank is not None and self._folder is not None:

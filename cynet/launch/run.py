@@ -20,8 +20,8 @@ from .hosts import check_hosts
 from .outputs import Outputs, print_message
 from .sweep import descendant_processes, end_processes, remove_files
 
-_LOOK = 0.1  # seconds between two looks at a job
-_STOP = 5.0  # seconds that a job has after a signal
+_POLL_SECONDS = 0.1  # seconds between two looks at a job
+_STOP_SECONDS = 5.0  # seconds that a job has after a signal
 
 
 class Running:
@@ -62,13 +62,13 @@ class Running:
         """Wait until all processes have ended; return (exit code, [reports of failed ranks])."""
         deadline, below, passed = None, {}, 0
         while self._process.poll() is None:
-            time.sleep(_LOOK)
+            time.sleep(_POLL_SECONDS)
             below.update(descendant_processes(self._process.pid))
             if len(self._signals) > passed:  # the job gets it, too
                 passed = len(self._signals)
                 with contextlib.suppress(OSError):
                     self._process.send_signal(self._signals[-1])
-                deadline = time.monotonic() + _STOP
+                deadline = time.monotonic() + _STOP_SECONDS
             elif deadline is None and self._rank_reports():
                 deadline = time.monotonic() + self._grace
             if deadline is not None and time.monotonic() > deadline:

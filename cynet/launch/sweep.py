@@ -7,8 +7,8 @@ import signal
 import tempfile
 import time
 
-_MEMORY = ("sm_segment.", "mpich_shm_", "vader_segment.")
-_FOLDERS = ("prterun.", "prted.", "prte.", "ompi.", "prun.")
+_SHARED_MEMORY_PREFIXES = ("sm_segment.", "mpich_shm_", "vader_segment.")
+_FOLDER_PREFIXES = ("prterun.", "prted.", "prte.", "ompi.", "prun.")
 
 
 def remove_files(since, memory="/dev/shm"):
@@ -27,8 +27,8 @@ def remove_files(since, memory="/dev/shm"):
         What was removed.
     """
     left = [
-        *_find_files(memory, _MEMORY, since),
-        *_find_files(tempfile.gettempdir(), _FOLDERS, since),
+        *_find_files(memory, _SHARED_MEMORY_PREFIXES, since),
+        *_find_files(tempfile.gettempdir(), _FOLDER_PREFIXES, since),
     ]
     if not left:
         return []

@@ -24,11 +24,11 @@ class _Rule(NamedTuple):
     most: int | None  # detections of an image and class that count
 
 
-_COCO = tuple(np.round(np.arange(0.5, 1.0, 0.05), 2).tolist())
+_COCO_THRESHOLDS = tuple(np.round(np.arange(0.5, 1.0, 0.05), 2).tolist())
 _RULES = {
     "voc": _Rule((0.5,), None, False, None),
     "voc07": _Rule((0.5,), 11, False, None),
-    "coco": _Rule(_COCO, 101, True, 100),
+    "coco": _Rule(_COCO_THRESHOLDS, 101, True, 100),
 }
 
 

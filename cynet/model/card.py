@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from ..typing import FileName, History, Module
 
-_FORM = "cynet card 1"
-_TENSOR = {"name": str, "dtype": str, "shape": list}
+_FORMAT = "cynet card 1"
+_TENSOR_FIELDS = {"name": str, "dtype": str, "shape": list}
 _FIELDS = {
     "form": str,
     "name": str,
@@ -104,7 +104,7 @@ def save_card(
         for name, shape in module.output_shapes
     ]
     card = {
-        "form": _FORM,
+        "form": _FORMAT,
         "name": prefix.rpartition("/")[2],
         "version": version,
         "note": note,
@@ -164,7 +164,7 @@ def load_card(prefix: FileName) -> dict[str, Any]:
     ]
     if not wrong:
         wrong += [name for name in ("inputs", "outputs") if not all(map(_is_tensor, card[name]))]
-        wrong += ["form"] if card["form"] != _FORM else []
+        wrong += ["form"] if card["form"] != _FORMAT else []
     if wrong:
         raise FormatError(f"{shown(path)} is no card of a model: {kind} with a bad {wrong[0]!r}")
     return card
@@ -180,5 +180,5 @@ def np_name(dtype):
 
 
 def _is_tensor(each):
-    fits = isinstance(each, dict) and all(type(each.get(k)) is v for k, v in _TENSOR.items())
+    fits = isinstance(each, dict) and all(type(each.get(k)) is v for k, v in _TENSOR_FIELDS.items())
     return fits and all(type(n) is int and n >= -1 for n in each["shape"])

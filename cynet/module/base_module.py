@@ -72,13 +72,13 @@ if TYPE_CHECKING:
         OptimizerParams,
     )
 
-_CALLBACKS, _EPOCH_END = Span("callbacks", "training"), Span("epoch end", "training")
-_VALIDATION = Span("validation", "training")
+_CALLBACKS_SPAN, _EPOCH_END = Span("callbacks", "training"), Span("epoch end", "training")
+_VALIDATION_SPAN = Span("validation", "training")
 
 # logger of ranks that leave printing to rank 0
-_SILENT = logging.getLogger(f"{__name__}.other_ranks")
-_SILENT.addHandler(logging.NullHandler())
-_SILENT.propagate = False
+_OTHER_RANKS_LOGGER = logging.getLogger(f"{__name__}.other_ranks")
+_OTHER_RANKS_LOGGER.addHandler(logging.NullHandler())
+_OTHER_RANKS_LOGGER.propagate = False
 
 # state of a module -> the method that leads to it
 _LEADS_TO = {
@@ -640,7 +640,7 @@ class _Training:
             options["batch_end_callback"],
             options["clip_global_norm"],
         )
-        self._logger = module.logger if ranks.is_first else _SILENT
+        self._logger = module.logger if ranks.is_first else _OTHER_RANKS_LOGGER
         self._check_labels = module._label_check(self._train_data)
         self._history, self._state, self._warned = History(), None, False
         self._progress = progress_for(
@@ -749,7 +749,7 @@ class _Training:
             next_batch = None
         if self._monitor is not None:
             self._monitor.toc_print()
-        with _CALLBACKS:
+        with _CALLBACKS_SPAN:
             if self._batch_end is not None:
                 seen = self._callback_locals(epoch, nbatch, data_batch, data_iter, next_batch, tic)
                 call_each(self._batch_end, BatchEndParam(epoch, nbatch, metric, seen))
@@ -795,7 +795,7 @@ class _Training:
         options = self._options
         if options["eval_data"] is None:
             return []
-        with _VALIDATION:
+        with _VALIDATION_SPAN:
             figures = self._module.score(
                 options["eval_data"],
                 options["validation_metric"],

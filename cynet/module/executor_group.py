@@ -21,8 +21,8 @@ from .slicing import _load_general as _load_general
 from .slicing import _load_label as _load_label
 from .slicing import _merge_multi_context, _prepare_group2ctxs, _slice_batch, _split_input_slice
 
-_FORWARD, _BACKWARD = Span("forward", "training"), Span("backward", "training")
-_STEP, _METRIC = Span("step", "training"), Span("metric", "training")
+_FORWARD_SPAN, _BACKWARD_SPAN = Span("forward", "training"), Span("backward", "training")
+_STEP_SPAN, _METRIC_SPAN = Span("step", "training"), Span("metric", "training")
 
 
 class BoundShapes:
@@ -332,7 +332,7 @@ class DataParallelExecutorGroup:
 
     def forward(self, data_batch, is_train=None):
         """Copy a batch in and compute the outputs."""
-        with _FORWARD:
+        with _FORWARD_SPAN:
             if is_train is None:
                 is_train = self.for_training
             self._pad = getattr(data_batch, "pad", None)
@@ -410,7 +410,7 @@ class DataParallelExecutorGroup:
 
     def step(self, update=None):
         """``Executor.step`` of all devices."""
-        with _STEP:
+        with _STEP_SPAN:
             self._need_labels()
             self._has_grads = True
             for executor in self.execs:
@@ -418,7 +418,7 @@ class DataParallelExecutorGroup:
 
     def backward(self, out_grads=None):
         """Compute the gradients; `out_grads` only for outputs that are no losses."""
-        with _BACKWARD:
+        with _BACKWARD_SPAN:
             if not self.for_training:
                 raise ArgumentError("backward: the module was bound with for_training=False")
             self._need_run("backward")
@@ -526,7 +526,7 @@ class DataParallelExecutorGroup:
 
     def update_metric(self, eval_metric, labels, pre_sliced=False):
         """Give labels and outputs to a metric, device by device, without the batch's padding."""
-        with _METRIC:
+        with _METRIC_SPAN:
             self._need_run("update_metric")
             pad = self._pad and checked_pad(self._pad, self.batch_size)
             for i, executor in enumerate(self.execs):

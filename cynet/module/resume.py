@@ -22,10 +22,10 @@ from ..io.training_file import (
 from ..optimizer.settings import accepted_settings
 from ..optimizer.state_file import unpack
 
-_FORM = "cynet fit 1"
-_OPTIMIZER, _ARG, _AUX, _DATA, _RANK = "optimizer", "arg:", "aux:", "data:", "rank:"
-_CALLBACK = "callback:"
-_WHO = "fit(resume=...)"
+_FORMAT = "cynet fit 1"
+_OPTIMIZER_KEY, _ARG_PREFIX, _AUX_PREFIX = "optimizer", "arg:", "aux:"
+_DATA_PREFIX, _RANK_PREFIX, _CALLBACK_PREFIX = "data:", "rank:", "callback:"
+_CALLER = "fit(resume=...)"
 
 
 class Resume:
@@ -50,18 +50,18 @@ class Resume:
 
     def save(self, epoch, module, train_data, callbacks, history):
         """Write the state after `epoch`."""
-        updater = module._whole_updater(_WHO)
+        updater = module._whole_updater(_CALLER)
         arg_params, aux_params = module.get_params()
         data = train_data.state_dict() if hasattr(train_data, "state_dict") else None
         own_meta = None if data is None else {k: v for k, v in data.items() if not _is_array(v)}
         own = {
-            f"{_DATA}{k}": nd.array(v, dtype=v.dtype)
+            f"{_DATA_PREFIX}{k}": nd.array(v, dtype=v.dtype)
             for k, v in (data or {}).items()
             if _is_array(v)
         }
         parts = {}
         if self._ranks.size > 1:
-            part = b"" if self._ranks.is_first else training_bytes({"data": own_meta}, own, _WHO)
+            part = b"" if self._ranks.is_first else training_bytes({"data": own_meta}, own, _CALLER)
             parts = dict(enumerate(self._ranks.gather(part)))
             if not self._ranks.is_first:
                 return
@@ -79,14 +79,16 @@ class Resume:
             "asked": self._asked,
             "ranks": self._ranks.size,
         }
-        arrays = {_OPTIMIZER: as_array(b"".join(updater.chunks(dump_optimizer=True)))}
-        for prefix, given in ((_ARG, arg_params), (_AUX, aux_params)):
+        arrays = {_OPTIMIZER_KEY: as_array(b"".join(updater.chunks(dump_optimizer=True)))}
+        for prefix, given in ((_ARG_PREFIX, arg_params), (_AUX_PREFIX, aux_params)):
             arrays.update({f"{prefix}{name}": array for name, array in given.items()})
         arrays.update(own)
         for i, state in enumerate(states):
-            arrays.update({f"{_CALLBACK}{i}:{k}": v for k, v in state.items() if _is_nd(v)})
-        arrays.update((f"{_RANK}{rank}", as_array(part)) for rank, part in parts.items() if rank)
-        write_training(self.path, _FORM, meta, arrays, _WHO)
+            arrays.update({f"{_CALLBACK_PREFIX}{i}:{k}": v for k, v in state.items() if _is_nd(v)})
+        arrays.update(
+            (f"{_RANK_PREFIX}{rank}", as_array(part)) for rank, part in parts.items() if rank
+        )
+        write_training(self.path, _FORMAT, meta, arrays, _CALLER)
 
     def load_params(self, module):
         """Set the module's parameters from the file, if there is one.
@@ -97,8 +99,8 @@ class Resume:
         if self._read is not None:
             try:
                 module.set_params(
-                    _arrays_with_prefix(self._read[1], _ARG),
-                    _arrays_with_prefix(self._read[1], _AUX),
+                    _arrays_with_prefix(self._read[1], _ARG_PREFIX),
+                    _arrays_with_prefix(self._read[1], _AUX_PREFIX),
                 )
             except CynetError as error:
                 raise FormatError(
@@ -108,7 +110,7 @@ class Resume:
     def _load_content(self):
         """The content of the file, on all ranks that of the first one; None without a file."""
         with self._ranks.file(self.path) as path:
-            return None if path is None else read_training(path, _FORM)
+            return None if path is None else read_training(path, _FORMAT)
 
     def load(self, module, train_data, callbacks, history, clip_global_norm):
         """Go on where the file was written.
@@ -120,17 +122,17 @@ class Resume:
         list of str
             What goes on otherwise than it was begun, because it is asked for now.
         """
-        updater = module._updater_of_states(_WHO)
+        updater = module._updater_of_states(_CALLER)
         wanted = updater.optimizer
         self._asked = asked_of(wanted, clip_global_norm)
         if self._read is None:
             return None, []
         (meta, arrays), self._read = self._read, None
-        if _OPTIMIZER not in arrays:
-            raise FormatError(f"{self.path}: it has no '{_OPTIMIZER}'")
-        states, optimizer = unpack(arrays[_OPTIMIZER].asnumpy().tobytes())
+        if _OPTIMIZER_KEY not in arrays:
+            raise FormatError(f"{self.path}: it has no '{_OPTIMIZER_KEY}'")
+        states, optimizer = unpack(arrays[_OPTIMIZER_KEY].asnumpy().tobytes())
         if optimizer is None:
-            raise FormatError(f"{self.path}: its '{_OPTIMIZER}' has states alone")
+            raise FormatError(f"{self.path}: its '{_OPTIMIZER_KEY}' has states alone")
         old, written = meta.get("asked"), meta.get("ranks", 1)
         if written != self._ranks.size:  # gradients are divided by the examples of all ranks
             optimizer.rescale_grad = wanted.rescale_grad
@@ -149,7 +151,9 @@ class Resume:
                 f" {shown([name for name, _ in meta['callbacks']])}, these are {shown(names)}"
             )
         for i, (each, (_, state)) in enumerate(zip(known, meta["callbacks"])):
-            each.load_state_dict({**state, **_arrays_with_prefix(arrays, f"{_CALLBACK}{i}:")})
+            each.load_state_dict(
+                {**state, **_arrays_with_prefix(arrays, f"{_CALLBACK_PREFIX}{i}:")}
+            )
         epochs, times, metrics = meta["history"]
         history.epochs, history.times, history.metrics = epochs, times, dict(metrics)
         history.reason = meta["reason"]
@@ -159,7 +163,7 @@ class Resume:
                 restore_random(meta)
             return meta["epoch"] + 1, changed
         if not self._ranks.is_first:
-            own, arrays = read_part(arrays[f"{_RANK}{self._ranks.rank}"], self.path)
+            own, arrays = read_part(arrays[f"{_RANK_PREFIX}{self._ranks.rank}"], self.path)
             meta = {**meta, **own}
         if meta["data"] is not None:
             if not hasattr(train_data, "load_state_dict"):
@@ -168,7 +172,8 @@ class Resume:
                     f" {type(train_data).__name__}"
                 )
             data = {
-                name: each.asnumpy() for name, each in _arrays_with_prefix(arrays, _DATA).items()
+                name: each.asnumpy()
+                for name, each in _arrays_with_prefix(arrays, _DATA_PREFIX).items()
             }
             train_data.load_state_dict({**meta["data"], **data})
         restore_random(meta)
@@ -190,7 +195,7 @@ def _arrays_with_prefix(arrays, prefix):
 # parameters of optimizers that are attributes by another name
 _ATTRIBUTES = {"learning_rate": "lr", "eps": "float_stable_eps", "begin_epoch": "init_updates"}
 # settings without a comparable value, or with their own comparison
-_OTHERS = ("sym", "param_idx2name", "param_dict", "lr_scheduler")
+_EXCLUDED_SETTINGS = ("sym", "param_idx2name", "param_dict", "lr_scheduler")
 _MISSING = object()
 
 
@@ -203,7 +208,7 @@ def asked_of(optimizer, clip_global_norm):
     found = {}
     for name in accepted_settings(type(optimizer)):
         attribute = name if name in settings else _ATTRIBUTES.get(name)
-        if name not in _OTHERS and attribute in settings:
+        if name not in _EXCLUDED_SETTINGS and attribute in settings:
             found[name] = settings[attribute]
     asked = {
         "optimizer": type(optimizer).__name__,

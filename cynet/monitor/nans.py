@@ -18,7 +18,7 @@ _lock = threading.RLock()
 _scopes = []  # the gluon.detect_anomaly that are open
 _switch = [None]  # the debug_nans that is on
 _paths = {}  # node of the tape -> layer; while the check is on
-_MANY = 10_000  # limit of remembered paths: those of freed graphs are dropped
+_MAX_PATHS = 10_000  # limit of remembered paths: those of freed graphs are dropped
 _others = []  # other reporters of values, called with whether the check is on
 _layers = [lambda: ""]  # returns the layer that this thread runs
 
@@ -145,7 +145,7 @@ def _after_call(operator, inputs, outputs):
                 f"operator {operator} gave {kind}{in_layer(_layers[0]())}, called at"
                 f" {calling_line()}; {given}"
             )
-    if len(_paths) > _MANY:
+    if len(_paths) > _MAX_PATHS:
         for node in [each for each in _paths if each.sources is None]:
             del _paths[node]
     for each in outputs:

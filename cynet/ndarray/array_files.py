@@ -26,8 +26,9 @@ _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-_LONGEST = 10_000  # characters of a name in a .npz file: it has two bytes for its length
-_FREE, _TIMES = 64 << 20, 200  # a compressed file may hold that much, or that many times its size
+_MAX_NAME = 10_000  # characters of a name in a .npz file: it has two bytes for its length
+# a compressed file may hold that much, or that many times its size
+_MAX_FREE_BYTES, _MAX_RATIO = 64 << 20, 200
 
 
 def form_of(name: str) -> str:
@@ -92,7 +93,7 @@ def _read_npz(file, name):
         with zipfile.ZipFile(file) as archive:
             size = sum(each.file_size for each in archive.infolist())
             packed = sum(each.compress_size for each in archive.infolist())
-            if size > max(_FREE, _TIMES * packed):
+            if size > max(_MAX_FREE_BYTES, _MAX_RATIO * packed):
                 raise FormatError(f"{name}: {packed} bytes say that they hold {size}")
             length = file.seek(0, io.SEEK_END)
             if packed > length:  # zipfile takes memory for all that it is told of
@@ -165,7 +166,7 @@ def pack_arrays(form: str, arrays: Sequence[NDArray], names: Sequence[str], name
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for key, value in values.items():
             kept = zipfile.ZipInfo(f"{key}.npy").filename == f"{key}.npy"  # not cut off at a NUL
-            if not key or not kept or key.startswith("/") or "\\" in key or len(key) > _LONGEST:
+            if not key or not kept or key.startswith("/") or "\\" in key or len(key) > _MAX_NAME:
                 raise _no_form(key, form)
             with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, value, allow_pickle=False)

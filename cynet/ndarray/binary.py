@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..typing import BinaryFunction, Operand
 
-_NUMBERS = (int, float, np.generic)
+_NUMBER_TYPES = (int, float, np.generic)
 _MAX_BITS = 1_000_000  # maximum bits of a power of two ints
 
 
@@ -32,7 +32,7 @@ def _binary_function(name: str, numbers: Callable[..., Any], doc: str) -> Binary
             out = binary_of_symbols(row, lhs, rhs)
         if out is not None:
             return out
-        if isinstance(lhs, _NUMBERS) and isinstance(rhs, _NUMBERS):
+        if isinstance(lhs, _NUMBER_TYPES) and isinstance(rhs, _NUMBER_TYPES):
             try:
                 return numbers(lhs, rhs)
             except (ArithmeticError, TypeError, ValueError) as error:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..typing import ContextLike, Number, ShapeLike
 
-_NUMBERS = (int, float, np.generic)
+_NUMBER_TYPES = (int, float, np.generic)
 
 
 @guarded
@@ -431,10 +431,10 @@ def where(
 
 def chosen_from(function_of, condition, x, y):
     """`x` and `y` of where, numbers as arrays, or as symbols: those of `function_of`."""
-    if not isinstance(x, _NUMBERS) and not isinstance(y, _NUMBERS):
+    if not isinstance(x, _NUMBER_TYPES) and not isinstance(y, _NUMBER_TYPES):
         return x, y
-    like = next((each for each in (x, y) if not isinstance(each, _NUMBERS)), None)
+    like = next((each for each in (x, y) if not isinstance(each, _NUMBER_TYPES)), None)
     if like is None:
         like = function_of("Cast")(condition, dtype="float32")
     ones = function_of("ones_like")(like)
-    return tuple(ones * each if isinstance(each, _NUMBERS) else each for each in (x, y))
+    return tuple(ones * each if isinstance(each, _NUMBER_TYPES) else each for each in (x, y))

@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 
     from ..typing import FileName
 
-_FILE = 0x112
-_V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
+_MAGIC = 0x112
+_MAGIC_V1, _MAGIC_V2, _MAGIC_V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 _SPARSE = {1: "row_sparse", 2: "csr"}
 _STYPES = {name: flag for flag, name in _SPARSE.items()}
 _INDEX_FLAGS = (4, 6)  # int32, int64
-_STORED = {flag: dtype.newbyteorder("<") for flag, dtype in NUMPY.items()}
-_DEVICES = (1, 2, 3, 5)
+_FILE_DTYPES = {flag: dtype.newbyteorder("<") for flag, dtype in NUMPY.items()}
+_DEVICE_CODES = (1, 2, 3, 5)
 _MAX_AXES = 8
 _SMALL = 4096  # elements, of which a copy is quicker than a view
 _IN_PLACE = 64 << 10  # bytes: more are read into the array's memory
@@ -78,7 +78,7 @@ class Buffer:
 
 
 _SAVE_IT = "save the arrays there with safetensors, and load NAME.safetensors"
-_OTHERS = {  # how files begin that are taken for .params, and what they are
+_OTHER_FORMATS = {  # how files begin that are taken for .params, and what they are
     b"PK\3\4": f"a zip archive. If it is PyTorch's, {_SAVE_IT}; if NumPy's, call it NAME.npz",
     b"\x80\2": f"a pickle, as PyTorch's files are: {_SAVE_IT}",
     b"\x80\3": f"a pickle, as PyTorch's files are: {_SAVE_IT}",
@@ -154,7 +154,7 @@ class _Record(NamedTuple):
 
     @property
     def dtype(self):
-        return _STORED[self.flag]
+        return _FILE_DTYPES[self.flag]
 
 
 def _read_shape(reader, ndim, letter, label, least=1):
@@ -176,21 +176,21 @@ def _read_array(reader, label):
     """The record of the next array of a file."""
     at = reader.at
     magic = reader.number("I", f"{label}'s beginning")
-    if magic in (_V2, _V3):
+    if magic in (_MAGIC_V2, _MAGIC_V3):
         storage = reader.number("i", f"storage type of {label}")
-        if storage in _SPARSE and magic == _V2:
+        if storage in _SPARSE and magic == _MAGIC_V2:
             return _read_sparse(reader, label, _SPARSE[storage])
         if storage != 0:
             reader.fail(f"storage type 0 (dense), 1 or 2 of {label}", storage, at + 4)
-    if magic == _V3:  # NumPy's shapes: there may be no axes
+    if magic == _MAGIC_V3:  # NumPy's shapes: there may be no axes
         shape = _read_shape(reader, reader.number("I", f"number of axes of {label}"), "q", label, 0)
-    elif magic in (_V1, _V2):
+    elif magic in (_MAGIC_V1, _MAGIC_V2):
         shape = _read_shape(reader, reader.number("I", f"number of axes of {label}"), "q", label)
     elif 0 < magic <= _MAX_AXES:
         shape = _read_shape(reader, magic, "I", label)
     else:
         reader.fail(
-            f"the beginning of {label} (0x{_V2:X}, 0x{_V1:X} or a number of axes)",
+            f"the beginning of {label} (0x{_MAGIC_V2:X}, 0x{_MAGIC_V1:X} or a number of axes)",
             f"0x{magic:X}",
             at,
         )
@@ -203,9 +203,9 @@ def _read_array(reader, label):
 def _read_kind(reader, label):
     """The type flag of an array, behind its context."""
     device, index = reader.numbers("ii", f"context of {label}")
-    if device not in _DEVICES or index < 0:
+    if device not in _DEVICE_CODES or index < 0:
         reader.fail(
-            f"a device type (one of {_DEVICES}) and index of {label}",
+            f"a device type (one of {_DEVICE_CODES}) and index of {label}",
             (device, index),
             reader.at - 8,
         )
@@ -269,10 +269,12 @@ def _read_name(reader, i):
 def _scan_records(reader):
     """The records and names of a file: all of it is checked before the first array is made."""
     magic = reader.number("Q", "the file's beginning")
-    if magic != _FILE:
+    if magic != _MAGIC:
         begin = magic.to_bytes(8, "little")
-        other = next((f": {what}" for mark, what in _OTHERS.items() if begin.startswith(mark)), "")
-        reader.fail(f"0x{_FILE:X}, with which a .params file begins", f"0x{magic:X}{other}", 0)
+        other = next(
+            (f": {what}" for mark, what in _OTHER_FORMATS.items() if begin.startswith(mark)), ""
+        )
+        reader.fail(f"0x{_MAGIC:X}, with which a .params file begins", f"0x{magic:X}{other}", 0)
     reader.number("Q", "the reserved field")
     count = reader.number("Q", "the number of arrays")
     if count > reader.left() // _LEAST_BYTES:
@@ -470,7 +472,7 @@ def chunks_of(data):
 
 
 def _file_chunks(arrays, names):
-    yield struct.pack("<QQQ", _FILE, 0, len(arrays))
+    yield struct.pack("<QQQ", _MAGIC, 0, len(arrays))
     for each in arrays:
         if each.stype != "default":
             yield from _sparse_chunks(each)
@@ -483,7 +485,7 @@ def _file_chunks(arrays, names):
         values = each.host_copy() if copied else np.asarray(memoryview(each))
         yield struct.pack(
             f"<IiI{values.ndim}qiii",
-            _V3 if is_np_shape() or not values.ndim else _V2,
+            _MAGIC_V3 if is_np_shape() or not values.ndim else _MAGIC_V2,
             0,
             values.ndim,
             *values.shape,
@@ -492,7 +494,7 @@ def _file_chunks(arrays, names):
             flag,
         )
         if values.size:
-            stored = values.astype(_STORED[flag], copy=False)
+            stored = values.astype(_FILE_DTYPES[flag], copy=False)
             yield memoryview(stored.view(np.uint16) if stored.dtype.names else stored).cast("B")
     encoded = [name.encode("utf-8") for name in names]
     yield struct.pack("<Q", len(encoded)) + b"".join(struct.pack("<Q", len(n)) + n for n in encoded)
@@ -501,7 +503,7 @@ def _file_chunks(arrays, names):
 def _sparse_chunks(array):
     values, aux = array.parts()
     host, context = values.host_copy(), values.context
-    yield struct.pack("<Ii", _V2, _STYPES[array.stype])
+    yield struct.pack("<Ii", _MAGIC_V2, _STYPES[array.stype])
     yield _packed_shape(host.shape) + _packed_shape(array.shape)
     yield struct.pack("<iii", context.device_typeid, context.device_id, values.dtype_flag)
     for each in aux:

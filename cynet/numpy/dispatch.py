@@ -88,7 +88,7 @@ def function_of(function, args, kwargs):
 
 
 # Functions of NumPy that write their first operand.
-_WRITING = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
+_WRITING_FUNCTIONS = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
 
 
 def _written_on_host(function, array, args, kwargs):
@@ -108,7 +108,7 @@ def on_host(function, args, kwargs):
         The thread records, an array belongs to the graph and the result has floats: no gradient
         would flow.
     """
-    if function.__name__ in _WRITING and args and isinstance(args[0], NDArray):
+    if function.__name__ in _WRITING_FUNCTIONS and args and isinstance(args[0], NDArray):
         return _written_on_host(function, args[0], args[1:], kwargs)
     out = one_of(kwargs.get("out"))
     if isinstance(out, NDArray):

@@ -63,7 +63,7 @@ set_operators(
 
 
 # Defaults, which are known by identity.
-_KEPT, _SAME_KIND = "K", "same_kind"
+_KEEP_ORDER, _SAME_KIND_CASTING = "K", "same_kind"
 
 
 def _with_dtype_casting(function, inputs, out, where, dtype, casting, order):
@@ -74,7 +74,7 @@ def _with_dtype_casting(function, inputs, out, where, dtype, casting, order):
     name, out = f"mx.np.{function.__name__}", one_of(out)
     refuse_order(order, name)
     refuse_cast("bool", "bool", casting, name)  # is it a rule?
-    if dtype is not None and function.__name__ not in _TRUTHS:
+    if dtype is not None and function.__name__ not in _BOOLEAN_FUNCTIONS:
         arrays = [array_of(each, function.__name__) for each in inputs]
         for given, each in zip(inputs, arrays):
             if not isinstance(given, NUMBERS):
@@ -94,9 +94,11 @@ def _with_dtype_casting(function, inputs, out, where, dtype, casting, order):
     return finished(value, out)
 
 
-_TRUTHS = {name for name, _, _, result, *_ in BINARIES if result == BOOL}
-_TRUTHS |= {name for name, result in TRUTHS if result == BOOL}
-_TRUTHS |= {name for name, (_, row) in UNARIES.items() if row is not None and row.result == BOOL}
+_BOOLEAN_FUNCTIONS = {name for name, _, _, result, *_ in BINARIES if result == BOOL}
+_BOOLEAN_FUNCTIONS |= {name for name, result in TRUTHS if result == BOOL}
+_BOOLEAN_FUNCTIONS |= {
+    name for name, (_, row) in UNARIES.items() if row is not None and row.result == BOOL
+}
 
 
 def _floats_into(out, *operands):
@@ -115,7 +117,7 @@ def as_ufunc(function):
 
     @functools.wraps(function)
     def run(*args, where=True, dtype=None, casting="same_kind", order="K", subok=True, **more):
-        usual = casting is _SAME_KIND and order is _KEPT
+        usual = casting is _SAME_KIND_CASTING and order is _KEEP_ORDER
         if usual and where is True and dtype is None:
             return function(*args, **more)
         given = signature.bind(*args, **more).arguments
@@ -129,12 +131,12 @@ def as_ufunc(function):
 
 def _binary_function(name):
     slot, operators, host = SLOTS[name], operators_of(name), getattr(onp, name)
-    truth = name in _TRUTHS
+    truth = name in _BOOLEAN_FUNCTIONS
 
     def function(
         x1, x2, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True
     ):
-        usual = casting is _SAME_KIND and order is _KEPT
+        usual = casting is _SAME_KIND_CASTING and order is _KEEP_ORDER
         if not usual or where is not True or dtype is not None:
             return _with_dtype_casting(function, (x1, x2), out, where, dtype, casting, order)
         if out is None and hasattr(x1, "_face") and hasattr(x2, "_face"):
@@ -177,12 +179,12 @@ _BOOLS_STAY = ("absolute", "square", "floor", "ceil", "trunc", "fix")
 
 def _unary_function(name, operator):
     host, run, stays = getattr(onp, name, None), getattr(ops, operator), name in _BOOLS_STAY
-    truth = name in _TRUTHS
+    truth = name in _BOOLEAN_FUNCTIONS
     if name == "sign":
         run = _with_nans(run)
 
     def function(x, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True):
-        usual = casting is _SAME_KIND and order is _KEPT
+        usual = casting is _SAME_KIND_CASTING and order is _KEEP_ORDER
         if not usual or where is not True or dtype is not None:
             return _with_dtype_casting(function, (x,), out, where, dtype, casting, order)
         if isinstance(x, NUMBERS) and host is not None:

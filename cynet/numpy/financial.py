@@ -5,12 +5,12 @@ import numpy as onp
 from ..base.errors import ArgumentTypeError, shown
 from .dispatch import on_host
 
-_WHEN = {"end": 0, "e": 0, 0: 0, "finish": 0, "begin": 1, "b": 1, 1: 1, "start": 1}
+_PAYMENT_TIMES = {"end": 0, "e": 0, 0: 0, "finish": 0, "begin": 1, "b": 1, 1: 1, "start": 1}
 
 
 def _payment_time(when):
     try:
-        return _WHEN[when]
+        return _PAYMENT_TIMES[when]
     except (KeyError, TypeError):
         raise ArgumentTypeError(
             f"mx.np: a payment is due at the 'begin' or the 'end' of a period, got {shown(when)}"

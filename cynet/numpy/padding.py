@@ -8,18 +8,18 @@ from ._call import array_of
 from .creation import empty, full
 
 _BY_PLACE = ("edge", "reflect", "symmetric", "wrap")
-_STATISTICS = {
+_STATISTIC_MODES = {
     "maximum": reductions.max,
     "minimum": reductions.min,
     "mean": reductions.mean,
     "median": quantiles.median,
 }
-_TAKES = {  # the parameters of each mode beside `pad_width`
+_MODE_PARAMETERS = {  # the parameters of each mode beside `pad_width`
     "constant": "constant_values",
     "linear_ramp": "end_values",
     "reflect": "reflect_type",
     "symmetric": "reflect_type",
-    **dict.fromkeys(_STATISTICS, "stat_length"),
+    **dict.fromkeys(_STATISTIC_MODES, "stat_length"),
 }
 
 
@@ -35,9 +35,9 @@ def pad(array, pad_width, mode="constant", **kwargs):
     widths = _pad_widths(pad_width, array.ndim)
     if callable(mode):
         return _by_function(array, widths, mode, kwargs)
-    if mode not in ("constant", "empty", "linear_ramp", *_BY_PLACE, *_STATISTICS):
+    if mode not in ("constant", "empty", "linear_ramp", *_BY_PLACE, *_STATISTIC_MODES):
         raise ArgumentError(f"mx.np.pad: the mode {shown(mode)} is not known")
-    odd = sorted(kwargs.keys() - {_TAKES.get(mode)})
+    odd = sorted(kwargs.keys() - {_MODE_PARAMETERS.get(mode)})
     if odd:
         raise ArgumentTypeError(f"mx.np.pad: mode {mode!r} takes no {', '.join(odd)}")
     values = {
@@ -113,7 +113,7 @@ def _pad_by_statistic(array, axis, length, side, mode, shape):
     if not length:
         raise ArgumentError(f"mx.np.pad: mode {mode!r} has no elements to look at in axis {axis}")
     key = (slice(None),) * axis + (slice(n - length, n) if side else slice(0, length),)
-    found = _STATISTICS[mode](array[key], axis, keepdims=True)
+    found = _STATISTIC_MODES[mode](array[key], axis, keepdims=True)
     if onp.dtype(array.dtype).kind != "f":  # rounded, as NumPy does
         from .selection import rint
 

@@ -16,7 +16,7 @@ from .reductions import axes_of
 
 _NEW_AXIS = {axis: (*(slice(None),) * axis, None) for axis in range(9)}  # keys of one new axis
 _NEW_AXIS |= {~after: (..., *_NEW_AXIS[after][::-1]) for after in range(9)}
-_PLACES = (dtype_flag("int32"), dtype_flag("int64"))
+_INDEX_DTYPES = (dtype_flag("int32"), dtype_flag("int64"))
 
 
 def _check_ints(value, where):
@@ -443,7 +443,7 @@ def _holds_places(indices):
     """Return whether it is an array of int32 or int64."""
     if not isinstance(indices, NDArray) or indices._face is not NP:
         return False
-    return indices.dtype_flag in _PLACES and indices.size > 0
+    return indices.dtype_flag in _INDEX_DTYPES and indices.size > 0
 
 
 def _are_places(indices, n):

@@ -13,8 +13,8 @@ from .importers import FLOATS, imports
 _UNARY = {row.onnx: row.name for row in UNARY if isinstance(row.onnx, str)}
 _UNARY["Identity"] = "identity"
 _BINARY = {row.onnx: row for row in BINARY if isinstance(row.onnx, str)}
-_COMPARED = [word for word, row in _BINARY.items() if row.result == BOOL]
-_APART = ("Pow", "Max", "Min")
+_COMPARISON_KINDS = [word for word, row in _BINARY.items() if row.result == BOOL]
+_PAIRWISE_KINDS = ("Pow", "Max", "Min")
 _MAX_FLOAT32 = float(np.finfo("float32").max)
 _MAX_BFLOAT16 = (2 - 2**-7) * 2.0**127
 
@@ -49,7 +49,7 @@ def _aligned_operands(node):
     return [node.symbol(0), other]
 
 
-@imports(*{*_BINARY} - {*_COMPARED, *_APART})
+@imports(*{*_BINARY} - {*_COMPARISON_KINDS, *_PAIRWISE_KINDS})
 def binary(reader, node):
     a, b = _aligned_operands(node)
     made = _with_scalar(node)
@@ -95,7 +95,7 @@ def power(reader, node):
     return sym.Cast(made, dtype=base)
 
 
-@imports(*_COMPARED)
+@imports(*_COMPARISON_KINDS)
 def compare_node(reader, node):
     return as_bool(_broadcast_operator(node, *_aligned_operands(node)))
 

@@ -9,7 +9,7 @@ from .importers import imports
 from .recurrent import ORDER
 
 _MODE = {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn_tanh"}
-_USUAL = {
+_USUAL_ACTIVATIONS = {
     "lstm": ["Sigmoid", "Tanh", "Tanh"],
     "gru": ["Sigmoid", "Tanh"],
     "rnn_tanh": ["Tanh"],
@@ -85,7 +85,7 @@ def _rnn_mode(node):
     told = [a.decode() if isinstance(a, bytes) else a for a in node.get("activations", [])]
     if mode == "rnn_tanh" and told and told[0] == "Relu":
         mode = "rnn_relu"
-    if told and told != _USUAL[mode] * (len(told) // len(_USUAL[mode])):
+    if told and told != _USUAL_ACTIVATIONS[mode] * (len(told) // len(_USUAL_ACTIVATIONS[mode])):
         node.refuse(f"activations {told}")
     for name in ("activation_alpha", "activation_beta"):
         if node.get(name):

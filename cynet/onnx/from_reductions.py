@@ -6,14 +6,14 @@ from .. import symbol as sym
 from ..operator.functions import REDUCTIONS
 from .importers import imports
 
-_PLAIN = {
+_SIMPLE_REDUCTIONS = {
     **{row.onnx: row.name for row in REDUCTIONS if row.onnx},
     **dict.fromkeys(("ReduceL1", "ReduceL2", "ReduceSumSquare"), "sum"),
     **dict.fromkeys(("ReduceLogSum", "ReduceLogSumExp"), "sum"),
 }
 
 
-@imports(*_PLAIN)
+@imports(*_SIMPLE_REDUCTIONS)
 def reduce(reader, node):
     """The function of each element, the reduction, the function of its results."""
     kind, data = node.kind, node.symbol(0)
@@ -31,7 +31,7 @@ def reduce(reader, node):
         made = _log_sum_exp(data, axes, keep, nothing)
         return sym.identity(made)
     if axes or not nothing:
-        make = getattr(sym, _PLAIN[kind])
+        make = getattr(sym, _SIMPLE_REDUCTIONS[kind])
         data = make(data, axis=tuple(axes) if axes else None, keepdims=keep)
     if kind == "ReduceL2":
         data = sym.sqrt(data)

@@ -18,7 +18,7 @@ from .shapes import Shapes
 DTYPES = frozenset(NAMES.values())
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 IMPORTERS = {}  # kind of a node: function(reader, node) that returns its outputs as symbols
-_MOST = 1 << 20  # elements of a value that is computed when the file is read
+_MAX_FOLDED = 1 << 20  # elements of a value that is computed when the file is read
 # random numbers, and weights of 8 bits, which stay such
 _NOT_FOLDED = (
     "RandomNormal",
@@ -429,7 +429,7 @@ class Reader:
         names = [each for each in node.inputs if each]
         if not names or any(each not in self._constants for each in names):
             return False
-        if sum(self._constants[each].size for each in names) > _MOST:
+        if sum(self._constants[each].size for each in names) > _MAX_FOLDED:
             return False
         if any(each.HasField("g") or each.graphs for each in node.proto.attribute):
             return False

@@ -54,7 +54,7 @@ from ..operator.tensor.transpose import (
 )
 from .graph import exports, operators
 
-_LAST = np.iinfo(np.int64).max
+_INT64_MAX = np.iinfo(np.int64).max
 
 
 def shape_kept(c):
@@ -109,7 +109,7 @@ def slice_(g, c):
     step += [1] * (n - len(step))
     begin, end = [], []
     for i in range(len(p.begin)):
-        first, last = (0, _LAST) if step[i] > 0 else (_LAST, -_LAST)
+        first, last = (0, _INT64_MAX) if step[i] > 0 else (_INT64_MAX, -_INT64_MAX)
         begin.append(first if p.begin[i] is None else p.begin[i])
         end.append(last if p.end[i] is None else p.end[i])
     k = len(begin)
@@ -120,7 +120,7 @@ def slice_(g, c):
 @exports(SliceAxisProperty)
 def slice_axis(g, c):
     p = c.prop
-    end = _LAST if p.end is None else p.end
+    end = _INT64_MAX if p.end is None else p.end
     return g.cut(c.inputs[0], p.axis % len(c.shapes[0]), p.begin or 0, end)
 
 
@@ -203,7 +203,7 @@ def broadcast(g, c):
 def flip(g, c):
     axes = c.prop.axis if isinstance(c.prop.axis, tuple) else (c.prop.axis,)
     k = len(axes)
-    at = [g.ints(*[-1] * k), g.ints(*[-_LAST] * k), g.ints(*axes), g.ints(*[-1] * k)]
+    at = [g.ints(*[-1] * k), g.ints(*[-_INT64_MAX] * k), g.ints(*axes), g.ints(*[-1] * k)]
     return g.emit("Slice", [c.inputs[0], *at])
 
 

@@ -15,20 +15,20 @@ from .elementwise import write_row
 from .graph import exports
 from .movement import shape_kept
 
-_PAIRS, _NUMBERS, _ONES, _REDUCED = {}, {}, {}, {}
+_PAIR_ROWS, _SCALAR_ROWS, _UNARY_ROWS, _REDUCTION_ROWS = {}, {}, {}, {}
 for _name, *_, _row in BINARIES:
     if _row is not None and _row.onnx:
         _names = operators_of(_name)
-        _PAIRS[get_operator(_names[0]).prop] = _row
-        _NUMBERS[get_operator(_names[2]).prop] = _row
+        _PAIR_ROWS[get_operator(_names[0]).prop] = _row
+        _SCALAR_ROWS[get_operator(_names[2]).prop] = _row
         if _names[3] == f"_npi_r{_name}_scalar":  # else the name belongs to another row
-            _NUMBERS[get_operator(_names[3]).prop] = _row
+            _SCALAR_ROWS[get_operator(_names[3]).prop] = _row
 for _operator, _row in (*UNARIES.values(), *EXTENSIONS.values()):
     if _row is not None and _operator != _row.name and _row.onnx:
-        _ONES[get_operator(_operator).prop] = _row
+        _UNARY_ROWS[get_operator(_operator).prop] = _row
 for _row in REDUCTIONS:
     if _row.onnx and not _row.name.startswith("nan") and _row.name != "norm":
-        _REDUCED[get_operator(f"_np{'i' * _row.mean}_{_row.name}").prop] = _row
+        _REDUCTION_ROWS[get_operator(f"_np{'i' * _row.mean}_{_row.name}").prop] = _row
 
 
 def _input_as(g, c, i, dtype):
@@ -41,18 +41,18 @@ def _write_row(g, c, row, inputs, dtype, number=None):
     return g.cast(write_row(g, row, inputs, dtype, number), c.out_dtypes[0])
 
 
-@exports(*_PAIRS)
+@exports(*_PAIR_ROWS)
 def export_pair(g, c):
-    row, out = _PAIRS[type(c.prop)], c.out_dtypes[0]
+    row, out = _PAIR_ROWS[type(c.prop)], c.out_dtypes[0]
     common = compared_in(*c.dtypes) if row.result == BOOL else out
     if common == "bool":
         common = promote_dtypes(*c.dtypes)
     return _write_row(g, c, row, [_input_as(g, c, 0, common), _input_as(g, c, 1, common)], common)
 
 
-@exports(*_NUMBERS)
+@exports(*_SCALAR_ROWS)
 def export_scalar(g, c):
-    row, value = _NUMBERS[type(c.prop)], c.prop.scalar
+    row, value = _SCALAR_ROWS[type(c.prop)], c.prop.scalar
     dtype = c.out_dtypes[0]
     if row.result == BOOL:
         whole = float(value).is_integer()
@@ -63,9 +63,9 @@ def export_scalar(g, c):
     return _write_row(g, c, row, inputs, dtype, value)
 
 
-@exports(*_ONES)
+@exports(*_UNARY_ROWS)
 def export_unary(g, c):
-    row, out = _ONES[type(c.prop)], c.out_dtypes[0]
+    row, out = _UNARY_ROWS[type(c.prop)], c.out_dtypes[0]
     dtype = c.dtypes[0] if row.result == BOOL else out
     return _write_row(g, c, row, [_input_as(g, c, 0, dtype)], dtype)
 
@@ -89,9 +89,9 @@ def reshape(g, c):
     return g.reshape(c.inputs[0], shape_kept(c))
 
 
-@exports(*_REDUCED)
+@exports(*_REDUCTION_ROWS)
 def reduce(g, c):
-    row, n, axis = _REDUCED[type(c.prop)], len(c.shapes[0]), c.prop.axis
+    row, n, axis = _REDUCTION_ROWS[type(c.prop)], len(c.shapes[0]), c.prop.axis
     axes = range(n) if axis is None else [axis] if isinstance(axis, int) else axis
     axes = sorted(each % n for each in axes)
     x = _input_as(g, c, 0, c.out_dtypes[0])
@@ -102,13 +102,13 @@ def reduce(g, c):
     return g.emit(row.onnx, [x], axes=axes, keepdims=int(c.prop.keepdims))
 
 
-_PLACES = {get_operator(f"_npi_{each.lower()}").prop: each for each in ("ArgMax", "ArgMin")}
+_ARG_PROPERTIES = {get_operator(f"_npi_{each.lower()}").prop: each for each in ("ArgMax", "ArgMin")}
 
 
-@exports(*_PLACES)
+@exports(*_ARG_PROPERTIES)
 def export_placement(g, c):
     x, axis = c.inputs[0], c.prop.axis
     if axis is None:
         x, axis = g.reshape(x, (-1,)), 0
-    made = g.emit(_PLACES[type(c.prop)], [x], axis=axis, keepdims=int(c.prop.keepdims))
+    made = g.emit(_ARG_PROPERTIES[type(c.prop)], [x], axis=axis, keepdims=int(c.prop.keepdims))
     return g.reshape(made, c.out_shapes[0]) if c.prop.axis is None else made

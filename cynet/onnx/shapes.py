@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..base.errors import FormatError, shown
 
-_POOLS = ("MaxPool", "AveragePool", "LpPool")
-_MOST = 1 << 12  # elements of a constant whose values tell a shape
+_POOLING_KINDS = ("MaxPool", "AveragePool", "LpPool")
+_MAX_SHAPE_VALUES = 1 << 12  # elements of a constant whose values tell a shape
 
 
 class Shapes:
@@ -74,7 +74,7 @@ class Shapes:
         inputs, known = [], []
         for name in dict.fromkeys(filter(None, node.inputs)):
             value, kind = constants.get(name), self.kind(name, constants)
-            if value is not None and value.size <= _MOST:
+            if value is not None and value.size <= _MAX_SHAPE_VALUES:
                 known.append(self._library.numpy_helper.from_array(value, name))
             if kind is not None:
                 inputs.append(helper.make_value_info(name, kind))
@@ -82,7 +82,7 @@ class Shapes:
         graph = helper.make_graph([node.proto], "node", inputs, outputs, known)
         imports = [each for each in self._imports if each.domain not in ("", "ai.onnx")]
         # before 22 the package counts windows that begin behind the data, unlike all runtimes
-        rounds_up = node.kind in _POOLS and node.attributes.get("ceil_mode")
+        rounds_up = node.kind in _POOLING_KINDS and node.attributes.get("ceil_mode")
         imports.append(helper.make_opsetid("", max(node.opset, 22 if rounds_up else 0)))
         model = helper.make_model(graph, opset_imports=imports, ir_version=self._ir_version)
         try:

@@ -58,15 +58,17 @@ def _simple_loops() -> Iterator[str | None]:
 
 # Functors that take about as long as an addition; the others take some times as long.
 SIMPLE = frozenset(_simple_loops()) - {None}
-_TRUTHS = [row for row in BINARY if row.result == BOOL]
-_COMPARE = {row.functor: getattr(operator, row.method) for row in _TRUTHS if row.method}
-_LOGICAL = {row.functor for row in _TRUTHS if not row.method}
-_RANGES = {"bool": (0, 1)} | {
+_TRUTH_ROWS = [row for row in BINARY if row.result == BOOL]
+_COMPARISON_FUNCTIONS = {
+    row.functor: getattr(operator, row.method) for row in _TRUTH_ROWS if row.method
+}
+_LOGICAL_FUNCTORS = {row.functor for row in _TRUTH_ROWS if not row.method}
+_INTEGER_RANGES = {"bool": (0, 1)} | {
     name: (np.iinfo(name).min, np.iinfo(name).max) for name in ("uint8", "int8", "int32", "int64")
 }
 
 
-_WHOLE = frozenset(_RANGES)
+_INTEGER_DTYPES = frozenset(_INTEGER_RANGES)
 
 
 def fits_dtype(number: float, dtype: str) -> bool:
@@ -76,9 +78,9 @@ def fits_dtype(number: float, dtype: str) -> bool:
     >>> fits_dtype(300.0, "uint8"), fits_dtype(1.5, "uint8"), fits_dtype(1e300, "float32")
     (False, True, True)
     """
-    if dtype not in _WHOLE:
+    if dtype not in _INTEGER_DTYPES:
         return True
-    low, high = _RANGES[dtype]
+    low, high = _INTEGER_RANGES[dtype]
     exact: float = getattr(number, "exact", number)
     return low <= exact <= high
 
@@ -89,7 +91,7 @@ def holds(dtype: str, number: float) -> bool:
     >>> holds("uint8", 300.0), holds("uint8", 1.5), holds("uint8", 2.0), holds("float32", 1e300)
     (False, False, True, True)
     """
-    if dtype not in _WHOLE:
+    if dtype not in _INTEGER_DTYPES:
         return True
     return fits_dtype(number, dtype) and float(number).is_integer()
 
@@ -116,7 +118,7 @@ def _replace_out_of_range(loop: Loop, number: float, dtype: str) -> Loop:
     operands = loop.reads[-2:]
     if not fits_dtype(number, dtype) or loop.functor in ("equal", "not_equal"):
         # 0 is an integer of every dtype, and all of them compare as it does
-        answer = _COMPARE[loop.functor](*(v if v is number else 0 for v in operands))
+        answer = _COMPARISON_FUNCTIONS[loop.functor](*(v if v is number else 0 for v in operands))
         array = next(v for v in operands if v is not number)
         known = (loop.reads[0], array) if loop.family == "binary_grad" else (array,)
         family = loop.family.replace("binary", "unary")
@@ -140,18 +142,18 @@ def fold_out_of_range_scalar(loop: Loop, dtype: str) -> Loop:
     >>> fold_out_of_range_scalar(Loop("binary", "lesser", ("a", 0.5), "y"), "uint8").reads
     ('a', 1.0)
     """
-    if dtype not in _WHOLE or loop.family not in ("binary", "binary_grad"):
+    if dtype not in _INTEGER_DTYPES or loop.family not in ("binary", "binary_grad"):
         return loop
     numbers = [v for v in loop.reads if isinstance(v, float) and not holds(dtype, v)]
     if len(numbers) != 1:
         return loop
     number = numbers[0]
-    if loop.functor in _COMPARE:
+    if loop.functor in _COMPARISON_FUNCTIONS:
         return _replace_out_of_range(loop, number, dtype)
-    if loop.functor in _LOGICAL:  # a number with its truth value
+    if loop.functor in _LOGICAL_FUNCTORS:  # a number with its truth value
         return loop._replace(reads=tuple(1.0 if v is number else v for v in loop.reads))
     if loop.functor in ("maximum", "minimum") and number == number:
-        low, high = _RANGES[dtype]
+        low, high = _INTEGER_RANGES[dtype]
         nearest = LargeInt(int(min(max(number, low), high)))
         return loop._replace(reads=tuple(nearest if v is number else v for v in loop.reads))
     return loop

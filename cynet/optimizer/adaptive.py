@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..typing import NDArray, State
 
 # A decay of 1 would divide by zero, one above have no root.
-_DECAY = number(0, 1)
+_DECAY_KIND = number(0, 1)
 _FTRL_RATE = 0.1
 
 
@@ -51,7 +51,12 @@ class Adam(FusedOptimizer):
     """
 
     _by_entry = True
-    serialized_fields = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number(), "lazy_update": FLAG}
+    serialized_fields = {
+        "beta1": _DECAY_KIND,
+        "beta2": _DECAY_KIND,
+        "epsilon": number(),
+        "lazy_update": FLAG,
+    }
     _rule_name, _n_states = "adam", 2
 
     def __init__(
@@ -112,8 +117,8 @@ class AdamW(FusedOptimizer):
 
     _by_entry = True
     serialized_fields = {
-        "beta1": _DECAY,
-        "beta2": _DECAY,
+        "beta1": _DECAY_KIND,
+        "beta2": _DECAY_KIND,
         "epsilon": number(),
         "correct_bias": FLAG,
     }
@@ -167,7 +172,7 @@ class Adamax(FusedOptimizer):
     """
 
     _by_entry = True
-    serialized_fields = {"beta1": _DECAY, "beta2": _DECAY}
+    serialized_fields = {"beta1": _DECAY_KIND, "beta2": _DECAY_KIND}
     _rule_name, _n_states = "adamax", 2
 
     def __init__(
@@ -214,8 +219,8 @@ class Nadam(FusedOptimizer):
     """
 
     serialized_fields = {
-        "beta1": _DECAY,
-        "beta2": _DECAY,
+        "beta1": _DECAY_KIND,
+        "beta2": _DECAY_KIND,
         "epsilon": number(),
         "schedule_decay": number(),
         "m_schedule": number(),
@@ -281,7 +286,7 @@ class FTML(FusedOptimizer):
     """
 
     _by_entry = True
-    serialized_fields = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number()}
+    serialized_fields = {"beta1": _DECAY_KIND, "beta2": _DECAY_KIND, "epsilon": number()}
     _rule_name, _n_states = "ftml", 3
 
     def __init__(

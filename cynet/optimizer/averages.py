@@ -6,7 +6,7 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError, ShapeError, shown
 from .settings import check_real
 
-_MOST = 64  # weights that one call of the operator moves
+_MAX_WEIGHTS_PER_CALL = 64  # weights that one call of the operator moves
 
 
 class Averages:
@@ -44,10 +44,13 @@ class Averages:
             # one operator call takes weights of one device and dtype
             groups.setdefault((mean.dtype, str(mean.context)), []).append(name)
         for names in groups.values():
-            for start in range(0, len(names), _MOST):
+            for start in range(0, len(names), _MAX_WEIGHTS_PER_CALL):
                 _move_averages(
-                    [self.values[each] for each in names[start : start + _MOST]],
-                    [_average_dtype(arrays[each]) for each in names[start : start + _MOST]],
+                    [self.values[each] for each in names[start : start + _MAX_WEIGHTS_PER_CALL]],
+                    [
+                        _average_dtype(arrays[each])
+                        for each in names[start : start + _MAX_WEIGHTS_PER_CALL]
+                    ],
                     share,
                 )
         self.count += 1

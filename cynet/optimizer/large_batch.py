@@ -16,8 +16,8 @@ from .fused import FusedOptimizer
 if TYPE_CHECKING:
     from ..typing import NDArray, State
 
-_DECAY = number(0, 1)
-_BOUND = Kind(lambda v: v is None or number().fits(v), "a finite number or None")
+_DECAY_KIND = number(0, 1)
+_BOUND_KIND = Kind(lambda v: v is None or number().fits(v), "a finite number or None")
 _STRATEGIES = ("linear", "power2", "sqrt", "lars")
 
 
@@ -70,11 +70,11 @@ class LAMB(FusedOptimizer):
     """
 
     serialized_fields = {
-        "beta1": _DECAY,
-        "beta2": _DECAY,
+        "beta1": _DECAY_KIND,
+        "beta2": _DECAY_KIND,
         "epsilon": number(),
-        "lower_bound": _BOUND,
-        "upper_bound": _BOUND,
+        "lower_bound": _BOUND_KIND,
+        "upper_bound": _BOUND_KIND,
         "bias_correction": FLAG,
     }
     _rule_name, _n_states, _norm = "lamb_move", 2, "lamb"
@@ -175,8 +175,8 @@ class LARS(FusedOptimizer):
         "eta": number(),
         "eps": number(),
         "momentum_correction": FLAG,
-        "rate": _BOUND,
-        "rate_before": _BOUND,
+        "rate": _BOUND_KIND,
+        "rate_before": _BOUND_KIND,
         "rate_step": count(),
     }
     _decayed = ("_weight",)

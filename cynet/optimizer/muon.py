@@ -16,12 +16,12 @@ from .base import Optimizer, register
 if TYPE_CHECKING:
     from ..typing import NDArray, State
 
-_FACTORS = (3.4445, -4.775, 2.0315)  # a polynomial that brings singular values near 1
+_POLYNOMIAL_FACTORS = (3.4445, -4.775, 2.0315)  # a polynomial that brings singular values near 1
 
 
 def _orthogonalize(matrix, steps, epsilon):
     """A matrix of the same singular vectors, whose singular values are near 1."""
-    a, b, c = _FACTORS
+    a, b, c = _POLYNOMIAL_FACTORS
     wide = matrix.shape[0] <= matrix.shape[1]
     x = matrix if wide else matrix.T
     x = nd.broadcast_div(x, nd.maximum(nd.norm(x), epsilon).reshape((1, 1)))

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ARRAYS = ("NDArray", "ndarray", "RowSparseNDArray", "CSRNDArray")
-_HEAD = struct.pack("<QQQ", 0x112, 0, 1)  # header of a .params file with one array
-_DEEPEST = 8
+_PARAMS_HEADER = struct.pack("<QQQ", 0x112, 0, 1)  # header of a .params file with one array
+_MAX_DEPTH = 8
 _KEPT_APART = {"LBSGD": "lbmult", "DCASGD": "weight_previous"}  # values beside their states
 
 
@@ -95,7 +95,7 @@ def read_states(content: bytes, names: Sequence[str] | None = None) -> tuple[dic
         states, optimizer = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
         left = [len(content)]
         states = {
-            _state_key(key): _check_state(state, _DEEPEST, left) for key, state in states.items()
+            _state_key(key): _check_state(state, _MAX_DEPTH, left) for key, state in states.items()
         }
         if names is not None and (len(set(names)) < len(names) or len(names) != len(states)):
             raise ArgumentError(f"there are states of {len(states)} parameters, got {shown(names)}")
@@ -147,7 +147,7 @@ def _check_state(state, depth, left):
     if not isinstance(handle, bytes):
         raise FormatError("an array without its bytes")
     left[0] -= len(handle)
-    (array,) = nd.load_frombuffer(_HEAD + handle + bytes(8))
+    (array,) = nd.load_frombuffer(_PARAMS_HEADER + handle + bytes(8))
     return array
 
 

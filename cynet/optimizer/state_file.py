@@ -26,13 +26,13 @@ from .base import OPTIMIZERS
 
 # The first bytes of files: today's; older ones with the float32 copy first; older ones without a
 # checksum.
-_MARK, _COPY_FIRST, _UNSEALED = b"CYNSTAT3", b"CYNSTAT2", b"CYNSTAT1"
-_DEEPEST = 8
-_COUNT, _NUMBER = count(), number()
+_MAGIC_NUMBER, _MAGIC_COPY_FIRST, _MAGIC_UNSEALED = b"CYNSTAT3", b"CYNSTAT2", b"CYNSTAT1"
+_MAX_DEPTH = 8
+_COUNT_KIND, _NUMBER_KIND = count(), number()
 _TABLES = {
     "idx2name": lambda value: isinstance(value, str),
-    "lr_mult": _NUMBER.fits,
-    "wd_mult": _NUMBER.fits,
+    "lr_mult": _NUMBER_KIND.fits,
+    "wd_mult": _NUMBER_KIND.fits,
 }
 _GROUPS = ("_group_rates", "_group_decays")  # tables by name, of Trainers with groups
 
@@ -70,7 +70,7 @@ def pack(states, optimizer=None, pair=None):
     if pair is not None:
         header["pair"] = pair
     text = json.dumps(header).encode()
-    head = _MARK + struct.pack("<Q", len(text)) + text
+    head = _MAGIC_NUMBER + struct.pack("<Q", len(text)) + text
     yield from sealed(itertools.chain([head], chunks_of(arrays)))
 
 
@@ -122,7 +122,7 @@ def read_pair(path):
         return None
     if not (isinstance(pair, dict) and isinstance(pair.get("params"), str)):
         raise FormatError(f"{path}: {shown(pair)} names no parameters")
-    if not _COUNT.fits(pair.get("saved")):
+    if not _COUNT_KIND.fits(pair.get("saved")):
         raise FormatError(f"{path}: expected a time, got {shown(pair.get('saved'))}")
     return pair["params"], pair["saved"]
 
@@ -136,11 +136,11 @@ def _read_header(file, size, name, whole):
             " run any code and is not loaded. python -m cynet.tools.convert --unpickle reads"
             " what states are in it, and writes a file of them"
         )
-    if mark[:8] not in (_MARK, _COPY_FIRST, _UNSEALED):
+    if mark[:8] not in (_MAGIC_NUMBER, _MAGIC_COPY_FIRST, _MAGIC_UNSEALED):
         raise FormatError(
-            f"{name}: optimizer states begin with {shown(_MARK)}, found {shown(mark[:8])}"
+            f"{name}: optimizer states begin with {shown(_MAGIC_NUMBER)}, found {shown(mark[:8])}"
         )
-    if len(mark) < 16 or (mark[:8] != _UNSEALED and not whole):
+    if len(mark) < 16 or (mark[:8] != _MAGIC_UNSEALED and not whole):
         raise FormatError(f"{name}: truncated or damaged: no checksum behind {size} bytes")
     (length,) = struct.unpack("<Q", mark[8:])
     if length > size - 16:
@@ -154,7 +154,7 @@ def _read_header(file, size, name, whole):
             raise ValueError("'states' or 'optimizer' is missing")
     except ValueError as error:
         raise FormatError(f"{name}: the header is damaged: {error}") from None
-    header["copies are first"] = mark[:8] != _MARK
+    header["copies are first"] = mark[:8] != _MAGIC_NUMBER
     return header, 16 + length
 
 
@@ -163,7 +163,7 @@ def _build(header, arrays, name, user):
         raise FormatError(f"{name}: arrays must have no names")
     try:
         states = {
-            key: _rebuild_tree(tree, arrays, _DEEPEST)
+            key: _rebuild_tree(tree, arrays, _MAX_DEPTH)
             for key, tree in _read_table("states", header["states"], lambda _: True).items()
         }
         optimizer = None if header["optimizer"] is None else restore_optimizer(header["optimizer"])
@@ -259,7 +259,7 @@ def restore_optimizer(described):
     optimizer = klass.__new__(klass)
     vars(optimizer).update(checked_settings(klass, settings))
     optimizer._all_index_update_counts = {
-        device: _read_table("counts", counts, _COUNT.fits)
+        device: _read_table("counts", counts, _COUNT_KIND.fits)
         for device, counts in _read_table(
             "counts", _required_entry(described, "counts"), lambda value: isinstance(value, list)
         ).items()
@@ -270,7 +270,7 @@ def restore_optimizer(described):
     for table in _GROUPS:
         pairs = described.get(table.lstrip("_"))
         if pairs is not None:
-            setattr(optimizer, table, _read_table(table.lstrip("_"), pairs, _NUMBER.fits))
+            setattr(optimizer, table, _read_table(table.lstrip("_"), pairs, _NUMBER_KIND.fits))
     optimizer.param_dict = {}
     optimizer.sym_info = ()
     scheduler = _required_entry(described, "lr_scheduler")

@@ -7,9 +7,17 @@ import numpy as np
 
 from .. import random
 
-_BRIEF = 100  # characters of a message about all groups
-_PLAIN = int, float, str, bool, type(None)
-_APART = {"idx2name", "param_dict", "sym_info", "lr_scheduler", "lr_mult", "wd_mult", "lr"}
+_MAX_BRIEF_TEXT = 100  # characters of a message about all groups
+_PLAIN_TYPES = int, float, str, bool, type(None)
+_EXCLUDED_ATTRIBUTES = {
+    "idx2name",
+    "param_dict",
+    "sym_info",
+    "lr_scheduler",
+    "lr_mult",
+    "wd_mult",
+    "lr",
+}
 
 
 def terms_of(optimizer):
@@ -77,7 +85,7 @@ def terms_of_step(optimizer):
         if table:
             text = repr(sorted(table.items()))
             digest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
-            rows.append(f"{word}s: {text if len(text) < _BRIEF else digest}")
+            rows.append(f"{word}s: {text if len(text) < _MAX_BRIEF_TEXT else digest}")
     if optimizer._draws:
         rows.append(f"random_state={random.get_state()['devices']}")
     return "; ".join(rows)
@@ -119,14 +127,14 @@ def _public_attributes(instance, prefix):
     return {
         f"{prefix}{name}": _value_text(value)
         for name, value in values.items()
-        if not name.startswith("_") and name not in _APART and _is_plain(value)
+        if not name.startswith("_") and name not in _EXCLUDED_ATTRIBUTES and _is_plain(value)
     }
 
 
 def _is_plain(value):
     if isinstance(value, (list, tuple)):
         return all(map(_is_plain, value))
-    return isinstance(value, (*_PLAIN, np.generic))
+    return isinstance(value, (*_PLAIN_TYPES, np.generic))
 
 
 def _value_text(value):

@@ -7,17 +7,17 @@ from ..context import Context
 from ..engine import trace
 from .trace_file import operator_name
 
-_ORDERS = {
+_SORT_KEYS = {
     "total": lambda row: row[2],
     "avg": lambda row: row[2] / row[1],
     "min": lambda row: row[3],
     "max": lambda row: row[4],
     "count": lambda row: row[1],
 }
-_TIMES = ("Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)")
-_VALUES = ("Min Value", "Max Value", "Avg Value")
-_MEMORY = ("Min Use (kB)", "Max Use (kB)", "Avg Use (kB)")
-_FIRST = ("Name", "Total Count")
+_TIME_COLUMNS = ("Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)")
+_VALUE_COLUMNS = ("Min Value", "Max Value", "Avg Value")
+_MEMORY_COLUMNS = ("Min Use (kB)", "Max Use (kB)", "Avg Use (kB)")
+_FIRST_COLUMNS = ("Name", "Total Count")
 
 
 def sorted_sums(sort_by, ascending):
@@ -26,9 +26,9 @@ def sorted_sums(sort_by, ascending):
     Of times and memory `sum` is that; memory is what devices had in use after each event that the
     trace still has.
     """
-    if sort_by not in _ORDERS:
+    if sort_by not in _SORT_KEYS:
         raise ArgumentError(
-            f"profiler.dumps: sort_by must be one of {', '.join(_ORDERS)}, got {shown(sort_by)}"
+            f"profiler.dumps: sort_by must be one of {', '.join(_SORT_KEYS)}, got {shown(sort_by)}"
         )
     times, values = {}, {}
     for kind, name, _, category, backward, *figures in trace.totals():
@@ -42,7 +42,7 @@ def sorted_sums(sort_by, ascending):
         {
             category: sorted(
                 ((name, *figures) for name, figures in rows.items()),
-                key=_ORDERS[sort_by],
+                key=_SORT_KEYS[sort_by],
                 reverse=not ascending,
             )
             for category, rows in sorted(group.items())
@@ -77,14 +77,18 @@ def _scale_statistics(figures, unit):
 def as_table(times, values, memory):
     """The text of `dumps`."""
     lines = ["", "Profile Statistics:", "\tTimes are in milliseconds, memory is in kB."]
-    for kinds, heads, unit in ((memory, _MEMORY, 1e3), (times, _TIMES, 1e6), (values, _VALUES, 1)):
+    for kinds, heads, unit in (
+        (memory, _MEMORY_COLUMNS, 1e3),
+        (times, _TIME_COLUMNS, 1e6),
+        (values, _VALUE_COLUMNS, 1),
+    ):
         for category, rows in kinds.items():
             lines += [category, "=" * 17]
             body = []
             for name, *figures in rows:
                 numbers = _scale_statistics(figures, unit)[-len(heads) :]
                 body.append((name, str(figures[0]), *(f"{each:.4f}" for each in numbers)))
-            lines += [*_format_columns((*_FIRST, *heads), body), ""]
+            lines += [*_format_columns((*_FIRST_COLUMNS, *heads), body), ""]
     return "\n".join(lines)
 
 

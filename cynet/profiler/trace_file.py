@@ -6,9 +6,11 @@ import threading
 from ..context import Context
 from ..engine import trace
 
-_LASTS, _ALONG, _MARK, _COUNTER = (trace.kinds[k] for k in ("lasts", "along", "mark", "counter"))
+_DURATION_KIND, _ASYNC_KIND, _MARKER_KIND, _COUNTER_KIND = (
+    trace.kinds[k] for k in ("lasts", "along", "mark", "counter")
+)
 _SCOPES = {"process": "p", "thread": "t", "global": "g"}
-_HOST = 0  # the trace's process number for the host; GPU i is process i + 1
+_HOST_PROCESS = 0  # the trace's process number for the host; GPU i is process i + 1
 
 
 def trace_events():
@@ -18,14 +20,14 @@ def trace_events():
     node in ``args``, ``cpu(1)`` and the like its context.
     """
     threads = trace.records()
-    events = [_metadata_event("process_name", _HOST, 0, f"host (process {os.getpid()})")]
+    events = [_metadata_event("process_name", _HOST_PROCESS, 0, f"host (process {os.getpid()})")]
     names = {each.native_id: each.name for each in threading.enumerate()}
     gpus = set()
     for number, label, lost, rows in threads:
         name = label or names.get(number) or "thread"
         if lost:
             name += f" ({lost} earlier events are not here)"
-        events.append(_metadata_event("thread_name", _HOST, number, name))
+        events.append(_metadata_event("thread_name", _HOST_PROCESS, number, name))
         used = {}
         for row in rows:
             gpu = _gpu_event(row)
@@ -58,14 +60,14 @@ def _events_of(row, thread, used):
         "name": operator_name(name, backward),
         "cat": category,
         "ts": begin / 1e3,
-        "pid": _HOST if gpu is None else gpu + 1,
+        "pid": _HOST_PROCESS if gpu is None else gpu + 1,
         "tid": thread,
     }
-    if kind == _MARK:
+    if kind == _MARKER_KIND:
         yield {**event, "ph": "i", "s": _SCOPES[node or "process"]}
-    elif kind == _COUNTER:
+    elif kind == _COUNTER_KIND:
         yield {**event, "ph": "C", "args": {name: value}}
-    elif kind == _ALONG:
+    elif kind == _ASYNC_KIND:
         yield {**event, "ph": "b", "id": value}
         yield {**event, "ph": "e", "id": value, "ts": end / 1e3}
     else:

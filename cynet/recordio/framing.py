@@ -14,11 +14,12 @@ from ..base.files import file_name, open_for_reading
 
 MAGIC = 0xCED7230A
 _MAGIC = struct.pack("<I", MAGIC)
-_MOST = (1 << 29) - 1  # bytes of a part
-_WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
-_HEAD = struct.Struct("<II")
-_AHEAD = 1 << 18  # bytes read at once when records are read one after another
-_LARGE = _AHEAD // 4  # records of more are read by themselves: of blocks much would be read twice
+_MAX_PART_BYTES = (1 << 29) - 1  # bytes of a part
+_WHOLE_PART, _FIRST_PART, _MIDDLE_PART, _LAST_PART = range(4)
+_HEADER_STRUCT = struct.Struct("<II")
+_READ_AHEAD_BYTES = 1 << 18  # bytes read at once when records are read one after another
+# records of more are read by themselves: of blocks much would be read twice
+_LARGE_RECORD = _READ_AHEAD_BYTES // 4
 _PADDING = (b"", b"\0\0\0", b"\0\0", b"\0")
 
 
@@ -28,21 +29,23 @@ def frame_record(data):
     >>> b"".join(framed(b"abcde")).hex()
     '0a23d7ce050000006162636465000000'
     """
-    if len(data) > _MOST:
-        raise ArgumentError(f"a record has at most {_MOST} bytes, got {len(data)}")
+    if len(data) > _MAX_PART_BYTES:
+        raise ArgumentError(f"a record has at most {_MAX_PART_BYTES} bytes, got {len(data)}")
     start, at, chunks = 0, data.find(_MAGIC), []
     while at >= 0:
         if at % 4:
             at = data.find(_MAGIC, at + 1)
             continue
         chunks += (
-            _HEAD.pack(MAGIC, (_MIDDLE if start else _FIRST) << 29 | (at - start)),
+            _HEADER_STRUCT.pack(
+                MAGIC, (_MIDDLE_PART if start else _FIRST_PART) << 29 | (at - start)
+            ),
             data[start:at],
         )
         start = at + 4
         at = data.find(_MAGIC, start)
-    kind = _LAST if start else _WHOLE
-    chunks += _HEAD.pack(MAGIC, kind << 29 | (len(data) - start)), data[start:]
+    kind = _LAST_PART if start else _WHOLE_PART
+    chunks += _HEADER_STRUCT.pack(MAGIC, kind << 29 | (len(data) - start)), data[start:]
     chunks.append(_PADDING[len(data) % 4])
     return chunks
 
@@ -123,13 +126,13 @@ class RecordFile:
             return None
         if len(head) < 8:
             raise self._damage_error(offset, f"a header of 8 bytes is cut off after {len(head)}")
-        magic, word = _HEAD.unpack(head)
+        magic, word = _HEADER_STRUCT.unpack(head)
         if magic != MAGIC:
             raise self._damage_error(
                 offset, f"a record begins with {MAGIC:#010x}, not {magic:#010x}"
             )
-        part, length = word >> 29, word & _MOST
-        if part > _LAST:
+        part, length = word >> 29, word & _MAX_PART_BYTES
+        if part > _LAST_PART:
             raise self._damage_error(offset, f"there is no part of kind {part}")
         if offset + 8 + length > self.size:
             self.size = os.fstat(self._open_reader().number).st_size
@@ -151,15 +154,15 @@ class RecordFile:
                     return
                 raise self._damage_error(offset, "its last part is missing")
             part, length = head
-            if first != (part in (_WHOLE, _FIRST)):
+            if first != (part in (_WHOLE_PART, _FIRST_PART)):
                 raise self._damage_error(at, f"a part of kind {part} cannot stand here")
             behind = at + 8 + (length + 3) // 4 * 4
             yield at + 8, length, min(behind, self.size)
-            if part in (_WHOLE, _LAST):
+            if part in (_WHOLE_PART, _LAST_PART):
                 return
             at, first = behind, False
 
-    def read(self, offset, ahead=_AHEAD):
+    def read(self, offset, ahead=_READ_AHEAD_BYTES):
         """(record, offset of the next one); (None, offset) at the end of the file.
 
         Parameters
@@ -176,7 +179,7 @@ class RecordFile:
         pieces, behind = [], offset
         ahead = 0 if self._large else ahead
         for at, length, behind in self._record_parts(offset, ahead):  # noqa: B007
-            self._large = length > _LARGE
+            self._large = length > _LARGE_RECORD
             piece = self._get(at, length, 0 if self._large else ahead)
             if len(piece) < length:
                 raise self._damage_error(
@@ -207,7 +210,7 @@ class RecordFile:
         """(first bytes of the record at an offset, its length); of a record in one part at most
         `size` bytes are read."""
         part, length = self._read_header(offset, 0) or (None, 0)
-        if part == _WHOLE:
+        if part == _WHOLE_PART:
             return self._get(offset + 8, min(size, length), 0), length
         record = self.read_at(offset)[0]
         return record[:size], len(record)
@@ -217,7 +220,7 @@ class RecordFile:
         file."""
         at = offset + 4 - offset % 4
         while at < self.size:
-            block = self._get(at, min(_AHEAD, self.size - at), _AHEAD)
+            block = self._get(at, min(_READ_AHEAD_BYTES, self.size - at), _READ_AHEAD_BYTES)
             if not block:
                 break
             inside = block.find(_MAGIC)
@@ -227,7 +230,10 @@ class RecordFile:
                 at += max(len(block) - 3, 4) // 4 * 4
                 continue
             try:
-                if self._read_header(at + inside, _AHEAD)[0] in (_WHOLE, _FIRST):
+                if self._read_header(at + inside, _READ_AHEAD_BYTES)[0] in (
+                    _WHOLE_PART,
+                    _FIRST_PART,
+                ):
                     return at + inside
             except FormatError:
                 pass  # chance, or damage again

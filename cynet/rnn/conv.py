@@ -45,7 +45,7 @@ Raises
 ArgumentError
     `h2h_kernel` is even."""
 )
-_LEAKY = functools.partial(symbol.LeakyReLU, act_type="leaky", slope=0.2)
+_LEAKY_RELU = functools.partial(symbol.LeakyReLU, act_type="leaky", slope=0.2)
 
 
 @guarded(but=("__call__",))
@@ -162,7 +162,7 @@ class BaseConvRNNCell(BaseRNNCell):
 class _Cell(BaseConvRNNCell):
     """The base of the three cells, with their defaults."""
 
-    _PREFIX = ""
+    _DEFAULT_PREFIX = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -182,7 +182,7 @@ class _Cell(BaseConvRNNCell):
         h2h_weight_initializer: InitializerLike | None = None,
         i2h_bias_initializer: InitializerLike = "zeros",
         h2h_bias_initializer: InitializerLike = "zeros",
-        activation: Any = _LEAKY,
+        activation: Any = _LEAKY_RELU,
         prefix: str | None = None,
         params: RNNParams | None = None,
         conv_layout: str = "NCHW",
@@ -201,7 +201,7 @@ class _Cell(BaseConvRNNCell):
             i2h_bias_initializer,
             h2h_bias_initializer,
             activation,
-            self._PREFIX if prefix is None else prefix,
+            self._DEFAULT_PREFIX if prefix is None else prefix,
             params,
             conv_layout,
         )
@@ -223,7 +223,7 @@ class ConvRNNCell(_Cell):
     [(2, 4, 8, 8)]
     """
 
-    _PREFIX = "ConvRNN_"
+    _DEFAULT_PREFIX = "ConvRNN_"
 
     @property
     def _gate_names(self):
@@ -250,7 +250,7 @@ class ConvLSTMCell(_Cell):
     [(0, 4, 8, 8), (0, 4, 8, 8)]
     """
 
-    _PREFIX = "ConvLSTM_"
+    _DEFAULT_PREFIX = "ConvLSTM_"
 
     @property
     def _gate_names(self):
@@ -290,7 +290,7 @@ class ConvGRUCell(_Cell):
     [(2, 4, 4, 4)]
     """
 
-    _PREFIX = "ConvGRU_"
+    _DEFAULT_PREFIX = "ConvGRU_"
 
     @property
     def _gate_names(self):

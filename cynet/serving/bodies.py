@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 NPY = ("application/x-npy", "application/octet-stream")
 _ENCODER = json.JSONEncoder(allow_nan=False)
-_HEADER = 1024  # bytes of a .npy file's header; NumPy writes 128
-_AXES = 32  # limit of axes
+_MAX_HEADER_BYTES = 1024  # bytes of a .npy file's header; NumPy writes 128
+_MAX_AXES = 32  # limit of axes
 _FIELD = re.compile(
     rb"\s*'(descr|fortran_order|shape)'\s*:\s*"
     rb"(?:'([<>|=]?[a-zA-Z]\d{0,9})'|(True|False)|\(([\d\s,]*)\))\s*(?:,|$)"
 )
 # key of the header by the group of its value
-_FORMS = {2: b"descr", 3: b"fortran_order", 4: b"shape"}
+_HEADER_KEYS = {2: b"descr", 3: b"fortran_order", 4: b"shape"}
 
 
 class Images(NamedTuple):
@@ -191,15 +191,16 @@ def read_npy(body: bytes) -> NumpyArray:
         raise FormatError(f"expected a .npy file of version 1.0 or 2.0, got {shown(body[6:8])}")
     begin = 10 if body[6] == 1 else 12
     length = int.from_bytes(body[8:begin], "little")
-    if length > _HEADER or begin + length > len(body):
+    if length > _MAX_HEADER_BYTES or begin + length > len(body):
         raise FormatError(
-            f"the .npy file has a header of {length} bytes: more than it has, or than {_HEADER}"
+            f"the .npy file has a header of {length} bytes: more than it has, or than"
+            f" {_MAX_HEADER_BYTES}"
         )
     dtype, fortran, shape = _parse_npy_header(body[begin : begin + length].strip())
     if dtype.kind not in "biuf":
         raise FormatError(f"the .npy file has elements of {dtype}, expected numbers")
-    if len(shape) > _AXES:
-        raise FormatError(f"the .npy file has {len(shape)} axes, at most {_AXES} are taken")
+    if len(shape) > _MAX_AXES:
+        raise FormatError(f"the .npy file has {len(shape)} axes, at most {_MAX_AXES} are taken")
     count, rest = math.prod(shape), len(body) - begin - length
     if count * dtype.itemsize != rest or (count == 0 and max(shape) > 1 << 31):
         raise FormatError(f"the .npy file has {rest} bytes for shape {shape} of {dtype}")
@@ -215,7 +216,7 @@ def _parse_npy_header(text):
     found, at, inner = {}, 0, text[1:-1]
     while text[:1] == b"{" and text[-1:] == b"}" and (match := _FIELD.match(inner, at)):
         name = match[1]
-        if name in found or name != _FORMS[match.lastindex]:
+        if name in found or name != _HEADER_KEYS[match.lastindex]:
             break
         found[name], at = match[match.lastindex].decode(), match.end()
     if len(found) < 3 or inner[at:].strip():

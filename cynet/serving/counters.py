@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_RECENT = 2048  # requests whose seconds are stored for quantiles
+_MAX_RECENT = 2048  # requests whose seconds are stored for quantiles
 
 
 class Counters:
@@ -16,7 +16,7 @@ class Counters:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._recent: deque[float] = deque(maxlen=_RECENT)
+        self._recent: deque[float] = deque(maxlen=_MAX_RECENT)
         self._buckets = [0] * (len(BOUNDS) + 1)
         self._seconds = 0.0
         self._rows = self._batches = self._batched_rows = 0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ..base.errors import FormatError
 
-_STARTS = range(0xC0, 0xD0)  # first bytes of a frame header in a JPEG, except for
+_FRAME_MARKERS = range(0xC0, 0xD0)  # first bytes of a frame header in a JPEG, except for
 _NO_FRAMES = (0xC4, 0xC8, 0xCC)
-_ALONE = (0x01, *range(0xD0, 0xD8))  # markers without a length
-_SCANS = 100  # maximum scans of a JPEG: each may visit all of its pixels
+_MARKERS_WITHOUT_LENGTH = (0x01, *range(0xD0, 0xD8))  # markers without a length
+_MAX_SCANS = 100  # maximum scans of a JPEG: each may visit all of its pixels
 
 
 def size_of(file: bytes) -> tuple[int, int]:
@@ -37,16 +37,16 @@ def _check_size(height, width, order):
 
 
 def _of_jpeg(file):
-    if (scans := file.count(b"\xff\xda")) > _SCANS:
-        raise FormatError(f"a JPEG of {scans} scans, at most {_SCANS} are taken")
+    if (scans := file.count(b"\xff\xda")) > _MAX_SCANS:
+        raise FormatError(f"a JPEG of {scans} scans, at most {_MAX_SCANS} are taken")
     at = 2
     while at + 9 <= len(file) and file[at] == 0xFF:
         kind = file[at + 1]
         if kind == 0xFF:  # a fill byte
             at += 1
-        elif kind in _ALONE:
+        elif kind in _MARKERS_WITHOUT_LENGTH:
             at += 2
-        elif kind in _STARTS and kind not in _NO_FRAMES:
+        elif kind in _FRAME_MARKERS and kind not in _NO_FRAMES:
             return _check_size(file[at + 5 : at + 7], file[at + 7 : at + 9], "big")
         else:
             at += 2 + max(2, int.from_bytes(file[at + 2 : at + 4], "big"))

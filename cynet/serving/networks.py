@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..typing import Context
 
 DTYPES = ("float32", "bfloat16", "float16")
-_SHAPES = 64  # shapes of inputs for which labels are cached
+_MAX_CACHED_SHAPES = 64  # shapes of inputs for which labels are cached
 
 
 class Network:
@@ -43,7 +43,7 @@ class Network:
     def _labels_for(self, arrays):
         key = tuple(each.shape for each in arrays)
         if key not in self._zeros:
-            if len(self._zeros) >= _SHAPES:  # inputs of varying lengths
+            if len(self._zeros) >= _MAX_CACHED_SHAPES:  # inputs of varying lengths
                 self._zeros.clear()
             shapes, _, _ = self.symbol.infer_shape(**dict(zip(self.names, key)))
             of = dict(zip(self.symbol.list_arguments(), shapes))

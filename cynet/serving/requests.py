@@ -8,7 +8,7 @@ from typing import Any
 from ..base.errors import shown
 from .errors import Refused
 
-_VALUES = 1 << 17  # values in a small JSON body: Python needs some 40 bytes for each
+_MAX_JSON_VALUES = 1 << 17  # values in a small JSON body: Python needs some 40 bytes for each
 
 
 def body_of(environ: dict[str, Any], maximum: int) -> bytes:
@@ -52,4 +52,4 @@ def values_in(body: bytes) -> int:
 
 def max_values(max_body: int) -> int:
     """The limit of values in a JSON body: they need some 5 times the limit of a body."""
-    return max(_VALUES, max_body // 8)
+    return max(_MAX_JSON_VALUES, max_body // 8)

@@ -19,10 +19,10 @@ except ImportError:  # Windows
 if TYPE_CHECKING:
     from .web import Application
 
-_IDLE = 0.5  # seconds after the stop in which requests under way may still arrive
-_LOOK = 0.02  # between two looks at connections that end
-_TEXT = 300  # characters of waitress's reason for a refusal
-_FILES = 64  # open ones beside connections
+_IDLE_SECONDS = 0.5  # seconds after the stop in which requests under way may still arrive
+_POLL_SECONDS = 0.02  # between two looks at connections that end
+_MAX_REASON_TEXT = 300  # characters of waitress's reason for a refusal
+_SPARE_FILES = 64  # open ones beside connections
 
 
 class Server:
@@ -61,7 +61,7 @@ class Server:
         self._app, self._is_stopping = app, False
         waitress = optional("waitress.server", "python -m cynet.tools.serve")
         self._asyncore, self._listening = waitress.wasyncore, []
-        _allow_files(connections + _FILES)
+        _allow_files(connections + _SPARE_FILES)
         self._map: dict[int, Any] = {}
         try:
             self._server = waitress.create_server(
@@ -119,11 +119,11 @@ class Server:
         self._app.closing = True
         self._take_those_who_wait()
         while self._channels_left() and (spent := time.monotonic() - began) < grace:
-            if spent > _IDLE or all(map(_is_busy, self._channels_left())):
+            if spent > _IDLE_SECONDS or all(map(_is_busy, self._channels_left())):
                 for each in self._channels_left():
                     if not _is_busy(each) and not _has_sent(each.socket):
                         each.handle_close()
-            self._asyncore.poll2(_LOOK, self._map)
+            self._asyncore.poll2(_POLL_SECONDS, self._map)
         left = sum(map(_is_busy, self._channels_left()))
         for each in self._channels_left():
             each.handle_close()
@@ -166,7 +166,7 @@ class Server:
 
             def execute(self):
                 error = self.request.error
-                text = shorten(str(error.body), _TEXT)
+                text = shorten(str(error.body), _MAX_REASON_TEXT)
                 if error.code == 413:
                     text = f"a body of more than {server._app.max_body} bytes"
                 body = write_json({"error": text})
@@ -206,7 +206,7 @@ def _allow_files(count):
         return
     if hard != resource.RLIM_INFINITY and hard < count:
         raise ArgumentError(
-            f"{count - _FILES} connections need {count} open files, this process may have {hard}"
-            " (ulimit -n)"
+            f"{count - _SPARE_FILES} connections need {count} open files, this process may have"
+            f" {hard} (ulimit -n)"
         )
     resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from ..typing import NumpyArray, Shape
 
-_LENGTHS = 1, 33  # two trial lengths of axes: they show which output axes vary
+_TRIAL_LENGTHS = 1, 33  # two trial lengths of axes: they show which output axes vary
 
 
 class Tensor(NamedTuple):
@@ -48,7 +48,7 @@ def signature_of(
     """The Signature of inputs of these shapes and types; `run` gives the outputs for arrays."""
     varies = any(-1 in shape for shape in shapes.values())
     found, problem = [], None
-    for length in _LENGTHS if varies else (1,):
+    for length in _TRIAL_LENGTHS if varies else (1,):
         try:
             found.append(run(zeros_of(shapes, dtypes, 1, length)))
         except Exception as error:  # a network need not take every length

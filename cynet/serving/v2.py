@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from .tensors import Plan
     from .web import Application
 
-_LENGTH = "Inference-Header-Content-Length"
-_PLANS, _KEPT = 256, 1024  # limits of the cache: texts and paths of requests, and bytes of one
-_JSON, _BYTES = "application/json", "application/octet-stream"
+_LENGTH_HEADER = "Inference-Header-Content-Length"
+# limits of the cache: texts and paths of requests, and bytes of one
+_MAX_CACHED_PLANS, _MAX_CACHED_BYTES = 256, 1024
+_JSON_TYPE, _BINARY_TYPE = "application/json", "application/octet-stream"
 
 
 class Protocol:
@@ -69,7 +70,7 @@ class Protocol:
         model = self._app.models.find(name, version)
         method, page = self._of_model[tuple(rest)]
         found = method, lambda environ: page(environ, model)
-        if len(self._paths) < _PLANS and len(path) <= _KEPT:
+        if len(self._paths) < _MAX_CACHED_PLANS and len(path) <= _MAX_CACHED_BYTES:
             self._paths[path] = found
         return found
 
@@ -125,23 +126,23 @@ class Protocol:
         arrays = dict(zip(names, outputs if isinstance(outputs, list) else [outputs]))
         body, length = write_answer(model, request, arrays)
         if length is None:
-            return 200, _JSON, body
-        return 200, _BYTES, body, {_LENGTH: str(length)}
+            return 200, _JSON_TYPE, body
+        return 200, _BINARY_TYPE, body, {_LENGTH_HEADER: str(length)}
 
     def _parse_request(self, head, predictor):
         """The request in a JSON text; clients send the same one again and again."""
         plan = self._plans.get((predictor, head))
         if plan is None:
             plan = read_plan(with_few_values(head, self._app.max_body, "binary tensors"), predictor)
-            if plan.is_kept and len(head) <= _KEPT:
-                if len(self._plans) >= _PLANS:
+            if plan.is_kept and len(head) <= _MAX_CACHED_BYTES:
+                if len(self._plans) >= _MAX_CACHED_PLANS:
                     self._plans.clear()
                 self._plans[predictor, head] = plan
         return plan
 
 
 def _json_response(value):
-    return 200, _JSON, write_json(value)
+    return 200, _JSON_TYPE, write_json(value)
 
 
 def _tensor_metadata(tensor):
@@ -163,7 +164,9 @@ def _json_length(environ, total):
     if text is None:
         return None
     if not (text.isascii() and text.isdecimal()) or int(text[:20]) > total:
-        raise FormatError(f"{_LENGTH} is a number of the body's {total} bytes, got {shown(text)}")
+        raise FormatError(
+            f"{_LENGTH_HEADER} is a number of the body's {total} bytes, got {shown(text)}"
+        )
     return int(text)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from .predictor import Predictor
 
-_LOG = logging.getLogger(__name__)
+_LOGGER = logging.getLogger(__name__)
 
 
 class Application:
@@ -143,7 +143,7 @@ class Application:
         except (ArgumentError, ArgumentTypeError, FormatError) as error:
             raise Refused(400, str(error)) from None
         except Exception as error:  # the network's, for one
-            _LOG.exception("%s %s", method, path)
+            _LOGGER.exception("%s %s", method, path)
             raise Refused(500, describe_error(error)) from None
 
     def close(self, timeout: float | None = None) -> bool:

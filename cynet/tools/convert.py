@@ -25,16 +25,16 @@ from ..optimizer.mxnet_states import convert as unpickled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_ENDINGS = (".params", ".npz", ".safetensors")
+_EXTENSIONS_READ = (".params", ".npz", ".safetensors")
 
 
 def check_ending(name: str) -> None:
     """Refuse a file name without a known extension of a format to write."""
     ending = os.path.splitext(name)[1].lower()
-    if ending not in _ENDINGS:
+    if ending not in _EXTENSIONS_READ:
         raise ArgumentError(
-            f"{name}: the ending says what is written, {', '.join(_ENDINGS)}; {shown(ending)} is"
-            " none of them"
+            f"{name}: the ending says what is written, {', '.join(_EXTENSIONS_READ)};"
+            f" {shown(ending)} is none of them"
         )
 
 

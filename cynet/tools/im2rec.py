@@ -30,9 +30,9 @@ from ..image.codec import decoded, encoded
 from ..image.source import read_list
 from ..recordio import IRHeader, MXIndexedRecordIO, pack
 
-_AHEAD = 64  # images for each process
-_TELL = 10.0  # seconds between two lines of progress
-_INTERRUPTED = 130  # the exit status of a program that Ctrl-C has ended
+_IMAGES_PER_PROCESS = 64  # images for each process
+_PROGRESS_SECONDS = 10.0  # seconds between two lines of progress
+_INTERRUPTED_STATUS = 130  # the exit status of a program that Ctrl-C has ended
 
 
 # --- lists ----------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def _make_records(entries, options):
     pool = ProcessPoolExecutor(options.num_thread, initializer=_leave_interrupts)
     try:
         begun, entries = deque(), iter(entries)
-        for entry in itertools.islice(entries, _AHEAD * options.num_thread):
+        for entry in itertools.islice(entries, _IMAGES_PER_PROCESS * options.num_thread):
             begun.append(pool.submit(pack_image, *entry, options))
         while begun:
             yield begun.popleft().result()
@@ -147,7 +147,7 @@ def _report_progress(made, name, count):
     last = time.monotonic()
     for done, each in enumerate(made):
         now = time.monotonic()
-        if now - last >= _TELL:
+        if now - last >= _PROGRESS_SECONDS:
             print(f"{name}: {done} of {count} images", file=sys.stderr, flush=True)
             last = now
         yield each
@@ -264,7 +264,7 @@ def main(arguments=None):
         return 1
     except KeyboardInterrupt:
         print("interrupted: the files are as they were", file=sys.stderr)
-        return _INTERRUPTED
+        return _INTERRUPTED_STATUS
 
 
 if __name__ == "__main__":

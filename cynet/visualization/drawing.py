@@ -16,10 +16,10 @@ from ..base.guard import guarded
 if TYPE_CHECKING:
     from ..typing import FileName
 
-_INCH = 72  # points, the unit of sizes in SVG
-_FONT = 12
-_MARGIN = 12
-_ROUND = ("oval", "ellipse", "circle")
+_POINTS_PER_INCH = 72  # points, the unit of sizes in SVG
+_FONT_POINTS = 12
+_MARGIN_POINTS = 12
+_ROUND_SHAPES = ("oval", "ellipse", "circle")
 
 
 @guarded
@@ -126,13 +126,13 @@ class Drawing:
         ys = [y + d * h / 2 for _, y, _, h in boxes.values() for d in (-1, 1)] or [0]
         xs += [x for points, _ in lines for x, _ in points]
         ys += [y for points, _ in lines for _, y in points]
-        left, top = min(xs) - _MARGIN, min(ys) - _MARGIN
-        width, height = max(xs) - left + _MARGIN, max(ys) - top + _MARGIN
+        left, top = min(xs) - _MARGIN_POINTS, min(ys) - _MARGIN_POINTS
+        width, height = max(xs) - left + _MARGIN_POINTS, max(ys) - top + _MARGIN_POINTS
         return "\n".join(
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}pt"'
                 f' height="{height:.0f}pt" viewBox="{left:.1f} {top:.1f} {width:.1f} {height:.1f}"'
-                f' font-family="Helvetica, Arial, sans-serif" font-size="{_FONT}">',
+                f' font-family="Helvetica, Arial, sans-serif" font-size="{_FONT_POINTS}">',
                 f"<title>{escape(self.name)}</title>",
                 '<defs><marker id="arrow" viewBox="0 0 10 10" refX="10" refY="5" markerWidth="8"'
                 ' markerHeight="8" orient="auto-start-reverse">'
@@ -255,7 +255,7 @@ class Drawing:
         graph, right, boxes = graphs.Graph(list(vertices.values()), edges), 0.0, {}
         for part in graph.C:
             layout = layouts.SugiyamaLayout(part)
-            layout.yspace = 3 * _MARGIN
+            layout.yspace = 3 * _MARGIN_POINTS
             layout.route_edge = routing.route_with_lines
             layout.init_all()
             layout.draw(3)
@@ -267,23 +267,23 @@ class Drawing:
                 widest = max(widest, x + shift + vertex.view.w / 2)
             for edge in part.sE:
                 edge.view._pts = [(x + shift, y) for x, y in edge.view._pts]
-            right = widest + 4 * _MARGIN
+            right = widest + 4 * _MARGIN_POINTS
         return boxes, [(edge.view._pts, edge.data) for edge in edges]
 
 
 def _box_size(attrs):
     """Width and height of a box in points: as given, or more if its text is longer."""
     lines = attrs["label"].split("\n")
-    width = float(attrs.get("width", 1.3)) * _INCH
-    height = float(attrs.get("height", 0.8034)) * _INCH
-    return max(width, max(map(len, lines)) * _FONT * 0.62 + 10), max(
-        height, len(lines) * _FONT * 1.3 + 8
+    width = float(attrs.get("width", 1.3)) * _POINTS_PER_INCH
+    height = float(attrs.get("height", 0.8034)) * _POINTS_PER_INCH
+    return max(width, max(map(len, lines)) * _FONT_POINTS * 0.62 + 10), max(
+        height, len(lines) * _FONT_POINTS * 1.3 + 8
     )
 
 
 def _box_svg(x, y, width, height, attrs):
     fill = escape(attrs.get("fillcolor", "white"))
-    if attrs.get("shape") in _ROUND:
+    if attrs.get("shape") in _ROUND_SHAPES:
         shape = f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{width / 2:.1f}" ry="{height / 2:.1f}"'
     else:
         shape = (
@@ -298,7 +298,7 @@ def _box_svg(x, y, width, height, attrs):
 def _text_svg(x, y, lines, color="black"):
     rows = []
     for i, line in enumerate(lines):
-        down = y + (i - (len(lines) - 1) / 2) * _FONT * 1.3 + _FONT * 0.35
+        down = y + (i - (len(lines) - 1) / 2) * _FONT_POINTS * 1.3 + _FONT_POINTS * 0.35
         rows.append(
             f'<text x="{x:.1f}" y="{down:.1f}" text-anchor="middle" fill="{escape(color)}">'
             f"{escape(line)}</text>"

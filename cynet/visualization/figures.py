@@ -3,7 +3,7 @@
 from ..base.compat import optional
 from ..base.files import file_name, naming
 
-_WIDE, _HIGH = 4.5, 3.2  # size of one picture in inches
+_FIGURE_WIDTH, _FIGURE_HEIGHT = 4.5, 3.2  # size of one picture in inches
 
 
 def new_figure(purpose, count=1):
@@ -15,7 +15,7 @@ def new_figure(purpose, count=1):
         Who draws, for the error where matplotlib is missing.
     """
     figure = optional("matplotlib.figure", purpose).Figure(
-        figsize=(_WIDE * count, _HIGH), layout="constrained"
+        figsize=(_FIGURE_WIDTH * count, _FIGURE_HEIGHT), layout="constrained"
     )
     return figure, list(figure.subplots(1, count, squeeze=False)[0])
 

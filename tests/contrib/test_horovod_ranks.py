@@ -342,7 +342,7 @@ def test_optimizers(monkeypatch):
 
 
 def test_an_optimizer_that_is_unlike_the_others(monkeypatch):
-    monkeypatch.setattr("cynet.distributed.communication._FAREWELL", 0.1)
+    monkeypatch.setattr("cynet.distributed.communication._FAREWELL_SECONDS", 0.1)
 
     def everything(world):
         made = hvd.DistributedOptimizer(mx.optimizer.SGD(learning_rate=world.rank + 1))

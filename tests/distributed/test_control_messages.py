@@ -96,7 +96,7 @@ def test_all_that_is_there_is_collected(messages):
 # --- what is left for the launcher ----------------------------------------------------------------
 @pytest.fixture
 def job(tmp_path, monkeypatch):
-    for name in launched._RANKS:
+    for name in launched._RANK_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("CYNET_LAUNCH_JOB", str(tmp_path))
     return tmp_path
@@ -111,9 +111,9 @@ def test_a_program_that_uses_mpi_itself(size, is_up, launched_, job, monkeypatch
     assert launched.is_launched() is launched_
 
 
-@pytest.mark.parametrize("names", [launched._RANKS[:2], launched._RANKS[::-1]])
+@pytest.mark.parametrize("names", [launched._RANK_VARIABLES[:2], launched._RANK_VARIABLES[::-1]])
 def test_the_first_launcher_that_says_a_rank(names, job, monkeypatch):
-    order = [each for each in launched._RANKS if each in names]
+    order = [each for each in launched._RANK_VARIABLES if each in names]
     for i, name in enumerate(order):
         monkeypatch.setenv(name, str(i + 3))
     assert launched.own_rank() == 3

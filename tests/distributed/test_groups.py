@@ -101,7 +101,7 @@ def test_a_store_of_a_group(monkeypatch):
 
 
 def test_members_that_ask_for_other_things(monkeypatch):
-    monkeypatch.setattr(communication, "_FAREWELL", 0.1)
+    monkeypatch.setattr(communication, "_FAREWELL_SECONDS", 0.1)
 
     def everything(world):
         some = group([2, 1])
@@ -116,8 +116,8 @@ def test_members_that_ask_for_other_things(monkeypatch):
 
 
 def test_a_member_that_leaves(monkeypatch):
-    monkeypatch.setattr(communication, "_FAREWELL", 0.1)
-    monkeypatch.setattr(communication, "_MEETING", 0.05)
+    monkeypatch.setattr(communication, "_FAREWELL_SECONDS", 0.1)
+    monkeypatch.setattr(communication, "_MEETING_SECONDS", 0.05)
 
     def everything(world):
         some = group([0, 1])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cynet.distributed.negotiation import _NEVER, WINDOW, NegotiationRound
+from cynet.distributed.negotiation import _NEVER_NUMBER, WINDOW, NegotiationRound
 from cynet.distributed.requests import Request, shorten_difference, shorten_text
 
 
@@ -13,7 +13,7 @@ def found(*ranks):
     for marks, free in ranks:
         row = np.zeros(4 + 3 * WINDOW, np.int64)
         row[2 : 2 + WINDOW] = 1
-        row[2 + WINDOW : -2] = _NEVER
+        row[2 + WINDOW : -2] = _NEVER_NUMBER
         for i, mark in marks.items():
             row[2 + i], row[2 + WINDOW + i], row[2 + 2 * WINDOW + i] = 0, mark, -mark
         row[-2:] = free, -free
@@ -22,7 +22,9 @@ def found(*ranks):
 
 
 def test_what_all_are_ready_for():
-    here = NegotiationRound(10, found(({0: 5, 1: 6, 3: 7}, _NEVER), ({0: 5, 3: 7, 4: 9}, _NEVER)))
+    here = NegotiationRound(
+        10, found(({0: 5, 1: 6, 3: 7}, _NEVER_NUMBER), ({0: 5, 3: 7, 4: 9}, _NEVER_NUMBER))
+    )
     assert here.common == [10, 13] and here.differs is None and here.free is None
     assert not here.left and not here.all_left
 
@@ -32,7 +34,7 @@ def test_the_first_that_differs(numbers, first):
     same = dict.fromkeys(range(WINDOW), 5)
     other = {**same, **dict.fromkeys(numbers, 6)}
     for ranks in ((same, other), (other, same), (same, same, other)):
-        made = NegotiationRound(20, found(*((each, _NEVER) for each in ranks)))
+        made = NegotiationRound(20, found(*((each, _NEVER_NUMBER) for each in ranks)))
         assert made.differs == 20 + first
 
 
@@ -40,7 +42,7 @@ def test_requests_without_numbers():
     assert NegotiationRound(0, found(({}, 8), ({}, 8))).free == 8
     some = NegotiationRound(0, found(({}, 8), ({}, 7)))
     assert some.free is None and some.below == 8
-    none = NegotiationRound(0, found(({}, _NEVER), ({}, _NEVER)))
+    none = NegotiationRound(0, found(({}, _NEVER_NUMBER), ({}, _NEVER_NUMBER)))
     assert none.free is None and none.below is None
 
 
@@ -48,7 +50,7 @@ def test_requests_without_numbers():
 def test_ranks_that_leave(leaving):
     rows = []
     for each in leaving:
-        row = found(({}, _NEVER))
+        row = found(({}, _NEVER_NUMBER))
         row[0], row[1] = each, -int(each)
         rows.append(row)
     here = NegotiationRound(0, np.max(rows, axis=0))

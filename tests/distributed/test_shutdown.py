@@ -12,7 +12,7 @@ from cynet.distributed import shutdown
 PROGRAM = """
 import sys, time
 from cynet.distributed import shutdown
-shutdown._READING = float(sys.argv[1])
+shutdown._READING_SECONDS = float(sys.argv[1])
 print("told", file=sys.stderr)
 began = time.monotonic()
 shutdown.wait_until_read()

@@ -68,7 +68,7 @@ def test_listening_now_and_then(thread):
     thread._read_messages, thread._advance_round = lambda: False, lambda now: False
     thread._handle_messages = lambda: heard.append(thread.clock[0])
     for _ in range(10):
-        thread.clock[0] += file._LISTEN / 2
+        thread.clock[0] += file._LISTEN_SECONDS / 2
         thread._poll_once()
     assert 4 <= len(heard) <= 5
 
@@ -80,21 +80,21 @@ def test_pauses(thread, monkeypatch):
     monkeypatch.setattr(file.select, "select", lambda r, w, x, seconds: slept.append(seconds))
     monkeypatch.setattr(file.os, "sched_yield", lambda: slept.append("spins"))
     thread._pause_thread(True)
-    assert slept == [file._IDLE]  # nothing is asked of it
+    assert slept == [file._IDLE_SECONDS]  # nothing is asked of it
     thread._negotiation.is_open = True
     thread._pause_thread(True)
-    thread.clock[0] += file._SPIN / 2
+    thread.clock[0] += file._SPIN_SECONDS / 2
     thread._pause_thread(False)
-    thread.clock[0] += file._SPIN
+    thread.clock[0] += file._SPIN_SECONDS
     for _ in range(9):
         thread._pause_thread(False)
     assert slept[1:3] == ["spins", "spins"]
     found = slept[3:]
-    assert found[0] == file._SHORTEST and found[-1] == file._LONGEST and found == sorted(found)
+    assert found[0] == file._MIN_SLEEP and found[-1] == file._MAX_SLEEP and found == sorted(found)
     assert found[1] == pytest.approx(1.5 * found[0])
     thread._negotiation.is_open, thread._leaving = False, True
     thread._pause_thread(False)
-    assert slept[-1] == file._LISTEN
+    assert slept[-1] == file._LISTEN_SECONDS
 
 
 def test_two_operations_fly_at_once(thread):
@@ -197,7 +197,7 @@ def test_requests_without_numbers():
 # --- what is left for the launcher ----------------------------------------------------------------
 @pytest.fixture
 def job(tmp_path, monkeypatch):
-    for name in launched._RANKS:
+    for name in launched._RANK_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("CYNET_LAUNCH_JOB", str(tmp_path))
     return tmp_path
@@ -244,7 +244,7 @@ def test_without_a_launcher_nothing_is_left(job, monkeypatch):
         assert launched.ended_early() == [] and not [*job.iterdir()]
 
 
-@pytest.mark.parametrize("name", launched._RANKS)
+@pytest.mark.parametrize("name", launched._RANK_VARIABLES)
 def test_numbers_that_launchers_give(job, name, monkeypatch):
     assert launched.own_rank() is None and not launched.is_launched()
     for text, rank in (("0", 0), ("12", 12), ("", None), ("x", None), ("-1", None)):
@@ -311,9 +311,9 @@ def test_who_no_longer_answers(failing):
     failing._report_stall(100.0)
     assert failing.told == [([0, 2], file.ASK, None)] and not failing.errors
     failing._answers[0] = (4, 2, None)
-    failing._report_stall(100.0 + file._ANSWERS - 0.01)
+    failing._report_stall(100.0 + file._ANSWER_SECONDS - 0.01)
     assert len(failing.told) == 1 and not failing.errors
-    failing._report_stall(100.0 + file._ANSWERS)
+    failing._report_stall(100.0 + file._ANSWER_SECONDS)
     text = "no progress for 5 s (CYNET_DIST_STALL): rank 2 (a) no longer answers"
     assert failing.errors == [(text, True)] and failing._silent == {2}
     assert failing._living_ranks() == [0]
@@ -354,9 +354,9 @@ def test_parting_waits_for_the_others_but_not_for_long(failing):
     assert not failing.told  # it has not come to that
     failing._parting, failing._parted = True, 100.0
     failing._leave_job(100.0)
-    failing._leave_job(100.0 + file._FAREWELL)
+    failing._leave_job(100.0 + file._FAREWELL_SECONDS)
     assert failing.told == [([0, 2], file.BYE, None)] and not failing._is_over
-    failing._leave_job(100.0 + file._FAREWELL + 0.01)
+    failing._leave_job(100.0 + file._FAREWELL_SECONDS + 0.01)
     assert failing._is_over
     failing._is_over, failing._byes = False, {0, 2}
     failing._messages.pending = 1

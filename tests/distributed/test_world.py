@@ -24,8 +24,8 @@ file = sys.modules["cynet.distributed.world"]  # its name is that of the functio
 @pytest.fixture
 def soon(monkeypatch):
     """Ranks that have failed do not wait for long."""
-    monkeypatch.setattr("cynet.distributed.communication._FAREWELL", 0.1)
-    monkeypatch.setattr("cynet.distributed.communication._ANSWERS", 0.2)
+    monkeypatch.setattr("cynet.distributed.communication._FAREWELL_SECONDS", 0.1)
+    monkeypatch.setattr("cynet.distributed.communication._ANSWER_SECONDS", 0.2)
 
 
 # --- what ranks compute together ------------------------------------------------------------------
@@ -270,7 +270,9 @@ def test_a_rank_that_ends_early(first, soon, monkeypatch):
 
 def test_ranks_that_wait_for_each_other(soon, monkeypatch):
     """Each of them is ready for what the other one never asks for."""
-    monkeypatch.setattr("cynet.distributed.communication._ANSWERS", 20.0)  # on a busy machine
+    monkeypatch.setattr(
+        "cynet.distributed.communication._ANSWER_SECONDS", 20.0
+    )  # on a busy machine
 
     def everything(world):
         world.barrier()

@@ -205,7 +205,7 @@ def test_figures_votes_and_states_of_ranks(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_step_that_is_another_one_on_each_rank(at_once, monkeypatch):
-    monkeypatch.setattr("cynet.distributed.communication._FAREWELL", 0.1)
+    monkeypatch.setattr("cynet.distributed.communication._FAREWELL_SECONDS", 0.1)
 
     def everything(world):
         params = parameters(world.rank, [mx.cpu(0)])

@@ -21,10 +21,10 @@ NAMES = [
 ]
 
 
-@pytest.fixture(params=[sharing._SPLIT, 2], ids=["whole", "split"], autouse=True)
+@pytest.fixture(params=[sharing._MIN_SPLIT_SIZE, 2], ids=["whole", "split"], autouse=True)
 def split(request, monkeypatch):
     """Each test runs with weights that are too small to be split, and with pieces of them."""
-    monkeypatch.setattr(sharing, "_SPLIT", request.param)
+    monkeypatch.setattr(sharing, "_MIN_SPLIT_SIZE", request.param)
     monkeypatch.setattr(sharing, "_SMALL", 0)
     return request.param == 2
 
@@ -128,7 +128,7 @@ def assert_shared_out(names, split):
 
 def test_a_large_weight_is_split_evenly(monkeypatch):
     """Nothing else is, and no optimizer whose step needs all entries."""
-    monkeypatch.setattr(sharing, "_SPLIT", 1 << 12)
+    monkeypatch.setattr(sharing, "_MIN_SPLIT_SIZE", 1 << 12)
     entries = {}
     for name in ("adam", "lamb"):
 

@@ -24,7 +24,7 @@ from tests.web import serving
 @pytest.mark.parametrize("size", [0, 1, 3, 4, 5, 8, 9, 10, 11])
 def test_so_many_bytes_are_read(size, monkeypatch):
     """And none of what follows, whatever the pieces."""
-    monkeypatch.setattr(unpack, "_PIECE", 4)
+    monkeypatch.setattr(unpack, "_CHUNK_BYTES", 4)
     file = io.BytesIO(bytes(range(10)))
     assert unpack.read_exactly(file, size) == bytes(range(min(size, 10)))
     assert file.tell() == min(size, 10)
@@ -68,7 +68,7 @@ def test_the_most_that_a_compressed_table_may_hold(free, times, taken, tmp_path,
     path.write_bytes(packed)
     monkeypatch.setattr(csv_iter, "_MAX_FREE", free)
     monkeypatch.setattr(csv_iter, "_MAX_TIMES", times * -(-1000 // len(packed)))
-    monkeypatch.setattr(csv_iter, "_BLOCK", 64)
+    monkeypatch.setattr(csv_iter, "_BLOCK_CHARACTERS", 64)
     if taken:
         assert csv_of(path).num_data == 500
     else:
@@ -116,7 +116,7 @@ def test_numbers_of_python_alone(missing, tmp_path):
 @pytest.mark.parametrize(("most", "taken"), [(24, True), (23, False)])
 def test_the_largest_array(most, taken, tmp_path, monkeypatch):
     """By the lengths that its header says, those of 0 left out."""
-    monkeypatch.setattr(mnist, "_LARGEST", most)
+    monkeypatch.setattr(mnist, "_MAX_ARRAY_BYTES", most)
     for shape in ((2, 3, 4), (24, 0)):
         values = np.ones(shape, "u1")
         (tmp_path / "a").write_bytes(idx(values))

@@ -332,12 +332,12 @@ def test_buckets_are_kept_of_the_last_calls(monkeypatch):
         kv.share({"w": [mx.nd.ones(1)]})
         kv.sum_up("r", mx.nd.ones((2, 1)).tostype("row_sparse"))
         assert [key[0] for key in kv._calls] == ["sum"]  # of no array: the dense ones of sum_up
-        for i in range(dist._KEPT + 4):
+        for i in range(dist._MAX_CACHED_CALLS + 4):
             kv.sum_up(i, mx.nd.ones(1)) if i else kv._calls.clear()
             kv._key_type = None
         first = kv._buckets_for("sum", kv._bucket_rows({4: [mx.nd.ones(1)]}), 0)
-        assert [key[1][0][0] for key in kv._calls] == [*range(5, dist._KEPT + 4), 4]
-        assert len(kv._calls) == dist._KEPT
+        assert [key[1][0][0] for key in kv._calls] == [*range(5, dist._MAX_CACHED_CALLS + 4), 4]
+        assert len(kv._calls) == dist._MAX_CACHED_CALLS
         assert kv._buckets_for("sum", kv._bucket_rows({4: [mx.nd.ones(1)]}), 0) is first
         assert kv._buckets_for("sum", kv._bucket_rows({4: [mx.nd.ones(1)]}), 1) is not first
         assert kv._buckets_for("sum", kv._bucket_rows({4: [mx.nd.ones(1)]}), 0, keep=False) is first
@@ -359,7 +359,7 @@ def test_who_it_is(monkeypatch):
 # --- what ranks refuse ----------------------------------------------------------------------------
 def failing(monkeypatch, do, size=2):
     """The errors of all ranks."""
-    monkeypatch.setattr("cynet.distributed.communication._FAREWELL", 0.1)
+    monkeypatch.setattr("cynet.distributed.communication._FAREWELL_SECONDS", 0.1)
     return run(monkeypatch, size, do, end=False)
 
 

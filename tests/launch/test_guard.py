@@ -174,7 +174,7 @@ def test_what_the_guard_does_at_the_end(monkeypatch, tmp_path):
     guard._wait(reading)
     os.close(reading)
     names = [str(each) for each in folders]
-    assert calls == [names, ({1: "x"}, guard._TERM), names, ({2: "y"}, 0.0), 7.5]
+    assert calls == [names, ({1: "x"}, guard._TERM_SECONDS), names, ({2: "y"}, 0.0), 7.5]
     assert not any(each.exists() for each in folders)
 
 

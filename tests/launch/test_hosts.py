@@ -76,7 +76,7 @@ def test_machines_that_do(job):
 
 @pytest.mark.parametrize("name", WHY)
 def test_what_a_machine_lacks_is_said(name, job, monkeypatch, tmp_path):
-    monkeypatch.setattr(hosts, "_PATIENCE", 0.5 if name == "slow" else 60.0)
+    monkeypatch.setattr(hosts, "_HOST_SECONDS", 0.5 if name == "slow" else 60.0)
     why = WHY[name].format(
         agent=tmp_path / "agent",
         cwd=tmp_path,

@@ -38,8 +38,8 @@ class Outputs:
 def begun(monkeypatch, tmp_path):
     """Begins a program as a job."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(run, "_STOP", 0.6)
-    monkeypatch.setattr(run, "_LOOK", 0.02)
+    monkeypatch.setattr(run, "_STOP_SECONDS", 0.6)
+    monkeypatch.setattr(run, "_POLL_SECONDS", 0.02)
     made = []
 
     def begin(text, grace=30.0, attempt=0, signals=(), env=(), size=2):

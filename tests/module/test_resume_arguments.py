@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.module.resume import _OTHERS, apply_settings, asked_of
+from cynet.module.resume import _EXCLUDED_SETTINGS, apply_settings, asked_of
 from cynet.optimizer.base import OPTIMIZERS
 from cynet.optimizer.settings import accepted_settings
 
@@ -71,7 +71,7 @@ CASES = [
     for name in sorted({each.__name__.lower() for each in OPTIMIZERS.table.values()})
     if name in OPTIMIZERS and OPTIMIZERS.get(name).__module__.startswith("cynet.")
     for argument in accepted_settings(OPTIMIZERS.get(name))
-    if argument not in _OTHERS
+    if argument not in _EXCLUDED_SETTINGS
 ]
 
 

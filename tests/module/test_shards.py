@@ -11,9 +11,9 @@ from tests.distributed.together import run
 FEATURES, CLASSES, BATCH = 6, 3, 4
 
 
-@pytest.fixture(params=[sharing._SPLIT, 2], ids=["whole", "split"], autouse=True)
+@pytest.fixture(params=[sharing._MIN_SPLIT_SIZE, 2], ids=["whole", "split"], autouse=True)
 def split(request, monkeypatch):
-    monkeypatch.setattr(sharing, "_SPLIT", request.param)
+    monkeypatch.setattr(sharing, "_MIN_SPLIT_SIZE", request.param)
     monkeypatch.setattr(sharing, "_SMALL", 0)
     return request.param == 2
 

@@ -317,7 +317,7 @@ def test_inputs_in_a_message():
 
 
 def test_layers_of_steps_that_are_gone_are_forgotten(monkeypatch):
-    monkeypatch.setattr(nans, "_MANY", 20)
+    monkeypatch.setattr(nans, "_MAX_PATHS", 20)
     monkeypatch.setattr(nans, "_layers", [lambda: "a layer"])
     x = mx.nd.ones(2)
     x.attach_grad()

@@ -138,7 +138,7 @@ def test_records_behind_much_damage(tmp_path, rest):
     path, one = tmp_path / "a.rec", b"".join(frame_record(b"one"))
     for size in (0, 1, 2, 3):
         for beyond in (-12, -8, -4, 0, 4):
-            length = max(size * framing._AHEAD + beyond, 0) // 4 * 4
+            length = max(size * framing._READ_AHEAD_BYTES + beyond, 0) // 4 * 4
             path.write_bytes(one + b"\x0a" * length + one + one)
             file = RecordFile(path)
             offsets = list(file.offsets(skip=lambda error: None))
@@ -146,6 +146,6 @@ def test_records_behind_much_damage(tmp_path, rest):
             assert offsets == [0, behind, behind + len(one)], (size, beyond)
             assert file.read_at(offsets[1])[0] == b"one"
             file.close()
-    path.write_bytes(one + b"\x0a" * (2 * framing._AHEAD + rest))
+    path.write_bytes(one + b"\x0a" * (2 * framing._READ_AHEAD_BYTES + rest))
     file = RecordFile(path)
     assert file.after_damage(len(one)) == file.size

@@ -16,8 +16,8 @@ WORD = struct.pack("<I", framing.MAGIC)
 
 
 def test_the_longest_record(monkeypatch):
-    assert framing._MOST == 2**29 - 1
-    monkeypatch.setattr(framing, "_MOST", 15)
+    assert framing._MAX_PART_BYTES == 2**29 - 1
+    monkeypatch.setattr(framing, "_MAX_PART_BYTES", 15)
     assert (
         b"".join(framing.frame_record(b"x" * 15))
         == WORD + struct.pack("<I", 15) + b"x" * 15 + b"\0"

@@ -143,7 +143,7 @@ def test_a_request_that_arrives_just_after_the_end_of_listening():
 
 def test_what_has_arrived_is_read_before_a_connection_is_closed(monkeypatch):
     """Nothing of it was read when the time for silent connections was over."""
-    monkeypatch.setattr("cynet.serving.server._IDLE", -1.0)
+    monkeypatch.setattr("cynet.serving.server._IDLE_SECONDS", -1.0)
     with server_of() as server:
         line, silent = connected(server), connected(server)
         line.sendall(post())

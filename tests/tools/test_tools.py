@@ -227,7 +227,7 @@ def test_a_program_that_is_ended(classes, how, processes):
 
 
 def test_progress_where_there_is_no_terminal(classes, capsys, monkeypatch):
-    monkeypatch.setattr(im2rec, "_TELL", 0.0)
+    monkeypatch.setattr(im2rec, "_PROGRESS_SECONDS", 0.0)
     made(classes)
     assert "out: 3 of 4 images" in capsys.readouterr().err
 

@@ -15,7 +15,7 @@ from ...operator.custom.custom import CustomOp, CustomOpProp, register
 
 DATA, WEIGHT = "_fake_quantize", "_fake_quantize_weight"  # operators
 ENDS = ("low", "high", "seen")  # the state of an observer: the range, and 1 once a range is known
-_HALF = 0.5 + 1e-4  # half a step, with a margin for the rounding of divisions
+_HALF_STEP = 0.5 + 1e-4  # half a step, with a margin for the rounding of divisions
 _DTYPES = ("auto", "int8", "uint8")
 
 
@@ -75,7 +75,7 @@ class _FakeQuantize(CustomOp):
     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
         step, least, maximum = out_data[1].asnumpy().tolist()
         steps = in_data[0] / step  # the end of a range is half a step behind the last one
-        inside = (steps >= least - _HALF) * (steps <= maximum + _HALF)
+        inside = (steps >= least - _HALF_STEP) * (steps <= maximum + _HALF_STEP)
         self.assign(in_grad[0], req[0], out_grad[0] * inside)
 
 

@@ -8,7 +8,7 @@ from ...symbol import Symbol
 from ..tracing import is_tracing
 from .structure import flatten, regroup
 
-_RECORDS = 1  # bit of the thread's flags that tells of recording
+_RECORDS_FLAG = 1  # bit of the thread's flags that tells of recording
 
 
 class HookedCall:
@@ -131,4 +131,4 @@ def hooked_call(block, args, kwargs):
             f"{block.name} has backward hooks, which a Symbol, as for a Module, cannot hold; call"
             " it with NDArrays, or detach() the hooks"
         )
-    return HookedCall(block, args) if get_state() & _RECORDS else None
+    return HookedCall(block, args) if get_state() & _RECORDS_FLAG else None

@@ -10,7 +10,7 @@ def blocks_within(owner, kind):
     are not registered otherwise; `kind` is the class Block."""
     known = None
     for name, value in vars(owner).items():
-        if name in _OWN or not isinstance(value, (list, tuple, dict)) or not value:
+        if name in _OWN_ATTRIBUTES or not isinstance(value, (list, tuple, dict)) or not value:
             continue
         for path, each in _walk(value, name, kind, 0):
             if known is None:
@@ -20,15 +20,22 @@ def blocks_within(owner, kind):
                 yield path, each
 
 
-_OWN = {"_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks", "_cached", "_flags"}
-_OWN |= {"_in_format", "_out_format", "_backward_hooks"}
-_DEEPEST = 8
+_OWN_ATTRIBUTES = {
+    "_children",
+    "_reg_params",
+    "_forward_hooks",
+    "_forward_pre_hooks",
+    "_cached",
+    "_flags",
+}
+_OWN_ATTRIBUTES |= {"_in_format", "_out_format", "_backward_hooks"}
+_MAX_DEPTH = 8
 
 
 def _walk(value, path, kind, depth):
     if isinstance(value, kind):
         yield path, value
-    elif depth < _DEEPEST:
+    elif depth < _MAX_DEPTH:
         if isinstance(value, (list, tuple)):
             for i, each in enumerate(value):
                 yield from _walk(each, f"{path}.{i}", kind, depth + 1)
@@ -42,7 +49,7 @@ def fingerprint(block):
     own = tuple(
         (name, value)
         for name, value in vars(block).items()
-        if name not in _NOT_SEEN and isinstance(value, _PLAIN) and _is_hashable(value)
+        if name not in _NOT_SEEN and isinstance(value, _PLAIN_TYPES) and _is_hashable(value)
     )
     arrays = tuple(
         (name, id(value))
@@ -61,7 +68,7 @@ def fingerprint(block):
     return id(block), own, arrays, functions, params, children, hooks, watched
 
 
-_PLAIN = (bool, int, float, str, tuple, type(None))
+_PLAIN_TYPES = (bool, int, float, str, tuple, type(None))
 _NOT_SEEN = {
     "_active",
     "_flags",
@@ -86,13 +93,13 @@ def remember(block):
     found, seen = [], set()
 
     def add(container, depth):
-        if id(container) in seen or depth > _DEEPEST:
+        if id(container) in seen or depth > _MAX_DEPTH:
             return
         seen.add(id(container))
         found.append((container, container.copy()))
         items = container.items() if isinstance(container, dict) else enumerate(container)
         for name, value in items:
-            if isinstance(value, (list, dict)) and not (depth == 0 and name in _OWN):
+            if isinstance(value, (list, dict)) and not (depth == 0 and name in _OWN_ATTRIBUTES):
                 add(value, depth + 1)
 
     def walk(each):
@@ -132,7 +139,7 @@ def put_back(remembered, kind):
 def _holds(value, kind, depth):
     if isinstance(value, dict):
         value = list(value.values())
-    if isinstance(value, (list, tuple)) and depth < _DEEPEST:
+    if isinstance(value, (list, tuple)) and depth < _MAX_DEPTH:
         return any(_holds(each, kind, depth + 1) for each in value)
     return isinstance(value, kind)
 

@@ -18,8 +18,9 @@ from .hybrid_block import HybridBlock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_PLAIN = (bool, int, float, str, type(None))
-_MOST = 1000  # elements of a list or dict; of a longer one it is known which and how long it is
+_PLAIN_TYPES = (bool, int, float, str, type(None))
+# elements of a list or dict; of a longer one it is known which and how long it is
+_MAX_COMPARED = 1000
 _PACKAGE = __name__.partition(".")[0]
 
 
@@ -102,7 +103,7 @@ class _Function(HybridBlock):
 
 
 def _equal(a, b):
-    return type(a) is type(b) and isinstance(a, _PLAIN) and a == b
+    return type(a) is type(b) and isinstance(a, _PLAIN_TYPES) and a == b
 
 
 def _function_of(fn):
@@ -126,11 +127,11 @@ def _read(fn):
             stack.extend(value.__defaults__ or ())
             stack.extend(_cells(value))
             stack.extend(_globals(value.__code__, value.__globals__))
-        elif isinstance(value, (NDArray, Block, *_PLAIN)):
+        elif isinstance(value, (NDArray, Block, *_PLAIN_TYPES)):
             found.append(value)
         elif isinstance(value, (list, tuple, dict)) and id(value) not in seen:
             seen.add(id(value))
-            if len(value) > _MOST:
+            if len(value) > _MAX_COMPARED:
                 found.extend((id(value), len(value)))
             else:
                 stack.extend(value.values() if isinstance(value, dict) else value)

@@ -78,12 +78,12 @@ class HybridBlock(Block):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name in _COMPUTES:
+        if name in _FORWARD_METHODS:
             vars(self)["_cached"] = None
 
     def __delattr__(self, name: str) -> None:
         super().__delattr__(name)
-        if name in _COMPUTES:
+        if name in _FORWARD_METHODS:
             vars(self)["_cached"] = None
 
     def __getstate__(self):
@@ -447,7 +447,7 @@ class HybridBlock(Block):
     hybrid_forward.is_undefined = True
 
 
-_COMPUTES = ("forward", "hybrid_forward")
+_FORWARD_METHODS = ("forward", "hybrid_forward")
 
 
 def _first_array(value, kinds=(NDArray, Symbol)):

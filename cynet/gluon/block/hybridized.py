@@ -19,7 +19,7 @@ _BY_ROWS = (
     "gradients are row_sparse, of which graphs have none; call it once outside of autograd.record()"
 )
 _MAX_SIGNATURES = 10_000  # signatures whose graph is remembered
-_TRAINS = 2  # bit of the thread's flags that tells of training
+_TRAINS_FLAG = 2  # bit of the thread's flags that tells of training
 _MAX_GRAPHS = 64  # graphs for one format of arguments, each for several shapes
 _BY_OPERATOR = None, None  # entry of a call that runs by operators, without a graph
 
@@ -96,7 +96,7 @@ class Hybridized:
                 return _BY_OPERATOR
             refuse_mixture(arrays, self._block.name)
             key = (hashable(form), arrays[0]._face)
-        key = (key, get_state() & _TRAINS)
+        key = (key, get_state() & _TRAINS_FLAG)
         signature = (key, *[(each.shape, each.dtype_flag) for each in arrays])
         plan = self._served.get(signature) or self._alone.get(signature)
         if plan is None:

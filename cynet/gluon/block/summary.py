@@ -5,7 +5,7 @@ import math
 from ...ndarray import NDArray
 from ..errors import MismatchError
 
-_WIDTHS = (42, 42, 15)
+_COLUMN_WIDTHS = (42, 42, 15)
 
 
 def print_summary(block, inputs):
@@ -54,14 +54,14 @@ def print_summary(block, inputs):
     trainable = sum(
         math.prod(each.shape) for each in params.values() if each.grad_req != "null"
     ) + (total - unique)
-    line = "-" * sum(_WIDTHS)
+    line = "-" * sum(_COLUMN_WIDTHS)
     print(line)
     print(_row("Layer (type)", "Output Shape", "Param #"))
-    print("=" * sum(_WIDTHS))
+    print("=" * sum(_COLUMN_WIDTHS))
     print(_row("Input", shown_shape(inputs[0] if len(inputs) == 1 else list(inputs)), 0))
     for row in rows:
         print(_row(*row))
-    print("=" * sum(_WIDTHS))
+    print("=" * sum(_COLUMN_WIDTHS))
     for what, count in (
         ("Total params", total),
         ("Trainable params", trainable),
@@ -74,4 +74,4 @@ def print_summary(block, inputs):
 
 
 def _row(*columns):
-    return "".join(f"{value!s:>{width}}" for value, width in zip(columns, _WIDTHS))
+    return "".join(f"{value!s:>{width}}" for value, width in zip(columns, _COLUMN_WIDTHS))

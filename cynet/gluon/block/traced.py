@@ -367,7 +367,7 @@ def _sliced(array, axis, part):
     return sym.slice(array, begin=bounds[0], end=bounds[1], step=bounds[2])
 
 
-_NUMBERS = (int, float, np.generic)
+_NUMBER_TYPES = (int, float, np.generic)
 
 
 def _called(operator, *args, **kwargs):
@@ -385,9 +385,9 @@ def call_binary(row, lhs, rhs):
     """
     if not isinstance(lhs, Symbol) and not isinstance(rhs, Symbol):
         return None
-    if isinstance(rhs, _NUMBERS):
+    if isinstance(rhs, _NUMBER_TYPES):
         return _called(row.scalar, lhs, scalar=rhs)
-    if isinstance(lhs, _NUMBERS):
+    if isinstance(lhs, _NUMBER_TYPES):
         return _called(row.reflected, rhs, scalar=lhs)
     if not (isinstance(lhs, (NDArray, Symbol)) and isinstance(rhs, (NDArray, Symbol))):
         return None

@@ -14,7 +14,7 @@ from ...symbol import Symbol
 from ...symbol.register import add_symbol_class
 from .traced import Traced, UntraceableError
 
-_HOST = (list, range, np.ndarray)  # indices whose values are known
+_HOST_INDEX_TYPES = (list, range, np.ndarray)  # indices whose values are known
 
 
 class TracedNumpy(Members, Traced):
@@ -77,7 +77,7 @@ class TracedNumpy(Members, Traced):
             at = next(i for i, each in enumerate(keys) if each is Ellipsis)
             count = sum(len(_indices(each)) for each in keys if each is not None) - 1
             keys[at : at + 1] = [slice(None)] * (self.ndim - count)
-        if any(isinstance(each, (NDArray, Symbol, *_HOST)) for each in keys):
+        if any(isinstance(each, (NDArray, Symbol, *_HOST_INDEX_TYPES)) for each in keys):
             return self._picked(keys)
         keys += [slice(None)] * (self.ndim - sum(each is not None for each in keys))
         sizes, begins, ends, steps, result, axis = self.shape, [], [], [], [], 0
@@ -146,7 +146,7 @@ def _indices(key):
     """A key in NumPy's form: a mask with known values becomes the indices where it is true."""
     if isinstance(key, NDArray) and np.dtype(key.dtype).kind == "b":
         key = key.asnumpy()
-    if isinstance(key, _HOST):
+    if isinstance(key, _HOST_INDEX_TYPES):
         key = np.asarray(key)
         return key.nonzero() if key.dtype == bool else [key]
     if isinstance(key, Symbol) and np.dtype(key.dtype).kind == "b":

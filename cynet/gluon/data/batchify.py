@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ...typing import DTypeLike
 
-_NUMBERS = (bool, int, float, np.generic)
+_NUMBER_TYPES = (bool, int, float, np.generic)
 
 __all__ = ["AsList", "Group", "Pad", "Stack", "default_batchify_fn", "default_mp_batchify_fn"]
 
@@ -135,7 +135,7 @@ def _numeric_array(lists):
     leaf = lists
     while isinstance(leaf, (list, tuple)) and leaf:
         leaf = leaf[0]
-    if not isinstance(leaf, (np.ndarray, list, *_NUMBERS)):
+    if not isinstance(leaf, (np.ndarray, list, *_NUMBER_TYPES)):
         return None
     try:
         values = np.asarray(lists)
@@ -320,6 +320,6 @@ class AsList:
 
 
 def _as_sample(value):
-    if isinstance(value, (NDArray, np.ndarray, *_NUMBERS)):
+    if isinstance(value, (NDArray, np.ndarray, *_NUMBER_TYPES)):
         return value
     return np.asarray(value)

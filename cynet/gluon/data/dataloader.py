@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from .sampler import Sampler
 
 __all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
-_DATA = Span("data", "training")
-_END = object()
-_KEYS = {"epoch", "batch", "begin", "now"}
-_MORE = {"samples", "stream"}
+_DATA_SPAN = Span("data", "training")
+_END_MARK = object()
+_STATE_KEYS = {"epoch", "batch", "begin", "now"}
+_STREAM_KEYS = {"samples", "stream"}
 
 
 @guarded(but=("__iter__",))
@@ -317,7 +317,10 @@ class DataLoader(ReprMixin):
         FormatError
             The file is damaged, or of another kind.
         """
-        if not isinstance(state, dict) or not _KEYS <= state.keys() <= _KEYS | _MORE:
+        if (
+            not isinstance(state, dict)
+            or not _STATE_KEYS <= state.keys() <= _STATE_KEYS | _STREAM_KEYS
+        ):
             raise FormatError(f"expected a state of a DataLoader, got {shown(state)}")
         samples, saved = _known_length(self._dataset), state.get("samples")
         if saved is not None and saved != samples:
@@ -418,38 +421,38 @@ class _Epoch:
             task.indices, task.place = self._next_indices()
         except Exception as error:  # the sampler's: raised behind the batches before it
             task.settle(None, error)
-        if task.indices is _END:
+        if task.indices is _END_MARK:
             return
         self._tasks.append(task)
         if not task.settled:
             self._pool.push(task)
 
     def _next_indices(self):
-        """(a list of samples, or _END; the position of a stream after them)."""
-        indices, source = next(self._indices, _END), self._loader._source
+        """(a list of samples, or _END_MARK; the position of a stream after them)."""
+        indices, source = next(self._indices, _END_MARK), self._loader._source
         place = None if source is None else source.place()
-        return (indices if indices is _END else list(indices)), place
+        return (indices if indices is _END_MARK else list(indices)), place
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        with _DATA:
+        with _DATA_SPAN:
             try:
                 batch = self._next_batch()
             except StopIteration as error:  # raised by a called function: it must not end the epoch
                 raise in_loop(error, f"{describe_error(error)} (DataLoader)") from error
-        if batch is _END:
+        if batch is _END_MARK:
             raise StopIteration
         return _of_numpy(batch) if np_arrays() else batch
 
     def _next_batch(self):
         if self.over:
-            return _END
+            return _END_MARK
         loader = self._loader
         if self._pool is None:
             indices, place = self._next_indices()
-            if indices is _END:
+            if indices is _END_MARK:
                 return self._stop_epoch()
             seed = batch_seed(self._seed, next(self._counter))
             with seeded_here(seed) if self._draws else nullcontext():
@@ -476,7 +479,7 @@ class _Epoch:
         self.over = True
         self._loader._position = None
         self._loader._end_epoch()
-        return _END
+        return _END_MARK
 
     def __len__(self):
         return len(self._loader)

@@ -19,9 +19,9 @@ from ...ndarray import NDArray
 from ...ndarray.sparse.arrays import BaseSparseNDArray, make_sparse
 from .batchify import host_array
 
-_INLINE = 64 << 10  # bytes that go through the pipe rather than through shared memory
-_ALIGNED = 64
-_SHARED = hasattr(os, "memfd_create")
+_MAX_INLINE_BYTES = 64 << 10  # bytes that go through the pipe rather than through shared memory
+_ALIGNMENT = 64
+_HAS_MEMFD = hasattr(os, "memfd_create")
 
 
 def load_pickled(content):
@@ -66,12 +66,12 @@ def pack_batch(batch, numpy_stays=True):
             value = np.ascontiguousarray(value)
             arrays.append((size, value))
             out = _Array(size, value.shape, value.dtype, is_numpy)
-            size += -(-value.nbytes // _ALIGNED) * _ALIGNED
+            size += -(-value.nbytes // _ALIGNMENT) * _ALIGNMENT
             return out
         return _map_nested(value, replace)
 
     structure = bytes(ForkingPickler.dumps(replace(batch)))
-    if not _SHARED or size <= _INLINE:
+    if not _HAS_MEMFD or size <= _MAX_INLINE_BYTES:
         block = bytearray(size)
         for offset, value in arrays:
             block[offset : offset + value.nbytes] = value.reshape(-1).view(np.uint8).data

@@ -26,8 +26,8 @@ from .seeding import seed_process, seeded_thread
 from .transport import load_pickled, pack_batch, receive, send, unpack_batch
 
 _LOOK_FOR_PARENT = 2.0  # seconds between two looks whether the parent lives
-_PATIENCE = 2.0  # seconds that a worker is given to end by itself
-_ENDED = (
+_PATIENCE_SECONDS = 2.0  # seconds that a worker is given to end by itself
+_WORKER_ENDED_TEXT = (
     "DataLoader: its workers were ended, by close or by an interruption; a new iterator starts new"
     " ones"
 )
@@ -135,7 +135,7 @@ class Processes:
         """Give a task to the worker that has the fewest."""
         self._check_whole()
         if not self._pipes:
-            raise StateError(_ENDED)
+            raise StateError(_WORKER_ENDED_TEXT)
         k = min(range(len(self._tasks)), key=lambda i: len(self._tasks[i]))
         indices = bytes(ForkingPickler.dumps(task.indices))
         self._whole = False
@@ -159,7 +159,7 @@ class Processes:
         while not task.settled:
             self._check_whole()
             if not self._pipes:
-                raise StateError(_ENDED)
+                raise StateError(_WORKER_ENDED_TEXT)
             left = None if until is None else max(0.0, until - time.monotonic())
             waiting = {self._pipes[k]: k for k in range(len(self._pipes)) if self._tasks[k]}
             waiting.update({self._workers[k].sentinel: k for k in waiting.values()})
@@ -202,7 +202,7 @@ class Processes:
     def _note_end(self, k):
         """A worker died: all that it had to do fails; another one cannot know its dataset."""
         worker = self._workers[k]
-        worker.join(_PATIENCE)
+        worker.join(_PATIENCE_SECONDS)
         code = worker.exitcode
         how = f"exit code {code}"
         if code is not None and code < 0:
@@ -238,7 +238,7 @@ def _stop_workers(workers, pipes, owner):
     for each in pipes:
         with contextlib.suppress(OSError):
             each.close()
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + _PATIENCE_SECONDS
     for each in workers:
         each.join(0.05)
     for each in workers:
@@ -266,7 +266,7 @@ class Threads:
     def push(self, task):
         """Have a thread make a batch."""
         if self._closed or self._pool.interrupted:
-            raise StateError(_ENDED)
+            raise StateError(_WORKER_ENDED_TEXT)
         task.begun = self._pool.submit(_make, task, self._dataset, self._batchify)
 
     def wait(self, task, timeout):
@@ -277,7 +277,7 @@ class Threads:
                 f" timeout={timeout} seconds"
             )
         if not task.settled:  # no worker will do it
-            task.settle(None, StateError(_ENDED))
+            task.settle(None, StateError(_WORKER_ENDED_TEXT))
 
     def alive(self):
         """Return whether it can take tasks."""

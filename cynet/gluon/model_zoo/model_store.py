@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["get_model_file", "purge"]
 
 ROOT = "~/.mxnet/models"  # MXNet's folder for them
-_LARGEST = 1 << 31  # bytes of an unpacked file
+_MAX_FILE_BYTES = 1 << 31  # bytes of an unpacked file
 _model_sha1 = {
     "alexnet": "44335d1f0046b328243b32a26a4fbd62d9057b45",
     "densenet121": "f27dbf2dbd5ce9a80b102d89c7483342cd33cb31",
@@ -68,7 +68,7 @@ _model_sha1 = {
     "vgg19_bn": "f360b758e856f1074a85abd5fd873ed1d98297c3",
 }
 # no files of this kind are published for these networks; torchvision's weights are converted
-_CONVERTED = (
+_CONVERTED_NETWORKS = (
     *(f"efficientnet_b{i}" for i in range(8)),
     *(f"convnext_{size}" for size in ("tiny", "small", "base")),
     *(f"resnet{depth}_v1b" for depth in (50, 101, 152)),
@@ -114,7 +114,7 @@ def get_model_file(name: str, root: FileName = ROOT) -> str:
     FormatError
         A ValueError: what was downloaded has another checksum.
     """
-    if name in _CONVERTED:
+    if name in _CONVERTED_NETWORKS:
         return _converted_file(name, root)
     stem = f"{name}-{short_hash(name)}"
     sha1 = _model_sha1[name]
@@ -159,7 +159,7 @@ def _archive_member(archive, name, url):
     try:
         with zipfile.ZipFile(archive) as file:
             size = file.getinfo(name).file_size
-            if size > _LARGEST:
+            if size > _MAX_FILE_BYTES:
                 raise FormatError(f"{url}: {name} of {size} bytes is larger than any weights")
             return file.read(name)
     except (zipfile.BadZipFile, KeyError) as error:

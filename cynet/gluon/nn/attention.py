@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...typing import InitializerLike
     from ..parameter import ParameterDict
 
-_MASKED = 3e4  # taken off a score, which float16 holds, too
+_MASK_PENALTY = 3e4  # taken off a score, which float16 holds, too
 
 
 def causal_mask(F, scores, start=1):
@@ -30,7 +30,7 @@ def causal_mask(F, scores, start=1):
 
 def mask_scores(F, scores, mask):
     """Scores, (batch, queries, keys), that keys without a 1 in `mask` get no weight by."""
-    return F.broadcast_add(scores, (mask - 1) * _MASKED)
+    return F.broadcast_add(scores, (mask - 1) * _MASK_PENALTY)
 
 
 @guarded(but=("hybrid_forward",))

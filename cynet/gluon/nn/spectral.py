@@ -19,7 +19,7 @@ from .computed_weights import (
 from .conv_layers import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
 
 _OPERATOR = "_spectral_norm"
-_FIRST = 15  # iterations from random vectors, as in PyTorch
+_INITIAL_ITERATIONS = 15  # iterations from random vectors, as in PyTorch
 _TRANSPOSED = (Conv1DTranspose, Conv2DTranspose, Conv3DTranspose)  # outputs are axis 1 of theirs
 
 
@@ -130,7 +130,10 @@ class _SpectralRule(Rule):
         matrix = _weight_matrix(weight, self.dim)
         start = np.random.default_rng(matrix.shape).normal(size=matrix.shape[1])
         return _power_iteration(
-            matrix, _unit_vector(nd.array(start, dtype="float32"), self.eps), _FIRST, self.eps
+            matrix,
+            _unit_vector(nd.array(start, dtype="float32"), self.eps),
+            _INITIAL_ITERATIONS,
+            self.eps,
         )
 
 

@@ -50,8 +50,8 @@ use_sequence_length : bool
 **kwargs
     Arguments of :class:`Block`: ``prefix`` and ``params``.""",
 )
-_KEY = re.compile(r"(l|r)(\d+)_(i2h|h2h|h2r)_(weight|bias)")
-_PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
+_PARAMETER_NAME = re.compile(r"(l|r)(\d+)_(i2h|h2h|h2r)_(weight|bias)")
+_PARAMETER_PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
 
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
@@ -94,7 +94,7 @@ class _RNNLayer(HybridBlock):
                 shapes = [(rows, inputs), (rows, self._out_size), (rows,), (rows,)]
                 if projection_size is not None:
                     shapes.append((projection_size, hidden_size))
-                for name, shape, init in zip(_PARTS, shapes, initializers):
+                for name, shape, init in zip(_PARAMETER_PARTS, shapes, initializers):
                     name = f"{side}{i}_{name}"
                     param = self.params.get(
                         name, shape=shape, init=init, allow_deferred_init=True, dtype=dtype
@@ -119,7 +119,7 @@ class _RNNLayer(HybridBlock):
             prefix += "."
         found = {}
         for name, each in self._reg_params.items():
-            match = _KEY.fullmatch(name)
+            match = _PARAMETER_NAME.fullmatch(name)
             if match is not None:
                 side, layer, part, kind = match.groups()
                 cell = f"{side}_cell." if self._dir == 2 else ""

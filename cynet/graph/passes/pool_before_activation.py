@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..ir import Graph
 
 
-_RISING = frozenset(("relu", "sigmoid", "softrelu", "softsign", "tanh"))
+_MONOTONIC_ACTIVATIONS = frozenset(("relu", "sigmoid", "softrelu", "softsign", "tanh"))
 
 
 def commute(graph: Graph) -> Graph:
@@ -53,7 +53,7 @@ def commute(graph: Graph) -> Graph:
 def _can_exchange(activation: Step, pool: Step, readers: dict[Value, list[Step]]) -> bool:
     between = pool.in_data[0]
     return (
-        activation.prop.graph.activation(activation.prop) in _RISING
+        activation.prop.graph.activation(activation.prop) in _MONOTONIC_ACTIVATIONS
         and pool.prop.graph.takes_maxima(pool.prop)
         and activation.ctx == pool.ctx
         and between.kind != OUTPUT

@@ -23,7 +23,7 @@ _KINDS = {
 }
 _KINDS["integral"] = _KINDS["signed integer"] + _KINDS["unsigned integer"]
 _KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"]
-_DEFAULTS = {"b": "bool", "i": "int64", "u": "int64", "f": "float32"}
+_DEFAULT_DTYPES = {"b": "bool", "i": "int64", "u": "int64", "f": "float32"}
 
 
 FloatLimits = namedtuple("FloatLimits", "bits eps max min smallest_normal dtype")
@@ -32,7 +32,7 @@ IntLimits = namedtuple("IntLimits", "bits max min dtype")
 
 def default_dtype(kind):
     """The dtype of Python numbers of a kind (a letter of NumPy's): int64 and float32."""
-    return onp.dtype(_DEFAULTS[kind])
+    return onp.dtype(_DEFAULT_DTYPES[kind])
 
 
 def dtype_of(value):

@@ -76,9 +76,9 @@ class Steps:
         self += converted(n, kind, own, target, array, ADD if adds_cast else False, to=launch.to)
 
 
-_KEPT = 4096  # numbers on a device that are cached for the next operator
-_ENOUGH = 1 << 16  # threads that keep a device busy
-_PART = 1 << 13  # elements of a reduction that are worth a part of their own
+_MAX_CACHED_NUMBERS = 4096  # numbers on a device that are cached for the next operator
+_ENOUGH_THREADS = 1 << 16  # threads that keep a device busy
+_MIN_PART_ELEMENTS = 1 << 13  # elements of a reduction that are worth a part of their own
 
 
 def fold(steps, reducer, kind, source, target, walk, divisor=1.0):
@@ -89,7 +89,14 @@ def fold(steps, reducer, kind, source, target, walk, divisor=1.0):
     last = walk.kept_stride[walk.n_kept - 1] if walk.n_kept else 0
     columns = (last == 1 and kept >= 32) or reduced <= 16
     threads = kept if columns else kept * 256
-    parts = max(1, min(_ENOUGH // threads, reduced // (_PART // 64 if columns else _PART), 1024))
+    parts = max(
+        1,
+        min(
+            _ENOUGH_THREADS // threads,
+            reduced // (_MIN_PART_ELEMENTS // 64 if columns else _MIN_PART_ELEMENTS),
+            1024,
+        ),
+    )
     name = f"<cynet::{reducer}, {kind}>"
     to, space = (target.index, 1), NULL
     if parts > 1:
@@ -176,7 +183,7 @@ def constant(device, number, dtype, kind):
     data = bytes_of_numbers(round_to_dtype(value, dtype), dtype_of(kind))
     kept = device.__dict__.setdefault("constants", {})
     if data not in kept:
-        if len(kept) >= _KEPT:  # operators hold references to programs in use
+        if len(kept) >= _MAX_CACHED_NUMBERS:  # operators hold references to programs in use
             kept.clear()
         kept[data] = device.upload(data)
     return kept[data]

@@ -15,8 +15,8 @@ from ...base.errors import KernelError
 
 BLOCK, MAX_BLOCKS = 256, 65536  # the same values as in launch.pxd
 PACKED = {"elementwise": 4}  # elements a thread of that source takes at once (common.cuh's Pack)
-_POINTER = ctypes.sizeof(ctypes.c_void_p)
-_SIZES = {"add": 4, "random": 24}  # bytes, where it is not a pointer or a long long
+_POINTER_BYTES = ctypes.sizeof(ctypes.c_void_p)
+_ARGUMENT_BYTES = {"add": 4, "random": 24}  # bytes, where it is not a pointer or a long long
 
 
 class Array(NamedTuple):
@@ -162,7 +162,11 @@ class Launch:
 def _argument_size(argument):
     if isinstance(argument, bytes):
         return len(argument)
-    return _SIZES.get(argument.kind, _POINTER) if isinstance(argument, Array) else _POINTER
+    return (
+        _ARGUMENT_BYTES.get(argument.kind, _POINTER_BYTES)
+        if isinstance(argument, Array)
+        else _POINTER_BYTES
+    )
 
 
 def launch_each(n, source, instance, *arguments, **options):

@@ -20,9 +20,9 @@ from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, launch_each
 from .layout_adapter import in_layout
 from .registry import register_form
 
-_MOST = 2**31 - 1  # limit of elements of a plane: positions in one are int
+_MAX_PLANE = 2**31 - 1  # limit of elements of a plane: positions in one are int
 # elements of an image below which our kernels beat cuDNN at mean or sum, forward and backward
-_SMALL = 64
+_SMALL_PLANE = 64
 _TYPES = {"max": 0, "avg": 1, "sum": 2, "lp": 3}
 
 
@@ -39,7 +39,7 @@ def library_pooling(prop, dtype, data, axes):
     sizes, kernel, stride, pad, pad_after = zip(*axes)
     out = (*data[:2], *sizes)
     usual = tuple((n + 2 * p - k) // s + 1 for n, p, k, s in zip(data[2:], pad, kernel, stride))
-    if prop.cudnn_off or (kernel == data[2:] and prod(sizes) == 1 and prod(kernel) <= _SMALL):
+    if prop.cudnn_off or (kernel == data[2:] and prod(sizes) == 1 and prod(kernel) <= _SMALL_PLANE):
         return None
     if prop.pool_type in ("max", "lp") or pad != pad_after or usual != sizes:
         return None
@@ -73,10 +73,10 @@ def pooling(prop, in_shapes, in_types, device):
     forward, backward, places = Steps(), Steps(), NULL
     forward += launch_each(n, "pooling", f"pool<{kind}>", IN[0], OUT[0], window, ADD)
     if prop.pool_type == "max":
-        if prod(data[2:]) > _MOST:
+        if prod(data[2:]) > _MAX_PLANE:
             raise ArgumentError(
                 f"operator {prop.op_name}: images of {data[2:]}; on a GPU they have at most "
-                f"{_MOST} elements"
+                f"{_MAX_PLANE} elements"
             )
         places = backward.workspace(n, "int")
         backward += launch_each(

@@ -26,7 +26,7 @@ from .launch_steps import (
     launch_lines,
 )
 
-_SORTED = 1024  # positions that a block sorts (sort.cu)
+_SORTED_PER_BLOCK = 1024  # positions that a block sorts (sort.cu)
 
 
 @launch_form(ReduceProperty)
@@ -92,7 +92,7 @@ class Lines(ctypes.Structure):
 def sort_steps(kind, x, order, lines_of, ascending, **options):
     """The launches that put the positions of each line into `order`, int32 (line, padded)."""
     count, padded = lines_of.outer * lines_of.inner, lines_of.padded
-    chunk, arrays = min(padded, _SORTED), (x, order, lines_of)
+    chunk, arrays = min(padded, _SORTED_PER_BLOCK), (x, order, lines_of)
 
     def near(first, last):
         blocks = min(count * padded // chunk, 1 << 16)

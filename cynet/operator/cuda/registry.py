@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..registered import Registered
 
 FORMS: dict[type, tuple[Any, bool]] = {}
-_HOST = Context("cpu")
+_CPU_CONTEXT = Context("cpu")
 
 
 def register_form(*classes, checks=True):
@@ -86,7 +86,7 @@ def build(
         raise ArgumentError(f"operator {prop.op_name} has no form for GPUs; run it on mx.cpu()")
     builder, checks = form
     if checks:
-        prop.operator_on(_HOST, in_shapes, in_types)
+        prop.operator_on(_CPU_CONTEXT, in_shapes, in_types)
     return builder(prop, [tuple(s) for s in in_shapes], list(in_types), on)
 
 

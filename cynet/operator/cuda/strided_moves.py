@@ -21,7 +21,7 @@ from .launch_program import Steps, constant, fold, launch_form, operator, zeros
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, launch_each
 from .registry import register_form
 
-_HOST = Context("cpu")
+_CPU_CONTEXT = Context("cpu")
 
 
 def copy(kind, source, target, view_in, view_out, **options):
@@ -101,7 +101,7 @@ def pad_form(prop, shape, dtype, device):
 def pieces_form(prop, shapes, types, device):
     if isinstance(prop, PadProperty) and prop.mode != "constant":
         return pad_form(prop, shapes[0], types[0], device)
-    op = prop.create_operator(_HOST, shapes, types)
+    op = prop.create_operator(_CPU_CONTEXT, shapes, types)
     if not isinstance(op, StridedCopyOperator):
         raise ArgumentError(f"operator {prop.op_name} moves no pieces: {type(op).__name__}")
     return copy_form(device, op, shapes, prop.output_shapes(shapes))

@@ -53,8 +53,8 @@ else:
 # The compiler's OpenMP, if a user's operator is the first that loads it: by itself its threads look
 # for the next loop for some milliseconds, in the way of all others.
 _OPENMP = {"OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "10000"}
-_SILENT = 2  # seconds after which a line says that it compiles
-_TIMEOUT = 600  # seconds, for a compiler that hangs
+_SILENT_SECONDS = 2  # seconds after which a line says that it compiles
+_COMPILE_SECONDS = 600  # seconds, for a compiler that hangs
 
 
 def _threading_flags():
@@ -237,11 +237,11 @@ def _build(path, name, library):
                         stdout=subprocess.PIPE,
                         stderr=subprocess.STDOUT,
                         text=True,
-                        timeout=_TIMEOUT,
+                        timeout=_COMPILE_SECONDS,
                     )
             except subprocess.TimeoutExpired:
                 raise CynetError(
-                    f"compile_pyx: {path} was not compiled within {_TIMEOUT} s"
+                    f"compile_pyx: {path} was not compiled within {_COMPILE_SECONDS} s"
                 ) from None
         built = Path(work) / (name + sysconfig.get_config_var("EXT_SUFFIX"))
         if done.returncode or not built.exists():
@@ -252,7 +252,7 @@ def _build(path, name, library):
 @contextlib.contextmanager
 def _announce_slow_build(text):
     """Print a line on stderr if the body takes longer than two seconds."""
-    timer = threading.Timer(_SILENT, print, (text,), {"file": sys.stderr, "flush": True})
+    timer = threading.Timer(_SILENT_SECONDS, print, (text,), {"file": sys.stderr, "flush": True})
     timer.daemon = True
     timer.start()
     try:

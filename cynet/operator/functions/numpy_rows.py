@@ -25,7 +25,7 @@ WORDS = {
 }
 # mx.nd's remainder by 0 is 0
 _FUNCTORS = {"mod": "remainder"}
-_FLAT = Gradient("grad_one", "grad_one", False, False)
+_ZERO_GRAD = Gradient("grad_one", "grad_one", False, False)
 
 
 def _log_of_sum(F: Operators, a: Array, b: Array) -> Array:
@@ -34,11 +34,11 @@ def _log_of_sum(F: Operators, a: Array, b: Array) -> Array:
 
 # NumPy's binary functions that mx.nd lacks: name, functor, gradient, kind of result, and the second
 # derivative: a rule, or the function in terms of mx.nd's operators.
-_MORE = (
-    *((f"bitwise_{n}", f"bitwise_{n}", _FLAT, BITS, None) for n in ("and", "or", "xor")),
-    *((f"bitwise_{n}", n, _FLAT, BITS, None) for n in ("left_shift", "right_shift")),
-    *((n, n, _FLAT, BITS, None) for n in ("gcd", "lcm")),
-    ("floor_divide", "floor_divide", _FLAT, SAME, None),
+_MORE_ROWS = (
+    *((f"bitwise_{n}", f"bitwise_{n}", _ZERO_GRAD, BITS, None) for n in ("and", "or", "xor")),
+    *((f"bitwise_{n}", n, _ZERO_GRAD, BITS, None) for n in ("left_shift", "right_shift")),
+    *((n, n, _ZERO_GRAD, BITS, None) for n in ("gcd", "lcm")),
+    ("floor_divide", "floor_divide", _ZERO_GRAD, SAME, None),
     ("fmod", "fmod", Gradient("grad_one", "fmod_rgrad"), SAME, Flat()),
     ("fmax", "fmax", Gradient("fmax_lgrad", "fmax_rgrad"), SAME, Flat()),
     ("fmin", "fmin", Gradient("fmin_lgrad", "fmin_rgrad"), SAME, Flat()),
@@ -50,7 +50,7 @@ _MORE = (
         lambda F, a, b: F.arctan(F.broadcast_div(a, b)),
     ),
     ("copysign", "copysign", Gradient("copysign_lgrad", None), FLOAT, Flat()),
-    ("nextafter", "nextafter", _FLAT, FLOAT, None),
+    ("nextafter", "nextafter", _ZERO_GRAD, FLOAT, None),
     (
         "ldexp",
         "ldexp",
@@ -73,7 +73,7 @@ BINARIES = tuple(
     )
     for row in BINARY
     if row.broadcast is not None
-) + tuple((*row, None) for row in _MORE)
+) + tuple((*row, None) for row in _MORE_ROWS)
 # name -> (operator's name, row of mx.nd) of unary functions
 UNARIES: dict[str, tuple[str, Unary | None]] = {}
 EXTENSIONS: dict[str, tuple[str, Unary | None]] = {}
@@ -116,8 +116,8 @@ _EITHER_SIDE = (
     "logical_or",
     "logical_xor",
 )
-_TURNED = {"greater": "less", "greater_equal": "less_equal"}
-_TURNED |= {b: a for a, b in _TURNED.items()}
+_SWAPPED_COMPARISONS = {"greater": "less", "greater_equal": "less_equal"}
+_SWAPPED_COMPARISONS |= {b: a for a, b in _SWAPPED_COMPARISONS.items()}
 
 
 def operators_of(name: str) -> tuple[str, str, str, str]:
@@ -128,8 +128,8 @@ def operators_of(name: str) -> tuple[str, str, str, str]:
     (('_npi_subtract_scalar', '_npi_rsubtract_scalar'), '_npi_less_scalar')
     """
     array, scalar = f"_npi_{name}", f"_npi_{name}_scalar"
-    if name in _EITHER_SIDE or name in _TURNED:
-        return array, array, scalar, f"_npi_{_TURNED.get(name, name)}_scalar"
+    if name in _EITHER_SIDE or name in _SWAPPED_COMPARISONS:
+        return array, array, scalar, f"_npi_{_SWAPPED_COMPARISONS.get(name, name)}_scalar"
     return array, array, scalar, f"_npi_r{name}_scalar"
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Spread: TypeAlias = "Callable[[Array], Array]"  # repeats what was reduced
-_FULL = Precision(FLOAT32)
+_IN_FLOAT32 = Precision(FLOAT32)
 
 
 def _extremum_gradient(F: Operators, spread: Spread, g: Array, x: Array, y: Array) -> Array:
@@ -43,20 +43,20 @@ def _beside_nan(name: str, first: int, output: str) -> str:
 # fmt: off
 REDUCTIONS = (
     Reduction("sum", "Sum of elements over axes.", "sum", "grad_right", reads=False, of_nothing=0.0,
-        aliases=("sum_axis",), derivative=Linear(), result=WIDE, amp=_FULL,
+        aliases=("sum_axis",), derivative=Linear(), result=WIDE, amp=_IN_FLOAT32,
         onnx="ReduceSum", sparse=SUM,
         example=("[21.]", "[ 9. 12.]")),
     Reduction("mean", "Arithmetic mean over axes.", "sum", "grad_right", reads=False, mean=True,
-        of_nothing=math.nan, derivative=Linear(), result=FLOAT, amp=_FULL, onnx="ReduceMean",
+        of_nothing=math.nan, derivative=Linear(), result=FLOAT, amp=_IN_FLOAT32, onnx="ReduceMean",
         sparse=SUM, example=("[3.5]", "[3. 4.]")),
     Reduction("prod", "Product over axes.", "prod", "prod_grad", of_nothing=1.0,
         derivative=_prod_gradient,
-        result=WIDE, amp=_FULL, onnx="ReduceProd", example=("[720.]", "[15. 48.]")),
+        result=WIDE, amp=_IN_FLOAT32, onnx="ReduceProd", example=("[720.]", "[15. 48.]")),
     Reduction("nansum", "Sum over axes; NaN counts as 0.", "nansum", "nansum_grad", of_nothing=0.0,
-        derivative=_nansum_gradient, result=WIDE, amp=_FULL, example=_beside_nan("nansum", 1,
+        derivative=_nansum_gradient, result=WIDE, amp=_IN_FLOAT32, example=_beside_nan("nansum", 1,
         "[1. 7.]")),
     Reduction("nanprod", "Product over axes; NaN counts as 1.", "nanprod", "nanprod_grad",
-        of_nothing=1.0, derivative=_nanprod_gradient, result=WIDE, amp=_FULL,
+        of_nothing=1.0, derivative=_nanprod_gradient, result=WIDE, amp=_IN_FLOAT32,
         example=_beside_nan("nanprod", 2, "[ 2. 12.]")),
     Reduction("max", "Largest element over axes; NaN if one is.", "max", "equal",
         aliases=("max_axis",), derivative=_extremum_gradient, onnx="ReduceMax",

@@ -5,7 +5,7 @@ import numpy as np
 from ..rnn.stepwise import constant, rows_of
 from ..second_order import Rewritten
 
-_NOTHING = -1e30  # the logarithm of no probability: finite, so that differences are numbers
+_LOG_ZERO = -1e30  # the logarithm of no probability: finite, so that differences are numbers
 
 
 class _Labels:
@@ -52,9 +52,9 @@ def _ctc_loss(p, F, x, aux, training):
     places = (np.arange(steps)[:, None, None] * batch + np.arange(batch)[:, None]) * classes
     index = F.array((places + labels.classes).reshape(-1), ctx=data.ctx, dtype="int64")
     chances = rows_of(F, F.take(logs, index, axis=0).reshape((steps, batch, n)))
-    never = constant(F, np.full((batch, 2), _NOTHING), data)
-    bars = constant(F, np.where(labels.skips, 0, _NOTHING), data)
-    begin = np.full((batch, n), _NOTHING)
+    never = constant(F, np.full((batch, 2), _LOG_ZERO), data)
+    bars = constant(F, np.where(labels.skips, 0, _LOG_ZERO), data)
+    begin = np.full((batch, n), _LOG_ZERO)
     begin[:, :2] = 0
     state = chances[0] + constant(F, begin, data)
     for t in range(1, steps):
@@ -64,7 +64,7 @@ def _ctc_loss(p, F, x, aux, training):
         going = np.broadcast_to((t < labels.times)[:, None], (batch, n))
         state = F.where(constant(F, going, data), following, state)
     rows = np.arange(batch)
-    ends = np.full((batch, n), _NOTHING)
+    ends = np.full((batch, n), _LOG_ZERO)
     ends[rows, 2 * labels.lengths] = 0
     ends[rows, np.maximum(2 * labels.lengths - 1, 0)] = 0
     state = state + constant(F, ends, data)

@@ -22,9 +22,9 @@ from .promotion import DEFAULT_FLOAT, FLOATS, promote_dtypes
 _CONSTANTS = {"nan": float("nan"), "inf": float("inf"), "-inf": -float("inf")}
 _UNARIES = {f"_npi_{name}": operator for name, (operator, _) in UNARIES.items()}
 _UNARIES |= {f"_npx_{name}": operator for name, (operator, _) in EXTENSIONS.items()}
-_FAMILIES = ("_contrib_", "_linalg_", "_")
+_OPERATOR_PREFIXES = ("_contrib_", "_linalg_", "_")
 # Shapes that dtypes are asked with where no shape is known: a dtype hardly depends on them.
-_SHAPES = ((2, 3), (3,), (2, 2), (), (2, 3, 4))
+_TRIAL_SHAPES = ((2, 3), (3,), (2, 2), (), (2, 3, 4))
 
 
 def _trial_dtypes(count):
@@ -81,7 +81,7 @@ def _legacy_operator(name):
         return word
     plain_word = word.replace("_", "")
     for each in OPERATORS:
-        for family in _FAMILIES:
+        for family in _OPERATOR_PREFIXES:
             if each.removeprefix(family).replace("_", "").lower() == plain_word:
                 return each
     return None
@@ -195,7 +195,7 @@ class NumpyFunction(OperatorProperty):
         if self._met and None not in in_types:
             return in_types, self.made_of(self._met, in_types)[1], []
         if None not in in_types:
-            for shape in _SHAPES:
+            for shape in _TRIAL_SHAPES:
                 try:
                     return in_types, self.made_of([shape] * len(in_types), in_types)[1], []
                 except Exception:  # arrays of this shape are nothing that the function takes

@@ -57,8 +57,8 @@ def refuse_beyond(number, dtype, who):
     NumberError
         It is an OverflowError, as NumPy's.
     """
-    if dtype in _BOUNDS:
-        low, high = _BOUNDS[dtype]
+    if dtype in _INTEGER_RANGES:
+        low, high = _INTEGER_RANGES[dtype]
         if not low <= number <= high:
             raise NumberError(
                 f"{who}: {number} is out of bounds for {dtype}, which holds {low} to {high}; "
@@ -68,7 +68,7 @@ def refuse_beyond(number, dtype, who):
 
 def refuse_wide(host, dtype, who):
     """`refuse_beyond` of the ints of a list, which NumPy has made an array of."""
-    if dtype not in _BOUNDS or not host.size:
+    if dtype not in _INTEGER_RANGES or not host.size:
         return
     if host.dtype.kind in "iu":
         ints = host.min(), host.max()
@@ -78,7 +78,7 @@ def refuse_wide(host, dtype, who):
         refuse_beyond(int(each), dtype, who)
 
 
-_BOUNDS = {each: (int(np.iinfo(each).min), int(np.iinfo(each).max)) for each in INTEGERS}
+_INTEGER_RANGES = {each: (int(np.iinfo(each).min), int(np.iinfo(each).max)) for each in INTEGERS}
 
 
 def result_of(kind, common):

@@ -11,7 +11,7 @@ from ..tensor.reduce import ReduceHooks, ReduceProperty
 from .examples import example_of
 from .promotion import DEFAULT_FLOAT, FLOATS
 
-_INTEGERS = {"sum": "wide_sum", "prod": "wide_prod"}
+_INTEGER_OPERATORS = {"sum": "wide_sum", "prod": "wide_prod"}
 
 
 class _Reduction(OperatorProperty):
@@ -60,7 +60,7 @@ class NumpyReduce(_Reduction):
             return super().create_operator(ctx, in_shapes, in_types)
         if in_types[0] in FLOATS:
             return super().create_operator(ctx, in_shapes, in_types)
-        name = "real_mean" if self.mean else _INTEGERS[self.reduction]
+        name = "real_mean" if self.mean else _INTEGER_OPERATORS[self.reduction]
         return WideReduceOperator(self, in_shapes[0], in_types[0], out, name)
 
 

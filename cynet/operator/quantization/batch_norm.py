@@ -10,7 +10,7 @@ from ..tensor.axes import data_axis, split_at
 from .ranges import ONE, Refusing, check_calibrated, one_each, require_bytes
 from .shapes import OUTPUTS
 
-_CHANNELS = ("gamma", "beta", "moving_mean", "moving_var")
+_PER_CHANNEL_INPUTS = ("gamma", "beta", "moving_mean", "moving_var")
 
 
 class QuantizedBatchNormProperty(Refusing, KernelProperty):
@@ -42,7 +42,10 @@ class QuantizedBatchNormProperty(Refusing, KernelProperty):
         "max_data": "The largest value of data, (1,).",
     }
     forward = Kernel(
-        "quantized_batch_norm", ("data", *_CHANNELS, "min_data", "max_data"), OUTPUTS, whole=True
+        "quantized_batch_norm",
+        ("data", *_PER_CHANNEL_INPUTS, "min_data", "max_data"),
+        OUTPUTS,
+        whole=True,
     )
     output_names = OUTPUTS
     example = """

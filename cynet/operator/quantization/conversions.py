@@ -14,8 +14,8 @@ from ..parameters import Enum, Float
 from ..property import merge_shapes
 from .ranges import BYTES, ONE, Refusing, check_calibrated, chosen_type, one_each, require_bytes
 
-_OF_INPUTS, _GIVEN, _OF_DATA = range(3)
-_TRIPLE = ["output0", "output1", "output2"]
+_RANGE_OF_INPUTS, _GIVEN_RANGE, _RANGE_OF_DATA = range(3)
+_OUTPUT_TRIPLE = ["output0", "output1", "output2"]
 
 
 class AnyOrder(GraphHooks):
@@ -31,7 +31,7 @@ class _Conversion(Refusing, KernelProperty):
     differentiable = False
     floats = ()
     graph = AnyOrder()
-    output_names = _TRIPLE
+    output_names = _OUTPUT_TRIPLE
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(in_shapes[0], out_shapes[0])
@@ -43,7 +43,7 @@ class _Conversion(Refusing, KernelProperty):
     def kernel_params(self, in_shapes):
         low, high = getattr(self, "min_calib_range", None), getattr(self, "max_calib_range", None)
         given = low is not None
-        found = _GIVEN if given else _OF_DATA if self.finds_range else _OF_INPUTS
+        found = _GIVEN_RANGE if given else _RANGE_OF_DATA if self.finds_range else _RANGE_OF_INPUTS
         return {
             "range_from": found,
             "low": low if given else 0.0,
@@ -53,9 +53,11 @@ class _Conversion(Refusing, KernelProperty):
         }
 
 
-_QUANTIZE = Kernel("quantize", ("data", "min_range", "max_range"), tuple(_TRIPLE), whole=True)
-_COPY = Kernel("quantized_copy", ("data",), tuple(_TRIPLE), whole=True)
-_LIMITS = {"uint8": (0.0, 255.5), "int8": (-127.5, 127.5)}  # ranges in which a step is 1
+_QUANTIZE = Kernel(
+    "quantize", ("data", "min_range", "max_range"), tuple(_OUTPUT_TRIPLE), whole=True
+)
+_COPY = Kernel("quantized_copy", ("data",), tuple(_OUTPUT_TRIPLE), whole=True)
+_STEP_LIMITS = {"uint8": (0.0, 255.5), "int8": (-127.5, 127.5)}  # ranges in which a step is 1
 
 
 class QuantizeProperty(_Conversion):
@@ -132,7 +134,7 @@ class QuantizeV2Property(_Conversion):
             return super().create_operator(ctx, in_shapes, in_types)
         low, high = self.min_calib_range, self.max_calib_range
         if low is None:
-            low, high = _LIMITS[in_types[0]]
+            low, high = _STEP_LIMITS[in_types[0]]
         copied = self.changed(forward=_COPY, min_calib_range=low, max_calib_range=high)
         return super(QuantizeV2Property, copied).create_operator(ctx, in_shapes, in_types)
 

@@ -54,7 +54,7 @@ class Int8LayerHooks(LayerHooks):
     def channels_last(self, prop, in_shapes, in_types):
         if len(in_shapes[0]) < 3 or not prop.has_windows or is_last(prop.layout):
             return None
-        return prop.changed(last=True, graph=_LAST), prop.inputs_in_layout()
+        return prop.changed(last=True, graph=_LAST_LAYER_HOOKS), prop.inputs_in_layout()
 
 
 class LastInt8LayerHooks(Int8LayerHooks):
@@ -63,7 +63,7 @@ class LastInt8LayerHooks(Int8LayerHooks):
     traits = Traits(prefers_channels_last=True)
 
 
-_HOOKS, _LAST = Int8LayerHooks(), LastInt8LayerHooks()
+_LAYER_HOOKS, _LAST_LAYER_HOOKS = Int8LayerHooks(), LastInt8LayerHooks()
 
 
 class _Int8Layer:
@@ -80,7 +80,7 @@ class _Int8Layer:
     last = False
     has_windows = True
     weight_layout = None  # (F, C, *kernel), for any order of data
-    graph = _HOOKS
+    graph = _LAYER_HOOKS
     output_names = OUTPUTS
 
     def inputs_in_layout(self):
@@ -334,11 +334,11 @@ _OUT_TYPE = Enum(
     "float32",
     doc="Type of the output; 'auto' is uint8 with a range that is not negative, else int8.",
 )
-_RESIDUAL = Bool(False, doc="Whether `residual` is added before the bounds.")
-_LOW = Float(None, doc="The least value of the output: 0 for relu.")
-_HIGH = Float(None, doc="The largest value of the output: 6 for relu6.")
-_MIN = Float(None, doc="The least value that integers of 8 bits stand for.")
-_MAX = Float(None, doc="The largest value that integers of 8 bits stand for.")
+_RESIDUAL_FIELD = Bool(False, doc="Whether `residual` is added before the bounds.")
+_LOW_FIELD = Float(None, doc="The least value of the output: 0 for relu.")
+_HIGH_FIELD = Float(None, doc="The largest value of the output: 6 for relu6.")
+_MIN_FIELD = Float(None, doc="The least value that integers of 8 bits stand for.")
+_MAX_FIELD = Float(None, doc="The largest value that integers of 8 bits stand for.")
 
 
 class Int8ConvolutionProperty(_Fused, ConvolutionProperty):
@@ -349,8 +349,8 @@ class Int8ConvolutionProperty(_Fused, ConvolutionProperty):
     end divided by 127.5, or by 255.5 for uint8, as in `quantize_v2`.
     """
 
-    out_type, with_residual, a_min, a_max = _OUT_TYPE, _RESIDUAL, _LOW, _HIGH
-    min_calib_range, max_calib_range = _MIN, _MAX
+    out_type, with_residual, a_min, a_max = _OUT_TYPE, _RESIDUAL_FIELD, _LOW_FIELD, _HIGH_FIELD
+    min_calib_range, max_calib_range = _MIN_FIELD, _MAX_FIELD
     workspace = cudnn_tune = None
     no_bias = cudnn_off = False
     inputs_doc = {
@@ -383,8 +383,8 @@ class Int8FullyConnectedProperty(_Fused, FullyConnectedProperty):
     """
 
     has_windows, layout = False, None
-    out_type, with_residual, a_min, a_max = _OUT_TYPE, _RESIDUAL, _LOW, _HIGH
-    min_calib_range, max_calib_range = _MIN, _MAX
+    out_type, with_residual, a_min, a_max = _OUT_TYPE, _RESIDUAL_FIELD, _LOW_FIELD, _HIGH_FIELD
+    min_calib_range, max_calib_range = _MIN_FIELD, _MAX_FIELD
     no_bias = False
     inputs_doc = {
         "data": "Integers of 8 bits, at least 1-d.",

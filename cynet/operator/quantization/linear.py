@@ -10,8 +10,8 @@ from ..property import merge_shapes
 from .conversions import AnyOrder
 from .ranges import LIMITS, Refusing, require_bytes
 
-_SCALE = Float(doc="What a step counts for.", low=1e-38)
-_ZERO = Int(0, doc="The integer that stands for 0.", low=-128, high=255)
+_SCALE_FIELD = Float(doc="What a step counts for.", low=1e-38)
+_ZERO_FIELD = Int(0, doc="The integer that stands for 0.", low=-128, high=255)
 
 
 class LinearHooks(AnyOrder):
@@ -54,7 +54,7 @@ class QuantizeLinearProperty(_Linear):
     """Floats to integers of 8 bits: ``round(data / scale) + zero_point``, rounded to even, clipped
     to their limits. NaN is refused."""
 
-    scale, zero_point = _SCALE, _ZERO
+    scale, zero_point = _SCALE_FIELD, _ZERO_FIELD
     out_type = Enum(("int8", "uint8"), "uint8", doc="Type of the output.")
     inputs_doc = {"data": "Floats, any shape."}
     to_bytes = True
@@ -77,7 +77,7 @@ class QuantizeLinearProperty(_Linear):
 class DequantizeLinearProperty(_Linear):
     """Integers of 8 bits as floats: ``(data - zero_point) * scale``."""
 
-    scale, zero_point = _SCALE, _ZERO
+    scale, zero_point = _SCALE_FIELD, _ZERO_FIELD
     inputs_doc = {"data": "Integers of 8 bits, any shape."}
     graph = LinearHooks(sooner_computed=True)
     to_bytes = False

@@ -89,8 +89,8 @@ shape : int or tuple of int, optional
 _TYPE = """
 dtype : str or numpy.dtype, optional
     Element type: {}."""
-_FLOATS = "``'float32'`` (the default), ``'bfloat16'``, ``'float16'`` or ``'float64'``"
-_INTEGERS = "``'int32'`` (the default) or ``'int64'``"
+_FLOAT_DTYPES_TEXT = "``'float32'`` (the default), ``'bfloat16'``, ``'float16'`` or ``'float64'``"
+_INTEGER_DTYPES_TEXT = "``'int32'`` (the default) or ``'int64'``"
 _RAISES = """
 
 Raises
@@ -101,7 +101,7 @@ ArgumentError, ArgumentTypeError
 Examples
 --------
 """
-_BEGIN = ">>> mx.random.seed(1)\n"
+_SEED_LINE = ">>> mx.random.seed(1)\n"
 
 
 def with_docstring(array, by_default, options, first=""):
@@ -123,9 +123,11 @@ def with_docstring(array, by_default, options, first=""):
         sentence, parameters, example = _ROWS[function.__name__]
         if not parameters.startswith("*shape"):
             parameters += _SHAPE.format(by_default)
-        dtype = _TYPE.format(_INTEGERS if function.__name__ == "randint" else _FLOATS)
+        dtype = _TYPE.format(
+            _INTEGER_DTYPES_TEXT if function.__name__ == "randint" else _FLOAT_DTYPES_TEXT
+        )
         text = f"{sentence}\n\nParameters\n----------\n{parameters}{dtype}{options}{_RAISES}"
-        function.__doc__ = text.format(array=array) + first + _BEGIN + example
+        function.__doc__ = text.format(array=array) + first + _SEED_LINE + example
         return function
 
     return put_in

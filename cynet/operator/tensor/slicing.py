@@ -11,7 +11,7 @@ from .axes import axes_of, axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, contiguous, sliced
 from .transpose import MoveProperty
 
-_LONG = 1 << 40  # replaces an unknown length; every slice of it is nonempty
+_UNKNOWN_LENGTH = 1 << 40  # replaces an unknown length; every slice of it is nonempty
 
 
 def slice_ranges(shape, begin, end, step, where="slice"):
@@ -70,7 +70,7 @@ class SlicedProperty(MoveProperty):
         shape = in_shapes[0]
         if shape is None:
             return [shape], [out_shapes[0]], []
-        counts = self.ranges(tuple(n or _LONG for n in shape))[2]
+        counts = self.ranges(tuple(n or _UNKNOWN_LENGTH for n in shape))[2]
         counts = tuple(count if n else 0 for n, count in zip(shape, counts))
         return [shape], [merge_shapes(counts, out_shapes[0])], []
 

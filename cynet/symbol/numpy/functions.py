@@ -105,7 +105,9 @@ def _make_symbol(path, imperative, args, kwargs):
         made = make and make(path, given)
         if made:
             operator, inputs, params = made
-            return _operator_node(operator, inputs, params, word, label, attr, path in _LISTS)
+            return _operator_node(
+                operator, inputs, params, word, label, attr, path in _LIST_FUNCTIONS
+            )
     if path in _UNCOUNTED:
         raise ArgumentTypeError(
             f"mx.sym.{path}: how many arrays it gives depends on a shape, which a symbol does not "
@@ -117,7 +119,7 @@ def _make_symbol(path, imperative, args, kwargs):
     )
 
 
-_LISTS = {f"np.{name}" for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")}
+_LIST_FUNCTIONS = {f"np.{name}" for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")}
 
 
 def _count_axes(shape):
@@ -147,7 +149,7 @@ _UNCOUNTED = {
 def _function_signature(path):
     """Of a function of mx.np; NumPy's, where NumPy computes it."""
     found = inspect.signature(function_of_path(path))
-    if [each.kind for each in found.parameters.values()] == _ANY:
+    if [each.kind for each in found.parameters.values()] == _VARIADIC_KINDS:
         host = onp
         for word in path.split(".")[1:]:
             host = getattr(host, word)
@@ -155,7 +157,7 @@ def _function_signature(path):
     return found
 
 
-_ANY = [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]
+_VARIADIC_KINDS = [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]
 
 
 def _bind_arguments(path, args, kwargs):

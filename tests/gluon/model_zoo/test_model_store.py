@@ -131,7 +131,7 @@ def test_networks_without_an_address(tmp_path):
     again = vision.get_model("efficientnet_b0", classes=3, pretrained=True, root=str(tmp_path))
     np.testing.assert_array_equal(again(x).asnumpy(), wanted)
     names = set(catalog.NETWORKS)
-    assert names == {*model_store._model_sha1, *model_store._CONVERTED}
+    assert names == {*model_store._model_sha1, *model_store._CONVERTED_NETWORKS}
 
 
 def test_weights_of_a_file(tmp_path):

@@ -151,7 +151,7 @@ def test_extension_keeps_what_the_caller_adds(home, tmp_path):
 
 
 def test_a_long_compilation_says_so(monkeypatch, capfd):
-    monkeypatch.setattr(build, "_SILENT", 0.05)
+    monkeypatch.setattr(build, "_SILENT_SECONDS", 0.05)
     with build._announce_slow_build("compiling twice.pyx ..."):
         deadline = time.monotonic() + 20
         said = ""
@@ -162,4 +162,4 @@ def test_a_long_compilation_says_so(monkeypatch, capfd):
     with build._announce_slow_build("compiling thrice.pyx ..."):
         pass
     time.sleep(0.15)
-    assert capfd.readouterr().err == "" and build._SILENT < 2
+    assert capfd.readouterr().err == "" and build._SILENT_SECONDS < 2

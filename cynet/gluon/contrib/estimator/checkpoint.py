@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ....typing import EvalMetric, FileName
     from .estimator import Estimator
 
-_FORM = "cynet random 1"  # format of the file with random states
+_FORMAT = "cynet random 1"  # format of the file with random states
 
 
 @guarded
@@ -153,7 +153,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         self._save(estimator, prefix)
         random = os.path.join(self.model_dir, f"{prefix}.random")
         arrays = {f"rank:{rank}": as_array(part) for rank, part in parts.items() if rank}
-        write_training(random, _FORM, {"ranks": ranks.size}, arrays, "CheckpointHandler")
+        write_training(random, _FORMAT, {"ranks": ranks.size}, arrays, "CheckpointHandler")
         self._log_message(
             estimator, f"{batches + before} batches trained, wrote {prefix} in {self.model_dir}"
         )
@@ -265,7 +265,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     def _restore_random(file, ranks):
         """With the same number of ranks each one restores its own state; with another number all
         use the first one's."""
-        meta, arrays = read_training(file, _FORM)
+        meta, arrays = read_training(file, _FORMAT)
         if not ranks.is_first:
             if meta.get("ranks", 1) != ranks.size:
                 return

@@ -28,7 +28,7 @@ __all__ = [
     "ImageRecordDataset",
 ]
 
-_HOME = "~/.mxnet/datasets/"
+_DATASETS_FOLDER = "~/.mxnet/datasets/"
 
 
 class _Images(_DownloadedDataset):
@@ -81,7 +81,7 @@ class MNIST(_Images):
 
     def __init__(
         self,
-        root: FileName = _HOME + "mnist",
+        root: FileName = _DATASETS_FOLDER + "mnist",
         train: bool = True,
         transform: Callable[..., Any] | None = None,
     ) -> None:
@@ -133,7 +133,7 @@ class FashionMNIST(MNIST):
 
     def __init__(
         self,
-        root: FileName = _HOME + "fashion-mnist",
+        root: FileName = _DATASETS_FOLDER + "fashion-mnist",
         train: bool = True,
         transform: Callable[..., Any] | None = None,
     ) -> None:
@@ -194,7 +194,7 @@ class CIFAR10(_Cifar):
 
     def __init__(
         self,
-        root: FileName = _HOME + "cifar10",
+        root: FileName = _DATASETS_FOLDER + "cifar10",
         train: bool = True,
         transform: Callable[..., Any] | None = None,
     ) -> None:
@@ -238,7 +238,7 @@ class CIFAR100(_Cifar):
 
     def __init__(
         self,
-        root: FileName = _HOME + "cifar100",
+        root: FileName = _DATASETS_FOLDER + "cifar100",
         fine_label: bool = False,
         train: bool = True,
         transform: Callable[..., Any] | None = None,

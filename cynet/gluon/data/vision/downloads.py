@@ -16,15 +16,15 @@ from ....io.fetch import first_fetched
 from ....test_utils import datasets as files
 from ... import utils
 
-_LARGEST = 1 << 30  # bytes of a member of an archive
-_FASHION = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
+_MAX_MEMBER_BYTES = 1 << 30  # bytes of a member of an archive
+_FASHION_URL = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
 _FASHION_SHA1 = {
     "train-images-idx3-ubyte": "0cf37b0d40ed5169c6b3aba31069a9770ac9043d",
     "train-labels-idx1-ubyte": "236021d52f1e40852b06a4c3008d8de8aef1e40b",
     "t10k-images-idx3-ubyte": "626ed6a7c06dd17c0eec72fa3be1740f146a2863",
     "t10k-labels-idx1-ubyte": "17f9ab60e7257a1620f4ad76bbbaf857c3920701",
 }  # SHA-1 sums of the .gz files
-_CIFAR = "https://www.cs.toronto.edu/~kriz/"
+_CIFAR_URL = "https://www.cs.toronto.edu/~kriz/"
 _CIFAR_SHA1 = {
     "data_batch_1.bin": "aadd24acce27caa71bf4b10992e9e7b2d74c2540",
     "data_batch_2.bin": "c0ba65cce70568cd57b4e03e9ac8d2a5367c1795",
@@ -68,7 +68,7 @@ def fashion_mnist(root):
     paths = {}
     _make_folder(root)
     for name, sha1 in _FASHION_SHA1.items():
-        urls = [_repository_url("fashion-mnist", f"{name}.gz"), f"{_FASHION}{name}.gz"]
+        urls = [_repository_url("fashion-mnist", f"{name}.gz"), f"{_FASHION_URL}{name}.gz"]
         try:
             content = first_fetched(urls, lambda found, sha1=sha1: _sha1_digest(found) == sha1)
         except OSError as error:
@@ -100,7 +100,7 @@ def cifar(root, namespace, archive, below, names):
     _make_folder(root)
     try:
         content = first_fetched(
-            [_repository_url(namespace, archive), _CIFAR + archive],
+            [_repository_url(namespace, archive), _CIFAR_URL + archive],
             lambda content: _is_cifar(content, archive, names),
         )
     except OSError as error:
@@ -118,7 +118,7 @@ def _archive_members(content, path):
         with tarfile.open(fileobj=io.BytesIO(content)) as packed:
             for member in packed:
                 name = os.path.basename(member.name)
-                if name in _CIFAR_SHA1 and member.isfile() and member.size <= _LARGEST:
+                if name in _CIFAR_SHA1 and member.isfile() and member.size <= _MAX_MEMBER_BYTES:
                     found[name] = packed.extractfile(member).read()
     except (tarfile.TarError, EOFError, OSError) as error:
         raise FormatError(f"{path}: {error}") from None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ....typing import FileName
 
-_ENDINGS = (".jpg", ".jpeg", ".png")  # file name endings of images, as in MXNet
+_DEFAULT_EXTENSIONS = (".jpg", ".jpeg", ".png")  # file name endings of images, as in MXNet
 
 
 def _is_of_the_system(name):
@@ -169,7 +169,7 @@ class ImageFolderDataset(_Skipping, Dataset):
         flag: int = 1,
         transform: Callable[..., Any] | None = None,
         skip_damaged: bool = False,
-        exts: Sequence[str] = _ENDINGS,
+        exts: Sequence[str] = _DEFAULT_EXTENSIONS,
     ) -> None:
         self.skip_damaged = skip_damaged
         self._root = os.path.expanduser(file_name(root, "root: a folder"))

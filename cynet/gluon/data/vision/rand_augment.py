@@ -14,8 +14,8 @@ from .resizing import _OfPixels
 
 __all__ = ["RandAugment"]
 
-_GREY = (0.299, 0.587, 0.114)  # weights of red, green and blue (ITU-R BT.601)
-_BINS = 31  # strengths from 0 to 30
+_GRAY_WEIGHTS = (0.299, 0.587, 0.114)  # weights of red, green and blue (ITU-R BT.601)
+_STRENGTH_BINS = 31  # strengths from 0 to 30
 
 
 def _blend_images(a, b, share):
@@ -27,7 +27,7 @@ def _to_grayscale(image):
     """(H, W, 1): the brightness of each pixel."""
     if image.shape[2] == 1:
         return image.astype(np.float32)
-    return (image.astype(np.float32) @ np.array(_GREY, np.float32))[..., None]
+    return (image.astype(np.float32) @ np.array(_GRAY_WEIGHTS, np.float32))[..., None]
 
 
 def _affine_transform(image, matrix):
@@ -150,9 +150,9 @@ class RandAugment(_OfPixels):
             raise ArgumentError(
                 f"RandAugment: num_ops is an int of at least 0, got {shown(num_ops)}"
             )
-        if not 0 <= magnitude < _BINS:
+        if not 0 <= magnitude < _STRENGTH_BINS:
             raise ArgumentError(
-                f"RandAugment: magnitude is from 0 to {_BINS - 1}, got {shown(magnitude)}"
+                f"RandAugment: magnitude is from 0 to {_STRENGTH_BINS - 1}, got {shown(magnitude)}"
             )
         self._num_ops, self._magnitude = num_ops, magnitude
 
@@ -168,7 +168,7 @@ class RandAugment(_OfPixels):
         draws, names = sample_generator(), list(CHANGES)
         for _ in range(self._num_ops):
             limit, is_signed, change = CHANGES[names[draws.integers(len(names))]]
-            strength = limit * self._magnitude / (_BINS - 1)
+            strength = limit * self._magnitude / (_STRENGTH_BINS - 1)
             if is_signed and draws.uniform() < 0.5:
                 strength = -strength
             array = np.ascontiguousarray(change(array, strength))

@@ -69,15 +69,21 @@ def _block_b(prefix):
     )
 
 
-_ROW, _COLUMN = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
+_ROW_KERNEL, _COLUMN_KERNEL = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
 
 
 def _block_c(inner, prefix):
     return _inception_block(
         prefix,
         _branch_maker((192,)),
-        _branch_maker((inner,), (inner, *_ROW), (192, *_COLUMN)),
-        _branch_maker((inner,), (inner, *_COLUMN), (inner, *_ROW), (inner, *_COLUMN), (192, *_ROW)),
+        _branch_maker((inner,), (inner, *_ROW_KERNEL), (192, *_COLUMN_KERNEL)),
+        _branch_maker(
+            (inner,),
+            (inner, *_COLUMN_KERNEL),
+            (inner, *_ROW_KERNEL),
+            (inner, *_COLUMN_KERNEL),
+            (192, *_ROW_KERNEL),
+        ),
         _branch_maker((192,), pool="avg"),
     )
 
@@ -86,7 +92,7 @@ def _block_d(prefix):
     return _inception_block(
         prefix,
         _branch_maker((192,), (320, 3, 2)),
-        _branch_maker((192,), (192, *_ROW), (192, *_COLUMN), (192, 3, 2)),
+        _branch_maker((192,), (192, *_ROW_KERNEL), (192, *_COLUMN_KERNEL), (192, 3, 2)),
         _branch_maker(pool="max"),
     )
 

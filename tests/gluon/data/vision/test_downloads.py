@@ -34,8 +34,8 @@ def server(monkeypatch):
     answers = {}
     with serving(answers) as (url, asked):
         monkeypatch.setattr(utils, "_REPOSITORY", f"{url}/mxnet/")
-        monkeypatch.setattr(downloads, "_CIFAR", f"{url}/other/")
-        monkeypatch.setattr(downloads, "_FASHION", f"{url}/other/")
+        monkeypatch.setattr(downloads, "_CIFAR_URL", f"{url}/other/")
+        monkeypatch.setattr(downloads, "_FASHION_URL", f"{url}/other/")
         yield answers, asked
 
 
