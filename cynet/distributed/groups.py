@@ -101,7 +101,7 @@ class Group(World):
     def __init__(
         self, whole: World, ranks: Sequence[int], communication: Communication | None
     ) -> None:
-        self._whole, self._create_communication = whole, communication
+        self._whole, self._communication = whole, communication
         self.pid, self.ranks = os.getpid(), list(ranks)
         self.size, self.hosts = len(self.ranks), [whole.hosts[rank] for rank in self.ranks]
         self.rank = self.ranks.index(whole.rank) if whole.rank in self.ranks else -1
