@@ -141,7 +141,8 @@ def _compiler_flags(checked):
 
 def _object_path(text, flags, headers):
     flags = [each for each in flags if each not in _INCLUDE_FLAGS]  # headers count, not their paths
-    if any(map(_COMPUTED_INCLUDE.search, (text, *headers))):  # a computed #include may name any header
+    # a computed #include may name any header
+    if any(map(_COMPUTED_INCLUDE.search, (text, *headers))):
         own = [*sorted(KERNELS.rglob("*.h")), *sorted(OWN.rglob("*.cuh"))]
         headers = [*headers, *(each.read_text() for each in own)]
     key = hashlib.sha256(
