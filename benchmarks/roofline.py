@@ -44,7 +44,7 @@ CASES = {  # name: file of symbols/, options, batch size, shape of an image
         (3, 112, 112),
     ),
     "VGG-16, 112x112, batch 4": ("vgg", {"num_layers": 16}, 4, (3, 112, 112)),
-    # of peers/networks_mx.py
+    # networks of peers/networks_mx.py
     "GELU MLP, batch 128": (networks_mx.gelu_mlp, {}, 128, (1, 28, 28)),
     "dense autoencoder, batch 128": (networks_mx.autoencoder, {}, 128, (1, 28, 28)),
     "attention, batch 16": (networks_mx.attention, {}, 16, (64, 256)),

@@ -26,7 +26,7 @@ ctypedef void* OprHandle
 
 # Returns 0, or -1 with a Python exception set in its thread (by `with gil: raise ...`).
 ctypedef int (*EngineFn)(void* arg, RunContext* run_ctx) except -1 nogil
-# The same, but the function counts as done only when any thread calls `complete(token, error)`.
+# An EngineFn that counts as done only when some thread calls `complete(token, error)`.
 ctypedef int (*EngineAsyncFn)(void* arg, RunContext* run_ctx, void* token) except -1 nogil
 # Frees `arg` after the last run of the function. The GIL may or may not be held.
 ctypedef void (*EngineDeleter)(void* arg) noexcept nogil
@@ -48,7 +48,7 @@ cdef OprHandle new_operator(
     EngineAsyncFn fn, void* arg, EngineDeleter deleter,
     const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
     int flags, const char* name) except NULL nogil
-# The same for a function that is done when it returns.
+# new_operator for a function that is done when it returns.
 cdef OprHandle new_sync_operator(
     EngineFn fn, void* arg, EngineDeleter deleter,
     const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
@@ -80,7 +80,7 @@ cdef int wait_to_write(VarHandle var) except -1 nogil
 cdef int wait_for_all() except -1 nogil
 # True when no write of `var` is pending, so its data may be read now.
 cdef bint is_ready(VarHandle var) noexcept nogil
-# The same, and no failure is stored on `var` that would make the engine skip a reader.
+# True when `var` is ready and no failure is stored on it that would make the engine skip a reader.
 cdef bint is_settled(VarHandle var) noexcept nogil
 
 # ---- other engines; everything above uses the default one
@@ -120,7 +120,7 @@ cdef int push_async_on(
     int priority, int flags, const char* name) except -1 nogil
 cdef int wait_for_all_on(EngineHandle engine) except -1 nogil
 
-# For tests: live variables and operators, pending runs, threads.
+# Counts for tests: live variables and operators, pending runs, threads.
 cdef struct Census:
     long long variables
     long long operators

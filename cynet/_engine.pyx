@@ -59,7 +59,7 @@ cdef bint is_naive(EngineHandle engine) noexcept nogil:
 
 
 cdef int set_bulk_size(int size) noexcept nogil:
-    # where notes are the default each push wakes workers all the same
+    # while operators are bulked by default, each push still wakes workers
     if set_bulk(0 if size == default_limit() else size) > 1:  # wake for what was pushed meanwhile
         wake_all()
     return set_limit(size)

@@ -64,7 +64,7 @@ cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int6
 cdef NDArrayBase wrap_foreign(Face face, void* data, const int64_t* shape, int ndim, int dtype,
                               int dev_type, int dev_id, object owner)
 
-# Both are views of one piece of memory and have a byte in common.
+# Whether both arrays are views of one piece of memory and have a byte in common.
 cdef bint overlap(NDArrayBase a, NDArrayBase b) noexcept
 cdef tuple blob_shape(const TBlob* blob)
 # Fill shape from a sequence of ints; the number of axes. Negative and too large sizes are refused.

@@ -267,7 +267,7 @@ def device_context(int dev_type, int dev_id):
 
 # --- loans ----------------------------------------------------------------------------------------
 cdef cppclass Loan:
-    # Of memory that an array of an operator's Python code has for one call (custom/_borrow.pyx).
+    # Memory lent for one call to an array of an operator's Python code (custom/_borrow.pyx).
     unordered_set[void*] arrays  # all arrays in the chunk, borrowed, while they are in that memory
     void* memory
     size_t nbytes

@@ -25,7 +25,7 @@ cdef struct Resource:
 # At least nbytes of 64-byte aligned memory of this thread; a second call with the same resource may
 # move it.
 cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil
-# The same on a GPU: memory for work that is put on its stream before the operator returns.
+# Memory of a GPU for work that is put on its stream before the operator returns.
 cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL nogil
 cdef cppclass KeptSpace:
     # Memory of a GPU that captured graphs use for as long as they live.

@@ -42,7 +42,7 @@ cdef struct TBlob:
     int dev_id
 
 cdef struct RunContext:
-    # Where a function pushed to the engine runs; valid while it runs.
+    # The device where a function pushed to the engine runs; valid while the function runs.
     int dev_type
     int dev_id
     void* stream  # the device's stream (a CUstream on a GPU), NULL on the CPU
@@ -62,5 +62,5 @@ cdef inline size_t dtype_size(int dtype) noexcept nogil:
 
 
 cdef inline int64_t aligned(int64_t nbytes) noexcept nogil:
-    # Where the next piece of a workspace begins: a multiple of a cache line.
+    # `nbytes` rounded up to a multiple of a cache line: where the next piece of a workspace begins.
     return (nbytes + 63) // 64 * 64

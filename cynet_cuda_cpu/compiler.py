@@ -210,7 +210,7 @@ def compile_object(text, user_text, title, options, checked, headers=()):
     flags = [*_compiler_flags(checked), *options]
     target = _object_path(text, flags, headers)
     if not _is_told((text, *headers), options):
-        # of another name each time: what is loaded once is not read again
+        # each library gets another name: the system reads a loaded name only once
         target = _passing_folder() / f"{next(_count)}.so"
     elif cache.read_cached(target) is not None:
         return target

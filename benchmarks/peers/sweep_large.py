@@ -245,7 +245,7 @@ _MORE = {
     "_contrib_group_adagrad_update": ([MATRIX, MATRIX, share((SIDE, 1))], {"lr": 0.1}),
     "lamb_update_phase1": ([MATRIX, MATRIX, MATRIX, share(MATRIX)], {"t": 3, "wd": 0.01}),
     "lamb_update_phase2": ([MATRIX, MATRIX, ONE, ONE], {"lr": 0.1}),
-    # and of several
+    # updates of several weights in one call
     "multi_sgd_update": ([WEIGHTS] * 16, SOME),
     "multi_sgd_mom_update": ([WEIGHTS] * 24, {**SOME, "momentum": 0.9}),
     "preloaded_multi_sgd_update": ([*[WEIGHTS] * 16, *RATES], {"num_weights": 8}),

@@ -159,7 +159,7 @@ class Rows(nn.Module):
         return self.last(self.lstm(x.reshape(-1, 28, 28))[0][:, -1])
 
 
-# Of (output, input, classes); the others' is the cross entropy.
+# Losses as functions of (output, input, classes). Networks not listed use the cross entropy.
 LOSSES = {
     networks.Autoencoder: lambda out, x, y: functional.mse_loss(out, x.flatten(1)),
     networks.image_autoencoder: lambda out, x, y: functional.mse_loss(out, x),

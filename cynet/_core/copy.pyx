@@ -38,7 +38,7 @@ cdef struct CopyTask:
     StridedCopy what
     Chunk* target
     char value[8]  # a fill's element
-    # of a GPU
+    # fields that only a GPU's copy uses
     Strides strides
     void* kernel
     size_t nbytes
@@ -74,7 +74,7 @@ cdef int64_t _region_size(const Region* region) noexcept:
 
 
 cdef bint _plain(int ndim, const int64_t* shape, const int64_t* stride) noexcept:
-    # Its elements lie one behind the other, in row-major order.
+    # Whether the elements lie one behind the other, in row-major order.
     cdef int64_t want = 1
     cdef int i
     for i in range(ndim - 1, -1, -1):
@@ -318,7 +318,7 @@ cdef int _run_download(void* arg, RunContext* run_ctx, void* token) except -1 no
 
 cdef int _push_download(NDArrayBase dst, const Region* to, NDArrayBase src,
                         const Region* source) except -1:
-    # From a GPU's row-major region to the host: done when the bytes are there.
+    # Push a copy from a GPU's row-major region to the host; it is done when the bytes are there.
     cdef CopyTask* task = _new_task(dst, to)
     cdef Region packed = _packed(source)
     cdef VarHandle origin = src.chunk.var
@@ -337,7 +337,7 @@ cdef int _push_download(NDArrayBase dst, const Region* to, NDArrayBase src,
 
 cdef int _push_upload_pinned(NDArrayBase dst, const Region* to, NDArrayBase src,
                              const Region* source) except -1:
-    # From the pinned memory of `src` to a GPU: done when the GPU has read it.
+    # Push a copy from the pinned memory of `src` to a GPU; it is done when the GPU has read it.
     cdef CopyTask* task = _new_task(dst, to)
     cdef VarHandle origin = src.chunk.var
     cdef VarHandle target = dst.chunk.var

@@ -3,7 +3,7 @@ where somebody outside of the engine has its memory to write in (DLPack, buffers
 
 from .._ndarray cimport NDArrayBase
 
-# One step more (1) or less (-1) keeps arrays for its backward.
+# Count the steps that keep arrays for their backward: `more` is 1 or -1.
 cdef void count_reader(int more) noexcept
 # The values of `array` after `writes` writes of its variable were pushed; None if unknown.
 cdef NDArrayBase older_values(NDArrayBase array, unsigned writes)

@@ -10,7 +10,7 @@ from .._typedefs cimport dtype_size
 from .._ndarray import own_memory
 
 cdef long _readers = 0
-# By address of the chunk, which a view of the array keeps alive.
+# Both dicts are keyed by the address of an array's chunk, which the view in the value keeps alive.
 cdef dict _older = {}    # [(pushed writes, copy, view)]
 cdef dict _exposed = {}  # [(pushed writes, fingerprint, view)]
 
@@ -80,7 +80,7 @@ def write_stamp(list arrays):
 
 # --- memory that others may write -----------------------------------------------------------------
 cdef uint64_t _digest(const char* data, size_t n) noexcept nogil:
-    # Of the bytes; an FNV-like product over words.
+    # A hash of the bytes: an FNV-like product over words.
     cdef uint64_t out = 0xcbf29ce484222325, word
     cdef size_t i
     for i in range(n // 8):

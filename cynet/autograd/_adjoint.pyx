@@ -87,7 +87,7 @@ cdef class Adjoint(StepNode):
 
 cdef void _divide(Gradients* arrays, vector[PyObject*]& pointers, vector[int]& requests, int n_in,
                   int n_out) noexcept:
-    # Where each list begins in the buffer that holds all of them.
+    # Set where each list of pointers begins in the buffer that holds all of them.
     arrays.out_grad = pointers.data()
     arrays.in_data = arrays.out_grad + n_out
     arrays.out_data = arrays.in_data + n_in

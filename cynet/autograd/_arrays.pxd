@@ -18,7 +18,7 @@ cdef int copy_values(NDArrayBase target, NDArrayBase source) except -1
 cdef NDArrayBase copied(NDArrayBase source)
 # a + b, recorded where the thread records.
 cdef NDArrayBase plus(NDArrayBase a, NDArrayBase b, NDArrayBase out)
-# The same bytes under the shape of `like`.
+# A view of the array's bytes in the shape of `like`.
 cdef NDArrayBase in_shape(NDArrayBase array, const TBlob* like)
 # The gradient that the user gives for output `i`, in the output's dtype and on its device.
 cdef NDArrayBase gradient_of_head(NDArrayBase head, object given, int i)

@@ -98,7 +98,7 @@ cdef class Walk:
         return 0
 
     cdef int finish_visit(self, Node node) except -1:
-        # All its inputs have been visited.
+        # Called when all inputs of the node have been visited.
         if self.ends_at(node):
             node.needed = (node in self.wanted if self.wanted is not None
                            else (<Leaf>node).req != kNullOp)
@@ -179,11 +179,11 @@ cdef class Walk:
         return isinstance(node, Leaf) or (self.wanted is not None and node in self.wanted)
 
     cdef bint is_written(self, Node node) except -1:
-        # Its gradient goes to its place at once: no hook is to see it before.
+        # Whether a leaf's gradient is stored at once: no hook is to see it before.
         return self.ends_at(node) and node.hooks is None
 
     cdef int finish(self, Node node) except -1:
-        # All that comes to a leaf has come.
+        # Finish a leaf: all parts of its gradient have been added.
         cdef Leaf leaf
         cdef NDArrayBase grad
         if node.hooks is not None and node.needed and node.grads[0] is not None:
@@ -214,7 +214,7 @@ cdef class Walk:
         return filled(&leaf.like, 0, leaf.face)
 
     cdef bint takes_rows(self, object entry) except -1:
-        # Its gradient is row_sparse: no operator writes there.
+        # Whether the entry's gradient is row_sparse: no operator writes there.
         cdef Node node = node_of(entry)
         return isinstance(node, Leaf) and (<Leaf>node).grad is not None and is_sparse(
             &(<Leaf>node).grad.blob)

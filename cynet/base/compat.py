@@ -26,7 +26,7 @@ _EXTRAS_OF_PACKAGE = {
     "waitress": "serve",
     "wandb": "track",
 }
-# where the package has another name than its module
+# packages whose name differs from their module's name
 _IMPORT_NAMES = {
     "cv2": "opencv-python-headless",
     "mlflow": "mlflow-skinny",

@@ -56,7 +56,7 @@ cdef atomic[bint] opened[64]  # set once the Machine is whole
 # The calling thread's context is the GPU's from here on; its stream, unless `stream` is NULL. Opens
 # the GPU when it is the first call.
 cdef int enter(int dev_id, void** stream) except -1 nogil
-# One launch on a stream (LaunchFn of _device.pxd).
+# Launch a kernel on a stream (LaunchFn of _device.pxd).
 cdef int launch(void* kernel, const unsigned* grid, const unsigned* block, unsigned shared,
                 void* stream, void** params) noexcept nogil
 # Raise a CynetError with the failed call and the driver's name of `code`; 0 passes.

@@ -21,15 +21,15 @@ cdef struct Strides:  # argument of kernels/strided.cu
 
 # nbytes of the host to the GPU's memory, before all that is put on its stream from now on.
 cdef int upload(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil
-# The same from memory that is pinned, which the GPU reads by itself: the event, the caller's from
-# now on, is reached when it has done so.
+# upload from pinned memory, which the GPU reads by itself. Returns an event that is reached when
+# the GPU has read the bytes; the caller owns it.
 cdef void* upload_pinned(int dev_id, void* to, const void* source,
                          size_t nbytes) except NULL nogil
 # nbytes of the GPU to the host, after all that was put on its stream so far; waits for them.
 cdef int download(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil
-# From one place of the GPU to another.
+# Copy bytes from one place of the GPU to another.
 cdef int move(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil
-# From one GPU to another, in the order of both streams; the host does not wait.
+# Copy bytes from one GPU to another, in the order of both streams; the host does not wait.
 cdef int across(int to_id, void* to, int from_id, const void* source,
                 size_t nbytes) except -1 nogil
 # Every element of nbytes is `value`, of `width` bytes: 1, 2 or 4.
@@ -43,7 +43,7 @@ ctypedef void (*Finish)(void* arg, void* error) noexcept nogil
 # called on that thread; `error` is a borrowed exception (with the GIL held) or NULL.
 cdef int download_later(int dev_id, const void* source, size_t nbytes, const StridedCopy* what,
                         Finish finish, void* arg) except -1 nogil
-# The same into pinned memory, where the GPU puts the bytes by itself.
+# download_later into pinned memory, where the GPU puts the bytes by itself.
 cdef int download_pinned(int dev_id, void* to, const void* source, size_t nbytes, Finish finish,
                          void* arg) except -1 nogil
 # That thread calls `finish(arg, error)` once `reached`, which it then destroys, has been reached.

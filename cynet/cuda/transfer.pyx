@@ -60,8 +60,7 @@ cdef struct Job:
     void* arg
 
 cdef cppclass Station:
-    # All of it is guarded by `guard`, which is never held while the GIL is asked for, nor while
-    # the GPU is waited for.
+    # `guard` guards all fields. It is never held while a thread waits for the GIL or for the GPU.
     mutex guard
     condition_variable wake
     StagingBuffer pieces[16]

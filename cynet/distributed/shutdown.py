@@ -95,7 +95,7 @@ def _at_exit(find):
     try:
         engine().wait_for_all()
     except Exception as error:
-        # after a failure of the ranks, every requested sum raises it
+        # after a failure of the ranks, every requested sum raises the failure
         if not world.has_failed:
             print(f"cynet: nobody waited for this error: {describe_error(error)}", file=sys.stderr)
     failure = world._exit_code()

@@ -46,7 +46,7 @@ cdef int default_limit() noexcept nogil
 cdef inline bint may_be_noted(const void* var, bint reads) noexcept nogil:
     return load_mask(&noted_mask if reads else &noted_writes_mask) & variable_bit(var) != 0
 
-# Before `var` is read, or written (`writes`).
+# Run noted calls that must come before `var` is read, or written (`writes`).
 cdef inline int flush_before(void* var, bint writes) except -1 nogil:
     if may_be_noted(var, writes):
         return flush_noted(var, writes)

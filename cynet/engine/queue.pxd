@@ -36,5 +36,6 @@ cdef void release_operator(Engine* e, Operator* opr, After* after) noexcept nogi
 cdef Run* take(Pool* pool) noexcept nogil
 # The error on `var`, now owned by the caller and cleared everywhere; NULL for none.
 cdef PyObject* take_error(Engine* e, Var* var) noexcept nogil
-# The same of the oldest failure of this process, on whatever variable.
+# The oldest failure of this process on any variable, with the same ownership as take_error's; NULL
+# for none.
 cdef PyObject* take_oldest(Engine* e) noexcept nogil

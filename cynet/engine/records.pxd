@@ -175,7 +175,7 @@ cdef struct Burial:
     uint64_t seq       # 0: no run stands behind it
 
 cdef cppclass After:
-    # What is to be done once the lock is free.
+    # Actions to take once the lock is free.
     Worker* wake
     Pool* start
     vector[Burial] burials

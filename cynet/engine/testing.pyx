@@ -27,7 +27,7 @@ cdef enum Action:
     kLend = 5   # mix and give back what was written; done when the gate opens
 
 cdef cppclass Shared:
-    # What the functions of one row of cells have in common.
+    # State that the functions of one row of cells share.
     atomic[int64_t] stamps
     atomic[int] gate
     atomic[int] alive     # arguments not freed yet

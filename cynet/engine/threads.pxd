@@ -18,11 +18,11 @@ cdef struct Spin:
 # A turn of a thread that looks for something: false when it is time to sleep, after `spin_ns` or,
 # beside programs that take the cores away, some microseconds. `spin.until` is 0 at first.
 cdef bint spin_on(Spin* spin, int64_t spin_ns) noexcept nogil
-# What is called before each function of a GPU (from the first one on: the backend sets it).
+# Set a function that is called before each function of a GPU (the backend sets it).
 cdef void set_enter_device(EnterDevice enter) noexcept nogil
 # Decide which threads to wake or start for the ready runs. The last act before `unlock`.
 cdef void plan(Engine* e, After* after) noexcept nogil
-# The same where functions are pushed: between two wake-ups a bulk lets some pushes pass.
+# `plan` where functions are pushed: between two wake-ups a bulk lets some pushes pass.
 cdef void plan_push(Engine* e, After* after) noexcept nogil
 # Pushes of this thread between two wake-ups from now on; returns what it was.
 cdef int set_bulk(int size) noexcept nogil
@@ -36,11 +36,11 @@ cdef void drain(Engine* e) noexcept nogil
 cdef Failure* new_failure(PyObject* error) noexcept nogil
 # Put it among those that nobody has waited for yet. The engine's lock is held.
 cdef void note(Engine* e, Failure* failure) noexcept nogil
-# This thread is a worker of some engine.
+# Whether this thread is a worker of some engine.
 cdef bint on_worker() noexcept nogil
 # The worker that this thread is begins (or ends) a wait: meanwhile another thread may run instead.
 cdef void leave_place(bint leave) noexcept nogil
-# So many functions of this worker's pool wait already that one more must not.
+# Whether so many functions of this worker's pool wait already that one more must not.
 cdef bint nests_too_deep() noexcept nogil
 # True when a function that runs on this thread now holds `var` (for writing, if `write`).
 cdef bint held_here(Var* var, bint write) noexcept nogil
@@ -52,5 +52,5 @@ cdef void stop(Engine* e, int64_t patience_ns) noexcept nogil
 cdef int threads_of(Engine* e) noexcept nogil
 # Let threads end once nothing is left to run; does not wait.
 cdef void retire(Engine* e) noexcept nogil
-# In a child process: this thread is no worker any more, the pools are empty.
+# Reset the threads in a child process: this thread is no worker any more, the pools are empty.
 cdef void after_fork(Engine* e) noexcept nogil

@@ -1,4 +1,5 @@
-// What ran when: a ring of records for each thread, filled without the GIL, read by the profiler.
+// The trace of what ran and when: a ring of records for each thread, filled without the GIL, read
+// by the profiler.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,7 @@
 
 namespace cynet_trace {
 
-// One cache line. Texts live for ever (keep_text).
+// A record of one cache line. Its texts are never freed (keep_text).
 struct Record {
   int64_t begin, end;  // nanoseconds of the steady clock; equal where nothing lasts
   const char* name;
@@ -68,7 +69,7 @@ struct Ring {
 
 inline Key key_of(const Record& r) { return Key(r.name, r.node, r.category, r.kind, r.backward); }
 
-// What kind of number a record is summed by: how long it lasted, or its value.
+// The number that records are summed by: the value of a counter, else the duration.
 inline int64_t amount_of(const Record& r, int counter) {
   return r.kind == counter ? r.value : r.end - r.begin;
 }
@@ -158,7 +159,7 @@ inline void label_thread(const char* kind, int number) noexcept {
   std::snprintf(m.label, sizeof(m.label), "%s %d", kind, number);
 }
 
-// The same text for ever; nullptr without memory.
+// A copy of the text that is never freed; nullptr if there is no memory.
 inline const char* keep_text(const char* text) noexcept {
   try {
     std::lock_guard<std::mutex> held(state().guard);

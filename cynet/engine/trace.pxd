@@ -44,7 +44,7 @@ cdef int64_t begun_function(const char** name) noexcept nogil
 # A function of the engine has run; `unless_noted`: it has not told of what it did itself.
 cdef void note_function(const char* name, bint unless_noted, int64_t begin,
                         const RunContext* context) noexcept nogil
-# This thread has waited for others since `begin`.
+# Note that this thread has waited for others since `begin`.
 cdef void note_wait(int64_t begin) noexcept nogil
-# What this thread is called in traces: `kind` and a number.
+# Set this thread's name in traces: `kind` and a number.
 cdef void label_thread(const char* kind, int number) noexcept nogil

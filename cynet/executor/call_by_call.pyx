@@ -28,7 +28,8 @@ from ..operator.property import is_known
 _SECONDS_OF_PLANNING = 4e-4  # an operator, about
 _WITH_GRADIENTS = 3  # times as much work as a prediction, about
 
-# To choose a number of runs: seconds of an operator, from small networks (planning.md).
+# seconds per operator of a planned run, from small networks (planning.md): they choose the number
+# of runs after which a plan is made
 _PLANNED = 1e-4
 _CALLED = 1.5e-6  # beside its arithmetic
 _IN_CACHES = 5e10  # bytes a second

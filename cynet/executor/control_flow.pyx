@@ -87,7 +87,7 @@ cdef class RunsBodies(Operator):
         self.plans.append((word, plan))
         if plan.runs_python:
             self.runs_python = True
-        # one thread at a time: the plans' tables hold the addresses of a run
+        # one thread at a time runs the operator: the plans' tables hold the addresses of a run
         self.stateful = True
 
     cdef int check(self, const int* req) except -1 nogil:

@@ -158,7 +158,7 @@ cdef class ArgumentSlots:
 
     cdef Plan plan
     cdef vector[SlotPointer] slots
-    # of each segment: slots (as numbers) and variables that stay
+    # for each segment: its slots (as numbers), and its variables that stay
     cdef vector[vector[size_t]] const_slots
     cdef vector[vector[size_t]] mutable_slots
     cdef vector[vector[VarHandle]] const_vars

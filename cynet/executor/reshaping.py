@@ -32,7 +32,7 @@ def fit_arrays(
             error = ShapeError(
                 f"reshape: {kind} '{name}' changes from {old.shape} to {tuple(shape)}{hint}"
             )
-            # for callers that know the request
+            # the attribute serves callers that know the request
             error.change = name, old.shape, tuple(shape)  # type: ignore[attr-defined]
             raise error
         size = 1

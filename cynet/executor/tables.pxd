@@ -16,7 +16,7 @@ cdef struct NativeStep:
     void* op           # Operator, kept alive by the tables
     bint backward
     OpContext context  # the lengths; is_train, run_ctx and random streams are set by each run
-    # where each list begins in the tables
+    # begin of each list of arrays in the tables
     size_t out_grad, in_data, out_data, in_grad, aux, req, requested
     const char* name   # names of the operator and of its node; the tables own both
     const char* node
@@ -43,7 +43,8 @@ cdef cppclass CachedGroup:
 
 cdef cppclass Segment:
     size_t first, last  # steps [first, last)
-    # of cached steps: their groups [cached_first, cached_last); it is pushed where one is not fresh
+    # a segment of cached steps has the groups [cached_first, cached_last); it is pushed if one is
+    # not fresh
     size_t cached_first, cached_last
     int flags           # flags of the engine's push
     int dev_type, dev_id

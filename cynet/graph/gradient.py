@@ -129,7 +129,7 @@ class _Gradient:
                 continue
             target = self._gradient_target(value)
             begun = value in self.begun
-            # One input given twice: its parts must not share memory in one step.
+            # An input given twice: the parts of its gradient must not share memory in one step.
             if self.apart or target in begun_here or (begun and not step.prop.honours_req):
                 part = _partial_gradient(value, i)
                 in_grad.append(part)
@@ -167,7 +167,7 @@ class _Gradient:
             self.grad[value] = Value(
                 f"{value.name}_grad", value.shape, value.dtype, value.ctx, TEMP, value.channels_last
             )
-            # also an output: the user's gradient is the first part of the sum
+            # the value is also an output: the user's gradient is the first part of the sum
             if value in self.heads:
                 self.steps.append(copy_step(self._head_gradient(value), self.grad[value], WRITE))
                 self.begun.add(value)

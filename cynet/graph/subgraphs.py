@@ -23,7 +23,7 @@ from .verify import verify_memory
 HEADER = 64  # bytes of `kept` before the runs: their number, or the index of the graph that ran
 # The source of a body's variable: a row of an input, a state, an input, an auxiliary state.
 ROW, STATE, INPUT, AUX = 0, 1, 2, 3
-# its results are cached by counts of writes, which rows do not have
+# pack's results would be cached by counts of writes, which rows do not have
 NOT_INSIDE = frozenset({"pack"})
 
 

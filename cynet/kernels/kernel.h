@@ -42,7 +42,7 @@
 
 namespace cynet {
 
-// As TBlob of _typedefs.pxd.
+// An array: the same fields as TBlob of _typedefs.pxd.
 struct Blob {
   void* data;
   int64_t shape[8];
@@ -97,7 +97,7 @@ struct Args {
   const P& as() const {
     return *static_cast<const P*>(params);
   }
-  // As many of the threads as this number of simple operations is worth (GRAIN of parallel.pxd):
+  // The number of threads that this number of simple operations is worth (GRAIN of parallel.pxd):
   // for a kernel that works on a small part of a large tensor.
   int threads_of(int64_t work) const {
     const int64_t maximum = work < 65536 ? 1 : work / 32768;

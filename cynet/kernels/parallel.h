@@ -66,7 +66,7 @@ inline void for_parts(int64_t parts, const Body& body) {
 
 typedef void (*RangeFunction)(void* arg, int64_t begin, int64_t end);
 
-// The same for a C function and its argument.
+// parallel_for for a C function and its argument.
 inline void parallel_ranges(int threads, int64_t n, RangeFunction function, void* arg) {
   parallel_for(threads, n, [=](int64_t begin, int64_t end) { function(arg, begin, end); });
 }

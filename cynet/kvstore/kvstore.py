@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from ..distributed import Group
     from ..typing import FileName, Keys, Values
 
-# Where gradients are summed: on the CPU, or on the device of the first of them.
+# Types of KVStore, by the device where they sum gradients: the CPU, or the device of the first
+# gradient.
 _ON_CPU = ("local", "local_update_cpu", "local_allreduce_cpu")
 _ON_DEVICE = ("device", "local_allreduce_device")
 # over several processes

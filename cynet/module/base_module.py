@@ -346,7 +346,7 @@ class BaseModule(ReprMixin, Interface):
         validation_metric = (
             eval_metric if validation_metric is None else metric.create(validation_metric)
         )
-        # before the network is bound: its plan depends on it
+        # known before the network is bound: its plan depends on the ranks
         ranks = ranks_of(getattr(self, "_kvstore", None), kvstore)
         self._bind_for_fit(train_data, force_rebind)
         if monitor is not None:
@@ -738,7 +738,7 @@ class _Training:
                 module.forward_backward(data_batch)
                 module.clip_gradients(self._clip_norm)
                 module.update()
-            # before the next batch, which may be the same object or memory
+            # the metric is updated before the next batch, which may be the same object or memory
             module._update_metric(metric, data_batch)
         # backward and update go on while the next batch is made ready
         next_batch = next(data_iter, None)

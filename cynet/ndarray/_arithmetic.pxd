@@ -15,8 +15,7 @@ cdef class Recent:
     cdef int keep(self, object value, Call call) except -1
 
 cdef class Slot:
-    # One function of two operands of a face: the registry's entries behind it and the last call of
-    # each.
+    # One function of two operands of a face: its entries in the registry and the last call of each.
     cdef Face face
     cdef str sign
     cdef tuple names

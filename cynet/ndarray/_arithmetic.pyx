@@ -90,7 +90,7 @@ cdef enum:
 
 
 cdef inline bint _same_number(object a, object b) noexcept:
-    # What makes one Call serve both: 1, 1.0 and True, 0.0 and -0.0 are apart.
+    # Whether one Call serves both numbers: 1, 1.0 and True differ, and 0.0 and -0.0.
     cdef double x, y
     if a is b:
         return True
@@ -109,7 +109,7 @@ cdef class Recent:
         self.values, self.calls, self.oldest = [], [], 0
 
     cdef Call find(self, object value, NDArrayBase lhs, NDArrayBase rhs):
-        # That of `value` and these arrays (`rhs` or None), or None.
+        # The Call for `value` and these arrays (`rhs` or None), or None.
         cdef Py_ssize_t i
         cdef Call call
         for i in range(len(self.calls)):

@@ -46,7 +46,7 @@ cdef class CallSite:
 
 
 cdef Face _face_of(tuple args, dict kwargs):
-    # That of the first array.
+    # The face (mx.nd or mx.np) of the first array.
     for value in args:
         if isinstance(value, NDArrayBase):
             return (<NDArrayBase>value).face
@@ -57,7 +57,7 @@ cdef Face _face_of(tuple args, dict kwargs):
 
 
 cdef bint _plain(object value):
-    # It cannot change, and `_same` tells it from what parses differently.
+    # Whether the value cannot change, and `_same` tells it from values that parse differently.
     if type(value) is tuple:
         for each in <tuple>value:
             if type(each) is not int:

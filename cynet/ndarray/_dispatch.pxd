@@ -21,9 +21,9 @@ cdef enum:
 cdef bint watched() noexcept
 # Runs it: a list of all visible outputs. `out` (or None) has NDArrayBase.
 cdef list run(Call call, list given, list out)
-# The same for one or two inputs and one output, with no list made.
+# `run` for one or two inputs and one output, without making a list.
 cdef NDArrayBase run_small(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)
-# The same for `n` arrays by place, no more than MAX_KNOWN: the array, or the list of visible
+# `run` for `n` arrays by place, no more than MAX_KNOWN. Returns the array, or the list of visible
 # outputs. `out` is None or the only visible output.
 cdef object run_known(Call call, PyObject** arrays, int n, NDArrayBase out)
 

@@ -61,7 +61,7 @@ cdef struct CallTask:
     int line               # line of the user's call; 0: the call is on this thread's stack
     const char* file
     PyObject* origin       # the Node whose backward it is, while the push lasts, or NULL
-    # What follows the CallTask in memory:
+    # these lists follow the CallTask in memory:
     TBlob* in_data
     TBlob* aux
     TBlob* out_data
@@ -236,7 +236,7 @@ cdef int _submit(Call call, CallTask* task, VarHandle* vars, int n_mutable, int 
 
 
 cdef VarHandle* _alloc_vars(VarHandle* few, int n, CallTask* task) except NULL:
-    # For `n` variables: `few` where it is enough.
+    # Memory for `n` variables: `few` if it is large enough.
     cdef VarHandle* vars = few
     if n > FEW:
         vars = <VarHandle*>c_malloc(n * sizeof(VarHandle))

@@ -19,8 +19,8 @@ cdef NDArrayBase by_numbers(NDArrayBase array, object key)
 # it, in half the time.
 cdef cnp.ndarray rows_of_one(NDArrayBase array, object item)
 
-# The same by a tuple of arrays of int32 or int64 and of one shape on the host, one for each of the
-# first axes.
+# Row numbers by a tuple of arrays of int32 or int64 and of one shape on the host, one for each of
+# the first axes.
 cdef cnp.ndarray rows_of_many(NDArrayBase array, object key)
 
 # (row numbers as NumPy picks them, sizes of one row) for items that name every axis.
@@ -29,8 +29,8 @@ cdef tuple rows_by_number(NDArrayBase array, tuple items)
 # A NumPy array of bool.
 cdef bint is_mask(object item)
 
-# What one mask picks, of the shape of array's first axes, both on the host; None: the key is
-# another one.
+# The elements that one mask of the shape of array's first axes picks, both on the host; None: the
+# key is another one.
 cdef NDArrayBase by_mask(NDArrayBase array, object key)
 
 # A key with NumPy arrays of bool in place of the masks in it.

@@ -64,7 +64,7 @@ cdef int _refuse_inexact(cnp.ndarray item, object kind) except -1:
 
 
 cdef cnp.ndarray _whole_floats(NDArrayBase item):
-    # Those of float32 or float64 on the host as ints; None: other dtypes, fractions.
+    # Indices of float32 or float64 on the host as ints; None: other dtypes, fractions.
     cdef cnp.npy_intp sizes[32]
     cdef cnp.ndarray out
     cdef int64_t* numbers
@@ -222,7 +222,7 @@ cdef cnp.ndarray rows_of_many(NDArrayBase array, object key):
 
 
 cdef inline bint _holds_ints(cnp.ndarray array):
-    # at least one; those that 64 bits with a sign hold
+    # Whether the array has elements, and they are integers that int64 holds.
     cdef int num = cnp.PyArray_TYPE(array)
     return array.size > 0 and (
         cnp.PyTypeNum_ISSIGNED(num) and cnp.PyTypeNum_ISINTEGER(num)

@@ -25,7 +25,7 @@ cdef enum:
     RANDOM_IN_TRAINING = 2  # request for a random stream that only training takes (Call.resources)
 
 cdef struct State:
-    # What a run needs of its Call; alive while the Call is, and until the last run is done.
+    # Data of a Call that its runs need; alive while the Call is, and until the last run is done.
     int references     # guarded by the atomic functions of the C++ compiler
     void* op           # Operator, a reference is held
     void* node         # name of the node of a graph, or None; a reference is held
@@ -62,7 +62,7 @@ cdef Call resolve(Face face, OpEntry entry, list given, tuple names, dict params
 # The Call of a node of a graph (symbol/node.py), whose inputs and outputs are of these pairs
 # (shape, dtype); what fails says the node's name.
 cdef Call call_of_node(object node, Face face, object context, list ins, list outs)
-# The same of another node of the same operator, parameters, inputs and outputs.
+# call_of_node for another node of the same operator, parameters, inputs and outputs.
 cdef Call call_of_another_node(Call call, object node)
 # The Call that differs only in its parameter `scalar`, or None where the operator is made anew.
 cdef Call with_scalar(Call call, object number)

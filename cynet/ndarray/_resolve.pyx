@@ -285,7 +285,7 @@ cdef int64_t _count(tuple shape):
 
 
 cdef int _complete(Call call) except -1:
-    # What follows from a Call's property and its arrays.
+    # Set the fields of a Call that follow from its property and its arrays.
     prop = call.prop
     _resources_and_inplace(call)
     call.quick = call.dev_type == kGPU or call.nbytes <= INLINE_BYTES or (
@@ -319,7 +319,8 @@ cdef object _missing(OpEntry entry, str name, list wanted):
 
 
 cdef list _order(OpEntry entry, list wanted, list places, Py_ssize_t n_given, tuple names):
-    # Where each wanted input is among those given by name, or by place in the order of `places`.
+    # The index of each wanted input among those given by name, or by place in the order of
+    # `places`.
     if len(set(names)) != len(names):
         raise ArgumentTypeError(
             f"operator {entry.name}: an input is given twice: {', '.join(names)}")
@@ -367,7 +368,7 @@ cdef Call with_scalar(Call call, object number):
 
 
 cdef Call _copy(Call call):
-    # All but property, node and state.
+    # A copy of the Call without property, node and state.
     cdef Call out = Call.__new__(Call)
     out.entry, out.face, out.context, out.order = call.entry, call.face, call.context, call.order
     out.in_shapes, out.in_types = call.in_shapes, call.in_types

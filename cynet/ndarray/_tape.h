@@ -1,4 +1,5 @@
-// What the tape asks of a thread, and of Python's frames (_tape.pyx, which alone includes it).
+// Functions of the tape that read a thread's state, and Python's frames (_tape.pyx alone includes
+// this).
 #ifndef CYNET_TAPE_H
 #define CYNET_TAPE_H
 

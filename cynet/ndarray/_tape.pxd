@@ -29,7 +29,7 @@ cdef class Node:
     cdef list inputs       # entries of the inputs, None where no gradient flows; None: freed
     cdef readonly int n_out
     cdef uint64_t scope    # the record scope it was made in
-    # Of the line that recorded it: a code object and where in it, or None and the line.
+    # the line that recorded the node: a code object and the place in it, or None and the line
     cdef object code
     cdef int place
     # State of the walk that came here last.
@@ -59,7 +59,7 @@ cdef class Leaf(Node):
     cdef public bint fresh
 
 cdef class Backward:
-    # What a Call's gradient takes, asked once.
+    # Properties of a Call's gradient, asked once.
     cdef bint differentiable
     cdef bint honours_req
     cdef bint moves_states  # backward runs for its states even where no gradient comes
@@ -92,7 +92,7 @@ cdef class CallNode(Saved):
     cdef list aux
 
 cdef class CopyNode(Node):
-    # The same values with another dtype, or on another device.
+    # A copy of an array to another dtype or device.
     cdef TBlob like
 
 cdef class StepNode(Saved):
@@ -110,8 +110,8 @@ cdef inline Node node_of(object entry):
 cdef inline int index_of(object entry) noexcept:
     return 0 if isinstance(entry, Node) else (<Output>entry).index
 
-# What an array is in a graph; None, too, where an earlier backward has let go of a graph of another
-# record scope: the array is a constant from then on.
+# The entry of an array in a graph. None, too, where an earlier backward has freed a graph of
+# another record scope: the array is a constant from then on.
 cdef object live_entry(NDArrayBase array)
 
 # Among `n` arrays is one that belongs to a graph.
@@ -122,12 +122,12 @@ cdef inline bint tracked(PyObject** arrays, int n) noexcept:
             return True
     return False
 
-# After a call was pushed: its outputs belong to the graph. `state` comes with a reference.
+# Record a call that was pushed: its outputs belong to the graph. `state` comes with a reference.
 cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
                 bint is_train) except -1
-# The same for a view of `source`'s memory that `call` would compute.
+# Record a view of `source`'s memory that `call` would compute.
 cdef int record_view(Call call, NDArrayBase source, NDArrayBase view) except -1
-# The same for a copy.
+# Record a copy of `source` to `target`.
 cdef int record_copy(NDArrayBase source, NDArrayBase target) except -1
 # The request of the gradient that is wanted through an array: its leaf's, kWriteTo of any other
 # that belongs to a graph, or kNullOp.

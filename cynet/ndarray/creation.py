@@ -322,7 +322,7 @@ def arange(
         if out is not None:
             return out
     kind = NUMPY[0 if NAMES[flag] == "bfloat16" else flag]
-    # In the target's own arithmetic, as MXNet computes it.
+    # the steps are computed in the target's dtype, as in MXNet
     try:
         first, by = (_wrap_number(each, kind) for each in (start, step))
         values = (first + np.arange(count).astype(kind) * by).astype(kind)

@@ -51,7 +51,7 @@ cdef class Blob:
     cdef Blob wrap(const TBlob* blob)
 
 cdef class OpEntry:
-    # One registered operator, as mx.nd, mx.sym and mx.np look it up.
+    # One registered operator, as mx.nd, mx.sym and mx.np find it.
     cdef readonly str name          # canonical, as JSON has it
     cdef readonly object prop       # the OperatorProperty subclass
     cdef readonly tuple aliases

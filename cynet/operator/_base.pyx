@@ -48,7 +48,8 @@ cdef class Operator:
     array([3., 2., 1.], dtype=float32)
     """
 
-    # On a GPU: forward and backward find new random numbers in each replay of a recorded graph.
+    # Whether, on a GPU, forward and backward find new random numbers in each replay of a recorded
+    # graph.
     replays_random = False
 
     def __cinit__(self, *args, **kwargs):
@@ -279,8 +280,8 @@ cdef class PyResource:
             nbytes *= n
         if self.resource.type == kRandom:
             raise ArgumentTypeError("get_space: this resource was requested as random")
-        # Its own block, not the thread's buffer: operators that this one calls run on this thread,
-        # too.
+        # a block of its own, not the thread's buffer: operators that this one calls run on this
+        # thread, too
         memory = Memory(nbytes if nbytes else 1, _HOST)
         return np.asarray(memory)[:nbytes].view(dtype).reshape(shape)
 

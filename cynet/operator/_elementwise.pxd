@@ -28,8 +28,8 @@ cdef struct NativeLoop:
     char number[8]  # an operand that is a number, in the arrays' dtype
 
 cdef class ElementwiseOperator(Operator):
-    # What forward is: loops over whole arrays of one dtype, whose inputs may repeat. Empty where it
-    # is something else (an array of another dtype).
+    # forward as loops over whole arrays of one dtype, whose inputs may repeat; empty where forward
+    # is something else (an array of another dtype)
     cdef vector[NativeLoop] forward_loops
     cdef int work  # about how many simple operations an element takes
 

@@ -269,7 +269,7 @@ class IntOrNone(Int):
         return f"{super().expected()} or None"
 
 
-# From here on a number is infinity in float32
+# the smallest number that becomes infinity in float32
 BEYOND_FLOAT32 = 3.4028235677973366e38
 
 

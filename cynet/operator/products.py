@@ -12,7 +12,7 @@ from .algorithms import NEVER, Algorithm, Algorithms, Choice
 
 SETTING = "CYNET_GEMM_ALGORITHM"
 LANES = {"baseline": 4, "neon": 4, "avx2": 8, "avx512": 16, "amx": 16}
-# in cycles of one core
+# costs in cycles of one core
 OWN = 0.6  # cycles of a multiply-add of vectors, in our own loops
 LIBRARY = 0.8  # cycles of a multiply-add of vectors, in a library
 PACKING = 2  # cycles to copy a number of b

@@ -198,7 +198,7 @@ class Optimizer(ShownOptimizer):
     _group_rates: dict[Any, float] = {}  # factors of a Trainer's groups, by index
     _group_decays: dict[Any, float] = {}  # replace `wd`
     _takes_lists = True  # whether `update` gets all weights of an Updater's call at once
-    # those of STEPS that a user overrides, for the class and for this object
+    # methods of STEPS that a user overrides, for the class and for this object
     _of_user: frozenset[str] = frozenset()
     _on_object: frozenset[str] = frozenset()
 

@@ -51,7 +51,7 @@ cdef struct LaunchTask:
     Argument* arguments
     void** values
     int64_t* sizes
-    # on a GPU: the argument of `launch`; the emulator's fields are not used then
+    # the argument of `launch` on a GPU; the emulator's fields are not used then
     void* device_kernel
 
 # Kernels and their names; a launch names its kernel by a number, so that it needs no reference.

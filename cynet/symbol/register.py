@@ -110,5 +110,5 @@ def namespace(module_name, prefix, is_shown=namespaces.any_name):
     return namespaces.namespace(module_name, prefix, make, is_shown)
 
 
-# of mx.sym: a function for each public operator
+# names of mx.sym: a function for each public operator
 package_getattr, package_dir = namespace("cynet.symbol", "", lambda name: name[0] != "_")

@@ -86,7 +86,7 @@ template <typename T>
 struct greater {
   T operator()(T a, T b) const { return a < b ? b : a; }
 };
-// The same in every thread of the tile.
+// The reduction of a tile's values; every thread of the tile gets the result.
 template <unsigned Size, typename T, typename F>
 static inline T reduce(const thread_block_tile<Size>& tile, T value, F join,
                        int line = __builtin_LINE()) {

@@ -86,7 +86,8 @@ CYNET_ATOMIC(unsigned, atomicDec, x == 0 || x > v ? v : x - 1)
 #undef CYNET_BITS_OF
 #undef CYNET_CAS_OF
 
-// The same on one device, in a block: all threads that can see the memory are in one process.
+// Atomics of a block and of the system are the same on one device: all threads that can see the
+// memory are in one process.
 #define atomicAdd_block atomicAdd
 #define atomicAdd_system atomicAdd
 #define atomicCAS_block atomicCAS

@@ -11,7 +11,7 @@
 
 namespace cynet_emulator {
 
-// What the compiler registers (its own layout).
+// A record of a global variable that the compiler registers (the layout is the compiler's).
 struct Global {
   uintptr_t begin, size, size_with_red_zone;
   const char* name;
@@ -73,7 +73,7 @@ CYNET_UNCHECKED static void check(uintptr_t at, size_t size, bool write, void* c
       }
       refuse(at, size, write, caller, g.begin, g.size, -1, g.name);
     }
-  // what else the object has: tables of constants, this thread's threadIdx
+  // other parts of the object: tables of constants, this thread's threadIdx
   const uintptr_t image = reinterpret_cast<uintptr_t>(__ehdr_start);
   if (at >= image && at < reinterpret_cast<uintptr_t>(_end)) {
     set_checking(true);

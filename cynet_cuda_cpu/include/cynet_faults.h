@@ -16,12 +16,12 @@ extern "C" char _end[] __attribute__((visibility("hidden")));
 namespace cynet_emulator {
 
 enum { kFaults = 3, kSignalStackBytes = 64 << 10, kNullBytes = 64 << 10 };
-// What a fault was: `access` of the failure; `offset` is the address of the third.
+// Kinds of faults: `access` of the failure; `offset` is the address of the third kind.
 enum { kDivision, kNull, kNoMemory, kNowhere, kStackFull };
 static const int fault_signals[kFaults] = {SIGSEGV, SIGBUS, SIGFPE};
 static struct sigaction actions_before[kFaults];
 
-// Where the kernel was: its instruction and its stack; 0 where the system does not tell.
+// The place of the kernel: its instruction and its stack; 0 where the system does not tell.
 static void read_context(const void* context, uintptr_t* instruction, uintptr_t* stack) {
   const ucontext_t* found = static_cast<const ucontext_t*>(context);
 #if defined(__linux__) && defined(__x86_64__)
@@ -83,7 +83,7 @@ static void take_signals() {
   for (int i = 0; i < kFaults; ++i) sigaction(fault_signals[i], &action, &actions_before[i]);
 }
 
-// Where the handler runs when the kernel's own stack is full: each system thread has one.
+// The stack of the signal handler when the kernel's own stack is full: each system thread has one.
 struct SignalStack {
   void* memory = nullptr;
   SignalStack() {

@@ -65,10 +65,10 @@ struct Kernel<K> {
   static void call(void** values, std::index_sequence<I...>) {
     run(*static_cast<A*>(values[I])...);
   }
-  // One thread.
+  // Runs a kernel for one thread.
   static void once(void** values) { call(values, std::index_sequence_for<A...>()); }
 
-  // All threads of a block that does not synchronise.
+  // Runs a kernel for all threads of a block that does not synchronise.
   static void loop(A... values) {
     for (unsigned z = 0; z < blockDim.z; ++z)
       for (unsigned y = 0; y < blockDim.y; ++y) {
@@ -95,7 +95,7 @@ struct Entry {
   const Parameter* parameters;
 };
 
-// What a launch is asked for; `bytes` has the size of each array argument, -1 for values.
+// The arguments of a launch; `bytes` has the size of each array argument, -1 for values.
 struct Launch {
   void** values;
   const int64_t* bytes;
@@ -255,7 +255,7 @@ static bool run_checked(const Entry& entry, const Launch& launch) {
 }  // namespace cynet_emulator
 
 namespace cynet_emulator {
-// Of functions with one name the one that is a kernel: it returns nothing.
+// Picks the kernel among functions with one name: it returns nothing.
 template <typename... A>
 constexpr auto address_of(void (*kernel)(A...)) -> void (*)(A...) {
   return kernel;

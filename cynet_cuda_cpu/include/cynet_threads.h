@@ -111,7 +111,7 @@ __attribute__((format(printf, 5, 6))) static void note_failure(Block* b, int t, 
   b->failed = true;
 }
 
-// Where a kernel goes on whose threads run in a loop, when it fails.
+// Where a kernel whose threads run in a loop goes on after a failure.
 static __thread jmp_buf* way_out = nullptr;
 
 // Leaves a fibre, or the loop, whose launch has failed; nobody comes back to it.

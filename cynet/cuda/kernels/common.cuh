@@ -161,7 +161,7 @@ __device__ T fold_block(T value, T neutral, Step step) {
   return value;
 }
 
-// The same, known to all threads.
+// fold_block with the result in all threads.
 template <typename T, class Step>
 __device__ T fold_block_for_all(T value, T neutral, Step step) {
   __shared__ T result;

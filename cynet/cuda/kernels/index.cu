@@ -158,7 +158,7 @@ struct Borders {
   Index dst[8], src[8], before[8];  // shapes, and the width before each axis
 };
 
-// Where position i of dst lies in src.
+// The position in src of position i of dst.
 __device__ inline Index inside_of(const Borders& s, Index i) {
   Index at = 0, stride = 1;
 #pragma unroll 1

@@ -45,8 +45,8 @@ __global__ void reduce(const T* x, T* out, typename Reducer<T>::acc* parts, cons
   }
 }
 
-// The same with a thread for each output element: neighbours read neighbours where the array's last
-// axis is kept, and short reductions waste no threads.
+// The reduction with a thread for each output element: neighbours read neighbours where the array's
+// last axis is kept, and short reductions waste no threads.
 template <template <typename> class Reducer, typename T>
 __global__ void reduce_columns(const T* x, T* out, typename Reducer<T>::acc* parts, const Axes s,
                                double divisor, int add) {

@@ -35,7 +35,7 @@ ctypedef int (*set_workspace_t)(void*, void*, size_t) noexcept nogil
 ctypedef int (*gemm_t)(void*, int, int, int64_t, int64_t, int64_t, const void*, const void*, int,
                        int64_t, const void*, int, int64_t, const void*, void*, int, int64_t, int,
                        int) noexcept nogil
-# the same with a stride behind each ld, and the count before compute
+# arguments of gemm_t, with a stride behind each ld, and the count before compute
 ctypedef int (*gemm_strided_t)(void*, int, int, int64_t, int64_t, int64_t, const void*, const void*,
                                int, int64_t, long long, const void*, int, int64_t, long long,
                                const void*, void*, int, int64_t, long long, int64_t, int,
@@ -48,7 +48,7 @@ cdef struct Library:
     gemm_t gemm
     gemm_strided_t gemm_strided
 
-# in the order of Library
+# names of functions in the order of Library
 FUNCTIONS = ("cublasCreate_v2", "cublasSetStream_v2", "cublasSetWorkspace_v2",
              "cublasGemmEx_64", "cublasGemmStridedBatchedEx_64")
 

@@ -16,7 +16,7 @@ from .library import open_library
 NAMES = ("libcudnn.so.9",)
 PACKAGES = ("nvidia-cudnn-cu13", "nvidia-cudnn-cu12")
 
-# in the order of Library
+# names of functions in the order of Library
 FUNCTIONS = tuple("cudnn" + name for name in (
     "Create", "SetStream", "GetErrorString", "GetLastErrorString",
     "CreateTensorDescriptor", "SetTensorNdDescriptor", "DestroyTensorDescriptor",

@@ -17,7 +17,7 @@ cdef class Layer:
 
 
 cdef class Pooling(Layer):
-    # of averages and sums; forward's y is not x, backward reads no y
+    # Pooling by averages and sums. forward's y is not x; backward reads no y.
     cdef Tensor x
     cdef Tensor y
     cdef void* desc

@@ -82,7 +82,7 @@ cdef class Pooling(Layer):
     cdef int backward(self, const RunContext* run, const void* y, const void* dy, void* dx,
                       bint add) except -1 nogil:
         cdef int status
-        # it takes addresses of y and x, and reads them for maxima only
+        # cuDNN takes addresses of y and x, and reads them for maxima only
         status = library().pool_gradient(
             handle_of(run), self.desc, self.factor, self.y.desc, dy, self.y.desc, dy, self.x.desc,
             dx, scale(self.dtype, add), self.x.desc, dx)

@@ -58,9 +58,10 @@ cdef class Recurrent:
     # Adds to `gradient`; after to_data, with the same work and reserve.
     cdef int to_weights(self, const RunContext* run, const void* x, States first, const void* y,
                         void* gradient, void* work, void* reserve) except -1 nogil
-    # to (+)= source, arrays as a cudnnTensorDescriptor_t of the same dtype says
+    # Copy (or add) source to `to`; both have the layout of `desc`, a cudnnTensorDescriptor_t.
     cdef int copy(self, const RunContext* run, void* desc, const void* source, void* to,
                   bint add) except -1 nogil
-    # of all states (kind 0) or cells (1), or of one sequence in one layer and direction
+    # Copy (or add) all states (kind 0) or cells (kind 1), or with `row` those of one sequence in
+    # one layer and direction.
     cdef int copy_states(self, const RunContext* run, int kind, bint row, const void* source,
                          void* to, bint add) except -1 nogil

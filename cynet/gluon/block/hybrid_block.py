@@ -73,7 +73,7 @@ class HybridBlock(Block):
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
         vars(self).update(_active=False, _flags={}, _cached=None, _op_hook=None)
-        # of the call that was traced last, as packages written for MXNet read them
+        # formats of the call that was traced last; packages written for MXNet read them
         vars(self).update(_in_format=None, _out_format=None)
 
     def __setattr__(self, name: str, value: Any) -> None:

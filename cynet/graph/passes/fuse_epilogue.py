@@ -106,7 +106,7 @@ class _Fusion:
             if joined is None or norm.out_data[0].channels_last != other.channels_last:
                 continue
             norm.in_data.append(other)
-            # it now waits for the other term
+            # the fused step waits for the other term
             self.position[norm] = self.position[add]
             self.gone.add(add)
             self._join(norm, joined, step)

@@ -159,7 +159,7 @@ class _Layout:
     def _reorder_step(self, source, target):
         prop = get_operator("_channels_last").prop(to_last=target.channels_last)
         _, channels, *size = source.shape
-        # one channel or one pixel: the bytes stay where they are
+        # with one channel or one pixel the bytes stay where they are
         if source.kind != ARG and (channels == 1 or all(n == 1 for n in size)):
             prop.graph = VIEW
         return self._step(f"{source.name}_reorder", prop, source, target)

@@ -22,7 +22,7 @@ inline void by_dtype(int dtype, const Body& body) {
   }
 }
 
-// to += from; integers wrap
+// Adds `from` to `to`; integers wrap.
 template <typename T>
 inline void add_element(T* to, T from) {
   if constexpr (is_narrow<T>) *to = T(static_cast<float>(*to) + static_cast<float>(from));

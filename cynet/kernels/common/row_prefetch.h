@@ -24,7 +24,7 @@ CYNET_XINLINE void fetch_row(const void* row, int64_t bytes) {
 #endif
 }
 
-// Of the lowest bit that is set in a word that is not 0.
+// The index of the lowest bit that is set in a word that is not 0.
 inline int64_t lowest_bit(uint64_t word) {
 #if defined(__GNUC__)
   return __builtin_ctzll(word);

@@ -19,7 +19,7 @@ using wrapping =
                               typename std::conditional<sizeof(T) <= 4, uint32_t, uint64_t>::type,
                               T>::type;
 
-// Of bool: `or`.
+// The sum of a and b; integers wrap; bool: `or`.
 template <typename T>
 CYNET_XINLINE T sum_of(T a, T b) {
   return static_cast<T>(static_cast<wrapping<T>>(a) + static_cast<wrapping<T>>(b));
@@ -48,7 +48,7 @@ CYNET_XINLINE T whole_quotient(T a, T b) {
   return static_cast<T>(a / b);
 }
 
-// With the sign of the divisor; by 0 it is 0.
+// The remainder with the sign of the divisor; 0 if the divisor is 0.
 template <typename T>
 CYNET_XINLINE T whole_remainder(T a, T b) {
   if (b == T(0)) return T(0);
@@ -82,7 +82,7 @@ CYNET_XINLINE T shifted_right(T a, T b) {
   return inside ? static_cast<T>(a >> b) : static_cast<T>(a < T(0) ? -1 : 0);
 }
 
-// Of the numbers' sizes; gcd(0, 0) is 0.
+// The greatest common divisor of the numbers' magnitudes; gcd(0, 0) is 0.
 template <typename T>
 CYNET_XINLINE T whole_gcd(T a, T b) {
   while (b != T(0)) {

@@ -22,7 +22,8 @@ inline Complex root(int sign, int64_t numerator, int64_t denominator) {
   return {std::cos(angle), sign * std::sin(angle)};
 }
 
-// In place, n a power of two; roots[k] = exp(-2 pi i k / n), k < n / 2; sign -1 forward, 1 back.
+// The Fourier transform in place, n a power of two; roots[k] = exp(-2 pi i k / n), k < n / 2; sign
+// -1 forward, 1 back.
 inline void transform_power(Complex* x, int64_t n, const Complex* roots, int sign) {
   for (int64_t i = 1, j = 0; i < n; ++i) {
     int64_t bit = n >> 1;

@@ -5,7 +5,7 @@ namespace cynet {
 namespace {
 enum { MAX_FACTORS = 64 };
 
-// in[first] and those behind it: matrices (rows[i], columns)
+// The factors: matrices (rows[i], columns) in in[first] and the inputs behind it.
 template <typename T>
 struct Factors {
   int count = 0;
@@ -74,7 +74,7 @@ void one_factor(const Factors<T>& k, int threads, int which, const T* grad, T* d
   });
 }
 
-// of the gradient of the product, in[0], and the factors behind it
+// Gradients of the factors. in[0] is the gradient of the product, the factors are behind it.
 template <typename T>
 void khatri_rao_grad(const Args& args) {
   const Factors<T> k(args, 1);

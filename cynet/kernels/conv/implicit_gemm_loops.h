@@ -9,8 +9,8 @@
 
 constexpr int64_t STRIP_PIXELS = WIDTH * LANES;
 
-// Where a part of a strip is written: its pixels from .. from + n go to `to` in each filter's
-// plane.
+// Where a part of a strip is written: pixels from .. from + n of the strip go to `to` in each
+// filter's plane.
 struct ImagePiece {
   int64_t from, to, n;
 };

@@ -128,8 +128,8 @@ cdef class ReorderedPrimitive:
     cdef int dtype              # DType of the tensor written
     cdef Kernel add
     cdef int run(self, void** data, void* scratch) except -1 nogil
-    # The same, with a result of `size` elements that is added to the output if `add`; `space` holds
-    # `workspace` bytes.
+    # Run the primitive with a result of `size` elements that is added to the output if `add`;
+    # `space` holds `workspace` bytes.
     cdef size_t workspace(self, int64_t size, bint add) noexcept nogil
     cdef int run_to(self, void** data, int64_t size, bint add, void* space) except -1 nogil
     cdef int _reorder(self, int i, void** pair, char* base) except -1 nogil

@@ -48,7 +48,7 @@ cdef enum:
 # act_type of Activation -> dnnl_alg_kind_t
 cdef dict _ELTWISE = {"relu": 32, "tanh": 33, "sigmoid": 41, "softrelu": 39}
 
-# in the order of Library
+# names of functions in the order of Library
 cdef tuple _FUNCTIONS = (
     "engine_create", "stream_create", "memory_desc_create_with_strides",
     "memory_desc_create_with_tag", "memory_desc_get_size", "memory_desc_equal",

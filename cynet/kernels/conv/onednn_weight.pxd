@@ -11,8 +11,8 @@ cdef class WeightGradient:
     cdef readonly int slices, cuts  # number of slices of the batch, and of cuts of the filters
     cdef int parts
     cdef list _kept
-    # Of each thread ReorderedPrimitives that `_kept` holds: of the last slice, and of those before
-    # it if these are longer.
+    # ReorderedPrimitives of each thread, which `_kept` holds: for the last slice, and for the
+    # earlier slices if these are longer.
     cdef void* chains[2][MAX_THREADS]
     cdef bint of_slices             # whether they are
     cdef int threads                # how many these are

@@ -188,7 +188,7 @@ inline void weights_all(const Image& from, const Image& to, const Weights& w, in
   });
 }
 
-// With transformed weights `u`, if they are given.
+// The convolution with transformed weights `u`, if they are given.
 template <int P, int M, int N>
 inline void convolve_all(const Problem& p, const float* u, const Weights& w, int threads,
                          float* space) {
@@ -309,7 +309,7 @@ inline int64_t packed_size(const WinogradShape& s) {
   return ForwardPlan(positions_of(s), depth(input_of(s)), s.filters, 4).u;
 }
 
-// Of the functions for 2, 3, 4 and 5 taps the one for `s`.
+// Picks the function for the number of taps of `s`: 2, 3, 4 or 5.
 template <class Function>
 inline Function of_taps(const WinogradShape& s, Function two, Function three, Function four,
                         Function five) {

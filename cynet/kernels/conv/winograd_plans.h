@@ -44,7 +44,7 @@ struct ForwardPlan {
   int64_t s_block, s_tile, s_group, s_position;
   int64_t zeros, u, v, s, part;  // sizes; `part`: from one thread's scratch to the next
 
-  // For a thread with at most `tiles` tiles.
+  // The plan for a thread with at most `tiles` tiles.
   ForwardPlan(int64_t positions, int64_t channels, int64_t filters, int64_t pixels,
               int64_t tiles = 0)
       : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {

@@ -59,7 +59,7 @@ CYNET_XINLINE void read_phase(const float* x, const Image& image, const Tile& ti
   }
 }
 
-// The same for all phases.
+// Reads a tile of all phases of a strided convolution.
 template <int SIDE, class Body>
 CYNET_XINLINE void read_tile(const float* x, const Image& image, const Tile& tile,
                              const float* zeros, const Body& body) {

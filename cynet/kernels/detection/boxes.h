@@ -137,7 +137,7 @@ struct Candidates {
     }
   }
 
-  // Where the candidates of the kind of candidate `begin` end.
+  // The end of the candidates that have the kind of candidate `begin`.
   int64_t end_of_kind(int64_t begin, int64_t n) const {
     if (!kind) return n;
     int64_t end = begin + 1;

@@ -15,7 +15,7 @@
 
 namespace cynet {
 
-// What becomes of the value `a` with the operand b. TAKE is b, PUT stores a.
+// The operation on the value `a` with the operand b. TAKE gives b, PUT stores a.
 enum ArithmeticOp {
   NO_ARITHMETIC,
   TAKE,
@@ -63,8 +63,7 @@ inline void run_arithmetic(int dtype, int level, const ArithmeticStep* steps, in
 inline void run_arithmetic(int, int, const ArithmeticStep*, int, int64_t) {}
 #endif
 
-// Which loop computes an ArithmeticOp, by dtype (F32, F64): told once by the module that runs
-// chains.
+// The loop of each ArithmeticOp, by dtype (F32, F64): set once by the module that runs chains.
 static void* arithmetic_loops[2][PUT] = {};
 inline void set_arithmetic(int op, const Kernel& kernel) {
   arithmetic_loops[kernel.compute == F64][op] = kernel.loop;
@@ -200,7 +199,8 @@ class ArithmeticJoin {
     }
   }
 
-  // Which operand of line k the registers hold, where `value` was computed last; -1: not one.
+  // The index of the operand of line k that the registers hold after `value` was computed; -1:
+  // none.
   int side_of(int k, const FusedOperand& value) const {
     int found = -1;
     for (int i = 0; i < loops[k].reads; ++i) {

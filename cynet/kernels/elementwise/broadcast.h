@@ -316,7 +316,7 @@ inline void grad_all(int threads, const Kernel& k, const void* g, int sg, const 
 // (3,), for example. Operands with gaps between elements are first packed in chunks.
 enum { SHORT = 64 };
 
-// One operand of a space, in the space's flat order.
+// One operand of a space; its elements are numbered in the space's flat order.
 class Flat {
  public:
   Flat(const Space& s, int operand, const void* data, int64_t size) : data_(data), size_(size) {

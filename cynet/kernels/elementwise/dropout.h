@@ -55,7 +55,7 @@ void dropout_apply(int level, const T* x, const bool* keep, double p, T* y, int6
   });
 }
 
-// Both, chunk by chunk.
+// Draws the mask and multiplies, chunk by chunk.
 template <typename T>
 void dropout_forward(int level, uint64_t seed, uint64_t stream, double p, bool* keep, const T* x,
                      T* y, int64_t n, bool add, int threads) {
@@ -82,7 +82,7 @@ void dropout_factors(int level, uint64_t seed, uint64_t stream, int64_t begin, d
   });
 }
 
-// The same where the mask repeats: its stride is 0 along the axes it lacks.
+// Dropout where the mask repeats: its stride is 0 along the axes it lacks.
 template <typename T>
 void dropout_spread(const T* x, const bool* keep, double p, T* y, int ndim, const int64_t* shape,
                     const int64_t* stride, bool add) {

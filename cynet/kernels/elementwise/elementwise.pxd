@@ -30,7 +30,7 @@ cdef void run_grad(const Kernel* kernel, const void* g, int sg, const void* a, i
 # The collapsed space of operands with these shapes, aligned at their last axes; the first is the
 # output.
 cdef void make_space(Space* space, const TBlob** operands, int n) noexcept nogil
-# The same two over a space: operands out, a, b / out, g, a, b
+# run_binary and run_grad over a space: operands out, a, b / out, g, a, b
 cdef void broadcast_binary(const Kernel* kernel, const Space* space, const void* a, const void* b,
                            void* out) noexcept nogil
 cdef void broadcast_grad(const Kernel* kernel, const Space* space, const void* g, const void* a,

@@ -61,7 +61,7 @@ CYNET_UNARY(square, product_of(x, x))
 CYNET_UNARY(relu, x < T(0) ? T(0) : x)
 CYNET_UNARY(logical_not, x == T(0))
 
-// Of integers these are nothing.
+// Rounding functions; they leave integers as they are.
 #define CYNET_ROUNDING(Name, ...)                         \
   struct Name {                                           \
     template <typename T>                                 \
@@ -85,7 +85,7 @@ CYNET_XINLINE auto signed_of(T a) {
   else return a;
 }
 
-// Of floats these are NaN: operators refuse them.
+// Functions of bits; floats give NaN, and operators refuse floats.
 #define CYNET_BITS(Name, parameters, ...)                                           \
   struct Name {                                                                     \
     template <typename T>                                                           \
@@ -100,7 +100,7 @@ CYNET_BITS(bitwise_or, (T a, T b), a | b)
 CYNET_BITS(bitwise_xor, (T a, T b), a ^ b)
 CYNET_BITS(left_shift, (T a, T b), shifted_left(a, b))
 CYNET_BITS(right_shift, (T a, T b), shifted_right(a, b))
-// As signed numbers: 255 of eight bits is no -1.
+// The numbers are taken as signed: 255 of eight bits is no -1.
 CYNET_BITS(gcd, (T a, T b), whole_gcd(signed_of(a), signed_of(b)))
 CYNET_BITS(lcm, (T a, T b), whole_lcm(signed_of(a), signed_of(b)))
 #undef CYNET_BITS
@@ -117,7 +117,7 @@ struct signbit {
   }
 };
 
-// For integers MXNet's values: infinity, cast, at 1 and -1, else 0.
+// erfinv. Integers give MXNet's values: infinity, cast, at 1 and -1, else 0.
 struct erfinv {
   template <typename T>
   static CYNET_XINLINE T map(T x) {
@@ -325,7 +325,7 @@ CYNET_BINARY(fmin, a <= b || is_nan(b) ? a : b)
 CYNET_BINARY(arctan2, std::atan2(a, b))
 CYNET_BINARY(copysign, std::copysign(a, b))
 CYNET_BINARY(nextafter, std::nextafter(a, b))
-// In two steps, so that a power beyond the range of T does no harm where the result is in it.
+// ldexp in two steps, so that a power beyond the range of T does no harm where the result is in it.
 CYNET_BINARY(ldexp, a* math::power(T(2), std::floor(b / T(2))) *
                         math::power(T(2), b - std::floor(b / T(2))))
 // log(e^a + e^b) without overflow
@@ -435,7 +435,8 @@ CYNET_BINARY(sign_grad, T(a > T(0)) - T(a < T(0)))
 CYNET_BINARY(leaky_grad, a > T(0) ? T(1) : b)
 CYNET_BINARY(elu_grad, a > T(0) ? T(1) : b * math::exp(a))
 CYNET_BINARY(selu_grad, T(1.0507009873554804934) * elu_grad::map<T>(a, T(1.6732632423543772848)))
-// Of two products that a sum joins, compilers round either first: this is a sum of one.
+// The gradient of GELU has one product in its sum: of two products compilers could round either
+// first.
 CYNET_BINARY(gelu_grad, T(0.5) * ((T(1) + math::erf(a * T(0.70710678118654752440))) +
                                   a * T(0.79788456080286535588) * math::exp(T(-0.5) * a * a)))
 

@@ -37,7 +37,7 @@ struct FusedLoop {
   int n_steps;
 };
 
-// What a step of ARITHMETIC does with the value in the registers: an ArithmeticOp (arithmetic.h).
+// A step of ARITHMETIC: an ArithmeticOp (arithmetic.h) on the value in the registers.
 struct FusedStep {
   int op;
   int operand;  // index of the operand; -1: none

@@ -56,7 +56,7 @@ struct FusedPart {
   char* registers;
   int64_t row, rows, column, columns;
 
-  // Where an operand is, its stride along a row, and bytes from row to row.
+  // The address of an operand; sets its stride along a row, and its bytes from row to row.
   char* place(int operand, int* stride, int64_t* step) const {
     const FusedOperand& o = chain.operands[operand];
     if (o.array >= 0) {

@@ -119,7 +119,7 @@ inline void sum_tiles(const float* a, const float* b, int64_t chunks, float* sum
   asm volatile("" ::: "memory");
 }
 
-// The same, with the number of tiles that a block of this size needs.
+// Sums a block with as many tiles as a block of this size needs.
 template <class Work>
 inline void sum_block(const float* a, const float* b, int64_t rows, int64_t columns, int64_t chunks,
                       float* sums, const Work& work) {
@@ -141,7 +141,8 @@ inline void sum_lines(const Job& job, int64_t rows) {
   }
 }
 
-// Of an m x n result: threads share its blocks. Where all have read b they take rows (Grid).
+// The grid of an m x n result: threads share its blocks. Where all threads have read b they take
+// rows (Grid).
 inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
   const int64_t rows = (m + BLOCK - 1) / BLOCK;
   Grid grid(threads, m, n, (n + BLOCK - 1) / BLOCK, rows);
@@ -149,7 +150,7 @@ inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
   return grid;
 }
 
-// One operand of a part of the result: its address, and which of its rows or columns count.
+// One operand of a part of the result: its address, and its rows or columns that count.
 struct Side {
   const float* from;  // NULL where `packed` is not
   int64_t step, across, along;  // strides: line to line, across lines, along the sum

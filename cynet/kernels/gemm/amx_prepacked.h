@@ -15,7 +15,7 @@ struct Packing {
   int64_t depth(int64_t part) const {
     return std::min(begin(part + 1) * CHUNK, k) - begin(part) * CHUNK;
   }
-  // in floats
+  // sizes in floats
   int64_t ranges() const { return (parts() * blocks() * 2 + 15) / 16 * 16; }
   int64_t size() const { return ranges() + chunks() * blocks() * STEP; }
   int64_t place(int64_t part, int64_t block) const {
@@ -60,7 +60,7 @@ inline void pack_by(int threads, const float* b, int64_t b_row, bool transposed,
   });
 }
 
-// By this thread alone.
+// Packs b by this thread alone.
 template <int64_t LIMIT>
 inline void pack(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t n, float* to) {
   pack_by<LIMIT>(1, b, b_row, transposed, k, n, to);

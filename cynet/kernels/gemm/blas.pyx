@@ -175,7 +175,7 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
             return
     if floating is double:
         maximum, work = MAX_WIDE, WIDE_WORK
-    # where blocks end changes sums of this BLAS: the grid is by sizes alone
+    # the ends of blocks change the sums of this BLAS: the grid depends on sizes alone
     while parts < maximum and m * n * k >= parts * work * 2:
         parts *= 2
     if parts == 1:

@@ -96,7 +96,7 @@ inline void narrow_columns(const Product& p, int64_t row, int64_t last, int64_t 
   if (row < last) narrow_dots<1, C>(p, row, column);
 }
 
-// The same for the columns column .. end.
+// Dot products for the columns column .. end.
 inline void narrow_turned(const Product& p, int64_t row, int64_t last, int64_t column,
                           int64_t end) {
   for (; column + 4 <= end; column += 4) narrow_columns<4>(p, row, last, column);
@@ -132,7 +132,7 @@ inline void narrow_lines(const Job& job, const Product& p, int64_t row, int64_t 
   if (!plain) narrow_finish(job, p, made, R, V, row, column, lanes);
 }
 
-// The same for the columns j .. end, at most V vectors.
+// Products for the columns j .. end, at most V vectors.
 template <int R, int V, bool PART = false>
 inline void narrow_strip(const Job& job, const Product& p, int64_t row, int64_t j, int64_t end) {
   const int64_t left = end - j - (V - 1) * LANES;
@@ -141,7 +141,7 @@ inline void narrow_strip(const Job& job, const Product& p, int64_t row, int64_t 
   else if constexpr (V > 1) narrow_strip<R, V - 1, true>(job, p, row, j, end);
 }
 
-// The same for at most R rows, WIDTH vectors at a time.
+// Products for at most R rows, WIDTH vectors at a time.
 template <int R>
 inline void narrow_rows(int64_t rows, const Job& job, const Product& p, int64_t row, int64_t j,
                         int64_t end) {

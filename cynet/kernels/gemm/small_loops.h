@@ -132,7 +132,7 @@ inline void target_rows(const Job& job, const float* panel, const Target& t, con
   tiles_of<1, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
 }
 
-// The same for any number of columns of the panel; c and bias begin at its first column.
+// Products of rows with any number of columns of the panel; c and bias begin at its first column.
 template <bool LINES, bool SUMS = false>
 inline void rows_of(const Job& job, const float* panel, int64_t columns, const Target& t,
                     const Term* terms, float* c, const float* bias, int64_t row, int64_t last) {
@@ -296,7 +296,8 @@ inline int64_t panel_scratch(const ConvWindow& s, int64_t channels) {
   return taps_of(s) * tap_rows(channels) * WIDTH * LANES + FLOATS_APART;
 }
 
-// The same for the gradient of the weights: a panel, the sums of ROWS filters, filters of dy.
+// Floats of scratch per thread for the gradient of the weights: a panel, the sums of ROWS filters,
+// filters of dy.
 inline int64_t weight_scratch(const ConvWindow& s) {
   return (pixels_in(s) * s.batch + taps_of(s) * ROWS) * WIDTH * LANES +
          pixels_out(s) * s.batch * FILTERS + FLOATS_APART;
@@ -424,8 +425,8 @@ inline void window_weight(const ConvWindow& s, const float* x, const float* dy, 
         });
 }
 
-// The same for a depthwise convolution: dw (channels, 1, kernel_h, kernel_w), with at most
-// MAX_TAPS taps.
+// The gradient of the weights of a depthwise convolution: dw (channels, 1, kernel_h, kernel_w),
+// with at most MAX_TAPS taps.
 inline void channel_weight(const ConvWindow& s, const float* x, const float* dy, float* dw,
                            bool add, int threads) {
   const int64_t taps = taps_of(s), channels = s.channels;

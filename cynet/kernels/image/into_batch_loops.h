@@ -19,7 +19,7 @@ static void normalized_row(const uint8_t* in, int64_t n, const float* mean, cons
   }
 }
 
-// The same with bytes that are at most `maximum`.
+// Copies a row of bytes that are at most `maximum`.
 template <int C, bool MIRRORED>
 static void plain_row(const uint8_t* in, int64_t n, uint8_t maximum, uint8_t* out, int64_t plane) {
   for (int64_t at = 0; at < n; at += PIXELS) {

@@ -13,7 +13,7 @@ void for_rows(int threads, const ImageShape& s, Body body) {
   });
 }
 
-// Where pixel `i` of channel c of a row lies with the channels first.
+// The offset of a row of channel c in an image with the channels first.
 inline int64_t place_in_planes(const ImageShape& s, int64_t row, int64_t c) {
   return row / s.height * s.size() + (c * s.height + row % s.height) * s.width;
 }
@@ -47,7 +47,7 @@ void image_to_tensor_grad(const Args& args) {
   });
 }
 
-// one number each, or one a channel
+// mean and std: one number each, or one a channel
 #define NORMALIZE(field) field(Floats, mean) field(Floats, std)
 CYNET_PARAMS(NormalizeParams, NORMALIZE)
 
@@ -79,7 +79,7 @@ void image_normalize_grad(const Args& args) {
   normalize_planes<T>(args, true);
 }
 
-// One row, backwards, of pixels of C channels; C 0: of `channels`.
+// Copies one row of pixels of C channels backwards; C 0: of `channels`.
 template <int C, typename T>
 inline void mirror_row(const T* x, int64_t width, int64_t channels, T* y, bool add) {
   const int64_t each = C ? C : channels;
@@ -93,7 +93,7 @@ inline void mirror_row(const T* x, int64_t width, int64_t channels, T* y, bool a
   }
 }
 
-// One image, mirrored left to right or top to bottom, or unchanged: out (+)= data
+// Copies one image, mirrored left to right or top to bottom, or unchanged: out (+)= data
 template <typename T>
 inline void mirror(const T* data, int64_t height, int64_t width, int64_t channels, bool sideways,
                    bool mirrored, T* out, bool add) {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-// Before a loop: operands are disjoint or the same: no loop-carried dependence.
+// A pragma before a loop whose operands are disjoint or the same: no loop-carried dependence.
 #if defined(__clang__)
 #define CYNET_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -16,7 +16,8 @@
 
 namespace cynet {
 
-// As _typedefs.pxd. Tables by dtype have N_DTYPE rows; `row_of` says which: bfloat16 comes last.
+// dtypes as in _typedefs.pxd. Tables by dtype have N_DTYPE rows; `row_of` gives the row: bfloat16
+// comes last.
 enum { F32, F64, F16, U8, I32, I8, I64, BOOL, BF16 = 12 };
 enum { N_DTYPE = 9 };
 enum { N_REQ = 2 };  // write, add

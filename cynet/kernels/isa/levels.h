@@ -34,7 +34,7 @@
 namespace cynet {
 
 #ifdef CYNET_X86_LEVELS
-// With AMX, all but some products is as with AVX-512.
+// CPU levels. The AMX level differs from AVX-512 in some products only.
 enum Level { BASELINE, AVX2, AVX512, AMX, N_LEVEL };
 #define CYNET_AT_LEVELS(...) \
   {baseline::__VA_ARGS__, avx2::__VA_ARGS__, avx512::__VA_ARGS__, avx512::__VA_ARGS__}

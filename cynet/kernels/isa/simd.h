@@ -54,7 +54,7 @@ CYNET_XINLINE Vec& at(float* p) { return *reinterpret_cast<Vec*>(p); }
 CYNET_XINLINE const Vec& at(const float* p) { return *reinterpret_cast<const Vec*>(p); }
 
 #if CYNET_LANES == 8
-// All bits of the first n of 8 lanes.
+// A mask with all bits of the first n of 8 lanes set.
 CYNET_XINLINE __m256i first_lanes(int64_t n) {
   static const int32_t bits[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bits + 8 - n));

@@ -66,7 +66,7 @@ int64_t some(const Stack& s, const Arrays<T>& a, bool back, int64_t begin, int64
   return -1;
 }
 
-// All matrices, in `parts` contiguous parts with separate memory.
+// Runs all matrices, in `parts` contiguous parts with separate memory.
 template <typename T, typename Op>
 int64_t all(const Stack& s, const Arrays<T>& a, bool back, int64_t batch, int parts, T* space,
             int64_t* info) {

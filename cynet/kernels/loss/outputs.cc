@@ -73,7 +73,8 @@ static int64_t labels_space(const Args& args) {
   return args.in[0]->dtype == args.in[1]->dtype ? 0 : args.in[1]->size * sizeof(double);
 }
 
-// Of a row of scores y, first as of wrong classes, then the right one. dx may be y.
+// The gradient of the hinge loss of a row of scores y: first as for wrong classes, then for the
+// right one. dx may be y.
 template <bool linear, typename T>
 static void hinge_row(const T* y, T label, T* dx, int64_t n, T margin, T scale, bool add) {
   const auto slope = [=](T slack) {  // derivative of the loss where the margin lacks `slack`

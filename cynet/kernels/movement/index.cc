@@ -98,7 +98,7 @@ bool flatten(int64_t* values, int64_t axes, int64_t m, const int64_t* lengths, i
   return !(outside >> 63);
 }
 
-// As `flat`, if no index is negative or outside; else what `values` holds is of no use.
+// `flat`; returns false if an index is negative or outside: `values` is then undefined.
 bool flat_within(const Args& args, const Blob& index, const Int64s<8>& lengths, int64_t* values) {
   const int64_t axes = index.shape[0], m = index.size / axes, size = element_size(index.dtype);
   const int64_t blocks = (m + INDICES_TOGETHER - 1) / INDICES_TOGETHER;

@@ -105,7 +105,7 @@ void sequence_mask_grad(const Args& args) {
   mask_rows<T>(args, 0);
 }
 
-// Which row of data each row of the output is; nullptr: the run has failed.
+// The row of data that each row of the output copies; nullptr: the run has failed.
 const int64_t* last_rows(const Args& args) {
   const Sequences& p = args.as<Sequences>();
   const int64_t* length = lengths(args, 1, false);
@@ -162,7 +162,7 @@ void sequence_reverse_grad(const Args& args) {
   write_rows<T>(args, reversed_rows(args), args.as<Sequences>().time * args.as<Sequences>().batch);
 }
 
-// Where position i of an axis with borders lies on the axis of n elements inside of them.
+// The position on the inner axis of n elements of position i of an axis with borders.
 inline int64_t inside_of(int64_t i, int64_t before, int64_t n, bool reflect) {
   i -= before;
   if (!reflect) return std::min(std::max<int64_t>(i, 0), n - 1);

@@ -119,7 +119,7 @@ static Key* sort_keys(Key* keys, Key* other, int64_t n) {
   return keys;
 }
 
-// All of a row of contiguous elements in order; false, and nothing written, where keys do not do.
+// Sorts a row of contiguous elements; returns false, and writes nothing, where keys do not work.
 template <typename T>
 static bool sort_row(const T* row, int64_t n, bool ascending, void* space, T* out) {
   typedef typename KeyOf<T>::Type Key;

@@ -91,7 +91,7 @@ inline ConvertFunction convert_function(int level, int dst_type, int src_type) {
   }
 }
 
-// Which of four functions for elements of 1, 2, 4 and 8 bytes.
+// The index among four functions for elements of 1, 2, 4 and 8 bytes.
 inline int by_size(int dtype) { return std::min<int>(3, element_size(dtype) / 2); }
 
 inline MoveFunction move_function(int level, int dtype) {

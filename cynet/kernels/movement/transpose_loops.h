@@ -125,7 +125,7 @@ struct Triple {
         sources[k][l] = join ? at % 3 : at / LANES;
       }
   }
-  // From vectors `from_step` floats apart to vectors `to_step` floats apart.
+  // Copies vectors `from_step` floats apart to vectors `to_step` floats apart.
   CYNET_XINLINE void move(const float* from, int64_t from_step, float* to, int64_t to_step,
                           bool add) const {
     const Vec a = load(from), b = load(from + from_step), c = load(from + 2 * from_step);

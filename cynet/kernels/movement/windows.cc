@@ -12,7 +12,7 @@ CYNET_PARAMS(Windows, WINDOWS)
 static int64_t elements(const Int64s<3>& size) { return size[0] * size[1] * size[2]; }
 static int64_t taps_of(const Windows& w) { return elements(w.kernel); }
 
-// to[c] (+)= line[start + c step], or 0 beside the line
+// Gathers one channel's line: to[c] (+)= line[start + c step], or 0 beside the line
 template <typename T>
 static void put_line(const T* line, T* to, int64_t n, int64_t start, int64_t step, int64_t size,
                      bool add) {

@@ -84,8 +84,8 @@ template <typename Terms>
 static inline void norm_sums(const NormShape* s, int threads, double* total, const Terms& terms) {
   const int64_t C = s->channels, rows = s->rows, each = norm_rows(s), parts = norm_parts(s);
   parallel_for(threads, parts, [=](int64_t begin, int64_t end) {
-    // From the last row to the first: the last rows are still in the cache, and the next pass
-    // begins with the first ones.
+    // rows are read from last to first: the last rows are still in the cache, and the next pass
+    // begins with the first ones
     for (int64_t part = end - 1; part >= begin; --part) {
       double* first = total + part * 2 * C;
       double* second = first + C;
@@ -211,7 +211,7 @@ static void norm_apply(const NormShape* s, const float* x, const float* scale, c
   apply(s, x, scale, shift, residual, y, add, threads);
 }
 
-// Which array gives the mask of relu.
+// The array that gives the mask of relu.
 enum NormMask { NO_MASK, MASK_OF_X, MASK_OF_Y };
 
 // Calls f with the mask of s as a compile-time constant.

@@ -131,7 +131,7 @@ void sum_around(const T* x, int64_t size, int64_t step, int64_t n, T* total) {
   }
 }
 
-// The same over the channels around the elements [begin, end) of n; rows of channels.
+// Sums over the channels around the elements [begin, end) of n; rows of channels.
 template <bool squared, typename T>
 void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t begin, int64_t end,
                T* total) {

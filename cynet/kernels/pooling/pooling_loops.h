@@ -91,7 +91,7 @@ CYNET_XINLINE int64_t pool_part(const PoolShape& s) {
   return part > POOL_OUT ? POOL_OUT : part;
 }
 
-// Where no element of the input is.
+// The value of a window outside of the input.
 template <bool largest, typename T>
 CYNET_XINLINE T pool_neutral() {
   return largest ? -std::numeric_limits<T>::infinity() : T(0);
@@ -110,8 +110,8 @@ CYNET_XINLINE void pool_fold_columns(const PoolShape& s, const T* x, const int64
   fold.put(to);
 }
 
-// The same for [0, n). The last columns are reduced together with some that are done already, so
-// that there are always W.
+// Pools the columns [0, n). The last columns are reduced together with some that are done already,
+// so that there are always W.
 template <bool largest, int W, typename T>
 CYNET_XINLINE void pool_fold_by(const PoolShape& s, const T* x, const int64_t* begin,
                                 const int64_t* end, int64_t n, T* to) {

@@ -153,7 +153,7 @@ inline void transpose_planes(const T* from, T* to, int64_t batch, int64_t rows, 
     }
   });
 }
-// The same for elements of `size` bytes, 1 or 4; integers wrap.
+// transpose_planes for elements of `size` bytes, 1 or 4; integers wrap.
 inline void transpose_integers(const void* from, void* to, int64_t size, int64_t batch,
                                int64_t rows, int64_t columns, bool add, int threads) {
   if (size == 1)

@@ -1,4 +1,4 @@
-// Where the extremes are: the index of the first largest (or smallest, or first NaN) element along
+// Positions of extremes: the index of the first largest (or smallest, or first NaN) element along
 // the middle of (outer, n, inner).
 #ifndef CYNET_LANES
 #include "kernel.h"
@@ -14,7 +14,7 @@ CYNET_PARAMS(Searched, SEARCHED)
 
 CYNET_KERNEL(argmax, Searched, 1, CYNET_NUMBERS)
 CYNET_KERNEL(argmin, Searched, 1, CYNET_NUMBERS)
-// The same in int64.
+// argmax and argmin with results in int64.
 CYNET_KERNEL(argmax_index, Searched, 1, CYNET_NUMBERS)
 CYNET_KERNEL(argmin_index, Searched, 1, CYNET_NUMBERS)
 #else
@@ -27,7 +27,7 @@ CYNET_XINLINE bool arg_better(V x, V best) {
   return (greatest ? x > best : x < best) | ((x != x) & (best == best));
 }
 
-// For m <= ARG_COLUMNS adjacent columns, over n < 2**32 rows that are `step` apart.
+// Searches m <= ARG_COLUMNS adjacent columns, over n < 2**32 rows that are `step` apart.
 template <typename T, bool greatest>
 void arg_columns(const T* x, int64_t n, int64_t step, int64_t m, int64_t* places) {
   typedef value_of<T> V;
@@ -52,7 +52,7 @@ void arg_columns(const T* x, int64_t n, int64_t step, int64_t m, int64_t* places
   for (int64_t c = 0; c < m; ++c) places[c] = place[c];
 }
 
-// For n contiguous elements.
+// Searches n contiguous elements.
 template <typename T, bool greatest>
 int64_t arg_row(const T* x, int64_t n) {
 #if defined(__GNUC__)

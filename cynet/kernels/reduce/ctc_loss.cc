@@ -11,7 +11,7 @@ CYNET_PARAMS(CTCParams, CTC)
 namespace {
 enum { DATA_LENGTHS, LABEL_LENGTHS, LABELS };  // kinds of errors
 
-// From in[first] on: the scores, labels, and optional lengths of both.
+// The sizes of a CTC loss. Inputs from in[first] on: scores, labels, and optional lengths of both.
 CTCShape ctc_shape(const Args& args, int first) {
   const int64_t *scores = args.in[first]->shape, *labels = args.in[first + 1]->shape;
   return {scores[0], scores[1], scores[2], labels[1], args.as<CTCParams>().blank,

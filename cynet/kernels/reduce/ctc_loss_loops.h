@@ -26,7 +26,7 @@ CYNET_XINLINE T ctc_sum(T a, T b, T c) {
                              math::exp_below(c - maximum));
 }
 
-// One sample: the inputs of its steps.
+// One sample of a CTC loss: the inputs of its steps.
 template <typename T>
 struct CTCSample {
   const int64_t* label;

@@ -33,7 +33,8 @@ using value_of = typename std::conditional<is_narrow<T>, float, T>::type;
 template <typename T>
 struct sum {
   typedef wide<T> acc;
-  // of a few elements, before they are merged: floats add up twice as fast as doubles
+  // the type of a sum of a few elements, before they are merged: floats add up twice as fast as
+  // doubles
   typedef typename std::conditional<sizeof(value_of<T>) == sizeof(float) &&
                                         std::is_floating_point<value_of<T>>::value,
                                     float, acc>::type part;

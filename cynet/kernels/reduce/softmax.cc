@@ -108,7 +108,7 @@ void softmax_grad(const Args& args) {
   });
 }
 
-// Of `n` classes the nearest to label i, of any dtype.
+// The class nearest to label i, of `n` classes; labels of any dtype.
 inline int64_t nearest_class(const Blob& labels, int64_t i, int64_t n) {
   int64_t found = 0;
   by_dtype(labels.dtype, [=, &labels, &found](auto zero) {

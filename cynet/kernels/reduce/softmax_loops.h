@@ -26,7 +26,7 @@ CYNET_XINLINE void take_largest(const T* x, T scale, T* lanes) {
 }
 
 #if defined(__GNUC__)
-// Of n >= LANES floats; the last vector may overlap the one before.
+// The largest of n >= LANES floats; the last vector may overlap the one before.
 CYNET_XINLINE float largest_vectors(const float* x, int64_t n, float scale) {
   Vec maximum[4];
   for (int k = 0; k < 4; ++k) maximum[k] = load(x) * scale;

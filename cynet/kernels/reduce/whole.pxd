@@ -2,6 +2,6 @@
 
 from libc.stdint cimport int64_t
 
-# in blocks that the number of threads does not change
+# The sum of squares, in blocks that do not depend on the number of threads.
 cdef double sum_squares(int dtype, const void* x, int64_t n) noexcept nogil
 cdef bint all_finite(int dtype, const void* x, int64_t n) noexcept nogil

@@ -86,7 +86,7 @@ struct ExponentialDensity {
     return {constant - lambda * x, -lambda, 1 / lambda - x, 0};
   }
 };
-// Of counts the derivative by x is taken for 0.
+// The Poisson density. The derivative by x is taken as 0, since x counts.
 struct PoissonDensity {
   double lambda, constant;
   PoissonDensity(double lambda, double) : lambda(lambda), constant(std::log(lambda)) {}

@@ -53,7 +53,7 @@ CYNET_XINLINE double unit_double(uint32_t low, uint32_t high) {
   return (double)(int64_t)(((uint64_t)high << 32 | low) >> 11) * 1.1102230246251565e-16;
 }
 
-// The same number without converting an integer of 64 bits, as vectors do only from AVX-512 on.
+// unit_double without converting an integer of 64 bits, which vectors do only from AVX-512 on.
 CYNET_XINLINE double unit_double_in_vector(uint32_t low, uint32_t high) {
   const uint64_t bits = ((uint64_t)high << 32 | low) >> 11;
   // the upper 52 bits as the fraction of a number of [1, 2), and the last one, which is worth 2^-53

@@ -39,7 +39,7 @@ void draw(const Args& args) {
   else filled(bfloat16(), float());
 }
 
-// The same of distributions whose draws may be rejected.
+// Draws from distributions whose draws may be rejected.
 template <typename T>
 void draw_by_rejection(const Args& args) {
   draw<T>(args);
@@ -158,7 +158,7 @@ void random_rectifier(const Args& args) {
 }  // namespace
 }  // namespace cynet
 
-// these three look up the dtype of out[0] themselves
+// these three kernels look up the dtype of out[0] themselves
 CYNET_PLAIN_KERNEL(draw, Distributed, 8, float)
 CYNET_PLAIN_KERNEL(draw_by_rejection, Distributed, 64, float)
 CYNET_PLAIN_KERNEL(draw_integers, Integers, 8, float)

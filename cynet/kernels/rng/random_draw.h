@@ -110,7 +110,7 @@ struct PoissonForm {
   }
   // Whether k is taken, v uniform: most are without a look at k's probability.
   CYNET_XINLINE bool takes(double v) const { return (us >= 0.07) & (v <= bound); }
-  // Where k >= 0.
+  // The exact test whether k >= 0 is taken.
   CYNET_XINLINE bool takes_at_last(double v, double lambda, double log_factorial_k) const {
     const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
     const double hat = CYNET_ADD(a / CYNET_MUL(us, us), b);

@@ -73,7 +73,7 @@ double hawkes_sample(const Hawkes<T>& h, int64_t n, HawkesMark* found) {
   return ll;
 }
 
-// Of the inputs of the operator, which are in[first] and those behind it.
+// The Hawkes process of the inputs of the operator: in[first] and those behind it.
 template <typename T>
 Hawkes<T> hawkes_of(const Args& args, int first) {
   const Blob* const* in = args.in + first;

@@ -63,7 +63,7 @@ struct Recurrence {
   void* dgates_h;  // gradient of the recurrent products (GRU); other modes: dgates
   bool wants_dh;
 
-  // Where step t and the state before it lie in h and c.
+  // Places of step t, and of the state before it, in h and c.
   int64_t slot(int64_t t) const { return reverse ? t : t + 1; }
   int64_t before(int64_t t) const { return reverse ? t + 1 : t; }
   bool active(int64_t t, int64_t row) const { return !lengths || t < lengths[row]; }
@@ -127,8 +127,8 @@ inline void recurrent_backward(int level, int threads, const Recurrence& r) {
   for_sequences(threads, r, run);
 }
 
-// After recurrent_backward: whether the first step leaves the gradient of the recurrent weights as
-// it is, since the state before it is zero.
+// Called after recurrent_backward: whether the first step leaves the gradient of the recurrent
+// weights as it is, since the state before it is zero.
 inline bool recurrent_first_gives_nothing(int level, const Recurrence& r) {
   static constexpr decltype(&baseline::first_gives_nothing<float>) narrow[] =
       CYNET_AT_LEVELS(first_gives_nothing<float>);

@@ -56,6 +56,6 @@ cdef int64_t recurrent_packed(Recurrence* r) noexcept nogil
 cdef void recurrent_pack(Recurrence* r, bint backward, void* to) noexcept nogil
 cdef void recurrent_forward(Recurrence* r) noexcept nogil
 cdef void recurrent_backward(Recurrence* r) noexcept nogil
-# After recurrent_backward: whether the first step can be skipped in the gradient of the recurrent
-# weights, since the state before it is zero.
+# Called after recurrent_backward: whether the first step can be skipped in the gradient of the
+# recurrent weights, since the state before it is zero.
 cdef bint first_gives_nothing(const Recurrence* r) noexcept nogil

@@ -44,7 +44,7 @@ inline void times(const Recurrence& r, bool, const float* a, int64_t a_row, int6
   }
 }
 
-// The same for a b that is not packed, (n, k) where `transposed`.
+// A product with a b that is not packed, (n, k) where `transposed`.
 inline void times(const Recurrence& r, bool transposed, const double* a, int64_t a_row, int64_t m,
                   const double*, const double* weight, int64_t k, int64_t n, double* c,
                   int64_t c_row, bool add) {

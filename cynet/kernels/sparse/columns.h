@@ -13,7 +13,8 @@ namespace cynet {
 
 enum { COLUMN_SAMPLES = 1024 };
 
-// Where ranges of about as many elements begin, threads + 1 columns, by a sample of the elements.
+// The first columns of `threads` ranges of about as many elements each (threads + 1 numbers), from
+// a sample of the elements.
 template <typename Index>
 std::vector<int64_t> column_ranges(int threads, const Index* indices, int64_t count,
                                    int64_t columns) {

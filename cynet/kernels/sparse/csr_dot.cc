@@ -88,7 +88,8 @@ CYNET_XINLINE void csr_dot_columns(const Source& from, int64_t begin, int64_t en
   else csr_dot_terms<T, N>(from, begin, end, from.rhs + j, out);
 }
 
-// All columns of a row, 64 at a time; the remainder in pieces whose sizes are powers of 2.
+// Multiplies all columns of a row, 64 at a time; the remainder in pieces whose sizes are powers of
+// 2.
 template <typename T, typename Source>
 void csr_dot_row(const Source& from, int64_t begin, int64_t end, T* out, bool add) {
   int64_t j = 0;

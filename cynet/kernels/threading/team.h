@@ -29,7 +29,7 @@ typedef void (*PartFunction)(void* arg, int part, int parts);
 constexpr int SLOTS = 16;  // loops at once, the first of them openmp_runtime.h's
 constexpr int SHARES = 64;  // maximum shares of a loop, a bit each; a share is one part or more
 
-// All in nanoseconds.
+// All times are in nanoseconds.
 constexpr int64_t SPIN_NS = 150000;  // a helper looks for the next loop so long, then it sleeps
 constexpr int64_t WAIT_NS = 200000;  // a caller looks so long for the end of others' shares
 constexpr int64_t BRIEF_NS = 20000;  // WAIT_NS where other programs' threads use the cores
@@ -319,7 +319,7 @@ static void open_shares(Slot& slot) {
   }
 }
 
-// After the caller's first share: takes the unclaimed ones, and waits for the others.
+// Called after the caller's first share: takes the unclaimed shares, and waits for the others.
 static void close_shares(Slot& slot) {
   int mine = 1;
   for (int share; (share = claim(slot, 0)) >= 0; ++mine) run_share(slot, share);

@@ -30,7 +30,8 @@ struct Points {
   T dy0[POINTS], dy1[POINTS], dx0[POINTS], dx1[POINTS];
 };
 
-// One axis of one point; NaN gives NaN weights. `step` is the distance of neighbors.
+// Bilinear weights of one axis of one point; NaN gives NaN weights. `step` is the distance of
+// neighbors.
 template <typename T, int OUTSIDE>
 CYNET_XINLINE void place(T at, int32_t size, int32_t step, int32_t* i0, int32_t* i1, T* w0, T* w1,
                          T* d0, T* d1) {
@@ -79,7 +80,7 @@ CYNET_XINLINE T value_at(const Points<T>& p, int64_t i, const T* plane) {
   return mixed(p, i, plane, p.wy0[i], p.wy1[i], p.wx0[i], p.wx1[i]);
 }
 
-// Its derivatives by the position.
+// The derivatives of an interpolated value by the position.
 template <typename T>
 CYNET_XINLINE T slope_y(const Points<T>& p, int64_t i, const T* plane) {
   return mixed(p, i, plane, p.dy0[i], p.dy1[i], p.wx0[i], p.wx1[i]);

@@ -69,7 +69,8 @@ CYNET_XINLINE int64_t window_start(const CorrelationShape& s, int64_t at) {
   return s.displacement + at * s.stride1 - s.pad;
 }
 
-// One shift of one image: a plane of the output. sums (height, width) is of products.
+// Correlation for one shift of one image: a plane of the output. sums (height, width) is of
+// products.
 template <typename T>
 CYNET_NOINLINE void correlate_shift(const CorrelationShape& s, const T* a, const T* b, T* out,
                                     bool add, int64_t k, T* sums) {

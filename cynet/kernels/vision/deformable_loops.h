@@ -1,7 +1,8 @@
 // Loops of deformable convolution, compiled for each CPU level (levels.h). Included by
 // deformable.h.
 
-// Where tap `which` (group of offsets, then tap) looks from positions [at, at + n) of the tile.
+// Source points of tap `which` (group of offsets, then tap) for the positions [at, at + n) of the
+// tile.
 template <typename T, int OUTSIDE>
 CYNET_XINLINE int64_t deformed_points(const DeformShape& s, const DeformTile<T>& tile,
                                       int64_t which, int64_t at, Points<T>* points) {

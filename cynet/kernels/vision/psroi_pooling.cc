@@ -14,7 +14,7 @@ CYNET_PARAMS(DeformedPsroi, DEFORMED_PSROI)
 
 struct PsroiShape : RoiShape {
   int64_t dim, pooled, group;  // out (rois, dim, pooled, pooled), channels = dim * group * group
-  // for the deformable form alone; trans (rois, 2 * classes, part, part), 0 classes: no trans
+  // sizes of the deformable form alone; trans (rois, 2 * classes, part, part), 0 classes: no trans
   int64_t part = 0, samples = 0, classes = 0;
   double trans_std = 0;
   template <class P>
@@ -155,7 +155,7 @@ struct DeformedBin {
     }
   }
 
-  // Where trans has the shift along axis a (y, x): x comes first.
+  // The index in trans of the shift along axis a (y, x): x comes first.
   int64_t at(const PsroiShape& s, int64_t r, int64_t kind, int a) const {
     return (((r * s.classes + kind) * 2 + (1 - a)) * s.part + part[0]) * s.part + part[1];
   }

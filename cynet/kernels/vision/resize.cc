@@ -16,12 +16,12 @@ struct ResizeShape {
       : planes(x->shape[0] * x->shape[1]),
         in_size{x->shape[2], x->shape[3]},
         out_size{y->shape[2], y->shape[3]} {}
-  // Of workspace: places along both axes, and a row for each thread.
+  // Bytes of workspace: for places along both axes, and for a row of each thread.
   int64_t row_bytes() const { return (in_size[1] * 8 + 63) / 64 * 64; }
   int64_t places_bytes() const;
 };
 
-// Of output i along an axis: [first, last) of the input for a mean, or two neighbours (first, last)
+// The input of output i along an axis: [first, last) for a mean, or two neighbours (first, last)
 // and the weight of the second.
 struct ResizePlace {
   int64_t first, last;

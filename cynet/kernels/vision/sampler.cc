@@ -108,7 +108,8 @@ void grid_generator_grad(const Args& args) {
 
 struct SamplerShape {
   int64_t batch, channels, height, width, points;
-  // Of data (batch, channels, height, width) and an output with the points as its last two axes.
+  // The sizes of data (batch, channels, height, width) and of an output with the points as its last
+  // two axes.
   SamplerShape(const Blob* data, const Blob* out)
       : batch(data->shape[0]),
         channels(data->shape[1]),

@@ -19,5 +19,5 @@ from .._resolve cimport Call
 
 # Note a call on `arrays` that writes `out`; False: it cannot be, and has to be run.
 cdef bint note(Call call, PyObject** arrays, NDArrayBase out) except -1
-# The same of `out[...] = source`, all of it.
+# Note `out[...] = source`, all of it; False: it cannot be noted.
 cdef bint note_copy(NDArrayBase source, NDArrayBase out) except -1

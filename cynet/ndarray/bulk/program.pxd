@@ -27,7 +27,7 @@ cdef struct Noted:
     int writes       # calls that write it
     bint fresh       # nothing was in it before
     bint counted     # somebody expects that it is written once
-    # What follows is decided when the program is pushed.
+    # these fields are set when the program is pushed
     bint kept        # somebody sees what is written
     bint used
     bint written     # the array is written by the lines that are pushed together

@@ -47,7 +47,7 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef Task* task = <Task*>arg
     cdef PyThreadState* state = NULL
     cdef int i
-    # On the thread that pushes: it holds the GIL until all that it pushes stands in its queues.
+    # Run on the thread that pushes: it holds the GIL until all that it pushes stands in its queues.
     if task.last and task.nbytes > INLINE_GIL_BYTES and holds_gil():
         state = PyEval_SaveThread()
     run_fused_blocks(threads_for(task.chain.rows * task.chain.columns * task.chain.work),
@@ -65,7 +65,8 @@ cdef void _free(void* arg) noexcept nogil:
 
 # --- from lines to loops --------------------------------------------------------------------------
 cdef int _find_kept(Program* program, int begin, int end, bint together) noexcept:
-    # Which arrays are seen outside, and which lines are needed for them: the others get no reads.
+    # Find the arrays that are seen outside, and the lines needed for them: the other lines get no
+    # reads.
     cdef Noted* each
     cdef Line* line
     cdef int i, k, n = 0
@@ -118,7 +119,8 @@ cdef int _give_registers(Program* program, int begin, int end) noexcept:
 
 
 cdef int _give_memory(Program* program, int element) except -1:
-    # What nobody held has lost its block (note.pyx) and needs one where it found no register.
+    # Give memory to arrays that nobody holds (note.pyx took their blocks) and that found no
+    # register.
     cdef Noted* each
     cdef int i
     for i in range(program.n_arrays):

@@ -123,7 +123,8 @@ cdef class LegacySlot(Slot):
         return resolve(ND, entry, [array], (), {"scalar": value}, None)
 
     cdef object beside(self, NDArrayBase array, object other):
-        # Of `array`'s dtype where it can be, or a number where it has no axes.
+        # The other operand as an array of `array`'s dtype where it can be, or as a number if it has
+        # no axes.
         refuse_sparse(array, f"NDArray {self.sign} NumPy array")
         from .._indexing import from_host  # _indexing imports this module
         if other.ndim == 0:

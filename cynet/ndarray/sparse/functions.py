@@ -246,7 +246,7 @@ def _check_array(what, value):
 
 adagrad_update = function_of(OPERATORS["adagrad_update"])
 retain = gs_retain = function_of(OPERATORS["retain"])
-# What MXNet's module shows of others, beside what the package imports.
+# names of MXNet's module that come from other modules, beside what the package imports
 NDArrayHandle = ctypes.c_void_p
 py_slice, py_sum = slice, sum
 

@@ -60,7 +60,7 @@ def form_of(prop):
     _load()
     cls = prop if isinstance(prop, type) else type(prop)
     for base in cls.__mro__:
-        # of another operator's class an operator inherits no form
+        # an operator inherits no form from another operator's class
         if base in FORMS and base.op_name in (None, cls.op_name):
             return FORMS[base]
     return FORMS.get(type(prop.gpu))

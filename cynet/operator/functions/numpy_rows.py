@@ -82,7 +82,7 @@ for _row in UNARY:
     if _name.startswith("_") or _name.endswith("_like"):
         continue
     _extends = not hasattr(numpy, _name)
-    # where the result has the input's dtype the operator of mx.nd itself serves
+    # if the result has the input's dtype, the operator of mx.nd serves
     _operator = _row.name if _row.result == SAME else f"_np{'x' if _extends else 'i'}_{_name}"
     (EXTENSIONS if _extends else UNARIES)[_name] = _operator, _row
 # NumPy's unary functions that mx.nd lacks: name and kind of result.

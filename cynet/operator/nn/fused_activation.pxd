@@ -22,7 +22,7 @@ cdef class FoldedActivation:
     # The gradient before the activation: `grad` itself, or, if `nbytes` were requested, `space`,
     # filled with grad * act'(out).
     cdef void* gradient(self, void* grad, const void* out, void* space) noexcept nogil
-    # The same for a matrix of `columns`, and its sums over the rows: written or added to `sums`.
+    # `gradient` for a matrix of `columns`, and its sums over the rows: written or added to `sums`.
     cdef void* gradient_and_sums(self, void* grad, const void* out, void* space, int64_t columns,
                                  float* sums, bint add) noexcept nogil
     cdef void _part(self, const float* grad, const float* out, float* space, int64_t rows,

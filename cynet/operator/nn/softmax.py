@@ -96,7 +96,7 @@ class SoftmaxProperty(OutDType, KernelProperty):
         return [ins[0], *(t or "int32" for t in in_types[1:])], outs, []
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        # with another dtype than the output's, data determines that of its gradient
+        # if the output has another dtype, data determines the dtype of its gradient
         read = super().declare_backward_dependency(out_grad, in_data, out_data)
         return read if self.dtype is None else [*read, in_data[0]]
 

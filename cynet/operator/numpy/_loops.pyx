@@ -48,7 +48,7 @@ cdef class UnaryOperator(ElementwiseOperator):
 
     def __init__(self, prop, data, out, compute):
         cdef int add, flag = dtype_flag(compute), grad
-        # of the gradient, whose loops may be floats' alone
+        # dtype of the gradient's loops, which may exist for floats alone
         grad = dtype_flag(out if out != "bool" else compute)
         known = data if prop.reads == "x" else out
         self.reads = ("", "x", "y").index(prop.reads)

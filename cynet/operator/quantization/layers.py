@@ -310,7 +310,7 @@ class _Fused(_Int8Layer):
         bounds = self.output_bounds()
         low, high = bounds["low"], bounds["high"]
         residual = in_types[6] if self.with_residual else ""
-        # it adds integers without scaling, in steps that the bounds would have to follow
+        # the layer adds integers without scaling, in steps that the bounds would have to follow
         bounded = residual in ("int8", "uint8") and (low not in (0, -inf) or high != inf)
         if bounded or 0 in (geometry["batch"], geometry["channels"], *geometry["out_size"]):
             return None

@@ -165,7 +165,7 @@ class Row(NamedTuple):
     inside: Callable = lambda x, *_: x >= 0
 
 
-# in the order of DensityLaw of kernels/rng/density.h
+# rows in the order of DensityLaw of kernels/rng/density.h
 ROWS = [
     Row(
         "uniform",

@@ -276,7 +276,7 @@ class SplitV2Property(MoveProperty):
             raise ArgumentError(
                 f"_split_v2: indices {self.indices} must rise from 0 and stay below {length}"
             )
-        # with an unknown length, the last piece's is unknown, too
+        # if a length is unknown, the last piece's end is unknown, too
         return [*self.indices, length or self.indices[-1]]
 
     def parts(self, shape):

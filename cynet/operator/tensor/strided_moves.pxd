@@ -28,5 +28,5 @@ cdef class StridedCopyOperator(Operator):
     # inputs with elements outside of all pieces: their gradient there is zero
     cdef readonly tuple uncovered
     cdef bint misses[64]
-    # its arguments, for the GPU form: (dtype, pieces, fill)
+    # arguments of the operator for the GPU form: (dtype, pieces, fill)
     cdef readonly tuple described

@@ -198,6 +198,6 @@ cdef void _fill(StridedCopyOperator self, const TBlob* out, int req) noexcept no
     space.shape[0] = out.size
     space.dst_stride[0] = 1
     space.src_stride[0] = 0
-    # where a piece is added the constant is taken back, so that the gaps alone get it
+    # where a piece is added the constant is subtracted again, so that the gaps alone get it
     run_strided(&space, self.dtype, STRIDED_ADD if req == kAddTo else STRIDED_WRITE, out.data,
                 self.fill)

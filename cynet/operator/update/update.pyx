@@ -394,7 +394,7 @@ ROWS = {
 for _name, _prop in ROWS.items():
     register_operator(_name, _prop)
 
-# the same rules for narrow weights with a float32 master, which is the last state
+# update rules for narrow weights with a float32 master, which is the last state
 _MASTERS = {
     "sgd_update": """
     >>> weight = mx.nd.array([1, 2], dtype="float16")

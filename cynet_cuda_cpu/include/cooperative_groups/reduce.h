@@ -1,2 +1,2 @@
-// In the emulator all of it is one header.
+// The emulator has all of cooperative groups in one header.
 #include "../cooperative_groups.h"

@@ -6,7 +6,7 @@ import numpy as np
 
 import cynet as mx
 
-# what images are changed by at random, in three levels; each has those below it
+# Random changes of images, in three levels; each level has those below it.
 _LEVELS = (
     {"random_crop": 1, "random_mirror": 1},
     {"max_random_h": 36, "max_random_s": 50, "max_random_l": 50},
