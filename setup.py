@@ -36,7 +36,7 @@ else:
     LINK = ["-Wl,--as-needed", "-fopenmp", "-pthread", "-Wl,--strip-all", "-Wl,-z,noseparate-code"]
 if DEBUG or SANITIZER:  # tests read how many objects are alive (engine/live_objects.h)
     COMPILE += ["-DCYNET_DEBUG_COUNTERS"]
-if SANITIZER:  # OpenMP's runtime has no annotations that ThreadSanitizer could follow
+if SANITIZER:  # ThreadSanitizer cannot follow OpenMP's runtime
     left_out = ("-O3", "-g0", "-fopenmp") if SANITIZER == "thread" else ("-O3", "-g0")
     COMPILE = [*(f for f in COMPILE if f not in left_out), "-O1", "-g1", f"-fsanitize={SANITIZER}"]
     LINK = [flag for flag in LINK if flag not in (*left_out, "-Wl,--strip-all")]

@@ -30,7 +30,7 @@ def in_turns(functions, barrier, repeat):
             barrier()
             begin = time.perf_counter()
             function()
-            if i >= 2:  # the first ones warm up
+            if i >= 2:  # the first steps warm up
                 row.append(time.perf_counter() - begin)
     return times
 

@@ -224,7 +224,7 @@ def main():
         try:
             for name, ratio, aim in parts[part]():
                 print(f"{name:<76} {ratio:6.2f}  (aim {aim})", flush=True)
-        except Exception:  # the other parts are measured all the same
+        except Exception:  # an error of one part: the other parts are still measured
             traceback.print_exc()
             failed = True
     sys.exit(failed)

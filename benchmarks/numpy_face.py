@@ -111,7 +111,7 @@ def measure(name):
     for label, n, run in rows(package):
         try:
             found[f"{label}|{n or ''}"] = _least(run, package.wait)
-        except Exception as error:  # a row that a package lacks
+        except Exception as error:  # the package lacks this function
             print(f"{name}: {label}: {error!r}"[:200], file=sys.stderr)
     return found
 

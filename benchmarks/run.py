@@ -7,7 +7,7 @@ from pathlib import Path
 from harness import run_file, table
 
 HERE = Path(__file__).parent
-WITH_ROWS = "\n    main(__doc__, rows)\n"  # how files end that measure times beside MXNet's
+WITH_ROWS = "\n    main(__doc__, rows)\n"  # end of files that measure times beside MXNet's
 
 
 def main():

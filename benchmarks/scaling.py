@@ -254,7 +254,7 @@ def measure(path, repeat):
                 kv.barrier()
                 begin = time.perf_counter()
                 function()
-                if i >= 2:  # the first ones warm up
+                if i >= 2:  # the first steps warm up
                     row.append(time.perf_counter() - begin)
         return [min(row) for row in rows]
 
@@ -398,7 +398,7 @@ def check(data):
 def _row(data, found, where, cost):
     for name, (together, alone) in found["steps"].items():
         step = Step(*data[name])
-        step = step.scaled(alone / step.alone)  # other processes are on the same cores
+        step = step.scaled(alone / step.alone)  # other processes share the cores
         model = step.seconds(cost)
         print(
             f"| {name}, {where} | {readable(alone)} | {readable(together)} | {readable(model)},"

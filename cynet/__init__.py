@@ -24,7 +24,7 @@ from . import random as rnd
 from . import libinfo
 from .libinfo import __version__ as __version__
 
-if TYPE_CHECKING:  # imported when it is first used: see libinfo.py
+if TYPE_CHECKING:  # modules are imported at first use: see libinfo.py
     from .operator.custom import simple as simple_op
     from . import executor
     from .executor import bind as binding

@@ -20,7 +20,7 @@ cdef class Plan:
     cdef uint64_t n_random
     cdef bint draws_in_prediction  # whether a run that is no training takes random streams
     cdef int dev_type, dev_id
-    cdef readonly list labels   # "operator Convolution (node 'conv0')", one a step
+    cdef readonly list labels   # a label for each step: "operator Convolution (node 'conv0')"
     cdef readonly list cached     # the CachedResult of each group of cached steps, as given last
     cdef list _origins
     cdef dict _origin_index

@@ -271,7 +271,7 @@ cdef cppclass Loan:
     unordered_set[void*] arrays  # all arrays in the chunk, borrowed, while they are in that memory
     void* memory
     size_t nbytes
-    bint is_target               # Python code may write there
+    bint is_target               # Python code may write to the array
 
 ctypedef Loan* LoanPointer
 
@@ -294,7 +294,7 @@ cdef void _forget_view(NDArrayBase view) noexcept:
     if loan == NULL:
         return
     loan.arrays.erase(<void*>view)
-    if loan.arrays.empty():  # nobody will end it
+    if loan.arrays.empty():  # no array is left that could end the loan
         _loans.erase(view.chunk)
         del loan
 
@@ -321,11 +321,11 @@ def end_loan(list arrays, Py_ssize_t place):
     chunk.references.fetch_add(1)
     loan.arrays.insert(NULL)  # an entry of its own, so that the loan ends here
     try:
-        if array.blob.data != loan.memory:  # somebody asked for a pointer
+        if array.blob.data != loan.memory:  # the array got own memory: a pointer was requested
             if loan.is_target:
                 _move_bytes(array, loan.memory, array.blob.data, loan.nbytes)
         else:
-            array = None  # an array that somebody has stays in the set
+            array = None  # an array that is still referenced stays in the set
             loan.arrays.erase(NULL)
             if not loan.arrays.empty():
                 own_memory(<NDArrayBase>dereference(loan.arrays.begin()))

@@ -74,7 +74,7 @@ cdef enum:
 
 cdef struct Generator:
     uint64_t seed
-    uint64_t drawn  # streams given out since it was seeded
+    uint64_t drawn  # streams given out since the last seed
 
 cdef Generator _generators[TYPES][IDS]
 cdef unordered_map[uint64_t, Generator] _higher  # generators of indices >= IDS, made at first use

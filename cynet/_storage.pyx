@@ -133,7 +133,7 @@ cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
     cdef size_t limit = _host_limit
     if backend is not None:
         limit = <size_t>-1  # a device's memory is kept until a request fails
-        backend.memory_info(dev_id)  # raises for a device that is not there
+        backend.memory_info(dev_id)  # raises for a device that does not exist
     _pools_lock.lock()
     if not _made[dev_type][dev_id].load():
         pool = new Pool()
@@ -551,7 +551,7 @@ def register_backend(device_type, backend):
 
     Examples
     --------
-    >>> mx.storage.register_backend("cpu", mx.storage.Backend())  # host memory has its own
+    >>> mx.storage.register_backend("cpu", mx.storage.Backend())  # host memory has its own backend
     Traceback (most recent call last):
     cynet.errors.ArgumentError: device_type must be 'gpu' or 'cpu_pinned', got 'cpu'
     """

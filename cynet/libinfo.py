@@ -114,7 +114,7 @@ def explain(path, name, known=()):
             f"{spoken}.{name} is a name of MXNet 1.9.1 that cynet does not provide; "
             f"{replacement_for(name) or 'python -m cynet --missing lists them'}"
         )
-    custom = sys.modules.get(f"{_PACKAGE}.operator.custom.custom")  # there once one is registered
+    custom = sys.modules.get(f"{_PACKAGE}.operator.custom.custom")  # loaded with the first one
     if spoken in ("mx.nd", "mx.sym") and custom is not None and name in custom.CUSTOM:
         return (
             f"{spoken} has no attribute '{name}'; a custom operator is called by"
@@ -163,7 +163,7 @@ def _make_getattr(path, module):
             try:
                 return inner(name)
             except AttributeError:
-                pass  # the error below names it, with MXNet's meaning
+                pass  # the error below names the attribute, with MXNet's meaning
         raise _LacksError(path, name, module)
 
     return find

@@ -50,7 +50,7 @@ class Registry:
         self.kind = kind
         self.ignore_case = ignore_case
         self._table: dict[str, Any] = {}
-        self._later: dict[str, str] = {}  # name -> module that registers it
+        self._later: dict[str, str] = {}  # name -> module that registers the class
 
     def _normalized_name(self, name: str) -> str:
         return name.lower() if self.ignore_case else name
@@ -105,7 +105,7 @@ class Registry:
             owner = self._later.get(self._normalized_name(name))
             if owner is not None:
                 importlib.import_module(owner)
-            if self._normalized_name(name) in self._table:  # found, or another thread was faster
+            if self._normalized_name(name) in self._table:  # the name exists by now
                 return self._table[self._normalized_name(name)]
             from difflib import get_close_matches
 

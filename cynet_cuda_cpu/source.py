@@ -28,7 +28,7 @@ _STATIC_SHARED = re.compile(r"\b(static\s+__shared__|__shared__\s+static)\b")
 class Function(NamedTuple):
     """A function definition: where it stands and what it is."""
 
-    name: str  # qualified by its namespaces
+    name: str  # name of the kernel with its namespaces
     head: str  # text from the end of the previous declaration to its brace
     begin: int  # begin of the body, after its brace
     end: int  # end of the body, at its closing brace

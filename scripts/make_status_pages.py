@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 from status_notes import DIFFERS, INSTANCES, NOT_ASKED, SAME_CALL  # noqa: E402
 
-cynet.install_as_mxnet(numpy_names=False)  # modules are looked for as scripts find them
+cynet.install_as_mxnet(numpy_names=False)  # modules are found as scripts find them
 
 FOUND = json.loads((ROOT / "tests" / "fixtures" / "api.json").read_text())
 FACES = ("mx.ndarray", "mx.symbol")
@@ -181,7 +181,7 @@ def row(path, theirs):
 def method_rows(path, methods):
     """Rows of a class's methods."""
     owner, out = at(path), []
-    instance = INSTANCES[path]() if path in INSTANCES else owner  # has what its __init__ sets
+    instance = INSTANCES[path]() if path in INSTANCES else owner  # has attributes of __init__
     for name, theirs in methods.items():
         if name == "__init__":
             continue
@@ -267,7 +267,7 @@ def api_page():
     for module in FOUND["modules"]:
         names = FOUND["modules"][module]
         if module.startswith(FACES) and module.count(".") > 1 and not why_not_asked(f"{module}."):
-            continue  # docs/operators.md has them
+            continue  # docs/operators.md lists operators
         rows = []
         for name, kind in names.items():
             path = f"{module}.{name}"

@@ -48,7 +48,7 @@ TAIL = {  # keywords that every operator's function takes
 # Modules of a face that show the operators whose names begin so.
 NAMESPACES = {"contrib": "_contrib_", "linalg": "_linalg_", "image": "_image_"}
 RANDOM = "_random_"
-OWN = ("functions", "register")  # make the functions that the stubs list
+OWN = ("functions", "register")  # modules that make the functions of the stubs
 
 
 def type_of(name, field):
@@ -108,7 +108,7 @@ def result_of(entry, tensor):
         return "Any"
     try:
         count = entry.prop.with_defaults().num_visible_outputs()
-    except Exception:  # a parameter without default tells how many there are
+    except Exception:  # a parameter without default gives the number of arrays
         count = None
     return tensor if count == 1 else f"list[{tensor}]"
 

@@ -293,7 +293,7 @@ cdef int _run_upload_pinned(void* arg, RunContext* run_ctx, void* token) except 
 cdef int _run_fill(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef CopyTask* task = <CopyTask*>arg
     cdef unsigned word = 0
-    cdef int width = task.strides.ndim  # `_push_fill_device` puts it there
+    cdef int width = task.strides.ndim  # `_push_fill_device` puts the value there
     memcpy(&word, task.value, width)
     fill(run_ctx.dev_id, task.what.dst, word, width, task.nbytes)
     task.target.written = True
@@ -364,7 +364,7 @@ cdef int _push_device_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
             between = _blank(to, dst.blob.dtype, kCPU, 0)
             push_copy(between, &packed, src, source)
             return push_copy(dst, to, between, &packed)
-        if not plain_to:  # then to its places, on the GPU
+        if not plain_to:  # then the bytes go to their places on the GPU
             between = _blank(to, dst.blob.dtype, kGPU, dst.blob.dev_id)
             push_copy(between, &packed, src, source)
             return push_copy(dst, to, between, &packed)
@@ -372,7 +372,7 @@ cdef int _push_device_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
             return _push_upload_pinned(dst, to, src, source)
         run = _run_upload
     elif dst.blob.dev_type != kGPU or dst.blob.dev_id != src.blob.dev_id:
-        if not plain_from:  # first in order, where it is
+        if not plain_from:  # first the elements are put in order on the GPU
             between = _blank(to, src.blob.dtype, kGPU, src.blob.dev_id)
             push_copy(between, &packed, src, source)
             return push_copy(dst, to, between, &packed)
@@ -504,7 +504,7 @@ cdef struct RowsTask:
     int64_t step
     bint scatter
     void* kernel    # kernel of a GPU
-    void* numbers   # there
+    void* numbers   # row numbers on the GPU
     int64_t rows[1]
 
 

@@ -6,7 +6,7 @@ knows its face; what is computed from the array belongs to the same one.
 
 cdef class Face:
     cdef readonly str name
-    cdef readonly object array_class  # the Python class of its arrays
+    cdef readonly object array_class  # Python class of the face's arrays
     # Python's operators by number; each has a Slot (ndarray/_arithmetic.pyx).
     cdef tuple slots
     cdef dict sites                   # OpEntry -> CallSite (ndarray/_call.pyx)

@@ -14,7 +14,7 @@ from ..base.errors import ArgumentTypeError, GradientError, ShapeError, shown
 from ..operator._base import get_operator
 
 cdef object _sum = None
-cdef object _sparse = None  # ndarray/sparse/gradients.py, from its first use on
+cdef object _sparse = None  # module ndarray/sparse/gradients.py, imported at first use
 
 NOT_RECORDED = (
     "{} belongs to no recorded graph: compute it from arrays "

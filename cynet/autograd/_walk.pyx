@@ -32,7 +32,7 @@ from .hooks import apply_hooks
 cdef enum:
     SLOTS = 64  # most outputs of a node in its bit set `shared_grads`
 cdef uint64_t _walks = 0
-cdef set _live = set()  # walks that are on their way
+cdef set _live = set()  # walks that run now
 cdef list _watchers = backward_steps
 SPAN = Span("backward", "training")
 
@@ -50,9 +50,9 @@ cdef class Walk:
     cdef bint create
     # Leaf -> its gradient so far, or None; None instead of the dict: each leaf has its own array
     cdef dict wanted
-    cdef set begun        # leaves that something was written to
-    cdef list order       # nodes, each behind its inputs
-    cdef list late        # (entry, gradient) of steps, to be delivered behind them
+    cdef set begun        # leaves whose gradient was written
+    cdef list order       # nodes; each comes after its inputs
+    cdef list late        # (entry, gradient) of steps, delivered after the order's nodes
     cdef vector[PyObject*] pointers
     cdef vector[int] requests
 

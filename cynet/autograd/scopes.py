@@ -146,7 +146,7 @@ def pause(train_mode: bool | None = False) -> _Scope:
     >>> with mx.autograd.record():
     ...     y = x * x
     ...     with mx.autograd.pause():
-    ...         seen = y * 100  # no gradient goes through it
+    ...         seen = y * 100  # paused: no gradient goes through y * 100
     ...
     >>> y.backward()
     >>> x.grad

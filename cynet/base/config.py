@@ -333,7 +333,7 @@ def _warn_of_names(environ):
             continue
         near = [_LIKE_MXNET[name]] if name in _LIKE_MXNET else None
         if near is None:
-            import difflib  # here, because it is hardly ever needed
+            import difflib  # imported late: rarely needed
 
             near = difflib.get_close_matches("CYNET_" + name[6:], _SETTINGS, 1, 0.75)
         hint = f"; {near[0]} is" if near else "; python -m cynet --settings lists those that are"

@@ -19,7 +19,7 @@ _MAX_TEXT = 4000  # characters of a annotated error's text
 _MAX_ANNOTATIONS = 4  # limit of annotating one error again with its traceback
 
 
-_NOT_USERS = (PACKAGE, contextlib.__file__)  # scopes around functions of cynet run there
+_NOT_USERS = (PACKAGE, contextlib.__file__)  # files of scopes around cynet's functions
 
 
 def user_frame() -> tuple[str, int]:
@@ -50,7 +50,7 @@ class _Short(reprlib.Repr):
         return " ".join(repr(x).split()) if x.size <= 8 else f"<ndarray {x.shape} {x.dtype}>"
 
     def repr_int(self, x: int, level: int) -> str:
-        if x.bit_length() > 4 * MAX_SHOWN:  # Python refuses to write the longest ones
+        if x.bit_length() > 4 * MAX_SHOWN:  # Python refuses to write the longest ints
             return f"<an int of {x.bit_length()} bits>"
         return super().repr_int(x, level)
 
@@ -281,7 +281,7 @@ class _Annotated:
         return _restore_error, (self.__cause__, self._text)
 
 
-_Group = getattr(builtins, "BaseExceptionGroup", None)  # Python 3.10 does not have it
+_Group = getattr(builtins, "BaseExceptionGroup", None)  # Python 3.10 has no BaseExceptionGroup
 _MEMBER_TYPES = (types.MemberDescriptorType, types.GetSetDescriptorType)
 # class of an error -> its annotated class
 _annotated: weakref.WeakValueDictionary[type, Any] = weakref.WeakValueDictionary()
@@ -296,7 +296,7 @@ def _extra_attributes(error: BaseException) -> dict[str, Any]:
             if isinstance(member, _MEMBER_TYPES) and name != "args" and not name.startswith("__"):
                 try:
                     found[name] = member.__get__(error)
-                except Exception:  # an attribute that is not set
+                except Exception:  # the attribute is not set
                     continue
     found.update((k, v) for k, v in vars(error).items() if not k.startswith("__"))
     return found
@@ -430,7 +430,7 @@ def with_message(error: Any, message: str) -> Any:
         return wrap_error(error, message)
     try:
         return type(error)(message)
-    except Exception:  # a class that requires its own arguments
+    except Exception:  # the class requires its own arguments
         return wrap_error(error, message)
 
 

@@ -258,7 +258,7 @@ def _open_special_file(name: str, mode: int) -> int:
 
 # --- checksums ------------------------------------------------------------------------------------
 def _new_digest() -> Any:
-    from hashlib import blake2b  # here: it loads OpenSSL
+    from hashlib import blake2b  # imported late: hashlib loads OpenSSL
 
     return blake2b(digest_size=_DIGEST_BYTES)
 
@@ -393,7 +393,7 @@ def _sync_folder(folder: str) -> None:
     """Make a renaming last beyond a failure of the machine."""
     try:
         number = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows, or a folder that may not be read
+    except OSError:  # Windows, or a folder without permission
         return
     try:
         os.fsync(number)

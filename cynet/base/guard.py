@@ -168,7 +168,7 @@ def refusal(error, function, args, kwargs):
         text = f"{describe_call(function, args, kwargs)}: {text}"
     if isinstance(error, TypeError):
         text += _keyword_hint(text, function, args, kwargs)
-        if args and function.__name__ == "__init__":  # the class may inherit it
+        if args and function.__name__ == "__init__":  # the class may inherit __init__
             kind = next(each for each in type(args[0]).__mro__ if not _is_users(each.__module__))
             text = text.replace(f"{function.__qualname__}()", f"{kind.__name__}.__init__()")
     for raised, kind in _KINDS:

@@ -371,7 +371,7 @@ def keyword_hint(name: str, known: Iterable[str]) -> str:
     >>> keyword_hint("kernal", ["kernel", "pad"]), keyword_hint("xyz", ["kernel", "pad"])
     ("; did you mean 'kernel'?", '')
     """
-    from difflib import get_close_matches  # here, because it is hardly ever needed
+    from difflib import get_close_matches  # imported late: rarely needed
 
     known, name = list(known), str(name)[:_MAX_NAME]
     for needed, said in OTHER_KEYWORDS.get(name.lower(), ()):

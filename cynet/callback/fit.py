@@ -60,7 +60,7 @@ class FitState:
     >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
     >>> class Halving(mx.callback.FitCallback):
     ...     def begin(self, state):
-    ...         state.check_figure("accuracy")  # refused if there is none
+    ...         state.check_figure("accuracy")  # refused if no figure has this name
     ...     def epoch_end(self, state):
     ...         state.optimizer.set_learning_rate(state.optimizer.learning_rate / 2)
     ...         print(state.epoch, state.figure("accuracy"), state.optimizer.learning_rate)
@@ -384,7 +384,7 @@ def nan_output(module):
     """The name of an output of the last batch with a nan in it, None if there is none."""
     try:
         outputs = module.get_outputs()
-    except UndefinedError:  # a module of the user's that shows none
+    except UndefinedError:  # a user's module may have no such attribute
         return None
     for name, output in zip(module.output_names, outputs):
         if output.stype == "default" and isnan(output).sum().asscalar() > 0:
@@ -433,7 +433,7 @@ class HistoryFile(FitCallback):
         seconds = state.history.times[-1]
         self.rows.append({"epoch": state.epoch, **figures, "seconds": seconds})
         if self.path.endswith(".csv"):
-            import csv  # here, because it is hardly ever needed
+            import csv  # imported late: rarely needed
 
             names = dict.fromkeys(name for row in self.rows for name in row)
             text = io.StringIO()

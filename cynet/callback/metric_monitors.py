@@ -136,7 +136,7 @@ class BestCheckpoint(_MetricMonitor):
 
     Examples
     --------
-    >>> best = BestCheckpoint("best", "accuracy")  # Module.load("best", 0) reads it
+    >>> best = BestCheckpoint("best", "accuracy")  # Module.load("best", 0) reads the file
     """
 
     def __init__(

@@ -64,7 +64,7 @@ class TensorBoard(Figures):
 
     def end(self, state: FitState) -> None:
         """Bring everything to the files."""
-        self._summary_writer.close()  # a later call begins another file
+        self._summary_writer.close()  # a later call begins another log file
 
 
 @guarded

@@ -73,7 +73,7 @@ class WeightsAndBiases(Figures):
     --------
     ``module.fit(data, callbacks=[mx.callback.WeightsAndBiases(project="digits")], ...)``
 
-    >>> class Run:  # wandb.init(...) gives one that sends what is logged
+    >>> class Run:  # a stand-in for the run that wandb.init(...) returns
     ...     def log(self, figures):
     ...         print(sorted(figures))
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2)
@@ -147,7 +147,7 @@ class MLflow(Figures):
     Examples
     --------
     >>> import importlib.util
-    >>> if importlib.util.find_spec("mlflow"):  # set_experiment("digits") before names its page
+    >>> if importlib.util.find_spec("mlflow"):  # mlflow.set_experiment names the page
     ...     tracked = mx.callback.MLflow(params={"batch": 32}, run_name="digits")
 
     ``module.fit(data, callbacks=[tracked], ...)`` then logs each epoch.

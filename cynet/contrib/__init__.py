@@ -8,7 +8,7 @@ from ..symbol import contrib as sym
 from ..symbol import contrib as symbol
 from . import amp
 
-if TYPE_CHECKING:  # imported when they are first used: see libinfo.py
+if TYPE_CHECKING:  # modules are imported at first use: see libinfo.py
     from . import autograd, explain, horovod, io, onnx, quantization, series, sklearn, tables
     from . import tensorboard, text
 

@@ -63,7 +63,7 @@ class Columns(SettingsRepr):
            [ 0.,  1.,  1.,  0.]], dtype=float32)
     >>> columns.transform({"age": [30], "town": ["Bonn"]})
     array([[0., 0., 0., 0.]], dtype=float32)
-    >>> columns.sizes  # Oslo, Rome, and what is unknown
+    >>> columns.sizes  # Oslo, Rome, and one for unknown values
     [3]
     >>> columns.save("model-columns.json")
     >>> Columns.load("model-columns.json").names == columns.names
@@ -268,7 +268,7 @@ class Columns(SettingsRepr):
             column = table[name]
         except (KeyError, IndexError, TypeError, ValueError):
             pass
-        except Exception as error:  # polars has errors of its own
+        except Exception as error:  # polars has its own exception classes
             if "NotFound" not in type(error).__name__:
                 raise
         else:

@@ -25,7 +25,7 @@ cdef cppclass Recording:
     bint never         # the function cannot be recorded as a CUDA graph
     void* executable   # the graph, after it was recorded
     void* numbers      # GPU memory of the numbers that the graph reads, or NULL
-    vector[char] sent  # the values there since the last replay
+    vector[char] sent  # values in `numbers` since the last replay
     KeptSpace own      # memory of this graph alone
     KeptSpace* spaces  # buffers that operators asked for: `own`, or shared ones
 

@@ -42,7 +42,7 @@ ctypedef int (*QuietRecord)(Recording* recording, RunContext* run_ctx, Put put, 
                             size_t nbytes) noexcept nogil
 
 cdef atomic[bint] _exits  # the process does: pycuda destroys streams, the driver all else
-cdef atomic[int] _held[64]  # the side stream of each GPU is somebody's
+cdef atomic[int] _held[64]  # 1: the side stream of the GPU is in use
 # buffers shared by all Recordings of each GPU; only a recording thread adds to it
 cdef KeptSpace _shared[64]
 cdef long _users[64]          # Recordings of each GPU that have any
@@ -150,7 +150,7 @@ cdef int _begin(Recording* recording, int dev_id, void** stream) noexcept nogil:
         recording.runs += 1
         return kPlain
     if _held[dev_id].exchange(1):
-        return kPlain  # another one is being recorded: next time
+        return kPlain  # another function is being recorded: try next time
     how = kWarm if recording.runs == PLAIN_RUNS else kRecord
     if how == kRecord:
         if driver.begin_capture(machine.side_stream, RELAXED) != 0:

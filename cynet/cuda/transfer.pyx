@@ -48,14 +48,14 @@ cdef struct Landing:
     bint taken
     Handle memory    # memory on the GPU
     void* arrived    # event: the bytes are there
-    void* left       # event: and have been moved to their place
+    void* left       # event: the bytes have been moved to their place
 
 cdef struct Job:
     Job* next
     const void* source  # NULL: nothing to copy
     size_t nbytes
     StridedCopy what
-    void* reached    # event: the stream has come so far
+    void* reached    # event: the stream has reached the job
     Finish finish
     void* arg
 

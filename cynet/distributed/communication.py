@@ -27,7 +27,7 @@ _IDLE_SECONDS = 0.05  # seconds between two looks while there are no requests
 _LISTEN_SECONDS = 0.02  # between two looks for notices, at most
 _MAX_IN_FLIGHT = 2  # operations that move data at once
 _AT_ONCE = 4 << 20  # bytes of the operations that one round starts
-_ANSWER_SECONDS = 2.0  # seconds for ranks to answer that they are there
+_ANSWER_SECONDS = 2.0  # seconds in which ranks answer that they are alive
 _MEETING_SECONDS = 1.0  # seconds that a group waits before its ranks look for ranks that have ended
 _FAREWELL_SECONDS = 5.0  # seconds that ranks have for ending after a failure
 _TEXT_BYTES = 2048  # bytes of a description that ranks exchange
@@ -467,7 +467,7 @@ class Communication(threading.Thread):
             if self._dead:
                 break
             with contextlib.suppress(self._mpi.Exception):
-                self._handle_messages()  # another rank may know more
+                self._handle_messages()  # another rank may know the reason
             time.sleep(0.01)
         with contextlib.suppress(Exception):
             self._comms[2].Ack_failed()

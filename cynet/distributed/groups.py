@@ -65,7 +65,7 @@ class GroupCommunication(Communication):
     def _fail_requests(self, error, told=None, tell=False):
         self._whole._fail_requests(
             error, told, tell or told is None
-        )  # others do not see it themselves
+        )  # other ranks do not see the error themselves
 
 
 @guarded

@@ -20,7 +20,7 @@ def is_launched():
     already."""
     if any(config.variables().get(name) for name in _RANK_VARIABLES):
         return True
-    loaded = sys.modules.get("mpi4py.MPI")  # looked up, not imported: importing it starts MPI
+    loaded = sys.modules.get("mpi4py.MPI")  # not imported: importing mpi4py.MPI starts MPI
     return loaded is not None and loaded.Is_initialized() and loaded.COMM_WORLD.size > 1
 
 

@@ -65,7 +65,7 @@ def _flush():
     for each in (sys.stdout, sys.stderr):
         try:
             each.flush()
-        except (AttributeError, OSError, ValueError):  # there is no such stream, or it is closed
+        except (AttributeError, OSError, ValueError):  # the stream is missing or closed
             continue
 
 

@@ -10,6 +10,6 @@ cdef enum:
     INLINE_GIL_BYTES = 1 << 16
     INLINE_BYTES = 1 << 23
     INLINE_PASS_BYTES = 1 << 27       # bytes of one pass of simple operations: about 3 ms
-    INLINE_COPY_BYTES = 1 << 22       # written by a copy that wakes no other thread
+    INLINE_COPY_BYTES = 1 << 22       # bytes written by a copy that wakes no other thread
     INLINE_UPDATE_ELEMENTS = 1 << 20  # weights of a joined optimizer step
     INLINE_SEGMENT_US = 2000          # estimated for a segment of a plan

@@ -163,7 +163,7 @@ cdef class OnComplete:
         cdef void* raised = NULL
         self.token = NULL
         if error is not None:
-            if self.task is not None:  # the garbage collector may have been here
+            if self.task is not None:  # the garbage collector may have cleared the task
                 error = self.task.annotated(error)
             raised = <void*>error
         with nogil:

@@ -4,7 +4,7 @@ from .._engine cimport EngineHandle, VarHandle
 
 cdef class Engine:
     cdef EngineHandle handle
-    cdef bint owned  # ends with this object
+    cdef bint owned  # the engine ends with this object
 
 cdef class Variable:
     cdef VarHandle handle  # NULL once deleted

@@ -108,7 +108,7 @@ cdef cppclass Waiter:
     # Stands on the stack of a thread that waits; signalled under the engine's lock.
     Waiter* next
     uint64_t before    # runs pushed later do not matter
-    int64_t remaining  # runs that do, not done yet
+    int64_t remaining  # runs pushed before that are not done yet
     bint reads         # reads matter too
     atomic[int] state  # WaitState
     mutex guard
@@ -139,8 +139,8 @@ cdef cppclass Pool:
     int keep           # number of threads that stay, however long they are idle
     int coming         # active, but without a run: on their way to look for one
     bint starting      # one of the pool's threads has not begun yet
-    int64_t spin_ns    # look so long for a run before going idle
-    int64_t linger_ns  # any other ends after being idle so long
+    int64_t spin_ns    # nanoseconds in which a thread looks for a run before going idle
+    int64_t linger_ns  # idle nanoseconds after which a thread beyond `keep` ends
     Worker* idle
 
 cdef cppclass Engine:
@@ -158,7 +158,7 @@ cdef cppclass Engine:
     Run* settle_first  # ready, but not looked at for failures yet; empty when the lock is free
     Run* settle_last
     Waiter* waiters    # threads that wait in wait_for_all
-    vector[Failure*] failures  # not raised yet, oldest first; holds one reference each
+    vector[Failure*] failures  # failures not raised yet, oldest first; one reference each
     Run* bins[N_BINS]
     Var* free_vars
     Pool native
@@ -172,7 +172,7 @@ cdef struct Burial:
     # A callback due once the lock is free. The run of that seq is pending until it has returned.
     Callback callback
     void* arg
-    uint64_t seq       # 0: no run stands behind it
+    uint64_t seq       # number of the run behind the callback; 0: none
 
 cdef cppclass After:
     # Actions to take once the lock is free.

@@ -41,7 +41,7 @@ cdef struct Job:
     int n_reads
     int n_writes
     void* token
-    int at[MOST]  # the cells: those read, then those written
+    int at[MOST]  # cells: first those read, then those written
 
 
 cdef void _free_job(void* arg) noexcept nogil:

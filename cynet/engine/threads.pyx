@@ -429,7 +429,7 @@ cdef bint _rest(Engine* e, Pool* pool, Worker* worker, After* after) noexcept no
                         place = &place[0].next
                     place[0] = worker.next
                     return False
-                unlock(e)  # called just now: the word is on its way
+                unlock(e)  # the worker was called just now and will come
                 until = 0
                 left = -1
                 worker.guard.lock()
@@ -574,7 +574,7 @@ cdef void retire(Engine* e) noexcept nogil:
 
 cdef void after_fork(Engine* e) noexcept nogil:
     _set_worker(NULL)
-    _set_frame(NULL)  # the function that forked is the parent's
+    _set_frame(NULL)  # the function that forked runs on in the parent process
     e.epoch += 1
     e.pending = 0
     e.guests = 0

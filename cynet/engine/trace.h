@@ -54,9 +54,9 @@ struct Ring {
   std::vector<Record> records;
   uint64_t count = 0;        // records made
   uint64_t counted_from = 0; // records before this one are not in the sums
-  int64_t last = 0;          // end of the last one on a device
+  int64_t last = 0;          // end of the last record on a device
   std::map<Key, Total> folded;
-  int64_t thread = 0;        // the system's number of it
+  int64_t thread = 0;        // the system's number of the thread
   char label[48] = "";
   bool alive = true;
 

@@ -19,7 +19,7 @@ cdef struct Spot:
     int64_t offset
 
 cdef cppclass Spots:
-    void* at              # the address that is there now
+    void* at              # the address that is used now
     vector[Spot] spots
 
 cdef class BodyPlan:
@@ -31,7 +31,7 @@ cdef class BodyPlan:
     cdef list python
     cdef size_t n_forward, n_steps, n_variables, n_outputs
     cdef vector[Spots] slots
-    cdef PlanRun run             # the state of the run that its steps see
+    cdef PlanRun run             # the run's state, which its steps read
 
     # Set the address of variable, output, output gradient or gradient i, or of temporaries.
     cdef void put_variable(self, size_t i, void* at) noexcept nogil

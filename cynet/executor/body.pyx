@@ -138,7 +138,7 @@ cdef class BodyPlan:
     def _choose(self, int64_t t, owner):
         """The operators of run t that are Python's, which keep the memory of the outer run."""
         for forward, positions, several in self.python:
-            run = t if len(positions) > 1 else 0  # without backward one is enough
+            run = t if len(positions) > 1 else 0  # without backward one run is enough
             while len(several) <= run:
                 several.append(create_operator(forward))
             operator = several[run]

@@ -131,7 +131,7 @@ class NodeExecutor(Executor):
         self._made = None
         for view, grad in self._leaves:
             if not view._fresh_grad and _tape.leaf_of(view).grad_req == "write":
-                grad[:] = 0  # no output depends on it
+                grad[:] = 0  # no output depends on the argument
 
     def _given_heads(self, out_grads):
         if isinstance(out_grads, dict):

@@ -99,7 +99,7 @@ class CachedOp:
         self._constant_inputs = {}  # position among the inputs -> (array, ConstantInputs)
 
     def __reduce__(self):
-        return type(self), (self.symbol,)  # plans hold arrays at addresses that no process has
+        return type(self), (self.symbol,)  # pickled without plans, which hold addresses
 
     @property
     def n_programs(self):

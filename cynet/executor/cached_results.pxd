@@ -13,7 +13,7 @@ from .tables cimport CachedState
 cdef class CachedResult:
     cdef CachedState* state
     cdef readonly NDArrayBase array   # the memory
-    cdef readonly list sources        # NDArrays it is made of
+    cdef readonly list sources        # NDArrays that the result is computed from
     cdef readonly size_t nbytes
     cdef object __weakref__
 

@@ -16,7 +16,7 @@ from ..ndarray import empty
 from .arena_pool import allocate_named
 
 cdef object _shared = weakref.WeakValueDictionary()  # (how, arrays) -> CachedResult
-cdef size_t _total = 0  # bytes of all of them
+cdef size_t _total = 0  # bytes of all cached results
 
 
 def cached_bytes():

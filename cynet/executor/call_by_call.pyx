@@ -31,7 +31,7 @@ _WITH_GRADIENTS = 3  # times as much work as a prediction, about
 # seconds per operator of a planned run, from small networks (planning.md): they choose the number
 # of runs after which a plan is made
 _PLANNED = 1e-4
-_CALLED = 1.5e-6  # beside its arithmetic
+_CALLED = 1.5e-6  # seconds of a call, beside its arithmetic
 _IN_CACHES = 5e10  # bytes a second
 _FEWEST, _MOST = 2, 64
 
@@ -105,9 +105,9 @@ cdef class Calls:
 
     cdef public bint fits
     cdef list rows       # a row for each operator: node, kind, inputs' entries, outputs' entries
-    cdef list sources    # places of its inputs among the values
-    cdef list made       # places of its visible outputs
-    cdef list dead       # places that nobody reads after it
+    cdef list sources    # places of each call's inputs among the values
+    cdef list made       # places of each call's visible outputs
+    cdef list dead       # places that nobody reads after the call
     cdef list given      # places of the arrays that a run takes
     cdef list heads
     cdef Py_ssize_t n_values

@@ -100,7 +100,7 @@ cdef int _apply(void* arg, RunContext* run_ctx) except -1 nogil:
     if patch.full:
         tables.stale.store(False)
     elif tables.stale.load():
-        return 0  # the run will say so
+        return 0  # the run reports the error
     patch.applied = True
     for _ in range(patch.n):
         k = change.place.index

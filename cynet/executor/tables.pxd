@@ -31,15 +31,15 @@ cdef cppclass CachedState:
     bint valid               # the steps of the group have run to the end without a failure
     VarHandle var            # variable of the memory that holds the cached results
     vector[Chunk*] sources
-    vector[unsigned] seen    # writes of each source when they ran
+    vector[unsigned] seen    # writes of each source when the steps ran
 
 cdef cppclass CachedGroup:
     # Steps whose results stay until one of the arrays they are made from is written. Guarded by
     # the variable of their segment, in which they all lie.
     # Its first step, which decides whether to run, and its last, which completes it.
     size_t first, last
-    bint fresh               # the decision for this run: its steps are skipped
-    CachedState* state         # holds a reference; NULL until there are arrays (rebind.pyx)
+    bint fresh               # the results are fresh in this run: the steps are skipped
+    CachedState* state         # a reference to the state; NULL until there are arrays (rebind.pyx)
 
 cdef cppclass Segment:
     size_t first, last  # steps [first, last)

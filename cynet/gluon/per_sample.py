@@ -88,7 +88,7 @@ def per_sample_gradients(
         with autograd.record():
             losses = loss(net(*inputs), *labels)
         _check_losses(losses, inputs[0].shape[0])
-        _check_layers(layers, net)  # now that shapes are known
+        _check_layers(layers, net)  # layers are checked now that shapes are known
         before = _added_gradients(net)
         losses.backward()
     finally:

@@ -85,7 +85,7 @@ def find_learning_rate(
     params = list(net.collect_params().values())
     with autograd.pause():
         for part in _split_batch(first, trainer._contexts)[:1]:
-            net(part[0])  # shapes that the first call decides
+            net(part[0])  # the first call decides shapes
     before = [each.data(each.list_ctx()[0]).copy() for each in params]
     snapshot, batch = Snapshot(trainer._updaters), first
     try:

@@ -47,7 +47,7 @@ class ParamGroup(Mapping):
     >>> [(group["lr"], group["wd"]) for group in trainer.param_groups]
     [(0.01, 0.0), (0.1, 0.0001)]
     >>> trainer.param_groups[0]["lr"] = 0.02
-    >>> trainer.set_learning_rate(0.05)  # a group's rate moves with it
+    >>> trainer.set_learning_rate(0.05)  # the group's rate changes with the trainer's
     >>> trainer.param_groups[0]["lr"], trainer.param_groups[1]["lr"]
     (0.01, 0.05)
     """

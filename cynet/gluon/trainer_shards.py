@@ -16,7 +16,7 @@ class TrainerShards:
     """Base of Trainer: each rank owns a part of the states; updated weights and saved states are
     gathered."""
 
-    _shards = False  # whether the user has requested it
+    _shards = False  # whether the user has requested shards
     _parted = None  # the Shards, once shapes are known
 
     def _check_shards(self):

@@ -17,7 +17,7 @@ _numbers = count()
 class Held(OperatorProperty):
     """An array that a function of mx.np holds: a mask, places."""
 
-    number = Int(0)  # no two are one
+    number = Int(0)  # each number differs from all others
     differentiable = False
     op_name = "_held"
     array = None

@@ -245,7 +245,7 @@ class _Inference:
                 error, f"Error in operator {node.name}: {error}; {self.situation(node)}"
             ) from error
         except Exception as error:
-            if isinstance(error, IndexError) and not prop.users:  # a length that is not there
+            if isinstance(error, IndexError) and not prop.users:  # a shape has too few axes
                 error = ShapeError(f"the shapes have too few axes ({error})")
             raise wrap_error(
                 error,

@@ -45,7 +45,7 @@ def verify(graph: Graph, after: str) -> None:
     """
     if not 0 <= graph.n_forward <= len(graph.steps):
         raise CynetError(f"{after} leaves {graph.n_forward} of {len(graph.steps)} steps forward")
-    made: set[Value] = set()  # roots that hold something
+    made: set[Value] = set()  # roots whose memory holds values
     own: set[Value] = set()  # values that are written
     for step in (*graph.constant_steps, *graph.steps):
         if step.direction == FORWARD:

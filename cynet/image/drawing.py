@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..ndarray import NDArray
     from ..typing import ArrayLike
 
-_COLORS = (  # apart from one another in hue and in brightness
+_COLORS = (  # colors far apart in hue and brightness
     (230, 25, 75),
     (60, 180, 75),
     (255, 225, 25),

@@ -377,7 +377,7 @@ class ImageIter(DataIter):
                 except StopIteration:
                     return
                 self._store_sample(data, labels, len(taken), label, content)
-            except StopIteration as error:  # an augmenter's: it would end the epoch
+            except StopIteration as error:  # an augmenter's StopIteration would end the epoch
                 name = self._source.name(self._last)
                 raise in_loop(
                     error, f"{describe_error(error)} ({type(self).__name__}: in {name})"

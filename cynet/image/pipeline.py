@@ -28,7 +28,7 @@ class Pipeline:
         if threads < 1 or ahead < 1:
             raise ArgumentError(f"threads and batches ahead are 1 or more, got {threads}, {ahead}")
         self._tasks, self._parts, self._fill, self._ahead = tasks, parts, fill, ahead
-        self._begun = deque()  # (task, futures of its parts)
+        self._begun = deque()  # pairs (task, futures of its parts)
         self._threads = ThreadPool(threads, thread_name_prefix="cynet-images")
         self._process = os.getpid()
         self._refill_queue()

@@ -43,7 +43,7 @@ class BoxBatches(RecordBatches):
             return self._source.label_size(number)
         except CynetError as error:
             if self._o["skip_damaged"]:
-                return 0  # counted when it is drawn
+                return 0  # the image is counted when it is drawn
             name = self._source.name(number)
             raise (
                 error if name in str(error) else with_message(error, f"{name}: {error}")
@@ -59,7 +59,7 @@ class BoxBatches(RecordBatches):
         out, row = batch.data[place], batch.labels[place]
         channels, height, width = out.shape
         new_h, new_w = image.shape[:2]
-        if (new_h, new_w) != (height, width):  # black beside and below it
+        if (new_h, new_w) != (height, width):  # the area beside and below the image is black
             image = np.pad(image, ((0, height - new_h), (0, width - new_w), (0, 0)))
         self._normalize(image, out, rng)
         numbers = np.concatenate([head, boxes.ravel()])

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from .array_iter import NDArrayIter
-from .array_iter import _init_data as _init_data  # scripts take it here
+from .array_iter import _init_data as _init_data  # scripts import it from here
 from .base import DataBatch, DataDesc, DataIter
 from .csv_iter import CSVIter
 from .libsvm_iter import LibSVMIter
@@ -12,7 +12,7 @@ from .mix_iter import MixIter
 from .mnist import MNISTIter, read_idx
 from .wrappers import PrefetchingIter, ResizeIter
 
-if TYPE_CHECKING:  # imported when they are first used: see libinfo.py
+if TYPE_CHECKING:  # modules are imported at first use: see libinfo.py
     from ..image.record_boxes import ImageDetRecordIter as ImageDetRecordIter
     from ..image.record_iter import ImageRecordInt8Iter as ImageRecordInt8Iter
     from ..image.record_iter import ImageRecordIter as ImageRecordIter

@@ -160,7 +160,7 @@ class NDArrayIter(DataIter):
 
     def _shuffle_rows(self):
         if self.shuffle:
-            self.idx = self.idx.copy()  # `state_dict` gave the other one away
+            self.idx = self.idx.copy()  # `state_dict` gave away the other array
             np.random.shuffle(self.idx)
             # MXNet permutes the permuted rows again: one numpy.random.seed gives the same batches
             self._order = self._order[self.idx]
@@ -174,7 +174,7 @@ class NDArrayIter(DataIter):
         >>> len(list(batches))
         2
         >>> batches.reset()
-        >>> batches.next().data[0].asnumpy()  # begins with the row that was left over
+        >>> batches.next().data[0].asnumpy()  # the epoch begins with the row that was left over
         array([4., 0.], dtype=float32)
         >>> batches.hard_reset()
         >>> batches.next().data[0].asnumpy()

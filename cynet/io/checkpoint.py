@@ -145,7 +145,7 @@ def _params_chunks(arg_params, aux_params):
                 f"{kind}_params must be a dict of names to NDArrays, got {type(given).__name__}"
             )
         for name, array in given.items():
-            is_array = isinstance(array, nd.NDArray)  # anything else is refused by its name
+            is_array = isinstance(array, nd.NDArray)  # other objects are refused by their names
             named[f"{kind}:{name}"] = array.as_in_context(cpu()) if is_array else array
     return chunks_of(named)
 

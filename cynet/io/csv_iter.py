@@ -154,7 +154,7 @@ def _line_blocks(text, name, shape, columns):
     number a bounded number of characters.
     """
     longest = _LONGEST_NUMBER * math.prod(shape) + _LONGEST_COMMENT
-    if columns is not None:  # there may be others beside them
+    if columns is not None:  # other columns may be there, too
         longest = max(longest, _LONGEST_LINE)
     rest = ""
     while block := text.read(_BLOCK_CHARACTERS):

@@ -48,7 +48,7 @@ class MixIter(_Wrapper):
     >>> state = mixed.state_dict()
     >>> [batch.label[0].shape for batch in mixed]
     [(3, 3), (3, 3)]
-    >>> mixed.load_state_dict(state)  # training that resumes begins there
+    >>> mixed.load_state_dict(state)  # training resumes at this place
     """
 
     def __init__(self, data_iter: DataIter, mixing: Any) -> None:

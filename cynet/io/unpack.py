@@ -41,7 +41,7 @@ def read_unpacked(name):
             yield file, None
             return
         kind, module, _ = packer
-        unpacker = importlib.import_module(module)  # here: few need it, and it takes time
+        unpacker = importlib.import_module(module)  # imported late: few need it, and it takes time
         damage = getattr(unpacker, "LZMAError", zlib.error)
         try:
             with unpacker.open(file) as stream:

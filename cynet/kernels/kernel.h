@@ -76,14 +76,14 @@ struct Args {
   bool wanted[MAX_TENSORS];  // whether that output is to be written at all; one is
   bool add[MAX_TENSORS];     // whether to add to the output
   const void* params;        // the struct that CYNET_PARAMS names
-  int threads;               // how many it may use
+  int threads;               // maximum number of threads that the kernel may use
   int level;                 // the CPU's, for loops that are chosen by it (levels.h)
   bool training;
   void* space;  // workspace, as many bytes as the entry's `space` says
   Failure* failure;
   uint64_t seed, stream;  // seed and stream of the run's random words, if it asks for them
   uint64_t* rows;  // nullptr, or a bit for each row of the gradient that is not zeros: to be kept
-  bool rows_known;  // whether these are right before the run
+  bool rows_known;  // whether the bits of `rows` are right before the run
 
   template <typename T>
   const T* input(int i) const {  // nullptr: not given
@@ -204,7 +204,7 @@ struct KernelEntry {
   int cost;  // simple operations for each element of the largest tensor: how many threads it pays
   size_t params_size;
   const ParamField* fields;  // the end has no name
-  SpaceFunction space;  // nullptr: it needs no workspace
+  SpaceFunction space;  // bytes of workspace; nullptr: none
   KernelFunction run[N_DTYPE][N_LEVEL];
   const KernelEntry* next;
 };

@@ -31,7 +31,7 @@ class Gathered:
 
     def __init__(self, target: NDArray, counts: Sequence[int], what: str) -> None:
         self.target, self.counts, self.what = target, counts, what
-        self.mine: list[tuple[NDArray, list[NDArray]]] = []  # (a view of target, its arrays)
+        self.mine: list[tuple[NDArray, list[NDArray]]] = []  # pairs (view of target, its arrays)
         self.others: list[tuple[NDArray, list[NDArray]]] = []
 
     def request(self, priority: int) -> Request:

@@ -159,7 +159,7 @@ class DistKVStore(KVStore):
         }
         with self._lock:
             self._world.check()
-            if optimizer is not None:  # without one the sums are of states
+            if optimizer is not None:  # without an optimizer the sums are of states
                 self._world.count_step()
             self._on_terms_of(optimizer)
             for each, arrays in by_rows.items():

@@ -20,11 +20,11 @@ from .command import hosts_of, process_command
 if TYPE_CHECKING:
     from .command import Job
 
-_HOST_SECONDS = 30.0  # seconds for one machine
-_MAX_PARALLEL_HOSTS = 32  # machines that are looked at at a time
+_HOST_SECONDS = 30.0  # seconds to wait for one machine
+_MAX_PARALLEL_HOSTS = 32  # machines that are checked at a time
 _MAX_MESSAGE = 300  # characters of a machine's message that are shown
 _SSH_OPTIONS = ("-oBatchMode=yes", "-oConnectTimeout=10")  # a question would wait for ever
-_ANSWER_MARK = "cynet-host:"  # marks its answer; a login may print other lines
+_ANSWER_MARK = "cynet-host:"  # marks a machine's answer; a login may print other lines
 # names in Open MPI 5, Open MPI 4, and MPICH
 _AGENTS = ("plm_ssh_agent", "plm_rsh_agent", "-launcher-exec")
 # Another Python may be the reason why cynet is not imported there, so it is told before.
@@ -101,7 +101,7 @@ def _look_command(job):
     steps["program"] = f"command -v {shlex.quote(command[0])} > /dev/null"
     text = " && ".join(f"{step} && echo {_ANSWER_MARK}{word}" for word, step in steps.items())
     if is_script:
-        path = config.variables().get("PYTHONPATH")  # ranks get it, too
+        path = config.variables().get("PYTHONPATH")  # ranks get this PYTHONPATH, too
         before = f"PYTHONPATH={shlex.quote(path)} " if path else ""
         text += f" && {before}{shlex.quote(command[0])} -c {shlex.quote(_VERSIONS)}"
         steps |= {"python": "", "cynet": ""}

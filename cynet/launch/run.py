@@ -64,7 +64,7 @@ class Running:
         while self._process.poll() is None:
             time.sleep(_POLL_SECONDS)
             below.update(descendant_processes(self._process.pid))
-            if len(self._signals) > passed:  # the job gets it, too
+            if len(self._signals) > passed:  # the job gets the signal, too
                 passed = len(self._signals)
                 with contextlib.suppress(OSError):
                     self._process.send_signal(self._signals[-1])

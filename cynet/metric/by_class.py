@@ -134,7 +134,7 @@ class _Averaged(_Counted):
         right, sums = counts.diagonal(), counts.sum(axis=self.axis)
         if self.average == "micro":
             return float(right.sum() / sums.sum())
-        rates = right / np.maximum(sums, 1)  # 0 for a class that is never there
+        rates = right / np.maximum(sums, 1)  # 0 for a class without samples
         if self.average == "weighted":
             return float(np.average(rates, weights=counts.sum(axis=1)))
         seen = counts.sum(axis=0) + counts.sum(axis=1) > 0

@@ -136,7 +136,7 @@ class FeedForward:
         self.allow_extra_params = allow_extra_params
         self.begin_epoch = begin_epoch
         self.kwargs = dict(kwargs)
-        self._predictors = []  # the last one that is not in use
+        self._predictors = []  # predictors that are not in use
 
     def __getstate__(self):
         return {**vars(self), "_predictors": []}
@@ -300,7 +300,7 @@ class FeedForward:
 
     def _predictor_of(self, form):
         """A predictor of this form that no other call uses: the last one, or a new one."""
-        with contextlib.suppress(IndexError):  # another thread has it
+        with contextlib.suppress(IndexError):  # another thread has taken the predictor
             last = self._predictors.pop()
             if last.has(form):
                 return last

@@ -53,7 +53,7 @@ def counted_from_one(callbacks):
 
     def counted(callback):
         if not callable(callback):
-            return callback  # fit refuses it
+            return callback  # fit refuses the callback
         return lambda param: callback(param._replace(nbatch=param.nbatch + 1))
 
     return None if callbacks is None else [counted(each) for each in _as_list(callbacks)]

@@ -20,7 +20,7 @@ from ..base.errors import (
 )
 from ..base.guard import PER_BATCH, guarded
 from ..base.kinds import check_numbers
-from ..base.legacy import _as_list as _as_list  # scripts import it from here
+from ..base.legacy import _as_list as _as_list  # scripts import _as_list from here
 from ..base.reprs import ReprMixin
 from ..callback import BatchEndParam, FitState, StopTraining
 from ..callback.fit import columns_of, end_epoch, nan_output
@@ -325,7 +325,7 @@ class BaseModule(ReprMixin, Interface):
         >>> history.epochs, history.metrics["Train-accuracy"][-1] > 0.9
         ([0, 1, 2, 3, 4], True)
         """
-        options = dict(locals())  # callbacks see them (BatchEndParam.locals), by MXNet's names
+        options = dict(locals())  # callbacks see the options (BatchEndParam.locals)
         if num_epoch is None:
             raise ArgumentError("fit: say how long to train with num_epoch")
         check_numbers("fit", begin_epoch=begin_epoch, num_epoch=num_epoch)
@@ -682,7 +682,7 @@ class _Training:
             self._logger.info("Epoch[%d] training ends: %s", self._state.epoch, stop)
             self._train_data.reset()
         finally:
-            with contextlib.ExitStack() as ends:  # all of them, whatever one raises
+            with contextlib.ExitStack() as ends:  # all callbacks end, even if one raises
                 if self._progress is not None:
                     ends.callback(self._progress.close)
                 for each in reversed(self._callbacks):
@@ -838,7 +838,7 @@ class _Training:
 def _are_settings_equal(settings, others):
     try:
         return bool(settings == others)
-    except ValueError:  # arrays among them
+    except ValueError:  # values may be arrays
         return False
 
 

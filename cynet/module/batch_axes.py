@@ -48,7 +48,7 @@ def output_axes(symbol, inputs, size, order):
     large = _output_shapes(symbol, inputs, size, size + 1)
     for i, shape in enumerate(small):
         grown = large[i] if large is not None else None
-        if grown is None or len(grown) != len(shape):  # a network for batches of this size alone
+        if grown is None or len(grown) != len(shape):  # the network fits only this batch size
             axes = [0] if shape and shape[0] and shape[0] % size == 0 else []
         else:
             axes = [k for k, (a, b) in enumerate(zip(shape, grown)) if a != b]

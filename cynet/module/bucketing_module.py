@@ -162,7 +162,7 @@ compression_params, shard_states
         self._grad_req = "write"
         self._loaded = self._preload_opt_states = None
         self._reset_bind()
-        self._make(default_bucket_key)  # refuses names that do not fit at once
+        self._make(default_bucket_key)  # refuses wrong names at once
 
     def _reset_bind(self):
         self.binded = False
@@ -354,7 +354,7 @@ compression_params, shard_states
         self._require_state("get_params", "params_initialized")
         if not self.binded:
             return self._loaded
-        self._default._params_dirty = True  # any bucket may have updated them
+        self._default._params_dirty = True  # any bucket may have updated the parameters
         return self._default.get_params()
 
     def init_optimizer(

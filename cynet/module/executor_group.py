@@ -16,7 +16,7 @@ from ..executor.plan_cache import PlanCache
 from ..io import DataDesc
 from .batch_axes import checked_pad, output_axes, slice_examples
 from .inputs import _data_descriptions
-from .slicing import _load_data as _load_data  # scripts import these from here, too
+from .slicing import _load_data as _load_data  # scripts import _load_data from here, too
 from .slicing import _load_general as _load_general
 from .slicing import _load_label as _load_label
 from .slicing import _merge_multi_context, _prepare_group2ctxs, _slice_batch, _split_input_slice

@@ -102,7 +102,7 @@ class History:
         >>> figure.axes[0].get_ylabel()
         'accuracy'
         """
-        found = {}  # metric: its columns
+        found = {}  # metric -> its columns
         for column, values in self.metrics.items():
             if all(isinstance(value, numbers.Real) for value in values):
                 part, _, name = column.partition("-")

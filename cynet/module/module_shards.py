@@ -11,7 +11,7 @@ class ModuleShards:
     """Base of Module: each rank owns a part of the states; updated weights and saved states are
     gathered."""
 
-    _shard_states = False  # whether the user has requested it
+    _shard_states = False  # whether the user has requested shards
     _shards = None  # the Shards; modules that share an optimizer share them
 
     def _share_out_states(self):

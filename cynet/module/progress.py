@@ -30,7 +30,7 @@ class Progress:
 
     def __init__(self, last, total, batches=True):
         self.last, self.total, self.batches = last, total, batches
-        self._epoch_due = 0.0  # the first one is shown at once
+        self._epoch_due = 0.0  # the first line is shown at once
 
     def begin(self, first):
         """Training begins with this epoch."""

@@ -65,7 +65,7 @@ cdef struct CallTask:
     TBlob* in_data
     TBlob* aux
     TBlob* out_data
-    TBlob* out_grad        # NULL: it runs forward
+    TBlob* out_grad        # gradients of the outputs; NULL: forward runs
     TBlob* in_grad
     int* req
     Resource* requested
@@ -223,7 +223,7 @@ cdef int _submit(Call call, CallTask* task, VarHandle* vars, int n_mutable, int 
         # Short, so the GIL stays; what runs here finds the user's frame on this thread's stack.
         return _engine.push_sync(_run_task, task, _free_task, dev_type, dev_id, vars + n_mutable,
                                  n_all - n_mutable, vars, n_mutable, 0, flags, name)
-    if call.python and flagged:  # the naive engine runs it on this thread
+    if call.python and flagged:  # the naive engine runs the call on this thread
         kept = set_flags(0)
     try:
         with nogil:

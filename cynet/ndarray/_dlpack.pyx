@@ -60,7 +60,7 @@ cdef void _give_up(DLManagedTensor* managed) noexcept nogil:
 
 cdef void _capsule_gone(object capsule) noexcept:
     cdef DLManagedTensor* managed
-    if PyCapsule_IsValid(capsule, b"dltensor"):  # nobody took it
+    if PyCapsule_IsValid(capsule, b"dltensor"):  # no consumer took the capsule
         managed = <DLManagedTensor*>PyCapsule_GetPointer(capsule, b"dltensor")
         managed.deleter(managed)
 

@@ -42,7 +42,7 @@ cdef enum:
     MAX_AXES = 16            # maximum number of axes of a Region, new axes included
 
 cdef dict _NUMPY = {**NUMPY, kBfloat16: NUMPY[kFloat64]}  # NumPy's dtype for each dtype flag
-cdef object _asarray = np.asarray  # the one that refuses lists of different lengths
+cdef object _asarray = np.asarray  # np.asarray, which refuses lists of different lengths
 
 
 # --- host data ------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ cdef cnp.ndarray _host_array(object value, int dtype, str what):
         array = _asarray(value)
         if array.dtype.kind not in "fiubOSU":
             raise ArgumentTypeError(array.dtype)
-        if _flag_of(array) < 0:  # objects that are numbers and texts of numbers, too
+        if _flag_of(array) < 0:  # objects that are numbers, and texts of numbers
             array = array.astype(_NUMPY[dtype])
     except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentTypeError(
@@ -142,7 +142,7 @@ cdef int _refuse_shape(const Region* to, tuple shape) except -1:
 
 cdef bint _warned_of_rounding = False
 cdef enum:
-    EXACT_IN_FLOAT = 1 << 24  # whole numbers up to here are float32's
+    EXACT_IN_FLOAT = 1 << 24  # integers up to here are exact in float32
 
 
 cdef int _tell_rounding(cnp.ndarray host) except -1:
@@ -237,7 +237,7 @@ cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) e
 cdef int _refuse_wide(NDArrayBase array, cnp.ndarray host) except -1:
     # Ints of Python that the array's dtype does not hold, where NumPy refuses them.
     if array.blob.dtype in (kUint8, kInt8, kInt32):
-        from ..operator.numpy.promotion import refuse_wide  # a family that mx.nd does not need
+        from ..operator.numpy.promotion import refuse_wide  # imported late: mx.np's family
         refuse_wide(host, NAMES[array.blob.dtype], f"{array.face.name} x[...] = value")
     return 0
 

@@ -43,7 +43,7 @@ cdef class Call:
     cdef bint python
     cdef int dev_type, dev_id
     cdef int64_t nbytes        # bytes of all arrays together
-    cdef bint quick            # not worth another thread
+    cdef bint quick            # the call is too short for another thread
     cdef vector[TBlob] arrays  # dtypes and shapes of inputs and states; data == NULL
     cdef vector[TBlob] outs
     cdef vector[int] resources
@@ -52,7 +52,7 @@ cdef class Call:
     cdef object context
     cdef object backward       # a Backward (_tape.pxd), or None: nobody has asked yet
     cdef object key            # key in the operator's cache of calls
-    cdef bint used             # again since it was made, or was last spared
+    cdef bint used             # used again since it was made or last spared
 
 # Device, dtypes and shapes of the arrays (NDArrayBase), as bytes.
 cdef bytes pack(list given, int dev_type, int dev_id)

@@ -40,7 +40,7 @@ live_states = live_counter()  # counts live operators of imperative calls
 cdef dict _interned = {}  # str -> bytes, for names and files whose char* running functions hold
 cdef bytes _ANY_FILE = b"(one of many files)"
 cdef enum:
-    MAX_FILES = 10_000  # distinct ones: each cell of a notebook is one
+    MAX_FILES = 10_000  # maximum number of file names: each notebook cell has one
 
 
 cdef const char* intern_c_string(str text) except NULL:
@@ -188,7 +188,7 @@ cdef Call resolve(Face face, OpEntry entry, list given, tuple names, dict params
         if face is not ND:
             key = (face, key)
         call = entry.cache.get(key)
-    except TypeError:  # a parameter that cannot be hashed
+    except TypeError:  # a parameter is not hashable
         key = None
         call = None
     if call is not None:
@@ -412,7 +412,7 @@ def infer(prop, list wanted, list shapes, list types):
         # the first traceback is worth its lines where it shows code of the user
         raise told from (error if prop.users else None)
     except Exception as error:
-        if isinstance(error, IndexError) and not prop.users:  # a length that is not there
+        if isinstance(error, IndexError) and not prop.users:  # a shape has too few axes
             raise ShapeError(f"{where}: the shapes have too few axes ({error})") from error
         raise wrap_error(error, f"{where}: {describe_error(error)}") from error
     for name, want, got in zip(wanted, [*in_shapes, *aux_shapes], shapes):

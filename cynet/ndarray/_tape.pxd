@@ -37,7 +37,7 @@ cdef class Node:
     cdef int at            # inputs looked at
     cdef bint needed       # the walk passes this node on its way to a wanted gradient
     cdef list grads        # gradients of the outputs
-    cdef uint64_t shared_grads     # bit i: grads[i] is also somebody else's
+    cdef uint64_t shared_grads     # bit i: another object shares grads[i]
     cdef dict hooks        # number of an output -> functions that take its gradient; or None
     # Raises when an array that backward reads was written after the recording.
     cdef int check(self) except -1
@@ -65,7 +65,7 @@ cdef class Backward:
     cdef bint moves_states  # backward runs for its states even where no gradient comes
     cdef bint takes_grad    # backward reads the gradient of an output
     cdef bint view          # the gradient is the same bytes in another shape
-    cdef bint passes        # each gradient is that of output 0
+    cdef bint passes        # each input's gradient is the gradient of output 0
     cdef vector[char] reads      # 1 for each array of out_grad, in_data, out_data that is read
     cdef vector[char] flows      # 1 for each input that gets a gradient
     cdef vector[char] fixed      # 1 for each input that backward never reads

@@ -69,7 +69,7 @@ def _rename_dtype(data, old, new, names=None):
     """
     n = int.from_bytes(data[:8], "little")
     if n > len(data) - 8:
-        return data, []  # the package says what is wrong
+        return data, []  # the package names the error
     header = read_json(data[8 : 8 + n])
     changed = [
         key
@@ -86,7 +86,7 @@ def _rename_dtype(data, old, new, names=None):
 
 
 def _read_npz(file, name):
-    import zipfile  # here, with all that it loads to unpack
+    import zipfile  # imported late: zipfile loads much
 
     values = {}
     try:

@@ -24,7 +24,7 @@ from .functions import function_of
 if TYPE_CHECKING:
     from ..typing import ArrayLike, ContextLike, DTypeLike, NDArray, Number, ShapeLike
 
-EXACT = 1 << 53  # up to here an int is a float64
+EXACT = 1 << 53  # integers up to here are exact in float64
 
 
 _shared = with_paragraphs(

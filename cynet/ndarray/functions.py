@@ -13,7 +13,7 @@ from ._call import invoke, is_array
 from ._tape import set_state
 
 _made = {}  # (OpEntry, name) -> function
-MAX_KNOWN = 64  # combinations of arguments, of an operator that holds numbers
+MAX_KNOWN = 64  # maximum of remembered combinations of arguments
 
 
 def function_of(name):

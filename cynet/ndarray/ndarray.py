@@ -15,7 +15,7 @@ from ._call import invoke
 from ._indexing import NDArrayIndexing, from_host
 from .methods import NumpyMethods, ShapeMethods
 
-_walk = None  # autograd._walk, which stands on a floor above
+_walk = None  # module autograd._walk, set when it is imported
 
 
 class _Absent:
@@ -90,7 +90,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
     __str__ = __repr__
 
     def _repr_html_(self):
-        from ..base.reprs import html_of_array  # here, because notebooks alone ask for it
+        from ..base.reprs import html_of_array  # imported late: only notebooks need it
 
         return html_of_array(self)
 

@@ -261,4 +261,4 @@ def shuffle(data: NDArray, out: NDArray | None = None) -> NDArray:
     return function_of("_shuffle")(data, out=out)
 
 
-__getattr__, __dir__ = namespace(__name__, "_random_")  # uniform_like and its kin
+__getattr__, __dir__ = namespace(__name__, "_random_")  # serves uniform_like and similar names

@@ -113,7 +113,7 @@ class _Reader:
             self.fail(f"{n} bytes of {what}", f"the end of the file after {self.left()}")
         self.at += n
         found = self.source.read(n)
-        if len(found) < n:  # somebody cuts the file off while it is read
+        if len(found) < n:  # another process truncates the file while it is read
             self.at -= n
             self.fail(f"{n} bytes of {what}", f"the end of the file after {len(found)}")
         return found
@@ -123,7 +123,7 @@ class _Reader:
         done = 0
         while done < len(view):
             read = self.source.readinto(view[done:])
-            if not read:  # somebody cuts the file off while it is read
+            if not read:  # another process truncates the file while it is read
                 self.fail(f"{len(view)} bytes of data", f"the end of the file after {done}")
             done += read
         self.at += done

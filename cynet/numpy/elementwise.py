@@ -73,7 +73,7 @@ def _with_dtype_casting(function, inputs, out, where, dtype, casting, order):
 
     name, out = f"mx.np.{function.__name__}", one_of(out)
     refuse_order(order, name)
-    refuse_cast("bool", "bool", casting, name)  # is it a rule?
+    refuse_cast("bool", "bool", casting, name)  # raises if `casting` is no rule
     if dtype is not None and function.__name__ not in _BOOLEAN_FUNCTIONS:
         arrays = [array_of(each, function.__name__) for each in inputs]
         for given, each in zip(inputs, arrays):

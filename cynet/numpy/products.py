@@ -269,7 +269,7 @@ def _contract_pair(a, s, b, t, others):
         for letter, n in zip(letters, array.shape):
             if n not in (1, sizes[letter]):
                 raise ShapeError(f"mx.np.einsum: '{letter}' is {n} and {sizes[letter]} long")
-    if not summed or not (rows or columns):  # element by element, and sums of that
+    if not summed or not (rows or columns):  # elementwise products, and their sums
         wide = [*batch, *rows, *columns, *summed]
         out = _align_axes(a, s, wide) * _align_axes(b, t, wide)
         if summed:

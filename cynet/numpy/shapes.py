@@ -14,7 +14,7 @@ from ..operator.numpy.promotion import promote_dtypes
 from ._call import NP, array_of, finished, is_traced, ops, refuse_order
 from .reductions import axes_of
 
-_NEW_AXIS = {axis: (*(slice(None),) * axis, None) for axis in range(9)}  # keys of one new axis
+_NEW_AXIS = {axis: (*(slice(None),) * axis, None) for axis in range(9)}  # keys that add a new axis
 _NEW_AXIS |= {~after: (..., *_NEW_AXIS[after][::-1]) for after in range(9)}
 _INDEX_DTYPES = (dtype_flag("int32"), dtype_flag("int64"))
 
@@ -156,7 +156,7 @@ def broadcast_to(array, shape, subok=False):
     wide = reshape_view(array, (1,) * (len(sizes) - array.ndim) + array.shape)
     if prod(sizes):
         return ops.broadcast_to(wide, shape=sizes)
-    return reshape_view(ravel(array)[:0], sizes)  # the result belongs to the graph all the same
+    return reshape_view(ravel(array)[:0], sizes)  # an empty result, part of the graph
 
 
 def broadcast_arrays(*args):

@@ -61,7 +61,7 @@ def _softmax_call(run, data, axis, length, temperature, use_length, dtype):
         more["use_length"] = True
     lengths = _check_arrays(length) if use_length else ()
     data = _float_array(data, "npx.softmax")
-    if data.ndim == 0 and not lengths:  # treated as an axis of one element
+    if data.ndim == 0 and not lengths:  # an array without axes counts as one element
         out = reshape_view(run(reshape_view(data, (1,)), axis=axis, **more), ())
     else:
         out = run(data, *lengths, axis=axis, **more)

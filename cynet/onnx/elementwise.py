@@ -51,7 +51,7 @@ def unary(g, c):
     if c.op == "relu" and not dtype.startswith("float"):
         return g.emit("Max", [c.inputs[0], _dtype_constant(g, c, 0)])
     if not dtype.startswith("float") and row.result == FLOAT:
-        c.refuse(f"its data are {dtype}: cast them to a float")  # numbers in it are fractions
+        c.refuse(f"its data are {dtype}: cast them to a float")  # results are fractions
     return write_row(g, row, c.inputs, dtype)
 
 

@@ -290,7 +290,7 @@ def _make_model(library, nodes, inputs, outputs, constants):
     graph = helper.make_graph(nodes, "cynet", told(inputs), told(outputs), arrays)
     opset = helper.make_opsetid("", OPSET)
     model = helper.make_model(graph, producer_name="cynet", opset_imports=[opset])
-    model.ir_version = 7  # the version that belongs to opset 13
+    model.ir_version = 7  # the IR version that belongs to opset 13
     return model
 
 

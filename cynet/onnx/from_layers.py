@@ -50,7 +50,7 @@ def conv_transpose(reader, node):
     same = before == after and min(before) >= 0
     more = [max(-a, 0) for a in after]  # outside of all windows there is only the bias
     own = [a + m for a, m in zip(adj, more)]
-    if any(a >= s for a, s in zip(own, stride)) or min(before) < 0:  # Deconvolution requires it
+    if any(a >= s for a, s in zip(own, stride)) or min(before) < 0:  # Deconvolution's limits
         node.refuse(f"pads {before} and {after} with output_padding={adj}")
     how |= {"pad": tuple(before if same else [0] * n), "adj": tuple(own)}
     how["num_filter"] = shape[1] * how["num_group"]
@@ -73,7 +73,7 @@ def _transposed_pads(node, spans, stride, adj):
             node.refuse("output_shape with auto_pad=VALID")
         found = list(node.get("pads", [0] * 2 * n)) if auto == "NOTSET" else [0] * 2 * n
         return found[:n], found[n:]
-    node.ignore("pads")  # ONNX makes them from the lengths
+    node.ignore("pads")  # ONNX computes pads from the lengths
     sizes = lengths_of(node, 0)
     if asked is None:
         asked = [x * t for x, t in zip(sizes, stride)]
@@ -88,7 +88,7 @@ def _transposed_pads(node, spans, stride, adj):
 
 @imports("BatchNormalization")
 def batch_norm(reader, node):
-    node.ignore("momentum", "consumed_inputs")  # training alone uses it; hints of opset 1
+    node.ignore("momentum", "consumed_inputs")  # used in training only; hints of opset 1
     if node.get("training_mode", 0):
         node.refuse("training_mode=1")
     node.only("spatial", 1)

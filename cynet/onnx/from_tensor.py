@@ -65,7 +65,7 @@ def squeeze(reader, node):
         return sym.squeeze(node.symbol(0), axis=axes)
     made, rank = node.symbol(0), node.axes(0) + len(axes)
     places = sorted(a % rank for a in axes)
-    if node.axes(0) == 0:  # a number: here an array of one element
+    if node.axes(0) == 0:  # a scalar: here an array of one element
         return sym.reshape(made, shape=(1,) * rank)
     for axis in places:
         made = sym.expand_dims(made, axis=axis)

@@ -422,7 +422,7 @@ class Reader:
             self._constants[node.outputs[0]] = found
             return True
         if node.kind == "CastLike" and node.known(0) is not None:
-            dtype = self.dtype(node.inputs[1])  # the type alone is needed of it
+            dtype = self.dtype(node.inputs[1])  # only the dtype of the input is needed
             if dtype is not None and dtype != "bfloat16":
                 self._constants[node.outputs[0]] = node.known(0).astype(dtype)
                 return True
@@ -461,7 +461,7 @@ class Reader:
                 "value_floats": "float32",
             }.get(name, object)
             return np.array(value, dtype)
-        if any(n < 0 for n in value.dims):  # NumPy would find a length for it
+        if any(n < 0 for n in value.dims):  # NumPy would infer a length for -1
             node_shape = shown(list(value.dims))
             raise FormatError(f"import_model: '{node.name}' has the shape {node_shape}")
         return self.library.numpy_helper.to_array(value)

@@ -21,7 +21,7 @@ from ..graph.infer import infer_shapes, infer_types
 from ..ndarray import array
 from ..operator.checks.shapes import EMPTY
 from ..symbol import Group, Variable
-from . import (  # noqa: F401  they fill IMPORTERS
+from . import (  # noqa: F401 - the modules fill IMPORTERS
     from_elementwise,
     from_indices,
     from_layers,

@@ -12,7 +12,7 @@ from .._typedefs cimport RunContext, TBlob
 cdef struct OpContext:
     int is_train
     RunContext run_ctx
-    Resource* requested  # the resources of forward_resource / backward_resource, in that order
+    Resource* requested  # resources in the order of forward_resource / backward_resource
     int n_requested
     int n_in             # lengths of in_data, out_data (= out_grad) and aux_states
     int n_out
@@ -52,7 +52,7 @@ cdef class Blob:
 
 cdef class OpEntry:
     # One registered operator, as mx.nd, mx.sym and mx.np find it.
-    cdef readonly str name          # canonical, as JSON has it
+    cdef readonly str name          # canonical name, as in JSON
     cdef readonly object prop       # the OperatorProperty subclass
     cdef readonly tuple aliases
     cdef readonly dict cache        # signature -> prepared imperative call; last: used last

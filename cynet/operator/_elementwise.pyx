@@ -16,7 +16,7 @@ from ..base.errors import ArgumentError
 from .elementwise_loop import SIMPLE, computed_in, holds, fold_out_of_range_scalar
 from .parameters import LargeInt
 
-_EXACT = 2.0 ** 53  # below it every integer is a float
+_EXACT = 2.0 ** 53  # smaller integers are exact in float64
 
 
 cdef enum:

@@ -24,7 +24,7 @@ cdef struct EnvArguments:
     int n_kwargs         # set_enable_kwargs: keyword i is keys[i]=values[i], UTF-8
     const char** keys
     const char** values
-    int n_resource       # set_resource_request: in that order
+    int n_resource       # number of resources, as in set_resource_request
     Resource* resource
 
 ctypedef int (*UnaryFunction)(const TBlob* src, const EnvArguments* env, TBlob* ret, int req,

@@ -16,7 +16,7 @@ from ..base.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
-MAX_CHOICES = 4096  # remembered choices of one list
+MAX_CHOICES = 4096  # maximum of remembered choices of one list
 NEVER = inf  # the cost of an algorithm that runs only where it is forced
 
 

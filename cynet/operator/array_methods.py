@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Binary(NamedTuple):
     """The four operators of one function of two operands, and Python's spelling of it."""
 
-    sign: str  # '' without one
+    sign: str  # sign of Python's operator; '' without one
     method: str  # method of Python's data model; '' without one
     same: str  # operator for two arrays of one shape
     broadcast: str  # operator for two arrays that broadcast

@@ -150,7 +150,7 @@ def fold_out_of_range_scalar(loop: Loop, dtype: str) -> Loop:
     number = numbers[0]
     if loop.functor in _COMPARISON_FUNCTIONS:
         return _replace_out_of_range(loop, number, dtype)
-    if loop.functor in _LOGICAL_FUNCTORS:  # a number with its truth value
+    if loop.functor in _LOGICAL_FUNCTORS:  # the number as a truth value
         return loop._replace(reads=tuple(1.0 if v is number else v for v in loop.reads))
     if loop.functor in ("maximum", "minimum") and number == number:
         low, high = _INTEGER_RANGES[dtype]

@@ -36,7 +36,7 @@ class ProductDesc(NamedTuple):
     a_transposed: bool = False
     b_transposed: bool = False
     packed: bool = False  # b is packed for AMX
-    weight: bool = False  # whether it is one of a layer's three products
+    weight: bool = False  # whether the product is one of a layer's three
     level: str = cpu_capability()
 
     @property

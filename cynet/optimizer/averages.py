@@ -6,7 +6,7 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError, ShapeError, shown
 from .settings import check_real
 
-_MAX_WEIGHTS_PER_CALL = 64  # weights that one call of the operator moves
+_MAX_WEIGHTS_PER_CALL = 64  # maximum of weights in one call of the operator
 
 
 class Averages:
@@ -39,7 +39,7 @@ class Averages:
         groups = {}
         for name, mean in self.values.items():
             if np.dtype(arrays[name].dtype).kind in "iub":
-                mean[:] = arrays[name]  # numbers that count something have no mean
+                mean[:] = arrays[name]  # counters have no mean
                 continue
             # one operator call takes weights of one device and dtype
             groups.setdefault((mean.dtype, str(mean.context)), []).append(name)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _ARRAYS = ("NDArray", "ndarray", "RowSparseNDArray", "CSRNDArray")
 _PARAMS_HEADER = struct.pack("<QQQ", 0x112, 0, 1)  # header of a .params file with one array
 _MAX_DEPTH = 8
-_KEPT_APART = {"LBSGD": "lbmult", "DCASGD": "weight_previous"}  # values beside their states
+_KEPT_APART = {"LBSGD": "lbmult", "DCASGD": "weight_previous"}  # attributes with values
 
 
 class _Record:

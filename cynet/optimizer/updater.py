@@ -101,7 +101,7 @@ class Updater:
         try:
             if False not in [synced[i] for i in index]:
                 return [states[i] for i in index]
-        except KeyError:  # a weight that is new
+        except KeyError:  # the weight is new
             pass
         for i, each in zip(index, weight):
             if i not in states:

@@ -141,7 +141,7 @@ class MXRecordIO:
             return
         # in a process that was forked the lock may be held by a thread that is not there
         with self._lock if self.pid == os.getpid() else nullcontext():
-            if not self.is_open:  # another thread was faster
+            if not self.is_open:  # another thread has opened the file
                 return
             if not self.writable:
                 self.is_open, self.pid = False, None
@@ -170,7 +170,7 @@ class MXRecordIO:
         for each in files:
             if own:
                 each.discard()
-            else:  # a fork of the process that writes it
+            else:  # this process is a fork of the writing process
                 each.file.close()
 
     def __enter__(self) -> MXRecordIO:
@@ -258,7 +258,7 @@ class MXRecordIO:
             raise ArgumentTypeError(f"a record is bytes, got {type(buf).__name__}")
         content = b"".join(frame_record(bytes(buf)))
         with self._lock:
-            self._check_pid()  # again: another thread may have closed it
+            self._check_pid()  # checked again: another thread may have closed the file
             self._write(0, content)
             self._at += len(content)
 
@@ -489,7 +489,7 @@ class MXIndexedRecordIO(MXRecordIO):
         if "\t" in text or "\n" in text or "\r" in text:
             raise ArgumentError(f"a key must not have tabs or ends of lines, got {shown(text)}")
         with self._lock:
-            at = self.tell()  # raises if another thread has closed it
+            at = self.tell()  # raises if another thread has closed the file
             self.write(buf)
             self._write(1, f"{text}\t{at}\n".encode())
             self.idx[key] = at

@@ -157,7 +157,7 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
     task.arguments = <Argument*>(task + 1)
     task.values = <void**>(task.arguments + n)
     task.sizes = <int64_t*>(task.values + n)
-    variables = <VarHandle*>(task.sizes + n)  # written ones first, then read ones
+    variables = <VarHandle*>(task.sizes + n)  # variables: first written arrays, then read ones
     try:
         for i in range(n):
             task.values[i] = &task.arguments[i].value

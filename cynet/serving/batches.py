@@ -24,7 +24,7 @@ class Job:
 
     def __init__(self, arrays: list[Any], rows: int, key: Any) -> None:
         self.arrays, self.rows, self.key = arrays, rows, key
-        self.wake: Any = None  # while it waits: a lock, released once
+        self.wake: Any = None  # a lock while the job waits; released once
         self.leads = self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
@@ -88,7 +88,7 @@ class Batches:
             After `close`.
         """
         if self._pid != os.getpid():
-            self._reset()  # the threads that waited are not in this process
+            self._reset()  # a fork: the threads that waited do not exist here
         with self._lock:
             if self.closed:
                 raise StateError("the Predictor is closed")
@@ -137,9 +137,9 @@ class Batches:
                 if end is not None and left <= 0:
                     if self._remove_job(job):
                         raise WaitedError(f"no turn within {timeout:g} s, {self._rows} rows wait")
-                    left = 0.001  # a batch has it
+                    left = 0.001  # a batch has taken the job
                 job.wake.acquire(timeout=left)
-        except BaseException:  # Ctrl-C, for example: the next one takes its turn
+        except BaseException:  # an interrupt such as Ctrl-C: the next thread takes the turn
             self._remove_job(job, as_leader=True)
             raise
         if not job.done:
@@ -177,13 +177,13 @@ class Batches:
             self._compute_jobs(jobs)
         finally:
             for each in jobs:
-                if not each.done and each.error is None:  # a KeyboardInterrupt, for one
+                if not each.done and each.error is None:  # an interrupt such as Ctrl-C
                     each.error = StateError("the thread that ran the batch was interrupted")
                 each.done = True
                 if each is not job:
                     each.wake.release()
             with self._lock:
-                if job in self._queue:  # interrupted before it was taken out
+                if job in self._queue:  # interrupted while the job was in the queue
                     self._queue.remove(job)
                     self._rows -= job.rows
                     self._gathers = False

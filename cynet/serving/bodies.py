@@ -136,7 +136,7 @@ def array_of(name: str, rows: Any) -> NumpyArray:
         raise ArgumentError(f"input '{name}' is not an array of numbers: {error}") from None
     if array.dtype == object and {*map(type, array.flat)} <= {int, float}:
         try:
-            array = array.astype("float64")  # integers that 64 bits do not hold
+            array = array.astype("float64")  # integers beyond 64 bits
         except OverflowError:
             raise ArgumentError(
                 f"input '{name}' has a number that no float64 holds, such as 1e999"

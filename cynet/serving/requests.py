@@ -19,7 +19,7 @@ def body_of(environ: dict[str, Any], maximum: int) -> bytes:
     text = environ.get("CONTENT_LENGTH") or ""
     if not (text.isascii() and text.isdecimal()):
         raise Refused(411, "say Content-Length")
-    length = int(text[:20])  # longer ones are too long, too
+    length = int(text[:20])  # a length of more digits is too large anyway
     if length > maximum:
         raise Refused(413, f"a body of {length} bytes, at most {maximum} are taken")
     body = environ["wsgi.input"].read(length)

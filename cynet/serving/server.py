@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from .web import Application
 
 _IDLE_SECONDS = 0.5  # seconds after the stop in which requests under way may still arrive
-_POLL_SECONDS = 0.02  # between two looks at connections that end
+_POLL_SECONDS = 0.02  # seconds between two looks at connections that end
 _MAX_REASON_TEXT = 300  # characters of waitress's reason for a refusal
-_SPARE_FILES = 64  # open ones beside connections
+_SPARE_FILES = 64  # open files beside connections
 
 
 class Server:
@@ -143,7 +143,7 @@ class Server:
         """Accept the connections that the system has queued, and stop listening: connections during
         this are the first that are refused."""
         for each in self._listening:
-            for _ in range(each.adj.backlog + 1):  # the most that are held: files may run out
+            for _ in range(each.adj.backlog + 1):  # at most the backlog: files may run out
                 if not _has_sent(each.socket):
                     break
                 each.handle_accept()

@@ -33,7 +33,7 @@ _DTYPES = {
     "BF16": "<u2",  # raw bits
 }
 _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items() if name != "BF16"}
-_OTHERS = ("shared_memory_region", "classification")  # extensions that change the meaning
+_OTHERS = ("shared_memory_region", "classification")  # extensions that change a tensor
 
 
 class Request(NamedTuple):
@@ -41,7 +41,7 @@ class Request(NamedTuple):
 
     inputs: dict[str, NumpyArray]
     outputs: dict[str, bool]  # wanted outputs; True: sent as bytes. Empty: all outputs
-    binary: bool  # default of outputs that do not specify it
+    binary: bool  # default of outputs that do not specify binary data
     id: str | None
     timeout: float | None  # seconds
 

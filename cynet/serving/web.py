@@ -142,7 +142,7 @@ class Application:
             raise Refused(503, str(error)) from None
         except (ArgumentError, ArgumentTypeError, FormatError) as error:
             raise Refused(400, str(error)) from None
-        except Exception as error:  # the network's, for one
+        except Exception as error:  # an error of the network, for example
             _LOGGER.exception("%s %s", method, path)
             raise Refused(500, describe_error(error)) from None
 

@@ -51,7 +51,7 @@ struct CynetArena {
     Block* next;  // next block of the list (free, detached or spare)
     Block* previous;
     bool taken;
-    bool stays;         // detached for its pages alone
+    bool stays;         // the block is detached only for its pages
     uint32_t place[2];  // position in `ends`, if the block is in there
   };
   struct Ends {
@@ -139,7 +139,7 @@ struct CynetArena {
     if (edge && edge->size < n) {
       unlink(edge);
       free_bytes -= edge->size;
-      edge->taken = true;  // nobody joins it meanwhile
+      edge->taken = true;  // no other thread joins the block
     } else {
       edge = nullptr;
     }
@@ -245,7 +245,7 @@ struct CynetArena {
         retire(b);
       } else if (b->stays) {
         put_back(b);
-      } else {  // the process has as many mappings as it may
+      } else {  // the process has its maximum of mappings
         b->before = b->after = nullptr;
         if (reserve()) adopt(b), put_back(b);
       }

@@ -34,7 +34,7 @@ cdef extern from "storage/page_allocator.h":
 
 cdef enum:
     CLASSES = 4 + 4 * (47 - 8)  # 64, 128, 192, 256, then four steps to each doubling up to 2**47
-    TYPES = 6                   # device codes are below this
+    TYPES = 6                   # device type codes are below this number
     IDS = 64                    # device indices with a pool of their own
     ARENAS = 4                  # arenas for blocks below MIDDLE, LARGE, HUGE, and for larger ones
     MIDDLE = 64 << 10           # long-lived blocks are mostly smaller: they would split larger ones

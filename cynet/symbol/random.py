@@ -223,4 +223,4 @@ def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
     return _apply("_shuffle", data, **kwargs)
 
 
-__getattr__, __dir__ = namespace(__name__, "_random_")  # uniform_like and its kin
+__getattr__, __dir__ = namespace(__name__, "_random_")  # serves uniform_like and similar names

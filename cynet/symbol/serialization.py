@@ -349,7 +349,7 @@ def _sort_attributes(entry, given, loose, has_param):
             elif split_suffix(key):
                 suffixed[split_suffix(key)] = value
             elif may_be_param and (fields or entry.prop.any_parameters):
-                params[key] = value  # the property refuses a wrong one, or takes it
+                params[key] = value  # the property refuses or takes a wrong value
             else:
                 attrs[key] = value
     return params, attrs, suffixed

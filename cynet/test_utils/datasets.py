@@ -469,7 +469,7 @@ def get_zip_data(data_dir: FileName, url: str, data_origin_name: str) -> None:
     >>> Path("data/words/a.txt").read_text()
     'alpha'
     """
-    import zipfile  # here, because it is hardly ever needed
+    import zipfile  # imported late: rarely needed
 
     path = download(url, data_origin_name, data_dir)
     # complete before it is moved into place
@@ -519,7 +519,7 @@ def get_bz2_data(data_dir: FileName, data_name: str, url: str, data_origin_name:
     >>> Path("data/a9a").read_text()
     '1 2:0.5'
     """
-    import bz2  # here, because it is hardly ever needed
+    import bz2  # imported late: rarely needed
 
     target = os.path.join(data_dir, data_name)
     if os.path.exists(target):

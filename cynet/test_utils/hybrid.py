@@ -62,7 +62,7 @@ def check_gluon_hybridize_consistency(
         net = net_builder(prefix="net_")
         net.initialize()
         inputs = [nd.array(each, dtype=each.dtype) for each in data_l]
-        net(*inputs)  # shapes that are inferred are known from here on
+        net(*inputs)  # inferred shapes are known after this call
         if values is None:
             values = {name: each.data().copy() for name, each in net.collect_params().items()}
         else:

@@ -256,7 +256,7 @@ def main(arguments=None):
         if not lists:
             print(f"error: there is no {options.prefix}*.lst; --list writes one", file=sys.stderr)
             return 1
-        for path in lists:  # all of them, before the first is packed
+        for path in lists:  # all lists are checked before packing begins
             read_entries(path)
         return 1 if sum(write_records(path, options) for path in lists) else 0
     except (CynetError, OSError, ImportError) as error:

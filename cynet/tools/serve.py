@@ -186,7 +186,7 @@ def application(args: argparse.Namespace) -> Application:
         raise ArgumentError("--also: a name is given twice")
     shapes: dict[str, dict[str, Any]] = {name: {} for name in models}
     for word, shape in args.shape:
-        name, colon, of_it = word.partition(":")  # an input may have one in its name, too
+        name, colon, of_it = word.partition(":")  # a name may have a colon, too
         name, word = (name, of_it) if colon and name in models else (args.name, word)
         if word in shapes[name]:
             raise ArgumentError(f"--shape: the input {word!r} of {name!r} is named twice")

@@ -4,7 +4,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError
 from ..graph.infer import infer_shapes
 from ..symbol import Symbol
 
-WEIGHTS = {"weight", "bias", "gamma", "beta", "parameters"}  # an operator's own names for them
+WEIGHTS = {"weight", "bias", "gamma", "beta", "parameters"}  # operators' own names of weights
 ASIDE = WEIGHTS | {"label"}  # inputs that are not a previous layer
 
 

@@ -90,7 +90,7 @@ struct Kernel<K> {
 struct Entry {
   const char* name;
   void (*once)(void**);  // NULL: the kernel does not synchronise
-  void (*all)(void**);   // NULL: it does
+  void (*all)(void**);   // runs all threads; NULL: `once` does
   int count;
   const Parameter* parameters;
 };

@@ -23,7 +23,7 @@ enum FailureKind {
   kIndex,  // index outside of an array whose size the compiler knows
   kMemory,  // the host has no memory for stacks
   kUnseen,  // a kernel that was taken for one that does not wait does
-  kFault,  // the processor refused what it did (cynet_faults.h)
+  kFault,  // the processor refused the instruction (cynet_faults.h)
 };
 
 struct Failure {
@@ -33,7 +33,7 @@ struct Failure {
   uint32_t thread[3];  // the first is ~0 where it is not known which
   uint64_t caller;  // code address, relative to the object's start
   int64_t offset;  // bytes from the start of what `region` or `text` names; or the index
-  int64_t size;  // bytes of what was missed
+  int64_t size;  // bytes of the missed memory
   int32_t access;  // bytes that were read or written; of a fault: what it was
   int32_t write;  // 1: written
   int32_t argument;  // index of the kernel's argument; -1: `text` names the missed memory
@@ -209,7 +209,7 @@ static uint64_t combined(const Thread& a, uint64_t x, uint64_t y) {
 static bool complete_warp(int base, unsigned mask, int kind, int self) {
   Thread* warp = block->threads + base;
   unsigned present = 0;
-  for (int l = 31; l >= 0; --l) {  // the last one mostly comes last
+  for (int l = 31; l >= 0; --l) {  // the last lane mostly comes last
     if (!(mask >> l & 1) || base + l >= block->count || warp[l].state == kLeft) continue;
     if (warp[l].state != kInWarp || warp[l].mask != mask || warp[l].kind != kind) return false;
     present |= 1u << l;
@@ -398,7 +398,7 @@ static bool open_block(Block* b, int count, void (*body)(void**), void** argumen
 }
 
 static void close_block(Block* b) {
-  if (b->failed) {  // fibres that stopped in the middle
+  if (b->failed) {  // fibres of threads that stopped early
     for (int t = 0; t < b->count; ++t) {
       const Thread& each = b->threads[t];
       if (each.state != kNotBegun && each.state != kLeft && each.fibre != b->running)

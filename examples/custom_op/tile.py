@@ -71,7 +71,7 @@ class TileLayer(mx.operator.NumpyOp):
         axis = self._place(dx.ndim)
         if axis == dx.ndim:
             dx[:] = dy.sum(axis=axis)
-        else:  # the copies on an axis of their own
+        else:  # the copies along a new axis
             split = (*dx.shape[:axis], self.tiles, *dx.shape[axis:])
             dx[:] = dy.reshape(split).sum(axis=axis)
 

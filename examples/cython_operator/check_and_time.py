@@ -36,7 +36,7 @@ def turn_about(functions, number, repeat=25):
             start = time.perf_counter()
             for _ in range(number):
                 function()
-            if round_ >= 3:  # the first ones warm up
+            if round_ >= 3:  # the first rounds warm up
                 seconds.append((time.perf_counter() - start) / number)
     return [statistics.median(seconds) for seconds in times]
 

@@ -57,7 +57,7 @@ class LeakyProperty(mx.operator.OperatorProperty):
     inputs_doc = {"data": "Input of any shape, float32."}
     dtypes = ("float32",)  # dtypes of the arrays; ("float32",) is the default, too
     pure = True  # nothing but the output changes: graph passes may merge and fold it
-    honours_req = True  # backward adds where it is asked to
+    honours_req = True  # backward adds to gradients where requested
 
     def infer_type(self, in_types, out_types):
         return ["float32"], ["float32"], []

@@ -104,7 +104,7 @@ def cholesky(blocks):
 
 def longest_chain(blocks):
     """How many tasks have to run one after the other, however many processors there are."""
-    after = {}  # block: tasks up to what was last written there
+    after = {}  # block -> tasks up to its last write
     for target, sources in blocks.reads:
         after[target] = 1 + max([after.get(each, 0) for each in (target, *sources)])
     return max(after.values())

@@ -29,7 +29,7 @@ def picture(rng):
     boxes = []
     for _ in range(rng.integers(1, MOST + 1)):
         kind, size = int(rng.integers(len(CLASSES))), int(rng.integers(SIDE // 6, SIDE // 2))
-        for _ in range(20):  # a place beside the others
+        for _ in range(20):  # find a place beside the other shapes
             left, top = (int(v) for v in rng.integers(0, SIDE - size, 2))
             box = left / SIDE, top / SIDE, (left + size) / SIDE, (top + size) / SIDE
             apart = [

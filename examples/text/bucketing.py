@@ -85,7 +85,7 @@ def main(argv=None):
     except OSError as error:
         parser.error(f"--text: {error}")
     ctx = common.start(args)
-    random.seed(args.seed)  # BucketSentenceIter shuffles with it
+    random.seed(args.seed)  # BucketSentenceIter shuffles with `random`
     sentences = [[*line.split(), END] for line in lines if line.strip()]
     sentences, numbers = mx.rnn.encode_sentences(sentences, invalid_label=0, start_label=1)
     unknown = [word for word in args.begin.split() if word not in numbers]

@@ -70,7 +70,7 @@ class _Converter:
     def __init__(self, rules, unknown=()):
         self.rules = rules
         self.unknown = unknown  # names of variables that may have any dtype
-        self.new = {}  # id of an old node -> its new one
+        self.new = {}  # id of an old node -> its new node
         self.kind = {}  # new entry -> the dtype of its values, if known
         self.casts = {}  # (new entry, dtype) -> the entry that casts it
 

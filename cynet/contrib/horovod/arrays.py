@@ -405,7 +405,7 @@ def _gather_arrays(tensor, name, process_set):
     """The arrays of all processes, NumPy's, whose first axes may be of other lengths."""
     mine, rest = tensor.host_copy(), tensor.shape[1:]
     what = f"{name or 'tensor'} (n, {str(rest)[1:]} {NAMES[tensor.dtype_flag]}"
-    if not np.prod(rest):  # rows without bytes: their number is sent itself
+    if not np.prod(rest):  # rows have no bytes: their number itself is sent
         counts = ranks_of(process_set).gather(str(len(mine)).encode(), what)
         return [np.zeros((int(each), *rest), mine.dtype) for each in counts]
     parts = ranks_of(process_set).gather(mine.tobytes(), what)

@@ -90,7 +90,7 @@ def DistributedOptimizer(
     if kind not in _classes:
         body = {"__module__": __name__, "__doc__": kind.__doc__}
         _classes[kind] = type(f"Distributed{kind.__name__}", (_Summed, kind), body)
-        register(_classes[kind])  # states in files name it
+        register(_classes[kind])  # files of states name the class
     out = object.__new__(_classes[kind])  # a copy: settings are checked already
     vars(out).update(vars(optimizer))
     size = ranks_of(process_set).size

@@ -88,7 +88,7 @@ class Rounder(Quantizer):
         if high is not None:
             made = sym_module.clip(made, low, high)
         elif low is not None:
-            made = sym_module.relu(made)  # the only activation here without an upper bound
+            made = sym_module.relu(made)  # relu alone has no upper bound
         output = layer.end.output_name(0)
         (entry,) = made.entries
         if output in self.read:  # every reader of this output reads integers

@@ -274,7 +274,7 @@ def create(embedding_name: str, **kwargs: Any) -> TokenEmbedding:
     --------
     >>> import os
     >>> os.mkdir("glove")
-    >>> with open("glove/glove.6B.50d.txt", "w") as file:  # a downloaded one, of two tokens
+    >>> with open("glove/glove.6B.50d.txt", "w") as file:  # a file as downloaded, with two tokens
     ...     _ = file.write("sun 1 2\\nmoon 3 4\\n")
     >>> vectors = mx.contrib.text.embedding.create(
     ...     "glove", pretrained_file_name="glove.6B.50d.txt", embedding_root="."
@@ -373,7 +373,7 @@ class GloVe(_FromRoot):
     --------
     >>> import os
     >>> os.mkdir("glove")
-    >>> with open("glove/glove.6B.50d.txt", "w") as file:  # a downloaded one, of two tokens
+    >>> with open("glove/glove.6B.50d.txt", "w") as file:  # a file as downloaded, with two tokens
     ...     _ = file.write("sun 1 2\\nmoon 3 4\\n")
     >>> vectors = mx.contrib.text.embedding.GloVe("glove.6B.50d.txt", embedding_root=".")
     >>> vectors.idx_to_token
@@ -433,7 +433,7 @@ class FastText(_FromRoot):
     --------
     >>> import os
     >>> os.mkdir("fasttext")
-    >>> with open("fasttext/wiki.simple.vec", "w") as file:  # a downloaded one, of two tokens
+    >>> with open("fasttext/wiki.simple.vec", "w") as file:  # a file as downloaded, with two tokens
     ...     _ = file.write("2 2\\nsun 1 2\\nmoon 3 4\\n")
     >>> mx.contrib.text.embedding.FastText(embedding_root=".").idx_to_token
     ['<unk>', 'sun', 'moon']

@@ -110,7 +110,7 @@ def check_dimensions(shape):
 
 def data_type(dtype):
     """The cudnnDataType_t of a floating dtype."""
-    return 9 if dtype == "bfloat16" else dtype_flag(dtype)  # the others' numbers are the same
+    return 9 if dtype == "bfloat16" else dtype_flag(dtype)  # other dtypes have the same numbers
 
 
 def at_least_2d(values, fill):

@@ -43,7 +43,7 @@ class Hybridized:
         self.runs_forward = has_own_forward(block)
         self._fixed = graph
         self._plans = {}  # (format, mode) -> list of plans that serve several shapes
-        self._served = {}  # (format, mode, shapes and dtypes) -> one of them
+        self._served = {}  # (format, mode, shapes and dtypes) -> a plan of `_plans`
         self._alone = PlanCache()  # the key of `_served` -> plan of a graph for this key alone
         self._arenas = {}  # idle arenas of all plans
         self._last = None  # the graph that export writes

@@ -25,7 +25,7 @@ class TracedNumpy(Members, Traced):
     def __init__(self, entries):
         super().__init__(entries)
         for node, _ in entries:
-            if node.op is not None and node.prop.no_axes:  # a result without axes has none here
+            if node.op is not None and node.prop.no_axes:  # a result without axes has no axes here
                 node.prop = node.prop.changed(no_axes=())
 
     @property

@@ -351,7 +351,7 @@ class DataLoader(ReprMixin):
 
     def _check_place(self, batch):
         """Refuse a number of batches that the epoch whose random state was put back has not."""
-        if type(self._batch_sampler) is BatchSampler:  # a user's may not know its length
+        if type(self._batch_sampler) is BatchSampler:  # a user's sampler may not know its length
             maximum = _known_length(self._batch_sampler)
             if maximum is not None and batch > maximum:
                 raise FormatError(f"batch {batch} of {maximum}")
@@ -419,7 +419,7 @@ class _Epoch:
         task = Task(number, batch_seed(self._seed, number), ())
         try:
             task.indices, task.place = self._next_indices()
-        except Exception as error:  # the sampler's: raised behind the batches before it
+        except Exception as error:  # an error of the sampler, raised after the batches before it
             task.settle(None, error)
         if task.indices is _END_MARK:
             return

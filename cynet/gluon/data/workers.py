@@ -233,7 +233,7 @@ class Processes:
 
 
 def _stop_workers(workers, pipes, owner):
-    if owner != os.getpid():  # a fork of the process that made them
+    if owner != os.getpid():  # this process is a fork of the process that made the workers
         return
     for each in pipes:
         with contextlib.suppress(OSError):
@@ -276,7 +276,7 @@ class Threads:
                 f"DataLoader: the batch of samples {shown(list(task.indices))} took longer than"
                 f" timeout={timeout} seconds"
             )
-        if not task.settled:  # no worker will do it
+        if not task.settled:  # no worker will do the task
             task.settle(None, StateError(_WORKER_ENDED_TEXT))
 
     def alive(self):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["get_model_file", "purge"]
 
-ROOT = "~/.mxnet/models"  # MXNet's folder for them
+ROOT = "~/.mxnet/models"  # MXNet's folder for pretrained models
 _MAX_FILE_BYTES = 1 << 31  # bytes of an unpacked file
 _model_sha1 = {
     "alexnet": "44335d1f0046b328243b32a26a4fbd62d9057b45",
@@ -182,7 +182,7 @@ def load_pretrained(
     if not isinstance(pretrained, (str, os.PathLike)):
         net.load_parameters(get_model_file(name, root=root), ctx=ctx)
         return
-    from .torch_state import converted  # here: few need it, and it imports the networks
+    from .torch_state import converted  # imported late: it imports the networks
 
     path = os.path.expanduser(file_name(pretrained, f"{name}: pretrained"))
     arrays = converted(name, net, saved_arrays(path), path)

@@ -44,7 +44,7 @@ class Beside(Parameter):
             return  # the weight's own is deferred, too
         if has_sizes(self._weight.shape):
             self.shape = self._sized(self._weight.shape)
-            self._var = self._weight._var = None  # made before, they say that lengths are unknown
+            self._var = self._weight._var = None  # earlier variables have unknown lengths
         if values is None:
             with autograd.pause():
                 values = self._first(self._weight._reduce()).astype(self.dtype, copy=False)

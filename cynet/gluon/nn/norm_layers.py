@@ -79,7 +79,7 @@ class BatchNorm(_Norm):
     array([[-1., -1.],
            [ 1.,  1.]], dtype=float32)
     >>> y.backward()
-    >>> layer.running_mean.data()  # 0.9 of the old one, 0.1 of the batch's
+    >>> layer.running_mean.data()  # 0.9 of the old mean, 0.1 of the batch's
     [0.2 2. ]
     <NDArray 2 @cpu(0)>
     """

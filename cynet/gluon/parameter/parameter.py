@@ -103,7 +103,7 @@ class Parameter(ParameterArrays, RowSparseData):
     """
 
     _is_patched = False  # whether one of _GIVE_ARRAYS was set on this object
-    _is_listed = False  # whether a ParameterDict has it
+    _is_listed = False  # whether a ParameterDict has the parameter
     _unshared = None  # values just made for it, which become the array of their context
     _of_user: frozenset[str] = frozenset()  # methods of _GIVE_ARRAYS that a user's class overrides
 
@@ -160,7 +160,7 @@ class Parameter(ParameterArrays, RowSparseData):
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init
         self._grad_req = None
-        self._thawed = None  # the grad_req that it had before it was frozen
+        self._thawed = None  # grad_req before the parameter was frozen
         self._shape = checked_shape(name, shape)
         dtype_flag(dtype)
         self._dtype = dtype

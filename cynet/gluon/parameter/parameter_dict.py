@@ -63,7 +63,7 @@ class ParameterDict:
         self._prefix = prefix
         self._params: dict[str, Parameter] = {}
         self._shared = shared
-        self._owner = None  # the Block that collected it, which knows structural names
+        self._owner = None  # the Block that collected the dict; knows structural names
 
     def __repr__(self) -> str:
         name = f"{self._prefix} " if self._prefix else ""

@@ -165,7 +165,7 @@ def computed_by_readers(graph):
             step.prop.graph.traits.sooner_computed
             and value.kind == TEMP
             and value in readers
-            and writers[value.root] == 1  # a layer may add to it
+            and writers[value.root] == 1  # a layer may add to the value
             and all(v.kind != TEMP or writers[v.root] == 1 for v in step.in_data)
         ):
             if not all(member_of(each).joins for each in readers[value]):

@@ -171,7 +171,7 @@ class _Mirror:
         heapq.heapify(candidates)
         while candidates and freed < enough:
             _, order, value = heapq.heappop(candidates)
-            rank = self._recompute_rank(value, index)  # later recomputations have changed it
+            rank = self._recompute_rank(value, index)  # later recomputations have changed the rank
             if candidates and rank > candidates[0][0]:
                 heapq.heappush(candidates, (rank, order, value))
                 continue

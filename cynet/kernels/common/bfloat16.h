@@ -20,7 +20,7 @@ struct bfloat16 {
     const uint32_t all = bit_cast<uint32_t>(value);
     // just under half a unit, and the odd bit to break ties to even; overflow gives infinity
     const uint32_t near = (all + 0x7fffu + ((all >> 16) & 1u)) >> 16;
-    const uint32_t nan = (all >> 16) | 0x40u;  // quiet, though the bits that stay may be 0
+    const uint32_t nan = (all >> 16) | 0x40u;  // makes the NaN quiet, even if its other bits are 0
     return static_cast<uint16_t>((all & 0x7fffffffu) > 0x7f800000u ? nan : near);
   }
 

@@ -187,7 +187,7 @@ CYNET_XINLINE double log10(double x) { return ::log10(x); }
 CYNET_XINLINE float log1p(float x) {
   const float u = 1.0f + x;
   const int32_t n = (bit_cast<int32_t>(u) - root_half_bits) >> 23;
-  const float scale = power_of_two(2 - n);  // times 4, lest it be subnormal
+  const float scale = power_of_two(2 - n);  // 4 * 2^-n: 2^-n alone may be subnormal
   const float f = x * scale * 0.25f + (scale * 0.25f - 1.0f);
   const float y = log_near(f, static_cast<float>(n));
   return x == 0.0f ? x : log_limits(u, y);
@@ -230,7 +230,7 @@ CYNET_XINLINE double exp2_wide(double x) {
 // negative a other powers than integers are NaN. Conditions are joined without branches.
 CYNET_XINLINE float power(float a, float b) {
   const float size = std::fabs(a), inf = std::numeric_limits<float>::infinity();
-  const float to = std::fabs(b), half = 0.5f * to, unit = 8388608.0f;  // 2^23 and above: whole
+  const float to = std::fabs(b), half = 0.5f * to, unit = 8388608.0f;  // 2^23 and above: integers
   const bool whole = (to >= unit) | ((to + unit) - unit == to);
   const bool odd = whole & (half < unit) & ((half + unit) - unit != half);
   const bool finite = (size < inf) & (size > 0.0f);

@@ -35,7 +35,7 @@ cdef enum:
     LEAST_TILE = 48          # output positions; narrower products waste gemm
     FEW_TASKS = 8            # tiles of all images that may be too few for the threads
     MAX_SUMS = 8            # gradients of a weight, each of some tiles, that are added in the end
-    MAX_SUMMED = 1 << 21    # elements of these, but for two of them
+    MAX_SUMMED = 1 << 21    # maximum elements of the gradients to add, beyond two of them
     FEW_PIXELS = 512        # least pixels of one of these: fewer cost more to add than threads save
 
 

@@ -66,7 +66,7 @@ cdef tuple _FUNCTIONS = (
 cdef Library _dnnl
 _opened = None  # None: not tried yet; False: not installed; else the ctypes library, kept open
 _why_not = None
-cdef int _on_team = 0  # 1: its regions run on cynet's threads
+cdef int _on_team = 0  # 1: oneDNN's parallel regions run on cynet's threads
 
 
 cdef const Library* opened() noexcept:

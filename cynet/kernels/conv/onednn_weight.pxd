@@ -14,8 +14,8 @@ cdef class WeightGradient:
     # ReorderedPrimitives of each thread, which `_kept` holds: for the last slice, and for the
     # earlier slices if these are longer.
     cdef void* chains[2][MAX_THREADS]
-    cdef bint of_slices             # whether they are
-    cdef int threads                # how many these are
+    cdef bint of_slices             # whether earlier slices are longer than the last
+    cdef int threads                # number of threads that have chains
     cdef Primitive finish           # reorders a sum of slices to row-major, or None
     cdef Kernel add, add_slice
     cdef int dtype

@@ -89,7 +89,7 @@ class ArithmeticJoin {
       if (loops[k].op != NO_ARITHMETIC) end = join(k);
       loop.n_steps = n_steps - loop.first;
       if (end > k + 1 || scales(k)) loop.kind = ARITHMETIC;
-      else n_steps = loop.first;  // alone it has nothing to keep
+      else n_steps = loop.first;  // a step alone has no value to keep
       loops[left++] = loop;
     }
     return left;

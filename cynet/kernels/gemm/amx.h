@@ -27,7 +27,7 @@ using namespace cynet::products;
 using namespace cynet::avx512;
 
 constexpr int64_t SIDE = 16;  // rows of a tile
-constexpr int64_t CHUNK = 32;  // numbers in one of its rows
+constexpr int64_t CHUNK = 32;  // numbers in a row of a tile
 constexpr int64_t BLOCK = 32;  // rows and columns of the result that are summed at a time: 4 tiles
 constexpr int64_t DEPTH = 1024;  // terms of the sum that are added at a time
 constexpr int64_t STRIP = 1 << 17;  // numbers of an operand that are split at a time

@@ -49,7 +49,7 @@ inline void from_hls(float h, float l, float s, float* rgb) {
   const float high = l <= 0.5f ? l * (1 + s) : l + s - l * s, low = 2 * l - high;
   h *= 1.0f / 60.0f;
   h -= 6.0f * std::floor(h / 6.0f);
-  const int sector = h >= 0 && h < 6 ? static_cast<int>(h) : 5;  // also NaN has one
+  const int sector = h >= 0 && h < 6 ? static_cast<int>(h) : 5;  // NaN has a sector, too
   h -= sector;
   const float levels[4] = {high, low, low + (high - low) * (1 - h), low + (high - low) * h};
   static const int kLevels[6][3] = {{0, 3, 1}, {2, 0, 1}, {1, 0, 3},

@@ -98,7 +98,7 @@ inline void swap_matrix(int level, int64_t rows, int64_t columns, const float* x
 // y[b][j][i] (+)= x[b][i][j]: x (batch, rows, columns), y (batch, columns, rows).
 inline void swap_axes(int level, int64_t batch, int64_t rows, int64_t columns, const float* x,
                       float* y, bool add, int threads) {
-  if (rows == 1 || columns == 1)  // nothing changes its place
+  if (rows == 1 || columns == 1)  // a vector: no element changes its place
     return parallel_for(threads, batch * rows * columns, [=](int64_t begin, int64_t end) {
       if (!add) std::memcpy(y + begin, x + begin, (end - begin) * sizeof(float));
       else

@@ -94,7 +94,7 @@ static void swap_four_rows(const Swap& s, const float* from, float* to, int64_t 
         put_four(to + (j + 4 * k + q) * s.to_step + i, quarter(four[q], k), s.add);
   }
   for (; j + 4 <= j_end; j += 4) swap_square(s, from, to, i, j);
-  if (j < j_end && !s.add && j_end - first >= 4) {  // the last four, some of them again
+  if (j < j_end && !s.add && j_end - first >= 4) {  // the last four columns; some are done twice
     swap_square(s, from, to, i, j_end - 4);
   } else {
     swap_singly(s, from, to, i, i + 4, j, j_end);
@@ -158,7 +158,7 @@ static void swap_part(const Swap& s, const float* from, float* to, int64_t i, in
   const int64_t first = i;
   for (; i + LANES <= i_end; i += LANES) swap_rows(s, from, to, i, j, j_end);
   for (; i + 4 <= i_end; i += 4) swap_four_rows(s, from, to, i, j, j_end);
-  if (i < i_end && !s.add && i_end - first >= 4) {  // the last four, some of them again
+  if (i < i_end && !s.add && i_end - first >= 4) {  // the last four rows; some are done twice
     swap_four_rows(s, from, to, i_end - 4, j, j_end);
     i = i_end;
   }

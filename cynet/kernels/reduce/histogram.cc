@@ -42,7 +42,7 @@ void count_between(const T* x, int64_t n, bool even, const E* edges, int64_t bin
       i = std::min(static_cast<int64_t>((value - low) * scale), bins - 1);
       while (i > 0 && value < edge(i)) --i;
       while (i < bins - 1 && value >= edge(i + 1)) ++i;
-    } else {  // the last edge that is not above the value
+    } else {  // finds the last edge that is not above the value
       int64_t first = 0, last = bins;
       while (first < last) {
         const int64_t middle = (first + last + 1) / 2;

@@ -98,11 +98,11 @@ typename R::acc reduce_row(const T* x, int64_t n) {
     }
     for (; n >= FEW; x += FEW, n -= FEW)
       for (int l = 0; l < FEW; ++l) R::step(parts[l], x[l]);
-    if (n > 0) {  // the last FEW, FEW - n of them again
+    if (n > 0) {  // the last FEW elements, FEW - n of them again
       const T* last = x + n - FEW;
       const int seen = FEW - static_cast<int>(n);
       const value_of<T> nothing = static_cast<value_of<T>>(R::init());
-      if constexpr (sizeof(part) > sizeof(value_of<T>)) {  // apart, both loops are vectorised
+      if constexpr (sizeof(part) > sizeof(value_of<T>)) {  // two loops: both are vectorised
         value_of<T> rest[FEW];
 #pragma GCC unroll 1
         for (int l = 0; l < FEW; ++l) {

@@ -119,7 +119,7 @@ struct PoissonForm {
   }
 };
 
-static const double POISSON_FORM_FROM = 10;  // below it uniforms are multiplied
+static const double POISSON_FORM_FROM = 10;  // smaller lambda: products of uniforms
 
 // How many more uniforms than k it takes until `product`, multiplied by them, is at most `limit`.
 CYNET_XFUNCTION double count_products(ElementStream& s, double product, double limit, double k) {

@@ -58,7 +58,7 @@ struct Recurrence {
   bool y_add;
   const void* dy;  // gradient of y, or NULL
   void* dh;        // (batch, state): gradient of the last state, then of the first if `wants_dh`
-  void* dc;        // (batch, hidden), the same of cells; LSTM
+  void* dc;        // gradient of the cells, (batch, hidden); LSTM
   void* dgates;    // gradient of the gates' sums, in the shape of gates
   void* dgates_h;  // gradient of the recurrent products (GRU); other modes: dgates
   bool wants_dh;

@@ -65,7 +65,7 @@ static const char* rebind(void* handle, const char* const* prefixes, const Impor
     if (d->d_tag == DT_RELASZ) sizes[1] = d->d_un.d_val / sizeof(Elf64_Rela);
   }
   if (!symbols || !names) return nullptr;
-  for (int change = 0; change < 2; ++change)  // looks first whether all are there
+  for (int change = 0; change < 2; ++change)  // the first pass looks whether all entries exist
     for (int t = 0; t < 2; ++t)
       for (size_t i = 0; tables[t] && i < sizes[t]; ++i) {
         const Elf64_Rela& r = tables[t][i];

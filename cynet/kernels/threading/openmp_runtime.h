@@ -22,7 +22,7 @@ struct ParallelRegion {
 };
 
 static struct {
-  std::atomic<uint32_t> held;  // 2: others wait for it
+  std::atomic<uint32_t> held;  // 1: the team is in use; 2: others wait for it
   std::atomic<uint32_t> arrived, round;  // threads that have arrived at the barrier, and its round
   void (*body)(void*);
   void* data;
@@ -57,7 +57,7 @@ static bool openmp_can_run(int parts) {
   while (!inside) {
     have_helpers(parts - 1);
     if (team.helpers.load() >= parts - 1) return true;
-    if (team.making.load()) std::this_thread::yield();  // another thread makes some
+    if (team.making.load()) std::this_thread::yield();  // another thread makes helpers
     else if (now_ns() < team.retry_at.load()) return false;
   }
   return true;

@@ -26,7 +26,7 @@ namespace cynet {
 
 typedef void (*PartFunction)(void* arg, int part, int parts);
 
-constexpr int SLOTS = 16;  // loops at once, the first of them openmp_runtime.h's
+constexpr int SLOTS = 16;  // maximum of loops at once; openmp_runtime.h has the first
 constexpr int SHARES = 64;  // maximum shares of a loop, a bit each; a share is one part or more
 
 // All times are in nanoseconds.
@@ -50,7 +50,7 @@ struct alignas(128) Slot {
   int parts, shares;
   PartFunction function;
   void* arg;
-  int64_t begin, woken;  // when the caller opened it, and had woken helpers
+  int64_t begin, woken;  // times when the caller opened the loop, and had woken helpers
   int64_t stood;  // nanoseconds that the caller stood at barriers
   unsigned control;  // the caller's rounding and flushing of denormal numbers
 };

@@ -75,7 +75,7 @@ struct RotatedRoi {
     const T y0 = static_cast<T>(i) * each[0] - length[0] / T(2);
     const T x0 = static_cast<T>(j) * each[1] - length[1] / T(2);
     int64_t first[2], last[2], low[2], high[2];
-    if (samples[0] <= 8 && samples[1] <= 8) {  // few, whether they lie in the data or not
+    if (samples[0] <= 8 && samples[1] <= 8) {  // few samples: all are read, in the data or not
       first[0] = first[1] = 0;
       last[0] = samples[0], last[1] = samples[1];
     } else {

@@ -167,7 +167,7 @@ cdef inline bint _is_apart(NDArrayBase array, int kind, bint writes) noexcept:
         each = &program.arrays[i]
         if each.chunk == array.chunk:
             if _is(each, array, kind):
-                if writes and each.counted:  # another write has to be seen
+                if writes and each.counted:  # the other write must be seen
                     return False
             elif writes or each.writes:
                 return False

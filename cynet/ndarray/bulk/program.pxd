@@ -24,15 +24,15 @@ cdef struct Noted:
     char* data       # NULL: nobody holds it, and its block was given back
     int64_t size
     int kind         # Kind
-    int writes       # calls that write it
-    bint fresh       # nothing was in it before
-    bint counted     # somebody expects that it is written once
+    int writes       # number of calls that write the array
+    bint fresh       # the array held nothing before
+    bint counted     # a caller relies on one write of the array
     # these fields are set when the program is pushed
-    bint kept        # somebody sees what is written
+    bint kept        # the array is seen outside of the program
     bint used
     bint written     # the array is written by the lines that are pushed together
     int place        # among the arrays of the function, or -1
-    int last         # the last line that touches it
+    int last         # the last line that reads or writes the array
     int cell         # register of the array, or -1
     uint64_t waits   # bits of the inputs that are not there yet, of which it is computed
 
@@ -44,7 +44,7 @@ cdef struct Line:
     int target
     int call         # number of the operator call that the line belongs to
     int work         # work of the call; only its first line has it
-    bint more        # adds to what the line before it wrote
+    bint more        # the line adds to the result of the line before
     char number[8]
 
 cdef struct Program:

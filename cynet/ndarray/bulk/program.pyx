@@ -275,7 +275,7 @@ cdef int push_program(Program* program) except -1:
         return 0
     for i in range(n_held):
         held[i] = program.arrays[i].chunk
-    i = 0  # tasks that are the engine's
+    i = 0  # tasks that the engine owns now
     try:
         try:
             if _may_run_together(program):

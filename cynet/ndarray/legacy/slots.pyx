@@ -109,7 +109,7 @@ cdef class LegacySlot(Slot):
 
     cdef NDArrayBase noted_reflected(self, NDArrayBase out, NDArrayBase array, object value):
         if self.compares or array.truths and self.subtracts and value == 1:
-            out.truths = True  # 1 - mask is one, too
+            out.truths = True  # 1 - mask is a mask, too
         return out
 
     cdef Call for_scalar(self, Call last, object before, OpEntry entry, NDArrayBase array,

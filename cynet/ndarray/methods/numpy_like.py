@@ -275,7 +275,7 @@ class NumpyMethods:
 
     # --- products ---------------------------------------------------------------------------------
     def __matmul__(self, other):
-        if not isinstance(other, NumpyMethods):  # NumPy's arrays would take this one apart
+        if not isinstance(other, NumpyMethods):  # NumPy's @ would iterate over self
             return self.__rmatmul__(other)
         return matmul(self, other)
 

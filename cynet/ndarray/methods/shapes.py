@@ -47,7 +47,7 @@ class ShapeMethods:
             try:
                 out = self._plain_reshape(shape)
             except OverflowError:
-                out = None  # said below
+                out = None  # the operator's error tells more
             if out is not None:
                 return self._reshape_to(out.shape) if _tape.follows(self) else out
         reverse = kwargs.pop("reverse", False)

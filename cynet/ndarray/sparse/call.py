@@ -102,7 +102,7 @@ def _sparse_form(entry, given, names, params):
             _checked[key] = prop, params
     inputs = _ordered_inputs(entry, given, names, prop)
     if len(inputs) != len(prop.list_arguments()):
-        return None  # the dense operator says what is missing
+        return None  # the dense operator reports the missing input
     recorded = wants_gradient(inputs)
     flags = set_state(get_state() & ~1)
     try:

@@ -81,7 +81,7 @@ def add_gradients(a, b, out):
 def _with_rows(dense, rows):
     """`to_dense`, with row_sparse rows added in place."""
     if len(rows._indices) and rows._values_array.size:
-        if is_away(dense):  # no kernel writes rows there
+        if is_away(dense):  # no kernel writes rows on that device
             dense += convert.to_dense(rows)
             return dense
         sums = convert.take_rows(dense, rows._indices) + rows._values_array

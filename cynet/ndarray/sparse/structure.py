@@ -7,7 +7,7 @@ import numpy as np
 from ...base.errors import ArgumentError, SizeError
 
 product = math.prod
-MAX_CELLS = 1 << 62  # an int64 numbers them
+MAX_CELLS = 1 << 62  # int64 must number all elements
 
 
 def rows_of(indptr):

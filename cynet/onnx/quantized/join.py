@@ -197,7 +197,7 @@ class _Joined:
         self.layers, self.inside = {}, set()  # id of the last node -> layer, its output's Form
         place, taken = {id(node): i for i, node in enumerate(self.nodes)}, set()
         for node in self.nodes:
-            if _is_operator(node, DEQUANTIZE):  # a layer adds its integers
+            if _is_operator(node, DEQUANTIZE):  # a layer adds the integers before it
                 place[id(node)] = place[id(node.inputs[0][0])]
         for node in self.nodes:
             if node.op is not None and is_layer(node) and self._has_int8_operands(node):

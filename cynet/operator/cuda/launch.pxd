@@ -11,8 +11,8 @@ from ...cuda._device cimport LaunchFn, ReadFn, SizesFn, SpaceFn
 from .._base cimport Operator, OpContext
 
 cdef enum:
-    MAX_ARGUMENTS = 24  # limit for one launch
-    MAX_SPACES = 16     # limit for one direction of an operator
+    MAX_ARGUMENTS = 24  # maximum of arguments of one launch
+    MAX_SPACES = 16     # maximum of spaces of one direction of an operator
     BLOCK = 256         # threads of a block that takes elements
     MAX_BLOCKS = 65536
 

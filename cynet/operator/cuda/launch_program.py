@@ -177,7 +177,7 @@ def zeros(shape, dtype, array):
 def constant(device, number, dtype, kind):
     """Device memory with one number, brought into the array's dtype and then into the C type."""
     value = np.int64(number.exact) if isinstance(number, LargeInt) else np.float64(number)
-    if dtype not in FLOATING and value.dtype.kind == "f":  # convert.h does the same
+    if dtype not in FLOATING and value.dtype.kind == "f":  # convert.h converts the same way
         with np.errstate(invalid="ignore"):
             value = value.astype("i8" if dtype == "int64" else "i4").astype(dtype)
     data = bytes_of_numbers(round_to_dtype(value, dtype), dtype_of(kind))

@@ -44,7 +44,7 @@ def reduce(prop, shapes, types, forward, backward):
         x = backward.read(IN[0], dtype, n, kind)
         y = backward.read(OUT[0], dtype, walk.kept_size, kind)
         spread = space(shape, strides_of(shape), kept, kept)
-    else:  # the factor is one number, passed for both
+    else:  # both directions use one number
         x = y = constant(forward.device, 1 / divisor, dtype, kind)
         spread = space(shape, *[(0,) * len(shape)] * 2, kept)
     launch = launch_each(n, "broadcast", name, g, x, y, TARGET, spread, ADD)

@@ -54,7 +54,7 @@ else:
 # for the next loop for some milliseconds, in the way of all others.
 _OPENMP = {"OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "10000"}
 _SILENT_SECONDS = 2  # seconds after which a line says that it compiles
-_COMPILE_SECONDS = 600  # seconds, for a compiler that hangs
+_COMPILE_SECONDS = 600  # seconds after which a compiler counts as hanging
 
 
 def _threading_flags():

@@ -477,7 +477,7 @@ def _register_custom(name, cls):
     """Register a CustomOpProp under `name`, replacing an earlier one."""
     _check_definition(name, cls)
     if name in CUSTOM:
-        OPERATORS.get("Custom").cache.clear()  # calls that were prepared for it
+        OPERATORS.get("Custom").cache.clear()  # calls that were prepared for the old class
     return CUSTOM.register(name, cls, override=True)
 
 

@@ -60,7 +60,7 @@ class CTCLossProperty(KernelProperty):
     @property
     def second_order(self):
         """Written as steps."""
-        from .ctc_stepwise import STEPWISE  # here, because few take gradients of gradients
+        from .ctc_stepwise import STEPWISE  # imported late: few take gradients of gradients
 
         return STEPWISE
 

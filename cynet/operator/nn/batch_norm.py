@@ -84,7 +84,7 @@ class BatchNormProperty(KernelProperty):
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 6]])
     >>> gamma, beta = mx.nd.ones(2), mx.nd.zeros(2)
-    >>> mean, var = mx.nd.zeros(2), mx.nd.ones(2)  # the moving ones
+    >>> mean, var = mx.nd.zeros(2), mx.nd.ones(2)  # moving mean and variance
     >>> with mx.autograd.train_mode():
     ...     y = mx.nd.BatchNorm(x, gamma, beta, mean, var)
     ...
@@ -115,7 +115,7 @@ class BatchNormProperty(KernelProperty):
         data = in_types[0] or out_types[0]
         others = [*in_types[1:], *out_types[1:]]
         known = next((t for t in others if t is not None), None)
-        if data is None and known not in (None, "float32"):  # float32 is beside narrow ones, too
+        if data is None and known not in (None, "float32"):  # narrow data may have float32 ones
             data = known
         kind = known if data is None else "float32" if data in NARROW else data
         if out_types[0] not in (None, data) or any(t not in (None, kind) for t in others):

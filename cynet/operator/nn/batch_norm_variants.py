@@ -35,7 +35,7 @@ class BatchNormWithReLUProperty(BatchNormProperty):
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 6]])
     >>> gamma, beta = mx.nd.ones(2), mx.nd.zeros(2)
-    >>> mean, var = mx.nd.zeros(2), mx.nd.ones(2)  # the moving ones
+    >>> mean, var = mx.nd.zeros(2), mx.nd.ones(2)  # moving mean and variance
     >>> with mx.autograd.train_mode():
     ...     y = mx.nd.contrib.BatchNormWithReLU(x, gamma, beta, mean, var)
     ...
@@ -70,7 +70,7 @@ class SyncBatchNormProperty(BatchNormProperty):
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 6]])
     >>> gamma, beta = mx.nd.ones(2), mx.nd.zeros(2)
-    >>> mean, var = mx.nd.zeros(2), mx.nd.ones(2)  # the moving ones
+    >>> mean, var = mx.nd.zeros(2), mx.nd.ones(2)  # moving mean and variance
     >>> with mx.autograd.train_mode():
     ...     y = mx.nd.contrib.SyncBatchNorm(x, gamma, beta, mean, var, key="bn")
     ...

@@ -15,7 +15,7 @@ cdef class FoldedActivation:
     cdef Kernel function, mask
     cdef int64_t size
     cdef readonly size_t nbytes  # bytes of `space` below; 0: the gradient needs no work
-    cdef readonly bint relu   # kernels of our own apply it themselves
+    cdef readonly bint relu   # own kernels apply relu themselves
     cdef readonly bint apart  # another activation, which `apply` applies afterwards
     # out = act(out)
     cdef void apply(self, void* out) noexcept nogil

@@ -131,7 +131,7 @@ cdef class FoldedActivation:
             memset(sums + begin, 0, (end - begin) * sizeof(float))
         for first in range(0, rows, 16):
             last = min(rows, first + 16)
-            if end - begin == columns:  # the rows lie one behind the other
+            if end - begin == columns:  # all rows in one piece of memory
                 at = first * columns
                 mask(grad + at, 1, out + at, 1, space + at, (last - first) * columns)
             else:

@@ -185,7 +185,7 @@ class LeakyReLUProperty(KernelProperty):
             return [F.where(data > 0, data, low)]
         if kind == "leaky":
             slope = self.slope
-        else:  # rrelu has drawn its slopes in training
+        else:  # rrelu in training: forward has drawn the slopes
             slope = aux[0] if training else (self.lower_bound + self.upper_bound) / 2
         return [F.where(data > 0, data, data * slope)]
 

@@ -206,7 +206,7 @@ class PoolingProperty(KernelProperty):
         """Means and sums are linear."""
         if self.pool_type in ("avg", "sum"):
             return Linear()
-        from .pooling_rewritten import pooling  # here, because few take gradients of gradients
+        from .pooling_rewritten import pooling  # imported late: few take gradients of gradients
 
         return Rewritten(pooling)
 

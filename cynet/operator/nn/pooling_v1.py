@@ -103,7 +103,7 @@ class PoolingV1Property(KernelProperty):
         """Means and sums are linear."""
         if self.pool_type in ("avg", "sum"):
             return Linear()
-        from .pooling_rewritten import pooling_v1  # here, because few take gradients of gradients
+        from .pooling_rewritten import pooling_v1  # imported late: few take gradients of gradients
 
         return Rewritten(pooling_v1)
 

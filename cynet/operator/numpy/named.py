@@ -135,8 +135,8 @@ class NumpyFunction(OperatorProperty):
     def __init__(self, **given):
         super().__init__()
         self.given = {key: value_of(text) for key, text in given.items()}
-        self._met = None  # shapes of inputs that inference has met
-        self._found = {}  # shapes and dtypes of inputs to those of outputs
+        self._met = None  # shapes of inputs that inference has seen
+        self._found = {}  # shapes and dtypes of inputs -> those of outputs
 
     @classmethod
     def accepted_params(cls, params):

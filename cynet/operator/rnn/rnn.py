@@ -95,7 +95,7 @@ class RNNProperty(OperatorProperty):
     @property
     def second_order(self):
         """Written as steps."""
-        from .stepwise import STEPWISE  # here, because few take gradients of gradients
+        from .stepwise import STEPWISE  # imported late: few take gradients of gradients
 
         return STEPWISE
 

@@ -34,7 +34,7 @@ class BinaryProperty(OperatorProperty):
     """Base of their classes: two inputs and an output of one shape and type."""
 
     inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand, of the same shape."}
-    function = functor = gradients = None  # the row, and its functors
+    function = functor = gradients = None  # names of the function and of its functors
     graph = BinaryHooks(elementwise=True)
 
     @staticmethod

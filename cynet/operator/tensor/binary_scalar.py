@@ -36,7 +36,7 @@ class BinaryScalarProperty(OperatorProperty):
     inputs_doc = {"data": "The array operand, any shape."}
     scalar = Number(1.0, doc="The number operand.")
     is_int = Bool(True, doc="Whether the number was written as an int; without effect.")
-    function = functor = gradients = None  # the row, and its functors
+    function = functor = gradients = None  # names of the function and of its functors
     graph = BinaryScalarHooks(elementwise=True)
     reverse = False  # the number is the left operand
     computes_in_place = True

@@ -71,7 +71,7 @@ class BroadcastProperty(OperatorProperty):
 
     inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand."}
     graph = BroadcastHooks()
-    function = functor = gradients = None  # the row, and of it the functors
+    function = functor = gradients = None  # names of the function and of its functors
     channels_last = False  # a form the layout pass makes
 
     @staticmethod

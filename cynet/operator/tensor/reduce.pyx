@@ -47,7 +47,7 @@ class ReduceProperty(OperatorProperty):
     keepdims = Bool(False, doc="Keep the reduced axes with length 1.")
     exclude = Bool(False, doc="Reduce the axes that are not in `axis`.")
     graph = ReduceHooks()
-    function = reduction = None  # the row, and of it the reducer
+    function = reduction = None  # names of the function and of its reducer
     gradient = None
     reads = True    # whether the gradient is a function of data and output
     mean = False
@@ -137,7 +137,7 @@ cdef class ReduceOperator(Operator):
         cdef int i
         if req[0] == kNullOp:
             return 0
-        if not self.reads:  # the factor is one number, passed for both
+        if not self.reads:  # both directions use one number
             data = output = self.weight
             for i in range(space.ndim):
                 space.stride[2][i] = space.stride[3][i] = 0

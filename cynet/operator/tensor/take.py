@@ -27,7 +27,7 @@ CLIP_AND_TELL = 3  # clip and warn, if the mode was not given explicitly
 class IndexedHooks(GraphHooks):
     """Of operators that read what an index names, whatever else there is."""
 
-    WAITED_FOR = 1 << 20  # indices that are worth no other thread: a millisecond
+    WAITED_FOR = 1 << 20  # indices that take about a millisecond in one thread
 
     def one_pass(self, prop, in_shapes):
         return prod(in_shapes[1]) <= self.WAITED_FOR

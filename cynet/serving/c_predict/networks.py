@@ -103,7 +103,7 @@ class Network:
                 f" numbers, got {numbers.size}"
             )
         array[:] = nd.array(numbers.reshape(array.shape), dtype=array.dtype)
-        array.wait_to_read()  # the caller's memory is its own again
+        array.wait_to_read()  # after this the caller may change the memory
 
     def forward(self) -> None:
         """Compute the outputs."""

@@ -27,7 +27,7 @@ def _where_row(path, given):
         return None
     if all(symbols):
         return "_npi_where", [condition, x, y], {}
-    numbers = type(x) in (int, float), type(y) in (int, float)  # a whole one stays one
+    numbers = type(x) in (int, float), type(y) in (int, float)  # an integer stays an integer
     if symbols[0] and numbers[1]:
         return "_npi_where_rscalar", [condition, x], {"scalar": y}
     if symbols[1] and numbers[0]:

@@ -139,7 +139,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     def _save_checkpoint(self, estimator, batches):
         """Write after `batches` batches of this run."""
         before = self.trained_batch if self.trained_batch >= 0 else 0
-        batch = self.current_batch + before  # MXNet's file names count like this
+        batch = self.current_batch + before  # MXNet's file names count batches like this
         prefix = f"{self.model_prefix}-epoch{self.current_epoch + self.trained_epoch + 1}"
         prefix += f"batch{batch}"
         ranks = estimator._ranks

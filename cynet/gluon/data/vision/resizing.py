@@ -113,7 +113,7 @@ class Resize(HybridBlock):
 
     def forward(self, x: Any) -> Any:
         """The image (H, W, C), or images (N, H, W, C), in that size."""
-        if not hasattr(self.hybrid_forward, "is_undefined"):  # a subclass defines it
+        if not hasattr(self.hybrid_forward, "is_undefined"):  # a subclass defines hybrid_forward
             return super().forward(x)
         _check_array(self, x)
         size = self._size[:1] if self._keeps else self._size
@@ -225,7 +225,7 @@ class CropResize(HybridBlock):
 
     def forward(self, x: Any) -> Any:
         """That part of the image (H, W, C), or of the images (N, H, W, C)."""
-        if not hasattr(self.hybrid_forward, "is_undefined"):  # a subclass defines it
+        if not hasattr(self.hybrid_forward, "is_undefined"):  # a subclass defines hybrid_forward
             return super().forward(x)
         _check_array(self, x)
         left, top, width, height = self._box

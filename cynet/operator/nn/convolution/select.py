@@ -222,7 +222,7 @@ def _gemm_cycles(desc):
 
 def _gemm_operator(desc, prop):
     picked = None
-    if set(desc.stride) != {1}:  # the pixels that a window reads
+    if set(desc.stride) != {1}:  # the pixels that windows read
         batch, channels, *sizes = desc.data
         whole = contiguous((batch, *sizes, channels))
         picked = sliced(

@@ -99,7 +99,7 @@ cdef class MatmulFullyConnected(Operator):
         cdef int kind
         if kept:
             for kind in range(DATA, BIAS + 1 if self.ones.size() else BIAS):
-                if req[kind - DATA] != kNullOp:  # once for all: growing the space would move it
+                if req[kind - DATA] != kNullOp:  # made now: growing the space moves it
                     need = max(need, kept + <size_t>(<Matmul>self._product(
                         kind, req[kind - DATA] == kAddTo)).scratch_bytes)
             space = get_space(&ctx.requested[0], need)
