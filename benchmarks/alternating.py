@@ -82,7 +82,7 @@ BY_NUMBER = {
 
 
 def cases(mx):
-    """(name, functions that alternate); the first is what repeats."""
+    """Pairs (name, functions that alternate); the first function repeats."""
     x = mx.nd.ones((2, 5)) + 1
     shapes = [mx.nd.ones((2, size)) + 1 for size in range(3, 13)]
     dtypes = [x.astype(each) for each in ("float32", "float64", "float16", "int32", "int64")]
@@ -123,7 +123,7 @@ def seconds(functions, repeat=7):
 
 
 def rows(mx):
-    """One row a case, with the time of those that repeat in NumPy's place."""
+    """Print a row for each case, with the time of the functions in NumPy's place."""
     for name, functions in cases(mx):
         for _ in range(3):
             alone = sum(seconds([each]) for each in functions) / len(functions)

@@ -101,7 +101,7 @@ def trained(mx, symbol, kvstore, batch, shape, optimizer="sgd", steps=STEPS, **o
 
 
 def symbol_of(name):
-    """The Symbol of a row."""
+    """The Symbol of a row of the table."""
     sys.path.insert(0, str(EXAMPLE))
     network, options, _, _ = NETWORKS[name]
     found = __import__(f"symbols.{network}", fromlist=["get_symbol"])

@@ -92,7 +92,7 @@ def of_torch(kind, dtype, data, weight):
 
 
 def worker(package):
-    """{work, dtype, what: seconds} of one process, as JSON."""
+    """Print {work, dtype, kind of run: seconds} of one process, as JSON."""
     make = of_torch if package == "torch" else of_cynet
     found = {}
     for name, (kind, *sizes) in WORK.items():

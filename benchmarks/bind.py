@@ -59,7 +59,7 @@ def chain(mx, n):
 
 
 def add_n(mx, n):
-    """One sum of all variables."""
+    """A network that sums all variables by one operator."""
     names = [f"x{i}" for i in range(n)]
     return mx.sym.add_n(*map(mx.sym.Variable, names)), {names[0]: (2, 8)}
 
@@ -131,7 +131,7 @@ def measure(package, kind, n, mode):
 
 
 def ask(python, package, kind, n, mode):
-    """The same in a process of its own; None where it fails."""
+    """Measure in a process of its own; None where it fails."""
     command = [python, __file__, "--one", package, kind, str(n), mode]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None

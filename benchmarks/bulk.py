@@ -86,7 +86,7 @@ def made(formula, count, size):
 
 
 def seconds(functions, size):
-    """Median seconds of each; they take turns."""
+    """Median seconds of each function; the functions take turns."""
     repeat, times = max(1, int(3e5 / size)), [[] for _ in functions]
     for number in range(ROUNDS + 3):
         for function, into in zip(functions, times):
@@ -99,7 +99,7 @@ def seconds(functions, size):
 
 
 def main():
-    """The table."""
+    """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", help="parts of the names of formulas (all)")
     parser.add_argument("--sizes", default="1e4,1e5,1e6,1e7", help="elements of an array")

@@ -73,7 +73,7 @@ def measure(name, torch=None, mxnet=None, rounds=3):
 
 
 def row(workload, times):
-    """A line of the table."""
+    """A line of the table of times."""
     scale = 1e6 if workload.unit == "us" else 1e3
     cells = [workload.title]
     for way in ("cynet", "one", "torch", "mxnet"):

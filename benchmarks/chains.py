@@ -83,7 +83,7 @@ def made(formula, in_c, size):
 
 
 def seconds(functions, size):
-    """Median seconds of each; they take turns."""
+    """Median seconds of each function; the functions take turns."""
     repeat, times = max(1, int(1e6 / size)), [[] for _ in functions]
     for number in range(ROUNDS + 3):
         for function, into in zip(functions, times):
@@ -96,7 +96,7 @@ def seconds(functions, size):
 
 
 def main():
-    """The table."""
+    """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", default="1e4,6e4,1e5,1e6", help="elements of an array")
     parser.add_argument("--compiler", default="cc", help="of C")

@@ -27,7 +27,7 @@ def register(mx):
             self.assign(in_grad[0], req[0], mx.nd.array(y))
 
     class Pass(mx.operator.CustomOp):
-        """Nothing but the way there and back."""
+        """An operator that does nothing: its time is that of the call."""
 
         def forward(self, is_train, req, in_data, out_data, aux):
             pass
@@ -36,7 +36,8 @@ def register(mx):
             pass
 
     class Copy(mx.operator.CustomOp):
-        """What nearly every one does: to NumPy, and back by `assign`."""
+        """An operator that copies arrays to NumPy, and back by `assign`, as most custom operators
+        do."""
 
         def forward(self, is_train, req, in_data, out_data, aux):
             self.assign(out_data[0], req[0], mx.nd.array(in_data[0].asnumpy()))
@@ -50,7 +51,7 @@ def register(mx):
             self.assign(out_data[0], req[0], in_data[0])
 
     class Bound(mx.operator.CustomOp):
-        """Work of NumPy's that releases the GIL: one core is busy with it."""
+        """An operator whose work in NumPy releases the GIL and keeps one core busy."""
 
         def forward(self, is_train, req, in_data, out_data, aux):
             x = in_data[0].asnumpy()

@@ -9,7 +9,7 @@ LONG = "recorded chain of 100 products of 10 floats"
 
 
 def rows(package):
-    """The rows in cynet or MXNet, or those of PyTorch's."""
+    """The rows of measurements in cynet or MXNet, or in PyTorch."""
     return torch_rows(package) if package.__name__ == "torch" else mx_rows(package)
 
 

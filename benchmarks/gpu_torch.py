@@ -35,7 +35,7 @@ def mobilenet2(shape, classes):
 
 
 class LSTM(nn.Module):
-    """The scores of the last step."""
+    """An LSTM with a linear layer on its last step."""
 
     def __init__(self, shape, classes, units=512):
         super().__init__()

@@ -45,14 +45,14 @@ class Peer:
         self.read()
 
     def read(self):
-        """Its next answer."""
+        """Read the worker's next answer."""
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"{self.process.args[3]} has ended, status {self.process.wait()}")
         return json.loads(line)
 
     def seconds(self):
-        """Of one prediction, as it measures them."""
+        """Seconds of one prediction, as the worker measures them."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return self.read()

@@ -53,7 +53,7 @@ def network(mx, name):
 
 
 def cynet_memory(name, mode):
-    """The MemoryReport of one row."""
+    """The MemoryReport of one network of the table."""
     import cynet as mx
     from cynet.graph.compile import memory_of
 

@@ -241,7 +241,7 @@ def measure(package, name, calls=1):
 
 
 def ask(python, package, name, calls):
-    """The same in a process of its own; None where it fails."""
+    """Measure in a process of its own; None where it fails."""
     command = [python, "-W", "ignore", __file__, "--one", package, name, "--calls", str(calls)]
     alone = {**os.environ, **ALONE}
     done = subprocess.run(command, capture_output=True, text=True, env=alone)

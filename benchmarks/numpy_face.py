@@ -105,7 +105,7 @@ def _least(run, wait):
 
 
 def measure(name):
-    """The rows of one package."""
+    """Measure the rows of one package."""
     package = Package(name)
     found = {}
     for label, n, run in rows(package):

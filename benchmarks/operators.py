@@ -29,7 +29,7 @@ SIZES, DIRECTIONS = ("small", "large"), ("forward", "backward")
 
 
 class Worker:
-    """A process that times calls of one package; it is made anew where it died."""
+    """A process that times calls of one package; a new one is started if it dies."""
 
     def __init__(self, python, *args):
         self.command = [python, "-W", "ignore", *args]
@@ -62,7 +62,7 @@ class Worker:
 
 
 def measure(workers, setting, path, direction, rounds, budget):
-    """Medians by package of `rounds` turns, of what each can do."""
+    """Medians by package of `rounds` turns, for calls that the package has."""
     times = {}
     params = {k: np.asarray(v).tolist() for k, v in setting.params.items() if v is not None}
     for _ in range(rounds):
@@ -94,7 +94,7 @@ def cell(times):
 
 
 def geometric_mean(values):
-    """Of numbers above 0; NaN of none."""
+    """The geometric mean of numbers above 0; NaN without numbers."""
     values = [math.log(v) for v in values if v]
     return math.exp(sum(values) / len(values)) if values else math.nan
 
@@ -161,7 +161,7 @@ def chosen_names(families, words):
 
 
 def main(argv=None):
-    """Measure what was asked for, or show what was kept."""
+    """Measure the named operators, or show kept results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mxnet", metavar="PYTHON")
     parser.add_argument("--torch", metavar="PYTHON")
@@ -201,7 +201,7 @@ def main(argv=None):
 
 
 def sweep(make, size, path, workers, results, args):
-    """Measure one setting in both directions, and keep it."""
+    """Measure one setting in both directions, and keep the result."""
     setting = None
     for direction in DIRECTIONS:
         column = f"{size} {direction}"

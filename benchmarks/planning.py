@@ -48,7 +48,7 @@ def cnn(mx, layers=60, channels=2):
 
 
 def resnet50(mx):
-    """That of the model zoo."""
+    """ResNet-50 of the model zoo."""
     return mx.gluon.model_zoo.vision.resnet50_v1(classes=10)
 
 
@@ -184,7 +184,7 @@ def in_turn(mx, name, mode, maximum=COUNTS[-1]):
 
 
 def ask(table, name, mode):
-    """What a process of its own finds."""
+    """The times that a process of its own measures."""
     command = [sys.executable, __file__, "--one", table, name, mode]
     # every shape has a plan at once: this measures plans, new_shapes.py the calls before
     setting = {**os.environ, "CYNET_RUNS_BEFORE_PLAN": "0"}

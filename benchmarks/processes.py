@@ -29,7 +29,7 @@ FAR_NS = 200  # there and back: 80 to 150 through a shared cache, 400 through me
 
 
 class Cores:
-    """The distance of the first two cores, as they are now."""
+    """The distance of the first two cores."""
 
     def __init__(self, folder):
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cores.c")

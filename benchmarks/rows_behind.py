@@ -211,7 +211,7 @@ def seconds(call, wait, budget=0.1):
 
 
 def wanted(label, words):
-    """Whether a row is among those asked for."""
+    """Whether a row was named on the command line."""
     return not words or any(word in label for word in words)
 
 

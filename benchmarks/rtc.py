@@ -45,7 +45,7 @@ for (int j = t; j < n; j += blockDim.x) to[j] /= partial[0];
 
 
 def in_numpy(x):
-    """The same with NumPy."""
+    """The same computation with NumPy, as a reference."""
     y = np.exp(x - x.max(1, keepdims=True))
     y /= y.sum(1, keepdims=True)
     return y

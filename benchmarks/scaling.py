@@ -83,7 +83,8 @@ def _exchange(n, link):
 
 
 def _folded(n, p, link):
-    """What a number of ranks costs that is no power of two: some hand in first, and are told."""
+    """The extra cost of a number of ranks that is no power of two: some ranks send first, and get
+    results."""
     return 0.0 if p & (p - 1) == 0 else _exchange(n, link) + link.alpha + n * link.beta
 
 
@@ -128,7 +129,7 @@ class Step(NamedTuple):
         return self.forward + self.backward + self.update
 
     def scaled(self, factor):
-        """A step that takes so many times as long to compute."""
+        """A step whose computing takes `times` as long."""
         buckets = [(at * factor, n) for at, n in self.buckets]
         return Step(self.forward * factor, self.backward * factor, self.update * factor, buckets)
 
@@ -300,7 +301,7 @@ def by_ranks(n, repeat, gbit=None):
 
 
 def parts(repeat):
-    """Pairs of a name and a function that measures something, as JSON holds it."""
+    """Pairs of a name and a function that measures this part, with results for JSON."""
     yield "cores", lambda: len(os.sched_getaffinity(0))
     yield "gamma", adding
     yield "codes", coding
@@ -313,7 +314,7 @@ def parts(repeat):
 
 
 def measured(path, repeat):
-    """All that is measured; what the file has is not measured again."""
+    """All measurements; parts that the file has are not measured again."""
     data = json.loads(path.read_text()) if path is not None and path.exists() else {}
     for name, function in parts(repeat):
         if name not in data:

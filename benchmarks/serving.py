@@ -86,7 +86,7 @@ class Server:
 
 
 class Client:
-    """One connection that asks the same again and again."""
+    """One connection that sends the same request again and again."""
 
     def __init__(self, port, request):
         self.request, self.answer = request, b""
@@ -99,7 +99,7 @@ class Client:
         self.socket.sendall(self.request)
 
     def read(self):
-        """The body, once it is whole."""
+        """Read the body of an answer, until it is complete."""
         part = self.socket.recv(65536)
         if not part:
             raise SystemExit("a server has closed a connection")
@@ -136,7 +136,7 @@ def request_v2(rows):
 
 
 def read_v2(body):
-    """The output of an answer to such a request."""
+    """The output in an answer of the v2 protocol."""
     text, end = json.JSONDecoder().raw_decode(body.decode("latin-1"))
     return np.frombuffer(body[end:], "f4").reshape(text["outputs"][0]["shape"])
 

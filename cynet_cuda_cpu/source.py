@@ -124,7 +124,8 @@ class Source:
         return edits
 
     def _synchronizing_functions(self, texts):
-        """Names of functions and macros in whose text a call that waits stands, or one of them."""
+        """Names of functions and macros whose text has a call that waits, or calls such a
+        function."""
         bodies = []
         for text in texts:
             for each in _function_definitions(_without_directives(text)):

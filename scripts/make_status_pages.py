@@ -84,7 +84,7 @@ def split(text):
 
 
 def calls_differ(path, theirs, value):
-    """How the parameters of a function differ, or ""."""
+    """The difference in the parameters of a function, or ""."""
     ours = parameters(value)
     if ours is None or theirs == "(...)" or path in SAME_CALL:
         return ""
@@ -139,7 +139,7 @@ def _counted(name):
 
 
 def operator_differs(path, value):
-    """How an operator's parameters differ from MXNet's, or ""."""
+    """The difference of an operator's parameters from MXNet's, or ""."""
     face, _, name = path.rpartition(".")
     key = f"{face.replace('mx.symbol', 'mx.sym').replace('mx.ndarray', 'mx.sym')}.{name}"
     rows = FOUND["operators"].get(key)
@@ -202,7 +202,7 @@ def method_rows(path, methods):
 
 
 def share(rows):
-    """(names that are there, names that are counted, those that are the same)."""
+    """Numbers of names: those that exist here, those that count, those with the same parameters."""
     counted = [r for r in rows if r.counted]
     there = [r for r in counted if r.status != ABSENT]
     return len(there), len(counted), sum(r.status == SAME for r in counted)

@@ -234,7 +234,7 @@ def stubs():
 
 
 def write(root=ROOT):
-    """Write the stubs that are not there or out of date; their paths."""
+    """Write the stubs that are missing or out of date. Returns their paths."""
     changed = []
     for path, text in stubs().items():
         file = Path(root, path)

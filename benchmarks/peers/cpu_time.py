@@ -36,7 +36,7 @@ def least_time(function, number=1, repeat=5, warm_up=3):
 
 
 def run(package, *words):
-    """What the worker of `package` measures, by `least_time`."""
+    """The result of the worker of `package`, by `least_time`."""
     sys.path.insert(0, str(HERE.parent))
     importlib.import_module("harness").median_time = least_time
     sys.argv = ["worker", *words]

@@ -12,7 +12,7 @@ def lenet(mx):
 
 
 def resnet18(mx):
-    """With activations behind the convolutions."""
+    """ResNet-18 with activations behind the convolutions."""
     nn = mx.gluon.nn
     unit = mx.gluon.model_zoo.vision.BasicBlockV1
     net = nn.HybridSequential()

@@ -92,7 +92,7 @@ def gelu_mlp(mx):
 
 
 def fused_lstm(mx):
-    """Two LSTM layers as one operator, where there is one."""
+    """Two LSTM layers as one operator, if the package has one."""
     rows = mx.sym.transpose(mx.sym.reshape(mx.sym.var("data"), shape=(0, 28, 28)), axes=(1, 0, 2))
     states = [mx.sym.zeros((2, 64, 128)) for _ in range(2)]
     net = mx.sym.RNN(

@@ -89,7 +89,7 @@ def alexnet():
 
 
 class DenseLayer(nn.Module):
-    """Norm, activation, convolution; the result stands beside what was read."""
+    """Norm, activation, convolution; the result is concatenated to the input."""
 
     def __init__(self, before, growth):
         super().__init__()
@@ -201,7 +201,7 @@ class UNet(nn.Module):
 
 
 class Generator(nn.Sequential):
-    """The mean of squares is its loss."""
+    """A generator of images; its loss is the mean of squares."""
 
     def __init__(self):
         layers, before = [], 100

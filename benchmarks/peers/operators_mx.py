@@ -17,7 +17,7 @@ def same(sizes):
 
 
 def calls(size):
-    """By name, a function without arguments."""
+    """Name of a row -> function without arguments that runs it."""
     sizes = cases.SIZES[size]
     n, rows, columns, half = sizes.n, sizes.rows, sizes.columns, sizes.columns // 2
     v = same(sizes)

@@ -6,7 +6,7 @@ from torch.nn import functional
 
 
 def calls(size):
-    """By name, a function without arguments."""
+    """Name of a row -> function without arguments that runs it."""
     sizes = cases.SIZES[size]
     n, rows, columns, half = sizes.n, sizes.rows, sizes.columns, sizes.columns // 2
     v = {name: torch.from_numpy(value) for name, value in cases.values(sizes).items()}

@@ -72,14 +72,14 @@ class Mixed:
         return p.dense(p.normal((n, k)), p.ones((m, k)), p.ones((m,)))
 
     def products(self):
-        """Of matrices of up to 200x200, and of up to 40 of 40x40."""
+        """Products of matrices of up to 200x200, and of up to 40 matrices of 40x40."""
         p, (m, n, k) = self.package, self.dims(1, 200, 3)
         batch, a, b, c = self.dims(1, 40, 4)
         p.numpy(p.batch_dot(p.ones((batch, a, b)), p.ones((batch, b, c))))
         return p.dot(p.ones((m, n)), p.ones((n, k)))
 
     def normalized(self):
-        """Of up to 4 x 20 x 20 x 20."""
+        """Normalization of arrays of up to 4 x 20 x 20 x 20."""
         p, shape = self.package, self.dims(1, 4, 1) + self.dims(1, 20, 3)
         return p.batch_norm(p.normal(shape), p.ones((shape[1],)))
 
@@ -92,7 +92,7 @@ class Mixed:
         return p.topk(data, 1 + data.shape[1] // 3)
 
     def in_place(self):
-        """Of up to 40 x 40 x 40."""
+        """Operations in place on arrays of up to 40 x 40 x 40."""
         p = self.package
         data = p.normal(self.dims(1, 40, 3))
         data += 1
@@ -111,7 +111,7 @@ def dims(rng, low, high, n):
 
 
 def mx_package(name):
-    """The calls by cynet or mxnet."""
+    """Calls in cynet or mxnet whose memory is measured."""
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
     nd = __import__(name).nd
     return SimpleNamespace(
@@ -142,7 +142,7 @@ def mx_package(name):
 
 
 def torch_package():
-    """The calls by PyTorch."""
+    """Calls in PyTorch whose memory is measured."""
     import torch
     from torch.nn import functional
 
@@ -171,7 +171,7 @@ def torch_package():
 
 
 def run(package, loop, seed):
-    """Bytes early, and the part by which they are more late."""
+    """Bytes of memory early in a run, and their relative growth until its end."""
     calls = torch_package() if package == "torch" else mx_package(package)
     body, page = LOOPS[loop](calls, np.random.RandomState(seed)), os.sysconf("SC_PAGE_SIZE")
     early = late = 0  # nothing is collected, which would be resident itself
@@ -190,7 +190,7 @@ def run(package, loop, seed):
 
 
 def main():
-    """The table, or one run."""
+    """Print the table, or do one run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--torch", metavar="PYTHON")
     parser.add_argument("--mxnet", metavar="PYTHON")

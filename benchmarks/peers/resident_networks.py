@@ -39,7 +39,7 @@ def gluon(package, network, mode, batch):
 
 
 def torch_network(nn, network):
-    """What torchvision calls resnet50, mobilenet_v2 or vgg16, of plain layers."""
+    """torchvision's resnet50, mobilenet_v2 or vgg16, built of plain layers."""
 
     class Sum(nn.Module):
         def __init__(self, body, shortcut=None, last=None):
@@ -135,7 +135,7 @@ def run(package, network, mode, batch):
 
 
 def main():
-    """The table, or one run."""
+    """Print the table, or do one run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--torch", metavar="PYTHON")
     parser.add_argument("--mxnet", metavar="PYTHON")

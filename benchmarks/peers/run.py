@@ -32,7 +32,7 @@ BEGIN, END = "<!-- written by benchmarks/peers/run.py -->", "<!-- end -->"
 
 
 def ask(python, worker, *args):
-    """What a worker prints, or None with its error on stderr."""
+    """The output of a worker, or None with its error on stderr."""
     command = [python, "-W", "ignore", str(HERE / worker), *args]
     done = subprocess.run(command, cwd=HERE, capture_output=True)
     try:
@@ -63,7 +63,7 @@ def measure(name, pythons, rounds):
 
 
 def middle(values):
-    """The median of what is there, or None."""
+    """The median of the numbers that are not None, or None."""
     values = [value for value in values if value is not None]
     return statistics.median(values) if values else None
 
@@ -80,7 +80,7 @@ def number(value, mark=""):
 
 
 def line(workload, times):
-    """A row of the table; a ratio below what is aimed at is marked."""
+    """A row of the table; a ratio below the aim is marked."""
     scale = 1e6 if workload.unit == "us" else 1e3
     cells = [workload.title]
     for package in ("cynet", "torch", "mxnet"):

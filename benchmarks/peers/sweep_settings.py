@@ -49,7 +49,7 @@ def operators():
 
 
 def _enlarged(case):
-    """The inputs of an elementwise case as matrices; None where they are not alike."""
+    """The inputs of an elementwise case as matrices; None where their shapes differ."""
     entry = OPERATORS.get(case.op)
     module = entry.prop.__module__.rpartition(".")[2]
     shapes = [each.shape for each in case.inputs]

@@ -166,7 +166,7 @@ CALLS = {
 
 
 def prepared(question):
-    """A function without arguments that does what is asked."""
+    """A function without arguments that runs the requested call."""
     name, path, states, params, direction, _ = question
     with np.load(path) as file:
         arrays = [torch.from_numpy(file[str(i)]) for i in range(len(file.files))]

@@ -25,12 +25,12 @@ def function_of(nd, name):
 
 
 def plain(params):
-    """Parameters as they were before they were JSON."""
+    """Parameters converted back from JSON."""
     return {k: tuple(v) if isinstance(v, list) else v for k, v in params.items()}
 
 
 def prepared(mx, question):
-    """A function without arguments that does what is asked."""
+    """A function without arguments that runs the requested call."""
     name, path, states, params, direction, _ = question
     with np.load(path) as file:
         values = [file[str(i)] for i in range(len(file.files))]

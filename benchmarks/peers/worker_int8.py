@@ -12,7 +12,7 @@ import numpy as np
 
 
 def onnxruntime(path, threads):
-    """A function that predicts."""
+    """A function that predicts with ONNX Runtime."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -25,7 +25,7 @@ def onnxruntime(path, threads):
 
 
 def openvino(path, threads):
-    """The same."""
+    """A function that predicts with OpenVINO."""
     import openvino
 
     core = openvino.Core()

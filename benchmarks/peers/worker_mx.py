@@ -105,7 +105,7 @@ def fit_epoch(mx):
 
 
 def lstm(mx):
-    """Written out or as one operator: what is faster counts."""
+    """An LSTM written out or as one operator: the faster one counts."""
     nets = [symbol(mx, "lstm")]
     if hasattr(mx.sym, "RNN"):
         nets.append(networks.fused_lstm(mx))

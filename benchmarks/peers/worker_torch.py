@@ -192,7 +192,7 @@ def modes(make, shape, names=MODES):
 
 
 def best(times):
-    """What a worker prints."""
+    """The fastest mode and its seconds, which the worker prints."""
     mode = min(times, key=times.get)
     return {"mode": mode, "seconds": times[mode], "modes": times}
 

@@ -104,7 +104,7 @@ def measure(pythons, row, rounds, cpu):
 
 
 def main():
-    """The table, or one side of a row."""
+    """Print the table, or measure one side of a row."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rows", nargs="*", default=ROWS, metavar="ROW")
     parser.add_argument("--torch", metavar="PYTHON", help="a Python that has torchvision")

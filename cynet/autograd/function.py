@@ -155,7 +155,7 @@ class Function:
 
 
 class _FunctionNode(StepNode):
-    """The step that a Function is."""
+    """The node on the tape for a call of a Function."""
 
     def __init__(self, function, inputs, outputs):
         self.function = function

@@ -35,7 +35,7 @@ class HookHandle:
         self._number = None
 
     def attach(self, hooks_dict: dict[int, Any], hook: Any) -> None:
-        """Put a hook among others; `detach` takes it away.
+        """Add a hook to a list; `detach` removes it.
 
         Parameters
         ----------

@@ -45,7 +45,7 @@ def _call_recorded(name, function, inputs, numbers):
 
 
 def _gradients_of(outputs, head_grads, nodes, likes, retain=False, create=None):
-    """Gradients of outputs; zeros where no way leads from them."""
+    """Gradients of outputs with respect to inputs; zeros for inputs that no output depends on."""
     create = bool(get_state() & 1) if create is None else create
     found = gradients_to(outputs, head_grads, nodes, retain or create, create)
     return [zeros_like(x) if g is None else g for g, x in zip(found, likes)]

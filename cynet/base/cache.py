@@ -98,7 +98,7 @@ def read_cached(path: str | Path) -> bytes | None:
 
 
 def write_cached(path: str | Path, data: bytes) -> None:
-    """Write an object, whole or not at all, so that `read_cached` finds it."""
+    """Write an object to the cache, whole or not at all, so that `read_cached` finds it."""
     write_atomically(path, [data, _digest_of_content(path, data)], private=True)
 
 

@@ -498,7 +498,7 @@ def given():
 
 @contextmanager
 def environment(name, value):
-    """Set an environment variable for a while, and put it back.
+    """Set an environment variable inside a block, then restore it.
 
     Parameters
     ----------

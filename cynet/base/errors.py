@@ -176,7 +176,7 @@ class MissingFileError(FileError, FileNotFoundError, ArgumentError):
 
 
 class FileAccessError(FileError, PermissionError):
-    """The system does not allow it."""
+    """The operating system refused access to a file."""
 
 
 class FolderError(FileError, IsADirectoryError):

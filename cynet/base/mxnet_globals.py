@@ -72,7 +72,8 @@ def missing_names():
 
 
 def is_missing(name):
-    """Return whether a dotted name, ``"mxnet.ndarray.sparse"``, is one of those."""
+    """Return whether MXNet's module of this dotted name, such as ``"mxnet.ndarray.sparse"``, is
+    missing here."""
     owner, _, last = name.rpartition(".")
     return last in missing_names().get("mx" + owner[len("mxnet") :], ())
 

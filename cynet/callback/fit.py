@@ -473,7 +473,7 @@ class TimeLeft(FitCallback):
         self._begin, self._first = time.monotonic(), state.epoch
 
     def epoch_end(self, state: FitState) -> None:
-        """Log it."""
+        """Log the figures of the epoch."""
         done = state.epoch - self._first + 1
         seconds = (time.monotonic() - self._begin) / done * (state.num_epoch - state.epoch - 1)
         hours, rest = divmod(round(seconds), 3600)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _MetricMonitor(FitCallback):
-    """Knows the best value of a metric so far.
+    """Base of callbacks that know the best value of a metric so far.
 
     An epoch whose value is nan is none of the better ones.
     """
@@ -107,7 +107,7 @@ class EarlyStopping(_MetricMonitor):
         self.patience = patience
 
     def epoch_end(self, state: FitState) -> None:
-        """Stop when it has been too long."""
+        """Stop training if the metric has not improved for too many epochs."""
         if not self._has_improved(state) and self.wait > self.patience:
             raise StopTraining(
                 f"{self.monitor} has not improved on {self.best} of epoch {self.best_epoch} for"
@@ -212,7 +212,7 @@ class ReduceOnPlateau(_MetricMonitor):
             )
 
     def epoch_end(self, state: FitState) -> None:
-        """Lower the learning rate, if it has been too long."""
+        """Lower the learning rate if the metric has not improved for too many epochs."""
         if self._has_improved(state) or self.wait <= self.patience:
             return
         self.wait = 0

@@ -64,12 +64,12 @@ class Optuna(FitCallback):
         self.trial, self._figure, self._pruned = trial, figure, ""
 
     def begin(self, state: FitState) -> None:
-        """Look whether there will be such a figure."""
+        """Check that training will have the figure that the trial needs."""
         state.check_figure(self._figure)
         self._pruned = ""
 
     def epoch_end(self, state: FitState) -> None:
-        """Report it, and ask whether the trial is to go on."""
+        """Report the epoch's figure, and ask whether the trial continues."""
         value = state.figure(self._figure)
         self.trial.report(value, state.epoch)
         if self.trial.should_prune():
@@ -77,7 +77,7 @@ class Optuna(FitCallback):
             raise StopTraining(self._pruned)
 
     def end(self, state: FitState) -> None:
-        """Tell the study that the trial is pruned, if it is."""
+        """Raise the study's exception if the trial was pruned."""
         if self._pruned:
             raise optional("optuna", "callback.Optuna").TrialPruned(self._pruned)
 

@@ -25,7 +25,7 @@ class Figures(FitCallback):
         self.frequent, self.batches = frequent, 0
 
     def batch_end(self, state: FitState) -> None:
-        """Write the training metric, if it is time to."""
+        """Log the training metric after every `frequent` batches."""
         self.batches += 1
         if self.frequent and self.batches % self.frequent == 0:
             figures = state.eval_metric.get_name_value()
@@ -43,7 +43,7 @@ class Figures(FitCallback):
         raise UndefinedError(f"{type(self).__name__} defines no _write")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return how many batches there were."""
+        """Return the number of batches so far."""
         return {"batches": self.batches}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -112,7 +112,7 @@ class WeightsAndBiases(Figures):
             self._run = None
 
     def state_dict(self) -> dict[str, Any]:
-        """Return how many batches there were, and the run's id."""
+        """Return the number of batches so far, and the run's id."""
         return {**super().state_dict(), "id": self._id}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -185,7 +185,7 @@ class MLflow(Figures):
             self._own = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Return how many batches there were, and the run's id."""
+        """Return the number of batches so far, and the run's id."""
         return {**super().state_dict(), "id": self._id}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -195,7 +195,7 @@ class Scaler(SettingsRepr):
         return array.astype(np.float64)
 
     def save(self, path: FileName) -> None:
-        """Write it as JSON.
+        """Write the scaler to a file as JSON.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class Scaler(SettingsRepr):
 
     @classmethod
     def load(cls, path: FileName) -> Scaler:
-        """What `save` wrote.
+        """Read a scaler that `save` wrote.
 
         Parameters
         ----------

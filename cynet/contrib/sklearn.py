@@ -37,7 +37,7 @@ def _default_network(outputs):
 
 
 def _takes_a_number(make):
-    """Return whether it can be called with one argument, and is not a network already."""
+    """Return whether `make` can be called with one argument, and is no Block itself."""
     if isinstance(make, Block) or not callable(make):
         return False
     try:
@@ -50,7 +50,7 @@ def _takes_a_number(make):
 
 
 class _Estimator(_base.BaseEstimator):
-    """What both estimators share: settings, training, the network's outputs."""
+    """Base of both estimators: settings, training, the network's outputs."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class _Estimator(_base.BaseEstimator):
         return float(nd.add_n(*sums).asscalar()) / len(x)
 
     def _predict_outputs(self, x):
-        """What the network gives for rows."""
+        """The network's outputs for rows of data."""
         _checks.check_is_fitted(self)
         x = _checks.validate_data(self, x, dtype=np.float32, reset=False, allow_nd=True)
         parts = [self.net_(nd.array(x[i : i + _AT_ONCE])) for i in range(0, len(x), _AT_ONCE)]

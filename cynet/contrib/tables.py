@@ -199,7 +199,7 @@ class Columns(SettingsRepr):
 
     @property
     def names(self) -> list[str]:
-        """What each column of the array, or of the numbers, is."""
+        """The names of the columns of the array that `transform` returns."""
         self._need_fit()
         found = []
         for name, (_, _, marked) in self._scales.items():
@@ -210,12 +210,12 @@ class Columns(SettingsRepr):
 
     @property
     def sizes(self) -> list[int]:
-        """How many codes each categorical column has, that of the unknown included."""
+        """The number of codes of each categorical column, with that of unknown values."""
         self._need_fit()
         return [1 + len(values) for values in self._values.values()]
 
     def save(self, path: FileName) -> None:
-        """Write all of it as JSON.
+        """Write the columns' encoding to a file as JSON.
 
         Parameters
         ----------
@@ -234,7 +234,7 @@ class Columns(SettingsRepr):
 
     @classmethod
     def load(cls, path: FileName) -> Columns:
-        """What `save` wrote.
+        """Read an encoding that `save` wrote.
 
         Parameters
         ----------

@@ -156,7 +156,7 @@ class Group(World):
 
     @property
     def times(self) -> tuple[int, float, float]:
-        """Of this process, in all groups: see `World.times`."""
+        """Times of this process in all groups: see `World.times`."""
         return self._whole.times
 
     def fail(self, text: str) -> None:

@@ -55,7 +55,7 @@ class Request:
         return f"{self.terms}\n{self.what}" if self.terms else self.what
 
     def awaited(self):
-        """Have `wait` wait for it, instead of functions of the engine."""
+        """Have `wait` wait for the request, instead of functions of the engine."""
         self._done = threading.Event()
         return self
 
@@ -72,7 +72,7 @@ class Request:
             self._done.set()
 
     def wait(self):
-        """Wait until it is done; raises the error it failed with."""
+        """Wait until the request is done; raise the error it failed with."""
         self._done.wait()
         if self.error is not None:
             raise self.error

@@ -152,7 +152,7 @@ class World:
         return (0, 0.0, 0.0) if talk is None else (talk.step, talk.moving, talk.waiting)
 
     def barrier(self) -> None:
-        """Wait until all ranks have come here.
+        """Wait until all ranks have called `barrier`.
 
         Examples
         --------

@@ -283,7 +283,8 @@ def _unknown_arguments(given, names):
 
 
 def _from_buffer(buffer, name, shape, dtype, ctx):
-    """The front of ``buffer[name]`` in `shape`, or new memory that is remembered there."""
+    """An array of `shape` at the front of ``buffer[name]``, or in new memory that the buffer
+    keeps."""
     size = 1
     for n in shape:
         size *= n

@@ -103,7 +103,7 @@ class CachedOp:
 
     @property
     def n_programs(self):
-        """The number of signatures whose plans it keeps (CYNET_PLAN_CACHE_MB).
+        """The number of signatures whose plans this CachedOp keeps (CYNET_PLAN_CACHE_MB).
 
         Examples
         --------
@@ -138,7 +138,7 @@ class CachedOp:
         return self._programs.kept
 
     def __call__(self, *arrays):
-        """Run it.
+        """Run the graph on arrays.
 
         Parameters
         ----------
@@ -359,7 +359,7 @@ class _Program:
         self._free = [_Instance(self, operators)]
 
     def lease(self):
-        """An instance that nobody uses, with an arena, until the lease is dropped."""
+        """An instance of the plan that nobody uses, with an arena, until the lease is dropped."""
         try:
             instance = self._free.pop()
         except IndexError:
@@ -431,7 +431,7 @@ class _Instance:
         self.knows_cached = True
 
     def rest(self):
-        """Hold no memory that another plan can use; the arena that it had."""
+        """Return the arena, so that no memory is held that another plan can use."""
         arena, self.arena, self.saved_arena = self.arena, None, None
         self.scratch.clear()
         return arena

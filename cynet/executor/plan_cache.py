@@ -96,7 +96,7 @@ class PlanCache:
         return iter(list(self._entries))
 
     def values(self) -> list[Any]:
-        """The plans that are kept."""
+        """The plans that the cache keeps."""
         return [entry.plan for entry in list(self._entries.values())]
 
     @property

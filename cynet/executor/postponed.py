@@ -50,7 +50,7 @@ class Postponed:
         return tuple((each.shape, each.dtype) for each in (*self.arg_arrays, *self.aux_arrays))
 
     def _note_plan(self):
-        """Note that there is a plan now."""
+        """Note that the signature has a plan now."""
         self._calls = self._inputs = None
         self._note(None)
 

@@ -119,7 +119,7 @@ class _Keeper:
         self._inner = inputs[0]
 
     def keep(self, layer, inputs, output):
-        """The layer was called."""
+        """Keep the input and output of a layer that was called."""
         output = output if self._inner is None else self._inner
         self._inner = None
         if is_tracing() or not autograd.is_recording() or not _trainable_parameters(layer):
@@ -259,7 +259,8 @@ def _of_dense(layer, x, grad):
 
 
 def _of_conv(layer, x, grad):
-    """By im2col of the larger array: for a transposed convolution that is its output."""
+    """Gradients of a convolution's weight by im2col of the larger array: the output of a transposed
+    convolution."""
     settings, shape = layer._kwargs, layer.weight.shape
     is_last = settings["layout"][-1] == "C"
     if is_last:
@@ -278,7 +279,8 @@ def _of_conv(layer, x, grad):
 
 
 def _of_embedding(layer, x, grad):
-    """By the gradient of one table that contains all samples' tables."""
+    """Gradients of an embedding's weight by the gradient of one table that contains all samples'
+    tables."""
     n, (rows, size) = x.shape[0], layer.weight.shape
     first = nd.arange(n, dtype="int64", ctx=x.context).reshape((n, *[1] * (x.ndim - 1)))
     index = nd.broadcast_add(nd.clip(x.astype("int64"), 0, rows - 1), first * rows)

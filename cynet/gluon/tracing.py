@@ -30,7 +30,7 @@ def set_watch(hook):
 
 
 def watch():
-    """The hook, or None."""
+    """The hook that watches the tracing, or None."""
     return _watch[0]
 
 

@@ -233,7 +233,7 @@ class TrainerGroups:
             setattr(loaded, table, {**theirs, **numbers})
 
     def _are_mixed(self, table):
-        """Of each group, whether its parameters have several values in a table."""
+        """Whether the parameters of each group have several values in a table."""
         for group in self.param_groups:
             yield len({table.get(name) for name in self._names_in(group["params"])}) > 1
 

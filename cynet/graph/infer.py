@@ -368,7 +368,7 @@ class _Shapes(_Inference):
 
     @staticmethod
     def merge(old, new):
-        """The shape that both describe."""
+        """Merge two shapes into the one that both describe."""
         return merge_shapes(old, new)
 
     @staticmethod
@@ -415,7 +415,7 @@ class _Types(_Inference):
 
     @staticmethod
     def merge(old, new):
-        """The type that both name."""
+        """Merge two dtypes into the one that both name."""
         if old is not None and old != new:
             raise ShapeError("types differ")
         return new

@@ -95,7 +95,7 @@ class _Memory:
         self.size = size
 
     def take(self, size):
-        """The offset of `size` bytes more."""
+        """The offset of a new piece of `size` bytes."""
         offset, self.size = self.size, self.size + aligned(size)
         return offset
 

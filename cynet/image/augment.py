@@ -46,7 +46,7 @@ class ResizeAug(Augmenter):
 
 @guarded
 class ForceResizeAug(Augmenter):
-    """Another size (width, height), whatever the ratio of sides.
+    """Resize an image to (width, height), whatever the ratio of its sides.
 
     Parameters
     ----------

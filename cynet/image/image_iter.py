@@ -257,7 +257,7 @@ class ImageIter(DataIter):
         self.reset()
 
     def state_dict(self) -> dict[str, Any]:
-        """Give the place where it is, which `load_state_dict` takes.
+        """Return the iterator's position, which `load_state_dict` takes.
 
         Augmenters draw from Python's ``random`` and from ``numpy.random``, whose states are theirs.
 

@@ -197,7 +197,7 @@ class NDArrayIter(DataIter):
         self._shuffle_rows()
 
     def state_dict(self) -> dict[str, Any]:
-        """Give the place where it is, which `load_state_dict` takes.
+        """Return the iterator's position, which `load_state_dict` takes.
 
         Returns
         -------

@@ -332,7 +332,7 @@ class DataIter(ReprMixin):
         return None
 
     def getpad(self) -> int | None:
-        """Count the entries at the end of the current batch that only fill it up.
+        """Return the number of padding entries at the end of the current batch.
 
         Returns
         -------

@@ -119,7 +119,7 @@ class RowsIter(MXDataIter):
         return max(self._cursor - self.num_data, 0)
 
     def state_dict(self) -> dict[str, int]:
-        r"""Give the place where it is, which `load_state_dict` takes.
+        r"""Return the iterator's position, which `load_state_dict` takes.
 
         Returns
         -------

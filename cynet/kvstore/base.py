@@ -138,7 +138,7 @@ class KVStoreBase(ReprMixin):
         raise self._undefined_error("set_optimizer")
 
     def is_capable(self, capability: str) -> bool:
-        """Return whether it can do ``'optimizer'``: updates in the store.
+        """Return whether the store is capable of ``'optimizer'``: updates in the store.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class TestStore(KVStoreBase):
             each[:] = total
 
     def is_capable(self, capability: str) -> bool:
-        """False for ``'optimizer'``; it knows nothing else."""
+        """Return False for ``'optimizer'``, the only known capability."""
         if not isinstance(capability, str) or capability.lower() != self.OPTIMIZER:
             raise ArgumentError(
                 f"TestStore: a capability is '{self.OPTIMIZER}', got {shown(capability)}"

@@ -35,7 +35,7 @@ class Gathered:
         self.others: list[tuple[NDArray, list[NDArray]]] = []
 
     def request(self, priority: int) -> Request:
-        """Return the request that gathers it."""
+        """The request that gathers the changed parts."""
         memory_of_all = memory(self.target)
         bits = memory_of_all.view(f"u{memory_of_all.itemsize}")  # MPI has no half, and need not
         step = max(_PIECE_BYTES // bits.itemsize // len(self.counts), 1)

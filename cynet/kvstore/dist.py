@@ -321,7 +321,7 @@ class DistKVStore(KVStore):
             )
 
     def barrier(self) -> None:
-        """Wait until all ranks have come here."""
+        """Wait until all ranks have called `barrier`."""
         self._world.barrier()
 
     _barrier = barrier
@@ -433,7 +433,7 @@ def _of_scale(difference):
 
 
 def _dense_arrays(arrays):
-    """The arrays, dense."""
+    """The arrays of a list, sparse ones as dense arrays."""
     return [dense_of(each) for each in arrays]
 
 

@@ -26,7 +26,7 @@ _SHARD_ALIGNMENT = 16  # entries: pieces begin where lines of the cache do
 
 
 def shared_out(sizes: dict[Any, int], ranks: int) -> dict[Any, int]:
-    """The rank of each name, so that sums of sizes are about equal.
+    """A rank for each name, so that the sums of sizes are about equal.
 
     >>> shared_out({"a": 5, "b": 3, "c": 3, "d": 1}, 2)
     {'a': 0, 'b': 1, 'c': 1, 'd': 0}

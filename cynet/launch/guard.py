@@ -57,7 +57,7 @@ class Guard:
         self._close(kind is None)
 
     def _close(self, over):
-        """The end of the guard; of the jobs, too, unless they are `over`."""
+        """End the guard; end the jobs, too, unless they are `over`."""
         if over:
             with contextlib.suppress(OSError):
                 os.write(self._writing, os.fsencode(f"{_OVER_MESSAGE}\n"))

@@ -70,5 +70,5 @@ class Outputs:
 
 
 def print_message(text):
-    """A line of the launcher's own."""
+    """Print a line of the launcher itself."""
     print(f"cynet.launch: {text}", file=sys.stderr, flush=True)

@@ -39,7 +39,7 @@ class _Counted(EvalMetric):
         self._local = np.zeros((0, 0), np.int64)
 
     def _score_of_counts(self, counts):
-        """The figure for a matrix."""
+        """The metric's value for a confusion matrix."""
         return float(counts.trace() / counts.sum())
 
     def update(self, labels, preds):

@@ -23,7 +23,7 @@ class _Summed(EvalMetric):
         self._local = self._initial_sums()
 
     def _initial_sums(self):
-        """What has seen nothing; the first sum counts."""
+        """The sums before any data was seen; the first sum counts examples."""
         return np.zeros(self._n_sums)
 
     def _merge_sums(self, one, other):

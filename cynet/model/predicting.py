@@ -21,7 +21,7 @@ class Predicting:
         self.module.bind(data_shapes, label_shapes, for_training=False)
 
     def has(self, form):
-        """Return whether it was made for the same form."""
+        """Return whether the predictor was made for this form of input."""
         return form[0] is self._form[0] and _plain_descriptions(form[1:]) == _plain_descriptions(
             self._form[1:]
         )

@@ -10,7 +10,7 @@ from ..symbol.node import topological_order
 
 
 def label_inputs(symbol):
-    """Names of the arguments that are labels even if nobody says so.
+    """Names of the arguments that count as labels by default.
 
     Those that no output depends on, because only losses read them, in backward; and those whose
     names end with ``label``, which a loss written in Python may have.

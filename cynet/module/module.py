@@ -405,7 +405,7 @@ class Module(Optimization, BaseModule):
             self._exec_group.forward(data_batch, is_train)
 
     def _detach_outputs(self):
-        """Leave the outputs to the thread that has them."""
+        """Give the outputs to the thread that holds them."""
         self._exec_group.renew()
         self._collect_updates()
 

@@ -38,7 +38,7 @@ class Progress:
         self._batch_due = self._begin + _BATCH_PAUSE
 
     def batch(self, epoch, nbatch, metric):
-        """A batch has ended."""
+        """Show that a batch has ended."""
         if self.batches and time.monotonic() >= self._batch_due:
             total = f"/{self.total}" if self.total else ""
             where = f"Epoch[{epoch}] Batch[{nbatch}{total}]"
@@ -54,7 +54,7 @@ class Progress:
         self._show_line(f"Epoch[{epoch}]", figures, f"{''.join(shown)} ({seconds:.2f} s)")
 
     def note(self, line):
-        """Show a line as it is."""
+        """Show a line of text unchanged."""
         print(line, file=sys.stderr, flush=True)
 
     def close(self):
@@ -89,12 +89,12 @@ class Bar(Progress):
         self._bar = _notebook_bar()(total=self._of_all(), desc=f"Epoch[{first}]", unit="batch")
 
     def batch(self, epoch, nbatch, metric):
-        """A batch has ended."""
+        """Show that a batch has ended."""
         self._bar.set_description(f"Epoch[{epoch}]", refresh=False)
         self._bar.update()
 
     def epoch(self, epoch, seconds, figures, validation, batches):
-        """An epoch has ended."""
+        """Show that an epoch has ended."""
         super().epoch(epoch, seconds, figures, validation, batches)
         if self._bar.total != self._of_all():
             self._bar.reset(self._of_all())
@@ -108,7 +108,7 @@ class Bar(Progress):
             self._bar.write(line, file=sys.stderr)
 
     def close(self):
-        """Leave the bar as it is."""
+        """Stop, and leave the bar on the screen."""
         if self._bar is not None:
             self._bar.close()
 

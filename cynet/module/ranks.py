@@ -34,7 +34,7 @@ class Alone:
 
     @contextmanager
     def file(self, path):
-        """Copy a file of rank 0 to this rank: its path, or None if there is none."""
+        """Copy a file of rank 0 to this rank. Returns its path, or None if rank 0 has no file."""
         yield path if os.path.exists(path) else None
 
     def average(self, module):

@@ -83,7 +83,7 @@ def open_scope(scope):
 
 
 def close_scope(scope):
-    """The end of `open_scope`."""
+    """End the scope that `open_scope` began."""
     with _lock:
         _scopes.remove(scope)
         _tell_all()
@@ -165,7 +165,7 @@ def _after_step_back(node, i, grad):
 
 
 def _after_step(step, inputs, values, is_gradient):
-    """A step of an executor."""
+    """Check the outputs after a step of an executor."""
     names = step.prop.list_arguments()
     for i, array in enumerate(values):
         kind = None if array is None else describe_nans(array)

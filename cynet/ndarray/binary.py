@@ -82,7 +82,8 @@ modulo = _binary_function("modulo", operator.mod, "lhs % rhs, of the divisor's s
 
 
 def _power_of_numbers(base, exp):
-    """base ** exp, unless it is an int of so many digits that Python computes for hours."""
+    """base ** exp of numbers, unless the result is an int of so many digits that Python computes
+    for hours."""
     if isinstance(base, int) and isinstance(exp, int) and base.bit_length() * exp > _MAX_BITS:
         raise SizeError(f"the result would have more than {_MAX_BITS} bits")
     return base**exp

@@ -48,7 +48,7 @@ name : str, optional
 
 
 def is_sparse_like(source):
-    """Return whether it is a sparse array, or a sparse matrix of SciPy."""
+    """Return whether an object is a sparse array, or a sparse matrix of SciPy."""
     if is_array(source):
         return source.stype != "default"
     return hasattr(source, "tocsr") and hasattr(source, "nnz")

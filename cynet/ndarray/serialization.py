@@ -216,7 +216,7 @@ def _read_kind(reader, label):
 
 
 def _record_here(reader, label, shape, flag):
-    """The record of data that begin here."""
+    """The record of the array that begins at this position."""
     nbytes = math.prod(shape) * NUMPY[flag].itemsize
     record = _Record(reader.at, nbytes, shape, flag)
     if nbytes > reader.left():

@@ -70,7 +70,7 @@ ArgumentError, ArgumentTypeError
 
 
 def _as_array(rescale_grad, like):
-    """A number as an array (1,) beside `like`; an array as it is, there."""
+    """A number as an array (1,) on the device of `like`; an array is copied there."""
     if isinstance(rescale_grad, NDArray):
         return rescale_grad.as_in_context(like.context)
     return full((1,), rescale_grad, ctx=like.context, dtype="float32")

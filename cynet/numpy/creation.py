@@ -109,7 +109,7 @@ def broadcast_to_copy(value, shape, ctx=None, device=None):
 
 
 def _place_like(array, ctx, device):
-    """The device that was asked for, else that of an array."""
+    """The requested device, or the device of an array."""
     return array.context if ctx is None and device is None else _target_context(ctx, device)
 
 

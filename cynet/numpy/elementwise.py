@@ -102,8 +102,8 @@ _BOOLEAN_FUNCTIONS |= {
 
 
 def _floats_into(out, *operands):
-    """Whether arrays are of the float dtype of `out`, so that the result is, too; others may become
-    that dtype when they are written."""
+    """Whether arrays have the float dtype of `out`, so that the result has it, too; other arrays
+    may be converted when they are written."""
     return onp.dtype(out.dtype).kind == "f" and not any(
         each.dtype != out.dtype for each in operands if not isinstance(each, NUMBERS)
     )

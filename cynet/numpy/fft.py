@@ -67,7 +67,7 @@ def _transform_axes(x, s, axes, who):
 
 
 def _pad_axis_last(x, axis, n):
-    """An axis as the last one, of a length: cut, or zeros behind it."""
+    """Move an axis to the end, and cut it or pad it with zeros to a length."""
     x = shapes.swapaxes(x, axis, -1)
     have = x.shape[-1]
     if n is None or n == have:

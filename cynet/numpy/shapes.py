@@ -440,14 +440,15 @@ def rot90(m, k=1, axes=(0, 1)):
 
 
 def _holds_places(indices):
-    """Return whether it is an array of int32 or int64."""
+    """Return whether an object is an array of int32 or int64."""
     if not isinstance(indices, NDArray) or indices._face is not NP:
         return False
     return indices.dtype_flag in _INDEX_DTYPES and indices.size > 0
 
 
 def _are_places(indices, n):
-    """Return whether they are whole numbers from 0 to below n, which an operator takes as is."""
+    """Return whether all indices are integers from 0 to n - 1, which an operator takes
+    unchanged."""
     if indices.context.device_type == "cpu":
         host = onp.frombuffer(indices, indices.dtype)
     else:

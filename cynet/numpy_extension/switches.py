@@ -66,7 +66,7 @@ class _Scope:
         self._switch(self._before.pop())
 
     def __call__(self, func):
-        """`func`, which runs in such a scope."""
+        """A function that runs `func` inside the scope."""
         scope, active = type(self), self._active
 
         @functools.wraps(func)

@@ -47,7 +47,7 @@ def _parameter_arrays(params):
 
 
 def _network(network, params):
-    """The Symbol and {name: array}."""
+    """The network as its Symbol and {name: array}."""
     if isinstance(network, Block):
         if params is not None:
             raise ArgumentError("export_model: a Block has its parameters; params must be None")

@@ -81,7 +81,7 @@ class Graph:
         return len(self.nodes)
 
     def unique(self, name):
-        """`name`, or it with a number where it is taken."""
+        """`name`, or with a number behind it if the name is taken."""
         made, k = name, 0
         while made in self._taken:
             k += 1

@@ -43,7 +43,7 @@ class Integers(NamedTuple):
     axis: int
 
     def transposed(self):
-        """The indices of the other matrix."""
+        """The Integers of the transposed matrix."""
         return self._replace(values=np.ascontiguousarray(self.values.T), axis=1 - self.axis)
 
 
@@ -94,7 +94,7 @@ class Node:
         return value
 
     def only(self, name, value):
-        """Refuse an attribute that is there and not `value`."""
+        """Refuse an attribute that has another value than `value`."""
         found = self.get(name, value)
         if found != value:
             self.refuse(f"{name}={shown(found)}; only {value} can be read")
@@ -121,7 +121,7 @@ class Node:
         self._used.add(i)
 
     def has(self, i):
-        """Return whether input i is there."""
+        """Return whether the node has input i."""
         return i < len(self.inputs) and self.inputs[i] != ""
 
     def known(self, i):
@@ -270,7 +270,7 @@ class Reader:
                     self._others.add(each.name)
 
     def constant(self, name):
-        """The value of this name, if it is known."""
+        """The constant value of this name, or None."""
         return self._constants.get(name)
 
     def written(self, name):
@@ -288,7 +288,7 @@ class Reader:
         return self._shapes.of(name)
 
     def alike(self, name, other, skip):
-        """As `Shapes.alike`."""
+        """The result of `Shapes.alike`."""
         return self._shapes.alike(name, other, skip)
 
     def shape(self, name):

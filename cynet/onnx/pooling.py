@@ -62,7 +62,7 @@ def _end_padding(sizes, axes):
 
 
 def _window_counts(sizes, axes, counted):
-    """By how many elements the mean of each window divides, axis by axis."""
+    """The divisor of the mean of each window, axis by axis."""
     found = []
     for x, (out, kernel, stride, before, behind) in zip(sizes, axes):
         starts = [i * stride - before for i in range(out)]

@@ -28,12 +28,12 @@ class Binary(NamedTuple):
 
     @property
     def compares(self) -> bool:
-        """True if it is ``==`` or its like."""
+        """True if the method is a comparison, such as ``==``."""
         return self.sign != "" and self.sign[0] in "=!<>"
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The names of the four."""
+        """The names of the four operators of the method."""
         return self[2:]
 
     @property

@@ -98,7 +98,7 @@ class KernelProperty(OperatorProperty):
         return {}
 
     def kernel_dtype(self, in_types: Sequence[str]) -> str:
-        """By which dtype forms of the kernels are chosen."""
+        """The dtype by which a kernel's variant is chosen."""
         return in_types[0]
 
     def work(self, in_shapes: Sequence[Shape]) -> int | None:

@@ -103,7 +103,7 @@ def _amx_share(desc: ProductDesc) -> float:
 
 # --- the lists ------------------------------------------------------------------------------------
 def is_single(desc: ProductDesc) -> bool:
-    """Return whether our own kernels support it."""
+    """Return whether kernels of our own compute the product."""
     return desc.dtype == "float32" and not desc.packed
 
 

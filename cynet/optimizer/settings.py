@@ -101,7 +101,8 @@ def accepted_settings(klass):
 
 @functools.cache
 def _accepted_settings(klass):
-    """(names, those that are numbers, names in the order of positions) of a class."""
+    """The settings of an optimizer class: (names, those that are numbers, names in the order of
+    positions)."""
     known, numbers, order = {}, set(), None
     for owner in klass.__mro__:
         if "__init__" not in vars(owner) or owner is object:
@@ -138,7 +139,7 @@ def groups_by_dtype(weights, maximum):
 
 
 def factors(kind, given):
-    """`given` when it is a dict of factors by name or index."""
+    """Check that `given` is a dict of factors by name or index, and return it."""
     if not isinstance(given, dict):
         raise ArgumentTypeError(
             f"set_{kind}_mult takes a dict of name or index to factor, got {type(given).__name__}"

@@ -124,7 +124,7 @@ class _Launchable:
 
 
 class _DeviceLaunchable:
-    """The same for a kernel of a GPU."""
+    """A kernel of a GPU that the engine can launch."""
 
     def __init__(self, kernel, name, device_id):
         self.kernel, self.name, self.device_id = kernel, name, device_id
@@ -437,7 +437,8 @@ def _match_signature(name, arguments, parameters):
 
 
 def _compare_sizes(name, arguments, sizes):
-    """The same, as far as a GPU's driver knows the arguments; `sizes` is None if it does not."""
+    """Compare sizes as far as a GPU's driver knows the arguments; `sizes` is None if it does
+    not."""
     said = tuple(8 if a.is_array else struct.calcsize("=" + a.code) for a in arguments)
     if sizes is not None and said != sizes:
         raise KernelError(

@@ -129,7 +129,8 @@ class Batches:
             self._queue[0].wake.release()
 
     def _wait(self, job: Job, timeout: float | None) -> None:
-        """Until another has run the job, or it has its turn and runs a batch itself."""
+        """Wait until another thread has run the job, or the job's turn comes and this thread runs a
+        batch."""
         end = None if timeout is None else time.monotonic() + timeout
         try:
             while not (job.leads or job.done):
@@ -146,7 +147,7 @@ class Batches:
             self._run_batch(job)
 
     def _remove_job(self, job: Job, as_leader: bool = False) -> bool:
-        """Take a job out; False if it is too late for that."""
+        """Remove a job from the queue; return False if it has left the queue already."""
         with self._lock:
             if job not in self._queue or (job.leads and not as_leader):
                 return False

@@ -122,7 +122,7 @@ def json_of(body: bytes) -> Any:
 
 
 def only_name(names: Sequence[str]) -> str:
-    """The name for unnamed rows: that of the only input."""
+    """The name of the only input, for unnamed rows."""
     if len(names) > 1:
         raise ArgumentError(f"the network has the inputs {list(names)}: name each")
     return names[0]

@@ -42,7 +42,7 @@ class Counters:
             self._failed[kind] = self._failed.get(kind, 0) + 1
 
     def read(self) -> dict[str, Any]:
-        """All of them at one moment."""
+        """Read all counters at one moment."""
         with self._lock:
             recent, buckets = sorted(self._recent), list(self._buckets)
             found = {

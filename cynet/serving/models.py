@@ -68,7 +68,7 @@ class Models:
         return list(self._found)
 
     def versions(self, name: str) -> list[str]:
-        """The versions of a name that is there."""
+        """The versions of a model."""
         return list(self._found[name])
 
     def find(self, name: str, version: str | None = None) -> Model:

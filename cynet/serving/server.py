@@ -188,7 +188,7 @@ def _is_busy(channel):
 
 
 def _has_sent(one: socket.socket) -> bool:
-    """Return whether there are data to read, or a connection to accept."""
+    """Return whether a socket has data to read, or a connection to accept."""
     poll = select.poll()
     try:
         poll.register(one, select.POLLIN)

@@ -45,7 +45,7 @@ class Protocol:
         }
 
     def find(self, path: str) -> tuple[str, Callable[[dict[str, Any]], Any]] | None:
-        """(method, page) of a path, if it is one of ours.
+        """(method, page) of a path, or None if the path is not one of the protocol.
 
         Raises
         ------

@@ -11,7 +11,7 @@ class OperatorMethods:
     __slots__ = ()
 
     def as_nd_ndarray(self):
-        """This symbol: it is of the classic face already.
+        """The symbol itself: it belongs to mx.sym already.
 
         Examples
         --------

@@ -44,8 +44,8 @@ class Subgraph:
         )
 
     def _infer(self, infer, ins, outs):
-        """Inference visits a graph until nothing changes, and so does that of the outer graph:
-        results of inner ones are cached, else the time doubles with each level."""
+        """Infer the subgraph's shapes. Results are cached: outer graphs infer repeatedly, and
+        without a cache the time doubles with each level."""
         noted = getattr(_found, "answers", None)
         if noted is None:
             _found.answers = {}

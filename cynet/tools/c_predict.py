@@ -74,7 +74,7 @@ def build(folder: str) -> Path:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The program; its exit status."""
+    """Run the program; returns its exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m cynet.tools.c_predict",
         description=__doc__,

@@ -39,7 +39,7 @@ def check_ending(name: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The program; its exit status."""
+    """Run the program; returns its exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m cynet.tools.convert",
         description=__doc__,

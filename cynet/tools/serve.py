@@ -92,7 +92,7 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpF
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line.
+    """The parser of the command line.
 
     Returns
     -------

@@ -39,7 +39,7 @@ class Autoencoder(gluon.HybridBlock):
 
 
 def principal_components(train, images, code):
-    """`images` as the `code` directions draw them in which `train` varies most."""
+    """`images` reconstructed from the `code` directions in which `train` varies most."""
     flat = train.reshape(len(train), -1)
     mean = flat.mean(axis=0)
     covariance = (flat - mean).T @ (flat - mean)

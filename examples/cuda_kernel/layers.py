@@ -7,7 +7,7 @@ THREADS = 128  # threads of a block
 
 
 def blocks(n):
-    """How many blocks of THREADS threads give each of n elements a thread."""
+    """The number of blocks of THREADS threads for n elements, a thread for each element."""
     return -(-n // THREADS)
 
 
@@ -173,7 +173,7 @@ class BiasSwish(mx.operator.NDArrayOp):
         return [in_shape[0], (in_shape[0][1],)], [in_shape[0]]
 
     def compiled(self):
-        """(forward, backward), compiled when they are first needed."""
+        """The kernels (forward, backward), compiled at first use."""
         if self.kernels is None:
             module = mx.rtc.CudaModule(BIAS_SWISH)
             arrays = "const float *data, const float *bias, "

@@ -111,7 +111,7 @@ def longest_chain(blocks):
 
 
 def at_once(ran):
-    """The most tasks that ran at the same time."""
+    """The largest number of tasks that ran at the same time."""
     running, maximum = [], 0
     for *_, begin, end in sorted(ran, key=lambda each: each[3]):
         while running and running[0] <= begin:
@@ -122,7 +122,7 @@ def at_once(ran):
 
 
 def draw(path, ran):
-    """Which task ran when, a row for each thread."""
+    """Draw the time of each task, a row for each thread."""
     pyplot = common.matplotlib_or_word("plot")
     if pyplot is None:
         return

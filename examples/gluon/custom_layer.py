@@ -30,7 +30,7 @@ class Quantize(autograd.Function):
 
 
 class QuantizedActivation(gluon.Block):
-    """The function as a layer."""
+    """The quantization function as a layer."""
 
     def __init__(self, levels, **kwargs):
         super().__init__(**kwargs)

@@ -46,7 +46,7 @@ class SpatialTransformerNet(gluon.HybridBlock):
                 self.what.add(nn.Dense(96, activation="relu"), nn.Dense(10))
 
     def seen(self, F, x):
-        """What the classifier gets."""
+        """The part of the image that the classifier gets."""
         if self.where is None:
             height, width = self._window
             return F.contrib.BilinearResize2D(x, height=height, width=width)
@@ -88,7 +88,7 @@ def accuracy(net, loader, ctx):
 
 
 def seen(net, images):
-    """Pixels: a row of images, and below each what the classifier sees of it."""
+    """A picture: a row of images, and below each image the part that the classifier gets."""
     below = net.seen(mx.nd, images)
     below = mx.nd.contrib.BilinearResize2D(below, height=SIDE, width=SIDE)
     rows = [np.concatenate(list(each.asnumpy()[:, 0]), 1) for each in (images, below)]

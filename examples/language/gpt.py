@@ -26,7 +26,7 @@ def windows(numbers, length):
 
 
 def perplexity(net, loss, batches, tokens_a_word):
-    """How many words are left open at each place, as if all were equally likely."""
+    """The perplexity: the number of words among which the network chooses, on average."""
     total = mx.metric.Loss()
     for x, y in batches:
         total.update(None, loss(net(x), y))

@@ -4,7 +4,7 @@ import logging
 
 
 def library():
-    """The package, or a word on where to get it."""
+    """The package of tokenizers, or an error that says how to install it."""
     try:
         import tokenizers
     except ImportError:

@@ -68,7 +68,7 @@ def learn_textures(net, args, ctx, rng):
 
 
 def gram(x):
-    """How features go together, wherever they are: (1, c, h, w) to (c, c)."""
+    """Correlations of features at all positions: (1, c, h, w) to (c, c)."""
     rows = x.reshape((x.shape[1], -1))
     return mx.nd.dot(rows, rows, transpose_b=True) / rows.shape[1]
 

@@ -19,7 +19,7 @@ WORTH = 50  # scale of the values of actions: at most 1 / (1 - gamma)
 
 
 def worths(width):
-    """States (N, 4) to what both pushes are worth (N, 2), in units of WORTH."""
+    """The values of both pushes (N, 2), in units of WORTH, for states (N, 4)."""
     net = nn.HybridSequential()
     net.add(nn.Dense(width, activation="relu"), nn.Dense(width, activation="relu"), nn.Dense(2))
     return net

@@ -66,7 +66,7 @@ class Server:
 
 
 def ask(port, shape, requests, clients):
-    """Seconds of each request, and of all of them together."""
+    """Seconds of each request, and of all requests together."""
     file = io.BytesIO()
     np.save(file, np.random.default_rng(0).random((1, *shape), "float32"))
     body, seconds, left = file.getvalue(), [], iter(range(requests))

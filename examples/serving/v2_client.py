@@ -31,7 +31,7 @@ def save(prefix, width):
 
 
 def ask_by_triton(address, model, rows):
-    """The output, by NVIDIA's client."""
+    """The output of the model, requested by NVIDIA's client."""
     with triton.InferenceServerClient(address) as client:
         (output,) = client.get_model_metadata(model)["outputs"]
         each = triton.InferInput("data", list(rows.shape), "FP32")

@@ -121,14 +121,14 @@ def train_module(args, module, batches, optimizer, metric, training):
 
 
 def save_module(args, module, name):
-    """Write a checkpoint, and say how it is read."""
+    """Write a checkpoint, and print how to read it."""
     prefix = Path(args.out) / name
     module.save_checkpoint(str(prefix), args.epochs)
     logging.info("use it: module = mx.mod.Module.load('%s', %d)", prefix, args.epochs)
 
 
 def save_block(args, net, name):
-    """Write a network's parameters, and say how they are read."""
+    """Write a network's parameters, and print how to read them."""
     path = Path(args.out) / f"{name}.params"
     net.save_parameters(str(path))
     logging.info("use it: values = mx.nd.load('%s')", path)

@@ -13,7 +13,7 @@ LINKS = [" and ", " , but ", " although ", " while "]
 
 
 def opinions(thing):
-    """(text, whether it is praise) of all that can be said of a thing."""
+    """Pairs (text, whether it is praise) of all possible reviews of a thing."""
     for negated, degree, word in product(("", "not "), DEGREES, GOOD + BAD):
         yield f"the {thing} is {negated}{degree}{word}", (word in GOOD) != bool(negated)
 

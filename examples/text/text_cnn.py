@@ -32,7 +32,7 @@ def convolutional(words, length, size, filters):
 
 
 def bag_of_words(words):
-    """How often each word occurs, and a linear map."""
+    """A network of word counts and a linear layer."""
     data = mx.sym.Variable("data")
     counts = mx.sym.sum(mx.sym.one_hot(data, depth=words), axis=1)
     net = mx.sym.FullyConnected(counts, num_hidden=2, name="out")

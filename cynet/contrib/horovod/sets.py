@@ -110,7 +110,7 @@ global_process_set = _all_processes()
 
 @guarded
 def add_process_set(process_set: ProcessSet | Sequence[int]) -> ProcessSet:
-    """Make a set usable. All processes call it, with the same numbers; waits.
+    """Make a process set usable. All processes call this with the same numbers; it waits for all.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def add_process_set(process_set: ProcessSet | Sequence[int]) -> ProcessSet:
 
 @guarded
 def remove_process_set(process_set: ProcessSet) -> bool:
-    """Forget a set; all processes call it.
+    """Forget a process set; all processes call this.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def remove_process_set(process_set: ProcessSet) -> bool:
 
 @guarded
 def barrier(process_set: ProcessSet | None = None) -> None:
-    """Wait until all processes have come here.
+    """Wait until all processes have called `barrier`.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def store(process_set: ProcessSet | None = None) -> kvs.KVStore:
 
 
 def is_begun() -> bool:
-    """Return whether the store of all processes is there."""
+    """Return whether the store of all processes was created."""
     return _state["store"] is not None
 
 

@@ -163,7 +163,7 @@ class DistributedTrainer(Trainer):
         self._scale *= gradient_predivide_factor / joined.num_workers
 
     def _allreduce_gradients(self, names, grads):
-        """Sum gradients over contexts and processes, as they travel here."""
+        """Sum gradients over contexts and processes, in float16 if `compression` asks for it."""
         for each in grads:
             for grad in each if self._predivide != 1 else ():
                 grad /= self._predivide

@@ -74,7 +74,7 @@ class CalibrationCollector:
         raise UndefinedError(f"{type(self).__name__} must define post_collect()")
 
     def _wanted_values(self, name, arr):
-        """The array as NumPy's, or None if it is not wanted."""
+        """The values of an array as a NumPy array, or None if they are not wanted."""
         if self.include_layer is not None and name not in self.include_layer:
             return None
         if not isinstance(arr, nd.NDArray):

@@ -26,7 +26,7 @@ def check_bits(what, bits):
 
 
 def check_averaging(averaging):
-    """Raise ArgumentError unless it is a share above 0."""
+    """Raise ArgumentError unless `averaging` is a share above 0."""
     number = isinstance(averaging, (int, float)) and not isinstance(averaging, bool)
     if not number or not 0 < averaging <= 1:
         raise ArgumentError(f"averaging must be above 0 and at most 1, got {shown(averaging)}")
@@ -113,7 +113,7 @@ class _FakeQuantizeProp(_Prop):
 
 
 class _FakeQuantizeWeight(CustomOp):
-    """By the largest absolute value of each filter, or of all; nothing is outside of that."""
+    """Round a weight, by the largest absolute value of each filter, or of all filters."""
 
     def __init__(self, levels, tensor_wise):
         self._levels, self._tensor_wise = levels, tensor_wise

@@ -127,7 +127,8 @@ class Quantizer:
         return found
 
     def _copy_node(self, node):
-        """Any other node; one whose input is of 8 bits, and which can, stays so."""
+        """Copy a node that is no quantized layer; with an input of 8 bits it stays in 8 bits if it
+        can."""
         if self._stays_quantized(node):
             prop = int8_of(node.op.prop)
             triples = [self._quantized_entry(each) for each in node.inputs]

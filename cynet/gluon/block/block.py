@@ -205,11 +205,11 @@ class Block(Files):
     # --- parameters -------------------------------------------------------------------------------
     @property
     def params(self) -> ParameterDict:
-        """Its own parameters, without those of children."""
+        """The Block's own parameters, without those of children."""
         return self._params
 
     def collect_params(self, select: str | None = None) -> ParameterDict:
-        """Its parameters and those of all children.
+        """The parameters of the Block and of all children.
 
         Parameters
         ----------

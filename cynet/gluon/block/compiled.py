@@ -115,8 +115,8 @@ def _function_of(fn):
 
 
 def _read(fn):
-    """Global arrays, numbers and Blocks that a function reads, with those of the functions it
-    calls."""
+    """Names of global arrays, numbers and Blocks that a function and the functions it calls
+    read."""
     found, seen, stack = [], set(), [fn]
     while stack:
         value = stack.pop()

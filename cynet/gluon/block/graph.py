@@ -166,7 +166,7 @@ class _Constant:
         self._copies = {array.context: array}
 
     def data(self, context):
-        """The array on a device."""
+        """The constant array on a device."""
         found = self._copies.get(context)
         if found is None:
             array = next(iter(self._copies.values()))

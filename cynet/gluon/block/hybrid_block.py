@@ -247,7 +247,8 @@ class HybridBlock(Block):
                 each._finish_deferred_init()
 
     def _finish_all_deferred(self, graphs, args, kwargs):
-        """The same for Blocks inside, too: by inference, or by a run where it fails."""
+        """Infer the shapes of this Block and those inside it, or find them by a run where inference
+        fails."""
         params = list(self.collect_params().values())
         with contextlib.suppress(CynetError):
             self._deferred_infer_shape(*args, **kwargs)

@@ -180,8 +180,8 @@ class Hybridized:
         return graph
 
     def _restless(self):
-        """Note that a `forward` changed attributes; whether it is to run at each call, since it
-        does so time and again."""
+        """Note that `forward` changed attributes; return whether it must run at each call, since it
+        does so repeatedly."""
         self._changed_itself += 1
         if self._changed_itself > 1:
             self._plain = UntraceableError("its forward changes attributes at each call")
@@ -207,7 +207,7 @@ class Hybridized:
         return any(found)
 
     def _look_at_changes(self):
-        """Forget graphs where the Block is another one than it was."""
+        """Forget the graphs if the Block was changed since they were traced."""
         self._changes = count_of_changes()
         self._by_rows = [each for each in self._params() if each._grad_stype != "default"]
         now = fingerprint(self._block)

@@ -396,8 +396,8 @@ def call_binary(row, lhs, rhs):
 
 
 def _of_one_shape(lhs, rhs):
-    """Return whether both have one shape; assumed if one is not known yet, such as that of states
-    which begin as zeros for a batch of any size."""
+    """Return whether both symbols have one shape; assumed if a shape is not known yet, such as that
+    of states which begin as zeros for a batch of any size."""
     try:
         return active().shape(lhs) == active().shape(rhs)
     except UntraceableError:

@@ -249,8 +249,8 @@ class DataLoader(ReprMixin):
 
     @property
     def _worker_pool(self):
-        """A pool as MXNet's loaders have it, for the iterators of other packages; started at its
-        first use, or set by a subclass."""
+        """A multiprocessing pool as in MXNet's loaders, for the iterators of other packages;
+        started at its first use, or set by a subclass."""
         if self._own_pool is None and self._num_workers:
             if self._thread_pool:
                 self._own_pool = ThreadPool(self._num_workers, _thread_worker_initializer)

@@ -60,7 +60,7 @@ class _Mixing:
         return [each if isinstance(each, NDArray) else host_array(each) for each in mixed]
 
     def mix(self, data: Any, label: Any) -> tuple[Any, Any]:
-        """Mix a batch that is there already.
+        """Mix the samples of a finished batch.
 
         Parameters
         ----------

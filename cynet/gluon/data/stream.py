@@ -169,7 +169,7 @@ class IterableDataset(LengthRepr):
         return _Changed(self, itertools.islice, count)
 
     def shard(self, num_shards: int, index: int) -> IterableDataset:
-        """Take every so-manieth sample, as one of several ranks.
+        """Take every n-th sample, as one of n ranks.
 
         Parameters
         ----------

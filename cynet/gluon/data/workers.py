@@ -200,7 +200,8 @@ class Processes:
         task.settle(batch)
 
     def _note_end(self, k):
-        """A worker died: all that it had to do fails; another one cannot know its dataset."""
+        """Note that a worker died: all of its tasks fail, since another worker does not have its
+        dataset."""
         worker = self._workers[k]
         worker.join(_PATIENCE_SECONDS)
         code = worker.exitcode
@@ -280,11 +281,11 @@ class Threads:
             task.settle(None, StateError(_WORKER_ENDED_TEXT))
 
     def alive(self):
-        """Return whether it can take tasks."""
+        """Return whether the worker can take tasks."""
         return not (self._closed or self._pool.interrupted)
 
     def close(self):
-        """End the threads once they are done."""
+        """End the threads once their tasks are done."""
         self._closed = True
         self._pool.shutdown(wait=False, cancel_futures=True)
 

@@ -145,7 +145,7 @@ _FAMILIES = {
 
 
 def torch_names(network: str) -> dict[str, str]:
-    """Structural name of each parameter to torchvision's name of it.
+    """Structural name of each parameter -> torchvision's name of the parameter.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ def _renamed(name):
 
 
 def _by_theirs(names):
-    """torchvision's names to lists of the zoo's names for them."""
+    """torchvision's name of a parameter -> list of the zoo's names of it."""
     found: dict[str, list[str]] = {}
     for ours, theirs in names.items():
         found.setdefault(theirs, []).append(ours)

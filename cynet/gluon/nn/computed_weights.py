@@ -185,7 +185,7 @@ class _NormRule(Rule):
         return F.broadcast_mul(weight, F.broadcast_div(norms, self.norms(F, weight)))
 
     def norms(self, F, weight):
-        """Of each slice along `dim`, or of all."""
+        """Norms of each slice along `dim`, or of the whole weight."""
         axes = {} if self.dim is None else {"axis": self.dim, "exclude": True}
         return F.sqrt(F.sum(F.square(weight), keepdims=True, **axes))
 
@@ -194,7 +194,7 @@ class _NormRule(Rule):
         return self.norms(nd, weight)
 
     def sized(self, shape):
-        """The shape of the lengths."""
+        """The shape of the array of lengths."""
         return tuple(n if i == self.dim else 1 for i, n in enumerate(shape))
 
 

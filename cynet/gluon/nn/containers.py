@@ -16,7 +16,7 @@ _Chain = TypeVar("_Chain", bound="_Members")
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _Members(Block):
-    """The members of both containers."""
+    """Base of Sequential and HybridSequential: their members."""
 
     def add(self, *blocks: Block) -> None:
         """Put Blocks after the last one.

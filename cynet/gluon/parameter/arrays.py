@@ -116,7 +116,7 @@ class ParameterArrays:
         return list(self._ctx_list)
 
     def _check_and_get(self, arr_list, ctx):
-        """The one of the arrays that is on `ctx`; all of them for the class ``list``."""
+        """The array of a list that is on `ctx`; all arrays for the class ``list``."""
         if has_trace() and not self._is_plain():
             # raises: a value computed from the array would become a constant
             active().data_of(self)

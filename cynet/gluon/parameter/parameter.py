@@ -411,7 +411,7 @@ class Parameter(ParameterArrays, RowSparseData):
                 write_apart(each, data)
 
     def _reduce(self):
-        """The values on the CPU, of several contexts their mean: as files get them."""
+        """The parameter's values on the CPU, for files: the mean over all contexts."""
         arrays = [each.as_in_context(cpu()) for each in self._all_data()]
         mean = arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
         return self._all_rows(mean)
@@ -498,7 +498,7 @@ class Parameter(ParameterArrays, RowSparseData):
         self._trainer = trainer
 
     def _owning_trainers(self):
-        """All Trainers that have it."""
+        """All Trainers that have the parameter."""
         others = [each() for each in self._other_trainers]
         return [each for each in (*others, self._trainer) if each is not None]
 

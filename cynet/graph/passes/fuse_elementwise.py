@@ -90,7 +90,7 @@ def _touching(steps):
 
 
 def _joined(group, touching, apart):
-    """The steps that a group becomes: one, or all of them."""
+    """The steps that replace a group: one joined step, or all steps of the group."""
     steps = [member.step for member in group]
     if len(group) == 1 or not apart.isdisjoint(steps):
         return steps

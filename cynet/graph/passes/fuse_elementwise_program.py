@@ -39,7 +39,7 @@ def step_of(members, touching):
 
 
 def _writes(members):
-    """Root to the positions of the members that write to it, once a loop or a piece."""
+    """Root -> positions of the members that write to it, once for each loop or piece."""
     found = {}
     for position, member in enumerate(members):
         for each in (*member.moves, *(loop for loop, _ in member.loops)):

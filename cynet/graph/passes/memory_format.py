@@ -16,7 +16,7 @@ VIEW = GraphHooks(view=True)  # a reorder that does not move bytes
 
 
 class _ColumnsAsChannels(get_operator("_channels_last").prop):
-    """Data (N, 1, H, W) as (N, W, H, 1) in channels-last order: the same bytes."""
+    """Views data (N, 1, H, W) as (N, W, H, 1) in channels-last order: the same bytes."""
 
     def infer_shape(self, in_shapes, out_shapes):
         batch, _, height, width = in_shapes[0]

@@ -19,7 +19,7 @@ _MONOTONIC_ACTIVATIONS = frozenset(("relu", "sigmoid", "softrelu", "softsign", "
 
 
 def commute(graph: Graph) -> Graph:
-    """Exchange every such pair of steps in `graph`.
+    """Exchange each activation and the max pooling behind it in `graph`.
 
     Parameters
     ----------

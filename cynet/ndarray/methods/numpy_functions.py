@@ -23,7 +23,7 @@ def _check_array(value, name):
 
 
 def _as_nd(value):
-    """A result of mx.np as arrays of mx.nd, in which what has no axes has shape (1,)."""
+    """A result of mx.np as arrays of mx.nd; results without axes get shape (1,)."""
     if isinstance(value, (list, tuple)):
         return type(value)(map(_as_nd, value))
     if not isinstance(value, NDArray):

@@ -46,7 +46,7 @@ def _reduction_axes(x, axis):
 
 
 def _store_in_out(found, out):
-    """A result, in the array that the caller gave for it."""
+    """Write a result to the array `out` that the caller gave."""
     return found if out is None else found.copyto(out)
 
 
@@ -59,7 +59,7 @@ def _reduced(name, x, axis, keepdims, exclude, dtype, out):
 
 
 class NumpyMethods:
-    """Base of NDArray: what is called and works as in NumPy."""
+    """Base of NDArray: methods with NumPy's names and meaning."""
 
     __slots__ = ()
 

@@ -63,7 +63,8 @@ class BaseSparseNDArray(NDArray):
     __slots__ = ("_indices", "_indptr", "_ready", "_shape", "_transposed", "_values_array")
 
     def _set(self, shape, values, indices, indptr, ready):
-        """The arrays it is made of. `ready`: the structure is known to be canonical."""
+        """Set the arrays that a sparse array consists of. `ready`: the structure is known to be
+        canonical."""
         self._shape, self._values_array = shape, values
         self._indices, self._indptr, self._ready = indices, indptr, ready
         self._transposed = None
@@ -72,12 +73,12 @@ class BaseSparseNDArray(NDArray):
     # --- what it looks like -----------------------------------------------------------------------
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the array that it stands for."""
+        """Shape of the dense array that the sparse array represents."""
         return self._shape
 
     @property
     def size(self) -> int:
-        """Number of elements of the array that it stands for."""
+        """Number of elements of the dense array that the sparse array represents."""
         return structure.product(self._shape)
 
     @property

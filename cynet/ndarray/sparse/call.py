@@ -65,7 +65,7 @@ def sparse_call(entry, given, names, params, out):
 
 
 def _key_of(entry, given, names, params):
-    """What says whether a call is right; None where it takes more than the time to check it."""
+    """The key of a checked call; None where making a key takes longer than the check."""
     if entry.prop.users:
         return None
     for value in params.values():
@@ -121,7 +121,7 @@ def _sparse_form(entry, given, names, params):
 
 
 def _shares_values(result, array):
-    """Return whether an input's values are those of a result."""
+    """Return whether a result uses the values of an input."""
     values = getattr(result, "_values_array", result)
     return values is not None and values is getattr(array, "_values_array", array)
 

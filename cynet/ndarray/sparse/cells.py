@@ -6,7 +6,8 @@ from . import arrays, convert, structure
 
 
 def cells_of(array):
-    """Sorted numbers of what is kept: of elements of a csr matrix, of rows else."""
+    """Sorted numbers of the stored elements of a csr matrix, or of the stored rows of a row_sparse
+    array."""
     if array.stype == "csr":
         return structure.numbers_of(array._indices, array._indptr, array.shape[1])
     return array._indices
@@ -22,12 +23,12 @@ def of_cells(cells, values, like):
 
 
 def are_alike(lhs, rhs):
-    """Return whether both are sparse in the same way, and of one shape."""
+    """Return whether both arrays have one sparse storage type and one shape."""
     return lhs.stype == rhs.stype != "default" and lhs.shape == rhs.shape
 
 
 def same_structure(lhs, rhs):
-    """Return whether they keep the same elements."""
+    """Return whether both arrays store the same elements."""
     return np.array_equal(lhs._indices, rhs._indices) and (
         lhs.stype != "csr" or np.array_equal(lhs._indptr, rhs._indptr)
     )
@@ -47,7 +48,7 @@ def apply_to_union(function, lhs, rhs):
 
 
 def apply_to_intersection(function, lhs, rhs):
-    """One with f(x, 0) = f(0, x) = 0, over what both arrays keep."""
+    """Apply a function with f(x, 0) = f(0, x) = 0 to the elements that both arrays store."""
     if same_structure(lhs, rhs):
         return lhs._with_values(convert.apply_dense(function, lhs._values_array, rhs._values_array))
     cells, a, b = np.intersect1d(cells_of(lhs), cells_of(rhs), True, True)

@@ -27,7 +27,7 @@ def call(name, *inputs, **params):
 
 
 def on_values(entry, array, params):
-    """An operator of single elements on those that a sparse array keeps."""
+    """Apply an elementwise operator to the values that a sparse array stores."""
     return array._with_values(invoke(entry, (array._values_array,), params))
 
 

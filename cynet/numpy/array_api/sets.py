@@ -81,7 +81,7 @@ def unique_inverse(x, /):
 
 
 def unique_values(x, /):
-    """The values, each once."""
+    """The different values of an array, each once."""
     x = array_of(x, "unique_values")
     return array(onp.unique(x.asnumpy(), equal_nan=False), x.dtype, x.ctx)
 

@@ -303,7 +303,7 @@ class _Joined:
         return tuple(pad) if any(pad) else ()
 
     def _add(self, layer):
-        """Note a layer: its last node returns integers if nothing else of it is read."""
+        """Note a layer; its last node returns integers if nothing else reads its inner values."""
         last, form, inside = layer.end, None, [layer.node, layer.end]
         if layer.residual is not None and layer.bounds != (None, None):
             inside.append(layer.end.inputs[0][0])

@@ -34,7 +34,7 @@ class Read(tuple[Any, ...]):
 
 
 class Written(tuple[Any, ...]):
-    """The same of an array that it writes."""
+    """The dtype check for an array that an operator writes."""
 
 
 def check_index_dtype(prop: Any, places: Iterable[Read | Written]) -> None:

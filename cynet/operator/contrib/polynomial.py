@@ -46,7 +46,7 @@ class QuadraticProperty(_PolynomialProperty):
         return {"a": self.a, "b": self.b, "c": self.c, "p": 2 * self.a, "q": self.b}
 
     def gradients(self, F, g, x, y):
-        """By operators."""
+        """Gradients, computed by operators."""
         return [lambda: g[0] * (x[0] * (2 * self.a) + self.b)]
 
     second_order = Formula(gradients)

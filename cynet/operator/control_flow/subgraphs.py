@@ -30,7 +30,7 @@ class ControlFlowProperty(OperatorProperty):
         return ["output"] if count == 1 else [f"output{i}" for i in range(count)]
 
     def bindings(self):
-        """For each subgraph the input that each of its variables is."""
+        """For each subgraph: the input that each of its variables reads."""
         raise UndefinedError(f"{self._operator_label()}: not defined")
 
     def n_heads(self):

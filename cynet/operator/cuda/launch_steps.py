@@ -32,7 +32,7 @@ class Array(NamedTuple):
 
 
 class _Arrays:
-    """The names ``IN[i]`` and so on."""
+    """Placeholders for arrays, by names such as ``IN[i]``."""
 
     def __init__(self, kind):
         self.kind = kind
@@ -48,7 +48,7 @@ TARGET = Array("target")  # replaced by `program.Steps.write`
 
 
 class _Null:
-    """A pointer to nothing."""
+    """A null pointer as a kernel's argument."""
 
     address = nbytes = 0
 
@@ -129,7 +129,7 @@ class Launch:
         self.given, self.grid, self.block, self.shared = list(arguments), grid, block, shared
 
     def targets(self, written):
-        """(first, count) of the arrays it serves; `written` is 'out' or 'in_grad'."""
+        """(first, count) of the arrays that the launch serves; `written` is 'out' or 'in_grad'."""
         if self.to is None:
             found = [a.index for a in self.given if isinstance(a, Array) and a.kind == written]
             self.to = (found[0], 1) if found else (0, 1)

@@ -62,7 +62,7 @@ class ResizeProperty(OperatorProperty):
 
 
 class ResizeOperator(Operator):
-    """One image after the other."""
+    """Resizes one image after the other."""
 
     def __init__(self, width, height, interpolation):
         self.size, self.interpolation = (width, height), interpolation

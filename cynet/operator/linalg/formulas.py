@@ -8,7 +8,7 @@ def _transpose_matrices(F, a):
 
 
 def _take_triangle(F, a, lower=True):
-    """One triangle of matrices, zeros beside it."""
+    """One triangle of each matrix; the other elements are 0."""
     return F.linalg_maketrian(F.linalg_extracttrian(a, lower=lower), lower=lower)
 
 

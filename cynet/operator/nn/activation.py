@@ -40,7 +40,7 @@ FUNCTIONS = {
 
 
 class ActivationHooks(UnaryHooks):
-    """The layer before it may compute it."""
+    """Graph hooks: the layer before the activation may compute it."""
 
     def activation(self, prop):
         return prop.act_type
@@ -81,7 +81,7 @@ class ActivationProperty(UnaryProperty):
         return LoopsOperator(self, in_types[0])
 
     def gradients(self, F, g, x, y):
-        """By operators."""
+        """Gradients, computed by operators."""
         derivative = FUNCTIONS[self.act_type].derivative
         return [lambda: g[0] * derivative(F, x[0], y[0])]
 

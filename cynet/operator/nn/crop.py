@@ -10,7 +10,7 @@ from ..tensor.strided_moves import StridedCopyOperator, StridedPart, contiguous,
 
 
 class CropHooks(GraphHooks):
-    """A channels-last form."""
+    """Graph hooks of a crop: it has a channels-last form."""
 
     def channels_last(self, prop, in_shapes, in_types):
         return prop.changed(channels_last=True), [0]

@@ -18,7 +18,7 @@ IN_PLACE = (("data", "output"),)
 
 
 class PReLUHooks(GraphHooks):
-    """A channels-last form of prelu."""
+    """Graph hooks of prelu: it has a channels-last form."""
 
     def channels_last(self, prop, in_shapes, in_types):
         learned = prop.act_type == "prelu" and len(in_shapes[1]) == 1

@@ -13,7 +13,7 @@ from ..second_order import Rewritten
 
 
 class LRNHooks(GraphHooks):
-    """A channels-last form."""
+    """Graph hooks of LRN: it has a channels-last form."""
 
     def channels_last(self, prop, in_shapes, in_types):
         return (ChannelsLastLRN(**prop.params()), [0]) if in_types[0] == "float32" else None

@@ -18,7 +18,7 @@ LINE_COST = 8  # cost of a line, however short, in elements
 
 
 def softmax_params(outer, n, inner, temperature=1.0, log_of=False):
-    """Of the kernels, for lines along the middle of (outer, n, inner)."""
+    """Parameters of softmax kernels, for lines along the middle of (outer, n, inner)."""
     return {"outer": outer, "n": n, "inner": inner, "temperature": temperature, "log_of": log_of}
 
 
@@ -123,7 +123,7 @@ class SoftmaxProperty(OutDType, KernelProperty):
         return softmax_work(in_shapes[0], self.kernel_params(in_shapes))
 
     def gradients(self, F, g, x, y):
-        """By operators."""
+        """Gradients, computed by operators."""
 
         def gradient():
             inner = F.sum(g[0] * y[0], axis=self.axis, keepdims=True)
@@ -152,7 +152,7 @@ class LogSoftmaxProperty(SoftmaxProperty):
     """
 
     def gradients(self, F, g, x, y):
-        """By operators."""
+        """Gradients, computed by operators."""
 
         def gradient():
             inner = F.sum(g[0], axis=self.axis, keepdims=True)
@@ -215,7 +215,7 @@ class SoftmaxActivationProperty(KernelProperty):
         return softmax_work(in_shapes[0], self.kernel_params(in_shapes))
 
     def gradients(self, F, g, x, y):
-        """By operators."""
+        """Gradients, computed by operators."""
 
         def gradient():
             axes = 1 if self.mode == "channel" else tuple(range(1, y[0].ndim))

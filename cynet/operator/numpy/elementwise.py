@@ -30,21 +30,21 @@ _OF_INT8 = ("remainder", "power", "floor_divide", "fmod", "left_shift", "right_s
 
 
 class NumpyHooks(GraphHooks):
-    """One loop if all arrays have the same dtype and shape."""
+    """Graph hooks: the operator is one loop if all arrays have the same dtype and shape."""
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
         return len({*in_shapes}) == 1  # if it repeats, a gradient is a sum of rounded numbers
 
 
 class _Elementwise(OperatorProperty):
-    """The base of all of them."""
+    """Base of mx.np's elementwise operators."""
 
     functor = None
     result = SAME
     graph = NumpyHooks()
 
     def functor_for(self, compute):
-        """The functor in that dtype."""
+        """The functor of the operator for a dtype."""
         return _OF_BOOLS.get(self.functor, self.functor) if compute == "bool" else self.functor
 
 

@@ -143,7 +143,7 @@ _npi_where_scalar2 named.where_numbers condition - float32
 
 
 class Row:
-    """The meaning of a name.
+    """The meaning of an operator's name in mx.np.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ class NumpyReduce(_Reduction):
 
     @property
     def second_order(self):
-        """The rule of mx.nd's operator."""
+        """The gradient's rule, which is that of mx.nd's operator."""
         return get_operator(self.like).prop.second_order
 
     def out_type(self, data):

@@ -67,7 +67,7 @@ _LAYER_HOOKS, _LAST_LAYER_HOOKS = Int8LayerHooks(), LastInt8LayerHooks()
 
 
 class _Int8Layer:
-    """Common base of all four, in front of the property whose parameters they have.
+    """Base of the four int8 layers; it comes before the property whose parameters they have.
 
     `packed_shape` is the shape of a weight that the pack pass has packed.
     """
@@ -95,7 +95,7 @@ class _Int8Layer:
         return data, out
 
     def geometry(self, in_shapes):
-        """The convolution that it is, as Int8Layer has it."""
+        """The layer as a convolution, for Int8Layer."""
         packed = self.packed_shape or in_shapes[1]
         (out, *_) = self.output_shapes([in_shapes[0], packed, *in_shapes[2:]])
         if not self.has_windows:

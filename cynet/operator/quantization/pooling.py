@@ -13,7 +13,7 @@ from .shapes import INPUTS_DOC, OUTPUTS, KeptRange
 
 
 class QuantizedPoolingHooks(GraphHooks):
-    """A channels-last form."""
+    """Graph hooks of quantized pooling: it has a channels-last form."""
 
     def channels_last(self, prop, in_shapes, in_types):
         if is_last(prop.layout) or in_shapes[0] is None:
@@ -22,8 +22,9 @@ class QuantizedPoolingHooks(GraphHooks):
 
 
 def _is_exact_enough(prop):
-    """Maxima lose nothing, means of small windows half a step. The mean of a whole image has a far
-    smaller range than its pixels; it would lose more, and costs little in float."""
+    """Return whether int8 pooling is exact enough: maxima lose nothing, means of small windows half
+    a step. The mean of a whole image has a far smaller range than its pixels; it would lose more,
+    and costs little in float."""
     return prop.pool_type == "max" or (prop.pool_type == "avg" and not prop.global_pool)
 
 

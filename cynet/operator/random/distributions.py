@@ -52,7 +52,7 @@ class _Random(KernelProperty):
 
     @property
     def forward(self):
-        """The kernel of the row, which reads arrays of parameters if they are given."""
+        """The kernel that draws; it reads arrays of parameters if they are given."""
         reads = self.list_arguments() if self.per_parameter else ()
         name = "draw_by_rejection" if self.row.rejects else "draw"
         return Kernel(name, tuple(reads), draws=True)

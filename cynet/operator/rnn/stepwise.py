@@ -17,7 +17,7 @@ def _slice_vector(F, vector, at, shape):
 
 
 def rows_of(F, array):
-    """The parts of an array along its first axis, without it."""
+    """The slices of an array along its first axis, without that axis."""
     if array.shape[0] == 1:
         return [array.reshape(array.shape[1:])]
     return F.split(array, num_outputs=array.shape[0], axis=0, squeeze_axis=True)

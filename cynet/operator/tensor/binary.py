@@ -16,7 +16,7 @@ from ..second_order import Linear
 
 
 class BinaryHooks(GraphHooks):
-    """One loop, and its gradients."""
+    """Graph hooks: the operator is one loop, and so is each gradient."""
 
     traits = Traits(bfloat16_loops=True)
 

@@ -14,7 +14,7 @@ from ..property import OperatorProperty
 
 
 class BinaryScalarHooks(GraphHooks):
-    """One loop, and its gradient."""
+    """Graph hooks: the operator is one loop, and so is its gradient."""
 
     traits = Traits(bfloat16_loops=True)
 

@@ -98,13 +98,13 @@ class AmpMulticastProperty(KernelProperty):
 
     @property
     def forward(self):
-        """A kernel for each array."""
+        """A copying kernel for each array."""
         pairs = zip(self.list_arguments(), self.list_outputs())
         return tuple(Kernel("cast", (name,), (out,)) for name, out in pairs)
 
     @property
     def backward(self):
-        """A kernel for each array."""
+        """A copying kernel for each gradient."""
         pairs = zip(self.list_arguments(), self.list_outputs())
         return tuple(Kernel("cast", (f"d_{out}",), (f"d_{name}",)) for name, out in pairs)
 

@@ -43,7 +43,7 @@ class PolygammaProperty(OperatorProperty):
         return LoopsOperator(self, in_types[0])
 
     def gradients(self, F, g, x, y):
-        """By operators."""
+        """Gradients, computed by operators."""
         return [lambda: g[0] * F._internal._polygamma(x[0], n=self.n + 1)]
 
     second_order = Formula(gradients)

@@ -49,7 +49,7 @@ def slice_ranges(shape, begin, end, step, where="slice"):
 
 
 class SlicedHooks(GraphHooks):
-    """A copy."""
+    """Graph hooks of slices: the operator is a copy."""
 
     traits = Traits(bfloat16_loops=True)
 

@@ -25,7 +25,7 @@ CLIP_AND_TELL = 3  # clip and warn, if the mode was not given explicitly
 
 
 class IndexedHooks(GraphHooks):
-    """Of operators that read what an index names, whatever else there is."""
+    """Graph hooks of operators that read only the rows that an index names."""
 
     WAITED_FOR = 1 << 20  # indices that take about a millisecond in one thread
 

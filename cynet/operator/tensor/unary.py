@@ -12,7 +12,7 @@ from ..property import OperatorProperty
 
 
 class UnaryHooks(GraphHooks):
-    """One loop, and its gradient."""
+    """Graph hooks: the operator is one loop, and so is its gradient."""
 
     traits = Traits(bfloat16_loops=True)
 

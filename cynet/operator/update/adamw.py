@@ -13,7 +13,7 @@ from .update import CLIP
 
 
 class AdamWBase(ManyWeights):
-    """The base of all forms."""
+    """Base of all forms of AdamW."""
 
     shared = ("rescale_grad",)
     beta1 = Float(0.9, doc="Decay of the mean.")
@@ -29,7 +29,7 @@ class AdamWBase(ManyWeights):
         return 2 * self.count
 
     def steps(self):
-        """For each weight (lr, wd, eta)."""
+        """(lr, wd, eta) of each weight."""
         return zip(self.lrs, self.wds, self.etas)
 
     def all_numbers(self):

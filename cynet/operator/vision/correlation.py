@@ -81,7 +81,7 @@ class CorrelationProperty(KernelProperty):
         return [data, data], [out], []
 
     def rewritten(self, F, inputs, aux, training):
-        """Of differences: the means of patches of each shift's."""
+        """The operator rewritten by others: means of the patches' differences for each shift."""
         pad = (0, 0, 0, 0, *[self.pad_size] * 4)
         one, two = (F.Pad(each, mode="constant", pad_width=pad) for each in inputs)
         border, outs = self.max_displacement, []

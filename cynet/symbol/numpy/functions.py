@@ -147,7 +147,7 @@ _UNCOUNTED = {
 
 @cache
 def _function_signature(path):
-    """Of a function of mx.np; NumPy's, where NumPy computes it."""
+    """The signature of a function of mx.np; NumPy's signature, where NumPy computes it."""
     found = inspect.signature(function_of_path(path))
     if [each.kind for each in found.parameters.values()] == _VARIADIC_KINDS:
         host = onp

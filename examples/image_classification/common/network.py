@@ -8,7 +8,7 @@ _VERSIONS = {"resnet_v1": ("resnet", {"version": 1}), "resnet_v2": ("resnet", {"
 
 
 def names():
-    """The networks that there are."""
+    """The names of all networks."""
     return sorted(
         path.stem for path in _FOLDER.glob("*.py") if path.stem not in ("__init__", "layers")
     )

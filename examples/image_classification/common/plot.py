@@ -29,7 +29,7 @@ class History:
         self.epochs.append({"epoch": epoch + 1, "train": dict(self.metric.get_name_value())})
 
     def eval_end(self, param):
-        """An `eval_end_callback`."""
+        """Note the validation figures: an `eval_end_callback`."""
         self.epochs[-1]["validation"] = dict(param.eval_metric.get_name_value())
 
 

@@ -12,7 +12,7 @@ from .network import get_network
 
 
 def begin():
-    """Log to the terminal, and say what was asked for."""
+    """Log to the terminal, and print the options."""
     if not logging.getLogger().handlers:
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
         logging.info("%s", shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]))

@@ -134,7 +134,7 @@ def _pick_files(found, path, names):
 
 
 def _is_cifar(content, archive, names):
-    """Return whether an archive has these files, and nothing in it is another one than CIFAR's."""
+    """Return whether an archive has the files `names`, and each file is CIFAR's own."""
     try:
         found = _archive_members(content, archive)
     except FormatError:

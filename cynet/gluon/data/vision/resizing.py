@@ -224,7 +224,7 @@ class CropResize(HybridBlock):
         self._interpolation = 1 if interpolation is None else interpolation
 
     def forward(self, x: Any) -> Any:
-        """That part of the image (H, W, C), or of the images (N, H, W, C)."""
+        """The cropped part of the image (H, W, C), or of the images (N, H, W, C)."""
         if not hasattr(self.hybrid_forward, "is_undefined"):  # a subclass defines hybrid_forward
             return super().forward(x)
         _check_array(self, x)

@@ -45,7 +45,7 @@ class _ClassToken(HybridBlock):
     """The first position of each sequence, (N, units)."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """That place."""
+        """The output at the first position, that of the class token."""
         return F.reshape(F.slice_axis(x, axis=1, begin=0, end=1), shape=(0, -1))
 
 

@@ -203,7 +203,7 @@ class ConvolutionProperty(FoldsActivation, FiltersProperty):
 
 
 class ChannelsLastConvolutionHooks(ChannelsLastHooks, FoldsActivationHooks):
-    """An activation and a mask."""
+    """Graph hooks of a channels-last convolution: an activation and a mask."""
 
     def applies(self, prop, act_type, in_shapes, in_types):
         return onednn.has_activation(act_type)

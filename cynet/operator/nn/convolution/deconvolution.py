@@ -28,7 +28,7 @@ from .memory_order import (
 
 
 class DeconvolutionHooks(ConvHooks, LayerHooks):
-    """A channels-last form."""
+    """Graph hooks of a deconvolution: it has a channels-last form."""
 
     def flops(self, prop, in_shapes, out_shapes):
         # an element of data meets all weights behind the weight's first axis
@@ -160,7 +160,8 @@ class DeconvolutionProperty(FiltersProperty):
 
 
 class ChannelsLastDeconvolutionHooks(ChannelsLastHooks, DeconvolutionHooks):
-    """As of row-major data, and a packed weight."""
+    """Graph hooks of a channels-last deconvolution: those of row-major data, and a packed
+    weight."""
 
 
 class ChannelsLastDeconvolution(ChannelsLast, DeconvolutionProperty):

@@ -184,7 +184,8 @@ def _is_product(desc):
 
 
 def _is_plain_image(desc):
-    """Return whether kernels of our own take it, in channels-last order or behind a reorder."""
+    """Return whether kernels of our own take the convolution, in channels-last order or behind a
+    reorder."""
     return len(desc.kernel) == 2 and desc.groups == 1 and _is_single(desc)
 
 
