@@ -10,7 +10,7 @@ cdef str NOT_RECORDED  # the error of an array that is in no graph, with a name 
 
 # The module ndarray/sparse/gradients.py.
 cdef object of_sparse()
-# Without values until the engine has written it.
+# A new array without values until the engine has written it.
 cdef NDArrayBase blank(const TBlob* like, Face face)
 cdef NDArrayBase filled(const TBlob* like, double value, Face face)
 cdef int fill(NDArrayBase array, double value) except -1

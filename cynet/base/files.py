@@ -324,7 +324,7 @@ def opened_sealed(path: Any) -> Iterator[tuple[Any, int, bool]]:
 def _new_part(folder: str, old: os.stat_result | None, private: bool) -> tuple[str, int]:
     """Path and descriptor of a new, locked temporary file with the permissions of `old`."""
     kept = None if private else old
-    # the system removes the umask from it
+    # the system removes the umask from the mode
     mode = 0o600 if kept is not None or private else 0o666
     while True:
         part = os.path.join(folder, f".cynet-{os.urandom(8).hex()}.part")

@@ -50,7 +50,7 @@ def _takes_a_number(make):
 
 
 class _Estimator(_base.BaseEstimator):
-    """Base of both estimators: settings, training, the network's outputs."""
+    """Base of the classifier and the regressor: settings, training, the network's outputs."""
 
     def __init__(
         self,

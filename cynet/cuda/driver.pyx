@@ -36,7 +36,7 @@ _NAMES = (
 cdef enum:
     NO_TIMING = 2  # CU_EVENT_DISABLE_TIMING
 
-# CUDA 12.4 and later have it
+# CUDA 12.4 and later have this function
 ctypedef int (*ParameterInfo)(void* function, size_t index, size_t* offset,
                               size_t* size) noexcept nogil
 cdef ParameterInfo _parameter_info = NULL

@@ -215,7 +215,7 @@ cdef class CallByCall:
         self.graph, self.gradients, self.calls = graph, gradients, []
 
     cdef bint resolve(self, dict shapes, dict dtypes, list arrays, context) except -1:
-        # False where it is not to be run.
+        # Returns False where the graph is not to be run.
         cdef Call call
         cdef Face face = ND
         cdef NDArrayBase array

@@ -65,7 +65,7 @@ def choose_interpolation(interp, sizes=None):
     return interp
 
 
-# MXNet's name for it, which packages import
+# MXNet's name of the function, which packages import
 _get_interp_method = choose_interpolation
 
 

@@ -472,7 +472,7 @@ def get_zip_data(data_dir: FileName, url: str, data_origin_name: str) -> None:
     import zipfile  # imported late: rarely needed
 
     path = download(url, data_origin_name, data_dir)
-    # complete before it is moved into place
+    # the file is complete before it is moved into place
     with tempfile.TemporaryDirectory(dir=data_dir) as made:
         try:
             with zipfile.ZipFile(path) as archive:

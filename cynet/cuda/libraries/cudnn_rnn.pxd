@@ -35,7 +35,7 @@ cdef class Recurrent:
     cdef vector[WeightPart] pieces
     cdef str what
     cdef bint prepared
-    # known once it is prepared, in bytes
+    # bytes of cuDNN's buffers, known once the network is prepared
     cdef readonly size_t weights, reserve
     cdef readonly size_t[2] work  # bytes of workspace for prediction and for training
     cdef readonly bint direct

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _Stack(RecurrentCell):
-    """The base of both kinds of stacks."""
+    """The base of both kinds of stacks of recurrent cells."""
 
     def add(self, cell: RecurrentCell) -> None:
         """Put a cell on top.

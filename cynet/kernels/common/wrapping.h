@@ -59,7 +59,7 @@ CYNET_XINLINE T whole_remainder(T a, T b) {
   return r != 0 && ((r < 0) != (b < 0)) ? static_cast<T>(r + b) : r;
 }
 
-// Towards minus infinity; by 0 it is 0.
+// The quotient rounded towards minus infinity; 0 if the divisor is 0.
 template <typename T>
 CYNET_XINLINE T whole_floor_quotient(T a, T b) {
   const T q = whole_quotient(a, b);

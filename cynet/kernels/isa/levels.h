@@ -16,7 +16,7 @@
 #define CYNET_X86_LEVELS 1
 #endif
 
-// Behind the parameters of a lambda: it is inlined.
+// An attribute behind the parameters of a lambda: the lambda is inlined.
 #if defined(__GNUC__)
 #define CYNET_XLAMBDA __attribute__((always_inline))
 #else

@@ -76,7 +76,7 @@ static bool folds_rows(const PoolShape& s) {
   return true;
 }
 
-// Whether `pool_rows` does it.
+// Whether `pool_rows` computes this pooling.
 static bool pools_by_rows(const PoolShape& s) {
   return folds_rows(s) || (s.type != POOL_LP && pools_whole(s));
 }

@@ -83,7 +83,7 @@ CYNET_XINLINE void ctc_begin(const CTCSample<T>& s, T* blanks, T* labels) {
   labels[-1] = ctc_nothing<T>();
 }
 
-// The next step, from the states before it: of all that end here.
+// Log probabilities of the next step, from the states of the step before.
 template <typename T>
 CYNET_XINLINE void ctc_follow(const CTCSample<T>& s, int64_t t, const T* blanks, const T* labels,
                               T* next_blanks, T* next_labels) {

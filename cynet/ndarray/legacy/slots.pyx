@@ -23,7 +23,7 @@ from .._call import invoke
 
 # --- masks ----------------------------------------------------------------------------------------
 cdef bint _is_truth(NDArrayBase item):
-    # A comparison made it.
+    # Whether a comparison made the array.
     entry = item.grad_entry
     return item.truths or (
         type(entry) is CallNode and (<CallNode>entry).call.entry.name in COMPARISONS)

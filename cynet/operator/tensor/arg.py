@@ -14,7 +14,7 @@ from .axes import axis_of, lines_along
 
 
 class ExtremeProperty(KernelProperty):
-    """Base of all three."""
+    """Base of argmax, argmin and argmax_channel."""
 
     differentiable = False
     floats = ()

@@ -19,7 +19,7 @@ _INPUTS = {"weight": "The weight.", "grad": "Its gradient, of the same shape."}
 
 
 class AdafactorBase(KernelProperty):
-    """The base of both forms. States of weights of 16 bits are float32."""
+    """The base of both forms of Adafactor. States of weights of 16 bits are float32."""
 
     graph = GraphHooks(bfloat16_loops=True)
     lr = Float(doc="Learning rate of this step.")

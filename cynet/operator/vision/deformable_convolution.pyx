@@ -44,7 +44,7 @@ _DOCS = {
 
 
 class OffsetWindows(OperatorProperty):
-    """Common base of the two convolutions."""
+    """Common base of the two deformable convolutions."""
 
     modulated, holds = False, True
     kernel = Shape(doc="Size of the window: (h, w).")

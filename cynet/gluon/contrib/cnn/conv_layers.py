@@ -58,7 +58,7 @@ ArgumentError
 
 @guarded(but=("hybrid_forward",))
 class _DeformableConv(HybridBlock):
-    """The common part of both layers; each point of a window takes `_each` channels."""
+    """Base of both deformable convolutions; each point of a window takes `_each` channels."""
 
     _each = 2
 

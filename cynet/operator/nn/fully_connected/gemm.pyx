@@ -107,7 +107,7 @@ cdef class ProductFullyConnected(Operator):
                       TBlob* aux_states) except -1 nogil:
         cdef size_t kept = self.activation.nbytes
         cdef int threads = self._threads()
-        # once for all: growing the space would move it
+        # requested once for all: growing the space would move it
         cdef char* space = <char*>get_space(&ctx.requested[0], kept + product_space(threads))
         cdef const float* grad
         cdef Product p
