@@ -58,7 +58,7 @@ cdef int feeds_of(body, vector[Feed]* out) except -1:
 
 
 cdef class RunsBodies(Operator):
-    # The common part of the operators that run foreach and while_loop.
+    # The common part of LoopOperator and BranchOperator.
     cdef object prop
     cdef BodyPlan condition
     cdef vector[Feed] condition_feeds

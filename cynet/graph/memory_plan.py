@@ -209,8 +209,8 @@ class _Lives:
         """Return whether `value`, which holds the bytes of `root` when it is made, can live in its
         memory.
 
-        While something is added to the one nobody may read another value there: each is made when
-        all is added, or read for the last time before.
+        While a step adds to one of two values in a memory, no step may read the other value: that
+        one is made after all additions, or read for the last time before them.
         """
         if value in self.adds and root.kind != TEMP:
             return False

@@ -19,7 +19,7 @@ cdef enum:
 
 # Whether somebody is told of each call.
 cdef bint watched() noexcept
-# Runs it: a list of all visible outputs. `out` (or None) has NDArrayBase.
+# Runs a Call; returns a list of all visible outputs. `out` (or None) has NDArrayBase.
 cdef list run(Call call, list given, list out)
 # `run` for one or two inputs and one output, without making a list.
 cdef NDArrayBase run_small(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)

@@ -5,8 +5,8 @@
 namespace cynet_emulator {
 
 // ----- what a kernel takes
-// Codes of a kernel's arguments: a pointer has 'p' and the code of its elements, a value 's' and the
-// code of its type.
+// Codes of a kernel's arguments: a pointer has 'p' and the code of its elements, a value 's' and
+// the code of its type.
 template <typename T>
 struct Code {
   static constexpr char value = 'v';
