@@ -151,7 +151,7 @@ def _object_path(text, flags, headers):
     try:
         return cache.folder("kernels") / f"{key}.so"
     except OSError as error:
-        raise _not_kept(config.cache_folder() / "kernels", error) from None
+        raise _cache_error(config.cache_folder() / "kernels", error) from None
 
 
 @functools.cache
@@ -162,7 +162,7 @@ def _passing_folder():
     return Path(folder)
 
 
-def _is_told(texts, options):
+def _includes_are_known(texts, options):
     """True if all that a source includes is among the texts: else its object may be of another."""
     return (
         not any(map(_OPAQUE_DIRECTIVE.search, texts))
@@ -171,7 +171,7 @@ def _is_told(texts, options):
     )
 
 
-def _not_kept(folder, error):
+def _cache_error(folder, error):
     return KernelError(
         f"compiled kernels cannot be stored in {folder}: {error}; set CYNET_HOME to a folder that "
         "can be written"
@@ -209,7 +209,7 @@ def compile_object(text, user_text, title, options, checked, headers=()):
     """
     flags = [*_compiler_flags(checked), *options]
     target = _object_path(text, flags, headers)
-    if not _is_told((text, *headers), options):
+    if not _includes_are_known((text, *headers), options):
         # each library gets another name: the system reads a loaded name only once
         target = _passing_folder() / f"{next(_count)}.so"
     elif cache.read_cached(target) is not None:
@@ -217,7 +217,7 @@ def compile_object(text, user_text, title, options, checked, headers=()):
     try:
         work = tempfile.mkdtemp(prefix="build-", dir=target.parent)
     except OSError as error:
-        raise _not_kept(target.parent, error) from None
+        raise _cache_error(target.parent, error) from None
     try:
         source = Path(work) / "kernel.cu"
         source.write_text(text)

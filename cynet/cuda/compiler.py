@@ -129,7 +129,7 @@ def compile_object(text, user_text, title, options, exports, architecture):
     try:
         target = cache.folder("kernels") / f"{key}.{architecture}.cubin"
     except OSError as error:
-        raise _not_kept(config.cache_folder() / "kernels", error) from None
+        raise _cache_error(config.cache_folder() / "kernels", error) from None
     image = cache.read_cached(target)
     if image is not None:
         return Compiled(image)
@@ -155,11 +155,11 @@ def compile_object(text, user_text, title, options, exports, architecture):
     try:
         cache.write_cached(target, image)
     except OSError as error:
-        raise _not_kept(target.parent, error) from None
+        raise _cache_error(target.parent, error) from None
     return compiled
 
 
-def _not_kept(folder, error):
+def _cache_error(folder, error):
     return KernelError(
         f"compiled kernels cannot be stored in {folder}: {error}; set CYNET_HOME to a folder that "
         "can be written"

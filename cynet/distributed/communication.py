@@ -562,7 +562,7 @@ class Communication(threading.Thread):
         self._fail_requests(PeerError(f"{text}; all ranks must make the same calls"))
 
     def _tell_who_differs(self, number):
-        mine = self._ready[number].told
+        mine = self._ready[number].description
         asked = self._exchange_texts(mine, time.monotonic() + self._stall)
         other = next((rank for rank, what in enumerate(asked) if what != asked[0]), 0)
         first, second = shorten_difference(asked[0], asked[other])

@@ -50,7 +50,7 @@ class Request:
         return self
 
     @property
-    def told(self):
+    def description(self):
         """The text that ranks send each other if they differ."""
         return f"{self.terms}\n{self.what}" if self.terms else self.what
 

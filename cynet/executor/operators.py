@@ -32,7 +32,7 @@ def create_operators(graph: Graph) -> dict[Step, Any]:
         operators[forward] = operator
         if forward.ctx.device_type == "cpu":
             forward.algorithms = graph.ask("algorithms", forward)
-    graph.asked.clear()
+    graph.hook_results.clear()
     return operators
 
 

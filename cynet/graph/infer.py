@@ -201,7 +201,8 @@ class _Inference:
             values[node, 0] = self.declared(node) if value is None else self.clean(value)
         self.stale = set(structure.operators)  # positions
         self.answers = {}  # results for nodes of one kind, by the known inputs and outputs
-        self.due, self.sign, self.asked = [], 1, 0  # a heap of positions, negative on the way back
+        # a heap of positions, negative on the way back
+        self.due, self.sign, self.current = [], 1, 0
 
     def learn_outputs(self, outputs):
         """Take over known values of entries, pairs (entry, value)."""
@@ -214,8 +215,8 @@ class _Inference:
         while self.stale:
             self.due = sorted(self.sign * position for position in self.stale)
             while self.due:
-                self.asked = heapq.heappop(self.due)
-                position = self.sign * self.asked
+                self.current = heapq.heappop(self.due)
+                position = self.sign * self.current
                 if position in self.stale:
                     self.ask(position)
             self.sign = -self.sign
@@ -225,7 +226,7 @@ class _Inference:
         """Ask a node again: on this way, if it is still to come, else on the way back."""
         if position not in self.stale:
             self.stale.add(position)
-            if self.sign * position > self.asked:
+            if self.sign * position > self.current:
                 heapq.heappush(self.due, self.sign * position)
 
     def ask(self, position):

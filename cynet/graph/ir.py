@@ -90,7 +90,7 @@ class Graph:
         self.constant_steps: list[Step] = []
         self.memory: Any = None
         self.saved = 0
-        self.asked: dict[Any, Any] = {}
+        self.hook_results: dict[Any, Any] = {}
 
     def set_forward(self, steps: Iterable[Step]) -> None:
         """Replace all steps by `steps`, the result of a pass before the gradient pass."""
@@ -112,9 +112,9 @@ class Graph:
         prop = step.prop
         shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
         key = hook, prop, *shapes, *types, *more
-        found = self.asked.get(key, self)
+        found = self.hook_results.get(key, self)
         if found is self:
-            found = self.asked[key] = getattr(prop.graph, hook)(prop, shapes, types, *more)
+            found = self.hook_results[key] = getattr(prop.graph, hook)(prop, shapes, types, *more)
         return found
 
     def neighbours(self) -> tuple[dict[Value, list[Step]], dict[Value, Step]]:

@@ -25,7 +25,7 @@ class Guard:
     """
 
     def __init__(self):
-        self._told = []
+        self._folders = []
         self._begin_guard()
 
     def _begin_guard(self):
@@ -42,13 +42,13 @@ class Guard:
 
     def tell(self, folder):
         """A job begins, whose processes have this folder as CYNET_LAUNCH_JOB."""
-        self._told.append(folder)
+        self._folders.append(folder)
         try:
             os.write(self._writing, os.fsencode(folder) + b"\n")
         except OSError:  # the launcher was killed
             self._close(False)
             self._begin_guard()
-            os.write(self._writing, b"".join(os.fsencode(each) + b"\n" for each in self._told))
+            os.write(self._writing, b"".join(os.fsencode(each) + b"\n" for each in self._folders))
 
     def __enter__(self):
         return self

@@ -654,7 +654,7 @@ class _Training:
     def run(self):
         """Train all epochs; return their History."""
         provided = self._train_data.provide_data  # a user's iterator may return None
-        self._log_lines(self._ranks.told(provided[0][1][0]) if provided else ())
+        self._log_lines(self._ranks.opening_lines(provided[0][1][0]) if provided else ())
         begin_epoch, num_epoch = self._first_epoch(), self._options["num_epoch"]
         if self._history.reason is not None:  # a callback has ended this training
             return self._history
@@ -687,7 +687,7 @@ class _Training:
                     ends.callback(self._progress.close)
                 for each in reversed(self._callbacks):
                     ends.callback(each.end, self._state)
-        self._log_lines(self._ranks.summed_up(sum(self._history.times)))
+        self._log_lines(self._ranks.closing_lines(sum(self._history.times)))
         return self._history
 
     def _train_epoch(self, epoch):

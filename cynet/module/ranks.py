@@ -40,11 +40,11 @@ class Alone:
     def average(self, module):
         """Make auxiliary states (moving means) their mean over the ranks."""
 
-    def told(self, batch_size):
+    def opening_lines(self, batch_size):
         """Lines that are said once, at the start."""
         return []
 
-    def summed_up(self, seconds):
+    def closing_lines(self, seconds):
         """Lines that are shown once, at the end; `seconds` is the time of the training."""
         return []
 
@@ -118,7 +118,7 @@ class Ranks(Alone):
                 each /= self.size
             module.set_params(args, {**auxs, **floats})
 
-    def told(self, batch_size):
+    def opening_lines(self, batch_size):
         total = batch_size * self.size
         return [
             f"fit: {self.size} ranks with batches of {batch_size}: {total} examples a step;"
@@ -126,7 +126,7 @@ class Ranks(Alone):
             " taken as it is given"
         ]
 
-    def summed_up(self, seconds):
+    def closing_lines(self, seconds):
         steps, moving, waiting = (b - a for a, b in zip(self._began, self._world.times))
         if not steps:
             return []

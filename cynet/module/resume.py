@@ -46,7 +46,7 @@ class Resume:
         self.path = f"{prefix}.training"
         self._ranks = ranks
         self._read = None  # content of the file
-        self._asked = None  # settings of the optimizer and fit; see `asked_of`
+        self._settings = None  # settings of the optimizer and fit; see `training_settings`
 
     def save(self, epoch, module, train_data, callbacks, history):
         """Write the state after `epoch`."""
@@ -76,7 +76,7 @@ class Resume:
             ],
             "history": [history.epochs, history.times, list(history.metrics.items())],
             "reason": history.reason,
-            "asked": self._asked,
+            "asked": self._settings,
             "ranks": self._ranks.size,
         }
         arrays = {_OPTIMIZER_KEY: as_array(b"".join(updater.chunks(dump_optimizer=True)))}
@@ -124,7 +124,7 @@ class Resume:
         """
         updater = module._updater_of_states(_CALLER)
         wanted = updater.optimizer
-        self._asked = asked_of(wanted, clip_global_norm)
+        self._settings = training_settings(wanted, clip_global_norm)
         if self._read is None:
             return None, []
         (meta, arrays), self._read = self._read, None
@@ -137,10 +137,10 @@ class Resume:
         if written != self._ranks.size:  # gradients are divided by the examples of all ranks
             optimizer.rescale_grad = wanted.rescale_grad
             if old is not None:
-                old["settings"]["rescale_grad"] = self._asked["settings"].get("rescale_grad")
-        changed = apply_settings(self.path, old, optimizer, self._asked, wanted)
+                old["settings"]["rescale_grad"] = self._settings["settings"].get("rescale_grad")
+        changed = apply_settings(self.path, old, optimizer, self._settings, wanted)
         if old is not None and not changed:
-            self._asked = old
+            self._settings = old
         updater.take_over(states, optimizer)
         module._take_optimizer(optimizer)
         known = [each for each in callbacks if hasattr(each, "state_dict")]
@@ -199,7 +199,7 @@ _EXCLUDED_SETTINGS = ("sym", "param_idx2name", "param_dict", "lr_scheduler")
 _MISSING = object()
 
 
-def asked_of(optimizer, clip_global_norm):
+def training_settings(optimizer, clip_global_norm):
     """The arguments of an optimizer and of ``fit`` that a training depends on, as JSON holds them.
 
     An optimizer that has worked is described as it is now: a callback may have changed its rate.
@@ -248,7 +248,7 @@ def apply_settings(path, old, kept, now, wanted):
     ArgumentError
         Something else was asked for that cannot be changed: another optimizer, momentum, ...
     """
-    found = asked_of(kept, now["clip_global_norm"])
+    found = training_settings(kept, now["clip_global_norm"])
     old = found if old is None else old
 
     def differs(*place):

@@ -152,7 +152,7 @@ class Monitor:
         if not self.activated:
             return []
         self.activated = False
-        for name, array in self._kept_values():
+        for name, array in self._watched_values():
             if self.re_pattern.match(name):
                 self.queue.append((self.step, name, self.stat_func(array)))
         collected = sorted(self.queue, key=lambda row: row[1]) if self.sort else self.queue
@@ -168,7 +168,7 @@ class Monitor:
             for i, array in enumerate(arrays):
                 self.stat_helper(f"{block.name}_{kind}{i if len(arrays) > 1 else ''}", array)
 
-    def _kept_values(self):
+    def _watched_values(self):
         """Pairs of name and array: parameters, inputs and their gradients."""
         for exe in self.exes:
             yield from exe.arg_dict.items()

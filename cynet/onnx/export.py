@@ -276,7 +276,7 @@ def _dynamic_shapes(inputs, outputs, shapes):
 def _make_model(library, nodes, inputs, outputs, constants):
     helper = library.helper
 
-    def told(rows):
+    def value_infos(rows):
         return [
             helper.make_tensor_value_info(
                 name, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), shape
@@ -287,7 +287,7 @@ def _make_model(library, nodes, inputs, outputs, constants):
     arrays = [
         library.numpy_helper.from_array(np.array(v, order="C"), k) for k, v in constants.items()
     ]
-    graph = helper.make_graph(nodes, "cynet", told(inputs), told(outputs), arrays)
+    graph = helper.make_graph(nodes, "cynet", value_infos(inputs), value_infos(outputs), arrays)
     opset = helper.make_opsetid("", OPSET)
     model = helper.make_model(graph, producer_name="cynet", opset_imports=[opset])
     model.ir_version = 7  # the IR version that belongs to opset 13

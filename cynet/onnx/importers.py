@@ -78,11 +78,11 @@ class Node:
         self.name = proto.name or next(filter(None, self.outputs), self.kind)
         helper = reader.library.helper
         self.attributes = {each.name: helper.get_attribute_value(each) for each in proto.attribute}
-        self._asked, self._used = set(), set()
+        self._known_attributes, self._used = set(), set()
 
     def get(self, name, default=None):
         """An attribute; text as str."""
-        self._asked.add(name)
+        self._known_attributes.add(name)
         value = self.attributes.get(name, default)
         return value.decode() if isinstance(value, bytes) else value
 
@@ -101,12 +101,12 @@ class Node:
 
     def ignore(self, *names):
         """Note attributes that do not affect the result here."""
-        self._asked.update(names)
+        self._known_attributes.update(names)
 
     def check_all_read(self):
         """Refuse the node if it has attributes that the importer did not read."""
         for name in self.attributes:
-            if name not in self._asked:
+            if name not in self._known_attributes:
                 self.refuse(f"its attribute {name}={shown(self.get(name))} is not read by cynet")
         for i, name in enumerate(self.inputs):
             if name and i not in self._used:

@@ -57,7 +57,7 @@ from .graph import exports, operators
 _INT64_MAX = np.iinfo(np.int64).max
 
 
-def shape_kept(c):
+def reshape_target(c):
     """The output's shape; 0 ("copy") as its first length if the data's is the same."""
     out, data = c.out_shapes[0], c.shapes[0]
     return (0, *out[1:]) if out and data[:1] == out[:1] else out
@@ -65,7 +65,7 @@ def shape_kept(c):
 
 @exports(ReshapeProperty, ReshapeLikeProperty)
 def reshape(g, c):
-    return g.reshape(c.inputs[0], shape_kept(c))
+    return g.reshape(c.inputs[0], reshape_target(c))
 
 
 @exports(FlattenProperty)
@@ -181,7 +181,7 @@ def repeat(g, c):
         axis = p.axis % len(shape)
     wide = g.unsqueeze(data, axis + 1)
     reps = [p.repeats if i == axis + 1 else 1 for i in range(len(shape) + 1)]
-    return g.reshape(g.emit("Tile", [wide, g.ints(*reps)]), shape_kept(c))
+    return g.reshape(g.emit("Tile", [wide, g.ints(*reps)]), reshape_target(c))
 
 
 @exports(PadProperty)

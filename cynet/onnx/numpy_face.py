@@ -13,7 +13,7 @@ from ..operator.numpy.promotion import compared_in, promote_dtypes
 from ..operator.numpy.shapes import RESHAPE
 from .elementwise import write_row
 from .graph import exports
-from .movement import shape_kept
+from .movement import reshape_target
 
 _PAIR_ROWS, _SCALAR_ROWS, _UNARY_ROWS, _REDUCTION_ROWS = {}, {}, {}, {}
 for _name, *_, _row in BINARIES:
@@ -86,7 +86,7 @@ def export_constant(g, c):
 
 @exports(RESHAPE.prop)
 def reshape(g, c):
-    return g.reshape(c.inputs[0], shape_kept(c))
+    return g.reshape(c.inputs[0], reshape_target(c))
 
 
 @exports(*_REDUCTION_ROWS)

@@ -64,7 +64,7 @@ class Plan(NamedTuple):
     rest: Request  # without the arrays
 
     @property
-    def is_kept(self) -> bool:
+    def is_cached(self) -> bool:
         return all(each.array is None for each in self.inputs)
 
 

@@ -134,7 +134,7 @@ class Protocol:
         plan = self._plans.get((predictor, head))
         if plan is None:
             plan = read_plan(with_few_values(head, self._app.max_body, "binary tensors"), predictor)
-            if plan.is_kept and len(head) <= _MAX_CACHED_BYTES:
+            if plan.is_cached and len(head) <= _MAX_CACHED_BYTES:
                 if len(self._plans) >= _MAX_CACHED_PLANS:
                     self._plans.clear()
                 self._plans[predictor, head] = plan

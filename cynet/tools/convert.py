@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _EXTENSIONS_READ = (".params", ".npz", ".safetensors")
 
 
-def check_ending(name: str) -> None:
+def check_extension(name: str) -> None:
     """Refuse a file name without a known extension of a format to write."""
     ending = os.path.splitext(name)[1].lower()
     if ending not in _EXTENSIONS_READ:
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             count = unpickled(args.source, args.target, args.names)
             print(f"{args.target}: states of {count} parameters")
             return 0
-        check_ending(args.target)
+        check_extension(args.target)
         found = nd.load(args.source)
         if args.network and not isinstance(found, dict):
             raise ArgumentError(f"{args.source}: the arrays have no names")

@@ -612,10 +612,10 @@ def test_an_error_for_one_more_place():
 
 def test_marks_of_terms():
     one = Request("sum of 'w' (1,) int8")
-    assert one.mark == mark_of(one.what) and one.told == one.what and one.terms == ""
+    assert one.mark == mark_of(one.what) and one.description == one.what and one.terms == ""
     other = Request(one.what).on_terms("lr=1; wd=0")
     assert other.mark == one.mark ^ mark_of("lr=1; wd=0") and other.terms == "lr=1; wd=0"
-    assert other.told == f"lr=1; wd=0\n{one.what}"
+    assert other.description == f"lr=1; wd=0\n{one.what}"
     with pytest.raises(KeyError, match="3"):
         other.awaited().complete(KeyError(3))
         other.wait()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.module.resume import _EXCLUDED_SETTINGS, apply_settings, asked_of
+from cynet.module.resume import _EXCLUDED_SETTINGS, apply_settings, training_settings
 from cynet.optimizer.base import OPTIMIZERS
 from cynet.optimizer.settings import accepted_settings
 
@@ -81,7 +81,7 @@ def test_every_argument_of_every_optimizer(name, argument):
     klass = OPTIMIZERS.get(name)
     value = 0.123 if argument == "learning_rate" else other(defaults(klass)[argument], argument)
     begun, wanted = klass(), klass(**{argument: value})
-    old, now = asked_of(begun, None), asked_of(wanted, None)
+    old, now = training_settings(begun, None), training_settings(wanted, None)
     assert apply_settings("a.training", old, klass(), old, begun) == []
     if argument == "learning_rate":
         kept = klass()

@@ -17,7 +17,7 @@ N = 7
 
 @pytest.fixture(autouse=True)
 def _nothing_told_yet():
-    outside._told.clear()
+    outside._warned_keys.clear()
 
 
 def told(call):
@@ -164,4 +164,4 @@ def test_lengths_that_vary_are_told_of_no_more_than_a_hundred_times():
             out = nd.take(nd.ones((n,)), nd.array([500.0]))
         return out
 
-    assert len(told(call)[0]) == len(outside._told) == 100
+    assert len(told(call)[0]) == len(outside._warned_keys) == 100

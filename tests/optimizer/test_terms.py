@@ -115,12 +115,12 @@ def test_a_request_tells_which_terms_differ():
     two = Request("sum of 'w' (2,) float32").on_terms("optimizer=SGD; wd=0.1; num_update=1")
     none = Request("sum of 'w' (2,) float32")
     assert len({one.mark, two.mark, none.mark}) == 3
-    assert shorten_difference(one.told, two.told) == (
+    assert shorten_difference(one.description, two.description) == (
         "sum of 'w' (2,) float32 for a step with wd=0.0",
         "sum of 'w' (2,) float32 for a step with wd=0.1",
     )
-    none = shorten_difference(one.told, none.told)[1]
+    none = shorten_difference(one.description, none.description)[1]
     assert none == "sum of 'w' (2,) float32 for a step with no optimizer"
     other = Request("sum of 'v' (2,) float32").on_terms("optimizer=SGD; wd=0.1; num_update=1")
-    told = shorten_difference(one.told, other.told)
+    told = shorten_difference(one.description, other.description)
     assert told == ("sum of 'w' (2,) float32", "sum of 'v' (2,) float32")

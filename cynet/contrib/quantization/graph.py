@@ -102,7 +102,7 @@ class Quantizer:
         variables = self.variables[made_of]
         data, low, high = self._quantized_entry(node.inputs[0])
         inputs = [data, *variables, low, high]
-        params = prop.int8_form.kept(node)
+        params = prop.int8_form.copied_params(node)
         for key, bound in zip(("a_min", "a_max"), layer.bounds):
             if bound is not None:
                 params[key] = bound
@@ -132,7 +132,7 @@ class Quantizer:
         if self._stays_quantized(node):
             prop = int8_of(node.op.prop)
             triples = [self._quantized_entry(each) for each in node.inputs]
-            params = prop.int8_form.kept(node)
+            params = prop.int8_form.copied_params(node)
             if isinstance(node.prop, ConcatProperty):
                 params = {"num_args": len(triples), "dim": node.prop.dim}
             given = [each[0] for each in triples] + [end for each in triples for end in each[1:]]

@@ -120,7 +120,7 @@ def _relative_error(found, wanted):
     return math.sqrt(np.square(found - wanted).mean()) / size
 
 
-def _kept_in_float(net, batches, excluded, operators, tolerance, logger):
+def _layers_in_float(net, batches, excluded, operators, tolerance, logger):
     """Names of the layers that stay float32 so that outputs lose at most `tolerance`."""
     wanted = net.outputs(net.symbol, net.args, net.aux, batches)
     all_of = [
@@ -251,7 +251,7 @@ def quantize_net_v2(
         net.calibrate(batches, excluded, operators, LayerOutputCollector)
     if tolerance is not None:
         first = [dict(zip(names, _first_batch(calib_data)))]
-        kept, found = _kept_in_float(net, first, excluded, operators, tolerance, logger)
+        kept, found = _layers_in_float(net, first, excluded, operators, tolerance, logger)
         excluded |= kept
         if logger is not None:
             logger.info("float32: %s; outputs lose %.3g", ", ".join(sorted(kept)) or "none", found)

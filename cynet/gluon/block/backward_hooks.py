@@ -30,12 +30,12 @@ class HookedCall:
         self.block, self.grads_of_outputs = block, None
         arrays, form = flatten(list(args))
         self._count = len(arrays)
-        self._places = [i for i, each in enumerate(arrays) if wants_gradient([each])]
-        if self._places:
-            inputs = [arrays[i] for i in self._places]
+        self._gradient_positions = [i for i, each in enumerate(arrays) if wants_gradient([each])]
+        if self._gradient_positions:
+            inputs = [arrays[i] for i in self._gradient_positions]
             outputs = [each.detach() for each in inputs]
             _Inputs(self, inputs, outputs)
-            for i, each in zip(self._places, outputs):
+            for i, each in zip(self._gradient_positions, outputs):
                 arrays[i] = each
         self.args, _ = regroup(arrays, form)
 
@@ -55,7 +55,7 @@ class HookedCall:
     def keep(self, grads):
         """The gradients of the outputs have come."""
         self.grads_of_outputs = grads
-        if not self._places:  # nothing behind will tell of the inputs
+        if not self._gradient_positions:  # nothing behind will tell of the inputs
             self.call([])
 
     def call(self, grads):
@@ -63,7 +63,7 @@ class HookedCall:
         if self.grads_of_outputs is None:  # a gradient of a gradient, which belongs to no output
             return grads
         found = [None] * self._count
-        for i, grad in zip(self._places, grads):
+        for i, grad in zip(self._gradient_positions, grads):
             found[i] = grad
         found = tuple(found)
         for hook in list(self.block._backward_hooks.values()):
@@ -71,7 +71,7 @@ class HookedCall:
             if given is not None:
                 found = self._checked(found, given)
         self.grads_of_outputs = None
-        return [found[i] for i in self._places]
+        return [found[i] for i in self._gradient_positions]
 
     def _checked(self, found, given):
         told = f"a backward hook of {self.block.name}"
@@ -107,7 +107,7 @@ class _Outputs(StepNode):
     """The output arrays of a Block."""
 
     def __init__(self, call, inputs, outputs, places, count):
-        self._call, self._places, self._count = call, places, count
+        self._call, self._gradient_positions, self._count = call, places, count
         self.attach(inputs, outputs)
 
     @property
@@ -116,7 +116,7 @@ class _Outputs(StepNode):
 
     def backward(self, grads, recorded):
         found = [None] * self._count
-        for i, grad in zip(self._places, grads):
+        for i, grad in zip(self._gradient_positions, grads):
             found[i] = grad
         self._call.keep(tuple(found))
         return grads

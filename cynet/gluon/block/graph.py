@@ -50,7 +50,7 @@ class Graph(NamedTuple):
         See structure.py.
     constants : dict of str to NDArray
         Arrays that are neither inputs nor parameters.
-    asked : bool
+    reads_shapes : bool
         Whether the Block looked at shapes, so that the graph is for these alone.
     params : dict of str to Parameter
         Those that came up.
@@ -62,7 +62,7 @@ class Graph(NamedTuple):
     inputs: list
     out_format: object
     constants: dict
-    asked: bool
+    reads_shapes: bool
     params: dict
     kept: bool = False
 
@@ -122,7 +122,7 @@ def _trace(block, arrays, form):
     if not outputs:
         raise ArgumentError(f"{block.name}: a graph needs an output that is computed, got {out!r}")
     heads = [entry for each in outputs for entry in each.entries]
-    return Graph(Symbol(heads), names, out_format, trace.constants, trace.asked, trace.used)
+    return Graph(Symbol(heads), names, out_format, trace.constants, trace.reads_shapes, trace.used)
 
 
 def trace_without_draws(block, arrays, form):
@@ -196,7 +196,7 @@ class BoundGraph:
         for convert in _conversions:
             symbol = convert(symbol, graph.inputs)
         # the plans of a graph that serves one signature go with it
-        self.op = executor.CachedOp(symbol, not graph.asked, arenas)
+        self.op = executor.CachedOp(symbol, not graph.reads_shapes, arenas)
         params = graph.params
         places = {name: i for i, name in enumerate(graph.inputs)}
         self.sources = []  # source of each input: a position, a Parameter or a _Constant

@@ -56,7 +56,7 @@ class Hybridized:
         self._plain = None  # the reason for running operator by operator, or None
         self._passed_by = None  # the reason why a call was not traced, or None
         self._changed_itself = 0  # how often a `forward` changed attributes while it was traced
-        self._told = set()
+        self._warned_texts = set()
 
     def last_graph(self):
         """The Graph of the last trace, or None."""
@@ -140,9 +140,9 @@ class Hybridized:
             given, more = format_of_mxnet(form)
             results = format_of_mxnet(graph.out_format)
             vars(self._block).update(_in_format=[*given, *more.values()], _out_format=results)
-            if graph.asked and not plan.waits():
+            if graph.reads_shapes and not plan.waits():
                 return self._alone.add(signature, plan, time.perf_counter() - since)
-            if not graph.asked:
+            if not graph.reads_shapes:
                 plans.append(plan)
                 del plans[:-_MAX_GRAPHS]
         if plan.waits():
@@ -226,6 +226,6 @@ class Hybridized:
             self._plain = UntraceableError("every operator is watched")
 
     def _tell(self, text):
-        if text not in self._told:
-            self._told.add(text)
+        if text not in self._warned_texts:
+            self._warned_texts.add(text)
             warn_user(text)

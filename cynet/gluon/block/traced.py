@@ -46,7 +46,7 @@ class Trace:
     def __init__(self, shapes, types, params=(), context=None, kind=None):
         self.context = context
         self.kind = kind or Traced  # class of the symbols
-        self.asked = False  # whether the Block has looked at a shape
+        self.reads_shapes = False  # whether the Block has looked at a shape
         self.constants = {}  # name -> NDArray
         self.shapes = {name: known_shape(shape) for name, shape in shapes.items()}
         self.types = {name: name_of(each) for name, each in types.items()}
@@ -162,7 +162,7 @@ class Traced(NumpyMethods, Symbol):
     @property
     def shape(self):
         """The shape in the call that is traced."""
-        active().asked = True
+        active().reads_shapes = True
         return self._shape()
 
     def _shape(self):

@@ -151,7 +151,7 @@ class _Lifted:
         if pools:
             form = _quantized_form(quantize)
             prop = int8_of(node.op.prop)
-            params = prop.int8_form.kept(node)
+            params = prop.int8_form.copied_params(node)
             made = make_node(prop, name, parts + form.ends(name), **params)
             self.pooled[id(made)] = form
         elif pads:
@@ -326,7 +326,7 @@ class _Joined:
         sums = weight.reshape(len(weight), -1).sum(1, dtype="int64")
         bias = bias - source.scale * source.zero * step.astype("float64") * sums
         prop = int8_of(node.op.prop)
-        params = prop.int8_form.kept(node)
+        params = prop.int8_form.copied_params(node)
         data, pad = self._new_entry(node.inputs[0][0].inputs[0]), self._data_padding(node)
         if source.zero and pad:
             width = (0, 0, 0, 0, *(n for n in pad for _ in range(2)))

@@ -8,7 +8,7 @@ from ...base import config
 from ...base.errors import BoundsError, warn_user
 
 _MAX_TOLD = 100  # limit of remembered lengths, which may differ at each call
-_told: set[tuple[Any, ...]] = set()
+_warned_keys: set[tuple[Any, ...]] = set()
 
 
 def told_outside(
@@ -39,14 +39,14 @@ def told_outside(
         return
     node = getattr(prop, "node_name", None)
     key = prop.op_name, node, n
-    if how != "error" and (key in _told or len(_told) >= _MAX_TOLD):
+    if how != "error" and (key in _warned_keys or len(_warned_keys) >= _MAX_TOLD):
         return  # quick return before the text is made
     where = f"operator {prop.op_name}" + (f" (node '{node}')" if node else "")
     index = int(index) if index == index and abs(index) < 2**63 else index
     text = f"{where}: index {index} in '{name}' names none of {int(n)} places, 0 to {int(n) - 1}"
     if how == "error":
         raise BoundsError(text)
-    _told.add(key)
+    _warned_keys.add(key)
     nearest = "first" if index < 0 or index != index else "last"
     beside = f"; {beside}" if beside else ""
     warn_user(f"{text}, and counts as the {nearest} (CYNET_INDEX_OUTSIDE=error refuses it{beside})")

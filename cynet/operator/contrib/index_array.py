@@ -31,7 +31,7 @@ class IndexArrayProperty(KernelProperty):
     <NDArray 4x2 @cpu(0)>
     """
 
-    def asked(self, ndim):
+    def counted_axes(self, ndim):
         """The axes, counted from the front."""
         if self.axes is None:
             return list(range(ndim))
@@ -41,7 +41,7 @@ class IndexArrayProperty(KernelProperty):
         shape = in_shapes[0]
         if shape is None:
             return [None], list(out_shapes), []
-        out = merge_shapes((*shape, len(self.asked(len(shape))) or EMPTY), out_shapes[0])
+        out = merge_shapes((*shape, len(self.counted_axes(len(shape))) or EMPTY), out_shapes[0])
         if is_known(out):
             check_elements(out, f"the output of {self.op_name}")
         return [out[: len(out) - 1]], [out], []
@@ -53,7 +53,7 @@ class IndexArrayProperty(KernelProperty):
         return "int64"
 
     def kernel_params(self, in_shapes):
-        shape, asked = in_shapes[0], self.asked(len(in_shapes[0]))
+        shape, asked = in_shapes[0], self.counted_axes(len(in_shapes[0]))
         if len(asked) > 64:
             raise ArgumentError(f"operator {self.op_name}: at most 64 axes, got {len(asked)}")
         return {"ndim": len(shape), "shape": shape, "n_asked": len(asked), "asked": asked}

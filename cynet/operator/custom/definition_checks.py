@@ -96,7 +96,7 @@ class Guarded(OperatorProperty):
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
-        self._asked = {}  # names, cached: an executor needs them at every run
+        self._cached_names = {}  # names, cached: an executor needs them at every run
         return self
 
     def __init__(self, **kwargs):
@@ -106,25 +106,25 @@ class Guarded(OperatorProperty):
             raise
         except Exception as error:
             raise self.check.failure(callback(super(), "__init__"), error) from error
-        self._asked.clear()  # answers from before all parameters were set
+        self._cached_names.clear()  # answers from before all parameters were set
 
     def list_arguments(self):
-        if "arguments" not in self._asked:
+        if "arguments" not in self._cached_names:
             method = callback(super(), "list_arguments")
-            self._asked["arguments"] = self.check.names(method)
-        return self._asked["arguments"].copy()
+            self._cached_names["arguments"] = self.check.names(method)
+        return self._cached_names["arguments"].copy()
 
     def list_outputs(self):
-        if "outputs" not in self._asked:
+        if "outputs" not in self._cached_names:
             method = callback(super(), "list_outputs")
-            self._asked["outputs"] = self.check.names(method, least=1)
-        return self._asked["outputs"].copy()
+            self._cached_names["outputs"] = self.check.names(method, least=1)
+        return self._cached_names["outputs"].copy()
 
     def list_auxiliary_states(self):
-        if "states" not in self._asked:
+        if "states" not in self._cached_names:
             method = callback(super(), "list_auxiliary_states")
-            self._asked["states"] = self.check.names(method)
-        return self._asked["states"].copy()
+            self._cached_names["states"] = self.check.names(method)
+        return self._cached_names["states"].copy()
 
     def num_visible_outputs(self):
         method = callback(super(), "num_visible_outputs")

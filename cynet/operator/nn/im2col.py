@@ -37,7 +37,7 @@ class _WindowsProperty(KernelProperty):
             pad=(self.pad, 0, 0),
         )
 
-    def places(self, size):
+    def window_counts(self, size):
         """Places of windows along each axis, 0 where a length is not known."""
         found = []
         for n, k, stride, dilate, pad in zip(size, self.kernel, *self.windows):
@@ -53,7 +53,7 @@ class _WindowsProperty(KernelProperty):
 
     def columns_shape(self, image):
         """Shape of the columns of images (N, C, *size)."""
-        places = self.places(image[2:])
+        places = self.window_counts(image[2:])
         return (image[0], image[1] * prod(self.kernel), prod(places) if all(places) else 0)
 
     def image_shape(self, in_shapes):
@@ -66,7 +66,7 @@ class _WindowsProperty(KernelProperty):
         return {
             "planes": batch * channels,
             "size": pad3(size, 1),
-            "places": pad3(self.places(size), 1),
+            "places": pad3(self.window_counts(size), 1),
             "kernel": pad3(self.kernel, 1),
             "stride": pad3(stride, 1),
             "pad": pad3(pad, 0),
@@ -137,7 +137,7 @@ class Col2imProperty(_WindowsProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
-        places = prod(self.places(self.output_size))
+        places = prod(self.window_counts(self.output_size))
         taps = prod(self.kernel)
         if data is None:
             return [None], [out], []

@@ -28,7 +28,7 @@ class Int8Form(NamedTuple):
     is_layer: bool = False
     fits: Callable = lambda prop: True
 
-    def kept(self, node):
+    def copied_params(self, node):
         """The parameters to take over from a node."""
         return {name: getattr(node.prop, name) for name in self.params if name in node.params}
 

@@ -57,7 +57,7 @@ class CorrelationProperty(KernelProperty):
         """Shifts to each side."""
         return self.max_displacement // self.stride2
 
-    def places(self, size):
+    def patch_count(self, size):
         """Patches along an axis of `size`; 0 where that is unknown."""
         if size == 0:
             return 0
@@ -75,7 +75,9 @@ class CorrelationProperty(KernelProperty):
         data = unify_planes("data2", in_shapes[1], data)
         shifts = (2 * self.reach + 1) ** 2
         out = unify_planes(
-            "output", out_shapes[0], (data[0], shifts, self.places(data[2]), self.places(data[3]))
+            "output",
+            out_shapes[0],
+            (data[0], shifts, self.patch_count(data[2]), self.patch_count(data[3])),
         )
         data = unify_planes("data1", data, (out[0], 0, 0, 0))
         return [data, data], [out], []

@@ -247,12 +247,12 @@ def _call(path, args, kwargs, count):
     """A call as text: symbols become ``{"input": number}``."""
     inputs = []
 
-    def said(value):
+    def encode(value):
         if isinstance(value, Symbol):
             inputs.append(value)
             return {"input": len(inputs) - 1}
         if isinstance(value, (list, tuple)):
-            return type(value)(map(said, value))
+            return type(value)(map(encode, value))
         if isinstance(value, NDArray):
             value = value.asnumpy()
         if isinstance(value, onp.ndarray):
@@ -266,7 +266,7 @@ def _call(path, args, kwargs, count):
                 f"mx.sym.{path} takes symbols, numbers, lists and NumPy arrays, got {shown(value)}"
             ) from None
 
-    given = [said(each) for each in args], {key: said(each) for key, each in kwargs.items()}
+    given = [encode(each) for each in args], {key: encode(each) for key, each in kwargs.items()}
     params = {"function": path, "arguments": repr(given)}
     return "_np_call", inputs, params | ({} if count is None else {"num_outputs": count})
 
