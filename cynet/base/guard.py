@@ -243,7 +243,7 @@ def _is_users(module):
 def describe_call(function, args, kwargs):
     """A call as text, with its documentation of the given arguments.
 
-    >>> described(guarded, (3,), {})
+    >>> describe_call(guarded, (3,), {})
     'guarded(target=3) [target: function or class]'
     """
     signature = inspect.signature(function)

@@ -29,7 +29,7 @@ def overridden_methods(kind: type, names: Any) -> frozenset[str]:
     >>> import json
     >>> class Mine(mx.optimizer.SGD):
     ...     update = json.dumps
-    >>> sorted(overridden(Mine, ("update", "create_state")))
+    >>> sorted(overridden_methods(Mine, ("update", "create_state")))
     ['update']
     """
     return frozenset(name for name in names if not is_ours(getattr(kind, name, is_ours)))

@@ -74,7 +74,7 @@ class LengthRepr(ReprMixin):
 def escape_html(text: object) -> str:
     """A text as HTML.
 
-    >>> escaped("a < b")
+    >>> escape_html("a < b")
     'a &lt; b'
     """
     from html import escape  # imported here, as it is rarely needed and takes 2 ms
@@ -94,7 +94,7 @@ def preformatted(text: object) -> str:
 def html_table(caption: object, rows: Iterable[Iterable[str]]) -> str:
     """An HTML table of rows of cells, which are HTML.
 
-    >>> table("of one", [["1"]])
+    >>> html_table("of one", [["1"]])
     '<table><caption>of one</caption><tr><td>1</td></tr></table>'
     """
     body = ("".join(f"<td>{cell}</td>" for cell in row) for row in rows)

@@ -125,7 +125,7 @@ def is_exact(source):
     """Return whether a source is compiled without joining products and sums (``-fmad=false``,
     ``-ffp-contract=off``): its numbers are to be the CPU's.
 
-    >>> exact("random"), exact("softmax")
+    >>> is_exact("random"), is_exact("softmax")
     (True, False)
     """
     return source == "random"

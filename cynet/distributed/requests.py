@@ -88,7 +88,7 @@ def mark_of(what):
 def shorten_text(what, maximum=100):
     """The beginning of a text of a request.
 
-    >>> brief("sum of 'a' (1,) float32, 'b' (2,) float32, 'c' (3,) float32", 30)
+    >>> shorten_text("sum of 'a' (1,) float32, 'b' (2,) float32, 'c' (3,) float32", 30)
     "sum of 'a' (1,) float32 and 2 more"
     """
     parts = what.split(", '")
@@ -114,9 +114,10 @@ def remedy(one, other):
 def shorten_difference(one, other):
     r"""Two texts of requests, shortened around their first difference.
 
-    >>> differing("sum of 'a' (1,) int8, 'b' (2,) int8", "sum of 'a' (1,) int8, 'b' (3,) int8")
+    >>> first = "sum of 'a' (1,) int8, 'b' (2,) int8"
+    >>> shorten_difference(first, "sum of 'a' (1,) int8, 'b' (3,) int8")
     ("sum of ..., 'b' (2,) int8", "sum of ..., 'b' (3,) int8")
-    >>> differing("lr=1; wd=0\nsum of 'a' (1,) int8", "lr=2; wd=0\nsum of 'a' (1,) int8")
+    >>> shorten_difference("lr=1; wd=0\nsum of 'a' (1,) int8", "lr=2; wd=0\nsum of 'a' (1,) int8")
     ("sum of 'a' (1,) int8 for a step with lr=1", "sum of 'a' (1,) int8 for a step with lr=2")
     """
     terms, _, one = one.rpartition("\n")

@@ -42,7 +42,7 @@ def shared_out(sizes: dict[Any, int], ranks: int) -> dict[Any, int]:
 def shard_range(size: int, rank: int, ranks: int) -> tuple[int, int]:
     """(start, stop) of a rank's piece of so many entries.
 
-    >>> [piece(100, rank, 3) for rank in range(3)]
+    >>> [shard_range(100, rank, 3) for rank in range(3)]
     [(0, 48), (48, 96), (96, 100)]
     """
     step = -(-size // (ranks * _SHARD_ALIGNMENT)) * _SHARD_ALIGNMENT

@@ -26,7 +26,7 @@ _PADDING = (b"", b"\0\0\0", b"\0\0", b"\0")
 def frame_record(data):
     """The chunks of bytes that a record is in a file.
 
-    >>> b"".join(framed(b"abcde")).hex()
+    >>> b"".join(frame_record(b"abcde")).hex()
     '0a23d7ce050000006162636465000000'
     """
     if len(data) > _MAX_PART_BYTES:

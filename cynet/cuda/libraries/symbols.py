@@ -72,7 +72,7 @@ def source_name(symbol):
 def strip_spaces(name):
     """An instance's name with the spaces that `source_name` leaves.
 
-    >>> plain("f<int ,cynet :: half,true>")
+    >>> strip_spaces("f<int ,cynet :: half,true>")
     'f<int, cynet::half, true>'
     """
     name = re.sub(r"\s*([<>,:*&()])\s*", r"\1", name.strip())

@@ -89,7 +89,7 @@ EMPTY = _Empty()
 def known_shape(shape: Iterable[int]) -> tuple[int, ...]:
     """The shape of something that exists: a length of 0 in it is `EMPTY`, not unknown.
 
-    >>> known((0, 3))[0] is EMPTY
+    >>> known_shape((0, 3))[0] is EMPTY
     True
     """
     return tuple([n or EMPTY for n in shape]) if 0 in shape else tuple(shape)
@@ -103,7 +103,7 @@ def has_empty(shapes: Iterable[Any]) -> bool:
 def plain_shape(shape: Iterable[int]) -> tuple[int, ...]:
     """An inferred shape in the form of an array's shape.
 
-    >>> plain((EMPTY, 3)) == (0, 3)
+    >>> plain_shape((EMPTY, 3)) == (0, 3)
     True
     """
     return tuple([0 if n is EMPTY else n for n in shape])
@@ -115,7 +115,7 @@ def declared_shape(shape: Iterable[int] | None) -> tuple[int, ...] | None:
     Without it 0 and -1 are unknown (0 in inference) and () is an unknown shape (None), under it 0
     is a size (`EMPTY`) and -1 unknown.
 
-    >>> understood((-1, 0, 3)), understood(())
+    >>> declared_shape((-1, 0, 3)), declared_shape(())
     ((0, 0, 3), None)
     """
     if shape is None:

@@ -97,7 +97,7 @@ def axis_list(values, maximum=8):
 def broadcast_strides(shape, out):
     """Strides of an array of `shape` broadcast to `out`.
 
-    >>> stretched((3, 1), (2, 3, 4))
+    >>> broadcast_strides((3, 1), (2, 3, 4))
     (0, 1, 0)
     """
     own = strides_of(shape)
@@ -147,7 +147,7 @@ def dtype_of(kind):
 def round_to_dtype(values, dtype):
     """Numbers rounded to `dtype`: a NumPy array of it; for bfloat16 of float32.
 
-    >>> rounded([1.01, 3], "bfloat16")
+    >>> round_to_dtype([1.01, 3], "bfloat16")
     array([1.0078125, 3.       ], dtype=float32)
     """
     if dtype != "bfloat16":
@@ -161,7 +161,7 @@ def round_to_dtype(values, dtype):
 def bytes_of_numbers(values, dtype):
     """The bytes of numbers in `dtype`.
 
-    >>> stored([1.0], "bfloat16").hex()
+    >>> bytes_of_numbers([1.0], "bfloat16").hex()
     '803f'
     """
     values = round_to_dtype(values, dtype)

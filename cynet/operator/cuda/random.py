@@ -53,7 +53,7 @@ def randint_form(prop, shapes, types, forward, backward):
 def to_signed(number):
     """64 bits of an unsigned number as a signed one.
 
-    >>> wrapped(2**64 - 1)
+    >>> to_signed(2**64 - 1)
     -1
     """
     return number - (1 << 64) if number >= 1 << 63 else number

@@ -19,8 +19,10 @@ DEFAULT_FLOAT = "float32"
 def promote_dtypes(a, b):
     """The dtype of arithmetic on arrays of two dtypes.
 
-    >>> promoted("int32", "float16"), promoted("uint8", "int8"), promoted("bool", "int64")
-    ('float16', 'int32', 'int64')
+    >>> promote_dtypes("int32", "float16"), promote_dtypes("uint8", "int8")
+    ('float16', 'int32')
+    >>> promote_dtypes("bool", "int64")
+    'int64'
     """
     if a == b or b == "bool":
         return a

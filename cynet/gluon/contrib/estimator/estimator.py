@@ -120,7 +120,7 @@ class Estimator:
         self.logger.addHandler(logging.StreamHandler(sys.stdout))
         self.logger.addFilter(lambda record: record.levelno > logging.INFO or is_first())
         self.context = _checked_contexts(context)
-        self._initialize_net(initializer)
+        self._initialize(initializer)
         self.trainer = self._checked_trainer(trainer)
         self._ranks = self._ranks_now()
         self.batch_processor = _checked_processor(batch_processor)
@@ -148,7 +148,7 @@ class Estimator:
             for each in metrics:
                 each.name = f"{kind} {each.name}"
 
-    def _initialize_net(self, initializer):
+    def _initialize(self, initializer):
         params = self.net.collect_params().values()
         waiting = [each for each in params if each._data is None and not each._deferred_init]
         if waiting:
