@@ -11,7 +11,7 @@ import numbers
 import time
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ArgumentError, CynetError, UndefinedError, shown
+from ..base.errors import ArgumentError, CynetError, StateError, UndefinedError, shown
 from ..base.files import file_name, write_atomically
 from ..base.guard import guarded
 from ..base.kinds import to_index
@@ -385,6 +385,8 @@ def nan_output(module):
     try:
         outputs = module.get_outputs()
     except UndefinedError:  # a user's module may have no such attribute
+        return None
+    except StateError:  # another thread predicts with the module: its outputs are there now
         return None
     for name, output in zip(module.output_names, outputs):
         if output.stype == "default" and isnan(output).sum().asscalar() > 0:

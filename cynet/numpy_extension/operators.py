@@ -448,5 +448,5 @@ def reshape(a, newshape, reverse=False, order="C"):
 
 
 _IMPORTED = ["also_named", "array_of", "broadcast_to", "finished", "functools", "onp", "ops"]
-_IMPORTED += ["reshaped", "refuse_order", "read_context", "ArgumentTypeError", "shown"]
+_IMPORTED += ["reshape_view", "refuse_order", "read_context", "ArgumentTypeError", "shown"]
 __all__ = [name for name in dir() if not name.startswith("_") and name not in _IMPORTED]
