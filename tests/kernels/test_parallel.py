@@ -123,7 +123,10 @@ time.sleep(0.01)
 after = switches()
 print(len(before), max([after[k] - before[k] for k in before], default=0))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    environ = {**os.environ, "CYNET_BULK": "0"}  # a bulk is pushed to a worker, which wakes
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ
+    )
     threads, woken = map(int, done.stdout.split())
     print(threads, woken)
     assert woken <= 2
