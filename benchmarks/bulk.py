@@ -6,11 +6,10 @@ three take turns, and bulk / executor. ``--sizes 1e4,1e6`` and words choose rows
 """
 
 import argparse
-import statistics
 import sys
-import time
 
 import numpy as np
+from harness import median_times
 
 import cynet as mx
 
@@ -85,19 +84,6 @@ def made(formula, count, size):
     return lambda: calls(0), lambda: calls(30), executor
 
 
-def seconds(functions, size):
-    """Median seconds of each function; the functions take turns."""
-    repeat, times = max(1, int(3e5 / size)), [[] for _ in functions]
-    for number in range(ROUNDS + 3):
-        for function, into in zip(functions, times):
-            start = time.perf_counter()
-            for _ in range(repeat):
-                function()
-            if number >= 3:
-                into.append((time.perf_counter() - start) / repeat)
-    return [statistics.median(each) for each in times]
-
-
 def main():
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -111,7 +97,7 @@ def main():
         if options.words and not any(word in name for word in options.words):
             continue
         for size in [int(float(text)) for text in options.sizes.split(",")]:
-            times = seconds(made(formula, count, size), size)
+            times = median_times(made(formula, count, size), max(1, int(3e5 / size)), ROUNDS)
             ratio = times[1] / times[2]
             above += options.limit is not None and ratio > options.limit
             columns = "".join(f"{each * 1e6:>11.1f}" for each in times)

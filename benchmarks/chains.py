@@ -8,14 +8,13 @@ chooses rows. The exit status is 1 where a ratio at 1e5 is above ``--limit``.
 
 import argparse
 import ctypes
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
+from harness import median_times
 
 import cynet as mx
 
@@ -82,19 +81,6 @@ def made(formula, in_c, size):
     return executor, lambda: in_c(*address, size), views
 
 
-def seconds(functions, size):
-    """Median seconds of each function; the functions take turns."""
-    repeat, times = max(1, int(1e6 / size)), [[] for _ in functions]
-    for number in range(ROUNDS + 3):
-        for function, into in zip(functions, times):
-            start = time.perf_counter()
-            for _ in range(repeat):
-                function()
-            if number >= 3:
-                into.append((time.perf_counter() - start) / repeat)
-    return [statistics.median(each) for each in times]
-
-
 def main():
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -107,7 +93,7 @@ def main():
     for name, (formula, _) in FORMULAS.items():
         for size in [int(float(text)) for text in options.sizes.split(",")]:
             executor, c, _views = made(formula, in_c[name], size)
-            times = seconds((executor, c), size)
+            times = median_times((executor, c), max(1, int(1e6 / size)), ROUNDS)
             ratio = times[0] / times[1]
             above += options.limit is not None and size == 100000 and ratio > options.limit
             columns = "".join(f"{each * 1e6:>11.1f}" for each in times)

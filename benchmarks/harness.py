@@ -26,15 +26,20 @@ class Row(NamedTuple):
 
 def median_time(function, number=1, repeat=15, warm_up=3):
     """The median over `repeat` runs of the seconds of one call; a run makes `number` calls."""
-    for _ in range(warm_up):
-        function()
-    times = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        for _ in range(number):
-            function()
-        times.append((time.perf_counter() - start) / number)
-    return statistics.median(times)
+    return median_times((function,), number, repeat, warm_up)[0]
+
+
+def median_times(functions, number=1, repeat=15, warm_up=3):
+    """Median seconds of a call of each function; the functions take turns."""
+    times = [[] for _ in functions]
+    for run in range(warm_up + repeat):
+        for function, into in zip(functions, times):
+            start = time.perf_counter()
+            for _ in range(number):
+                function()
+            if run >= warm_up:
+                into.append((time.perf_counter() - start) / number)
+    return [statistics.median(each) for each in times]
 
 
 def readable(seconds):

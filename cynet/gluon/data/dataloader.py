@@ -364,9 +364,9 @@ class _Epoch:
         self._loader = loader
         self._number = number
         now = _random_state(loader)
-        self._begin_epoch = now if saved is None else saved["begin"]
+        self._begin_state = now if saved is None else saved["begin"]
         if saved is not None:
-            _set_random_state(loader, self._begin_epoch)
+            _set_random_state(loader, self._begin_state)
         self._seed = epoch_seed(number)
         place = None if saved is None else saved.get("stream")
         # position of a stream that can continue from there, after the given batches
@@ -410,7 +410,7 @@ class _Epoch:
 
     def position(self):
         """The position in an epoch, for continuing a loader."""
-        begin = self._begin_epoch if self.began else None  # the order is drawn later
+        begin = self._begin_state if self.began else None  # the order is drawn later
         found = {"epoch": self._number, "batch": self._given, "begin": begin}
         return found if self._place is None else {**found, "stream": self._place}
 
