@@ -37,7 +37,7 @@ def accuracy(net, batches):
 
 def main(argv=None):
     """Train; returns the validation accuracy, or with ``--predict`` the chance of praise."""
-    parser = common.parser(__doc__, without=["workers"], epochs=10, batch_size=32, lr=0.001)
+    parser = common.parser(__doc__, without=["workers"], epochs=14, batch_size=32, lr=0.001)
     parser.add_argument("--text", metavar="FILE", help="lines of a label, 0 or 1, and a text")
     parser.add_argument("--samples", type=common.positive, default=8000, help="reviews to make up")
     parser.add_argument("--vocabulary", type=common.positive, default=200, help="tokens to learn")

@@ -24,9 +24,7 @@ def test_the_readme_is_true(tmp_path):
             assert float(re.findall(r"validation ([\d.]+)", got)[-1]) < 8
             assert re.search(r"^the old( \w+)+$", got, re.M)
         if "accuracy" in got:
-            # 93.6 to 99.9: by the order of the tokens and by rounding, which adamw takes for the
-            # gradient of the keys' biases, which is 0
-            assert float(re.search(r"validation accuracy: ([\d.]+) %", got)[1]) > 90
+            assert float(re.search(r"validation accuracy: ([\d.]+) %", got)[1]) > 97
 
 
 @pytest.mark.parametrize(
