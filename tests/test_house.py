@@ -193,6 +193,12 @@ def test_folders_are_small():
     assert families <= {*most}
 
 
+def test_programs_leave_no_files_at_the_top():
+    """What programs of pages and examples write belongs to a folder of their own."""
+    written = {".json", ".onnx", ".npz", ".params", ".states", ".png", ".csv", ".log", ".rec"}
+    assert not [path.name for path in ROOT.iterdir() if path.suffix in written]
+
+
 def test_files_are_short():
     """Above 600 lines a file is likely to hold two concepts; what is above 1,000 is split."""
     paths = files(*PACKAGES, "tests", "examples", "benchmarks", ".ci")
