@@ -293,10 +293,19 @@ def text():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # some write files
         try:
-            parts = [f"[{path}]\n{shown(lines)}" for path, lines in sorted(calls().items())]
+            examples = [(path, lines, shown(lines)) for path, lines in sorted(calls().items())]
         finally:
             os.chdir(here)
-    return "\n\n".join(parts) + "\n"
+    single = [text for path, lines, text in examples if _names_itself(path, lines)]
+    longer = [
+        f"[{path}]\n{text}" for path, lines, text in examples if not _names_itself(path, lines)
+    ]
+    return "\n\n".join(["\n".join(single), *longer]) + "\n"
+
+
+def _names_itself(path, lines):
+    """Return whether an example is one call, of the function that it is for."""
+    return len(lines) == 1 and lines[0].startswith(f"mx.{path}(")
 
 
 def main():

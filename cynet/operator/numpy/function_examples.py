@@ -5,12 +5,27 @@ from functools import cache
 from pathlib import Path
 
 
+def split_examples(text):
+    """The examples in a text: path of a function, ``np.linalg.inv``, to lines with results.
+
+    A call with its result is the example of the function that it calls. Where an example has more
+    lines, empty lines stand around it, and its first line is the function: ``[np.random.shuffle]``.
+    """
+    found = {}
+    for block in text.rstrip("\n").split("\n\n"):
+        if block.startswith("["):
+            name, _, lines = block.partition("\n")
+            found[name[1:-1]] = lines
+        else:
+            calls = re.split(r"\n(?=>>> )", block)
+            found |= {re.match(r">>> mx\.([\w.]+)", each)[1]: each for each in calls}
+    return found
+
+
 @cache
 def collect_examples():
-    """Lines with results: path of a function, ``np.linalg.inv``, to text."""
-    text = Path(__file__).with_suffix(".txt").read_text("utf-8")
-    parts = re.split(r"^\[([a-z][\w.]+)\]\n", text, flags=re.M)
-    return dict(zip(parts[1::2], (each.strip("\n") for each in parts[2::2])))
+    """The examples in ``function_examples.txt``."""
+    return split_examples(Path(__file__).with_suffix(".txt").read_text("utf-8"))
 
 
 def add_examples(space, names):
