@@ -181,7 +181,7 @@ class CachedOp:
             self._modes.add((any(wants), training))
             since = time.perf_counter()
             program = _Program(self, arrays, wants, training)
-            program = self._programs.add(key, program, time.perf_counter() - since)
+            program = self._programs.put(key, program, time.perf_counter() - since)
         lease = program.lease()
         outputs = lease.instance.forward(arrays, training)
         if program.has_gradients:
@@ -207,7 +207,7 @@ class CachedOp:
                 if not all(calls.graph.takes_gradients(wanted)):
                     return None
             if calls is not None:
-                calls = self._called.add(key, calls, time.perf_counter() - since)
+                calls = self._called.put(key, calls, time.perf_counter() - since)
         return calls
 
     def _described(self, arrays):

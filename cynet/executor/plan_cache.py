@@ -117,7 +117,7 @@ class PlanCache:
         self._last = entry
         return entry.plan
 
-    def add(self, key: Any, plan: Any, seconds: float) -> Any:
+    def put(self, key: Any, plan: Any, seconds: float) -> Any:
         """Add a plan that took this many seconds to build.
 
         Returns

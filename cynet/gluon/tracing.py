@@ -6,17 +6,12 @@ from contextlib import contextmanager
 
 from ..base.tracing import state as _thread
 
-_changes = [0]
+changes = [0]  # how often any Block or parameter was changed
 
 
 def note_change():
     """Note that a Block was changed, or where a parameter is."""
-    _changes[0] += 1
-
-
-def count_of_changes():
-    """Return how often any Block or parameter was changed."""
-    return _changes[0]
+    changes[0] += 1
 
 
 _watch = [None]

@@ -15,7 +15,7 @@ from ..callback.messages import log_message
 from ..engine.trace import Span
 from .errors import MismatchError
 from .parameter import Parameter, ParameterDict
-from .tracing import count_of_changes
+from .tracing import changes
 from .trainer_gradients import TrainerGradients, stale_error
 from .trainer_groups import TrainerGroups, names_of, split_groups
 from .trainer_shards import TrainerShards
@@ -555,8 +555,8 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
 
     def _params_are_plain(self):
         """Return whether no Parameter has a user's own method of giving its arrays."""
-        if self._looked_at != count_of_changes():
-            self._looked_at = count_of_changes()
+        if self._looked_at != changes[0]:
+            self._looked_at = changes[0]
             self._plain = all(each._is_plain() for each in self._params)
         return self._plain
 

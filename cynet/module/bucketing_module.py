@@ -294,7 +294,7 @@ compression_params, shard_states
             )
             if self._monitor is not None:
                 module.install_monitor(self._monitor)
-            self._bound.add(bucket_key, Bucket(module), time.perf_counter() - since)
+            self._bound.put(bucket_key, Bucket(module), time.perf_counter() - since)
             self._bound_keys[bucket_key] = True
         if self.optimizer_initialized and not module.optimizer_initialized:
             module.borrow_optimizer(self._default)

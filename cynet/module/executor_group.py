@@ -187,7 +187,7 @@ class DataParallelExecutorGroup:
                 types = {desc.name: desc.dtype for desc in [*data_shapes, *labels]}
                 execs = [self._bind_one(i, types, each) for i, each in enumerate(shapes)]
             bound = BoundShapes(execs, [desc.name for desc in (*data_shapes, *labels)])
-            bound = self._kept.add(key, bound, time.perf_counter() - since)
+            bound = self._kept.put(key, bound, time.perf_counter() - since)
         execs = bound.execs
         if execs is not self.execs:
             self._has_grads = False
@@ -233,7 +233,7 @@ class DataParallelExecutorGroup:
         self._kept.clear()
         key = self._shapes_key(self.data_shapes, self.label_shapes)
         bound = BoundShapes(self.execs, [*self.data_names, *self.bound_labels])
-        self._kept.add(key, bound, time.perf_counter() - since)
+        self._kept.put(key, bound, time.perf_counter() - since)
         self._has_grads = False
         self._collect_arrays()
         if self._monitor is not None:

@@ -41,7 +41,7 @@ def kept(cache):
 def test_within_the_limit_all_stay(alone):
     cache = PlanCache()
     for i in range(4):
-        cache.add(i, plan(), 1.0)
+        cache.put(i, plan(), 1.0)
     assert kept(cache) == [0, 1, 2, 3]
     assert cache.nbytes == MIB
 
@@ -49,64 +49,64 @@ def test_within_the_limit_all_stay(alone):
 def test_the_least_recently_used_goes_first(alone):
     cache = PlanCache()
     for i in range(4):
-        cache.add(i, plan(), 1.0)
-    cache.add(4, plan(), 1.0)  # all alike: any of the four; from here on they have ages
+        cache.put(i, plan(), 1.0)
+    cache.put(4, plan(), 1.0)  # all alike: any of the four; from here on they have ages
     for key in (gone := [i for i in range(4) if i not in cache]):
-        cache.add(key, plan(), 1.0)
+        cache.put(key, plan(), 1.0)
     assert len(gone) == 1 and len(cache) == 4
     oldest, *others = [key for key in kept(cache) if key != gone[0]]
     for _ in range(2):
         for key in (*others, gone[0]):
             assert cache.get(key) is not None
-    cache.add(9, plan(), 1.0)
+    cache.put(9, plan(), 1.0)
     assert oldest not in cache and len(cache) == 4
 
 
 def test_what_costs_more_stays_longer(alone):
     cache = PlanCache()
-    cache.add("dear", plan(), 60.0)
+    cache.put("dear", plan(), 60.0)
     for i in range(40):
-        cache.add(i, plan(), 1.0)
+        cache.put(i, plan(), 1.0)
         assert "dear" in cache and cache.nbytes <= MIB
     for i in range(40, 400):  # but not for ever
-        cache.add(i, plan(), 1.0)
+        cache.put(i, plan(), 1.0)
     assert "dear" not in cache
 
 
 def test_small_plans_stay_longer_than_large_ones(alone):
     cache = PlanCache()
-    cache.add("small", plan(0.01), 1.0)
-    cache.add("large", plan(0.7), 1.0)
-    cache.add("last", plan(0.5), 1.0)
+    cache.put("small", plan(0.01), 1.0)
+    cache.put("large", plan(0.7), 1.0)
+    cache.put("last", plan(0.5), 1.0)
     assert kept(cache) == ["last", "small"]
 
 
 def test_the_last_plan_of_each_cache_stays(alone):
     caches = [PlanCache() for _ in range(3)]
     for cache in caches:
-        cache.add("a", plan(), 1.0)
-        cache.add("b", plan(5), 1.0)
+        cache.put("a", plan(), 1.0)
+        cache.put("b", plan(5), 1.0)
     assert [kept(cache) for cache in caches] == [["b"]] * 3
 
 
 def test_the_limit_is_that_of_all_caches(alone):
     first, second = PlanCache(), PlanCache()
     for i in range(3):
-        first.add(i, plan(), 1.0)
-        second.add(i, plan(), 1.0)
+        first.put(i, plan(), 1.0)
+        second.put(i, plan(), 1.0)
     assert first.nbytes + second.nbytes <= MIB
     del first
     for i in range(3):
-        second.add(i, plan(), 1.0)
+        second.put(i, plan(), 1.0)
     assert len(second) >= 3
 
 
 def test_parts_of_a_plan_count_with_it(alone):
     outer, inner = PlanCache(), PlanCache(apart=False)
-    inner.add("part", plan(3), 1.0)
+    inner.put("part", plan(3), 1.0)
     assert "part" in inner
-    outer.add("owner", inner, 1.0)
-    outer.add("next", plan(), 1.0)
+    outer.put("owner", inner, 1.0)
+    outer.put("next", plan(), 1.0)
     assert kept(outer) == ["next"]
 
 
@@ -115,23 +115,23 @@ def test_what_plans_share_counts_once_and_goes_with_the_last(alone, monkeypatch)
     weights, others = Shared(0.5), Shared(0.4)
     monkeypatch.setattr(plan_cache, "cached_bytes", lambda: weights.nbytes + others.nbytes)
     for i in range(4):
-        first.add(i, plan(0.1, [weights]), 1.0)
-    second.add("a", plan(0.05, [weights, weights]), 1.0)
+        first.put(i, plan(0.1, [weights]), 1.0)
+    second.put("a", plan(0.05, [weights, weights]), 1.0)
     assert kept(first) == [0, 1, 2, 3]  # 0.95 MiB in all
     assert first.kept == [weights] * 4 and second.kept == [weights]
-    second.add("b", plan(0.05, [others]), 1.0)  # 1.4: four plans are not enough to go
+    second.put("b", plan(0.05, [others]), 1.0)  # 1.4: four plans are not enough to go
     assert kept(second) == ["b"] and kept(first) == [3]
-    first.add(4, plan(0.05, [others]), 1.0)  # now the weights have no user
+    first.put(4, plan(0.05, [others]), 1.0)  # now the weights have no user
     assert kept(second) == ["b"] and kept(first) == [4]
     for i in range(5, 11):
-        first.add(i, plan(0.05, [others]), 1.0)
+        first.put(i, plan(0.05, [others]), 1.0)
     assert kept(second) == ["b"] and kept(first) == list(range(4, 11))
 
 
 def test_a_thread_that_was_faster(alone):
     cache = PlanCache()
-    one = cache.add("a", plan(), 1.0)
-    assert cache.add("a", plan(), 1.0) is one
+    one = cache.put("a", plan(), 1.0)
+    assert cache.put("a", plan(), 1.0) is one
     cache.keep_only("b")
     assert cache.get("a") is None
 

@@ -462,7 +462,8 @@ class Block(Files):
 
     # --- computing --------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> NDArray:
-        """`forward`, with the hooks around it."""
+        """`forward`, or its graph, with the hooks around it."""
+        run = self._computation(args, kwargs)
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
@@ -471,13 +472,17 @@ class Block(Files):
             args = call.args
         if ON:
             with Span(self._name, "gluon"):
-                out = self.forward(*args, **kwargs)
+                out = run(*args, **kwargs)
         else:
-            out = self.forward(*args, **kwargs)
+            out = run(*args, **kwargs)
         if self._forward_hooks:
             for hook in list(self._forward_hooks.values()):
                 hook(self, args, out)
         return out if call is None else call.outputs(out)
+
+    def _computation(self, args, kwargs):
+        """The method that computes a call between its hooks."""
+        return self.forward
 
     def __getattr__(self, name: str) -> Any:
         if name in _MADE_BY_INIT:

@@ -28,7 +28,7 @@ _OWN_ATTRIBUTES = {
     "_cached",
     "_flags",
 }
-_OWN_ATTRIBUTES |= {"_in_format", "_out_format", "_backward_hooks"}
+_OWN_ATTRIBUTES |= {"_formats", "_backward_hooks"}
 _MAX_DEPTH = 8
 
 
@@ -77,8 +77,7 @@ _NOT_SEEN = {
     "_init_counter",
     "_modified",
     "_op_hook",
-    "_in_format",
-    "_out_format",
+    "_formats",
     "_previous",
     "_masks",
     "_prefix",

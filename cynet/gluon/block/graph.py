@@ -22,7 +22,7 @@ from ...operator.checks.shapes import declared_shape, known_shape
 from ...symbol import Symbol
 from ..errors import StateError
 from ..parameter import Parameter
-from ..tracing import count_of_changes, tracing, watch
+from ..tracing import changes, tracing, watch
 from .children import has_own_forward, put_back, remember
 from .structure import flatten, regroup
 from .traced import Trace, Traced, UntraceableError, kind_for
@@ -234,8 +234,8 @@ class BoundGraph:
             )
 
     def __call__(self, arrays):
-        if self._seen != count_of_changes():
-            self._seen = count_of_changes()
+        if self._seen != changes[0]:
+            self._seen = changes[0]
             self._one = len(self.params) + self._given == len(self.sources) and all(
                 each._data and len(each._data) == 1 and each._is_plain() for each in self.params
             )

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
-from ... import autograd
-from ...base.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    CynetError,
-    UndefinedError,
-    shown,
-    warn_user,
-)
+from ...base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown, warn_user
 from ...base.guard import guarded
-from ...engine.trace import ON, Span
 from ...ndarray import NDArray
 from ...symbol import Symbol, Variable
 from ..errors import DeferredInitializationError
-from ..parameter.shapes import has_sizes
-from ..tracing import is_tracing, note_change, tracing
+from ..tracing import is_tracing, note_change
 from . import graph
-from .backward_hooks import hooked_call
 from .block import Block
+from .deferred import finish_all_deferred, finish_deferred
 from .functions import functions_of
 from .hybridized import Hybridized
-from .structure import refuse_mixture
+from .structure import format_of_mxnet, refuse_mixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,8 +62,7 @@ class HybridBlock(Block):
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
         vars(self).update(_active=False, _flags={}, _cached=None, _op_hook=None)
-        # formats of the call that was traced last; packages written for MXNet read them
-        vars(self).update(_in_format=None, _out_format=None)
+        vars(self)["_formats"] = None  # of the arguments and results that were traced last
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -239,28 +227,11 @@ class HybridBlock(Block):
         """
         graph.infer_types(self, args)
 
-    def _finish_deferred(self, args, params):
-        """Infer shapes from inputs and finish the initialization of `params`."""
-        if any(each._data is None and each._deferred_init for each in params):
-            self._deferred_infer_shape(*args)
-            for each in params:
-                each._finish_deferred_init()
-
-    def _finish_all_deferred(self, graphs, args, kwargs):
-        """Infer the shapes of this Block and those inside it, or find them by a run where inference
-        fails."""
-        params = list(self.collect_params().values())
-        with contextlib.suppress(CynetError):
-            self._deferred_infer_shape(*args, **kwargs)
-        for each in params:
-            if has_sizes(each._shape):  # an error of its initializer goes to the caller
-                each._finish_deferred_init()
-        if any(each._data is None and each._deferred_init for each in params):
-            with autograd.pause(), tracing(), contextlib.suppress(DeferredInitializationError):
-                self._run_by_operator(graphs, args, kwargs)
-
     def _deferred_infer_shape(self, *args, **kwargs):
         self.infer_shape(*args, **kwargs)
+
+    def _finish_all_deferred(self, graphs, args, kwargs):
+        finish_all_deferred(self, graphs, args, kwargs)
 
     # --- files ------------------------------------------------------------------------------------
     def export(self, path: FileName, epoch: int = 0, remove_amp_cast: bool = True) -> None:
@@ -301,28 +272,18 @@ class HybridBlock(Block):
         if is_tracing():
             with self.name_scope():
                 return self.forward(*args, **kwargs)
-        if not self._active or not _has_arrays(args, kwargs):
-            if len(args) > 1 or kwargs:
-                refuse_mixture((args, kwargs), self._name)
-            return super().__call__(*args, **kwargs)
-        if self._forward_pre_hooks:
-            for hook in list(self._forward_pre_hooks.values()):
-                hook(self, args)
-        call = hooked_call(self, args, kwargs) if self._backward_hooks else None
-        if call is not None:
-            args = call.args
-        graphs = self._cached or self._make_cache()
-        # a `forward` of a user in front of hybrid_forward runs at each call, as in MXNet
-        run = self.forward if graphs.runs_forward else self._call_cached_op
-        if ON:
-            with Span(self._name, "gluon"):
-                out = run(*args, **kwargs)
-        else:
-            out = run(*args, **kwargs)
-        if self._forward_hooks:
-            for hook in list(self._forward_hooks.values()):
-                hook(self, args, out)
-        return out if call is None else call.outputs(out)
+        return super().__call__(*args, **kwargs)
+
+    def _computation(self, args, kwargs):
+        if self._active:
+            first = args[0] if args else None
+            if type(first) is NDArray or isinstance(_first_array((args, kwargs)), NDArray):
+                graphs = self._cached or self._make_cache()
+                # a user's `forward` in front of hybrid_forward runs at each call, as in MXNet
+                return self.forward if graphs.runs_forward else self._call_cached_op
+        if len(args) > 1 or kwargs:
+            refuse_mixture((args, kwargs), self._name)
+        return self.forward
 
     @property
     def _cached_graph(self):
@@ -330,6 +291,19 @@ class HybridBlock(Block):
         packages written for MXNet read them."""
         found = self._last_graph()
         return () if found is None else ([Variable(name) for name in found.inputs], found.symbol)
+
+    @property
+    def _in_format(self):
+        """The format of the arguments that were traced last, as packages for MXNet read it."""
+        if self._formats is None:
+            return None
+        args, kwargs = format_of_mxnet(self._formats[0])
+        return [*args, *kwargs.values()]
+
+    @property
+    def _out_format(self):
+        """The format of the results that were traced last."""
+        return None if self._formats is None else format_of_mxnet(self._formats[1])
 
     def _last_graph(self):
         """The Graph (graph.py) of the last trace, or None."""
@@ -342,16 +316,8 @@ class HybridBlock(Block):
     def _call_cached_op(self, *args, **kwargs):
         """The graph of these arguments, run; without a graph operator by operator."""
         graphs = self._cached or self._make_cache()
-        plan, arrays = graphs.plan_for(args, kwargs)
-        if plan is None:
-            return self._run_by_operator(graphs, args, kwargs)
-        return plan(arrays)
-
-    def _run_by_operator(self, graphs, args, kwargs):
-        """Operator by operator; hybridized Blocks inside run as graphs."""
-        if graphs.runs_forward:
-            return self._run(_first_array((args, kwargs), NDArray), *args, **kwargs)
-        return self.forward(*args, **kwargs)
+        run, given = graphs.plan_for(args, kwargs)
+        return run(given)
 
     def _check_unmixed(self, inputs, kind):
         """Refuse an input of one kind (arrays, symbols) beside one of the other."""
@@ -361,11 +327,15 @@ class HybridBlock(Block):
     def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """``hybrid_forward`` with ``mx.nd`` or ``mx.sym``, according to the inputs."""
         first = x if isinstance(x, (NDArray, Symbol)) else _first_array((x, args, kwargs))
-        if isinstance(first, NDArray):
-            cached = self._cached
-            if cached is not None and cached.runs_forward and self._active and not is_tracing():
-                return self._call_cached_op(x, *args, **kwargs)
+        if not isinstance(first, NDArray):
+            return self._run_symbols(first, x, *args, **kwargs)
+        cached = self._cached
+        if cached is None or not (cached.runs_forward and self._active) or is_tracing():
             return self._run(first, x, *args, **kwargs)
+        return self._call_cached_op(x, *args, **kwargs)
+
+    def _run_symbols(self, first, x, *args, **kwargs):
+        """``hybrid_forward`` of symbols; `first` is one of them."""
         if first is None:
             raise ArgumentError(
                 f"{self.name} takes NDArrays or Symbols, and there is none among its arguments:"
@@ -391,6 +361,10 @@ class HybridBlock(Block):
         """`forward` past one of a user's."""
         return HybridBlock.forward(self, *args, **kwargs)
 
+    def _run_own(self, *args, **kwargs):
+        """The same of arrays, without a graph."""
+        return self._run(_first_array((args, kwargs), NDArray), *args, **kwargs)
+
     def _run(self, first, x, *args, **kwargs):
         """``hybrid_forward`` of arrays; `first` is one of them."""
         params = self._reg_params
@@ -401,7 +375,7 @@ class HybridBlock(Block):
             try:
                 kwargs.update({name: each.data(ctx) for name, each in params.items()})
             except DeferredInitializationError:
-                self._finish_deferred((x, *args), params.values())
+                finish_deferred(self, params.values(), (x, *args))
                 kwargs.update({name: each.data(ctx) for name, each in params.items()})
         functions = self._operator_modules or self._find_operator_modules()
         if self._weight_rule is not None:
@@ -471,10 +445,3 @@ def _found(value, kinds):
         if found is not None:
             return found
     return None
-
-
-def _has_arrays(args, kwargs):
-    first = args[0] if args else None
-    if isinstance(first, NDArray):
-        return True
-    return isinstance(_first_array((args, kwargs)), NDArray)

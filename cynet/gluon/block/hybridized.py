@@ -9,19 +9,19 @@ from ...base.overrides import is_ours
 from ...executor.plan_cache import PlanCache
 from ...ndarray import NDArray
 from ...ndarray._tape import get_state
-from ..tracing import count_of_changes, watch
+from ..tracing import changes, watch
 from .children import fingerprint, has_hooks, has_own_forward
 from .graph import BoundGraph, trace_without_draws
-from .structure import Table, flatten, format_of_mxnet, hashable, refuse_mixture
+from .structure import Table, flatten, hashable, refuse_mixture
 from .traced import UntraceableError
 
 _BY_ROWS = (
     "gradients are row_sparse, of which graphs have none; call it once outside of autograd.record()"
 )
+_ARRAYS = {NDArray}  # the types of arguments that need no format
 _MAX_SIGNATURES = 10_000  # signatures whose graph is remembered
 _TRAINS_FLAG = 2  # bit of the thread's flags that tells of training
 _MAX_GRAPHS = 64  # graphs for one format of arguments, each for several shapes
-_BY_OPERATOR = None, None  # entry of a call that runs by operators, without a graph
 
 
 class Hybridized:
@@ -42,6 +42,7 @@ class Hybridized:
         self._block = block
         self.runs_forward = has_own_forward(block)
         self._fixed = graph
+        self._finish_all_deferred = block._finish_all_deferred
         self._plans = {}  # (format, mode) -> list of plans that serve several shapes
         self._served = {}  # (format, mode, shapes and dtypes) -> a plan of `_plans`
         self._alone = PlanCache()  # the key of `_served` -> plan of a graph for this key alone
@@ -71,16 +72,16 @@ class Hybridized:
         return "hybridize it and call it once"
 
     def plan_for(self, args, kwargs):
-        """What runs a call: (its BoundGraph, its arrays); (None, None) where the Block runs
-        operator by operator."""
-        if self._changes != count_of_changes():
+        """What runs a call, and what it takes: a BoundGraph and arrays, or a method that runs the
+        Block operator by operator, and (args, kwargs)."""
+        if self._changes != changes[0]:
             self._look_at_changes()
         if self._plain is not None:
-            return _BY_OPERATOR
+            return self.by_operator, (args, kwargs)
         if self._by_rows and self._wants_rows():
             self._passed_by = _BY_ROWS
-            return _BY_OPERATOR
-        if not kwargs and all(type(each) is NDArray for each in args):
+            return self.by_operator, (args, kwargs)
+        if not kwargs and {*map(type, args)} == _ARRAYS:
             arrays, form, key = args, None, len(args)
         else:
             try:
@@ -88,12 +89,12 @@ class Hybridized:
             except CynetError as error:
                 self._passed_by = f"it cannot be traced: {error}"
                 self._tell(f"{error}; it runs operator by operator")
-                return _BY_OPERATOR
+                return self.by_operator, (args, kwargs)
             if not all(isinstance(each, NDArray) for each in arrays):
-                return _BY_OPERATOR  # symbols
+                return self.by_operator, (args, kwargs)  # symbols
             if any(each.stype != "default" for each in arrays):
                 self._passed_by = "graphs hold dense arrays, and it was called with sparse ones"
-                return _BY_OPERATOR
+                return self.by_operator, (args, kwargs)
             refuse_mixture(arrays, self._block.name)
             key = (hashable(form), arrays[0]._face)
         key = (key, get_state() & _TRAINS_FLAG)
@@ -102,7 +103,17 @@ class Hybridized:
         if plan is None:
             self._finish_deferred(args, kwargs)
             plan = self._new_plan(key, signature, arrays, form)
+            if plan is None:
+                return self.by_operator, (args, kwargs)
         return plan, arrays
+
+    def by_operator(self, call):
+        """Run the Block operator by operator, with (args, kwargs); hybridized Blocks inside run as
+        graphs."""
+        args, kwargs = call
+        if self.runs_forward:
+            return self._block._run_own(*args, **kwargs)
+        return self._block.forward(*args, **kwargs)
 
     def _wants_rows(self):
         """Return whether this call is recorded and a gradient is to be row_sparse."""
@@ -113,12 +124,12 @@ class Hybridized:
     def _finish_deferred(self, args, kwargs):
         """Finish the initialization of parameters that waited for shapes; none does between two
         changes."""
-        changes = count_of_changes()
-        if self._finished != changes:
+        count = changes[0]
+        if self._finished != count:
             if any(each._data is None and each._deferred_init for each in self._params()):
-                self._block._finish_all_deferred(self, args, kwargs)
+                self._finish_all_deferred(self, args, kwargs)
             else:
-                self._finished = changes
+                self._finished = count
 
     def _params(self):
         return self._block.collect_params().values()
@@ -137,11 +148,9 @@ class Hybridized:
                 return None
             plan = BoundGraph(self._block, graph, self._arenas, arrays)
             self._last = graph
-            given, more = format_of_mxnet(form)
-            results = format_of_mxnet(graph.out_format)
-            vars(self._block).update(_in_format=[*given, *more.values()], _out_format=results)
+            vars(self._block)["_formats"] = form, graph.out_format
             if graph.reads_shapes and not plan.waits():
-                return self._alone.add(signature, plan, time.perf_counter() - since)
+                return self._alone.put(signature, plan, time.perf_counter() - since)
             if not graph.reads_shapes:
                 plans.append(plan)
                 del plans[:-_MAX_GRAPHS]
@@ -176,7 +185,7 @@ class Hybridized:
                 f"{block.name} changed attributes while it was traced; hybridized calls do not run"
                 " that code again"
             )
-        self._changes = count_of_changes()
+        self._changes = changes[0]
         return graph
 
     def _restless(self):
@@ -208,7 +217,7 @@ class Hybridized:
 
     def _look_at_changes(self):
         """Forget the graphs if the Block was changed since they were traced."""
-        self._changes = count_of_changes()
+        self._changes = changes[0]
         self._by_rows = [each for each in self._params() if each._grad_stype != "default"]
         now = fingerprint(self._block)
         if now == self._print and self._watched is watch():

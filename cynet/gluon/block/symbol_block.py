@@ -14,11 +14,12 @@ from ...operator.checks.values import read_shape
 from ...symbol import Group, Symbol
 from ..parameter import ParameterDict
 from ..tracing import not_tracing
+from .deferred import finish_deferred
 from .graph import Graph, variable
 from .hybrid_block import HybridBlock
 from .hybridized import Hybridized
 from .losses import without_labels
-from .structure import flatten, format_of_mxnet, regroup
+from .structure import Table, flatten, regroup
 from .traced import Traced
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class SymbolBlock(HybridBlock):
                 each.cast(_dtype_of(kind))
         common = _common_prefix(list(self.params.keys()))
         self._reg_params.update((k.removeprefix(common), each) for k, each in self.params.items())
-        vars(self).update(_in_format=[0] * len(names), _out_format=format_of_mxnet(form))
+        vars(self)["_formats"] = [[0] * len(names), Table((), ())], form
         vars(self)["_graph"] = Graph(whole, names, form, {}, False, dict(self.params.items()))
 
     @staticmethod
@@ -196,7 +197,7 @@ class SymbolBlock(HybridBlock):
         return cached
 
     def _finish_all_deferred(self, graphs, args, kwargs):
-        self._finish_deferred(args, self.params.values())
+        finish_deferred(self, self.params.values(), args)
 
     def _own_forward(self, *args, **kwargs):
         return SymbolBlock.forward(self, *args, **kwargs)

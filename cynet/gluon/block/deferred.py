@@ -1,0 +1,31 @@
+"""Parameters whose initialization waits for their shapes: it is finished when arrays come."""
+
+import contextlib
+
+from ... import autograd
+from ...base.errors import CynetError
+from ..errors import DeferredInitializationError
+from ..parameter.shapes import has_sizes
+from ..tracing import tracing
+
+
+def finish_deferred(block, params, args):
+    """Infer shapes from the arguments of a call and finish the initialization of `params`."""
+    if any(each._data is None and each._deferred_init for each in params):
+        block._deferred_infer_shape(*args)
+        for each in params:
+            each._finish_deferred_init()
+
+
+def finish_all_deferred(block, graphs, args, kwargs):
+    """Infer the shapes of a Block and those inside it, or find them by a run where inference
+    fails."""
+    params = list(block.collect_params().values())
+    with contextlib.suppress(CynetError):
+        block._deferred_infer_shape(*args, **kwargs)
+    for each in params:
+        if has_sizes(each._shape):  # an error of its initializer goes to the caller
+            each._finish_deferred_init()
+    if any(each._data is None and each._deferred_init for each in params):
+        with autograd.pause(), tracing(), contextlib.suppress(DeferredInitializationError):
+            graphs.by_operator((args, kwargs))
