@@ -20,7 +20,7 @@ from .errors import (
     OperatorError,
     ShapeError,
 )
-from .legacy import *  # noqa: F403 (its __all__)
+from .legacy import *
 from .legacy import __all__ as _legacy_names
 from .legacy import _as_list, _Null
 from . import aliases

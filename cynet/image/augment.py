@@ -15,6 +15,9 @@ from .geometry import center_box, choose_interpolation, crop, random_box, random
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+__all__ = ["CenterCropAug", "CreateAugmenter", "ForceResizeAug", "HorizontalFlipAug"]
+__all__ += ["RandomCropAug", "RandomSizedCropAug", "ResizeAug"]
+
 
 @guarded
 class ResizeAug(Augmenter):

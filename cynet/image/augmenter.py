@@ -16,6 +16,8 @@ from .geometry import make_image, pixels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+__all__ = ["Augmenter", "RandomOrderAug", "SequentialAug"]
+
 
 def to_json_value(value):
     """A parameter as JSON has it."""

@@ -17,6 +17,10 @@ from .geometry import color_normalize
 if TYPE_CHECKING:
     from ..typing import DTypeLike
 
+__all__ = ["BrightnessJitterAug", "CastAug", "ColorJitterAug", "ColorNormalizeAug"]
+__all__ += ["ContrastJitterAug", "HueJitterAug", "LightingAug", "RandomGrayAug"]
+__all__ += ["SaturationJitterAug"]
+
 _GRAY_WEIGHTS = np.array([[[0.299, 0.587, 0.114]]], np.float32)
 _IMAGENET_MEAN = [123.68, 116.28, 103.53]  # mean of ImageNet's pixels, MXNet's values
 _IMAGENET_STD = [58.395, 57.12, 57.375]

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from ..ndarray import NDArray
     from ..typing import NumpyArray
 
+__all__ = ["CreateDetAugmenter", "CreateMultiRandCropAugmenter", "DetAugmenter", "DetBorrowAug"]
+__all__ += ["DetHorizontalFlipAug", "DetRandomCropAug", "DetRandomPadAug", "DetRandomSelectAug"]
+
 _MIN_PIXELS = 2  # pixels of a crop, of an object in it, and of a border on each axis
 
 

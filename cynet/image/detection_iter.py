@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from ..kvstore import KVStoreBase
     from ..typing import FileName, NumpyArray
 
+__all__ = ["ImageDetIter"]
+
 
 @guarded(but=PER_BATCH)
 class ImageDetIter(ImageIter):

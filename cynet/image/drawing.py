@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..ndarray import NDArray
     from ..typing import ArrayLike
 
+__all__ = ["draw_boxes"]
+
 _COLORS = (  # colors far apart in hue and brightness
     (230, 25, 75),
     (60, 180, 75),

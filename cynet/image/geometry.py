@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from ..typing import FileName, NumpyArray
 
+__all__ = ["center_crop", "color_normalize", "copyMakeBorder", "fixed_crop", "imdecode", "imread"]
+__all__ += ["imresize", "random_crop", "random_size_crop", "resize_short", "scale_down"]
+
 _MAX_ATTEMPTS = 10  # maximum attempts to find a crop of a random size
 
 

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from ..kvstore import KVStoreBase
     from ..typing import FileName
 
+__all__ = ["ImageIter"]
+
 _LABEL_DTYPES = ("float32", "float64", "int32", "int64")
 _HANDLES = ("pad", "discard", "roll_over")
 HOOKS = ("imdecode", "check_valid_image", "augmentation_transform", "postprocess_data")

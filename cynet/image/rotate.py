@@ -14,6 +14,8 @@ from ..base.guard import guarded
 if TYPE_CHECKING:
     from ..ndarray import NDArray
 
+__all__ = ["imrotate", "random_rotate"]
+
 
 def _zoom_factor(height, width, angles, zoom_in):
     """Return the factor of the distance of samples that puts corners of the result onto the image

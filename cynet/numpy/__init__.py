@@ -1,30 +1,26 @@
 """mx.np: arrays and functions with NumPy's semantics."""
 
+from ..operator.namespaces import public_names as _public_names
 from . import fallback, fallback_linalg, fft, linalg, random
-from .dispatch import *  # noqa: F403
-from .elementwise import *  # noqa: F403
-from .creation import *  # noqa: F403
-from .reductions import *  # noqa: F403
-from .shapes import *  # noqa: F403
-from .products import *  # noqa: F403
-from .selection import *  # noqa: F403
-from .quantiles import *  # noqa: F403
-from .order import *  # noqa: F403
-from .sets import *  # noqa: F403
-from .histograms import *  # noqa: F403
-from .nans import *  # noqa: F403
-from .padding import *  # noqa: F403
-from .pieces import *  # noqa: F403
-from .polynomials import *  # noqa: F403
+from .dispatch import *
+from .elementwise import *
+from .creation import *
+from .reductions import *
+from .shapes import *
+from .products import *
+from .selection import *
+from .quantiles import *
+from .order import *
+from .sets import *
+from .histograms import *
+from .nans import *
+from .padding import *
+from .pieces import *
+from .polynomials import *
 from .polynomials import trapezoid as trapz
-from .financial import *  # noqa: F403
-from .constants import *  # noqa: F403
+from .financial import *
+from .constants import *
 from .multiarray import ndarray
 from ..numpy_extension import described as _described
 
-__all__ = [
-    name
-    for name, value in globals().items()
-    if not name.startswith("_")
-    and (name in ("fft", "linalg", "random") or type(value) is not type(linalg))
-]
+__all__ = ["fft", "linalg", "random", *_public_names(globals())]

@@ -15,8 +15,8 @@ from .arrays import (
     to_dlpack_for_write,
     waitall,
 )
-from .operators import *  # noqa: F403
-from .switches import *  # noqa: F403
+from .operators import *
+from .switches import *
 
 __all__ = [
     name

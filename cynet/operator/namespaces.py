@@ -38,6 +38,12 @@ class Namespace(ModuleType):
         return names
 
 
+def public_names(space: dict[str, Any]) -> list[str]:
+    """The ``__all__`` of a package that shows what its modules list; modules are left out."""
+    shown = (name for name, value in space.items() if not isinstance(value, ModuleType))
+    return sorted(name for name in shown if not name.startswith("_"))
+
+
 def any_name(name: str) -> bool:
     return True
 

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
     from ..typing import DTypeLike, NDArray, NumpyArray, Shape
 
+__all__ = ["assign_each", "assign_each2", "collapse_sum_like", "create_2d_tensor", "create_vector"]
+__all__ += ["get_identity_mat", "get_identity_mat_batch", "new_matrix_with_real_eigvals_2d"]
+__all__ += ["new_matrix_with_real_eigvals_nd", "new_orthonormal_matrix_2d"]
+__all__ += ["new_sym_matrix_with_real_eigvals_2d", "new_sym_matrix_with_real_eigvals_nd"]
+__all__ += ["np_reduce", "rand_coord_2d", "random_sample", "random_uniform_arrays"]
+
 
 @guarded
 def random_uniform_arrays(*shapes: Shape, **kwargs: Any) -> list[NumpyArray]:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
         Symbol,
     )
 
+__all__ = ["check_consistency", "check_numeric_gradient", "check_symbolic_backward"]
+__all__ += ["check_symbolic_forward", "list_gpus", "numeric_grad", "simple_forward"]
+
 _EPS = {"float16": 1.0 / 2**6, "float32": 1.0 / 2**9, "float64": 1.0 / 2**14}
 
 

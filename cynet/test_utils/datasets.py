@@ -26,6 +26,9 @@ from ..io.fetch import fetch_bytes, first_fetched
 if TYPE_CHECKING:
     from ..typing import DataIter, FileName, NumpyArray, Shape
 
+__all__ = ["download", "download_model", "get_bz2_data", "get_cifar10", "get_im2rec_path"]
+__all__ += ["get_mnist", "get_mnist_iterator", "get_mnist_pkl", "get_mnist_ubyte", "get_zip_data"]
+
 _LARGEST_MNIST = 47_040_017  # one more than the bytes of MNIST's largest file
 
 _MIRRORS = (

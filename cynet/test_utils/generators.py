@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from ..typing import NumpyArray
 
+__all__ = ["chi_square_check", "gen_buckets_probs_with_ppf", "mean_check", "var_check"]
+__all__ += ["verify_generator"]
+
 
 @guarded
 def gen_buckets_probs_with_ppf(

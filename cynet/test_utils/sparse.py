@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from ..typing import Context, DTypeLike, NDArray, Shape
 
+__all__ = ["create_sparse_array", "create_sparse_array_zd", "rand_sparse_ndarray"]
+__all__ += ["shuffle_csr_column_indices"]
+
 
 @guarded
 def rand_sparse_ndarray(

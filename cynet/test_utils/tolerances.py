@@ -14,6 +14,11 @@ from .compare import ATOL, RTOL, assert_almost_equal, get_tols, same, to_numpy
 if TYPE_CHECKING:
     from ..typing import ArrayLike, NDArray, NumpyArray, Symbol
 
+__all__ = ["assert_allclose", "assert_almost_equal_ignore_nan", "assert_almost_equal_with_err"]
+__all__ += ["checkShapes", "compare_ndarray_tuple", "default_atols", "default_numeric_eps"]
+__all__ += ["default_rtols", "effective_dtype", "get_etol", "get_tolerance", "locationError"]
+__all__ += ["same_array", "same_symbol_structure"]
+
 _DTYPES = (
     "float16",
     "float32",

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     from ..typing import ArrayLike, ContextLike, DataBatch, GradReq, Optimizer, Shape, Symbol
 
+__all__ = ["DummyIter", "check_speed", "compare_optimizer", "discard_stderr", "environment"]
+__all__ += ["has_tvm_ops", "is_aarch64_run", "is_cd_run", "is_op_runnable", "retry"]
+
 
 @guarded
 def retry(n: int) -> Callable[..., Any]:

@@ -12,6 +12,8 @@ from ..block import HybridBlock
 if TYPE_CHECKING:
     from ...typing import InitializerLike
 
+__all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
+
 _QUARTER = initializer.Constant(0.25)
 
 

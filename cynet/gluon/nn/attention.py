@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ...typing import InitializerLike
     from ..parameter import ParameterDict
 
+__all__ = ["MultiHeadAttention"]
+
 _MASK_PENALTY = 3e4  # taken off a score, which float16 holds, too
 
 

@@ -17,6 +17,8 @@ from ..parameter.parameter_dict import brief_list
 from ..parameter.shapes import has_sizes
 from ..rnn import RecurrentCell
 
+__all__ = ["WeightDrop", "WeightNorm"]
+
 
 class Beside(Parameter):
     """A parameter beside a weight, whose first values are computed from the weight's.

@@ -11,6 +11,8 @@ from ..block import Block, HybridBlock
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+__all__ = ["HybridSequential", "Sequential"]
+
 _Chain = TypeVar("_Chain", bound="_Members")
 
 

@@ -23,6 +23,8 @@ from .activations import Activation
 if TYPE_CHECKING:
     from ...typing import InitializerLike, ShapeLike
 
+__all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose"]
+
 
 def check_layout(layout, axes):
     """Refuse a layout that does not fit this number of spatial axes."""

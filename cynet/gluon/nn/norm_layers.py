@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ...typing import DTypeLike, InitializerLike
     from ..parameter import ParameterDict
 
+__all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm"]
+
 
 class _Norm(HybridBlock):
     """A layer with a scale gamma and a shift beta."""

@@ -13,6 +13,10 @@ from .conv_layers import LAYOUTS, check_layout, sizes_of
 if TYPE_CHECKING:
     from ...typing import ShapeLike
 
+__all__ = ["AvgPool1D", "AvgPool2D", "AvgPool3D", "GlobalAvgPool1D", "GlobalAvgPool2D"]
+__all__ += ["GlobalAvgPool3D", "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxPool3D", "MaxPool1D"]
+__all__ += ["MaxPool2D", "MaxPool3D", "ReflectionPad2D"]
+
 
 _PARAGRAPHS = {
     "window": """pool_size : int or tuple of int

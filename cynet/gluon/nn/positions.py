@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ...typing import NumpyArray
     from ..parameter import ParameterDict
 
+__all__ = ["RotaryPosition", "SinusoidalPosition"]
+
 
 def _position_angles(who, units, max_length, base) -> NumpyArray:
     """Position times frequency, float64, (max_length, units / 2)."""

@@ -18,6 +18,8 @@ from .computed_weights import (
 )
 from .conv_layers import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
 
+__all__ = ["SpectralNorm"]
+
 _OPERATOR = "_spectral_norm"
 _INITIAL_ITERATIONS = 15  # iterations from random vectors, as in PyTorch
 _TRANSPOSED = (Conv1DTranspose, Conv2DTranspose, Conv3DTranspose)  # outputs are axis 1 of theirs

@@ -18,6 +18,9 @@ from .norm_layers import LayerNorm
 if TYPE_CHECKING:
     from ..parameter import ParameterDict
 
+__all__ = ["TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder"]
+__all__ += ["TransformerEncoderLayer"]
+
 _PREFIX = """prefix : str, optional
     Prefix of the parameters' names; by default made from the class's name and a number.
 params : ParameterDict, optional

@@ -8,11 +8,11 @@ from math import e, inf, nan, pi
 
 from . import linalg
 from ..constants import newaxis
-from .creation import *  # noqa: F403
-from .dtypes import *  # noqa: F403
+from .creation import *
+from .dtypes import *
 from .dtypes import VERSIONS, __array_api_version__
-from .elementwise import *  # noqa: F403
+from .elementwise import *
 from .linalg import matmul, matrix_transpose, tensordot, vecdot
-from .reductions import *  # noqa: F403
-from .sets import *  # noqa: F403
-from .shapes import *  # noqa: F403
+from .reductions import *
+from .sets import *
+from .shapes import *

@@ -1,141 +1,16 @@
 """mx.gluon.model_zoo.vision: networks for image classification, by name."""
 
-from .alexnet import AlexNet, alexnet
-from .convnext import ConvNeXt, convnext_base, convnext_small, convnext_tiny, get_convnext
-from .densenet import DenseNet, densenet121, densenet161, densenet169, densenet201
-from .efficientnet import (
-    EfficientNet,
-    efficientnet_b0,
-    efficientnet_b1,
-    efficientnet_b2,
-    efficientnet_b3,
-    efficientnet_b4,
-    efficientnet_b5,
-    efficientnet_b6,
-    efficientnet_b7,
-    get_efficientnet,
-)
-from .inception import Inception3, inception_v3
-from .mobilenet import (
-    MobileNet,
-    MobileNetV2,
-    get_mobilenet,
-    get_mobilenet_v2,
-    mobilenet0_25,
-    mobilenet0_5,
-    mobilenet0_75,
-    mobilenet1_0,
-    mobilenet_v2_0_25,
-    mobilenet_v2_0_5,
-    mobilenet_v2_0_75,
-    mobilenet_v2_1_0,
-)
-from .catalog import get_model
-from .resnet import (
-    BasicBlockV1,
-    BasicBlockV2,
-    BottleneckV1,
-    BottleneckV1b,
-    BottleneckV2,
-    ResNetV1,
-    ResNetV2,
-    get_resnet,
-    get_resnet_v1b,
-    resnet101_v1,
-    resnet101_v1b,
-    resnet101_v2,
-    resnet152_v1,
-    resnet152_v1b,
-    resnet152_v2,
-    resnet18_v1,
-    resnet18_v2,
-    resnet34_v1,
-    resnet34_v2,
-    resnet50_v1,
-    resnet50_v1b,
-    resnet50_v2,
-)
-from .squeezenet import SqueezeNet, squeezenet1_0, squeezenet1_1
-from .vgg import VGG, get_vgg, vgg11, vgg11_bn, vgg13, vgg13_bn, vgg16, vgg16_bn, vgg19, vgg19_bn
-from .vit import VisionTransformer, get_vit, vit_b_16, vit_b_32, vit_l_16, vit_s_16
+from ....operator.namespaces import public_names as _public_names
+from .alexnet import *
+from .convnext import *
+from .densenet import *
+from .efficientnet import *
+from .inception import *
+from .mobilenet import *
+from .catalog import *
+from .resnet import *
+from .squeezenet import *
+from .vgg import *
+from .vit import *
 
-__all__ = [
-    "VGG",
-    "AlexNet",
-    "BasicBlockV1",
-    "BasicBlockV2",
-    "BottleneckV1",
-    "BottleneckV1b",
-    "BottleneckV2",
-    "ConvNeXt",
-    "DenseNet",
-    "EfficientNet",
-    "Inception3",
-    "MobileNet",
-    "MobileNetV2",
-    "ResNetV1",
-    "ResNetV2",
-    "SqueezeNet",
-    "VisionTransformer",
-    "alexnet",
-    "convnext_base",
-    "convnext_small",
-    "convnext_tiny",
-    "densenet121",
-    "densenet161",
-    "densenet169",
-    "densenet201",
-    "efficientnet_b0",
-    "efficientnet_b1",
-    "efficientnet_b2",
-    "efficientnet_b3",
-    "efficientnet_b4",
-    "efficientnet_b5",
-    "efficientnet_b6",
-    "efficientnet_b7",
-    "get_convnext",
-    "get_efficientnet",
-    "get_mobilenet",
-    "get_mobilenet_v2",
-    "get_model",
-    "get_resnet",
-    "get_resnet_v1b",
-    "get_vgg",
-    "get_vit",
-    "inception_v3",
-    "mobilenet0_5",
-    "mobilenet0_25",
-    "mobilenet0_75",
-    "mobilenet1_0",
-    "mobilenet_v2_0_5",
-    "mobilenet_v2_0_25",
-    "mobilenet_v2_0_75",
-    "mobilenet_v2_1_0",
-    "resnet18_v1",
-    "resnet18_v2",
-    "resnet34_v1",
-    "resnet34_v2",
-    "resnet50_v1",
-    "resnet50_v1b",
-    "resnet50_v2",
-    "resnet101_v1",
-    "resnet101_v1b",
-    "resnet101_v2",
-    "resnet152_v1",
-    "resnet152_v1b",
-    "resnet152_v2",
-    "squeezenet1_0",
-    "squeezenet1_1",
-    "vgg11",
-    "vgg11_bn",
-    "vgg13",
-    "vgg13_bn",
-    "vgg16",
-    "vgg16_bn",
-    "vgg19",
-    "vgg19_bn",
-    "vit_b_16",
-    "vit_b_32",
-    "vit_l_16",
-    "vit_s_16",
-]
+__all__ = _public_names(globals())

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ....typing import FileName
     from ...parameter.parameter import Contexts
 
+__all__ = ["AlexNet", "alexnet"]
+
 
 @guarded(but=("hybrid_forward",))
 class AlexNet(Network):

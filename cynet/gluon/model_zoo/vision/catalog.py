@@ -12,6 +12,8 @@ from .network import NETWORKS
 if TYPE_CHECKING:
     from ...block import HybridBlock
 
+__all__ = ["get_model"]
+
 
 def _suggest_names(name):
     """Suggestions for an unknown network: names that begin alike."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from ....typing import FileName
     from ...parameter.parameter import Contexts
 
+__all__ = ["ConvNeXt", "convnext_base", "convnext_small", "convnext_tiny", "get_convnext"]
+
 # name -> (blocks of each stage, channels, share of blocks that are left out), Liu et al. 2022
 _SIZES = {
     "tiny": ((3, 3, 9, 3), (96, 192, 384, 768), 0.1),

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ....typing import FileName
     from ...parameter.parameter import Contexts
 
+__all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201"]
+
 
 def _norm_and_relu():
     return nn.BatchNorm(), nn.Activation("relu")

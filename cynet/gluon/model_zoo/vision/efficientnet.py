@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from ....typing import FileName
     from ...parameter.parameter import Contexts
 
+__all__ = ["EfficientNet", "efficientnet_b0", "efficientnet_b1", "efficientnet_b2"]
+__all__ += ["efficientnet_b3", "efficientnet_b4", "efficientnet_b5", "efficientnet_b6"]
+__all__ += ["efficientnet_b7", "get_efficientnet"]
+
 # stages of B0: (widening inside, kernel, stride, channels, blocks), Tan and Le 2019
 _STAGES = (
     (1, 3, 1, 16, 1),

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ....typing import FileName
     from ...parameter.parameter import Contexts
 
+__all__ = ["Inception3", "inception_v3"]
+
 
 def _conv_norm_relu(channels, kernel=1, stride=1, padding=0):
     out = nn.HybridSequential(prefix="")

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ....typing import FileName
     from ...parameter.parameter import Contexts
 
+__all__ = ["MobileNet", "MobileNetV2", "get_mobilenet", "get_mobilenet_v2", "mobilenet0_25"]
+__all__ += ["mobilenet0_5", "mobilenet0_75", "mobilenet1_0", "mobilenet_v2_0_25"]
+__all__ += ["mobilenet_v2_0_5", "mobilenet_v2_0_75", "mobilenet_v2_1_0"]
+
 
 class RELU6(HybridBlock):
     """ReLU that stops at 6."""

@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from ....typing import FileName
     from ...parameter.parameter import Contexts
 
+__all__ = ["BasicBlockV1", "BasicBlockV2", "BottleneckV1", "BottleneckV1b", "BottleneckV2"]
+__all__ += ["ResNetV1", "ResNetV2", "get_resnet", "get_resnet_v1b", "resnet101_v1", "resnet101_v1b"]
+__all__ += ["resnet18_v1", "resnet101_v2", "resnet152_v1", "resnet152_v1b", "resnet152_v2"]
+__all__ += ["resnet18_v2", "resnet34_v1", "resnet34_v2", "resnet50_v1", "resnet50_v1b"]
+__all__ += ["resnet50_v2"]
+
 # number of layers -> (kind of block, blocks of each stage, channels); scripts read these tables
 resnet_spec = {
     18: ("basic_block", [2, 2, 2, 2], [64, 64, 128, 256, 512]),

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ....typing import FileName
     from ...parameter.parameter import Contexts
 
+__all__ = ["SqueezeNet", "squeezenet1_0", "squeezenet1_1"]
+
 
 def _conv_relu(channels, kernel, padding=0):
     out = nn.HybridSequential(prefix="")

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ....typing import FileName
     from ...parameter.parameter import Contexts
 
+__all__ = ["VGG", "get_vgg", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19"]
+__all__ += ["vgg19_bn"]
+
 # number of layers -> (convolutions of each stage, filters); scripts read this table
 vgg_spec = {
     11: ([1, 1, 2, 2, 2], [64, 128, 256, 512, 512]),

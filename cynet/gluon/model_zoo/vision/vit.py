@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ....typing import FileName
     from ...parameter.parameter import Contexts
 
+__all__ = ["VisionTransformer", "get_vit", "vit_b_16", "vit_b_32", "vit_l_16", "vit_s_16"]
+
 # name -> (layers, units, heads, hidden units), Dosovitskiy et al. 2021; S: Touvron et al. 2021
 _SIZES = {"s": (12, 384, 6, 1536), "b": (12, 768, 12, 3072), "l": (24, 1024, 16, 4096)}
 
