@@ -1,27 +1,8 @@
 """Initializers: the values of parameters before training."""
 
-from .base import INITIALIZERS, InitDesc, Initializer, Load, Mixed, alias, create, register
-from .fills import Constant, MSRAPrelu, Normal, One, Orthogonal, Uniform, Xavier, Zero
-from .layers import Bilinear, FusedRNN, LSTMBias
+from ..operator.namespaces import public_names as _public_names
+from .base import *
+from .fills import *
+from .layers import *
 
-__all__ = [
-    "INITIALIZERS",
-    "Bilinear",
-    "Constant",
-    "FusedRNN",
-    "InitDesc",
-    "Initializer",
-    "LSTMBias",
-    "Load",
-    "MSRAPrelu",
-    "Mixed",
-    "Normal",
-    "One",
-    "Orthogonal",
-    "Uniform",
-    "Xavier",
-    "Zero",
-    "alias",
-    "create",
-    "register",
-]
+__all__ = _public_names(globals())

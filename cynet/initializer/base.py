@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
     from ..typing import Class, FileName, InitializerLike, NamedArrays, NDArray
 
+__all__ = ["INITIALIZERS", "InitDesc", "Initializer", "Load", "Mixed", "alias", "create"]
+__all__ += ["register"]
+
 INITIALIZERS = Registry("initializer", ignore_case=True)
 
 

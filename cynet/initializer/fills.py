@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 from .base import Initializer, alias, register
 
+__all__ = ["Constant", "MSRAPrelu", "Normal", "One", "Orthogonal", "Uniform", "Xavier", "Zero"]
+
 
 @register
 @alias("zeros")

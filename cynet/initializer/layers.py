@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 from .base import InitDesc, Initializer, create, register
 
+__all__ = ["Bilinear", "FusedRNN", "LSTMBias"]
+
 
 @register
 @guarded

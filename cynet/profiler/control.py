@@ -18,6 +18,10 @@ from .trace_file import trace_events
 if TYPE_CHECKING:
     from ..typing import FileName
 
+__all__ = ["dump", "dump_profile", "dumps", "is_running", "pause", "profiler_set_config"]
+__all__ += ["profiler_set_state", "resume", "set_config", "set_kvstore_handle", "set_state"]
+__all__ += ["start", "stop"]
+
 _PARTS = ("profile_symbolic", "profile_imperative", "profile_memory", "profile_api")
 _FLAGS = ("profile_all", *_PARTS, "continuous_dump", "aggregate_stats")
 _LEAST_EVENTS = 16

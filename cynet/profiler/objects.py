@@ -13,6 +13,8 @@ from ..engine import trace
 if TYPE_CHECKING:
     from typing import Any
 
+__all__ = ["Counter", "Domain", "Event", "Frame", "Marker", "Task", "scope"]
+
 _numbers = itertools.count(1)
 
 

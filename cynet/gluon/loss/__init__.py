@@ -1,38 +1,14 @@
 """mx.gluon.loss: losses, one number a sample."""
 
-from .base import Loss, _apply_weighting, _reshape_like
-from .classification import (
-    KLDivLoss,
-    SigmoidBCELoss,
-    SigmoidBinaryCrossEntropyLoss,
-    SoftmaxCELoss,
-    SoftmaxCrossEntropyLoss,
-)
-from .embedding import CosineEmbeddingLoss, SDMLLoss, TripletLoss
-from .margin import HingeLoss, LogisticLoss, SquaredHingeLoss
-from .imbalance import DiceLoss, SigmoidFocalLoss, SoftmaxFocalLoss
-from .regression import HuberLoss, L1Loss, L2Loss, PoissonNLLLoss
-from .sequence import CTCLoss
+from ...operator.namespaces import public_names as _public_names
+from .base import *
+from .base import _apply_weighting as _apply_weighting
+from .base import _reshape_like as _reshape_like
+from .classification import *
+from .embedding import *
+from .margin import *
+from .imbalance import *
+from .regression import *
+from .sequence import *
 
-__all__ = [
-    "CTCLoss",
-    "CosineEmbeddingLoss",
-    "DiceLoss",
-    "HingeLoss",
-    "HuberLoss",
-    "KLDivLoss",
-    "L1Loss",
-    "L2Loss",
-    "LogisticLoss",
-    "Loss",
-    "PoissonNLLLoss",
-    "SDMLLoss",
-    "SigmoidBCELoss",
-    "SigmoidBinaryCrossEntropyLoss",
-    "SigmoidFocalLoss",
-    "SoftmaxCELoss",
-    "SoftmaxCrossEntropyLoss",
-    "SoftmaxFocalLoss",
-    "SquaredHingeLoss",
-    "TripletLoss",
-]
+__all__ = _public_names(globals())

@@ -13,6 +13,8 @@ from ...operator.signature import with_paragraphs
 from ..block import HybridBlock
 from ..errors import MismatchError
 
+__all__ = ["Loss"]
+
 _shared = with_paragraphs(
     of_all_losses="""weight : float, optional
     Factor of the loss.

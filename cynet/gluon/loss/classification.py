@@ -9,6 +9,9 @@ from ...base.guard import guarded
 from ...optimizer.settings import check_real
 from .base import Loss, _apply_weighting, _reshape_like
 
+__all__ = ["KLDivLoss", "SigmoidBCELoss", "SigmoidBinaryCrossEntropyLoss", "SoftmaxCELoss"]
+__all__ += ["SoftmaxCrossEntropyLoss"]
+
 
 @guarded(but=("hybrid_forward",))
 class SigmoidBinaryCrossEntropyLoss(Loss):

@@ -7,6 +7,8 @@ from typing import Any
 from ...base.guard import guarded
 from .base import Loss, _apply_weighting, _reshape_like
 
+__all__ = ["CosineEmbeddingLoss", "SDMLLoss", "TripletLoss"]
+
 
 @guarded(but=("hybrid_forward",))
 class TripletLoss(Loss):

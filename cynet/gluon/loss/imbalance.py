@@ -8,6 +8,8 @@ from ...base.errors import ArgumentError, shown
 from ...base.guard import guarded
 from .base import Loss, _apply_weighting, _reshape_like
 
+__all__ = ["DiceLoss", "SigmoidFocalLoss", "SoftmaxFocalLoss"]
+
 
 def _check_number(of, name, value, maximum=float("inf")):
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= maximum:

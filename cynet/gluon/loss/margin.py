@@ -8,6 +8,8 @@ from ...base.errors import ArgumentError, shown
 from ...base.guard import guarded
 from .base import Loss, _apply_weighting, _reshape_like
 
+__all__ = ["HingeLoss", "LogisticLoss", "SquaredHingeLoss"]
+
 
 @guarded(but=("hybrid_forward",))
 class HingeLoss(Loss):

@@ -9,6 +9,8 @@ from ...base.errors import ArgumentError, shown
 from ...base.guard import guarded
 from .base import Loss, _apply_weighting, _reshape_like
 
+__all__ = ["HuberLoss", "L1Loss", "L2Loss", "PoissonNLLLoss"]
+
 
 @guarded(but=("hybrid_forward",))
 class L2Loss(Loss):

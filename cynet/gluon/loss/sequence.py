@@ -9,6 +9,8 @@ from ...base.guard import guarded
 from ..errors import MismatchError
 from .base import Loss, _apply_weighting
 
+__all__ = ["CTCLoss"]
+
 
 @guarded(but=("hybrid_forward",))
 class CTCLoss(Loss):

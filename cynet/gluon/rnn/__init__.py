@@ -1,35 +1,7 @@
 """mx.gluon.rnn: recurrent layers, and cells that are unrolled step by step."""
 
-from .rnn_cell import (
-    BidirectionalCell,
-    DropoutCell,
-    GRUCell,
-    HybridRecurrentCell,
-    HybridSequentialRNNCell,
-    LSTMCell,
-    ModifierCell,
-    RecurrentCell,
-    ResidualCell,
-    RNNCell,
-    SequentialRNNCell,
-    ZoneoutCell,
-)
-from .rnn_layer import GRU, LSTM, RNN
+from ...operator.namespaces import public_names as _public_names
+from .rnn_cell import *
+from .rnn_layer import *
 
-__all__ = [
-    "GRU",
-    "LSTM",
-    "RNN",
-    "BidirectionalCell",
-    "DropoutCell",
-    "GRUCell",
-    "HybridRecurrentCell",
-    "HybridSequentialRNNCell",
-    "LSTMCell",
-    "ModifierCell",
-    "RNNCell",
-    "RecurrentCell",
-    "ResidualCell",
-    "SequentialRNNCell",
-    "ZoneoutCell",
-]
+__all__ = _public_names(globals())

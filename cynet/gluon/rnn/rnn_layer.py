@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from ...typing import DTypeLike, InitializerLike
 
+__all__ = ["GRU", "LSTM", "RNN"]
+
 _shared = with_paragraphs(
     size="""hidden_size : int
     Size of the state of each direction.

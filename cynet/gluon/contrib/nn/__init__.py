@@ -1,25 +1,8 @@
 """mx.gluon.contrib.nn: layers side by side, pixel shuffles, SyncBatchNorm, SparseEmbedding."""
 
+from ....operator.namespaces import public_names as _public_names
 from . import basic_layers
-from .basic_layers import (
-    Concurrent,
-    HybridConcurrent,
-    Identity,
-    PixelShuffle1D,
-    PixelShuffle2D,
-    PixelShuffle3D,
-    SyncBatchNorm,
-)
-from .sparse_embedding import SparseEmbedding
+from .basic_layers import *
+from .sparse_embedding import *
 
-__all__ = [
-    "Concurrent",
-    "HybridConcurrent",
-    "Identity",
-    "PixelShuffle1D",
-    "PixelShuffle2D",
-    "PixelShuffle3D",
-    "SparseEmbedding",
-    "SyncBatchNorm",
-    "basic_layers",
-]
+__all__ = ["basic_layers", *_public_names(globals())]
