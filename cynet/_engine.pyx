@@ -187,7 +187,8 @@ cdef OprHandle _new_operator(
     cdef Operator* opr
     cdef bint good
     cdef int i
-    if not _belong(e, const_vars, n_const) or not _belong(e, mutable_vars, n_mutable):
+    if not _belong_to_engine(e, const_vars, n_const) or not _belong_to_engine(
+            e, mutable_vars, n_mutable):
         _refuse_foreign(name)
     lock(e)
     good = distinct(e, <Var**>const_vars, n_const, <Var**>mutable_vars, n_mutable)
@@ -224,7 +225,7 @@ cdef int push(OprHandle handle, int dev_type, int dev_id, int priority) except -
     cdef Operator* opr = <Operator*>handle
     cdef Engine* e = opr.engine
     cdef Run* run
-    _flush(opr.vars, opr.n_const, opr.vars + opr.n_const, opr.n_vars - opr.n_const)
+    _flush_noted(opr.vars, opr.n_const, opr.vars + opr.n_const, opr.n_vars - opr.n_const)
     lock(e)
     run = make_run(e, opr.n_vars)
     if run == NULL:
@@ -271,7 +272,7 @@ cdef int push_sync(
         EngineFn fn, void* arg, EngineDeleter deleter, int dev_type, int dev_id,
         const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
         int priority, int flags, const char* name) except -1 nogil:
-    return _push(
+    return _push_run(
         _default, kSync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars, n_const,
         <Var**>mutable_vars, n_mutable, priority, flags, name)
 
@@ -280,7 +281,7 @@ cdef int push_async(
         EngineAsyncFn fn, void* arg, EngineDeleter deleter, int dev_type, int dev_id,
         const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
         int priority, int flags, const char* name) except -1 nogil:
-    return _push(
+    return _push_run(
         _default, kAsync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars, n_const,
         <Var**>mutable_vars, n_mutable, priority, flags, name)
 
@@ -290,7 +291,7 @@ cdef int push_sync_on(
         int dev_id,
         const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
         int priority, int flags, const char* name) except -1 nogil:
-    return _push(
+    return _push_run(
         <Engine*>engine, kSync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars,
         n_const, <Var**>mutable_vars, n_mutable, priority, flags, name)
 
@@ -300,20 +301,20 @@ cdef int push_async_on(
         int dev_id,
         const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
         int priority, int flags, const char* name) except -1 nogil:
-    return _push(
+    return _push_run(
         <Engine*>engine, kAsync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars,
         n_const, <Var**>mutable_vars, n_mutable, priority, flags, name)
 
 
-cdef inline int _push(
+cdef inline int _push_run(
         Engine* e, int kind, RunFn fn, void* arg, EngineDeleter deleter, int dev_type, int dev_id,
         Var** const_vars, int n_const, Var** mutable_vars, int n_mutable,
         int priority, int flags, const char* name) except -1 nogil:
     cdef Run* run
-    if not (_belong(e, <VarHandle*>const_vars, n_const)
-            and _belong(e, <VarHandle*>mutable_vars, n_mutable)):
+    if not (_belong_to_engine(e, <VarHandle*>const_vars, n_const)
+            and _belong_to_engine(e, <VarHandle*>mutable_vars, n_mutable)):
         return _refuse_foreign(name)
-    _flush(const_vars, n_const, mutable_vars, n_mutable)
+    _flush_noted(const_vars, n_const, mutable_vars, n_mutable)
     lock(e)
     if n_const + n_mutable > 1 and not distinct(e, const_vars, n_const, mutable_vars, n_mutable):
         unlock(e)
@@ -357,7 +358,7 @@ cdef inline void _enter_and_go(
         drain(e)
 
 
-cdef inline int _flush(
+cdef inline int _flush_noted(
         Var** const_vars, int n_const, Var** mutable_vars, int n_mutable) except -1 nogil:
     """Push the noted calls that have to come first."""
     cdef int i
@@ -370,7 +371,7 @@ cdef inline int _flush(
     return 0
 
 
-cdef inline bint _belong(Engine* e, const VarHandle* vars, int n) noexcept nogil:
+cdef inline bint _belong_to_engine(Engine* e, const VarHandle* vars, int n) noexcept nogil:
     cdef int i
     for i in range(n):
         if vars[i] == NULL or (<Var*>vars[i]).engine != e:
@@ -381,13 +382,13 @@ cdef inline bint _belong(Engine* e, const VarHandle* vars, int n) noexcept nogil
 cdef int _refuse_foreign(const char* name) except -1 nogil:
     with gil:
         raise ArgumentError(
-            f"{_label(name)}: a variable that is not alive in the engine it is pushed to")
+            f"{_label_text(name)}: a variable that is not alive in the engine it is pushed to")
 
 
 cdef int _refuse_duplicate(const char* name) except -1 nogil:
     with gil:
         raise ArgumentError(
-            f"{_label(name)}: a variable appears twice in const_vars and mutable_vars; "
+            f"{_label_text(name)}: a variable appears twice in const_vars and mutable_vars; "
             "each may appear once")
 
 
@@ -396,7 +397,7 @@ cdef int _no_memory() except -1 nogil:
         raise OutOfMemoryError("no memory to push a function")
 
 
-cdef str _label(const char* name):
+cdef str _label_text(const char* name):
     return "a function" if name == NULL else (<bytes>name).decode("utf-8", "replace")
 
 

@@ -27,14 +27,14 @@ cdef class Plan:
     cdef list _texts  # bytes, which the steps point to
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0
-    cdef const char* _text(self, str text) except NULL
+    cdef const char* _c_text(self, str text) except NULL
     cdef CachedGroup* _cached_of(self, group, dict known) except? NULL
     cdef int _add_resources(self, step, NativeStep* native) except -1
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1
-    cdef bint _recordable(self, dict operators, list steps, Segment* segment) except -1
+    cdef bint _is_recordable(self, dict operators, list steps, Segment* segment) except -1
     cdef int _add_variables(self, Segment* segment, tuple reached, list earlier,
                             dict arrays) except -1
-    cdef int _push(self, size_t first, size_t last, bint is_train) except -1
+    cdef int _push_segments(self, size_t first, size_t last, bint is_train) except -1
     cdef bint _is_left_out(self, const Segment* segment) noexcept
     # Push one segment of a run whose first random stream is `stream`.
     cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,

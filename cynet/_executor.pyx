@@ -141,7 +141,7 @@ cdef int _give_up(PlanRun* run) except -1 nogil:
     return 0
 
 
-cdef int _pending() except -1:
+cdef int _raise_pending() except -1:
     """Raises the exception that is set already."""
     return -1
 
@@ -151,9 +151,9 @@ cdef int _raise_annotated(PlanRun* run) except -1:
     the run."""
     cdef list keep = <list>run.tables.keep
     try:
-        _pending()
+        _raise_pending()
     except BaseException as error:
-        filename, line = _where(run, keep[ORIGINS])
+        filename, line = _line_of_user(run, keep[ORIGINS])
         raised = wrap_error(error, f"{failed_step(run.tables, run.current)}, "
                             f"run from {filename}:{line}: {describe_error(error)}")
     raise raised
@@ -162,13 +162,13 @@ cdef int _raise_annotated(PlanRun* run) except -1:
 cdef str failed_step(Tables* tables, size_t index):
     cdef NativeStep* step = &tables.steps[index]
     cdef list labels = (<list>tables.keep)[LABELS]
-    inputs = ", ".join([_describe(&tables.blobs[step.in_data + i])
+    inputs = ", ".join([_describe_blob(&tables.blobs[step.in_data + i])
                         for i in range(step.context.n_in)])
     direction = "backward" if step.backward else "forward"
     return f"{labels[index]} failed in {direction} with inputs {inputs}"
 
 
-cdef tuple _where(PlanRun* run, list origins):
+cdef tuple _line_of_user(PlanRun* run, list origins):
     """The user's line that started the run."""
     if run.origin != HERE:
         return origins[run.origin]
@@ -178,7 +178,7 @@ cdef tuple _where(PlanRun* run, list origins):
         return "an unknown line", 0
 
 
-cdef str _describe(const TBlob* blob):
+cdef str _describe_blob(const TBlob* blob):
     shape = tuple([blob.shape[i] for i in range(blob.ndim)])
     return f"{shape} {NAMES[blob.dtype]}"
 
@@ -274,8 +274,8 @@ cdef class Plan:
             operator.memory_owner = (arena, arrays)
             native.op = <void*>operator
             native.backward = step.direction != FORWARD
-            native.name = self._text(step.prop.op_name)
-            native.node = self._text(step.name)
+            native.name = self._c_text(step.prop.op_name)
+            native.node = self._c_text(step.name)
             native.in_data = self._add_blobs(step.in_data, arrays, arena)
             native.out_data = self._add_blobs(step.out_data, arrays, arena)
             native.aux = self._add_blobs(step.aux, arrays, arena)
@@ -296,7 +296,7 @@ cdef class Plan:
             self.tables.steps.push_back(native)
         return 0
 
-    cdef const char* _text(self, str text) except NULL:
+    cdef const char* _c_text(self, str text) except NULL:
         """`text` for C, as long as the tables."""
         cdef bytes encoded = text.encode()
         self._texts.append(encoded)
@@ -366,7 +366,7 @@ cdef class Plan:
         cdef size_t n = len(graph.steps), first = 0, last, i, cached = 0
         spans, cuts = [], gradient_cuts(graph)
         python = [operators[step.origin or step].runs_python for step in graph.steps]
-        alone = [each or _waits(operators, step) for each, step in zip(python, graph.steps)]
+        alone = [each or _blocks_host(operators, step) for each, step in zip(python, graph.steps)]
         while first < n:
             last, is_plain = first + 1, graph.steps[first].cached is None
             if not alone[first]:
@@ -391,7 +391,7 @@ cdef class Plan:
             segment.dev_type, segment.dev_id = context.device_typeid, context.device_id
             steps = graph.steps[first:last]
             segment.flags = kNormal
-            recordable = not alone[first] and self._recordable(operators, steps, segment)
+            recordable = not alone[first] and self._is_recordable(operators, steps, segment)
             segment.recordings[0].never = segment.recordings[1].never = not recordable
             if python[first]:
                 segment.flags = kPython
@@ -409,7 +409,7 @@ cdef class Plan:
             self.n_forward_segments = self.tables.segments.size()
         return 0
 
-    cdef bint _recordable(self, dict operators, list steps, Segment* segment) except -1:
+    cdef bint _is_recordable(self, dict operators, list steps, Segment* segment) except -1:
         """True if a graph of these steps does the same in each run: none is skipped because its
         result is cached, and random steps read their numbers from the place where each replay puts
         them."""
@@ -480,14 +480,14 @@ cdef class Plan:
         """
         if not _copy_all(list(sources), list(targets)):
             return False
-        self._push(0, self.n_forward_segments, is_train)
+        self._push_segments(0, self.n_forward_segments, is_train)
         return True
 
     def run_backward(self, bint is_train=True):
         """Push the backward segments; returns at once."""
-        self._push(self.n_forward_segments, self.tables.segments.size(), is_train)
+        self._push_segments(self.n_forward_segments, self.tables.segments.size(), is_train)
 
-    cdef int _push(self, size_t first, size_t last, bint is_train) except -1:
+    cdef int _push_segments(self, size_t first, size_t last, bint is_train) except -1:
         cdef uint64_t seed = 0, stream = 0, left_out = 0  # a bit for each of the first 64 segments
         cdef bint here = True
         cdef size_t i, origin = HERE
@@ -584,7 +584,7 @@ cdef int _watch_rows(NDArrayBase array, shared, NativeStep* native) except -1:
     return 0
 
 
-cdef bint _waits(dict operators, step) except -1:
+cdef bint _blocks_host(dict operators, step) except -1:
     """True if the host waits for a GPU while it puts the step on its stream."""
     return operators[step.origin or step].waits(step.direction != FORWARD)
 

@@ -98,15 +98,15 @@ cdef Chunk* _new_chunk() except NULL:
     return chunk
 
 
-cdef void _drop(void* chunk) noexcept:
+cdef void _release_chunk(void* chunk) noexcept:
     if (<Chunk*>chunk).references.fetch_sub(1) == 1:
         _engine.delete_variable((<Chunk*>chunk).var, _free_chunk, chunk)
 
 
-deferred.release_chunk = _drop
+deferred.release_chunk = _release_chunk
 
 
-cdef inline NDArrayBase _bare(Face face):
+cdef inline NDArrayBase _new_bare(Face face):
     cdef NDArrayBase out = <NDArrayBase>cynet_new(face.array_class, ())
     out.face = face
     return out
@@ -130,7 +130,7 @@ cdef inline int _set_shape(TBlob* blob, const int64_t* shape, int ndim) except -
 
 cdef NDArrayBase new_array(Face face, const int64_t* shape, int ndim, int dtype, int dev_type,
                            int dev_id):
-    cdef NDArrayBase out = _bare(face)
+    cdef NDArrayBase out = _new_bare(face)
     cdef size_t nbytes
     _set_shape(&out.blob, shape, ndim)
     out.blob.dtype = dtype
@@ -144,7 +144,7 @@ cdef NDArrayBase new_array(Face face, const int64_t* shape, int ndim, int dtype,
 
 
 cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int64_t offset):
-    cdef NDArrayBase out = _bare(base.face)
+    cdef NDArrayBase out = _new_bare(base.face)
     _set_shape(&out.blob, shape, ndim)
     out.blob.dtype = base.blob.dtype
     out.blob.dev_type = base.blob.dev_type
@@ -159,7 +159,7 @@ cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int6
 
 def with_face(NDArrayBase base not None, Face face not None):
     """The same memory, and the same place in a graph, as an array of another face."""
-    cdef NDArrayBase out = _bare(face)
+    cdef NDArrayBase out = _new_bare(face)
     out.blob, out.grad_entry = base.blob, base.grad_entry
     base.chunk.references.fetch_add(1)
     out.chunk = base.chunk
@@ -170,7 +170,7 @@ def with_face(NDArrayBase base not None, Face face not None):
 
 cdef NDArrayBase wrap_foreign(Face face, void* data, const int64_t* shape, int ndim, int dtype,
                               int dev_type, int dev_id, object owner):
-    cdef NDArrayBase out = _bare(face)
+    cdef NDArrayBase out = _new_bare(face)
     _set_shape(&out.blob, shape, ndim)
     out.blob.dtype = dtype
     out.blob.dev_type = dev_type
@@ -332,7 +332,7 @@ def end_loan(list arrays, Py_ssize_t place):
     finally:
         _loans.erase(chunk)
         del loan
-        _drop(chunk)
+        _release_chunk(chunk)
 
 
 def own_memory(NDArrayBase array):
@@ -381,7 +381,7 @@ cdef class NDArrayBase:
         if self.chunk != NULL:
             if self.chunk.owner != NULL:
                 _forget_view(self)
-            _drop(self.chunk)
+            _release_chunk(self.chunk)
             self.chunk = NULL
 
     cdef int wait_read(self) except -1:

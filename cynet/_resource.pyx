@@ -101,7 +101,7 @@ cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil:
     """This thread's buffer of the resource's index, grown to at least nbytes."""
     if resource.index < 0 or resource.index >= TEMPS:
         _bad_index(resource.index)
-    return _grow(temps() + resource.index, nbytes, kCPU, 0)
+    return _grow_space(temps() + resource.index, nbytes, kCPU, 0)
 
 
 cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL nogil:
@@ -112,7 +112,7 @@ cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL no
     if index < 0 or index >= TEMPS:
         _bad_index(index)
     if kept_space == NULL:
-        return _grow(temps() + TEMPS + index, nbytes, kGPU, dev_id)
+        return _grow_space(temps() + TEMPS + index, nbytes, kGPU, dev_id)
     keep = <KeptSpace*>kept_space
     if keep.newest[index] == 0 or keep.handles[keep.newest[index] - 1].capacity < nbytes:
         alloc(nbytes, kGPU, dev_id, &handle)
@@ -126,7 +126,7 @@ cdef void keep_device_space(KeptSpace* keep) noexcept nogil:
     kept_space = keep
 
 
-cdef void* _grow(Temp* temp, size_t nbytes, int dev_type, int dev_id) except NULL nogil:
+cdef void* _grow_space(Temp* temp, size_t nbytes, int dev_type, int dev_id) except NULL nogil:
     cdef Handle handle
     if (temp.capacity >= nbytes and temp.ptr != NULL and temp.trims == trim_count()
             and temp.dev_id == dev_id):
@@ -152,7 +152,7 @@ def release_space():
 
 
 # --- random streams ------------------------------------------------------------------------------
-cdef inline Generator* _generator(int dev_type, int dev_id) noexcept nogil:
+cdef inline Generator* _generator_of(int dev_type, int dev_id) noexcept nogil:
     # The caller holds _lock.
     cdef uint64_t key
     if 0 <= dev_id < IDS:
@@ -180,7 +180,7 @@ cdef uint64_t draw_many(uint64_t n, int dev_type, int dev_id, uint64_t* seed) no
         own_streams.drawn = first + n
         return first
     _lock.lock()
-    generator = _generator(dev_type, dev_id)
+    generator = _generator_of(dev_type, dev_id)
     seed[0] = generator.seed
     first = generator.drawn
     generator.drawn = first + n
@@ -226,8 +226,8 @@ def seed_device(seed, ctx="all"):
         raise ArgumentTypeError(f"ctx must be a Context or 'all', got {shown(ctx)}")
     dev_type, dev_id = ctx.device_typeid, ctx.device_id
     _lock.lock()
-    _generator(dev_type, dev_id).seed = number
-    _generator(dev_type, dev_id).drawn = 0
+    _generator_of(dev_type, dev_id).seed = number
+    _generator_of(dev_type, dev_id).drawn = 0
     _lock.unlock()
 
 
@@ -277,7 +277,7 @@ def set_random_state(state):
     for each in devices:
         dev_type, dev_id, seed, drawn = each
         _lock.lock()
-        generator = _generator(dev_type, dev_id)
+        generator = _generator_of(dev_type, dev_id)
         generator.seed, generator.drawn = seed, drawn
         _lock.unlock()
 

@@ -157,7 +157,7 @@ cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
     return 0
 
 
-cdef inline Pool* _pool(int dev_type, int dev_id) except NULL nogil:
+cdef inline Pool* _device_pool(int dev_type, int dev_id) except NULL nogil:
     if dev_id >= IDS and (dev_type == kCPU or dev_type == kCPUShared):
         dev_id &= IDS - 1  # the ids are labels of one and the same memory
     if dev_type < 0 or dev_type >= TYPES or dev_id < 0 or dev_id >= IDS:
@@ -186,7 +186,7 @@ cdef void _raw_free(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
         (<object>pool.backend).raw_free(<size_t>ptr, capacity, pool.dev_id)
 
 
-cdef inline size_t _cached(Pool* pool) noexcept nogil:
+cdef inline size_t _cached_bytes(Pool* pool) noexcept nogil:
     cdef size_t total = pool.cached
     cdef int i
     for i in range(ARENAS):
@@ -194,13 +194,13 @@ cdef inline size_t _cached(Pool* pool) noexcept nogil:
     return total
 
 
-cdef inline void _count(Pool* pool, size_t capacity) noexcept nogil:
+cdef inline void _count_allocation(Pool* pool, size_t capacity) noexcept nogil:
     pool.used += capacity
     if pool.used > pool.peak:
         pool.peak = pool.used
 
 
-cdef void _tend(Pool* pool) noexcept nogil:
+cdef void _release_unneeded(Pool* pool) noexcept nogil:
     """Return memory to the system that the arenas have not needed for a long time."""
     cdef void* blocks
     cdef Arena* arena
@@ -218,7 +218,7 @@ cdef void _tend(Pool* pool) noexcept nogil:
         arena.unmap(blocks, &pool.lock)
 
 
-cdef size_t _trim(Pool* pool) noexcept nogil:
+cdef size_t _release_cached(Pool* pool) noexcept nogil:
     """Give back everything cached; returns its bytes."""
     cdef Node* lists[CLASSES]
     cdef Node *node, *after
@@ -233,7 +233,7 @@ cdef size_t _trim(Pool* pool) noexcept nogil:
     pool.cached = 0
     pool.lock.unlock()
     for i in range(CLASSES):
-        capacity = _capacity(i)
+        capacity = _class_capacity(i)
         node = lists[i]
         while node != NULL:
             after = node.next
@@ -251,7 +251,7 @@ cdef size_t _trim(Pool* pool) noexcept nogil:
     return given
 
 
-cdef inline size_t _capacity(int index) noexcept nogil:
+cdef inline size_t _class_capacity(int index) noexcept nogil:
     """Bytes of a size class."""
     if index < 4:
         return (<size_t>(index + 1)) << 6
@@ -259,9 +259,9 @@ cdef inline size_t _capacity(int index) noexcept nogil:
     return ((<size_t>1) << exponent) + (<size_t>((index - 4) % 4 + 1) << (exponent - 2))
 
 
-cdef int _exhausted(Pool* pool, size_t nbytes, size_t given) except -1 with gil:
+cdef int _raise_exhausted(Pool* pool, size_t nbytes, size_t given) except -1 with gil:
     ctx = Context(Context.devtype2str[pool.dev_type], pool.dev_id)
-    figures, (available, total) = _figures(pool), memory_info(ctx)
+    figures, (available, total) = _pool_statistics(pool), memory_info(ctx)
     raise OutOfMemoryError(
         f"{ctx} has no {nbytes} bytes: {figures['used_bytes']} in use, {given} were cached and have"
         f" been given back, peak {figures['peak_bytes']}; the device has {available} of {total}"
@@ -281,32 +281,32 @@ cdef void* _from_list(Pool* pool, size_t nbytes, size_t* capacity) except? NULL 
         ptr = node.ptr
         pool.cached -= capacity[0]
         pool.hits += 1
-        _count(pool, capacity[0])
+        _count_allocation(pool, capacity[0])
         due = pool.hits + pool.misses >= pool.due
         pool.lock.unlock()
         if pool.backend != NULL:
             cynet_host_free(node)
         if due:
-            _tend(pool)
+            _release_unneeded(pool)
         return ptr
     pool.misses += 1
     pool.lock.unlock()
     ptr = _raw_alloc(pool, capacity[0])
     if ptr != NULL:
         pool.lock.lock()
-        _count(pool, capacity[0])
+        _count_allocation(pool, capacity[0])
         pool.lock.unlock()
     return ptr
 
 
-cdef inline Arena* _arena(Pool* pool, size_t nbytes) noexcept nogil:
+cdef inline Arena* _arena_of(Pool* pool, size_t nbytes) noexcept nogil:
     return &pool.arenas[(nbytes >= MIDDLE) + (nbytes >= LARGE) + (nbytes >= HUGE)]
 
 
 cdef void* _from_arena(Pool* pool, size_t nbytes, size_t* capacity) noexcept nogil:
     """Whole pages of host memory; NULL if memory is exhausted."""
-    cdef size_t rounded = _arena(pool, nbytes).round(nbytes)
-    cdef Arena* arena = _arena(pool, rounded)
+    cdef size_t rounded = _arena_of(pool, nbytes).round(nbytes)
+    cdef Arena* arena = _arena_of(pool, rounded)
     cdef uint64_t clock
     cdef void* ptr
     cdef bint due
@@ -314,11 +314,11 @@ cdef void* _from_arena(Pool* pool, size_t nbytes, size_t* capacity) noexcept nog
     ptr = arena.take(rounded, capacity)
     if ptr != NULL:
         pool.hits += 1
-        _count(pool, capacity[0])
+        _count_allocation(pool, capacity[0])
         due = pool.hits + pool.misses >= pool.due
         pool.lock.unlock()
         if due:
-            _tend(pool)
+            _release_unneeded(pool)
         return ptr
     pool.misses += 1
     clock = pool.hits + pool.misses
@@ -326,7 +326,7 @@ cdef void* _from_arena(Pool* pool, size_t nbytes, size_t* capacity) noexcept nog
     ptr = arena.grow(rounded, capacity, clock, &pool.lock)
     if ptr != NULL:
         pool.lock.lock()
-        _count(pool, capacity[0])
+        _count_allocation(pool, capacity[0])
         pool.due = min(pool.due, arena.due)
         pool.lock.unlock()
     return ptr
@@ -334,13 +334,13 @@ cdef void* _from_arena(Pool* pool, size_t nbytes, size_t* capacity) noexcept nog
 
 cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 nogil:
     """Memory of at least nbytes (0 counts as 1), uninitialised."""
-    cdef Pool* pool = _pool(dev_type, dev_id)
+    cdef Pool* pool = _device_pool(dev_type, dev_id)
     cdef size_t given = 0
     cdef size_t wanted = nbytes if nbytes else 1
     cdef void* ptr = NULL
     cdef int attempt
     if nbytes > LARGEST:
-        _exhausted(pool, nbytes, 0)
+        _raise_exhausted(pool, nbytes, 0)
     for attempt in range(2):
         if wanted <= pool.listed:
             ptr = _from_list(pool, wanted, &out.capacity)
@@ -349,9 +349,9 @@ cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 n
         if ptr != NULL:
             break
         if attempt == 0:
-            given = _trim(pool)
+            given = _release_cached(pool)
         else:
-            _exhausted(pool, nbytes, given)
+            _raise_exhausted(pool, nbytes, given)
     if pool.backend == NULL:
         cynet_limit_block(ptr, wanted, out.capacity)
     out.ptr = ptr
@@ -385,7 +385,7 @@ cdef void _to_list(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
         node = <Node*>cynet_host_alloc(sizeof(Node))
     pool.lock.lock()
     pool.used -= capacity
-    if node != NULL and _cached(pool) + capacity <= pool.limit:
+    if node != NULL and _cached_bytes(pool) + capacity <= pool.limit:
         node.ptr = ptr
         node.next = pool.lists[index]
         pool.lists[index] = node
@@ -399,13 +399,13 @@ cdef void _to_list(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
 
 
 cdef void _to_arena(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
-    cdef Arena* arena = _arena(pool, capacity)
+    cdef Arena* arena = _arena_of(pool, capacity)
     cdef void* over = NULL
     cdef size_t cached
     pool.lock.lock()
     pool.used -= capacity
     arena.give(ptr)
-    cached = _cached(pool)
+    cached = _cached_bytes(pool)
     if cached > pool.limit:
         over = arena.detach(cached - pool.limit, False)
     pool.lock.unlock()
@@ -444,14 +444,15 @@ cdef size_t in_use(int dev_type, int dev_id) noexcept nogil:
 # --- for Python (exported by storage/__init__.py) ------------------------------------------------
 cdef Pool* _pool_of(ctx) except NULL:
     ctx = Context(ctx)
-    return _pool(ctx.device_typeid, ctx.device_id)
+    return _device_pool(ctx.device_typeid, ctx.device_id)
 
 
-cdef dict _figures(Pool* pool):
+cdef dict _pool_statistics(Pool* pool):
     cdef size_t used, cached, peak
     cdef uint64_t hits, misses
     pool.lock.lock()
-    used, cached, peak, hits, misses = pool.used, _cached(pool), pool.peak, pool.hits, pool.misses
+    used, cached, peak = pool.used, _cached_bytes(pool), pool.peak
+    hits, misses = pool.hits, pool.misses
     pool.lock.unlock()
     return dict(used_bytes=used, cached_bytes=cached, peak_bytes=peak, hits=hits, misses=misses)
 
@@ -480,7 +481,7 @@ def stats(ctx):
     >>> sorted(mx.storage.stats(mx.cpu()))
     ['cached_bytes', 'hits', 'misses', 'peak_bytes', 'used_bytes']
     """
-    return _figures(_pool_of(ctx))
+    return _pool_statistics(_pool_of(ctx))
 
 
 def memory_info(ctx):
@@ -526,7 +527,7 @@ def empty_cache(ctx):
     for release in _releasers:
         release()
     with nogil:
-        _trim(pool)
+        _release_cached(pool)
 
 
 def on_empty_cache(release):
@@ -588,7 +589,7 @@ def has_backend(device_type):
     return code in (kCPU, kCPUPinned, kCPUShared) or code in _backends
 
 
-cdef _setup():
+cdef _read_settings():
     global _host_limit
     cdef size_t available = 0, total = 0
     cynet_host_memory(&available, &total)
@@ -596,4 +597,4 @@ cdef _setup():
     cynet_at_fork(_before_fork, _after_fork, _after_fork)
 
 
-_setup()
+_read_settings()

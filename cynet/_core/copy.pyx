@@ -73,7 +73,7 @@ cdef int64_t _region_size(const Region* region) noexcept:
     return size
 
 
-cdef bint _plain(int ndim, const int64_t* shape, const int64_t* stride) noexcept:
+cdef bint _is_row_major(int ndim, const int64_t* shape, const int64_t* stride) noexcept:
     # Whether the elements lie one behind the other, in row-major order.
     cdef int64_t want = 1
     cdef int i
@@ -84,7 +84,7 @@ cdef bint _plain(int ndim, const int64_t* shape, const int64_t* stride) noexcept
     return True
 
 
-cdef NDArrayBase _blank(const Region* like, int dtype, int dev_type, int dev_id):
+cdef NDArrayBase _new_flat_array(const Region* like, int dtype, int dev_type, int dev_id):
     # A new array of the region's shape, in one axis: it may have more than an array has.
     cdef int64_t size = _region_size(like)
     cdef NDArrayBase out = new_array(ND, &size, 1, dtype, dev_type, dev_id)
@@ -92,8 +92,8 @@ cdef NDArrayBase _blank(const Region* like, int dtype, int dev_type, int dev_id)
     return out
 
 
-cdef Region _packed(const Region* like) noexcept:
-    # The region of `_blank(like)`: the same shape, row-major.
+cdef Region _row_major_region(const Region* like) noexcept:
+    # The region of `_new_flat_array(like)`: the same shape, row-major.
     cdef Region out = like[0]
     cdef int64_t stride = 1
     cdef int i
@@ -211,7 +211,7 @@ cdef int _run_copy(void* arg, RunContext* run_ctx) except -1 nogil:
 
 
 # --- on a GPU -------------------------------------------------------------------------------------
-cdef void* _kernel(int dev_id, str instance) except NULL:
+cdef void* _gpu_kernel(int dev_id, str instance) except NULL:
     key = dev_id, instance
     found = _kernels.get(key)
     if found is None:
@@ -275,7 +275,7 @@ cdef int _run_upload(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
-cdef void _read(void* arg, void* error) noexcept nogil:
+cdef void _run_read(void* arg, void* error) noexcept nogil:
     complete((<CopyTask*>arg).token, error)
 
 
@@ -287,7 +287,7 @@ cdef int _run_upload_pinned(void* arg, RunContext* run_ctx, void* token) except 
     task.token = token
     task.target.written = True
     written(token)
-    return call_later(run_ctx.dev_id, read, _read, task)
+    return call_later(run_ctx.dev_id, read, _run_read, task)
 
 
 cdef int _run_fill(void* arg, RunContext* run_ctx) except -1 nogil:
@@ -300,7 +300,7 @@ cdef int _run_fill(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
-cdef void _downloaded(void* arg, void* error) noexcept nogil:
+cdef void _finish_download(void* arg, void* error) noexcept nogil:
     cdef CopyTask* task = <CopyTask*>arg
     if error == NULL:
         task.target.written = True
@@ -311,16 +311,17 @@ cdef int _run_download(void* arg, RunContext* run_ctx, void* token) except -1 no
     cdef CopyTask* task = <CopyTask*>arg
     task.token = token
     if task.direct:
-        return download_pinned(task.dev_id, task.what.dst, task.what.src, task.nbytes, _downloaded,
-                               task)
-    return download_later(task.dev_id, task.what.src, task.nbytes, &task.what, _downloaded, task)
+        return download_pinned(task.dev_id, task.what.dst, task.what.src, task.nbytes,
+                               _finish_download, task)
+    return download_later(task.dev_id, task.what.src, task.nbytes, &task.what, _finish_download,
+                          task)
 
 
 cdef int _push_download(NDArrayBase dst, const Region* to, NDArrayBase src,
                         const Region* source) except -1:
     # Push a copy from a GPU's row-major region to the host; it is done when the bytes are there.
     cdef CopyTask* task = _new_task(dst, to)
-    cdef Region packed = _packed(source)
+    cdef Region packed = _row_major_region(source)
     cdef VarHandle origin = src.chunk.var
     cdef VarHandle target = dst.chunk.var
     _set_source(task, src, &packed)
@@ -328,7 +329,7 @@ cdef int _push_download(NDArrayBase dst, const Region* to, NDArrayBase src,
     task.nbytes = _region_size(to) * dtype_size(src.blob.dtype)
     task.dev_id = src.blob.dev_id
     task.direct = (dst.blob.dev_type == kCPUPinned and dst.blob.dtype == src.blob.dtype
-                   and _plain(to.ndim, to.shape, to.stride))
+                   and _is_row_major(to.ndim, to.shape, to.stride))
     with nogil:
         _engine.push_async(_run_download, task, _free_task, kGPU, src.blob.dev_id, &origin, 1,
                            &target, 1, 0, kInline, b"copy")
@@ -351,21 +352,21 @@ cdef int _push_upload_pinned(NDArrayBase dst, const Region* to, NDArrayBase src,
 cdef int _push_device_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
                            const Region* source) except -1:
     """push_copy where a GPU is among the two; they do not overlap."""
-    cdef bint plain_from = _plain(source.ndim, source.shape, source.stride)
-    cdef bint plain_to = _plain(to.ndim, to.shape, to.stride)
+    cdef bint plain_from = _is_row_major(source.ndim, source.shape, source.stride)
+    cdef bint plain_to = _is_row_major(to.ndim, to.shape, to.stride)
     cdef bint same = dst.blob.dtype == src.blob.dtype
     cdef NDArrayBase between
-    cdef Region packed = _packed(to)
+    cdef Region packed = _row_major_region(to)
     cdef _engine.EngineFn run
     cdef CopyTask* task
     cdef void* kernel = NULL
     if src.blob.dev_type != kGPU:
         if not plain_from or not same:  # first in order and converted, on the host
-            between = _blank(to, dst.blob.dtype, kCPU, 0)
+            between = _new_flat_array(to, dst.blob.dtype, kCPU, 0)
             push_copy(between, &packed, src, source)
             return push_copy(dst, to, between, &packed)
         if not plain_to:  # then the bytes go to their places on the GPU
-            between = _blank(to, dst.blob.dtype, kGPU, dst.blob.dev_id)
+            between = _new_flat_array(to, dst.blob.dtype, kGPU, dst.blob.dev_id)
             push_copy(between, &packed, src, source)
             return push_copy(dst, to, between, &packed)
         if src.blob.dev_type == kCPUPinned:
@@ -373,13 +374,13 @@ cdef int _push_device_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
         run = _run_upload
     elif dst.blob.dev_type != kGPU or dst.blob.dev_id != src.blob.dev_id:
         if not plain_from:  # first the elements are put in order on the GPU
-            between = _blank(to, src.blob.dtype, kGPU, src.blob.dev_id)
+            between = _new_flat_array(to, src.blob.dtype, kGPU, src.blob.dev_id)
             push_copy(between, &packed, src, source)
             return push_copy(dst, to, between, &packed)
         if dst.blob.dev_type != kGPU:
             return _push_download(dst, to, src, source)
         if not plain_to or not same:
-            between = _blank(to, src.blob.dtype, kGPU, dst.blob.dev_id)
+            between = _new_flat_array(to, src.blob.dtype, kGPU, dst.blob.dev_id)
             push_copy(between, &packed, src, source)
             return push_copy(dst, to, between, &packed)
         run = _run_across
@@ -388,8 +389,8 @@ cdef int _push_device_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
     else:
         run = _run_assign
     if run == _run_assign:
-        kernel = _kernel(dst.blob.dev_id,
-                         f"assign<{_TYPES[dst.blob.dtype]}, {_TYPES[src.blob.dtype]}>")
+        kernel = _gpu_kernel(dst.blob.dev_id,
+                             f"assign<{_TYPES[dst.blob.dtype]}, {_TYPES[src.blob.dtype]}>")
     task = _new_task(dst, to)
     task.kernel = kernel
     _set_source(task, src, source)
@@ -408,8 +409,8 @@ cdef int _push_device_fill(NDArrayBase dst, const Region* to, const char* value)
     narrow = width
     while narrow > 1 and memcmp(value, value + narrow // 2, narrow // 2) == 0:
         narrow //= 2  # the driver's fill repeats a pattern of at most 4 bytes
-    if not _plain(to.ndim, to.shape, to.stride) or narrow == 8:
-        kernel = _kernel(dst.blob.dev_id, f"fill<{_WIDTHS[width]}>")
+    if not _is_row_major(to.ndim, to.shape, to.stride) or narrow == 8:
+        kernel = _gpu_kernel(dst.blob.dev_id, f"fill<{_WIDTHS[width]}>")
     task = _new_task(dst, to)
     task.kernel = kernel
     memcpy(task.value, value, 8)
@@ -434,8 +435,8 @@ cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
     if size == 0:
         return 0
     if overlap(dst, src):
-        between = _blank(source, src.blob.dtype, src.blob.dev_type, src.blob.dev_id)
-        packed = _packed(source)
+        between = _new_flat_array(source, src.blob.dtype, src.blob.dev_type, src.blob.dev_id)
+        packed = _row_major_region(source)
         push_copy(between, &packed, src, source)
         return push_copy(dst, to, between, &packed)
     if dst.blob.dev_type == kGPU or src.blob.dev_type == kGPU:
@@ -479,10 +480,10 @@ cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int 
     if size == 0:
         return 0
     if dst.blob.dev_type == kGPU and not (
-            src_type == dst.blob.dtype and _plain(to.ndim, to.shape, src_stride)
-            and _plain(to.ndim, to.shape, to.stride)):
-        between = _blank(to, dst.blob.dtype, kCPU, 0)
-        packed = _packed(to)
+            src_type == dst.blob.dtype and _is_row_major(to.ndim, to.shape, src_stride)
+            and _is_row_major(to.ndim, to.shape, to.stride)):
+        between = _new_flat_array(to, dst.blob.dtype, kCPU, 0)
+        packed = _row_major_region(to)
         copy_from_host(between, &packed, src, src_type, src_stride)
         return push_copy(dst, to, between, &packed)
     task = _new_task(dst, to)
@@ -547,7 +548,7 @@ cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, i
     if picked.blob.size == 0:
         return 0
     if gpu:
-        kernel = _kernel(array.blob.dev_id, "place_rows" if scatter else "pick_rows")
+        kernel = _gpu_kernel(array.blob.dev_id, "place_rows" if scatter else "pick_rows")
         numbers = _upload_rows(rows, n, array.blob.dev_id)
     task = <RowsTask*>c_malloc(sizeof(RowsTask) + (0 if gpu else n * sizeof(int64_t)))
     if task == NULL:

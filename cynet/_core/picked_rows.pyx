@@ -32,8 +32,8 @@ cdef void _free(void* arg) noexcept nogil:
     c_free(arg)
 
 
-cdef int _push(_engine.EngineFn run, Task* task, NDArrayBase out, NDArrayBase array,
-               NDArrayBase other, int64_t touched) except -1:
+cdef int _push_task(_engine.EngineFn run, Task* task, NDArrayBase out, NDArrayBase array,
+                    NDArrayBase other, int64_t touched) except -1:
     # `touched`: bytes that are read and written. `other`, which is read as well, may be None.
     cdef VarHandle sources[2]
     cdef VarHandle target = out.chunk.var
@@ -97,7 +97,7 @@ cdef NDArrayBase marked_rows(NDArrayBase array, int axes, NDArrayBase mask, cons
         c_free(task)
         return out
     task.n, task.nbytes, task.total = n, nbytes, shape[0]
-    _push(_run_marked, task, out, array, mask, n + 2 * shape[0] * nbytes)
+    _push_task(_run_marked, task, out, array, mask, n + 2 * shape[0] * nbytes)
     return out
 
 
@@ -132,5 +132,5 @@ cdef NDArrayBase numbered_rows(NDArrayBase array, NDArrayBase numbers):
         raise OutOfMemoryError("no memory for a copy")
     task.by = <const char*>numbers.blob.data
     task.n, task.nbytes = numbers.blob.size, nbytes
-    _push(_run_numbered, task, out, array, numbers, 2 * task.n * nbytes)
+    _push_task(_run_numbered, task, out, array, numbers, 2 * task.n * nbytes)
     return out

@@ -79,7 +79,7 @@ def write_stamp(list arrays):
 
 
 # --- memory that others may write -----------------------------------------------------------------
-cdef uint64_t _digest(const char* data, size_t n) noexcept nogil:
+cdef uint64_t _checksum_bytes(const char* data, size_t n) noexcept nogil:
     # A hash of the bytes: an FNV-like product over words.
     cdef uint64_t out = 0xcbf29ce484222325, word
     cdef size_t i
@@ -93,7 +93,7 @@ cdef uint64_t _digest(const char* data, size_t n) noexcept nogil:
     return out ^ out >> 32
 
 
-cdef object _fingerprint(NDArrayBase array):
+cdef object _checksum_array(NDArrayBase array):
     # A checksum of the array's values, once they are computed; 0 on a GPU, whose memory is not
     # read.
     cdef uint64_t out = 0
@@ -102,13 +102,13 @@ cdef object _fingerprint(NDArrayBase array):
     if on_host(&array.blob) and n:
         array.wait_read()
         with nogil:
-            out = _digest(data, n)
+            out = _checksum_bytes(data, n)
     return out
 
 
 cdef dict marked(dict marks, Py_ssize_t i, NDArrayBase array):
     marks = {} if marks is None else marks
-    marks[i] = _fingerprint(array)
+    marks[i] = _checksum_array(array)
     return marks
 
 
@@ -117,10 +117,10 @@ cdef bint changed_outside(dict marks, Py_ssize_t i, NDArrayBase array) except -1
     if not array.chunk.exposed.load():
         return False
     if marks is not None and i in marks:
-        return _fingerprint(array) != marks[i]
+        return _checksum_array(array) != marks[i]
     for pushed, mark, view in _exposed.get(<size_t>array.chunk, ()):
         if pushed == pushed_writes(array.chunk.var) and overlap(view, array) and (
-                _fingerprint(view) != mark):
+                _checksum_array(view) != mark):
             return True
     return False
 
@@ -134,4 +134,4 @@ def expose(NDArrayBase array not None):
     if _readers:
         view = _view(array)
         _exposed.setdefault(<size_t>array.chunk, []).append(
-            (pushed_writes(array.chunk.var), _fingerprint(view), view))
+            (pushed_writes(array.chunk.var), _checksum_array(view), view))

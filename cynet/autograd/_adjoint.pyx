@@ -85,8 +85,8 @@ cdef class Adjoint(StepNode):
         return out
 
 
-cdef void _divide(Gradients* arrays, vector[PyObject*]& pointers, vector[int]& requests, int n_in,
-                  int n_out) noexcept:
+cdef void _divide_lists(Gradients* arrays, vector[PyObject*]& pointers, vector[int]& requests,
+                        int n_in, int n_out) noexcept:
     # Set where each list of pointers begins in the buffer that holds all of them.
     arrays.out_grad = pointers.data()
     arrays.in_data = arrays.out_grad + n_out
@@ -132,7 +132,7 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
                             "go through it")
     pointers.assign(2 * (n_in + n_out) + call.n_aux, NULL)
     requests.assign(n_in, kNullOp)
-    _divide(&arrays, pointers, requests, n_in, n_out)
+    _divide_lists(&arrays, pointers, requests, n_in, n_out)
     for i in wanted:
         array = blank(&call.arrays[i], call.face)
         out[i] = array
@@ -192,7 +192,7 @@ def as_backward(CallNode node, list grads, list wanted, parts):
         return found
     pointers.assign(2 * (n_in + n_out) + call.n_aux, NULL)
     requests.assign(n_in, kNullOp)
-    _divide(&arrays, pointers, requests, n_in, n_out)
+    _divide_lists(&arrays, pointers, requests, n_in, n_out)
     out = [None] * n_in
     for i in range(n_in):
         if found[i] is not None or not info.honours_req:

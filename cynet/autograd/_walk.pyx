@@ -136,7 +136,7 @@ cdef class Walk:
                     else:
                         self.backward_node(node)
                     if _watchers:
-                        self._show(node)
+                        self._notify_observers(node)
                 self.order[i] = None
                 node.grads = None
                 if not self.retain:
@@ -163,7 +163,7 @@ cdef class Walk:
                 node.shared_grads |= <uint64_t>1 << i
         return 0
 
-    def _show(self, Node node):
+    def _notify_observers(self, Node node):
         # Report the gradients of the node's inputs, as far as they are known, to observers.
         cdef Node source
         for i, entry in enumerate(node.inputs):
@@ -538,7 +538,7 @@ cdef list _gradient_rewritten(CallNode node, how, list grads, list inputs, list 
     heads = [out for out, _ in outs]
     entries = entries_of(heads)
     walk.collect(entries)
-    _seed(walk, heads, entries, [grad for _, grad in outs])
+    _seed_gradients(walk, heads, entries, [grad for _, grad in outs])
     walk.run()
     return [walk.wanted[nodes[i]] if i in nodes else None for i in range(call.n_in)]
 
@@ -551,7 +551,7 @@ def check_flags(where, flags):
             check_flag(where, name, value)
 
 
-cdef int _seed(Walk walk, list heads, list entries, list grads) except -1:
+cdef int _seed_gradients(Walk walk, list heads, list entries, list grads) except -1:
     cdef NDArrayBase head
     for i, each in enumerate(heads):
         head = each
@@ -645,7 +645,7 @@ def gradients_to(list heads, list grads, list nodes, bint retain, bint create):
 cdef int run_backward(Walk walk, list heads, list entries, list grads, bint train_mode) except -1:
     cdef int flags = set_flags((1 if walk.create else 0) | (2 if train_mode else 0))
     try:
-        _seed(walk, heads, entries, grads)
+        _seed_gradients(walk, heads, entries, grads)
         walk.run()
     finally:
         set_flags(flags)

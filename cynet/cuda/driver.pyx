@@ -96,7 +96,7 @@ def add(int dev_id, size_t context, size_t stream, size_t in_stream, size_t out_
     opened[dev_id].store(True)
 
 
-cdef int _open(int dev_id) except -1 with gil:
+cdef int _open_device(int dev_id) except -1 with gil:
     if _opener is None:
         raise CynetError(f"gpu({dev_id}): the backend for GPUs is not loaded")
     _opener(dev_id)
@@ -113,7 +113,7 @@ cdef int enter(int dev_id, void** stream) except -1 nogil:
     if forked:
         _refuse_child(dev_id)
     if dev_id < 0 or dev_id >= DEVICES or not opened[dev_id].load():
-        _open(dev_id)
+        _open_device(dev_id)
     check(driver.set_current(machines[dev_id].context), dev_id, b"entering its context")
     if stream != NULL:
         stream[0] = machines[dev_id].stream
@@ -141,13 +141,13 @@ def explain(int code):
     return f"{name.decode()}: {text.decode() if text != NULL else 'no more is known'}"
 
 
-cdef int _raise(int code, int dev_id, const char* what) except -1 with gil:
+cdef int _raise_error(int code, int dev_id, const char* what) except -1 with gil:
     raise CynetError(f"gpu({dev_id}): {what.decode()} failed, {explain(code)}")
 
 
 cdef int check(int code, int dev_id, const char* what) except -1 nogil:
     if code != 0:
-        _raise(code, dev_id, what)
+        _raise_error(code, dev_id, what)
     return 0
 
 

@@ -42,7 +42,7 @@ ctypedef int (*QuietRecord)(Recording* recording, RunContext* run_ctx, Put put, 
                             size_t nbytes) noexcept nogil
 
 cdef atomic[bint] _exits  # the process does: pycuda destroys streams, the driver all else
-cdef atomic[int] _held[64]  # 1: the side stream of the GPU is in use
+cdef atomic[int] _side_stream_taken[64]  # 1: the side stream of the GPU is in use
 # buffers shared by all Recordings of each GPU; only a recording thread adds to it
 cdef KeptSpace _shared[64]
 cdef long _users[64]          # Recordings of each GPU that have any
@@ -114,29 +114,29 @@ cdef void _count_user(int dev_id, int change) noexcept nogil:
 cdef int run(Recording* recording, RunContext* run_ctx, Put put, void* arg, const void* numbers,
              size_t nbytes) except -1 nogil:
     cdef int dev_id = run_ctx.dev_id
-    cdef int how = _begin(recording, dev_id, &run_ctx.stream)
+    cdef int how = _choose_action(recording, dev_id, &run_ctx.stream)
     cdef bint failed
     if how == kPlain:
         return put(arg, run_ctx, NULL)
     if how == kReplay:
-        return _replay(recording, dev_id, numbers, nbytes)
+        return _replay_graph(recording, dev_id, numbers, nbytes)
     # the casts keep a pending exception pending
     if how == kWarm:
         failed = (<QuietPut>put)(arg, run_ctx, NULL) == -1
         _finish_warm(recording, dev_id, failed)
         return -1 if failed else 0
-    failed = (<QuietRecord>_record)(recording, run_ctx, put, arg, nbytes) == -1
+    failed = (<QuietRecord>_record_graph)(recording, run_ctx, put, arg, nbytes) == -1
     if failed:
         # work that cannot be recorded may still run directly; if not, that call reports it
         with gil:
             PyErr_Clear()
-    if _finish(recording, dev_id, failed):
-        return _replay(recording, dev_id, numbers, nbytes)
+    if _finish_recording(recording, dev_id, failed):
+        return _replay_graph(recording, dev_id, numbers, nbytes)
     run_ctx.stream = machines[dev_id].stream
     return put(arg, run_ctx, NULL)
 
 
-cdef int _begin(Recording* recording, int dev_id, void** stream) noexcept nogil:
+cdef int _choose_action(Recording* recording, int dev_id, void** stream) noexcept nogil:
     """The action for the function this time, and the stream to run it on. kWarm and
     kRecord hold the GPU's side stream until they are finished."""
     cdef Machine* machine = &machines[dev_id]
@@ -149,24 +149,24 @@ cdef int _begin(Recording* recording, int dev_id, void** stream) noexcept nogil:
     if recording.runs < PLAIN_RUNS:
         recording.runs += 1
         return kPlain
-    if _held[dev_id].exchange(1):
+    if _side_stream_taken[dev_id].exchange(1):
         return kPlain  # another function is being recorded: try next time
     how = kWarm if recording.runs == PLAIN_RUNS else kRecord
     if how == kRecord:
         if driver.begin_capture(machine.side_stream, RELAXED) != 0:
             recording.never = True
-            _held[dev_id].store(0)
+            _side_stream_taken[dev_id].store(0)
             return kPlain
         keep_device_space(recording.spaces)
-    elif not _follow(dev_id, machine.stream, machine.side_stream):
+    elif not _follow_stream(dev_id, machine.stream, machine.side_stream):
         recording.never = True
-        _held[dev_id].store(0)
+        _side_stream_taken[dev_id].store(0)
         return kPlain
     stream[0] = machine.side_stream
     return how
 
 
-cdef bint _follow(int dev_id, void* first, void* second) noexcept nogil:
+cdef bint _follow_stream(int dev_id, void* first, void* second) noexcept nogil:
     """Work put on `second` from now on waits for the work on `first`."""
     cdef void* event = NULL
     cdef bint good
@@ -180,15 +180,15 @@ cdef bint _follow(int dev_id, void* first, void* second) noexcept nogil:
 cdef void _finish_warm(Recording* recording, int dev_id, bint failed) noexcept nogil:
     cdef Machine* machine = &machines[dev_id]
     recording.runs += 1
-    if not _follow(dev_id, machine.side_stream, machine.stream):
+    if not _follow_stream(dev_id, machine.side_stream, machine.stream):
         driver.stream_synchronize(machine.side_stream)
     if failed:
         recording.never = True
-    _held[dev_id].store(0)
+    _side_stream_taken[dev_id].store(0)
 
 
-cdef int _record(Recording* recording, RunContext* run_ctx, Put put, void* arg,
-                 size_t nbytes) except -1 nogil:
+cdef int _record_graph(Recording* recording, RunContext* run_ctx, Put put, void* arg,
+                       size_t nbytes) except -1 nogil:
     cdef Handle handle
     if nbytes:
         alloc(nbytes, kGPU, run_ctx.dev_id, &handle)
@@ -198,7 +198,7 @@ cdef int _record(Recording* recording, RunContext* run_ctx, Put put, void* arg,
     return put(arg, run_ctx, recording.numbers)
 
 
-cdef bint _finish(Recording* recording, int dev_id, bint failed) noexcept nogil:
+cdef bint _finish_recording(Recording* recording, int dev_id, bint failed) noexcept nogil:
     """End of a recording; False if no graph could be made and none ever can."""
     global _recorded
     cdef Machine* machine = &machines[dev_id]
@@ -212,7 +212,7 @@ cdef bint _finish(Recording* recording, int dev_id, bint failed) noexcept nogil:
             recording.executable = NULL
     if graph != NULL:
         driver.graph_destroy(graph)
-    _held[dev_id].store(0)
+    _side_stream_taken[dev_id].store(0)
     if recording.executable == NULL:
         recording.never = True
         _free_spaces(&recording.own)
@@ -222,8 +222,8 @@ cdef bint _finish(Recording* recording, int dev_id, bint failed) noexcept nogil:
     return True
 
 
-cdef int _replay(Recording* recording, int dev_id, const void* numbers,
-                 size_t nbytes) except -1 nogil:
+cdef int _replay_graph(Recording* recording, int dev_id, const void* numbers,
+                       size_t nbytes) except -1 nogil:
     """The copy is put on the stream, behind replays that read the old values."""
     global _replayed
     cdef const char* given = <const char*>numbers

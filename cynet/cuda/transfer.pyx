@@ -74,7 +74,7 @@ cdef Station* _stations[64]
 cdef mutex _stations_guard
 
 
-cdef Station* _station(int dev_id) noexcept nogil:
+cdef Station* _station_of(int dev_id) noexcept nogil:
     cdef Station* station
     cdef int i
     _stations_guard.lock()
@@ -100,9 +100,9 @@ cdef Station* _station(int dev_id) noexcept nogil:
 
 # ---- pieces
 
-cdef StagingBuffer* _take(int dev_id) except NULL nogil:
+cdef StagingBuffer* _take_buffer(int dev_id) except NULL nogil:
     """A piece that is free and whose last use is over. The GPU's context is current."""
-    cdef Station* station = _station(dev_id)
+    cdef Station* station = _station_of(dev_id)
     cdef StagingBuffer* found = NULL
     cdef int i
     while found == NULL:
@@ -115,7 +115,7 @@ cdef StagingBuffer* _take(int dev_id) except NULL nogil:
         station.guard.unlock()
         if found == NULL:
             thread_yield()
-    if _prepare(dev_id, found) == -1:
+    if _prepare_buffer(dev_id, found) == -1:
         _give_back(dev_id, found)
         return NULL
     return found
@@ -135,13 +135,13 @@ cdef int _prepare_checked(int dev_id, StagingBuffer* piece) except -1 nogil:
     return 0
 
 
-cdef inline int _prepare(int dev_id, StagingBuffer* piece) noexcept nogil:
+cdef inline int _prepare_buffer(int dev_id, StagingBuffer* piece) noexcept nogil:
     # The cast keeps the pending exception pending.
     return (<int (*)(int, StagingBuffer*) noexcept nogil>_prepare_checked)(dev_id, piece)
 
 
 cdef void _give_back(int dev_id, StagingBuffer* piece) noexcept nogil:
-    cdef Station* station = _station(dev_id)
+    cdef Station* station = _station_of(dev_id)
     station.guard.lock()
     piece.taken = False
     station.guard.unlock()
@@ -155,17 +155,18 @@ cdef int upload(int dev_id, void* to, const void* source, size_t nbytes) except 
     enter(dev_id, NULL)
     while at < nbytes:
         n = min(nbytes - at, <size_t>PIECE_BYTES)
-        piece = _take(dev_id)
+        piece = _take_buffer(dev_id)
         memcpy(piece.pinned.ptr, <const char*>source + at, n)
         try:
-            _send(dev_id, piece, <size_t>to + at, n, nbytes <= DIRECT_BYTES)
+            _send_piece(dev_id, piece, <size_t>to + at, n, nbytes <= DIRECT_BYTES)
         finally:
             _give_back(dev_id, piece)
         at += n
     return 0
 
 
-cdef int _send(int dev_id, StagingBuffer* piece, size_t to, size_t n, bint direct) except -1 nogil:
+cdef int _send_piece(int dev_id, StagingBuffer* piece, size_t to, size_t n,
+                     bint direct) except -1 nogil:
     cdef Machine* machine = &machines[dev_id]
     if direct:
         check(driver.to_device(to, piece.pinned.ptr, n, machine.stream), dev_id, b"copying to it")
@@ -191,17 +192,17 @@ cdef void* upload_pinned(int dev_id, void* to, const void* source,
         landing = _take_landing(dev_id)
         try:
             if _make_room(dev_id, landing, nbytes):
-                _land(dev_id, landing, <size_t>to, source, nbytes)
-                return _mark(dev_id, machine.in_stream)
+                _land_piece(dev_id, landing, <size_t>to, source, nbytes)
+                return _record_event(dev_id, machine.in_stream)
         finally:
             _leave_landing(dev_id, landing)
     check(driver.to_device(<size_t>to, source, nbytes, machine.stream), dev_id, b"copying to it")
-    return _mark(dev_id, machine.stream)
+    return _record_event(dev_id, machine.stream)
 
 
 cdef Landing* _take_landing(int dev_id) noexcept nogil:
     """The one whose last use is longer ago; another thread keeps it only while it enqueues."""
-    cdef Station* station = _station(dev_id)
+    cdef Station* station = _station_of(dev_id)
     cdef Landing* found = NULL
     while found == NULL:
         station.guard.lock()
@@ -216,7 +217,7 @@ cdef Landing* _take_landing(int dev_id) noexcept nogil:
 
 
 cdef void _leave_landing(int dev_id, Landing* landing) noexcept nogil:
-    cdef Station* station = _station(dev_id)
+    cdef Station* station = _station_of(dev_id)
     station.guard.lock()
     landing.taken = False
     station.guard.unlock()
@@ -247,8 +248,8 @@ cdef bint _have_memory(int dev_id, Landing* landing, size_t nbytes) except -1 wi
     return True
 
 
-cdef int _land(int dev_id, Landing* landing, size_t to, const void* source,
-               size_t nbytes) except -1 nogil:
+cdef int _land_piece(int dev_id, Landing* landing, size_t to, const void* source,
+                     size_t nbytes) except -1 nogil:
     cdef Machine* machine = &machines[dev_id]
     cdef size_t there = <size_t>landing.memory.ptr
     check(driver.stream_wait(machine.in_stream, landing.left, 0), dev_id, b"copying to it")
@@ -266,14 +267,14 @@ cdef int download(int dev_id, void* to, const void* source, size_t nbytes) excep
     reached = new_event(dev_id)
     try:
         check(driver.event_record(reached, machines[dev_id].stream), dev_id, b"copying from it")
-        _fetch(dev_id, to, source, nbytes, reached)
+        _fetch_data(dev_id, to, source, nbytes, reached)
     finally:
         driver.event_destroy(reached)
     return 0
 
 
-cdef int _fetch(int dev_id, void* to, const void* source, size_t nbytes,
-                void* reached) except -1 nogil:
+cdef int _fetch_data(int dev_id, void* to, const void* source, size_t nbytes,
+                     void* reached) except -1 nogil:
     """Copy the data once `reached` is passed; two pieces are in flight at a time."""
     cdef Machine* machine = &machines[dev_id]
     cdef StagingBuffer* pieces[2]
@@ -284,7 +285,7 @@ cdef int _fetch(int dev_id, void* to, const void* source, size_t nbytes,
     try:
         while got < nbytes:
             while sent < nbytes and pieces[i] == NULL:
-                pieces[i] = _take(dev_id)
+                pieces[i] = _take_buffer(dev_id)
                 n = min(nbytes - sent, <size_t>PIECE_BYTES)
                 check(driver.to_host(pieces[i].pinned.ptr, <size_t>source + sent, n,
                                      machine.out_stream), dev_id, b"copying from it")
@@ -363,10 +364,10 @@ cdef int download_later(int dev_id, const void* source, size_t nbytes, const Str
     cdef void* reached
     cdef Job* job
     enter(dev_id, NULL)
-    reached = _mark(dev_id, machines[dev_id].stream)
-    job = _job(reached, finish, arg)
+    reached = _record_event(dev_id, machines[dev_id].stream)
+    job = _make_job(reached, finish, arg)
     job.source, job.nbytes, job.what = source, nbytes, what[0]
-    _put(dev_id, job)
+    _queue_job(dev_id, job)
     return 0
 
 
@@ -376,24 +377,24 @@ cdef int download_pinned(int dev_id, void* to, const void* source, size_t nbytes
     cdef void* reached
     enter(dev_id, NULL)
     machine = &machines[dev_id]
-    reached = _mark(dev_id, machine.stream)
+    reached = _record_event(dev_id, machine.stream)
     try:
         check(driver.stream_wait(machine.out_stream, reached, 0), dev_id, b"copying from it")
         check(driver.to_host(to, <size_t>source, nbytes, machine.out_stream), dev_id,
               b"copying from it")
     finally:
         driver.event_destroy(reached)
-    return call_later(dev_id, _mark(dev_id, machine.out_stream), finish, arg)
+    return call_later(dev_id, _record_event(dev_id, machine.out_stream), finish, arg)
 
 
 cdef int call_later(int dev_id, void* reached, Finish finish, void* arg) except -1 nogil:
-    cdef Job* job = _job(reached, finish, arg)
+    cdef Job* job = _make_job(reached, finish, arg)
     job.source = NULL
-    _put(dev_id, job)
+    _queue_job(dev_id, job)
     return 0
 
 
-cdef void* _mark(int dev_id, void* stream) except NULL nogil:
+cdef void* _record_event(int dev_id, void* stream) except NULL nogil:
     """A new event, recorded on the stream."""
     cdef void* event = new_event(dev_id)
     cdef int code = driver.event_record(event, stream)
@@ -403,7 +404,7 @@ cdef void* _mark(int dev_id, void* stream) except NULL nogil:
     return event
 
 
-cdef Job* _job(void* reached, Finish finish, void* arg) except NULL nogil:
+cdef Job* _make_job(void* reached, Finish finish, void* arg) except NULL nogil:
     """A job, freed after use. If memory for one is exhausted, its event is destroyed once it is
     reached."""
     cdef Job* job = <Job*>malloc(sizeof(Job))
@@ -416,8 +417,8 @@ cdef Job* _job(void* reached, Finish finish, void* arg) except NULL nogil:
     return job
 
 
-cdef void _put(int dev_id, Job* job) noexcept nogil:
-    cdef Station* station = _station(dev_id)
+cdef void _queue_job(int dev_id, Job* job) noexcept nogil:
+    cdef Station* station = _station_of(dev_id)
     cdef bint start
     station.guard.lock()
     if station.last == NULL:
@@ -429,7 +430,7 @@ cdef void _put(int dev_id, Job* job) noexcept nogil:
     station.working = True
     station.wake.notify_one()
     station.guard.unlock()
-    if start and not start_thread(_work, <void*><size_t>dev_id):
+    if start and not start_thread(_run_jobs, <void*><size_t>dev_id):
         _work_off(dev_id, False)  # no thread could be created: do it on this one
 
 
@@ -437,7 +438,7 @@ cdef int _no_memory() except -1 with gil:
     raise OutOfMemoryError("no memory for a copy")
 
 
-cdef void _work(void* arg) noexcept nogil:
+cdef void _run_jobs(void* arg) noexcept nogil:
     # The thread state lasts, so an exception set without the GIL stays.
     PyGILState_Ensure()
     PyEval_SaveThread()
@@ -446,7 +447,7 @@ cdef void _work(void* arg) noexcept nogil:
 
 cdef void _work_off(int dev_id, bint stay) noexcept nogil:
     """Do the jobs in order; a worker stays for ever, another thread until no jobs are left."""
-    cdef Station* station = _station(dev_id)
+    cdef Station* station = _station_of(dev_id)
     cdef Job* job
     while True:
         station.guard.lock()
@@ -462,14 +463,14 @@ cdef void _work_off(int dev_id, bint stay) noexcept nogil:
             station.last = NULL
         station.guard.unlock()
         # a raised exception stays pending
-        if (<int (*)(int, Job*) noexcept nogil>_do)(dev_id, job) == -1:
-            _fail(job)
+        if (<int (*)(int, Job*) noexcept nogil>_run_job)(dev_id, job) == -1:
+            _fail_job(job)
         else:
             job.finish(job.arg, NULL)
         free(job)
 
 
-cdef int _do(int dev_id, Job* job) except -1 nogil:
+cdef int _run_job(int dev_id, Job* job) except -1 nogil:
     cdef Handle buffer
     buffer.ptr = NULL
     enter(dev_id, NULL)
@@ -477,7 +478,7 @@ cdef int _do(int dev_id, Job* job) except -1 nogil:
         if job.source == NULL:
             return check(driver.event_synchronize(job.reached), dev_id, b"work on it")
         alloc(job.nbytes, kCPU, 0, &buffer)
-        _fetch(dev_id, buffer.ptr, job.source, job.nbytes, job.reached)
+        _fetch_data(dev_id, buffer.ptr, job.source, job.nbytes, job.reached)
         job.what.src = buffer.ptr
         copy_strided(&job.what, True)
     finally:
@@ -486,7 +487,7 @@ cdef int _do(int dev_id, Job* job) except -1 nogil:
     return 0
 
 
-cdef void _fail(Job* job) noexcept with gil:
+cdef void _fail_job(Job* job) noexcept with gil:
     cdef PyObject* kind = NULL
     cdef PyObject* value = NULL
     cdef PyObject* trace = NULL

@@ -7,20 +7,20 @@ from ._device cimport ReadFn, SpaceFn
 from .driver cimport driver
 
 
-cdef void* _space(int dev_id, int index, size_t nbytes, void* stream) except? NULL nogil:
+cdef void* _device_space(int dev_id, int index, size_t nbytes, void* stream) except? NULL nogil:
     return get_device_space(dev_id, index, nbytes)
 
 
-cdef int _read(void* to, const void* source, size_t nbytes, void* stream) noexcept nogil:
+cdef int _copy_to_host(void* to, const void* source, size_t nbytes, void* stream) noexcept nogil:
     cdef int code = driver.to_host(to, <size_t>source, nbytes, stream)
     return code if code != 0 else driver.stream_synchronize(stream)
 
 
 def space_address():
     """Address of a SpaceFn."""
-    return <size_t><SpaceFn>_space
+    return <size_t><SpaceFn>_device_space
 
 
 def read_address():
     """Address of a ReadFn."""
-    return <size_t><ReadFn>_read
+    return <size_t><ReadFn>_copy_to_host

@@ -30,23 +30,23 @@ cdef struct Task:
     void* work     # the Work; this holds a reference to it
 
 
-cdef void _say(int pipe, int64_t number) noexcept nogil:
+cdef void _write_number(int pipe, int64_t number) noexcept nogil:
     # A pipe takes eight bytes whole or not at all. Its reader is gone when the process ends.
     while write(pipe, &number, sizeof(number)) < 0 and errno == EINTR:
         pass
 
 
-cdef int _run(void* arg, RunContext* run_ctx, void* token) except -1 nogil:
+cdef int _run_task(void* arg, RunContext* run_ctx, void* token) except -1 nogil:
     cdef Task* task = <Task*>arg
     task.token = token
-    _say(task.pipe, task.number)
+    _write_number(task.pipe, task.number)
     return 0
 
 
-cdef void _drop(void* arg) noexcept nogil:
+cdef void _drop_task(void* arg) noexcept nogil:
     cdef Task* task = <Task*>arg
     if task.token == NULL:  # an earlier function has failed, so this one never ran
-        _say(task.pipe, -1 - task.number)
+        _write_number(task.pipe, -1 - task.number)
     with gil:
         (<Work>task.work).task = NULL
         Py_DECREF(<object>task.work)
@@ -103,7 +103,7 @@ cdef class Work:
         Py_INCREF(self)
         try:
             with nogil:
-                push_async(_run, task, _drop, kCPU, 0, variables + n_writes, <int>n_reads,
+                push_async(_run_task, task, _drop_task, kCPU, 0, variables + n_writes, <int>n_reads,
                            variables, <int>n_writes, self.priority, kInline, b"communication")
         finally:
             free(variables)

@@ -36,8 +36,8 @@ cdef Engine* create(bint naive, int workers) except NULL nogil:
     e.native.linger_ns = e.python.linger_ns = LINGER_NS
     e.python.limit = INT_MAX
     _hold_registry()
-    _sweep()
-    _adopt(e)
+    _free_idle_engines()
+    _adopt_engine(e)
     _registry.store(0)
     return e
 
@@ -47,13 +47,13 @@ cdef void _hold_registry() noexcept nogil:
         thread_yield()
 
 
-cdef void _adopt(Engine* e) noexcept nogil:
+cdef void _adopt_engine(Engine* e) noexcept nogil:
     global _engines
     e.next = _engines
     _engines = e
 
 
-cdef void _sweep() noexcept nogil:
+cdef void _free_idle_engines() noexcept nogil:
     """Free the engines that were dropped and have come to rest since. The registry is held."""
     cdef Engine** place = &_engines
     cdef Engine* e = _engines

@@ -116,7 +116,7 @@ cdef void drop_task(void* arg) noexcept with gil:
     Py_DECREF(<object>arg)
 
 
-cdef int _raise(error) except -1:
+cdef int _raise_error(error) except -1:
     raise error
 
 
@@ -125,7 +125,7 @@ ctypedef int (*QuietRaise)(object error) noexcept
 
 cdef void write_unraisable(error, source) noexcept:
     """Report what nobody can be told of: where sys.unraisablehook puts it."""
-    (<QuietRaise>_raise)(error)
+    (<QuietRaise>_raise_error)(error)
     PyErr_WriteUnraisable(source)
 
 

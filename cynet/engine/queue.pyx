@@ -154,7 +154,7 @@ cdef bint enter(
         link.run = run
         link.var = var
         link.write = True
-        _add(&var.pending_writes, 1)
+        _add_unlocked(&var.pending_writes, 1)
         if var.readers or var.head != NULL:
             append(var, link)
             missing += 1
@@ -165,7 +165,7 @@ cdef bint enter(
     return missing == 0
 
 
-cdef inline void _add(atomic[int]* number, int change) noexcept nogil:
+cdef inline void _add_unlocked(atomic[int]* number, int change) noexcept nogil:
     """Only whoever holds the lock writes: no need of a locked instruction."""
     number.store(number.load(memory_order_relaxed) + change, memory_order_release)
 
@@ -250,7 +250,7 @@ cdef inline void give_back(Engine* e, Run* run, Link* link, Failure* failure) no
         if failure != NULL:
             _set_failure(var, failure)
         var.writes += 1
-        _add(&var.pending_writes, -1)
+        _add_unlocked(&var.pending_writes, -1)
     else:
         var.readers -= 1
         var.pending_reads -= 1

@@ -194,22 +194,22 @@ cdef void _run_one(Engine* e, Run* run) noexcept nogil:
 # ---- workers
 
 cdef void plan(Engine* e, After* after) noexcept nogil:
-    _publish(&e.native)
+    _publish_pool(&e.native)
     if e.naive:
         return
-    _publish(&e.python)
+    _publish_pool(&e.python)
     if e.native.ready > e.native.coming:
         _call_workers(e, &e.native, after)
     if e.python.ready > e.python.coming:
         _call_workers(e, &e.python, after)
     for pool in e.gpus:
         if pool != NULL:
-            _publish(pool)
+            _publish_pool(pool)
             if pool.ready > pool.coming:
                 _call_workers(e, pool, after)
 
 
-cdef inline void _publish(Pool* pool) noexcept nogil:
+cdef inline void _publish_pool(Pool* pool) noexcept nogil:
     if pool.published.load(memory_order_relaxed) != pool.ready:
         pool.published.store(pool.ready, memory_order_release)
 
@@ -219,11 +219,11 @@ cdef void plan_push(Engine* e, After* after) noexcept nogil:
     if bulk_size > 1:
         bulk_count += 1
         if bulk_count < bulk_size:
-            _publish(&e.native)
-            _publish(&e.python)
+            _publish_pool(&e.native)
+            _publish_pool(&e.python)
             for pool in e.gpus:
                 if pool != NULL:
-                    _publish(pool)
+                    _publish_pool(pool)
             return
         bulk_count = 0
     plan(e, after)
@@ -330,7 +330,7 @@ cdef void _work(void* arg) noexcept nogil:
     label_thread(b"native worker" if pool == &e.native else b"worker", worker.index)
     pool.starting = False
     pool.coming -= 1
-    if not _serve(e, pool, worker):
+    if not _serve_pool(e, pool, worker):
         return  # forked while it ran a function: this is the child's only thread, and no worker
     e.free_indices.push_back(worker.index)
     pool.threads -= 1
@@ -346,7 +346,7 @@ cdef inline void _set_worker(Worker* worker) noexcept nogil:
     this_worker = worker
 
 
-cdef bint _serve(Engine* e, Pool* pool, Worker* worker) noexcept nogil:
+cdef bint _serve_pool(Engine* e, Pool* pool, Worker* worker) noexcept nogil:
     """Execute runs until it is time to end. The lock is held at the start and at the end."""
     cdef After after
     cdef Failure* failure
@@ -374,13 +374,13 @@ cdef bint _serve(Engine* e, Pool* pool, Worker* worker) noexcept nogil:
             pool.active -= 1
             plan(e, &after)
             return True
-        elif pool.spin_ns and pool.active <= pool.limit and _look(e, pool, &after):
+        elif pool.spin_ns and pool.active <= pool.limit and _spin_for_run(e, pool, &after):
             continue
-        elif not _rest(e, pool, worker, &after):
+        elif not _sleep_until_called(e, pool, worker, &after):
             return True
 
 
-cdef bint _look(Engine* e, Pool* pool, After* after) noexcept nogil:
+cdef bint _spin_for_run(Engine* e, Pool* pool, After* after) noexcept nogil:
     """Spin for a run; true when one came. The lock is held at the start and at the end."""
     cdef Spin spin
     cdef int spins = 0
@@ -401,7 +401,7 @@ cdef bint _look(Engine* e, Pool* pool, After* after) noexcept nogil:
     return found or pool.ready > 0
 
 
-cdef bint _rest(Engine* e, Pool* pool, Worker* worker, After* after) noexcept nogil:
+cdef bint _sleep_until_called(Engine* e, Pool* pool, Worker* worker, After* after) noexcept nogil:
     """Sleep until called; false when nobody did for long. The lock is held before and after."""
     cdef Worker** place
     cdef int64_t until = 0, left = -1
@@ -535,14 +535,14 @@ cdef void stop(Engine* e, int64_t patience_ns) noexcept nogil:
 
 
 cdef void _dismiss_all(Engine* e, After* after) noexcept nogil:
-    _dismiss(&e.native, after)
-    _dismiss(&e.python, after)
+    _dismiss_workers(&e.native, after)
+    _dismiss_workers(&e.python, after)
     for pool in e.gpus:
         if pool != NULL:
-            _dismiss(pool, after)
+            _dismiss_workers(pool, after)
 
 
-cdef void _dismiss(Pool* pool, After* after) noexcept nogil:
+cdef void _dismiss_workers(Pool* pool, After* after) noexcept nogil:
     cdef Worker* worker = pool.idle
     while worker != NULL:
         pool.idle = worker.next

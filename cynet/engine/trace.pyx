@@ -73,9 +73,9 @@ cdef const char* kept_text(const char* text) noexcept nogil:
     return keep_text(text)
 
 
-cdef inline void _note(int kind, const char* name, const char* node, const char* category,
-                       bint backward, int64_t begin, int64_t end, int64_t value, int dev_type,
-                       int dev_id) noexcept nogil:
+cdef inline void _note_record(int kind, const char* name, const char* node, const char* category,
+                              bint backward, int64_t begin, int64_t end, int64_t value,
+                              int dev_type, int dev_id) noexcept nogil:
     cdef Record record
     record.begin, record.end, record.value = begin, end, value
     record.name, record.node, record.category = name, node, category
@@ -91,8 +91,8 @@ cdef inline void _note_on(const char* name, const char* node, const char* catego
         return
     if trace_load(&tracing) & MEMORY:
         used = in_use(context.dev_type, context.dev_id)
-    _note(LASTS, name, node, category, backward, begin, end, used, context.dev_type,
-          context.dev_id)
+    _note_record(LASTS, name, node, category, backward, begin, end, used, context.dev_type,
+                 context.dev_id)
 
 
 cdef void note_operator(const char* name, const char* node, bint backward, int64_t begin,
@@ -116,7 +116,7 @@ cdef void note_function(const char* name, bint unless_noted, int64_t begin,
 
 
 cdef void note_wait(int64_t begin) noexcept nogil:
-    _note(LASTS, b"wait", NULL, b"engine", False, begin, now_ns(), -1, -1, 0)
+    _note_record(LASTS, b"wait", NULL, b"engine", False, begin, now_ns(), -1, -1, 0)
 
 
 cdef void label_thread(const char* kind, int number) noexcept nogil:
@@ -140,24 +140,24 @@ cdef extern from *:
     vector[OpenSpan] open_spans "cynet_open_spans"
 
 
-cdef int _open(const void* owner, const char* name, const char* category) except -1:
+cdef int _open_span(const void* owner, const char* name, const char* category) except -1:
     cdef OpenSpan span
     span.owner, span.name, span.category, span.begin = owner, name, category, now_ns()
     open_spans.push_back(span)
     return 0
 
 
-cdef int _close(const void* owner) noexcept:
+cdef int _close_span(const void* owner) noexcept:
     cdef OpenSpan span
     if open_spans.empty() or open_spans.back().owner != owner:
         return 0  # the span was opened while nothing was traced
     span = open_spans.back()
     open_spans.pop_back()
-    _note(LASTS, span.name, NULL, span.category, False, span.begin, now_ns(), -1, -1, 0)
+    _note_record(LASTS, span.name, NULL, span.category, False, span.begin, now_ns(), -1, -1, 0)
     return 0
 
 
-cdef const char* _text(str text) except NULL:
+cdef const char* _c_text(str text) except NULL:
     cdef bytes encoded = text.encode("utf-8", "replace")
     cdef const char* kept = keep_text(PyBytes_AS_STRING(encoded))
     if kept == NULL:
@@ -177,16 +177,16 @@ cdef class Span:
     cdef const char* category
 
     def __init__(self, str name not None, str category not None):
-        self.name, self.category = _text(name), _text(category)
+        self.name, self.category = _c_text(name), _c_text(category)
 
     def __enter__(self):
         if trace_load(&tracing) & SPANS:
-            _open(<void*>self, self.name, self.category)
+            _open_span(<void*>self, self.name, self.category)
         return self
 
     def __exit__(self, kind, error, trace):
         if not open_spans.empty():
-            _close(<void*>self)
+            _close_span(<void*>self)
 
 
 # --- the profiler's side --------------------------------------------------------------------------
@@ -221,8 +221,9 @@ def note(int kind, str name not None, str category not None, int64_t begin, int6
     cdef const char* kept_node = NULL
     if trace_load(&tracing) & OBJECTS:
         if node is not None:
-            kept_node = _text(node)
-        _note(kind, _text(name), kept_node, _text(category), False, begin, end, value, -1, 0)
+            kept_node = _c_text(node)
+        _note_record(kind, _c_text(name), kept_node, _c_text(category), False, begin, end, value,
+                     -1, 0)
 
 
 def limit(size_t n):

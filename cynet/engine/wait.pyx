@@ -38,7 +38,7 @@ cdef int wait_var(Var* var, bint reads) except -1 nogil:
     cdef Engine* e = var.engine
     cdef PyObject* error
     cdef int64_t remaining
-    if not reads and _soon(e, var):
+    if not reads and _is_done_soon(e, var):
         return 0
     lock(e)
     refresh(e, var)
@@ -61,7 +61,7 @@ cdef int wait_var(Var* var, bint reads) except -1 nogil:
     return 0
 
 
-cdef bint _soon(Engine* e, Var* var) noexcept nogil:
+cdef bint _is_done_soon(Engine* e, Var* var) noexcept nogil:
     """Look without the lock: the writers are done, now or in a moment, and nothing failed."""
     cdef int spins = 0
     if var.epoch != e.epoch:
@@ -95,7 +95,7 @@ cdef int _wait_in(Engine* e, Waiter** waiters, bint reads, int64_t remaining) ex
     plan(e, &after)  # a bulk may have left workers asleep
     unlock(e)
     settle_after(e, &after)
-    code = _await(&waiter)
+    code = _await_waiter(&waiter)
     if code:
         lock(e)  # whoever signalled a sleeper has left it when the lock is free
         if waiter.state.load() != kDone:
@@ -156,7 +156,7 @@ cdef int _refuse_depth() except -1 nogil:
 
 # ---- sleeping
 
-cdef int _await(Waiter* waiter) noexcept nogil:
+cdef int _await_waiter(Waiter* waiter) noexcept nogil:
     """0: done while it spun; 1: done after it slept; -1: a signal handler raised, error set."""
     cdef bint worker = on_worker()
     cdef PyThreadState* saved = NULL

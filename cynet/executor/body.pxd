@@ -40,7 +40,7 @@ cdef class BodyPlan:
     cdef void put_grad(self, size_t i, void* at) noexcept nogil
     cdef void put_arena(self, void* at) noexcept nogil
     cdef void put_saved(self, void* at) noexcept nogil
-    cdef void _put(self, size_t slot, void* at) noexcept nogil
+    cdef void _set_slot(self, size_t slot, void* at) noexcept nogil
     # Set which random numbers the runs draw, from those of the operator, or NULL.
     cdef void begin(self, OpContext* ctx) noexcept nogil
     # Run forward or backward for the time number t; `outer` is the Operator that does so.

@@ -70,7 +70,7 @@ cdef class BodyPlan:
                        for forward, positions in places.items()]
         return 0
 
-    cdef void _put(self, size_t slot, void* at) noexcept nogil:
+    cdef void _set_slot(self, size_t slot, void* at) noexcept nogil:
         cdef Spots* spots = &self.slots[slot]
         cdef size_t i
         if spots.at == at:
@@ -80,22 +80,22 @@ cdef class BodyPlan:
             self.tables.blobs[spots.spots[i].blob].data = <char*>at + spots.spots[i].offset
 
     cdef void put_variable(self, size_t i, void* at) noexcept nogil:
-        self._put(i, at)
+        self._set_slot(i, at)
 
     cdef void put_output(self, size_t i, void* at) noexcept nogil:
-        self._put(self.n_variables + i, at)
+        self._set_slot(self.n_variables + i, at)
 
     cdef void put_head(self, size_t i, void* at) noexcept nogil:
-        self._put(self.n_variables + self.n_outputs + i, at)
+        self._set_slot(self.n_variables + self.n_outputs + i, at)
 
     cdef void put_grad(self, size_t i, void* at) noexcept nogil:
-        self._put(self.n_variables + 2 * self.n_outputs + i, at)
+        self._set_slot(self.n_variables + 2 * self.n_outputs + i, at)
 
     cdef void put_arena(self, void* at) noexcept nogil:
-        self._put(2 * (self.n_variables + self.n_outputs), at)
+        self._set_slot(2 * (self.n_variables + self.n_outputs), at)
 
     cdef void put_saved(self, void* at) noexcept nogil:
-        self._put(2 * (self.n_variables + self.n_outputs) + 1, at)
+        self._set_slot(2 * (self.n_variables + self.n_outputs) + 1, at)
 
     cdef void begin(self, OpContext* ctx) noexcept nogil:
         cdef uint64_t key
@@ -116,7 +116,7 @@ cdef class BodyPlan:
         cdef size_t last = self.n_steps if backward else self.n_forward
         if self.runs_python:
             with gil:
-                self._choose(t, (<Operator>outer).memory_owner)
+                self._choose_operators(t, (<Operator>outer).memory_owner)
         self.run.is_train = ctx.is_train
         self.run.stream = <uint64_t>t * self.plan.n_random
         while index < last:
@@ -129,13 +129,13 @@ cdef class BodyPlan:
 
     cdef int _fail(self, int64_t t) except -1:
         try:
-            _pending()
+            _raise_pending()
         except BaseException as error:
             step = failed_step(self.tables, self.run.current)
             raised = wrap_error(error, f"run {t} of a body: {step}: {describe_error(error)}")
         raise raised
 
-    def _choose(self, int64_t t, owner):
+    def _choose_operators(self, int64_t t, owner):
         """The operators of run t that are Python's, which keep the memory of the outer run."""
         for forward, positions, several in self.python:
             run = t if len(positions) > 1 else 0  # without backward one run is enough
@@ -156,6 +156,6 @@ cdef class BodyPlan:
         return self.plan.profile()
 
 
-cdef int _pending() except -1:
+cdef int _raise_pending() except -1:
     """Raises the exception that is set already."""
     return -1

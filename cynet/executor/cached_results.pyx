@@ -122,7 +122,7 @@ class Group:
     def __init__(self, steps):
         self.value, = [v for step in steps for v in step.out_data if v.kind == CACHED]
         self.sources = steps[0].cached.sources
-        self.form = _form(steps, self.sources)
+        self.form = _steps_key(steps, self.sources)
 
     def result(self, list arrays):
         """The CachedResult with these arrays as sources: one of another plan, or a new one."""
@@ -146,25 +146,25 @@ def cached_groups(graph):
     return [Group(each) for each in steps.values()]
 
 
-def _form(list steps, list sources):
+def _steps_key(list steps, list sources):
     names = itertools.count()  # identifies the contents of an address
     held = {id(value): next(names) for value in sources}
     form = []
     for step in steps:
-        how = _how(step.prop)
+        how = _property_key(step.prop)
         if how is None or any(id(value.root) not in held for value in step.in_data):
             return None  # the step reads a constant that each plan computes for itself
-        reads = [(held[id(value.root)], _look(value)) for value in step.in_data]
+        reads = [(held[id(value.root)], _look_of_value(value)) for value in step.in_data]
         held.update((id(value.root), next(names)) for value in step.out_data)
-        form.append((how, step.ctx, *reads, *map(_look, step.out_data)))
+        form.append((how, step.ctx, *reads, *map(_look_of_value, step.out_data)))
     return tuple(form)
 
 
-def _look(value):
+def _look_of_value(value):
     return value.shape, value.dtype, value.channels_last
 
 
-def _how(prop):
+def _property_key(prop):
     """A key for the function of a property; None if its attributes do not determine it."""
     packs_as = getattr(prop, "packs_as", None)
     if packs_as is not None:

@@ -163,7 +163,7 @@ cdef class Calls:
         return 0
 
 
-cdef bint _draws(Call call):
+cdef bint _draws_numbers(Call call):
     # Whether it draws random numbers in prediction.
     cdef int kind
     for kind in call.resources:
@@ -172,7 +172,7 @@ cdef bint _draws(Call call):
     return False
 
 
-cdef double _seconds(Call call, list outs) except -1:
+cdef double _estimate_seconds(Call call, list outs) except -1:
     # Roughly the time of its arithmetic.
     prop = call.prop
     return prop.graph.flops(prop, call.in_shapes, [shape for shape, _ in outs]) / FLOPS_PER_SECOND
@@ -233,12 +233,12 @@ cdef class CallByCall:
             if found is None:
                 outs = [(shapes[entry], dtypes[entry]) for entry in made]
                 call = call_of_node(node, face, context, ins, outs)
-                if call.python or _draws(call):
+                if call.python or _draws_numbers(call):
                     self.graph.fits = False
                     return False
                 if self.gradients:
                     learn_backward(call)
-                found = alike[key] = call, _seconds(call, outs)
+                found = alike[key] = call, _estimate_seconds(call, outs)
             else:
                 call = call_of_another_node(found[0], node)
             self.calls.append(call)

@@ -81,9 +81,9 @@ cdef class RunsBodies(Operator):
             feeds_of(prop.condition, &self.condition_feeds)
             self.said = prop.said
             self.said_dtype = dtype_code(prop.condition.graph.outputs[0].dtype)
-            self._note("condition", self.condition)
+            self._note_body("condition", self.condition)
 
-    def _note(self, word, BodyPlan plan):
+    def _note_body(self, word, BodyPlan plan):
         self.plans.append((word, plan))
         if plan.runs_python:
             self.runs_python = True
@@ -128,7 +128,7 @@ cdef class LoopOperator(RunsBodies):
         RunsBodies.__init__(self, prop)
         body, = prop.bodies
         self.body = BodyPlan(body)
-        self._note("body", self.body)
+        self._note_body("body", self.body)
         feeds_of(body, &self.feeds)
         self.runs, self.saved, self.stride = prop.runs, prop.saved, prop.stride
         self.n_stacked, self.back, self.blocked = prop.n_stacked, prop.back, prop.blocked
@@ -338,8 +338,8 @@ cdef class BranchOperator(RunsBodies):
         RunsBodies.__init__(self, prop)
         first, second = prop.bodies
         self.then, self.other = BodyPlan(first), BodyPlan(second)
-        self._note("then", self.then)
-        self._note("else", self.other)
+        self._note_body("then", self.then)
+        self._note_body("else", self.other)
         feeds_of(first, &self.then_feeds)
         feeds_of(second, &self.other_feeds)
         self.back, self.blocked, self.saved = prop.back, prop.blocked, prop.saved

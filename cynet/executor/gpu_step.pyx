@@ -61,14 +61,14 @@ cdef enum:
     UPDATE_AT = 2 * PAIR     # offset of the update's numbers
 
 
-cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
+cdef int _run_part(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef PartRun* each = <PartRun*>arg
     if is_timed(each.runs[0].tables):
-        return _put(arg, run_ctx, NULL)
-    return run_recorded(&each.part.recording, run_ctx, _put, arg, each.numbers, each.nbytes)
+        return _put_part(arg, run_ctx, NULL)
+    return run_recorded(&each.part.recording, run_ctx, _put_part, arg, each.numbers, each.nbytes)
 
 
-cdef int _put(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
+cdef int _put_part(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
     cdef PartRun* each = <PartRun*>arg
     cdef char* at = <char*>numbers
     cdef int i
@@ -82,18 +82,18 @@ cdef int _put(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
     return 0
 
 
-cdef void _end(void* arg) noexcept nogil:
+cdef void _end_part(void* arg) noexcept nogil:
     cdef PartRun* each = <PartRun*>arg
     cdef int i
     for i in range(each.n_runs):
         end_run(each.runs[i])
     if each.task != NULL:
         each.free_task(each.task)
-    _release(each.part)
+    _release_part(each.part)
     free(arg)
 
 
-cdef void _release(Part* part) noexcept nogil:
+cdef void _release_part(Part* part) noexcept nogil:
     if release(&part.recording, part.dev_id):
         del part
 
@@ -124,13 +124,13 @@ cdef class GpuStep:
         while first < n:
             segment = tables.segments[first]
             last = first + 1
-            while last < n and _follows(segment, tables.segments[last]):
+            while last < n and _can_follow(segment, tables.segments[last]):
                 last += 1
             part = new Part()
             part.first, part.last, part.dev_id = first, last, segment.dev_id
             prepare(&part.recording, False)
             self.parts.push_back(part)
-            part.updates = (last == n and update is not None and _recordable(segment)
+            part.updates = (last == n and update is not None and _is_recordable(segment)
                             and update.dev_type == kGPU and update.dev_id == segment.dev_id)
             self.update_apart = self.update_apart and not part.updates
             part.is_whole = part.updates or last - first > 1
@@ -143,7 +143,7 @@ cdef class GpuStep:
         cdef size_t i
         with nogil:
             for i in range(self.parts.size()):
-                _release(self.parts[i])
+                _release_part(self.parts[i])
 
     cdef int _add_variables(self, Part* part) except -1:
         """The variables its function reads and writes, each once."""
@@ -179,13 +179,13 @@ cdef class GpuStep:
         cdef Part* part
         cdef PartRun* each
         cdef bint backward
-        self._draw(&words)
+        self._draw_streams(&words)
         for i in range(self.parts.size()):
             part = self.parts[i]
             if part.is_whole:
                 each = self._new_run(part, &words, origin, numbers)
                 with nogil:
-                    push_sync(_run, each, _end, kGPU, part.dev_id,
+                    push_sync(_run_part, each, _end_part, kGPU, part.dev_id,
                               part.const_vars.data(), <int>part.const_vars.size(),
                               part.mutable_vars.data(), <int>part.mutable_vars.size(),
                               0, kInline, b"training step")
@@ -197,7 +197,7 @@ cdef class GpuStep:
         if self.update_apart:
             self.update(*numbers)
 
-    cdef void _draw(self, Words* words) noexcept:
+    cdef void _draw_streams(self, Words* words) noexcept:
         """The random streams that a forward and a backward run would draw."""
         cdef size_t at[3]
         cdef Segment* segment
@@ -249,23 +249,23 @@ cdef class GpuStep:
                 each.backward[i] = backward
                 each.n_runs += 1
         except BaseException:
-            _end(each)
+            _end_part(each)
             raise
         return each
 
 
-cdef bint _recordable(Segment* segment) noexcept nogil:
+cdef bint _is_recordable(Segment* segment) noexcept nogil:
     return segment.dev_type == kGPU and not segment.recordings[1].never
 
 
-cdef bint _follows(Segment* first, Segment* second) noexcept nogil:
-    return _recordable(first) and _recordable(second) and first.dev_id == second.dev_id
+cdef bint _can_follow(Segment* first, Segment* second) noexcept nogil:
+    return _is_recordable(first) and _is_recordable(second) and first.dev_id == second.dev_id
 
 
 def joins_steps(Plan plan):
     """True if the plan has segments to put into one graph."""
     cdef Segment* segment
     for segment in plan.tables.segments:
-        if _recordable(segment):
+        if _is_recordable(segment):
             return True
     return False

@@ -92,7 +92,7 @@ cdef cppclass Slot:
 ctypedef Slot* SlotPointer
 
 
-cdef int _apply(void* arg, RunContext* run_ctx) except -1 nogil:
+cdef int _apply_patch(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef Patch* patch = <Patch*>arg
     cdef Change* change = <Change*>(patch + 1)
     cdef Tables* tables = patch.tables
@@ -129,7 +129,7 @@ cdef void _changes_of(const Slot* slot, vector[Change]* changes) noexcept nogil:
         changes.push_back(change)
 
 
-cdef void _end(void* arg) noexcept nogil:
+cdef void _end_patch(void* arg) noexcept nogil:
     cdef Patch* patch = <Patch*>arg
     cdef Change* change = <Change*>(patch + 1)
     if not patch.applied:  # an earlier function has failed
@@ -187,7 +187,7 @@ cdef class ArgumentSlots:
             self.slots.push_back(slot)
             tables.bound.push_back(slot.data)
         for i in range(tables.blobs.size()):
-            self._note(BLOB, i, tables.blobs[i].data)
+            self._note_place(BLOB, i, tables.blobs[i].data)
         for i in range(tables.steps.size()):
             if tables.steps[i].watched != NULL:
                 self._note_chunk(WATCHED, i, 0, tables.steps[i].watched)
@@ -197,9 +197,10 @@ cdef class ArgumentSlots:
         self.mutable_vars.resize(n_segments)
         for i in range(n_segments):
             segment = tables.segments[i]
-            self._sort(by_var, i, &segment.const_vars, &self.const_slots[i], &self.const_vars[i])
-            self._sort(by_var, i, &segment.mutable_vars, &self.mutable_slots[i],
-                       &self.mutable_vars[i])
+            self._sort_variables(by_var, i, &segment.const_vars, &self.const_slots[i],
+                                 &self.const_vars[i])
+            self._sort_variables(by_var, i, &segment.mutable_vars, &self.mutable_slots[i],
+                                 &self.mutable_vars[i])
             for k in self.mutable_slots[i]:
                 if k in new:
                     self._note_chunk(PROMISED, i, segment.promised.size(), self.slots[k].chunk)
@@ -228,7 +229,7 @@ cdef class ArgumentSlots:
         segment.recordings[0].never = segment.recordings[1].never = True
         return 0
 
-    cdef int _note(self, Kind kind, size_t index, void* data) except -1:
+    cdef int _note_place(self, Kind kind, size_t index, void* data) except -1:
         cdef size_t number = number_of(data)
         cdef Place place
         if number >= self.slots.size():
@@ -249,8 +250,8 @@ cdef class ArgumentSlots:
                 self.slots[i].watched = self.slots[i].watched or kind == WATCHED
         return 0
 
-    cdef int _sort(self, dict by_var, size_t segment, vector[VarHandle]* found,
-                   vector[size_t]* slots, vector[VarHandle]* others) except -1:
+    cdef int _sort_variables(self, dict by_var, size_t segment, vector[VarHandle]* found,
+                             vector[size_t]* slots, vector[VarHandle]* others) except -1:
         cdef VarHandle var
         for var in found[0]:
             number = by_var.get(<size_t>var)
@@ -271,16 +272,16 @@ cdef class ArgumentSlots:
             comes next.
         """
         cdef vector[Change] changes
-        return self._bind(first, arrays, &changes)
+        return self._bind_arrays(first, arrays, &changes)
 
     def bind_cached(self, size_t first, list cached):
         """Give a CachedResult to each slot from `first` on, and to each group of cached steps."""
         cdef vector[Change] changes
         self.plan.cached[:] = cached  # functions pushed before hold references to their own
-        self._states(&changes)
-        self._bind(first, [(<CachedResult>each).array for each in cached], &changes)
+        self._add_states(&changes)
+        self._bind_arrays(first, [(<CachedResult>each).array for each in cached], &changes)
 
-    cdef int _states(self, vector[Change]* changes) except -1:
+    cdef int _add_states(self, vector[Change]* changes) except -1:
         """Append the states of the plan's cached results to `changes`."""
         cdef Change change
         cdef size_t i
@@ -293,7 +294,7 @@ cdef class ArgumentSlots:
                 changes.push_back(change)
         return 0
 
-    cdef bint _bind(self, size_t first, list arrays, vector[Change]* changes) except -1:
+    cdef bint _bind_arrays(self, size_t first, list arrays, vector[Change]* changes) except -1:
         cdef unordered_set[size_t] segments
         cdef size_t i, k
         cdef Slot* slot
@@ -317,16 +318,16 @@ cdef class ArgumentSlots:
                     segments.insert(k)
         if full:
             if not changes.size():
-                self._states(changes)
+                self._add_states(changes)
             for i in range(self.slots.size()):
                 _changes_of(self.slots[i], changes)
         if changes.size():
-            self._push(changes, full)
+            self._push_changes(changes, full)
         for k in segments:
-            self._name(k)
+            self._rename_variables(k)
         return exchanged
 
-    cdef int _push(self, vector[Change]* changes, bint full) except -1:
+    cdef int _push_changes(self, vector[Change]* changes, bint full) except -1:
         cdef Tables* tables = self.plan.tables
         cdef size_t n = changes.size(), i
         cdef Patch* patch = <Patch*>malloc(sizeof(Patch) + n * sizeof(Change))
@@ -341,10 +342,10 @@ cdef class ArgumentSlots:
             to[i] = changes[0][i]
         for i in range(tables.segments.size()):
             vars.push_back(tables.segments[i].var)
-        return push_sync(_apply, patch, _end, kCPU, 0, NULL, 0, vars.data(), <int>vars.size(), 0,
-                         kInline, b"executor")
+        return push_sync(_apply_patch, patch, _end_patch, kCPU, 0, NULL, 0, vars.data(),
+                         <int>vars.size(), 0, kInline, b"executor")
 
-    cdef int _name(self, size_t segment) except -1:
+    cdef int _rename_variables(self, size_t segment) except -1:
         # Rebuild the variables of a segment, each once: an array may be in several slots.
         cdef Segment* native = self.plan.tables.segments[segment]
         cdef unordered_set[size_t] seen

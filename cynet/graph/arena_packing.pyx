@@ -67,22 +67,22 @@ def place(list sizes, list firsts, list lasts):
     tree.covers.resize(2 * tree.steps)
     tree.under.resize(2 * tree.steps)
     for size, first, last in zip(sizes, firsts, lasts):
-        offset = _find(&tree, first, last, size) if size else 0
+        offset = _find_offset(&tree, first, last, size) if size else 0
         if size:
-            _take(&tree, first, last, offset, offset + size)
+            _take_range(&tree, first, last, offset, offset + size)
         offsets.append(offset)
         total = max(total, offset + size)
     return total, offsets
 
 
-cdef int64_t _find(Tree* tree, size_t first, size_t last, int64_t size) except -1 nogil:
+cdef int64_t _find_offset(Tree* tree, size_t first, size_t last, int64_t size) except -1 nogil:
     """The lowest offset that is free from step `first` to step `last`."""
     cdef int64_t offset
     if tree.wait:
         tree.wait -= 1
     else:
         _find_near(tree, first, last)
-        offset = _lowest(&tree.near, size, tree.placed.size() // LOOK)
+        offset = _lowest_free(&tree.near, size, tree.placed.size() // LOOK)
         if offset != TOO_LONG:
             tree.pause = 0
             return offset
@@ -120,7 +120,8 @@ cdef int _add_near(Tree* tree, Places* places) except -1 nogil:
     return 0
 
 
-cdef int _take(Tree* tree, size_t first, size_t last, int64_t begin, int64_t end) except -1 nogil:
+cdef int _take_range(Tree* tree, size_t first, size_t last, int64_t begin,
+                     int64_t end) except -1 nogil:
     """Note a place in every node that it concerns."""
     cdef size_t left = first + tree.steps, right = last + tree.steps
     cdef size_t above_left = left, above_right = right
@@ -128,27 +129,27 @@ cdef int _take(Tree* tree, size_t first, size_t last, int64_t begin, int64_t end
     value.begin, value.end, value.first, value.last = begin, end, first, last
     tree.placed.push_back(value)
     while above_right:
-        _join(&tree.under[above_left], begin, end)
+        _join_interval(&tree.under[above_left], begin, end)
         if above_right != above_left:
-            _join(&tree.under[above_right], begin, end)
+            _join_interval(&tree.under[above_right], begin, end)
         above_left >>= 1
         above_right >>= 1
     right += 1
     while left < right:
         if left & 1:
-            _join(&tree.under[left], begin, end)
-            _join(&tree.covers[left], begin, end)
+            _join_interval(&tree.under[left], begin, end)
+            _join_interval(&tree.covers[left], begin, end)
             left += 1
         if right & 1:
             right -= 1
-            _join(&tree.under[right], begin, end)
-            _join(&tree.covers[right], begin, end)
+            _join_interval(&tree.under[right], begin, end)
+            _join_interval(&tree.covers[right], begin, end)
         left >>= 1
         right >>= 1
     return 0
 
 
-cdef int _join(Places* places, int64_t begin, int64_t end) except -1 nogil:
+cdef int _join_interval(Places* places, int64_t begin, int64_t end) except -1 nogil:
     """Add an interval; it is merged with intervals that it overlaps or touches."""
     cdef Places.iterator each = places.upper_bound(begin)
     if each != places.begin():
@@ -164,7 +165,7 @@ cdef int _join(Places* places, int64_t begin, int64_t end) except -1 nogil:
     return 0
 
 
-cdef int64_t _lowest(const vector[Places*]* near, int64_t size, size_t maximum) noexcept nogil:
+cdef int64_t _lowest_free(const vector[Places*]* near, int64_t size, size_t maximum) noexcept nogil:
     """The lowest place of that size which is free in all sets, or TOO_LONG after about `maximum`
     looks."""
     cdef int64_t begin = 0, free

@@ -114,13 +114,13 @@ cdef class Step:
         """Values the step reads, each once: also those it adds to."""
         cdef list found = []
         if self.direction == "forward":
-            _add(found, self.in_data)
+            _add_missing(found, self.in_data)
         else:
-            _add(found, self.out_grad)
-            _add(found, self.in_data)
-            _add(found, self.out_data)
+            _add_missing(found, self.out_grad)
+            _add_missing(found, self.in_data)
+            _add_missing(found, self.out_data)
         if 3 in self.req:
-            _add(found, [value for i, value in self.written() if self.req[i] == 3])
+            _add_missing(found, [value for i, value in self.written() if self.req[i] == 3])
         if len(found) > 1:
             return list(dict.fromkeys(found))
         return found
@@ -136,7 +136,7 @@ cdef class Step:
         return f"<{self.direction} {self.prop.op_name} {self.name}>"
 
 
-cdef int _add(list found, list values) except -1:
+cdef int _add_missing(list found, list values) except -1:
     for value in values:
         if value is not None:
             found.append(value)

@@ -100,7 +100,7 @@ cdef Kernel find_kernel(str name, int dtype, dict params, object prop):
             raise ArgumentError(f"kernel {name}: parameter '{field}' holds {count} numbers, got "
                                 f"{len(values)}")
         struct.pack_into(f"{len(values)}{kind}", memory, offset, *values)
-    _keep(found, memory, len(memory))
+    _copy_params(found, memory, len(memory))
     return found
 
 
@@ -146,7 +146,7 @@ cdef Kernel _functor_kernel(str name, int dtype, dict params):
         both.add = find_binary_grad(known, dtype, True)
     run_cast(FLAGS["float64"], dtype, &number, both.number, 1)
     found.run, found.names = _run_functor, () if both.reads == 1 else ("number",)
-    _keep(found, <const char*>&both, sizeof(WriteOrAdd))
+    _copy_params(found, <const char*>&both, sizeof(WriteOrAdd))
     return found
 
 
@@ -167,11 +167,11 @@ cdef Kernel _cast_kernel():
     for dtype in NAMES:
         adding[row_of(dtype)] = find_unary(b"identity", dtype, True)
     found.run, found.names = _run_cast, ()
-    _keep(found, <const char*>adding, sizeof(adding))
+    _copy_params(found, <const char*>adding, sizeof(adding))
     return found
 
 
-cdef int _keep(Kernel kernel, const char* params, size_t n) except -1:
+cdef int _copy_params(Kernel kernel, const char* params, size_t n) except -1:
     kernel._memory = params[:n]
     kernel.params = <const char*>kernel._memory
     return 0

@@ -292,7 +292,7 @@ cdef class Slot:
         return NotImplemented
 
 
-cdef inline Slot _slot(NDArrayBase array, int number):
+cdef inline Slot _slot_of(NDArrayBase array, int number):
     return <Slot><object><PyObject*>PyTuple_GET_ITEM(array.face.slots, number)
 
 
@@ -316,59 +316,59 @@ cdef class NDArrayArithmetic(NDArrayBase):
     """NDArrayBase with Python's operators, as its face has them."""
 
     def __add__(self, other):
-        return _slot(self, ADD).forward(self, other, None)
+        return _slot_of(self, ADD).forward(self, other, None)
 
     def __radd__(self, other):
-        return _slot(self, ADD).backward(self, other)
+        return _slot_of(self, ADD).backward(self, other)
 
     def __iadd__(self, other):
         # A subclass has this for sequences, too, and CPython takes what that gives as it is.
-        out = _slot(self, ADD).forward(self, other, self)
+        out = _slot_of(self, ADD).forward(self, other, self)
         return self + other if out is NotImplemented else out
 
     def __sub__(self, other):
-        return _slot(self, SUBTRACT).forward(self, other, None)
+        return _slot_of(self, SUBTRACT).forward(self, other, None)
 
     def __rsub__(self, other):
-        return _slot(self, SUBTRACT).backward(self, other)
+        return _slot_of(self, SUBTRACT).backward(self, other)
 
     def __isub__(self, other):
-        return _slot(self, SUBTRACT).forward(self, other, self)
+        return _slot_of(self, SUBTRACT).forward(self, other, self)
 
     def __mul__(self, other):
-        return _slot(self, MULTIPLY).forward(self, other, None)
+        return _slot_of(self, MULTIPLY).forward(self, other, None)
 
     def __rmul__(self, other):
-        return _slot(self, MULTIPLY).backward(self, other)
+        return _slot_of(self, MULTIPLY).backward(self, other)
 
     def __imul__(self, other):
-        return _slot(self, MULTIPLY).forward(self, other, self)
+        return _slot_of(self, MULTIPLY).forward(self, other, self)
 
     def __truediv__(self, other):
-        return _slot(self, DIVIDE).forward(self, other, None)
+        return _slot_of(self, DIVIDE).forward(self, other, None)
 
     def __rtruediv__(self, other):
-        return _slot(self, DIVIDE).backward(self, other)
+        return _slot_of(self, DIVIDE).backward(self, other)
 
     def __itruediv__(self, other):
-        return _slot(self, DIVIDE).forward(self, other, self)
+        return _slot_of(self, DIVIDE).forward(self, other, self)
 
     def __mod__(self, other):
-        return _slot(self, MODULO).forward(self, other, None)
+        return _slot_of(self, MODULO).forward(self, other, None)
 
     def __rmod__(self, other):
-        return _slot(self, MODULO).backward(self, other)
+        return _slot_of(self, MODULO).backward(self, other)
 
     def __imod__(self, other):
-        return _slot(self, MODULO).forward(self, other, self)
+        return _slot_of(self, MODULO).forward(self, other, self)
 
     def __pow__(self, other, modulo):
         if modulo is not None:
             raise ArgumentTypeError("pow of an NDArray: expected modulo=None")
-        return _slot(self, POWER).forward(self, other, None)
+        return _slot_of(self, POWER).forward(self, other, None)
 
     def __rpow__(self, other, modulo):
-        return _slot(self, POWER).backward(self, other)
+        return _slot_of(self, POWER).backward(self, other)
 
     def __floordiv__(self, other):
         return _forward(self, FLOOR_DIVIDE, other, None)
@@ -431,22 +431,22 @@ cdef class NDArrayArithmetic(NDArrayBase):
         return _unary(self, ABS)
 
     def __eq__(self, other):
-        return _slot(self, EQUAL).forward(self, other, None)
+        return _slot_of(self, EQUAL).forward(self, other, None)
 
     def __ne__(self, other):
-        return _slot(self, NOT_EQUAL).forward(self, other, None)
+        return _slot_of(self, NOT_EQUAL).forward(self, other, None)
 
     def __gt__(self, other):
-        return _slot(self, GREATER).forward(self, other, None)
+        return _slot_of(self, GREATER).forward(self, other, None)
 
     def __ge__(self, other):
-        return _slot(self, GREATER_EQUAL).forward(self, other, None)
+        return _slot_of(self, GREATER_EQUAL).forward(self, other, None)
 
     def __lt__(self, other):
-        return _slot(self, LESSER).forward(self, other, None)
+        return _slot_of(self, LESSER).forward(self, other, None)
 
     def __le__(self, other):
-        return _slot(self, LESSER_EQUAL).forward(self, other, None)
+        return _slot_of(self, LESSER_EQUAL).forward(self, other, None)
 
     def __hash__(self):
         return (<size_t><void*>self) >> 4

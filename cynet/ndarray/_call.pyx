@@ -56,8 +56,9 @@ cdef Face _face_of(tuple args, dict kwargs):
     return ND
 
 
-cdef bint _plain(object value):
-    # Whether the value cannot change, and `_same` tells it from values that parse differently.
+cdef bint _is_constant(object value):
+    # Whether the value cannot change, and `_is_same_value` tells it from values that parse
+    # differently.
     if type(value) is tuple:
         for each in <tuple>value:
             if type(each) is not int:
@@ -67,7 +68,7 @@ cdef bint _plain(object value):
             or type(value) is str or type(value) is type)
 
 
-cdef inline bint _same(object a, object b):
+cdef inline bint _is_same_value(object a, object b):
     cdef double x, y
     if a is b:
         return True
@@ -106,7 +107,7 @@ cdef CachedCall _cached_call(CallSite site, tuple args, dict kwargs, PyObject** 
             array = <NDArrayBase>arrays[i]
             fit = fit and fits(&cached.call.arrays[i], &array.blob)
         for i in range(cached.n_rest):
-            fit = fit and _same(cached.rest[i], args[n + i])
+            fit = fit and _is_same_value(cached.rest[i], args[n + i])
         if not fit:
             continue
         i = 0
@@ -114,8 +115,11 @@ cdef CachedCall _cached_call(CallSite site, tuple args, dict kwargs, PyObject** 
         while PyDict_Next(kwargs, &at, &key, &value):
             if <object>key == "out":
                 continue
-            if i >= len(cached.names) or not _same(cached.names[i], <object>key) or not _same(
-                    cached.values[i], <object>value):
+            if (
+                i >= len(cached.names)
+                or not _is_same_value(cached.names[i], <object>key)
+                or not _is_same_value(cached.values[i], <object>value)
+            ):
                 fit = False
                 break
             i += 1
@@ -125,7 +129,7 @@ cdef CachedCall _cached_call(CallSite site, tuple args, dict kwargs, PyObject** 
     return None
 
 
-cdef int _remember(CallSite site, Call call, tuple args, dict kwargs) except -1:
+cdef int _remember_call(CallSite site, Call call, tuple args, dict kwargs) except -1:
     # Remember a call, if it is of a kind that `_cached_call` finds again.
     cdef CachedCall cached
     cdef int n = 0
@@ -142,7 +146,7 @@ cdef int _remember(CallSite site, Call call, tuple args, dict kwargs) except -1:
     rest = args[n:]
     named = {name: value for name, value in kwargs.items() if name != "out"}
     for value in (*rest, *named.values()):
-        if not _plain(value):
+        if not _is_constant(value):
             return 0
     cached = CachedCall()
     cached.call, cached.n_arrays, cached.n_rest = call, n, len(rest)
@@ -218,7 +222,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
             continue
         elif isinstance(value, NDArrayBase):
             if names is None:
-                names, given = _named(entry, wanted, signature.variable, given)
+                names, given = _names_by_place(entry, wanted, signature.variable, given)
             names.append(name)
             given.append(value)
         elif name == "ctx" and not given and not (names or ()):
@@ -234,7 +238,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
         else:
             params[name] = value
     if names is None and not signature.variable and _has_gap(given):
-        names, given = _named(entry, wanted, False, given)
+        names, given = _names_by_place(entry, wanted, False, given)
     outs = None
     if out is not None:
         outs = [out] if isinstance(out, NDArrayBase) else _out_list(entry, out)
@@ -245,7 +249,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
         return sparse_call(entry, given, named, params, out)
     call = resolve(face, entry, given, named, params, ctx)
     results = run(call, given, outs)
-    _remember(site, call, args, kwargs)
+    _remember_call(site, call, args, kwargs)
     if out is not None:
         return out
     return results[0] if len(results) == 1 else results
@@ -273,7 +277,7 @@ cdef bint _has_gap(list given):
     return False
 
 
-cdef tuple _named(OpEntry entry, tuple wanted, bint variable, list given):
+cdef tuple _names_by_place(OpEntry entry, tuple wanted, bint variable, list given):
     # The names of the arrays given by place, and those arrays, without the places left empty.
     if variable:
         if given:

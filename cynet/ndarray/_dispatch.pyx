@@ -78,7 +78,7 @@ cdef void _free_task(void* arg) noexcept nogil:
     c_free(arg)
 
 
-cdef int _compute(Operator op, CallTask* task, OpContext* ctx) except -1 nogil:
+cdef int _compute_task(Operator op, CallTask* task, OpContext* ctx) except -1 nogil:
     if task.out_grad != NULL:
         return op.backward(ctx, task.out_grad, task.in_data, task.out_data, task.req, task.in_grad,
                            task.aux)
@@ -99,7 +99,7 @@ cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     ctx.n_requested = task.n_resources
     ctx.n_in, ctx.n_out, ctx.n_aux = task.n_in, task.n_out, task.n_aux
     # The call does not propagate an exception: it gets its message first, and is raised then.
-    if (<Quiet>_compute)(<PyObject*>task.state.op, task, &ctx) == -1:
+    if (<Quiet>_compute_task)(<PyObject*>task.state.op, task, &ctx) == -1:
         with gil:
             _raise_annotated(task, run_ctx.worker == 0)
     if begin:
@@ -110,14 +110,14 @@ cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
-cdef int _pending() except -1:
+cdef int _raise_pending() except -1:
     """Raises the exception that is set already."""
     return -1
 
 
 cdef int _raise_annotated(CallTask* task, bint here) except -1:
     try:
-        _pending()
+        _raise_pending()
     except BaseException as raised:
         error = raised
     arrays = ", ".join([f"{blob_shape(&task.in_data[i])} {NAMES[task.in_data[i].dtype]}"
@@ -205,7 +205,8 @@ cdef CallTask* _new_task(Call call, State* state, const vector[int]* resources,
     return task
 
 
-cdef int _submit(Call call, CallTask* task, VarHandle* vars, int n_mutable, int n_all) except -1:
+cdef int _submit_task(Call call, CallTask* task, VarHandle* vars, int n_mutable,
+                      int n_all) except -1:
     # The engine owns the task from here on. Of `vars` the first `n_mutable` are written.
     cdef int flags, kept = 0
     cdef int dev_type = call.dev_type, dev_id = call.dev_id
@@ -289,7 +290,7 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
         kept = state
         state_hold(&kept.references)
     try:
-        _submit(call, task, vars, n_mutable, n_all)
+        _submit_task(call, task, vars, n_mutable, n_all)
     except BaseException:
         if kept != NULL:
             drop_state(kept)
@@ -322,28 +323,30 @@ cdef int push_backward(Call call, State* state, const vector[int]* resources, bi
         task.origin = <PyObject*>origin
     vars = _alloc_vars(few, 2 * (n_in + n_out) + n_aux, task)
     for i in range(n_in):
-        n_mutable = _take(arrays.in_grad[i], &task.in_grad[i], &call.arrays[i], vars, n_mutable)
+        n_mutable = _take_blob(arrays.in_grad[i], &task.in_grad[i], &call.arrays[i], vars,
+                               n_mutable)
         task.req[i] = arrays.req[i]
         if arrays.in_grad[i] != NULL:
             task.written[task.n_written] = (<NDArrayBase>arrays.in_grad[i]).chunk
             task.n_written += 1
     for i in range(n_aux):
-        n_mutable = _take(arrays.aux[i], &task.aux[i], &call.arrays[n_in + i], vars, n_mutable)
+        n_mutable = _take_blob(arrays.aux[i], &task.aux[i], &call.arrays[n_in + i], vars, n_mutable)
     n_all = n_mutable
     for i in range(n_in):
-        n_all = _take(arrays.in_data[i], &task.in_data[i], &call.arrays[i], vars, n_all)
+        n_all = _take_blob(arrays.in_data[i], &task.in_data[i], &call.arrays[i], vars, n_all)
     for i in range(n_out):
-        n_all = _take(arrays.out_data[i], &task.out_data[i], &call.outs[i], vars, n_all)
-        n_all = _take(arrays.out_grad[i], &task.out_grad[i], &call.outs[i], vars, n_all)
+        n_all = _take_blob(arrays.out_data[i], &task.out_data[i], &call.outs[i], vars, n_all)
+        n_all = _take_blob(arrays.out_grad[i], &task.out_grad[i], &call.outs[i], vars, n_all)
     try:
-        _submit(call, task, vars, n_mutable, n_all)
+        _submit_task(call, task, vars, n_mutable, n_all)
     finally:
         if vars != few:
             c_free(vars)
     return 0
 
 
-cdef int _take(PyObject* array, TBlob* blob, const TBlob* like, VarHandle* vars, int n) noexcept:
+cdef int _take_blob(PyObject* array, TBlob* blob, const TBlob* like, VarHandle* vars,
+                    int n) noexcept:
     # The blob of an array, in the shape the call knows it by; without data where it is NULL.
     blob[0] = like[0]
     if array == NULL:
@@ -370,7 +373,7 @@ cdef int _check_out(Call call, int i, NDArrayBase array) except -1:
     return 0
 
 
-cdef int _request(Call call, PyObject** arrays, int i, NDArrayBase out) except -1:
+cdef int _output_request(Call call, PyObject** arrays, int i, NDArrayBase out) except -1:
     # kWriteTo, kWriteInplace, or kNullOp when output i must be computed elsewhere first.
     cdef NDArrayBase array
     cdef int k, request = kWriteTo
@@ -386,7 +389,7 @@ cdef int _request(Call call, PyObject** arrays, int i, NDArrayBase out) except -
     return request
 
 
-cdef NDArrayBase _blank(Call call, int i):
+cdef NDArrayBase _new_output(Call call, int i):
     # Memory for output i.
     cdef const TBlob* like = &call.outs[i]
     cdef NDArrayBase out
@@ -423,7 +426,7 @@ cdef list run(Call call, list given, list out):
             if flagged:
                 refuse_write(target)
             _check_out(call, i, target)
-            request = _request(call, in_pointers.data(), i, target)
+            request = _output_request(call, in_pointers.data(), i, target)
             for array in outs:
                 if array.chunk == target.chunk and overlap(array, target):
                     raise ArgumentError(
@@ -431,11 +434,11 @@ cdef list run(Call call, list given, list out):
             array = target
             if request == kNullOp:
                 request = kWriteTo
-                array = _blank(call, i)
+                array = _new_output(call, i)
                 copies = copies or []
                 copies.append((array, target))
         else:
-            array = _blank(call, i)
+            array = _new_output(call, i)
         outs.append(array)
         out_pointers.push_back(<PyObject*>array)
         req.push_back(request)
@@ -467,20 +470,20 @@ cdef object run_known(Call call, PyObject** arrays, int n, NDArrayBase out):
         if flagged:
             refuse_write(out)
         _check_out(call, 0, out)
-        requests[0] = _request(call, arrays, 0, out)
+        requests[0] = _output_request(call, arrays, 0, out)
     if n_out > MAX_KNOWN or call.order is not None or requests[0] == kNullOp or (
             out is not None and n_out > 1):
         given = [<object>arrays[i] for i in range(n)]
         outs = run(call, given, None if out is None else [out])
         return outs[0] if len(outs) == 1 else outs
     if n_out == 1:
-        out = out if out is not None else _blank(call, 0)
+        out = out if out is not None else _new_output(call, 0)
         targets[0] = <PyObject*>out
         _push(call, arrays, targets, requests)
         return out
     outs = []
     for i in range(n_out):
-        outs.append(_blank(call, i))
+        outs.append(_new_output(call, i))
         targets[i] = <PyObject*>outs[i]
         requests[i] = kWriteTo
     _push(call, arrays, targets, requests)

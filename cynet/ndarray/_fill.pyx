@@ -58,7 +58,7 @@ cdef int _last_type = 0
 cdef int _last_id = 0
 
 
-cdef NDArrayBase _blank(object shape, object ctx, object dtype, Face face):
+cdef NDArrayBase _new_array_of(object shape, object ctx, object dtype, Face face):
     global _last_context, _last_type, _last_id
     cdef int64_t sizes[MAX_NDIM]
     cdef int ndim, flag = 0
@@ -77,7 +77,7 @@ cdef NDArrayBase _blank(object shape, object ctx, object dtype, Face face):
 def filled(shape, double value, ctx, dtype, Face face=ND):
     """A new array of `shape` with `value` everywhere; None for `ctx` or `dtype` as in
     ``mx.nd.full``."""
-    cdef NDArrayBase out = _blank(shape, ctx, dtype, face)
+    cdef NDArrayBase out = _new_array_of(shape, ctx, dtype, face)
     cdef Region region = whole(out)
     out.chunk.written = out.blob.size == 0
     push_fill(out, &region, &value, kFloat64)
@@ -131,7 +131,7 @@ cdef NDArrayBase _with_diagonal(NDArrayBase out, int64_t rows, int64_t columns, 
 def progression(int64_t n, double start, double step, ctx, dtype, Face face=ND):
     """A new array of `n` values ``start + i * step`` in the arithmetic of `dtype`; None where they
     are not made here: on a GPU, or in a dtype other than float32, float64 and int32."""
-    cdef NDArrayBase out = _blank(n, ctx, dtype, face)
+    cdef NDArrayBase out = _new_array_of(n, ctx, dtype, face)
     cdef bint made
     if not on_host(&out.blob):
         return None
@@ -144,7 +144,7 @@ def progression(int64_t n, double start, double step, ctx, dtype, Face face=ND):
 def read_in(shape, dtype, fill):
     """A new array of the host whose memory is filled by ``fill(view)``, a writable memoryview of
     its bytes."""
-    cdef NDArrayBase out = _blank(shape, Context("cpu"), dtype, ND)
+    cdef NDArrayBase out = _new_array_of(shape, Context("cpu"), dtype, ND)
     cdef Py_ssize_t nbytes = out.blob.size * dtype_size(out.blob.dtype)
     if nbytes:
         fill(PyMemoryView_FromMemory(<char*>out.blob.data, nbytes, PyBUF_WRITE))

@@ -94,7 +94,7 @@ cdef cnp.ndarray _host_array(object value, int dtype, str what):
     return array
 
 
-cdef bint _touches(NDArrayBase array, cnp.ndarray host) noexcept:
+cdef bint _may_share_memory(NDArrayBase array, cnp.ndarray host) noexcept:
     # The host array may be a view of the array's own memory.
     cdef char* low = <char*>cnp.PyArray_DATA(host)
     cdef char* high = low + cnp.PyArray_ITEMSIZE(host)
@@ -130,7 +130,7 @@ cdef int _assign_host(NDArrayBase array, const Region* to, cnp.ndarray host) exc
         else:
             strides[i] = cnp.PyArray_STRIDE(host, k) // item
             odd = odd or cnp.PyArray_STRIDE(host, k) % item != 0
-    if odd or _touches(array, host):
+    if odd or _may_share_memory(array, host):
         return _assign_host(array, to, host.copy())
     return copy_from_host(array, to, cnp.PyArray_DATA(host), _flag_of(host), strides)
 
@@ -242,7 +242,7 @@ cdef int _refuse_wide(NDArrayBase array, cnp.ndarray host) except -1:
     return 0
 
 
-cdef int _assign(NDArrayBase array, const Region* to, object value) except -1:
+cdef int _assign_region(NDArrayBase array, const Region* to, object value) except -1:
     cdef double real
     cdef int64_t integer
     cdef char truth
@@ -275,7 +275,7 @@ cdef int _assign(NDArrayBase array, const Region* to, object value) except -1:
 
 
 # --- basic keys -----------------------------------------------------------------------------------
-cdef int64_t _place(object index, int64_t size, int axis) except -1:
+cdef int64_t _position_of(object index, int64_t size, int axis) except -1:
     cdef int64_t i, given
     try:
         given = index.__index__()
@@ -302,7 +302,7 @@ cdef inline bint _is_plain(object key):
     return _is_plain_item(key)
 
 
-cdef tuple _expand(NDArrayBase array, object key):
+cdef tuple _expand_key(NDArrayBase array, object key):
     # A tuple without Ellipsis that names every axis.
     cdef tuple items = key if type(key) is tuple else (key,)
     cdef int named = 0, new = 0, dots = 0
@@ -354,7 +354,7 @@ cdef Region _basic_region(NDArrayBase array, tuple items) except *:
                 out.offset += plain.stride[axis] * start
             out.ndim += 1
         else:
-            out.offset += plain.stride[axis] * _place(item, plain.shape[axis], axis)
+            out.offset += plain.stride[axis] * _position_of(item, plain.shape[axis], axis)
         axis += 1
     if out.ndim == 0 and not array.face.has_scalars():
         out.ndim = 1
@@ -375,7 +375,7 @@ cdef bint _is_contiguous(const Region* region) noexcept:
     return True
 
 
-cdef NDArrayBase _pick(NDArrayBase array, const Region* region):
+cdef NDArrayBase _pick_region(NDArrayBase array, const Region* region):
     cdef NDArrayBase out
     cdef Region to
     if _is_contiguous(region):
@@ -445,7 +445,7 @@ cdef object recorded_item(NDArrayBase array, object key):
     key = with_masks(array, key)
     if array.blob.size == 0:
         return record_empty(array, array._view(blob_shape(&array.blob))[key])
-    items = _expand(array, key)
+    items = _expand_key(array, key)
     for item in items:
         if not is_basic(item):
             rows, row = rows_by_number(array, items)
@@ -459,7 +459,7 @@ cdef object recorded_item(NDArrayBase array, object key):
             picked = invoke(get_operator("take"), (table, index), {"axis": 0, "mode": "clip"})
             return recorded_reshape(picked, sizes)
     region = _basic_region(array, items)
-    picked = _pick(array, &region)
+    picked = _pick_region(array, &region)
     if picked.blob.size == 0:
         return record_empty(array, picked)
     begin, end, step = [], [], []
@@ -470,7 +470,7 @@ cdef object recorded_item(NDArrayBase array, object key):
             end.append(None if stop < 0 else stop)
             step.append(by)
         else:
-            begin.append(_place(item, size, 0))
+            begin.append(_position_of(item, size, 0))
             end.append(begin[len(begin) - 1] + 1)
             step.append(1)
     call = resolve(array.face, get_operator("slice"), [array], (),
@@ -492,7 +492,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             return recorded_item(self, key)
         if type(key) is int and self.blob.ndim > 0:
             stride = self.blob.size // self.blob.shape[0] if self.blob.shape[0] else 0
-            stride *= _place(key, self.blob.shape[0], 0)
+            stride *= _position_of(key, self.blob.shape[0], 0)
             if self.blob.ndim > 1 or self.face.has_scalars():
                 return new_view(self, self.blob.shape + 1, self.blob.ndim - 1, stride)
             one = 1
@@ -500,8 +500,8 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         if is_whole(key) or type(key) is tuple and not key:
             return self
         if _is_plain(key):
-            region = _basic_region(self, _expand(self, key))
-            return _pick(self, &region)
+            region = _basic_region(self, _expand_key(self, key))
+            return _pick_region(self, &region)
         rows = rows_of_many(self, key)
         if rows is not None:
             row = blob_shape(&self.blob)[len(key):]
@@ -526,7 +526,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
                 picked = _blank_rows(self, rows, row)
                 _push_rows(self, picked, rows, row, False)
                 return picked
-        items = _expand(self, key)
+        items = _expand_key(self, key)
         for item in items:
             if not is_basic(item):
                 rows, row = rows_by_number(self, items)
@@ -534,7 +534,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
                 _push_rows(self, picked, rows, row, False)
                 return picked
         region = _basic_region(self, items)
-        return _pick(self, &region)
+        return _pick_region(self, &region)
 
     cdef int _assign_rows(self, cnp.ndarray rows, tuple row, object value) except -1:
         cdef NDArrayBase picked
@@ -544,7 +544,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         else:
             picked = _blank_rows(self, rows, row)
         region = whole(picked)
-        _assign(picked, &region, value)
+        _assign_region(picked, &region, value)
         return _push_rows(self, picked, rows, row, True)
 
     def __setitem__(self, key, value):
@@ -553,11 +553,11 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             refuse_write(self)
         if is_whole(key):
             region = whole(self)
-            _assign(self, &region, value)
+            _assign_region(self, &region, value)
             return
         if _is_plain(key):
-            region = _basic_region(self, _expand(self, key))
-            _assign(self, &region, value)
+            region = _basic_region(self, _expand_key(self, key))
+            _assign_region(self, &region, value)
             return
         key = with_masks(self, key)
         if has_truth(key) and self.face.has_scalars():
@@ -573,11 +573,11 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         if rows is not None:
             self._assign_rows(rows, blob_shape(&self.blob)[len(key):], value)
             return
-        items = _expand(self, key)
+        items = _expand_key(self, key)
         for item in items:
             if not is_basic(item):
                 rows, row = rows_by_number(self, items)
                 self._assign_rows(rows, row, value)
                 return
         region = _basic_region(self, items)
-        _assign(self, &region, value)
+        _assign_region(self, &region, value)

@@ -194,17 +194,18 @@ cdef Call resolve(Face face, OpEntry entry, list given, tuple names, dict params
     if call is not None:
         call.used = True
         return call
-    call = _prepare(face, entry, given, names, params, context or device_context(dev_type, dev_id))
+    call = _prepare_call(face, entry, given, names, params,
+                         context or device_context(dev_type, dev_id))
     maximum = config.get("CYNET_CALL_CACHE")
     if key is not None and maximum:
-        _evict(maximum - 1)
+        _evict_calls(maximum - 1)
         call.key = key
         entry.cache[key] = call
         _kept.append(call)
     return call
 
 
-cdef int _evict(size_t maximum) except -1:
+cdef int _evict_calls(size_t maximum) except -1:
     # Drop Calls until `maximum` are kept, by second chance (the clock algorithm): a Call that was
     # used since it was looked at last stays.
     cdef Call call
@@ -218,7 +219,8 @@ cdef int _evict(size_t maximum) except -1:
     return 0
 
 
-cdef Call _prepare(Face face, OpEntry entry, list given, tuple names, dict params, object context):
+cdef Call _prepare_call(Face face, OpEntry entry, list given, tuple names, dict params,
+                        object context):
     cdef Call call = Call.__new__(Call)
     cdef NDArrayBase array
     cdef TBlob blob
@@ -232,7 +234,7 @@ cdef Call _prepare(Face face, OpEntry entry, list given, tuple names, dict param
     call.dev_type, call.dev_id = context.device_typeid, context.device_id
     arguments, states = prop.list_arguments(), prop.list_auxiliary_states()
     call.n_in, call.n_aux = len(arguments), len(states)
-    call.order = _order(entry, [*arguments, *states], prop.list_inputs(), len(given), names)
+    call.order = _order_inputs(entry, [*arguments, *states], prop.list_inputs(), len(given), names)
     arrays = given if call.order is None else [given[k] for k in call.order]
     shapes, types = [], []
     memset(&blob, 0, sizeof(TBlob))
@@ -243,8 +245,8 @@ cdef Call _prepare(Face face, OpEntry entry, list given, tuple names, dict param
         call.nbytes += array.blob.size * <int64_t>dtype_size(array.blob.dtype)
         shapes.append(blob_shape(&array.blob))
         types.append(NAMES[array.blob.dtype])
-    _infer(call, [*arguments, *states], shapes, types)
-    _complete(call)
+    _infer_call(call, [*arguments, *states], shapes, types)
+    _complete_call(call)
     if call.dev_type != kGPU and config.get("CYNET_LOG_ALGORITHMS"):
         log_choices(prop, call.in_shapes, call.in_types)
     return call
@@ -265,26 +267,26 @@ cdef Call call_of_node(object node, Face face, object context, list ins, list ou
     call.in_types = [kind for _, kind in ins[:call.n_in]]
     for shape, kind in outs:
         _add_out(call, shape, kind)
-    _complete(call)
+    _complete_call(call)
     return call
 
 
 cdef Call call_of_another_node(Call call, object node):
-    cdef Call out = _copy(call)
+    cdef Call out = _copy_call(call)
     out.prop, out.node = node.prop, node.name
     if call.state != NULL:
         out.state = new_state(<object>call.state.op, call.entry.name, node.name)
     return out
 
 
-cdef int64_t _count(tuple shape):
+cdef int64_t _count_elements(tuple shape):
     cdef int64_t count = 1
     for n in shape:
         count *= <int64_t>n
     return count
 
 
-cdef int _complete(Call call) except -1:
+cdef int _complete_call(Call call) except -1:
     # Set the fields of a Call that follow from its property and its arrays.
     prop = call.prop
     _resources_and_inplace(call)
@@ -313,12 +315,12 @@ cdef Operator create(Call call):
     return op
 
 
-cdef object _missing(OpEntry entry, str name, list wanted):
+cdef object _missing_input_error(OpEntry entry, str name, list wanted):
     return ArgumentError(
         f"operator {entry.name}: input '{name}' is missing; it takes {', '.join(wanted)}")
 
 
-cdef list _order(OpEntry entry, list wanted, list places, Py_ssize_t n_given, tuple names):
+cdef list _order_inputs(OpEntry entry, list wanted, list places, Py_ssize_t n_given, tuple names):
     # The index of each wanted input among those given by name, or by place in the order of
     # `places`.
     if len(set(names)) != len(names):
@@ -328,7 +330,7 @@ cdef list _order(OpEntry entry, list wanted, list places, Py_ssize_t n_given, tu
         if n_given > len(wanted):
             raise ArgumentError(too_many(f"operator {entry.name}", entry, places, n_given))
         if n_given < len(wanted):
-            raise _missing(entry, places[n_given], places)
+            raise _missing_input_error(entry, places[n_given], places)
         if places == wanted:
             return None
         names = tuple(places)
@@ -340,7 +342,7 @@ cdef list _order(OpEntry entry, list wanted, list places, Py_ssize_t n_given, tu
                 f"its inputs: {', '.join(wanted) or 'none'}")
     for name in wanted:
         if name not in place:
-            raise _missing(entry, name, wanted)
+            raise _missing_input_error(entry, name, wanted)
     order = [place[name] for name in wanted]
     return None if order == list(range(n_given)) else order
 
@@ -360,14 +362,14 @@ cdef Call with_scalar(Call call, object number):
     if another is None:
         return None
     op = another
-    out = _copy(call)
+    out = _copy_call(call)
     out.prop = copy(call.prop)
     out.prop.__dict__["scalar"] = value
     out.state = new_state(op, call.entry.name, call.node)
     return out
 
 
-cdef Call _copy(Call call):
+cdef Call _copy_call(Call call):
     # A copy of the Call without property, node and state.
     cdef Call out = Call.__new__(Call)
     out.entry, out.face, out.context, out.order = call.entry, call.face, call.context, call.order
@@ -424,7 +426,7 @@ def infer(prop, list wanted, list shapes, list types):
     return where, [t or got for t, got in zip(in_types, types)], out_shapes, out_types
 
 
-cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
+cdef int _infer_call(Call call, list wanted, list shapes, list types) except -1:
     prop = call.prop
     outputs = prop.list_outputs()
     call.n_out, call.n_visible = len(outputs), prop.num_visible_outputs()
@@ -444,7 +446,7 @@ cdef TBlob _blob(Call call, tuple shape, str kind) except *:
     cdef int i
     memset(&blob, 0, sizeof(TBlob))
     blob.dev_type, blob.dev_id = call.dev_type, call.dev_id
-    blob.ndim, blob.size, blob.dtype = len(shape), _count(shape), dtype_flag(kind)
+    blob.ndim, blob.size, blob.dtype = len(shape), _count_elements(shape), dtype_flag(kind)
     for i, n in enumerate(shape):
         blob.shape[i] = n
     return blob

@@ -294,7 +294,7 @@ cdef class StepNode(Saved):
             self.likes.push_back(array.blob)
         self.arrays = []
         for array in read or ():
-            self.save(_detached(array))
+            self.save(_without_entry(array))
         set_outputs(self, outputs)
 
     def linked(self, list arrays):
@@ -306,7 +306,7 @@ cdef class StepNode(Saved):
         for i, array in enumerate(arrays):
             out = array
             if i < n and array.grad_entry is not self.inputs[i]:
-                out = _detached(array)
+                out = _without_entry(array)
                 out.grad_entry = self.inputs[i]
             found.append(out)
         return found
@@ -416,7 +416,7 @@ cdef int set_outputs(Node node, list outs) except -1:
     return 0
 
 
-cdef NDArrayBase _detached(NDArrayBase array):
+cdef NDArrayBase _without_entry(NDArrayBase array):
     # Without an entry: a node that held its own outputs would never go.
     return new_view(array, array.blob.shape, array.blob.ndim, 0)
 
@@ -460,7 +460,7 @@ cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
             node.save(array)
         for i in range(n_out):
             array = <NDArrayBase>outs[i] if info.reads[n_out + n_in + i] else None
-            node.save(array if array is None or i >= call.n_visible else _detached(array))
+            node.save(array if array is None or i >= call.n_visible else _without_entry(array))
         if call.n_aux:
             node.aux = [<object>arrays[n_in + i] for i in range(call.n_aux)]
     if call.n_visible == 1:

@@ -109,9 +109,9 @@ cdef class Operator:
                      TBlob* aux_states) except -1 nogil:
         with gil:
             _call(self, "forward", (
-                PyOpContext.make(ctx), _blobs(self, in_data, ctx.n_in),
-                _requests(req, ctx.n_out), _blobs(self, out_data, ctx.n_out),
-                _blobs(self, aux_states, ctx.n_aux)))
+                PyOpContext.make(ctx), _blob_list(self, in_data, ctx.n_in),
+                _request_list(req, ctx.n_out), _blob_list(self, out_data, ctx.n_out),
+                _blob_list(self, aux_states, ctx.n_aux)))
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -119,10 +119,10 @@ cdef class Operator:
                       TBlob* aux_states) except -1 nogil:
         with gil:
             _call(self, "backward", (
-                PyOpContext.make(ctx), _blobs(self, out_grad, ctx.n_out),
-                _blobs(self, in_data, ctx.n_in), _blobs(self, out_data, ctx.n_out),
-                _requests(req, ctx.n_in), _blobs(self, in_grad, ctx.n_in),
-                _blobs(self, aux_states, ctx.n_aux)))
+                PyOpContext.make(ctx), _blob_list(self, out_grad, ctx.n_out),
+                _blob_list(self, in_data, ctx.n_in), _blob_list(self, out_data, ctx.n_out),
+                _request_list(req, ctx.n_in), _blob_list(self, in_grad, ctx.n_in),
+                _blob_list(self, aux_states, ctx.n_aux)))
         return 0
 
 
@@ -141,7 +141,7 @@ cdef int _call(Operator op, str name, tuple args) except -1:
     raise failure
 
 
-cdef list _blobs(Operator op, const TBlob* blobs, int n):
+cdef list _blob_list(Operator op, const TBlob* blobs, int n):
     cdef list out = []
     cdef OwnedBlob blob
     cdef int i
@@ -153,7 +153,7 @@ cdef list _blobs(Operator op, const TBlob* blobs, int n):
     return out
 
 
-cdef list _requests(const int* req, int n):
+cdef list _request_list(const int* req, int n):
     return [req[i] for i in range(n)]
 
 

@@ -41,7 +41,7 @@ def in_float32(prop, ctx, in_shapes, in_types):
     if getattr(prop, "dtype", None) in narrow:
         wide = prop.changed(dtype="float32")  # the output's dtype follows the data's
     wide_types = ["float32" if t in narrow else t for t in in_types]
-    if not _agrees(prop, in_types, wide, wide_types, narrow):
+    if not _dtypes_agree(prop, in_types, wide, wide_types, narrow):
         raise ArgumentError(f"operator {prop.op_name} does not take arrays of bfloat16")
     operator = wide.created(ctx, in_shapes, wide_types)
     if operator.runs_python:  # Python code may keep views of temporary memory
@@ -62,7 +62,7 @@ def between_conversions(Operator operator not None, sources, str dtype):
     return ConvertedOperator(operator, sources, dtype)
 
 
-def _agrees(prop, in_types, wide, wide_types, narrow):
+def _dtypes_agree(prop, in_types, wide, wide_types, narrow):
     """True if `wide` has float32 where `prop` has narrow floats, and all else alike."""
     unknown = [None] * len(prop.list_outputs())
     _, outs, states = prop.infer_type(list(in_types), unknown)
@@ -100,16 +100,16 @@ cdef class ConvertedOperator(Operator):
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         cdef int n_in = ctx.n_in, n_out = ctx.n_out
-        cdef char* at = _workspace(ctx, _bytes(in_data, n_in, &self.rule)
-                                   + _bytes(out_data, n_out, &self.rule), n_in + n_out, n_out)
+        cdef char* at = _workspace(ctx, _wide_bytes(in_data, n_in, &self.rule)
+                                   + _wide_bytes(out_data, n_out, &self.rule), n_in + n_out, n_out)
         cdef TBlob* inputs = <TBlob*>at
         cdef TBlob* outputs = inputs + n_in
         cdef int* asked = <int*>(outputs + n_out)
         at = _aligned(<char*>(asked + n_out))
-        at = _widen(ctx, in_data, n_in, inputs, at, &self.rule)
-        _offer(out_data, req, n_out, outputs, asked, at, &self.rule)
+        at = _widen_inputs(ctx, in_data, n_in, inputs, at, &self.rule)
+        _offer_outputs(out_data, req, n_out, outputs, asked, at, &self.rule)
         self.inner.forward(ctx, inputs, asked, outputs, aux_states)
-        _narrow(ctx, outputs, out_data, req, n_out, &self.rule)
+        _narrow_outputs(ctx, outputs, out_data, req, n_out, &self.rule)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -117,8 +117,8 @@ cdef class ConvertedOperator(Operator):
                       TBlob* aux_states) except -1 nogil:
         cdef int n_in = ctx.n_in, n_out = ctx.n_out
         cdef char* at = _workspace(
-            ctx, _bytes(out_grad, n_out, &self.rule) + _bytes(in_data, n_in, &self.rule)
-            + _bytes(out_data, n_out, &self.rule) + _bytes(in_grad, n_in, &self.rule),
+            ctx, _wide_bytes(out_grad, n_out, &self.rule) + _wide_bytes(in_data, n_in, &self.rule)
+            + _wide_bytes(out_data, n_out, &self.rule) + _wide_bytes(in_grad, n_in, &self.rule),
             2 * (n_in + n_out), n_in)
         cdef TBlob* heads = <TBlob*>at
         cdef TBlob* inputs = heads + n_out
@@ -126,12 +126,12 @@ cdef class ConvertedOperator(Operator):
         cdef TBlob* grads = outputs + n_out
         cdef int* asked = <int*>(grads + n_in)
         at = _aligned(<char*>(asked + n_in))
-        at = _widen(ctx, out_grad, n_out, heads, at, &self.rule)
-        at = _widen(ctx, in_data, n_in, inputs, at, &self.rule)
-        at = _widen(ctx, out_data, n_out, outputs, at, &self.rule)
-        _offer(in_grad, req, n_in, grads, asked, at, &self.rule)
+        at = _widen_inputs(ctx, out_grad, n_out, heads, at, &self.rule)
+        at = _widen_inputs(ctx, in_data, n_in, inputs, at, &self.rule)
+        at = _widen_inputs(ctx, out_data, n_out, outputs, at, &self.rule)
+        _offer_outputs(in_grad, req, n_in, grads, asked, at, &self.rule)
         self.inner.backward(ctx, heads, inputs, outputs, asked, grads, aux_states)
-        _narrow(ctx, grads, in_grad, req, n_in, &self.rule)
+        _narrow_outputs(ctx, grads, in_grad, req, n_in, &self.rule)
         return 0
 
 
@@ -139,7 +139,7 @@ cdef inline bint _is_converted(const TBlob* blob, const Rule* rule) noexcept nog
     return (rule.sources >> blob.dtype) & 1 and blob.data != NULL
 
 
-cdef inline size_t _size(const TBlob* blob, const Rule* rule) noexcept nogil:
+cdef inline size_t _wide_size(const TBlob* blob, const Rule* rule) noexcept nogil:
     return aligned(blob.size * dtype_size(rule.wide))
 
 
@@ -147,12 +147,12 @@ cdef inline char* _aligned(char* at) noexcept nogil:
     return at + (64 - <size_t>at % 64) % 64
 
 
-cdef size_t _bytes(const TBlob* blobs, int n, const Rule* rule) noexcept nogil:
+cdef size_t _wide_bytes(const TBlob* blobs, int n, const Rule* rule) noexcept nogil:
     cdef size_t total = 0
     cdef int i
     for i in range(n):
         if _is_converted(&blobs[i], rule):
-            total += _size(&blobs[i], rule)
+            total += _wide_size(&blobs[i], rule)
     return total
 
 
@@ -175,8 +175,8 @@ cdef void _convert(OpContext* ctx, const TBlob* source, int to_type, void* to) n
     copy_strided(&what, ctx.run_ctx.worker == 0)
 
 
-cdef char* _widen(OpContext* ctx, const TBlob* given, int n, TBlob* to, char* at,
-                  const Rule* rule) noexcept nogil:
+cdef char* _widen_inputs(OpContext* ctx, const TBlob* given, int n, TBlob* to, char* at,
+                         const Rule* rule) noexcept nogil:
     """`to` is a copy of `given` with converted tensors in memory from `at` on; returns the end of
     that memory."""
     cdef int i
@@ -185,12 +185,12 @@ cdef char* _widen(OpContext* ctx, const TBlob* given, int n, TBlob* to, char* at
         if _is_converted(&given[i], rule):
             to[i].data, to[i].dtype = at, rule.wide
             _convert(ctx, &given[i], rule.wide, at)
-            at += _size(&given[i], rule)
+            at += _wide_size(&given[i], rule)
     return at
 
 
-cdef void _offer(const TBlob* given, const int* req, int n, TBlob* to, int* asked, char* at,
-                 const Rule* rule) noexcept nogil:
+cdef void _offer_outputs(const TBlob* given, const int* req, int n, TBlob* to, int* asked, char* at,
+                         const Rule* rule) noexcept nogil:
     """The same for outputs; sums are made when they are converted back."""
     cdef int i
     memcpy(to, given, n * sizeof(TBlob))
@@ -198,13 +198,13 @@ cdef void _offer(const TBlob* given, const int* req, int n, TBlob* to, int* aske
         asked[i] = req[i]
         if _is_converted(&given[i], rule):
             to[i].data, to[i].dtype = at, rule.wide
-            at += _size(&given[i], rule)
+            at += _wide_size(&given[i], rule)
             if req[i] != kNullOp:
                 asked[i] = kWriteTo
 
 
-cdef void _narrow(OpContext* ctx, const TBlob* found, TBlob* to, const int* req, int n,
-                  const Rule* rule) noexcept nogil:
+cdef void _narrow_outputs(OpContext* ctx, const TBlob* found, TBlob* to, const int* req, int n,
+                          const Rule* rule) noexcept nogil:
     cdef int i
     for i in range(n):
         if req[i] == kNullOp or not _is_converted(&to[i], rule):

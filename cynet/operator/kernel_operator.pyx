@@ -62,9 +62,9 @@ cdef class KernelCall:
         self.n_read, self.n_written = len(reads), len(writes)
         self.work = -1 if work is None else work
         for i, each in enumerate(reads):
-            self.reads[i] = _place(each, places)
+            self.reads[i] = _tensor_place(each, places)
         for i, each in enumerate(writes):
-            self.writes[i] = _place(each, places)
+            self.writes[i] = _tensor_place(each, places)
 
     cdef int call(self, OpContext* ctx, const TBlob** tensors, const int* req,
                   object prop) except -1 nogil:
@@ -85,7 +85,7 @@ cdef class KernelCall:
         cdef bint any_wanted = False
         memset(&args, 0, sizeof(Args))  # tensors that the call does not name are absent
         for i in range(self.n_written):
-            tensor = _find(&self.writes[i], tensors)
+            tensor = _find_tensor(&self.writes[i], tensors)
             request = kNullOp if tensor == NULL else kWriteTo
             if tensor != NULL and self.writes[i].source != AUX:
                 request = req[self.writes[i].index]
@@ -98,7 +98,7 @@ cdef class KernelCall:
         if not any_wanted:
             return 0
         for i in range(self.n_read):
-            tensor = _find(&self.reads[i], tensors)
+            tensor = _find_tensor(&self.reads[i], tensors)
             args.in_[i] = <const Blob*>tensor
             if tensor != NULL:
                 largest = max(largest, tensor.size)
@@ -130,7 +130,7 @@ cdef class KernelCall:
             with gil:
                 prop.noticed(failure.noted.place(), failure.noted.values)
         for i in range(self.n_written if self.whole else 0):
-            tensor = _find(&self.writes[i], tensors)
+            tensor = _find_tensor(&self.writes[i], tensors)
             if req[self.writes[i].index] == kAddTo:
                 add_elements(tensor.dtype, beside[i].data, tensor.data, tensor.size)
         return 0
@@ -142,7 +142,7 @@ cdef class KernelCall:
         cdef const TBlob* tensor
         cdef int i, request
         for i in range(self.n_written):
-            tensor, request = _find(&self.writes[i], tensors), req[self.writes[i].index]
+            tensor, request = _find_tensor(&self.writes[i], tensors), req[self.writes[i].index]
             if request == kNullOp or request == kAddTo:
                 beside[i] = tensor[0]
                 beside[i].data = <char*>args.space + at
@@ -151,7 +151,7 @@ cdef class KernelCall:
         return at
 
 
-cdef Tensor _place(str name, dict places):
+cdef Tensor _tensor_place(str name, dict places):
     """The position of a tensor; one with a question mark may be absent."""
     cdef Tensor found
     if name.endswith("?"):
@@ -161,7 +161,7 @@ cdef Tensor _place(str name, dict places):
     return found
 
 
-cdef inline const TBlob* _find(const Tensor* tensor, const TBlob** tensors) noexcept nogil:
+cdef inline const TBlob* _find_tensor(const Tensor* tensor, const TBlob** tensors) noexcept nogil:
     if tensor.source == ABSENT:
         return NULL
     return tensors[tensor.source] + tensor.index
@@ -209,7 +209,7 @@ cdef class KernelOperator(Operator):
             self._rows_of = prop.list_arguments().index(prop.keeps_rows_of)
         self.n_zeros = len(prop.zeros)
         for i, name in enumerate(prop.zeros):
-            self.zeros[i] = _place(name, places)
+            self.zeros[i] = _tensor_place(name, places)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:

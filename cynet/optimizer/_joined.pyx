@@ -89,8 +89,8 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
         while shares.last < joined.items.size():
             shares.first, shares.last = shares.last, _end_of_group(joined, shares.last)
             _take_norms(task, shares.first, shares.last)
-            shares.parts = threads_for(_changed(task, shares.first, shares.last))
-            parallel_ranges(<int>shares.parts, shares.parts, _share, &shares)
+            shares.parts = threads_for(_count_changed(task, shares.first, shares.last))
+            parallel_ranges(<int>shares.parts, shares.parts, _update_parts, &shares)
     return 0
 
 
@@ -158,7 +158,7 @@ cdef void _sum_blocks(void* arg, int64_t begin, int64_t end) noexcept nogil:
             item.exact, part.weight if item.master < 0 else part.state[item.master], n)
 
 
-cdef int64_t _changed(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
+cdef int64_t _count_changed(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
     """The approximate number of weights that the step changes: rows without gradients stay
     unchanged."""
     cdef const Item* item
@@ -188,7 +188,7 @@ cdef inline const RowSet* _rows_that_hold(const UpdateTask* task, size_t i) noex
     return rows if rows != NULL and rows_hold(task.joined.items[i].grad) else NULL
 
 
-cdef void _share(void* arg, int64_t begin, int64_t end) noexcept nogil:
+cdef void _update_parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
     """Update parts `begin` to `end` of the weights.
 
     A part of a large weight is a range of its rows. Products share rows out in the same way, so
@@ -226,7 +226,7 @@ cdef inline bint _is_large(const Item* item, int64_t parts) noexcept nogil:
 cdef void _update_part(UpdateTask* task, size_t i, int64_t begin, int64_t end) noexcept nogil:
     """Update the elements that range `begin` to `end` has in common with the i-th weight."""
     cdef const Item* item = &task.joined.items[i]
-    cdef int64_t first = _edge(begin, item.size), last = _edge(end, item.size)
+    cdef int64_t first = _block_edge(begin, item.size), last = _block_edge(end, item.size)
     if first < last:
         _update_span(task, i, first, last)
 
@@ -276,7 +276,7 @@ cdef inline UpdateArrays _part_of(const Item* item, int64_t first) noexcept nogi
     return part
 
 
-cdef inline int64_t _edge(int64_t at, int64_t size) noexcept nogil:
+cdef inline int64_t _block_edge(int64_t at, int64_t size) noexcept nogil:
     """The end of a share within a weight: at whole blocks of the loops, whatever the threads."""
     if at <= 0:
         return 0
@@ -322,11 +322,11 @@ cdef int put_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nog
 
 
 cdef void free_task(void* arg) noexcept nogil:
-    _release((<UpdateTask*>arg).joined)
+    _release_recording((<UpdateTask*>arg).joined)
     c_free(arg)
 
 
-cdef void _release(FusedUpdate* joined) noexcept nogil:
+cdef void _release_recording(FusedUpdate* joined) noexcept nogil:
     if release(&joined.recording, joined.dev_id):
         del joined
 
@@ -358,7 +358,7 @@ cdef class JoinedUpdate(UpdateStep):
     def __dealloc__(self):
         cdef FusedUpdate* joined = self.joined
         with nogil:
-            _release(joined)
+            _release_recording(joined)
 
     def __init__(self, str rule, list weights, list grads, list states,
                  bint multi_precision=False, str norm=None, bint copy_is_last=False):
@@ -392,7 +392,7 @@ cdef class JoinedUpdate(UpdateStep):
             if len(own) != known[rule]:
                 raise ArgumentError(f"update rule '{rule}' takes {known[rule]} states for a"
                                     f" weight, got {len(own)}")
-            _same(weight, grad, "gradient", weight.blob.dtype)
+            _check_alike(weight, grad, "gradient", weight.blob.dtype)
             if weight.blob.dev_type == kGPU and weight.context != weights[0].context:
                 raise ArgumentError(f"update: weights are on {weights[0].context} and"
                                     f" {weight.context}; update each device's on their own")
@@ -422,14 +422,14 @@ cdef class JoinedUpdate(UpdateStep):
                 item.arrays.state[i] = NULL
             for i, each in enumerate(own):
                 array = _array(each, "state")
-                _same(weight, array, "state",
-                      weight.blob.dtype if master is None else kFloat32)
+                _check_alike(weight, array, "state",
+                             weight.blob.dtype if master is None else kFloat32)
                 item.arrays.state[i] = array.blob.data
                 item.state_width[i] = <int>dtype_size(array.blob.dtype)
                 written.insert(array.chunk.var)
                 arrays_written += 1
             if master is not None:
-                _same(weight, master, "float32 copy", kFloat32)
+                _check_alike(weight, master, "float32 copy", kFloat32)
                 item.master, item.exact = len(own), kFloat32
                 item.arrays.state[item.master] = master.blob.data
                 item.state_width[item.master] = <int>dtype_size(kFloat32)
@@ -457,7 +457,7 @@ cdef class JoinedUpdate(UpdateStep):
     cdef int _flags(self, const UpdateTask* task) noexcept nogil:
         if self.dev_type == kGPU:
             return kInline  # work of a GPU is only put on its stream
-        cdef int64_t changed = _changed(task, 0, task.joined.items.size())
+        cdef int64_t changed = _count_changed(task, 0, task.joined.items.size())
         return kInline if changed <= INLINE_UPDATE_ELEMENTS else kNormal
 
     def fits(self, list weights, list grads, list states):
@@ -546,7 +546,7 @@ cdef void* _kernel(NDArrayBase weight, str rule, bint master) except NULL:
     return <void*><size_t>found.address
 
 
-cdef int _same(NDArrayBase weight, NDArrayBase other, str what, int dtype) except -1:
+cdef int _check_alike(NDArrayBase weight, NDArrayBase other, str what, int dtype) except -1:
     if on_host(&weight.blob) != on_host(&other.blob) or (
             weight.blob.dev_type == kGPU and weight.blob.dev_id != other.blob.dev_id):
         raise ArgumentError(f"update: a weight is on {weight.context}, its {what} on"

@@ -75,7 +75,7 @@ def register_kernel(kernel, str name):
     return len(_kernels) - 1
 
 
-cdef int _run(void* arg, RunContext* context) except -1 nogil:
+cdef int _run_launch(void* arg, RunContext* context) except -1 nogil:
     cdef LaunchTask* task = <LaunchTask*>arg
     cdef int i
     cdef int64_t begin = now_ns()
@@ -182,11 +182,11 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
                 memcpy(&task.arguments[i].value, <const char*>value, len(value))
         for i in range(n):
             if task.arguments[i].written:
-                n_written = _add(variables, n_written, 0, task.arguments[i].chunk.var)
+                n_written = _add_variable(variables, n_written, 0, task.arguments[i].chunk.var)
         for i in range(n):
             if task.arguments[i].chunk != NULL and not task.arguments[i].written:
-                n_read = _add(variables, n_written + n_read, 0,
-                              task.arguments[i].chunk.var) - n_written
+                n_read = _add_variable(variables, n_written + n_read, 0,
+                                       task.arguments[i].chunk.var) - n_written
         for k in range(3):
             task.request.grid[k] = grid[k]
             task.request.block[k] = block[k]
@@ -211,26 +211,27 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
         value = file.encode(errors="replace")[-(FILE_BYTES - 1):]
         memcpy(task.file, <const char*>value, len(value))
         value = _names[kernel]
-        _push(task, variables, n_written, n_read,
-              kInline if touched <= INLINE_BYTES or quick or gpu >= 0 else kNormal, value, gpu)
+        _push_launch(task, variables, n_written, n_read,
+                     kInline if touched <= INLINE_BYTES or quick or gpu >= 0 else kNormal, value,
+                     gpu)
     except BaseException:
         free(task)
         raise
 
 
-cdef int _push(LaunchTask* task, VarHandle* variables, int n_written, int n_read, int flags,
-               const char* name, int gpu) except -1:
+cdef int _push_launch(LaunchTask* task, VarHandle* variables, int n_written, int n_read, int flags,
+                      const char* name, int gpu) except -1:
     with nogil:
         if gpu >= 0:
             push_sync(_run_on_device, task, _free, kGPU, gpu, variables + n_written, n_read,
                       variables, n_written, 0, flags, name)
         else:
-            push_sync(_run, task, _free, kCPU, 0, variables + n_written, n_read, variables,
+            push_sync(_run_launch, task, _free, kCPU, 0, variables + n_written, n_read, variables,
                       n_written, 0, flags, name)
     return 0
 
 
-cdef int _add(VarHandle* variables, int n, int start, VarHandle var) noexcept:
+cdef int _add_variable(VarHandle* variables, int n, int start, VarHandle var) noexcept:
     # The variable, once.
     cdef int i
     for i in range(start, n):

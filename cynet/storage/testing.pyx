@@ -42,7 +42,7 @@ cdef int _rounds
 cdef uint64_t _wrong
 
 
-cdef bint _holds(const Handle* block, uint8_t mark) noexcept nogil:
+cdef bint _holds_mark(const Handle* block, uint8_t mark) noexcept nogil:
     cdef const uint8_t* data = <const uint8_t*>block.ptr
     cdef size_t step = 1 if block.size <= SMALL else STRIDE
     cdef size_t i = 0
@@ -91,7 +91,7 @@ cdef void _body(int index) noexcept nogil:
         mark, _marks[slot] = _marks[slot], mark
         _lock.unlock()
         if other.ptr != NULL:
-            wrong += not _holds(&other, mark)
+            wrong += not _holds_mark(&other, mark)
             free(&other)
         temporary = <uint8_t*>get_space(&space, (state >> 30) % 5000 + 1)
         temporary[0] = mark

@@ -73,7 +73,7 @@ def open_door():
         _opened = library
 
 
-cdef int _check(int status, str call) except -1:
+cdef int _check_status(int status, str call) except -1:
     if status != 0:
         name = _STATUS.get(status)
         name = f"CUBLAS_STATUS_{name}" if name else "unknown status"
@@ -85,20 +85,21 @@ cdef void* _make_handle(const RunContext* run) except NULL with gil:
     cdef void* handle = NULL
     cdef Handle space  # kept as long as the handle, for good
     open_door()
-    _check(_blas.create(&handle), f"cublasCreate_v2 on gpu({run.dev_id})")
-    _check(_blas.set_stream(handle, run.stream), f"cublasSetStream_v2 on gpu({run.dev_id})")
+    _check_status(_blas.create(&handle), f"cublasCreate_v2 on gpu({run.dev_id})")
+    _check_status(_blas.set_stream(handle, run.stream), f"cublasSetStream_v2 on gpu({run.dev_id})")
     if run.stream != NULL:  # a graph can capture a handle with its own memory
         alloc(WORKSPACE, kGPU, run.dev_id, &space)
-        _check(_blas.set_workspace(handle, space.ptr, WORKSPACE),
-               f"cublasSetWorkspace_v2 on gpu({run.dev_id})")
+        _check_status(_blas.set_workspace(handle, space.ptr, WORKSPACE),
+                      f"cublasSetWorkspace_v2 on gpu({run.dev_id})")
     keep(&_handles, run, handle, "cuBLAS")
     return handle
 
 
-cdef int _failed(const RunContext* run, const Product* p, int status) except -1 with gil:
+cdef int _raise_failed(const RunContext* run, const Product* p, int status) except -1 with gil:
     call = "cublasGemmEx_64" if p.count == 1 else "cublasGemmStridedBatchedEx_64"
-    return _check(status, f"{call} of {p.count} products ({p.m} x {p.k}) by ({p.k} x {p.n}) on "
-                          f"gpu({run.dev_id})")
+    return _check_status(status,
+                         f"{call} of {p.count} products ({p.m} x {p.k}) by ({p.k} x {p.n}) on "
+                         f"gpu({run.dev_id})")
 
 
 cdef int multiply(const RunContext* run, const Product* p, const void* a, const void* b, void* c,
@@ -133,4 +134,4 @@ cdef int multiply(const RunContext* run, const Product* p, const void* a, const 
             handle, p.trans_b, p.trans_a, p.n, p.m, p.k, one, b, kind, ldb, p.k * p.n, a,
             kind, lda, p.m * p.k, beta, c, kind, ldc, p.m * p.n, p.count, compute,
             DEFAULT_ALGORITHM)
-    return _failed(run, p, status) if status != 0 else 0
+    return _raise_failed(run, p, status) if status != 0 else 0

@@ -87,7 +87,7 @@ cdef class Convolution:
     cdef int prepare(self, const RunContext* run, int direction) except -1 nogil:
         if not self.chosen[direction]:
             with gil:
-                _choose(self, run, direction)
+                _choose_algorithm(self, run, direction)
         return 0
 
     cdef int run(self, const RunContext* run, int direction, const void* a, const void* b,
@@ -95,7 +95,7 @@ cdef class Convolution:
         cdef void* handle = handle_of(run)
         cdef void* tensors[3]
         cdef int status
-        _descriptors(self, direction, tensors)
+        _get_descriptors(self, direction, tensors)
         status = library().convolve[direction](
             handle, scale(self.dtype, True), tensors[0], a, tensors[1], b, self.desc[direction],
             self.algorithm[direction], space, self.space[direction], scale(self.dtype, add),
@@ -115,7 +115,7 @@ cdef class Convolution:
         return 0
 
 
-cdef inline void _descriptors(Convolution self, int direction, void** out) noexcept nogil:
+cdef inline void _get_descriptors(Convolution self, int direction, void** out) noexcept nogil:
     # descriptors of a, b and out, in the order of the calls
     out[0], out[1], out[2] = self.x.desc, self.w.desc, self.y.desc
     if direction == kToData:
@@ -124,7 +124,7 @@ cdef inline void _descriptors(Convolution self, int direction, void** out) noexc
         out[1], out[2] = self.y.desc, self.w.desc
 
 
-cdef int _choose(Convolution self, const RunContext* run, int direction) except -1:
+cdef int _choose_algorithm(Convolution self, const RunContext* run, int direction) except -1:
     """Take the fastest algorithm that the workspace's limit and CYNET_CUDA_TF32 allow."""
     cdef AlgorithmPerf results[MAX_ALGORITHMS]
     cdef void* tensors[3]
@@ -138,7 +138,7 @@ cdef int _choose(Convolution self, const RunContext* run, int direction) except 
     elif exact:
         math = FMA_MATH
     check(dnn.convolution_math(self.desc[direction], math), "SetConvolutionMathType", self.what)
-    _descriptors(self, direction, tensors)
+    _get_descriptors(self, direction, tensors)
     if self.tune:
         check(dnn.time[direction](handle, tensors[0], tensors[1], self.desc[direction], tensors[2],
                                   MAX_ALGORITHMS, &found, results),
@@ -193,7 +193,7 @@ cdef class BatchNorm:
             scale(self.dtype, add),
             self.x.desc, x, self.x.desc, y, self.parameter.desc, gamma, beta, 0, NULL, NULL,
             self.eps, mean, inv_std)
-        return _failed(self, status, 0) if status != 0 else 0
+        return _raise_failed(self, status, 0) if status != 0 else 0
 
     cdef int forward_given(self, const RunContext* run, const void* x, const void* gamma,
                            const void* beta, const void* mean, const void* variance, void* y,
@@ -202,7 +202,7 @@ cdef class BatchNorm:
             handle_of(run), BATCHNORM_SPATIAL, scale(self.dtype, True), scale(self.dtype, add),
             self.x.desc, x, self.x.desc, y, self.parameter.desc, gamma, beta, mean, variance,
             self.eps)
-        return _failed(self, status, 1) if status != 0 else 0
+        return _raise_failed(self, status, 1) if status != 0 else 0
 
     cdef int backward(self, const RunContext* run, const void* x, const void* dy,
                       const void* gamma, const void* mean, const void* inv_std, void* dx,
@@ -212,17 +212,17 @@ cdef class BatchNorm:
             handle_of(run), BATCHNORM_SPATIAL_PERSISTENT, one, scale(self.dtype, add), one,
             scale(self.dtype, add_parameters), self.x.desc, x, self.x.desc, dy, self.x.desc, dx,
             self.parameter.desc, gamma, dgamma, dbeta, self.eps, mean, inv_std)
-        return _failed(self, status, 2) if status != 0 else 0
+        return _raise_failed(self, status, 2) if status != 0 else 0
 
     cdef int copy(self, const RunContext* run, const void* source, void* to, bint whole,
                   bint add) except -1 nogil:
         cdef void* desc = self.x.desc if whole else self.parameter.desc
         cdef int status = library().add(handle_of(run), scale(self.dtype, True), desc, source,
                                         scale(self.dtype, add), desc, to)
-        return _failed(self, status, 3) if status != 0 else 0
+        return _raise_failed(self, status, 3) if status != 0 else 0
 
 
-cdef int _failed(BatchNorm self, int status, int call) except -1 with gil:
+cdef int _raise_failed(BatchNorm self, int status, int call) except -1 with gil:
     name = ("BatchNormalizationForwardTraining", "BatchNormalizationForwardInference",
             "BatchNormalizationBackward", "AddTensor")[call]
     return check(status, name, f"shape {self.x.shape[:3]}")

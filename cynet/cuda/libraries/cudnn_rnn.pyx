@@ -122,23 +122,23 @@ cdef class Recurrent:
     cdef int prepare(self, const RunContext* run, const void* parameters) except -1 nogil:
         if not self.prepared:
             with gil:
-                _ask(self, run, parameters)
+                _query_sizes(self, run, parameters)
         return 0
 
     cdef int gather(self, const RunContext* run, const void* parameters,
                     void* space) except -1 nogil:
         cdef WeightPart piece
         for piece in self.pieces:
-            _copy(self, run, piece.desc, <const char*>parameters + piece.flat,
-                  <char*>space + piece.space, False)
+            _copy_tensor(self, run, piece.desc, <const char*>parameters + piece.flat,
+                         <char*>space + piece.space, False)
         return 0
 
     cdef int scatter(self, const RunContext* run, const void* space, void* gradient,
                      bint add) except -1 nogil:
         cdef WeightPart piece
         for piece in self.pieces:
-            _copy(self, run, piece.desc, <const char*>space + piece.space,
-                  <char*>gradient + piece.flat, add)
+            _copy_tensor(self, run, piece.desc, <const char*>space + piece.space,
+                         <char*>gradient + piece.flat, add)
         return 0
 
     cdef int forward(self, const RunContext* run, bint training, const void* x, void* y,
@@ -169,7 +169,7 @@ cdef class Recurrent:
 
     cdef int copy(self, const RunContext* run, void* desc, const void* source, void* to,
                   bint add) except -1 nogil:
-        return _copy(self, run, desc, source, to, add)
+        return _copy_tensor(self, run, desc, source, to, add)
 
     cdef int copy_states(self, const RunContext* run, int kind, bint row, const void* source,
                          void* to, bint add) except -1 nogil:
@@ -178,21 +178,21 @@ cdef class Recurrent:
             desc = self.cell_row.desc if kind else self.state_row.desc
         else:
             desc = self.cells.desc if kind else self.states.desc
-        return _copy(self, run, desc, source, to, add)
+        return _copy_tensor(self, run, desc, source, to, add)
 
 
 cdef int _failed(Recurrent self, int status, str call) except -1 with gil:
     return check(status, call, self.what)
 
 
-cdef int _copy(Recurrent self, const RunContext* run, void* desc, const void* source, void* to,
-               bint add) except -1 nogil:
+cdef int _copy_tensor(Recurrent self, const RunContext* run, void* desc, const void* source,
+                      void* to, bint add) except -1 nogil:
     cdef int status = library().add(handle_of(run), scale(self.dtype, True), desc, source,
                                     scale(self.dtype, add), desc, to)
     return _failed(self, status, "AddTensor") if status != 0 else 0
 
 
-cdef int _ask(Recurrent self, const RunContext* run, const void* parameters) except -1:
+cdef int _query_sizes(Recurrent self, const RunContext* run, const void* parameters) except -1:
     cdef Library* dnn = library()
     cdef void* handle = handle_of(run)
     cdef void* at[2]

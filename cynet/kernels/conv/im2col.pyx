@@ -91,11 +91,12 @@ cdef int64_t conv_space(const ConvShape* shape, int threads, bint weight_gradien
     if shape.implicit and not weight_gradient:
         return image_space(_image(shape), threads)
     if weight_gradient:
-        return each * threads + (_sums(shape) - 1) * shape.filters * shape.unrolled + 1
+        return 1 + each * threads + shape.filters * shape.unrolled * (
+            _count_partial_sums(shape) - 1)
     return each * threads + 1
 
 
-cdef int64_t _sums(const ConvShape* shape) noexcept nogil:
+cdef int64_t _count_partial_sums(const ConvShape* shape) noexcept nogil:
     """The number of partial gradients of the weight that are summed: by shape, so that the result
     does not depend on threads."""
     cdef int64_t fitting = MAX_SUMMED // (shape.filters * shape.unrolled)
@@ -300,7 +301,7 @@ cdef void _weight_part(const ConvShape* shape, const floating* x, const floating
 
 cdef void conv_backward_weight(const ConvShape* shape, const floating* x, const floating* dy,
                                floating* dw, bint add, int threads, floating* space) noexcept nogil:
-    cdef int64_t tasks = shape.batch * shape.tiles, parts = _sums(shape)
+    cdef int64_t tasks = shape.batch * shape.tiles, parts = _count_partial_sums(shape)
     cdef int64_t each = 0 if shape.plain else shape.unrolled * shape.tile
     cdef int64_t size = shape.filters * shape.unrolled
     cdef int64_t task, part, i

@@ -132,7 +132,7 @@ cdef class ReorderedPrimitive:
     # `space` holds `workspace` bytes.
     cdef size_t workspace(self, int64_t size, bint add) noexcept nogil
     cdef int run_to(self, void** data, int64_t size, bint add, void* space) except -1 nogil
-    cdef int _reorder(self, int i, void** pair, char* base) except -1 nogil
+    cdef int _run_reorder(self, int i, void** pair, char* base) except -1 nogil
 
 
 # For files of further primitives: the functions, after a Layout was made; whether they run on

@@ -85,15 +85,15 @@ cdef int check(int status, str what) except -1:
 
 def available():
     """True when primitives can be made: the wheel is there and CYNET_KERNELS is not portable."""
-    return config.get("CYNET_KERNELS") != "portable" and _open()
+    return config.get("CYNET_KERNELS") != "portable" and _open_library()
 
 
-def _open():
+def _open_library():
     """True if the library is open; it is tried once, and the reason of a failure is reported."""
     global _opened, _why_not
     if _opened is None:
         try:
-            _opened = _loaded(library_path())
+            _opened = _load_library(library_path())
         except (OSError, AttributeError, CynetError) as error:
             _opened, _why_not = False, str(error)
             if "libgomp" in _why_not:
@@ -102,7 +102,7 @@ def _open():
     return _opened is not False
 
 
-def _loaded(path):
+def _load_library(path):
     """Open the library at `path`, bind its functions, and let it use cynet's threads; False if
     there is no library."""
     global _on_team
@@ -154,7 +154,7 @@ cdef class Layout:
         cdef int kind
         self.desc = NULL
         kind, self.dtype = _KINDS[dtype]
-        if not _open():  # all primitives are made of layouts
+        if not _open_library():  # all primitives are made of layouts
             raise CynetError("oneDNN is not installed: pip install onednn-cpu-gomp")
         if shape is None:
             return
@@ -253,7 +253,7 @@ cdef bint leave_brgemm(void* pd) except -1:
     return True
 
 
-cdef int _leave(void* pd, bytes family) except -1:
+cdef int _leave_family(void* pd, bytes family) except -1:
     """Make a description one of the next implementation that is not of a family of them."""
     while _implementation(pd).startswith(family):
         check(_dnnl.next_implementation(pd), "other implementation")
@@ -296,7 +296,7 @@ cdef Primitive primitive_of(void* pd, list tensors):
     return self
 
 
-cdef ReorderedPrimitive _chain(void* pd, list tensors, str dtype):
+cdef ReorderedPrimitive _chain_reorders(void* pd, list tensors, str dtype):
     """A ReorderedPrimitive with tensors (number, query, index, layout as given or None); the last
     one is the output."""
     return ReorderedPrimitive(primitive_of(pd, tensors), tuple([t[3] for t in tensors]),
@@ -371,11 +371,11 @@ cdef class ReorderedPrimitive:
                 tensors[i] = base + self.offsets[i]
                 if i != self.output:
                     pair[0], pair[1] = data[i], tensors[i]
-                    self._reorder(i, pair, base)
+                    self._run_reorder(i, pair, base)
         self.main.run(tensors, base + self.main_offset)
         if self.reorders[self.output] != NULL:
             pair[0], pair[1] = tensors[self.output], data[self.output]
-            self._reorder(self.output, pair, base)
+            self._run_reorder(self.output, pair, base)
         return 0
 
     cdef size_t workspace(self, int64_t size, bint add) noexcept nogil:
@@ -397,7 +397,7 @@ cdef class ReorderedPrimitive:
             target[i] += found[i]
         return 0
 
-    cdef int _reorder(self, int i, void** pair, char* base) except -1 nogil:
+    cdef int _run_reorder(self, int i, void** pair, char* base) except -1 nogil:
         return (<Primitive>self.reorders[i]).run(pair, base + self.inner[i])
 
 
@@ -499,7 +499,7 @@ cdef class Convolution:
         if self.bias is not None:
             tensors.append((ARG_BIAS, QUERY_WEIGHTS, 1, None))
         tensors.append((ARG_DST, QUERY_DST, 0, self.row_out))
-        return _chain(pd, tensors, self.dtype)
+        return _chain_reorders(pd, tensors, self.dtype)
 
     cdef int _need_hint(self) except -1:
         if self.hint == NULL:
@@ -524,9 +524,10 @@ cdef class Convolution:
                 if alone or (leave_brgemm(pd) and _implementation(pd).startswith(b"jit")):
                     break
                 _dnnl.pd_destroy(pd)
-            return _chain(pd, [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, self.row_out),
-                               (ARG_WEIGHTS, QUERY_WEIGHTS, 0, self.plain_weight),
-                               (ARG_DIFF_SRC, QUERY_DIFF_SRC, 0, self.row_data)], self.dtype)
+            return _chain_reorders(pd, [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, self.row_out),
+                                        (ARG_WEIGHTS, QUERY_WEIGHTS, 0, self.plain_weight),
+                                        (ARG_DIFF_SRC, QUERY_DIFF_SRC, 0, self.row_data)],
+                                   self.dtype)
         finally:
             openmp_single_threaded(False)
 
@@ -559,8 +560,9 @@ cdef class Convolution:
                 bias.desc if bias is not None else NULL, self.out.desc, w.stride,
                 w.dilate, w.pad, w.pad, self.hint, attributes.attr), "convolution weight gradient")
             if self.thin:
-                _leave(pd, b"jit_1x1")  # 2023.2's kernels add stale workspace below 7 channels
-            return _chain(pd, tensors, dtype)
+                # 2023.2's kernels add stale workspace below 7 channels
+                _leave_family(pd, b"jit_1x1")
+            return _chain_reorders(pd, tensors, dtype)
         finally:
             openmp_single_threaded(False)
 

@@ -28,37 +28,37 @@ cdef extern from "conv/winograd.h" namespace "cynet" nogil:
         bint add, int threads, char* space) noexcept
 
 
-cdef inline int _form(const WinogradShape* shape) noexcept nogil:
+cdef inline int _plan_form(const WinogradShape* shape) noexcept nogil:
     return form_at(cpu_level(), shape[0])
 
 
 cdef size_t winograd_space(const WinogradShape* shape, int threads, Stage stage) noexcept nogil:
-    return cpp_space(_form(shape), shape[0], threads, stage)
+    return cpp_space(_plan_form(shape), shape[0], threads, stage)
 
 
 cdef int64_t winograd_packed_size(const WinogradShape* shape) noexcept nogil:
-    return cpp_packed_size(_form(shape), shape[0])
+    return cpp_packed_size(_plan_form(shape), shape[0])
 
 
 cdef void winograd_pack(const WinogradShape* shape, const float* w, int threads,
                         float* packed) noexcept nogil:
-    cpp_pack(_form(shape), shape[0], w, threads, packed)
+    cpp_pack(_plan_form(shape), shape[0], w, threads, packed)
 
 
 cdef void winograd_forward(const WinogradShape* shape, const float* x, const float* w,
                            bint packed, const float* bias, bint relu, float* y, bint add,
                            int threads, char* space) noexcept nogil:
-    cpp_forward(_form(shape), shape[0], x, w, packed, bias, relu, y, add, threads, space)
+    cpp_forward(_plan_form(shape), shape[0], x, w, packed, bias, relu, y, add, threads, space)
 
 
 cdef void winograd_backward_data(const WinogradShape* shape, const float* w, const float* dy,
                                  float* dx, bint add, int threads, char* space) noexcept nogil:
-    cpp_backward_data(_form(shape), shape[0], w, dy, dx, add, threads, space)
+    cpp_backward_data(_plan_form(shape), shape[0], w, dy, dx, add, threads, space)
 
 
 cdef void winograd_backward_weight(const WinogradShape* shape, const float* x, const float* dy,
                                    float* dw, bint add, int threads, char* space) noexcept nogil:
-    cpp_backward_weight(_form(shape), shape[0], x, dy, dw, add, threads, space)
+    cpp_backward_weight(_plan_form(shape), shape[0], x, dy, dw, add, threads, space)
 
 
 cdef WinogradShape _shape(x, filters, kernel, pad, stride):
@@ -96,15 +96,15 @@ def _winograd_arrays(what, x, w, y, pad, bias=None, bint relu=False, bint add=Fa
     is returned.
     """
     cdef WinogradShape shape = _shape(x.shape, w.shape[0], w.shape[2], pad, stride)
-    cdef int at = _form(&shape) if form is None else form
+    cdef int at = _plan_form(&shape) if form is None else form
     cdef int which = ("forward", "backward_data", "backward_weight", "packed").index(what)
     cdef size_t size = cpp_space(at, shape, threads, (FORWARD, BACKWARD, BACKWARD, PACKED)[which])
     cdef size_t start = 0, packed_start = 0
-    buffer = _buffer(size, fill, &start)
+    buffer = _aligned_buffer(size, fill, &start)
     cdef size_t space = buffer.ctypes.data + start
     cdef size_t px = x.ctypes.data, pw = w.ctypes.data, py = y.ctypes.data
     cdef size_t pb = 0 if bias is None else bias.ctypes.data
-    packed = _buffer(cpp_packed_size(at, shape) * sizeof(float), fill, &packed_start)
+    packed = _aligned_buffer(cpp_packed_size(at, shape) * sizeof(float), fill, &packed_start)
     cdef size_t pu = packed.ctypes.data + packed_start
     with nogil:
         if which == 3:
@@ -122,7 +122,7 @@ def _winograd_arrays(what, x, w, y, pad, bias=None, bint relu=False, bint add=Fa
     return buffer[start + size:]
 
 
-cdef object _buffer(size_t size, int fill, size_t* start):
+cdef object _aligned_buffer(size_t size, int fill, size_t* start):
     """Bytes of `fill`; from `start` on they are aligned to 64 and at least `size`."""
     buffer = np.full(size + 128, fill, np.uint8)
     start[0] = (buffer.ctypes.data + 63) // 64 * 64 - <size_t>buffer.ctypes.data

@@ -78,9 +78,10 @@ def check_sizes(where, *sizes):
                 f"{where}: a matrix of size {size} is too large; at most {(1 << 31) - 1}")
 
 
-cdef void _block(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
-                 floating alpha, const floating* a, int64_t lda, const floating* b, int64_t ldb,
-                 floating beta, floating* c, int64_t ldc) noexcept nogil:
+cdef void _multiply_block(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
+                          floating alpha, const floating* a, int64_t lda,
+                          const floating* b, int64_t ldb, floating beta, floating* c,
+                          int64_t ldc) noexcept nogil:
     cdef int ta = TRANS if trans_a else NO_TRANS
     cdef int tb = TRANS if trans_b else NO_TRANS
     if floating is float:
@@ -91,7 +92,7 @@ cdef void _block(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
                beta, c, <int>ldc)
 
 
-cdef int64_t _cut(int64_t size, int64_t parts, int64_t part) noexcept nogil:
+cdef int64_t _cut_position(int64_t size, int64_t parts, int64_t part) noexcept nogil:
     """Start of a part: a multiple of 16 (the kernels' widest tile), or `size`."""
     cdef int64_t tiles = (size + 15) // 16
     cdef int64_t start = (tiles * part // parts) * 16
@@ -179,7 +180,7 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
     while parts < maximum and m * n * k >= parts * work * 2:
         parts *= 2
     if parts == 1:
-        _block(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+        _multiply_block(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
         return
     # the grid of blocks whose operands are smallest: each is packed by itself
     for tm in range(1, parts + 1):
@@ -190,15 +191,15 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
                 rows = tm
     cols = parts // rows
     for i in prange(parts, num_threads=threads, schedule="static"):
-        m0 = _cut(m, rows, i // cols)
-        m1 = _cut(m, rows, i // cols + 1)
-        n0 = _cut(n, cols, i % cols)
-        n1 = _cut(n, cols, i % cols + 1)
+        m0 = _cut_position(m, rows, i // cols)
+        m1 = _cut_position(m, rows, i // cols + 1)
+        n0 = _cut_position(n, cols, i % cols)
+        n1 = _cut_position(n, cols, i % cols + 1)
         if m1 > m0 and n1 > n0:
-            _block(trans_a, trans_b, m1 - m0, n1 - n0, k, alpha,
-                   a + (m0 if trans_a else m0 * lda), lda,
-                   b + (n0 * ldb if trans_b else n0), ldb,
-                   beta, c + m0 * ldc + n0, ldc)
+            _multiply_block(trans_a, trans_b, m1 - m0, n1 - n0, k, alpha,
+                            a + (m0 if trans_a else m0 * lda), lda,
+                            b + (n0 * ldb if trans_b else n0), ldb,
+                            beta, c + m0 * ldc + n0, ldc)
 
 
 def _gemm_arrays(a, b, c, bint trans_a, bint trans_b, double alpha, double beta):

@@ -129,7 +129,7 @@ def _scratch(size_t size):
     return buffer, -buffer.ctypes.data % 64
 
 
-def _level(name):
+def _level_number(name):
     return cpu_level() if name is None else cpu_capabilities().index(name)
 
 
@@ -147,7 +147,7 @@ def _product_arrays(a, b, c, bint a_transposed=False, bint b_transposed=False, b
     Returned is what lies behind the scratch: bytes of 255.
     """
     cdef Product p
-    cdef int at = _level(level)
+    cdef int at = _level_number(level)
     cdef ProductKernel taken = <ProductKernel><int>KERNELS.index(way)
     cdef size_t size = cpp_product_space(at, threads)
     cdef size_t pa = a.ctypes.data, pb = b.ctypes.data, pc = c.ctypes.data
@@ -193,7 +193,7 @@ def _window_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=Fals
     What lies behind the scratch and the packed weights is returned: bytes of 255.
     """
     cdef ConvWindow shape = _shape(x.shape, w.shape, y.shape, stride, dilate, pad)
-    cdef int at = _level(level)
+    cdef int at = _level_number(level)
     cdef int which = ("forward", "backward_data", "backward_weight", "spread",
                       "packed_spread").index(what)
     cdef size_t size = (cpp_spread_space(at, shape, threads, which == 4) if which > 2

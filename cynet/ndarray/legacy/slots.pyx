@@ -29,7 +29,7 @@ cdef bint _is_truth(NDArrayBase item):
         type(entry) is CallNode and (<CallNode>entry).call.entry.name in COMPARISONS)
 
 
-cdef object _mask(NDArrayBase array, NDArrayBase item):
+cdef object _mask_index(NDArrayBase array, NDArrayBase item):
     cdef int dtype = item.blob.dtype
     if dtype == kBool:
         return item.asnumpy()
@@ -66,7 +66,7 @@ def with_masks(NDArrayBase array, object key):
     """
     if isinstance(key, NDArrayBase):
         refuse_sparse(key, "x[index]")
-        return _mask(array, key)
+        return _mask_index(array, key)
     if type(key) is tuple:
         for item in key:
             if isinstance(item, NDArrayBase):
@@ -180,7 +180,7 @@ cdef class BitSlot(LegacySlot):
         if self.logical is None:
             raise ArgumentTypeError(
                 f"NDArray {self.sign} takes integers, got an array of {name_of(array.dtype)} and "
-                f"{_said(other)}")
+                f"{_operand_text(other)}")
         left = self.as_mask(array, self.sign)
         if isinstance(other, NDArrayBase):
             right = self.as_mask(other, self.sign)
@@ -241,7 +241,7 @@ cdef class BitSlot(LegacySlot):
         return NotImplemented
 
 
-cdef str _said(object other):
+cdef str _operand_text(object other):
     if isinstance(other, NDArrayBase):
         return f"one of {name_of(other.dtype)}"
     return shown(other)

@@ -126,16 +126,16 @@ cdef class FftOperator(Operator):
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        return _transform(self, ctx, self.back, req[0], &in_data[0], &out_data[0])
+        return _transform_lines(self, ctx, self.back, req[0], &in_data[0], &out_data[0])
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
-        return _transform(self, ctx, not self.back, req[0], &out_grad[0], &in_grad[0])
+        return _transform_lines(self, ctx, not self.back, req[0], &out_grad[0], &in_grad[0])
 
 
-cdef int _transform(FftOperator self, OpContext* ctx, bint back, int req, const TBlob* x,
-                    TBlob* y) except -1 nogil:
+cdef int _transform_lines(FftOperator self, OpContext* ctx, bint back, int req, const TBlob* x,
+                          TBlob* y) except -1 nogil:
     cdef Lines lines
     cdef int64_t count = y.size // self.n if back else x.size // self.n
     if req == kNullOp:
@@ -148,11 +148,11 @@ cdef int _transform(FftOperator self, OpContext* ctx, bint back, int req, const 
         lines.parts = <int>count
     lines.space = <Complex*>get_space(&ctx.requested[0],
                                       lines.parts * self.table.padded * sizeof(Complex))
-    parallel_ranges(lines.parts, lines.parts, _some, &lines)
+    parallel_ranges(lines.parts, lines.parts, _transform_range, &lines)
     return 0
 
 
-cdef void _some(void* arg, int64_t begin, int64_t end) noexcept nogil:
+cdef void _transform_range(void* arg, int64_t begin, int64_t end) noexcept nogil:
     cdef Lines* s = <Lines*>arg
     cdef int64_t part, first, last
     cdef Complex* space

@@ -48,8 +48,8 @@ cdef class DeviceOperator(Operator):
         self.space = <SpaceFn><size_t>device.space_address
         self.read = <ReadFn><size_t>device.read_address
         self.sizes = <SizesFn><size_t>device.sizes_address
-        _fill(self, &self.programs[0], forward, spaces, "out")
-        _fill(self, &self.programs[1], backward, backward_spaces, "in_grad")
+        _fill_program(self, &self.programs[0], forward, spaces, "out")
+        _fill_program(self, &self.programs[1], backward, backward_spaces, "in_grad")
 
     def __dealloc__(self):
         for i in range(2):
@@ -101,7 +101,7 @@ cdef class DeviceOperator(Operator):
             spaces[i] = self.space(ctx.run_ctx.dev_id, i, program.spaces[i], stream)
         for i in range(program.n_steps):
             step = &program.steps[i]
-            if not _wanted(step, ctx, req):
+            if not _is_wanted(step, ctx, req):
                 continue
             if step.dtype >= 0 and out_data[0].dtype != step.dtype:
                 continue
@@ -139,7 +139,7 @@ cdef class DeviceOperator(Operator):
             if step.kernel == NULL:
                 code = self.read(found, pointers[0], sizeof(found), stream)
                 if code == 0 and found[0] != 0:
-                    _refuse(self, step.number, found[1])
+                    _raise_refused(self, step.number, found[1])
             else:
                 if self.sizes != NULL:
                     self.sizes(sizes)
@@ -148,7 +148,7 @@ cdef class DeviceOperator(Operator):
                     grid[0] = blocks_for(out_data[0].size)
                 code = self.launch(step.kernel, grid, step.block, step.shared, stream, params)
             if code != 0:
-                _fail(self, step, code)
+                _raise_failed(self, step, code)
         return 0
 
 
@@ -158,7 +158,7 @@ cdef unsigned blocks_for(int64_t n) noexcept nogil:
     return <unsigned>min(max(blocks, <int64_t>1), <int64_t>MAX_BLOCKS)
 
 
-cdef bint _wanted(const Step* step, OpContext* ctx, const int* req) noexcept nogil:
+cdef bint _is_wanted(const Step* step, OpContext* ctx, const int* req) noexcept nogil:
     cdef int i
     cdef bint any = step.n_targets == 0
     for i in range(step.first, step.first + step.n_targets):
@@ -174,15 +174,15 @@ cdef bint _wanted(const Step* step, OpContext* ctx, const int* req) noexcept nog
     return (req[step.first] == kAddTo) == (step.when & kIfAdd != 0)
 
 
-cdef int _refuse(DeviceOperator op, int number, int64_t value) except -1 with gil:
+cdef int _raise_refused(DeviceOperator op, int number, int64_t value) except -1 with gil:
     raise ArgumentError(op.messages[number].format(value))
 
 
-cdef int _fail(DeviceOperator op, const Step* step, int code) except -1 with gil:
+cdef int _raise_failed(DeviceOperator op, const Step* step, int code) except -1 with gil:
     raise op.device.error(None if step.kernel == NULL else op.kernels[step.number], code)
 
 
-cdef int _fill(DeviceOperator op, Program* program, steps, spaces, written) except -1:
+cdef int _fill_program(DeviceOperator op, Program* program, steps, spaces, written) except -1:
     """Lay out the steps of one direction as C structs."""
     cdef Step* step
     cdef bytes values = b""
@@ -215,7 +215,7 @@ cdef int _fill(DeviceOperator op, Program* program, steps, spaces, written) exce
             if each.dtype is not None:
                 step.dtype = dtype_flag(each.dtype)
             each.check(kernel, MAX_ARGUMENTS)
-        values = _arguments(op, program, step, each.arguments, values)
+        values = _fill_arguments(op, program, step, each.arguments, values)
         program.n_steps += 1
     program.values = <char*>malloc(max(len(values), 1))
     if program.values == NULL:
@@ -224,7 +224,8 @@ cdef int _fill(DeviceOperator op, Program* program, steps, spaces, written) exce
     return 0
 
 
-cdef bytes _arguments(DeviceOperator op, Program* program, Step* step, arguments, bytes values):
+cdef bytes _fill_arguments(DeviceOperator op, Program* program, Step* step, arguments,
+                           bytes values):
     """Fill in the arguments of one step; returns the program's values with the step's appended."""
     cdef Argument* a
     for i, given in enumerate(arguments):

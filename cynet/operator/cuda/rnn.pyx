@@ -105,9 +105,9 @@ cdef class RNNForm(Operator):
         cdef char* work
         cdef Reserve where
         cdef void* ends[2]
-        _prepare(self, ctx, in_data)
-        _take(self, ctx, <char*>out_data[last].data if req[last] != kNullOp else NULL,
-              ctx.is_train, &where)
+        _prepare_run(self, ctx, in_data)
+        _take_saved(self, ctx, <char*>out_data[last].data if req[last] != kNullOp else NULL,
+                    ctx.is_train, &where)
         work = _work(self, ctx)
         ends[0] = ends[1] = NULL
         for i in range(self.kinds if self.state_outputs else 0):
@@ -115,7 +115,7 @@ cdef class RNNForm(Operator):
                 ends[i] = out_data[1 + i].data
                 if req[1 + i] == kAddTo:
                     ends[i] = _stand_in(self, work, i)
-        _compute(self, ctx, in_data, ctx.is_train, ctx.is_train, &where, ends, work)
+        _compute_stacks(self, ctx, in_data, ctx.is_train, ctx.is_train, &where, ends, work)
         for i in range(self.kinds):
             _keep_empty(self, ctx, i, in_data[2 + i].data, ends[i])
         if req[0] != kNullOp:
@@ -137,9 +137,9 @@ cdef class RNNForm(Operator):
         cdef void* grads[2]
         if self.has_lengths:
             self.clear.run(1, ctx, in_data, out_data, out_grad, in_grad, aux_states, req)
-        _prepare(self, ctx, in_data)
+        _prepare_run(self, ctx, in_data)
         work = _work(self, ctx)
-        _restore(self, ctx, in_data, <char*>out_data[ctx.n_out - 1].data, work, &where)
+        _restore_saved(self, ctx, in_data, <char*>out_data[ctx.n_out - 1].data, work, &where)
         for i in range(self.kinds):
             grads[i] = NULL
             if req[2 + i] != kNullOp:
@@ -149,11 +149,11 @@ cdef class RNNForm(Operator):
             if s == 0 and req[0] != kNullOp and req[0] != kAddTo:
                 dx = <char*>in_grad[0].data
             if s == 0 and self.has_lengths:  # cuDNN does not say that it writes behind their ends
-                _zero(self, ctx, dx, self.x_size)
+                _fill_zero(self, ctx, dx, self.x_size)
             _stack_gradient(self, ctx, s, dy, dx, out_grad, in_data, req[1], &in_grad[1], grads,
                             &where, work)
             if s > 0 and ctx.is_train:
-                _drop(self, ctx, s - 1, 1, dx, where.factors, dx)
+                _apply_dropout(self, ctx, s - 1, 1, dx, where.factors, dx)
             dy = dx
         for i in range(self.kinds if self.state_outputs else 0):
             _keep_empty(self, ctx, i, out_grad[1 + i].data, grads[i])
@@ -165,17 +165,17 @@ cdef class RNNForm(Operator):
 
 # ----- memory
 
-cdef int _prepare(RNNForm self, OpContext* ctx, const TBlob* in_data) except -1 nogil:
+cdef int _prepare_run(RNNForm self, OpContext* ctx, const TBlob* in_data) except -1 nogil:
     """Sizes and places from cuDNN, and the lengths of this run."""
     if not self.prepared:
         with gil:
-            _ask(self, ctx, in_data)
+            _query_sizes(self, ctx, in_data)
     if self.has_lengths:
         _read_lengths(self, ctx, &in_data[ctx.n_in - 1])
     return 0
 
 
-cdef int _ask(RNNForm self, OpContext* ctx, const TBlob* in_data) except -1:
+cdef int _query_sizes(RNNForm self, OpContext* ctx, const TBlob* in_data) except -1:
     cdef Recurrent stack
     for stack in self.held[:self.stacks.size()]:
         stack.prepare(&ctx.run_ctx, in_data[1].data)
@@ -231,8 +231,8 @@ cdef Reserve _layout_of(RNNForm self, char* begin, char* factors) noexcept nogil
     return where
 
 
-cdef int _take(RNNForm self, OpContext* ctx, char* hidden, bint training,
-               Reserve* where) except -1 nogil:
+cdef int _take_saved(RNNForm self, OpContext* ctx, char* hidden, bint training,
+                     Reserve* where) except -1 nogil:
     """The address of the values that forward saves; `hidden` is NULL if that output is not
     requested."""
     cdef char* own
@@ -245,8 +245,8 @@ cdef int _take(RNNForm self, OpContext* ctx, char* hidden, bint training,
     return 0
 
 
-cdef int _restore(RNNForm self, OpContext* ctx, const TBlob* in_data, char* hidden, char* work,
-                  Reserve* where) except -1 nogil:
+cdef int _restore_saved(RNNForm self, OpContext* ctx, const TBlob* in_data, char* hidden,
+                        char* work, Reserve* where) except -1 nogil:
     """The values that forward kept, with reserves that backward may change; computed again where it
     did not fit."""
     cdef void* ends[2]
@@ -263,7 +263,7 @@ cdef int _restore(RNNForm self, OpContext* ctx, const TBlob* in_data, char* hidd
     else:
         where[0] = _layout_of(self, own, hidden)
         ends[0] = ends[1] = NULL
-        _compute(self, ctx, in_data, False, True, where, ends, work)
+        _compute_stacks(self, ctx, in_data, False, True, where, ends, work)
     return 0
 
 
@@ -298,19 +298,20 @@ cdef char* _gradient(RNNForm self, char* work, int64_t s) noexcept nogil:
 
 # ----- computing
 
-cdef inline int64_t _part(RNNForm self, int kind) noexcept nogil:
+cdef inline int64_t _part_bytes(RNNForm self, int kind) noexcept nogil:
     """Bytes of one stack's states or cells."""
     return self.passes // <int64_t>self.stacks.size() * self.batch * self.rows[kind]
 
 
-cdef inline States _states(RNNForm self, int64_t s, const void* h, const void* c) noexcept nogil:
+cdef inline States _states_of_stack(RNNForm self, int64_t s, const void* h,
+                                    const void* c) noexcept nogil:
     """The part of states that stack `s` has."""
     cdef States found
     found.h = found.c = NULL
     if h != NULL:
-        found.h = <const char*>h + s * _part(self, 0)
+        found.h = <const char*>h + s * _part_bytes(self, 0)
     if c != NULL and self.kinds == 2:
-        found.c = <const char*>c + s * _part(self, 1)
+        found.c = <const char*>c + s * _part_bytes(self, 1)
     return found
 
 
@@ -321,7 +322,7 @@ cdef int _add_states(RNNForm self, OpContext* ctx, char* work, const int* req, T
     for i in range(self.kinds if given else 0):
         if req[i] == kAddTo:
             for s in range(<int64_t>self.stacks.size()):
-                at = s * _part(self, i)
+                at = s * _part_bytes(self, i)
                 (<Recurrent>self.stacks[s]).copy_states(
                     &ctx.run_ctx, i, False, <char*>_stand_in(self, work, i) + at,
                     <char*>to[i].data + at, True)
@@ -343,8 +344,8 @@ cdef int _keep_empty(RNNForm self, OpContext* ctx, int kind, const void* source,
     return 0
 
 
-cdef int _drop(RNNForm self, OpContext* ctx, int64_t number, int direction, void* x, char* factors,
-               void* y) except -1 nogil:
+cdef int _apply_dropout(RNNForm self, OpContext* ctx, int64_t number, int direction, void* x,
+                        char* factors, void* y) except -1 nogil:
     """y = x times the factors; drawn before in direction 0."""
     cdef TBlob ins[2]
     cdef TBlob outs[2]
@@ -358,15 +359,15 @@ cdef int _drop(RNNForm self, OpContext* ctx, int64_t number, int direction, void
         direction, ctx, ins, outs, NULL, outs, NULL, req)
 
 
-cdef int _zero(RNNForm self, OpContext* ctx, void* to, int64_t size) except -1 nogil:
+cdef int _fill_zero(RNNForm self, OpContext* ctx, void* to, int64_t size) except -1 nogil:
     cdef int req = kWriteTo
     cdef TBlob blob = _blob(to, size)
     blob.dtype = self.dtype
     return self.clear.run(0, ctx, NULL, &blob, NULL, NULL, NULL, &req)
 
 
-cdef int _compute(RNNForm self, OpContext* ctx, const TBlob* in_data, bint draw, bint training,
-                  Reserve* where, void** ends, char* work) except -1 nogil:
+cdef int _compute_stacks(RNNForm self, OpContext* ctx, const TBlob* in_data, bint draw,
+                         bint training, Reserve* where, void** ends, char* work) except -1 nogil:
     """Forward through all stacks. `draw`: draw new dropout factors instead of using those of
     `where`."""
     cdef int64_t s
@@ -378,12 +379,13 @@ cdef int _compute(RNNForm self, OpContext* ctx, const TBlob* in_data, bint draw,
         y = where.outputs + s * self.y_bytes
         weights = _weights(self, ctx, s, in_data[1].data, work)
         (<Recurrent>self.stacks[s]).forward(
-            &ctx.run_ctx, training, x, y, _states(self, s, in_data[2].data, c),
-            _states(self, s, ends[0], ends[1]), weights, work, where.reserves + self.reserve_at[s])
+            &ctx.run_ctx, training, x, y, _states_of_stack(self, s, in_data[2].data, c),
+            _states_of_stack(self, s, ends[0], ends[1]), weights, work,
+            where.reserves + self.reserve_at[s])
         x = y
         if s + 1 < <int64_t>self.stacks.size() and ctx.is_train:
             x = where.inputs + s * self.y_bytes
-            _drop(self, ctx, s, 0 if draw else 1, y, where.factors, <void*>x)
+            _apply_dropout(self, ctx, s, 0 if draw else 1, y, where.factors, <void*>x)
     return 0
 
 
@@ -403,23 +405,23 @@ cdef int _stack_gradient(RNNForm self, OpContext* ctx, int64_t s, const char* dy
     cdef char* y = where.outputs + s * self.y_bytes
     cdef const void* x = in_data[0].data
     cdef const void* weights = _weights(self, ctx, s, in_data[1].data, work)
-    cdef States first = _states(self, s, in_data[2].data,
-                                in_data[3].data if self.kinds == 2 else NULL)
-    cdef States last = _states(self, s, NULL, NULL)
+    cdef States first = _states_of_stack(self, s, in_data[2].data,
+                                         in_data[3].data if self.kinds == 2 else NULL)
+    cdef States last = _states_of_stack(self, s, NULL, NULL)
     cdef bint direct = (<Recurrent>self.stacks[s]).direct
     cdef void* to = gradient.data if direct else work + self.work + self.weights
     if self.state_outputs:
-        last = _states(self, s, out_grad[1].data,
-                       out_grad[2].data if self.kinds == 2 else NULL)
+        last = _states_of_stack(self, s, out_grad[1].data,
+                                out_grad[2].data if self.kinds == 2 else NULL)
     if s > 0:
         x = (where.inputs if ctx.is_train else where.outputs) + (s - 1) * self.y_bytes
     (<Recurrent>self.stacks[s]).to_data(
-        &ctx.run_ctx, y, dy, dx, first, last, _states(self, s, grads[0], grads[1]), weights, work,
-        reserve)
+        &ctx.run_ctx, y, dy, dx, first, last, _states_of_stack(self, s, grads[0], grads[1]),
+        weights, work, reserve)
     if req == kNullOp:
         return 0
     if not direct or req != kAddTo:
-        _zero(self, ctx, to, (<Recurrent>self.stacks[s]).weights // dtype_size(self.dtype))
+        _fill_zero(self, ctx, to, (<Recurrent>self.stacks[s]).weights // dtype_size(self.dtype))
     (<Recurrent>self.stacks[s]).to_weights(&ctx.run_ctx, x, first, y, to, work, reserve)
     if not direct:
         (<Recurrent>self.stacks[s]).scatter(&ctx.run_ctx, to, gradient.data, req == kAddTo)
@@ -428,7 +430,7 @@ cdef int _stack_gradient(RNNForm self, OpContext* ctx, int64_t s, const char* dy
 
 # ----- building
 
-def _dropper(number, prop, n, dtype, device):
+def _dropout_operator(number, prop, n, dtype, device):
     """Forward draws the factors OUT[1] and writes OUT[0] = IN[0] * OUT[1]; backward writes
     IN_GRAD[0] = IN[0] * IN[1]."""
     kind = C_TYPES[dtype]
@@ -466,7 +468,7 @@ def rnn(prop, in_shapes, in_types, device):
         for first in range(0, prop.num_layers, each_has)
     ]
     size = prod(data[:2]) * directions * prop.out_size
-    droppers = [_dropper(i, prop, size, dtype, device) for i in range(len(stacks) - 1)]
+    droppers = [_dropout_operator(i, prop, size, dtype, device) for i in range(len(stacks) - 1)]
     forward, backward = Steps(), Steps()
     forward += launch_each(SIZE, "fill", "zero_bytes", OUT[0], NBYTES, to=(0, 0))
     if prop.use_sequence_length:

@@ -60,7 +60,7 @@ def reclaim(tuple lists, bint quiet=False):
     cdef list arrays
     error = None
     for arrays in lists:
-        error = _wait(arrays, error)
+        error = _wait_for_arrays(arrays, error)
     for arrays in lists:
         for i in range(len(arrays)):
             if arrays[i] is not None:
@@ -69,7 +69,7 @@ def reclaim(tuple lists, bint quiet=False):
         raise error
 
 
-cdef object _wait(list arrays, object error):
+cdef object _wait_for_arrays(list arrays, object error):
     """Wait for the functions pushed on the arrays; return their first error, or `error`."""
     cdef VarHandle var
     for item in arrays:

@@ -169,8 +169,8 @@ cdef class GemmOperator(Operator):
         if req[0] == kNullOp:
             return 0
         if self.sums:
-            _scale(self.dtype, out_data[0].size, self.beta, in_data[2].data, out_data[0].data,
-                   req[0] == kAddTo)
+            _scale_matrix(self.dtype, out_data[0].size, self.beta, in_data[2].data,
+                          out_data[0].data, req[0] == kAddTo)
         _multiply(self, self.trans_a, self.trans_b, self.m, self.n, self.k, in_data[0].data,
                   in_data[1].data, out_data[0].data, self.sums or req[0] == kAddTo)
         return 0
@@ -196,12 +196,13 @@ cdef class GemmOperator(Operator):
                 _multiply(self, not self.trans_a, False, self.k, self.n, self.m, a, g,
                           in_grad[1].data, req[1] == kAddTo)
         if self.sums and req[2] != kNullOp:
-            _scale(self.dtype, in_grad[2].size, self.beta, g, in_grad[2].data, req[2] == kAddTo)
+            _scale_matrix(self.dtype, in_grad[2].size, self.beta, g, in_grad[2].data,
+                          req[2] == kAddTo)
         return 0
 
 
-cdef void _scale(int dtype, int64_t n, double factor, const void* x, void* y,
-                 bint add) noexcept nogil:
+cdef void _scale_matrix(int dtype, int64_t n, double factor, const void* x, void* y,
+                        bint add) noexcept nogil:
     """y = factor x, or added to; nothing is read where the factor is 0."""
     cdef int64_t i
     if dtype == kFloat32:
@@ -224,11 +225,11 @@ cdef void _multiply(GemmOperator self, bint trans_a, bint trans_b, int64_t m, in
     p.alpha, p.beta = self.alpha, 1.0 if add else 0.0
     p.a, p.b, p.c = <const char*>a, <const char*>b, <char*>c
     # one product is cut up inside gemm; of many, each thread takes its share
-    parallel_ranges(threads_for(p.count * m * n * k // 8) if p.count > 1 else 1, p.count, _some,
-                    &p)
+    parallel_ranges(threads_for(p.count * m * n * k // 8) if p.count > 1 else 1, p.count,
+                    _multiply_range, &p)
 
 
-cdef void _some(void* arg, int64_t begin, int64_t end) noexcept nogil:
+cdef void _multiply_range(void* arg, int64_t begin, int64_t end) noexcept nogil:
     cdef Products* p = <Products*>arg
     cdef int64_t size = 4 if p.dtype == kFloat32 else 8
     cdef int64_t a_rows = p.k if p.trans_a else p.m, a_cols = p.m if p.trans_a else p.k

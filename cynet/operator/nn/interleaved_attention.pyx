@@ -212,7 +212,7 @@ cdef class AttentionOperator(Operator):
         self.count, self.queries, self.keys = batch * prop.heads, queries, keys
         self.parts = max(prop.parts())
 
-    cdef Heads _of(self, const void* data, int64_t parts, int64_t part) noexcept nogil:
+    cdef Heads _heads_of(self, const void* data, int64_t parts, int64_t part) noexcept nogil:
         """The heads in projections with this many parts."""
         cdef Heads found
         found.data = <char*>data
@@ -220,7 +220,7 @@ cdef class AttentionOperator(Operator):
         found.row = self.count * parts * self.dim
         return found
 
-    cdef Heads _square(self, const void* data) noexcept nogil:
+    cdef Heads _attention_heads(self, const void* data) noexcept nogil:
         """The heads in attention."""
         cdef Heads found
         found.data, found.first = <char*>data, 0
@@ -241,7 +241,7 @@ cdef class AttentionOperator(Operator):
         threads = min(threads_for(self.count * m * n * k // 8), <int>self.count)
         parallel_ranges(threads, self.count, multiply, &s)
 
-    cdef void _clear(self, Heads c, int64_t rows, int64_t parts, int req) noexcept nogil:
+    cdef void _clear_parts(self, Heads c, int64_t rows, int64_t parts, int req) noexcept nogil:
         """Zeros into this many parts of projections."""
         cdef int64_t width = 4 if self.single else 8
         cdef int64_t row, head
@@ -256,17 +256,22 @@ cdef class AttentionOperator(Operator):
                      TBlob* aux_states) except -1 nogil:
         if self.values:
             self._multiply(
-                False, False, self.queries, self.dim, self.keys, self._square(in_data[1].data),
-                self._of(in_data[0].data, self.parts, self.parts - 1),
-                self._of(out_data[0].data, 1, 0), False, req[0])
+                False, False, self.queries, self.dim, self.keys,
+                self._attention_heads(in_data[1].data),
+                self._heads_of(in_data[0].data, self.parts, self.parts - 1),
+                self._heads_of(out_data[0].data, 1, 0), False, req[0])
         elif self.one_input:
             self._multiply(
-                False, True, self.queries, self.keys, self.dim, self._of(in_data[0].data, 3, 0),
-                self._of(in_data[0].data, 3, 1), self._square(out_data[0].data), True, req[0])
+                False, True, self.queries, self.keys, self.dim,
+                self._heads_of(in_data[0].data, 3, 0),
+                self._heads_of(in_data[0].data, 3, 1), self._attention_heads(out_data[0].data),
+                True, req[0])
         else:
             self._multiply(
-                False, True, self.queries, self.keys, self.dim, self._of(in_data[0].data, 1, 0),
-                self._of(in_data[1].data, 2, 0), self._square(out_data[0].data), True, req[0])
+                False, True, self.queries, self.keys, self.dim,
+                self._heads_of(in_data[0].data, 1, 0),
+                self._heads_of(in_data[1].data, 2, 0), self._attention_heads(out_data[0].data),
+                True, req[0])
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -279,24 +284,27 @@ cdef class AttentionOperator(Operator):
         cdef Heads values
         if self.values:
             if req[0] != kNullOp:
-                values = self._of(in_grad[0].data, self.parts, self.parts - 1)
-                self._multiply(True, False, k, d, q, self._square(in_data[1].data),
-                               self._of(g, 1, 0), values, False, req[0])
-                self._clear(self._of(in_grad[0].data, self.parts, 0), k, self.parts - 1, req[0])
+                values = self._heads_of(in_grad[0].data, self.parts, self.parts - 1)
+                self._multiply(True, False, k, d, q, self._attention_heads(in_data[1].data),
+                               self._heads_of(g, 1, 0), values, False, req[0])
+                self._clear_parts(self._heads_of(in_grad[0].data, self.parts, 0), k, self.parts - 1,
+                                  req[0])
             if req[1] != kNullOp:
-                self._multiply(False, True, q, k, d, self._of(g, 1, 0),
-                               self._of(in_data[0].data, self.parts, self.parts - 1),
-                               self._square(in_grad[1].data), False, req[1])
+                self._multiply(False, True, q, k, d, self._heads_of(g, 1, 0),
+                               self._heads_of(in_data[0].data, self.parts, self.parts - 1),
+                               self._attention_heads(in_grad[1].data), False, req[1])
             return 0
         if req[0] != kNullOp:
-            self._multiply(False, False, q, d, k, self._square(g),
-                           self._of(in_data[at].data, self.parts, self.parts - 2),
-                           self._of(in_grad[0].data, of_queries, 0), True, req[0])
+            self._multiply(False, False, q, d, k, self._attention_heads(g),
+                           self._heads_of(in_data[at].data, self.parts, self.parts - 2),
+                           self._heads_of(in_grad[0].data, of_queries, 0), True, req[0])
         if req[at] != kNullOp:
-            self._multiply(True, False, k, d, q, self._square(g),
-                           self._of(in_data[0].data, of_queries, 0),
-                           self._of(in_grad[at].data, self.parts, self.parts - 2), True, req[at])
-            self._clear(self._of(in_grad[at].data, self.parts, self.parts - 1), k, 1, req[at])
+            self._multiply(True, False, k, d, q, self._attention_heads(g),
+                           self._heads_of(in_data[0].data, of_queries, 0),
+                           self._heads_of(in_grad[at].data, self.parts, self.parts - 2), True,
+                           req[at])
+            self._clear_parts(self._heads_of(in_grad[at].data, self.parts, self.parts - 1), k, 1,
+                              req[at])
         return 0
 
 

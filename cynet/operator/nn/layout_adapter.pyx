@@ -53,12 +53,12 @@ cdef class LayoutAdapter(Operator):
         if req[0] == kNullOp:
             return 0
         at = self.workspace(ctx, _inputs(self, ctx, in_data) + _nbytes(self.out, out_data))
-        at = _take(self, ctx, in_data, given, at)
+        at = _take_inputs(self, ctx, in_data, given, at)
         if self.out is not None:
             made.data, asked = at, kWriteTo
         self.inner.forward(ctx, given, &asked, &made, aux_states)
         if self.out is not None:
-            _back(self.out, ctx, &made, req, out_data)
+            _copy_back(self.out, ctx, &made, req, out_data)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -71,9 +71,9 @@ cdef class LayoutAdapter(Operator):
         cdef char* at
         at = self.workspace(ctx, _nbytes(self.out, out_grad) + _nbytes(self.out, out_data)
                             + _inputs(self, ctx, in_data) + _inputs(self, ctx, in_grad))
-        at = _copied(self.out, ctx, out_grad, &head, at)
-        at = _copied(self.out, ctx, out_data, &made, at)
-        at = _take(self, ctx, in_data, given, at)
+        at = _copy_in(self.out, ctx, out_grad, &head, at)
+        at = _copy_in(self.out, ctx, out_data, &made, at)
+        at = _take_inputs(self, ctx, in_data, given, at)
         memcpy(wanted, in_grad, ctx.n_in * sizeof(TBlob))
         memcpy(asked, req, ctx.n_in * sizeof(int))
         if self.data is not None and req[0] != kNullOp:
@@ -83,9 +83,9 @@ cdef class LayoutAdapter(Operator):
             wanted[1].data, asked[1] = at, kWriteTo
         self.inner.backward(ctx, &head, given, &made, asked, wanted, aux_states)
         if self.data is not None and req[0] != kNullOp:
-            _back(self.data, ctx, &wanted[0], &req[0], &in_grad[0])
+            _copy_back(self.data, ctx, &wanted[0], &req[0], &in_grad[0])
         if self.weight is not None and req[1] != kNullOp:
-            _back(self.weight, ctx, &wanted[1], &req[1], &in_grad[1])
+            _copy_back(self.weight, ctx, &wanted[1], &req[1], &in_grad[1])
         return 0
 
 
@@ -100,15 +100,15 @@ cdef size_t _inputs(LayoutAdapter self, OpContext* ctx, const TBlob* blobs) noex
     return _nbytes(self.data, blobs) + (_nbytes(self.weight, blobs + 1) if ctx.n_in > 1 else 0)
 
 
-cdef char* _take(LayoutAdapter self, OpContext* ctx, const TBlob* in_data, TBlob* given,
-                 char* at) except NULL nogil:
+cdef char* _take_inputs(LayoutAdapter self, OpContext* ctx, const TBlob* in_data, TBlob* given,
+                        char* at) except NULL nogil:
     """`given` become the inputs as `inner` takes them; returns the end of the memory in use."""
     memcpy(given, in_data, ctx.n_in * sizeof(TBlob))
-    at = _copied(self.data, ctx, in_data, given, at)
-    return _copied(self.weight, ctx, in_data + 1, given + 1, at) if ctx.n_in > 1 else at
+    at = _copy_in(self.data, ctx, in_data, given, at)
+    return _copy_in(self.weight, ctx, in_data + 1, given + 1, at) if ctx.n_in > 1 else at
 
 
-cdef OpContext _alone(OpContext* ctx) noexcept nogil:
+cdef OpContext _context_alone(OpContext* ctx) noexcept nogil:
     cdef OpContext alone = ctx[0]
     alone.n_in = alone.n_out = 1
     alone.n_aux = 0
@@ -116,9 +116,9 @@ cdef OpContext _alone(OpContext* ctx) noexcept nogil:
     return alone
 
 
-cdef char* _copied(Operator move, OpContext* ctx, const TBlob* given, TBlob* to,
-                   char* at) except NULL nogil:
-    cdef OpContext alone = _alone(ctx)
+cdef char* _copy_in(Operator move, OpContext* ctx, const TBlob* given, TBlob* to,
+                    char* at) except NULL nogil:
+    cdef OpContext alone = _context_alone(ctx)
     cdef int write = kWriteTo
     to[0] = given[0]
     if move is None or given.data == NULL:
@@ -128,7 +128,7 @@ cdef char* _copied(Operator move, OpContext* ctx, const TBlob* given, TBlob* to,
     return at + _nbytes(move, given)
 
 
-cdef int _back(Operator move, OpContext* ctx, const TBlob* made, const int* req,
-               TBlob* to) except -1 nogil:
-    cdef OpContext alone = _alone(ctx)
+cdef int _copy_back(Operator move, OpContext* ctx, const TBlob* made, const int* req,
+                    TBlob* to) except -1 nogil:
+    cdef OpContext alone = _context_alone(ctx)
     return move.backward(&alone, made, NULL, NULL, req, to, NULL)

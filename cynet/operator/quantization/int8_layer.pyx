@@ -30,7 +30,7 @@ from .ranges import not_a_number
 cdef float MOST = 2147483647.0  # maximum of int32
 
 
-cdef Int8Conv _conv(dict geometry) except *:
+cdef Int8Conv _conv_of_geometry(dict geometry) except *:
     cdef Int8Conv c
     c.batch, c.channels = geometry["batch"], geometry["channels"]
     c.filters, c.groups = geometry["filters"], geometry["groups"]
@@ -43,7 +43,7 @@ cdef Int8Conv _conv(dict geometry) except *:
 
 def packed_bytes(geometry):
     """Bytes of the packed weight of a convolution."""
-    return int8_packed_size(cpu_level(), _conv(geometry))
+    return int8_packed_size(cpu_level(), _conv_of_geometry(geometry))
 
 
 cdef class Int8Pack(Operator):
@@ -52,7 +52,7 @@ cdef class Int8Pack(Operator):
     cdef Int8Conv conv
 
     def __init__(self, geometry):
-        self.conv = _conv(geometry)
+        self.conv = _conv_of_geometry(geometry)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -89,7 +89,7 @@ cdef class Int8Layer(Operator):
 
     def __init__(self, geometry, where, places, last, packed, low=0, high=0, range_low=0,
                  range_high=0):
-        self.conv, self.where, self.places = _conv(geometry), where, places
+        self.conv, self.where, self.places = _conv_of_geometry(geometry), where, places
         self.last, self.packed, self.whole_layer = last, packed, "scale" in places
         self.n_inputs, self.low, self.high = len(places), low, high
         self.range_low, self.range_high = range_low, range_high
@@ -203,21 +203,21 @@ cdef class Int8Layer(Operator):
         e.residual = NULL
         e.out_dtype = dtype
         if not self.whole_layer:
-            unit = (_reach(in_data, self.data_range) / _steps(in_data[0].dtype)
-                    * (_reach(in_data, self.weight_range) / 127))
+            unit = (_max_abs_range(in_data, self.data_range) / _max_level(in_data[0].dtype)
+                    * (_max_abs_range(in_data, self.weight_range) / 127))
             _put_range(req, out_data, -unit * MOST, unit * MOST)
             if self.bias >= 0:
                 quantized = <const int8_t*>in_data[self.bias].data
-                out_unit = 0 if unit == 0 else _reach(in_data, self.bias_range) / 127 / unit
+                out_unit = 0 if unit == 0 else _max_abs_range(in_data, self.bias_range) / 127 / unit
                 for f in range(filters):
                     (<int32_t*>bias)[f] = <int32_t>min(max(
                         nearbyint(<double>quantized[f] * out_unit), -2147483648.0), 2147483647.0)
                 e.whole = <const int32_t*>bias
             return 1
-        unit = _reach(in_data, self.data_range) / _finer(in_data[0].dtype)
+        unit = _max_abs_range(in_data, self.data_range) / _max_level_half(in_data[0].dtype)
         e.low, e.high = self.low, self.high
         if dtype != kFloat32:
-            out_unit = max(fabs(self.range_low), fabs(self.range_high)) / _finer(dtype)
+            out_unit = max(fabs(self.range_low), fabs(self.range_high)) / _max_level_half(dtype)
             least, maximum = (0, 255) if dtype == kUint8 else (-128, 127)
             if out_unit == 0:  # all outputs are 0
                 e.low = e.high = 0
@@ -238,8 +238,8 @@ cdef class Int8Layer(Operator):
                                             in_data[self.residual].dtype)
             e.residual_unit = 1 / out_unit
             if e.residual_dtype != kFloat32:
-                e.residual_unit *= (_reach(in_data, self.residual_range)
-                                    / _finer(e.residual_dtype))
+                e.residual_unit *= (_max_abs_range(in_data, self.residual_range)
+                                    / _max_level_half(e.residual_dtype))
         return out_unit
 
 
@@ -300,15 +300,15 @@ cdef class OnednnInt8Layer(Int8Layer):
         return self.main.run(tensors, space)
 
 
-cdef inline float _steps(int dtype) noexcept nogil:
+cdef inline float _max_level(int dtype) noexcept nogil:
     return 255 if dtype == kUint8 else 127
 
 
-cdef inline float _finer(int dtype) noexcept nogil:
+cdef inline float _max_level_half(int dtype) noexcept nogil:
     return 255.5 if dtype == kUint8 else 127.5
 
 
-cdef inline float _reach(const TBlob* in_data, int first) noexcept nogil:
+cdef inline float _max_abs_range(const TBlob* in_data, int first) noexcept nogil:
     """The larger end of the range that inputs `first` and `first + 1` are."""
     return max(fabs((<const float*>in_data[first].data)[0]),
                fabs((<const float*>in_data[first + 1].data)[0]))

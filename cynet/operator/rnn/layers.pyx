@@ -107,7 +107,7 @@ cdef class LayersOperator(Operator):
             at.c, at.n, at.full = one.c * item, one.n * item, one.full * item
             at.projection = one.projection * item
             (at.forward, at.i2h_gradient, at.h2h_gradient, at.inputs_gradient,
-             at.projection_gradient) = self._ways(one.inputs, dtype)
+             at.projection_gradient) = self._product_algorithms(one.inputs, dtype)
             self.passes.push_back(at)
         self.inputs = [offset * item for offset in inputs]
         self.masks = [offset * item for offset in masks]
@@ -115,7 +115,7 @@ cdef class LayersOperator(Operator):
         self.add = find_unary(b"identity", self.dtype, True)
         self.multiply = find_binary(b"mul", self.dtype, False)
 
-    def _ways(self, int64_t inputs, dtype):
+    def _product_algorithms(self, int64_t inputs, dtype):
         """The algorithms of the products of a pass over inputs of this length."""
         cdef int64_t rows = self.shape.steps * self.shape.batch, width = self.width
         products = [
@@ -158,7 +158,7 @@ cdef class LayersOperator(Operator):
         cdef int64_t bias_n = 0
         cdef const Offsets* at = &self.passes[number]
         cdef const char* parameters = <const char*>in_data[1].data
-        cdef Recurrence r = self._pass(number, direction, kept, space)
+        cdef Recurrence r = self._recurrence_of(number, direction, kept, space)
         cdef bint top = layer + 1 == self.layers
         memcpy(space.bias, parameters + at.i2h_bias, self.width * self.item)
         if r.mode == GRU:
@@ -167,14 +167,14 @@ cdef class LayersOperator(Operator):
             r.bias_n = parameters + at.h2h_bias + bias_n * self.item
         else:
             run_unary(&self.add, parameters + at.h2h_bias, space.bias, self.width)
-        self._times(at.forward, r.steps * r.batch, self.width, at.inputs,
-                    Matrix(x, at.inputs, False),
-                    Matrix(parameters + at.i2h_weight, at.inputs, True), r.gates, False,
-                    space.bias, NULL, space.scratch)
-        memcpy(<char*>r.h + self._first(direction, states),
+        self._multiply(at.forward, r.steps * r.batch, self.width, at.inputs,
+                       Matrix(x, at.inputs, False),
+                       Matrix(parameters + at.i2h_weight, at.inputs, True), r.gates, False,
+                       space.bias, NULL, space.scratch)
+        memcpy(<char*>r.h + self._initial_state(direction, states),
                <char*>in_data[2].data + number * states, states)
         if r.mode == LSTM:
-            memcpy(<char*>r.c + self._first(direction, cells),
+            memcpy(<char*>r.c + self._initial_state(direction, cells),
                    <char*>in_data[3].data + number * cells, cells)
         r.weight = parameters + at.h2h_weight
         r.projection = parameters + at.projection if self.projects else NULL
@@ -188,11 +188,11 @@ cdef class LayersOperator(Operator):
             r.y = <char*>r.y + direction * r.state * self.item
         recurrent_forward(&r)
         if self.state_outputs:
-            self._give(req[1], <char*>r.h + self._last(direction, states), &out_data[1], number,
-                       self.state_size)
+            self._write_states(req[1], <char*>r.h + self._final_state(direction, states),
+                               &out_data[1], number, self.state_size)
             if r.mode == LSTM:
-                self._give(req[2], <char*>r.c + self._last(direction, cells), &out_data[2], number,
-                           self.cell_size)
+                self._write_states(req[2], <char*>r.c + self._final_state(direction, cells),
+                                   &out_data[2], number, self.cell_size)
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
@@ -232,7 +232,7 @@ cdef class LayersOperator(Operator):
         cdef const Offsets* at = &self.passes[number]
         cdef const char* parameters = <const char*>in_data[1].data
         cdef char* gradient = <char*>in_grad[1].data
-        cdef Recurrence r = self._pass(number, direction, kept, space)
+        cdef Recurrence r = self._recurrence_of(number, direction, kept, space)
         cdef int64_t rows = r.steps * r.batch, left = rows, skipped = 0
         cdef const char* h
         cdef bint sums = req[1] == kAddTo
@@ -247,32 +247,32 @@ cdef class LayersOperator(Operator):
         recurrent_pack(&r, True, space.weight)
         recurrent_backward(&r)
         if req[1] != kNullOp:
-            self._times(at.i2h_gradient, self.width, at.inputs, rows,
-                        Matrix(r.dgates, self.width, True), Matrix(x, at.inputs, False),
-                        gradient + at.i2h_weight, sums, NULL, space.bias, space.scratch)
+            self._multiply(at.i2h_gradient, self.width, at.inputs, rows,
+                           Matrix(r.dgates, self.width, True), Matrix(x, at.inputs, False),
+                           gradient + at.i2h_weight, sums, NULL, space.bias, space.scratch)
             h = <char*>r.h + (self.state_size * self.item if r.reverse else 0)
             if r.steps > 1 and first_gives_nothing(&r):
                 left, skipped = rows - r.batch, 0 if r.reverse else r.batch * self.item
-            self._times(at.h2h_gradient, self.width, r.state, left,
-                        Matrix(<char*>r.dgates_h + skipped * self.width, self.width, True),
-                        Matrix(h + skipped * r.state, r.state, False),
-                        gradient + at.h2h_weight, sums, NULL, NULL, space.scratch)
+            self._multiply(at.h2h_gradient, self.width, r.state, left,
+                           Matrix(<char*>r.dgates_h + skipped * self.width, self.width, True),
+                           Matrix(h + skipped * r.state, r.state, False),
+                           gradient + at.h2h_weight, sums, NULL, NULL, space.scratch)
             if self.projects:
-                self._times(at.projection_gradient, r.state, r.hidden, rows,
-                            Matrix(r.dprojected, r.state, True), Matrix(r.full, r.hidden, False),
-                            gradient + at.projection, sums, NULL, NULL, space.scratch)
-            self._assign(sums, space.bias, gradient + at.i2h_bias, self.width)
+                self._multiply(at.projection_gradient, r.state, r.hidden, rows,
+                               Matrix(r.dprojected, r.state, True), Matrix(r.full, r.hidden, False),
+                               gradient + at.projection, sums, NULL, NULL, space.scratch)
+            self._assign_values(sums, space.bias, gradient + at.i2h_bias, self.width)
             if r.mode == GRU:
-                self._sum(r.dgates_h, rows, space.bias)
-            self._assign(sums, space.bias, gradient + at.h2h_bias, self.width)
+                self._sum_rows(r.dgates_h, rows, space.bias)
+            self._assign_values(sums, space.bias, gradient + at.h2h_bias, self.width)
         if dx != NULL:
-            self._times(at.inputs_gradient, rows, at.inputs, self.width,
-                        Matrix(r.dgates, self.width, False),
-                        Matrix(parameters + at.i2h_weight, at.inputs, False), dx, add, NULL, NULL,
-                        space.scratch)
-        self._give(req[2], space.dh, &in_grad[2], number, self.state_size)
+            self._multiply(at.inputs_gradient, rows, at.inputs, self.width,
+                           Matrix(r.dgates, self.width, False),
+                           Matrix(parameters + at.i2h_weight, at.inputs, False), dx, add, NULL,
+                           NULL, space.scratch)
+        self._write_states(req[2], space.dh, &in_grad[2], number, self.state_size)
         if r.mode == LSTM:
-            self._give(req[3], space.dc, &in_grad[3], number, self.cell_size)
+            self._write_states(req[3], space.dc, &in_grad[3], number, self.cell_size)
 
     # ----- where things are
 
@@ -314,8 +314,8 @@ cdef class LayersOperator(Operator):
         space.gradient[1] = space.gradient[0] + each * self.item
         return 0
 
-    cdef Recurrence _pass(self, int64_t number, int direction, char* kept,
-                          const Space* space) noexcept nogil:
+    cdef Recurrence _recurrence_of(self, int64_t number, int direction, char* kept,
+                                   const Space* space) noexcept nogil:
         """One direction of one layer: its shape, and the offsets of its arrays."""
         cdef Recurrence r = self.shape
         cdef const Offsets* at = &self.passes[number]
@@ -326,11 +326,11 @@ cdef class LayersOperator(Operator):
         r.full, r.dfull, r.dprojected = kept + at.full, space.dfull, space.dprojected
         return r
 
-    cdef int64_t _first(self, int direction, int64_t each) noexcept nogil:
+    cdef int64_t _initial_state(self, int direction, int64_t each) noexcept nogil:
         """Address of the initial state among the states, or cells, of `each` bytes."""
         return self.shape.steps * each if direction else 0
 
-    cdef int64_t _last(self, int direction, int64_t each) noexcept nogil:
+    cdef int64_t _final_state(self, int direction, int64_t each) noexcept nogil:
         return 0 if direction else self.shape.steps * each
 
     cdef char* _layer_input(self, int64_t layer, char* kept) noexcept nogil:
@@ -368,13 +368,14 @@ cdef class LayersOperator(Operator):
             dropout_factors(ctx.requested[1].seed, ctx.requested[1].stream, first, p,
                             <double*>factor, <double*>x, size)
 
-    cdef void _give(self, int req, const char* state, TBlob* to, int64_t number,
-                    int64_t size) noexcept nogil:
+    cdef void _write_states(self, int req, const char* state, TBlob* to, int64_t number,
+                            int64_t size) noexcept nogil:
         """Write states, or their gradients, of one direction of one layer."""
         if req != kNullOp:
-            self._assign(req == kAddTo, state, <char*>to.data + number * size * self.item, size)
+            self._assign_values(req == kAddTo, state, <char*>to.data + number * size * self.item,
+                                size)
 
-    cdef void _assign(self, bint add, const void* x, void* y, int64_t n) noexcept nogil:
+    cdef void _assign_values(self, bint add, const void* x, void* y, int64_t n) noexcept nogil:
         run_unary(&self.add if add else &self.write, x, y, n)
 
     cdef void _last_gradient(self, int output, int64_t number, const TBlob* out_grad, char* to,
@@ -386,14 +387,14 @@ cdef class LayersOperator(Operator):
         else:
             memset(to, 0, size)
 
-    cdef void _sum(self, const void* x, int64_t rows, char* to) noexcept nogil:
+    cdef void _sum_rows(self, const void* x, int64_t rows, char* to) noexcept nogil:
         if self.dtype == kFloat32:
             sum_rows(<const float*>x, rows, self.width, <float*>to, False)
         else:
             sum_rows(<const double*>x, rows, self.width, <double*>to, False)
 
-    cdef void _times(self, int way, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, void* c,
-                     bint add, const char* bias, char* sums, char* scratch) noexcept nogil:
+    cdef void _multiply(self, int way, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, void* c,
+                        bint add, const char* bias, char* sums, char* scratch) noexcept nogil:
         """c (m, n) = a b + bias, or c += that; the sums of the rows of a transposed a to `sums`,
         where it is not NULL."""
         cdef Product p
@@ -405,7 +406,7 @@ cdef class LayersOperator(Operator):
             product(&p, <ProductKernel>way, threads_for(m * n * k // 8), scratch)
             return
         if sums != NULL:
-            self._sum(a.data, k, sums)
+            self._sum_rows(a.data, k, sums)
         if self.dtype == kFloat32:
             if bias != NULL:
                 broadcast_rows(<const float*>bias, m, n, <float*>c, add)

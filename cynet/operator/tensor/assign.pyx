@@ -94,9 +94,9 @@ cdef class AssignOperator(Operator):
         view = sliced(everything, *ranges)
         rhs = contiguous(view.shape)
         zeros = (0,) * len(shape)
-        _space(&self.whole, everything.shape, everything.strides, everything.strides)
-        _space(&self.part, view.shape, view.strides, rhs.strides)
-        _space(&self.constant, view.shape, view.strides, zeros)
+        _strided_space(&self.whole, everything.shape, everything.strides, everything.strides)
+        _strided_space(&self.part, view.shape, view.strides, rhs.strides)
+        _strided_space(&self.constant, view.shape, view.strides, zeros)
         self.offset = view.offset * <Py_ssize_t>dtype_size(self.dtype)
         self.fills = number is not None
         run_cast(kFloat64, self.dtype, &value, self.value, 1)
@@ -149,7 +149,7 @@ cdef class AssignOperator(Operator):
         return 0
 
 
-cdef int _space(StridedSpace* space, shape, dst, src) except -1:
+cdef int _strided_space(StridedSpace* space, shape, dst, src) except -1:
     cdef int i
     space.ndim = len(shape)
     for i in range(space.ndim):

@@ -106,7 +106,7 @@ cdef class StridedCopyOperator(Operator):
             strided_space(&piece.backward, each.source, each.target)
             strided_space(&piece.unfill, each.target,
                           View(each.target.shape, (0,) * len(each.target.shape)))
-            piece.folds = _fold(&piece.fold, each.source)
+            piece.folds = _describe_sum(&piece.fold, each.source)
 
     def __dealloc__(self):
         free(self.pieces)
@@ -143,7 +143,7 @@ cdef class StridedCopyOperator(Operator):
         for i in range(ctx.n_in):
             # an input that no piece takes up (a shape to be like) gets zeros too
             if req[i] != kNullOp and req[i] != kAddTo and (
-                    i >= 64 or self.misses[i] or not _takes(self, i)):
+                    i >= 64 or self.misses[i] or not _takes_output(self, i)):
                 memset(in_grad[i].data, 0, in_grad[i].size * dtype_size(in_grad[i].dtype))
         for i in range(self.n_pieces):
             p = &self.pieces[i]
@@ -159,7 +159,7 @@ cdef class StridedCopyOperator(Operator):
         return 0
 
 
-cdef bint _takes(StridedCopyOperator self, int index) noexcept nogil:
+cdef bint _takes_output(StridedCopyOperator self, int index) noexcept nogil:
     cdef int i
     for i in range(self.n_pieces):
         if self.pieces[i].source_index == index:
@@ -167,7 +167,7 @@ cdef bint _takes(StridedCopyOperator self, int index) noexcept nogil:
     return False
 
 
-cdef bint _fold(ReduceSpace* fold, source) except -1:
+cdef bint _describe_sum(ReduceSpace* fold, source) except -1:
     """Describe the sum that undoes a repetition; False where nothing repeats."""
     cdef bint repeats[8]
     cdef int64_t shape[8]

@@ -40,11 +40,11 @@ cdef struct Task:
 
 cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef Task* task = <Task*>arg
-    parallel_ranges(threads_for(task.n * task.length), task.n, _share, task)
+    parallel_ranges(threads_for(task.n * task.length), task.n, _update_rows, task)
     return 0
 
 
-cdef void _share(void* arg, int64_t begin, int64_t end) noexcept nogil:
+cdef void _update_rows(void* arg, int64_t begin, int64_t end) noexcept nogil:
     """Rows `begin` to `end` of the gradient; adjacent rows form one run."""
     cdef Task* task = <Task*>arg
     cdef UpdateArrays part

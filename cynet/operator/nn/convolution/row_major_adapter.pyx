@@ -32,7 +32,7 @@ cdef struct AxesShape:
     int64_t batch, channels, inner
 
 
-cdef AxesShape _order(tuple shape):
+cdef AxesShape _axes_order(tuple shape):
     cdef AxesShape order
     order.batch, order.channels, order.inner = shape[0], shape[1], prod(shape[2:])
     return order
@@ -70,7 +70,7 @@ cdef class Reordered(Operator):
     def __init__(self, form, data, out):
         self.form = form
         self.stateful = self.form.stateful
-        self.data, self.out = _order(data), _order(out)
+        self.data, self.out = _axes_order(data), _axes_order(out)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
