@@ -3,22 +3,22 @@
 from typing import TYPE_CHECKING
 
 # Each line re-exports one module or name; floors in the order of docs/architecture/README.md.
-from .base import config, errors  # floor 0; base looks first whether cynet is built
+from .base import config, errors  # layer 0; base looks first whether cynet is built
 from . import base
 from . import context
 from .context import Context, cpu, cpu_pinned, current_context, gpu
 from .base.as_mxnet import install_as_mxnet
 from .base.errors import CynetError, MXNetError
-from . import engine, storage  # floor 1
-from .kernels.threading.threads import get_num_threads, set_num_threads  # floor 2
-from . import operator  # floor 3
-from . import attribute, name, ndarray  # floor 4
+from . import engine, storage  # layer 1
+from .kernels.threading.threads import get_num_threads, set_num_threads  # layer 2
+from . import operator  # layer 3
+from . import attribute, name, ndarray  # layer 4
 from . import ndarray as nd
 from . import symbol
 from . import symbol as sym
 from .attribute import AttrScope
 from .ndarray import waitall
-from . import autograd  # floor 5
+from . import autograd  # layer 5
 from . import random
 from . import random as rnd
 from . import libinfo
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # modules are imported at first use: see libinfo.py
     from .executor import bind as binding
     from .executor import Executor as Executor
     from .graph import infer
-    from . import callback, initializer, io, lr_scheduler, metric, monitor  # floor 6
+    from . import callback, initializer, io, lr_scheduler, metric, monitor  # layer 6
     from . import initializer as init
     from .io import checkpoint
     from . import distributed, kvstore, optimizer
@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # modules are imported at first use: see libinfo.py
     from . import monitor as mon
     from .monitor import debug_nans as debug_nans
     from . import optimizer as opt
-    from . import model, module  # floor 7
+    from . import model, module  # layer 7
     from . import module as mod
     from . import contrib, executor_manager, gluon, image, log, misc, onnx, profiler, recordio
     from . import rnn, rtc, runtime, test_utils, util

@@ -207,208 +207,6 @@ class BaseModule(ReprMixin, Interface):
             "state": state,
         }
 
-    # --- training ---
-
-    def fit(
-        self,
-        train_data: DataIter | Sequence[ArrayLike],
-        eval_data: DataIter | Sequence[ArrayLike] | None = None,
-        eval_metric: MetricLike = "acc",
-        epoch_end_callback: EpochEndCallback | None = None,
-        batch_end_callback: BatchEndCallback | None = None,
-        kvstore: KVStoreLike | None = "local",
-        optimizer: Optimizer | str = "sgd",
-        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
-        eval_end_callback: BatchEndCallback | None = None,
-        eval_batch_end_callback: BatchEndCallback | None = None,
-        initializer: InitializerLike | None = DEFAULT_INITIALIZER,
-        arg_params: NamedArrays | None = None,
-        aux_params: NamedArrays | None = None,
-        allow_missing: bool = False,
-        force_rebind: bool = False,
-        force_init: bool = False,
-        begin_epoch: int = 0,
-        num_epoch: int | None = None,
-        validation_metric: MetricLike | None = None,
-        monitor: Monitor | None = None,
-        sparse_row_id_fn: Callable[..., Any] | None = None,
-        verbose: bool | None = None,
-        callbacks: Sequence[FitCallback] = (),
-        clip_global_norm: float | None = None,
-        resume: FileName | None = None,
-        batch_size: int | None = None,
-    ) -> History:
-        """Train: bind, initialize, then epochs of forward, backward, update, metric.
-
-        Called again, it goes on training; a `train_data` that is at its end starts over.
-
-        Parameters
-        ----------
-        train_data : DataIter or pair of arrays
-            Batches of the shapes that ``provide_data`` and ``provide_label`` say. Data and label
-            of a network with one of each, which are anything that ``mx.nd.array`` takes, as a
-            DataFrame, are shuffled, in batches of `batch_size` rows.
-        eval_data : DataIter or pair of arrays, optional
-            Scored after each epoch.
-        eval_metric : str, list or EvalMetric
-            Metrics of training: ``"acc"``, ``["acc", "ce"]``, a metric of your own.
-        epoch_end_callback : callable or list of callable, optional
-            Called after each epoch as ``callback(epoch, symbol, arg_params, aux_params)``.
-        batch_end_callback : callable or list of callable, optional
-            Called after each batch as ``callback(BatchEndParam)``.
-        kvstore : str or KVStore
-            Sums gradients over several devices or processes; one device needs none.
-        optimizer : str or Optimizer
-            ``"sgd"``, ``"adam"``, ...: the classes of ``mx.optimizer``.
-        optimizer_params : dict or pairs
-            Settings of an optimizer by name: ``{"learning_rate": 0.1, "momentum": 0.9}``.
-        eval_end_callback, eval_batch_end_callback : callable or list of callable, optional
-            Called after each evaluation, and after each of its batches, as
-            ``callback(BatchEndParam)``.
-        initializer : Initializer or str
-            Gives parameters their first values, unless `arg_params` has them.
-        arg_params, aux_params : dict of str to NDArray, optional
-            Initial values of parameters and auxiliary states.
-        allow_missing : bool
-            Initialize parameters that `arg_params` does not have; if False, that is an error.
-        force_rebind, force_init : bool
-            Bind, or initialize, even if that has been done.
-        begin_epoch, num_epoch : int
-            First epoch, and the one to stop before.
-        validation_metric : str, list or EvalMetric, optional
-            Metric for `eval_data`; `eval_metric` by default.
-        monitor : Monitor, optional
-            Shows values inside of the network.
-        sparse_row_id_fn : callable, optional
-            Passed to ``prepare``.
-        verbose : bool, optional
-            Print figures of the epochs, and of batches where an epoch takes long, on stderr. By
-            default only if the logger does not show INFO and there is no `batch_end_callback`.
-        callbacks : list of FitCallback
-            ``mx.callback.EarlyStopping``, ``BestCheckpoint``, ``HistoryFile``, ... Any callback may
-            raise ``mx.callback.StopTraining``.
-        clip_global_norm : float, optional
-            Upper bound of the norm of all gradients together, to which they are scaled down before
-            each update; see `clip_gradients`.
-        resume : str, optional
-            Beginning of a file name. After each epoch ``RESUME.training`` gets all that training
-            depends on; where the file is there, training goes on from it as if it had never been
-            stopped, and the log says where. Another learning rate or schedule, `num_epoch` and
-            `clip_global_norm` count from there on; another optimizer or another setting of it is
-            refused. An iterator without ``state_dict`` begins an epoch as it does when it is new.
-        batch_size : int, optional
-            Rows of a batch of pairs of arrays; by default as many as the module is bound to, else
-            32.
-
-        Returns
-        -------
-        History
-            Figures and seconds of each epoch.
-
-        Raises
-        ------
-        ArgumentError
-            `num_epoch` is not given, or a parameter has a value that cannot be.
-
-        Examples
-        --------
-        >>> points = np.random.default_rng(0).normal(size=(100, 2))
-        >>> labels = points.sum(axis=1) > 0
-        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2)
-        >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
-        >>> history = module.fit(
-        ...     mx.io.NDArrayIter(points, labels, batch_size=10),
-        ...     num_epoch=5,
-        ...     optimizer_params={"learning_rate": 0.5},
-        ...     verbose=False,
-        ... )
-        >>> history.epochs, history.metrics["Train-accuracy"][-1] > 0.9
-        ([0, 1, 2, 3, 4], True)
-        """
-        options = dict(locals())  # callbacks see the options (BatchEndParam.locals)
-        if num_epoch is None:
-            raise ArgumentError("fit: say how long to train with num_epoch")
-        check_numbers("fit", begin_epoch=begin_epoch, num_epoch=num_epoch)
-        pairs = {"batch_size": batch_size, "keeps": not force_rebind}
-        train_data = to_iterator(self, "fit", "train_data", train_data, True, **pairs)
-        if eval_data is not None:
-            eval_data = to_iterator(self, "fit", "eval_data", eval_data, **pairs)
-        check_callbacks(
-            "fit",
-            epoch_end_callback=epoch_end_callback,
-            batch_end_callback=batch_end_callback,
-            eval_end_callback=eval_end_callback,
-            eval_batch_end_callback=eval_batch_end_callback,
-        )
-        callbacks = as_list(callbacks)
-        check_fit_callbacks("fit", callbacks)
-        eval_metric = metric.create(eval_metric)
-        validation_metric = (
-            eval_metric if validation_metric is None else metric.create(validation_metric)
-        )
-        # known before the network is bound: its plan depends on the ranks
-        ranks = ranks_of(getattr(self, "_kvstore", None), kvstore)
-        self._bind_for_fit(train_data, force_rebind)
-        if monitor is not None:
-            check_monitor("fit", monitor)
-            self.install_monitor(monitor)
-        self.init_params(
-            initializer=initializer,
-            arg_params=arg_params,
-            aux_params=aux_params,
-            allow_missing=allow_missing,
-            force_init=force_init,
-        )
-        resumed = None if resume is None else Resume(resume, ranks)
-        if resumed is not None:
-            resumed.load_params(self)
-        self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
-        options.update(
-            train_data=train_data,
-            eval_data=eval_data,
-            eval_metric=eval_metric,
-            validation_metric=validation_metric,
-            callbacks=callbacks,
-        )
-        return _Training(self, options, ranks, resumed).run()
-
-    def _bind_for_fit(self, train_data, force_rebind):
-        if force_rebind or not self.binded:
-            self.bind(
-                data_shapes=train_data.provide_data,
-                label_shapes=train_data.provide_label,
-                for_training=True,
-                force_rebind=force_rebind,
-            )
-        elif not self.for_training:
-            raise ArgumentError(
-                "fit: the module was bound with for_training=False; force_rebind=True binds it anew"
-            )
-
-    def _label_check(self, train_data):
-        """A function that refuses batches whose labels do not fit the outputs, or None."""
-
-    def _begin_epoch(self, epoch, train_data):
-        """``fit`` begins an epoch: for modules that look at all data first."""
-
-    def _updater_of_states(self, purpose):
-        """The updater that holds the optimizer and its states."""
-        raise UndefinedError(f"{purpose}: {type(self).__name__} has no optimizer states of its own")
-
-    def _whole_updater(self, purpose):
-        """The updater to save: with the states of all ranks if they are sharded."""
-        return self._updater_of_states(purpose)
-
-    def _gather_states(self):
-        """Gather sharded optimizer states, since files are about to be written."""
-
-    def _has_own(self, base, *names):
-        """Return whether these methods are those of `base`, overridden neither by a subclass nor by
-        the object."""
-        return all(
-            getattr(getattr(self, name), "__func__", None) is getattr(base, name) for name in names
-        )
-
     # --- score and predict ---
 
     def score(
@@ -618,6 +416,208 @@ class BaseModule(ReprMixin, Interface):
             for arrays, axis in zip(zip(*results), axes)
         ]
         return merged[0] if len(merged) == 1 and not always_output_list else merged
+
+    # --- training ---
+
+    def fit(
+        self,
+        train_data: DataIter | Sequence[ArrayLike],
+        eval_data: DataIter | Sequence[ArrayLike] | None = None,
+        eval_metric: MetricLike = "acc",
+        epoch_end_callback: EpochEndCallback | None = None,
+        batch_end_callback: BatchEndCallback | None = None,
+        kvstore: KVStoreLike | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
+        eval_end_callback: BatchEndCallback | None = None,
+        eval_batch_end_callback: BatchEndCallback | None = None,
+        initializer: InitializerLike | None = DEFAULT_INITIALIZER,
+        arg_params: NamedArrays | None = None,
+        aux_params: NamedArrays | None = None,
+        allow_missing: bool = False,
+        force_rebind: bool = False,
+        force_init: bool = False,
+        begin_epoch: int = 0,
+        num_epoch: int | None = None,
+        validation_metric: MetricLike | None = None,
+        monitor: Monitor | None = None,
+        sparse_row_id_fn: Callable[..., Any] | None = None,
+        verbose: bool | None = None,
+        callbacks: Sequence[FitCallback] = (),
+        clip_global_norm: float | None = None,
+        resume: FileName | None = None,
+        batch_size: int | None = None,
+    ) -> History:
+        """Train: bind, initialize, then epochs of forward, backward, update, metric.
+
+        Called again, it goes on training; a `train_data` that is at its end starts over.
+
+        Parameters
+        ----------
+        train_data : DataIter or pair of arrays
+            Batches of the shapes that ``provide_data`` and ``provide_label`` say. Data and label
+            of a network with one of each, which are anything that ``mx.nd.array`` takes, as a
+            DataFrame, are shuffled, in batches of `batch_size` rows.
+        eval_data : DataIter or pair of arrays, optional
+            Scored after each epoch.
+        eval_metric : str, list or EvalMetric
+            Metrics of training: ``"acc"``, ``["acc", "ce"]``, a metric of your own.
+        epoch_end_callback : callable or list of callable, optional
+            Called after each epoch as ``callback(epoch, symbol, arg_params, aux_params)``.
+        batch_end_callback : callable or list of callable, optional
+            Called after each batch as ``callback(BatchEndParam)``.
+        kvstore : str or KVStore
+            Sums gradients over several devices or processes; one device needs none.
+        optimizer : str or Optimizer
+            ``"sgd"``, ``"adam"``, ...: the classes of ``mx.optimizer``.
+        optimizer_params : dict or pairs
+            Settings of an optimizer by name: ``{"learning_rate": 0.1, "momentum": 0.9}``.
+        eval_end_callback, eval_batch_end_callback : callable or list of callable, optional
+            Called after each evaluation, and after each of its batches, as
+            ``callback(BatchEndParam)``.
+        initializer : Initializer or str
+            Gives parameters their first values, unless `arg_params` has them.
+        arg_params, aux_params : dict of str to NDArray, optional
+            Initial values of parameters and auxiliary states.
+        allow_missing : bool
+            Initialize parameters that `arg_params` does not have; if False, that is an error.
+        force_rebind, force_init : bool
+            Bind, or initialize, even if that has been done.
+        begin_epoch, num_epoch : int
+            First epoch, and the one to stop before.
+        validation_metric : str, list or EvalMetric, optional
+            Metric for `eval_data`; `eval_metric` by default.
+        monitor : Monitor, optional
+            Shows values inside of the network.
+        sparse_row_id_fn : callable, optional
+            Passed to ``prepare``.
+        verbose : bool, optional
+            Print figures of the epochs, and of batches where an epoch takes long, on stderr. By
+            default only if the logger does not show INFO and there is no `batch_end_callback`.
+        callbacks : list of FitCallback
+            ``mx.callback.EarlyStopping``, ``BestCheckpoint``, ``HistoryFile``, ... Any callback may
+            raise ``mx.callback.StopTraining``.
+        clip_global_norm : float, optional
+            Upper bound of the norm of all gradients together, to which they are scaled down before
+            each update; see `clip_gradients`.
+        resume : str, optional
+            Beginning of a file name. After each epoch ``RESUME.training`` gets all that training
+            depends on; where the file is there, training goes on from it as if it had never been
+            stopped, and the log says where. Another learning rate or schedule, `num_epoch` and
+            `clip_global_norm` count from there on; another optimizer or another setting of it is
+            refused. An iterator without ``state_dict`` begins an epoch as it does when it is new.
+        batch_size : int, optional
+            Rows of a batch of pairs of arrays; by default as many as the module is bound to, else
+            32.
+
+        Returns
+        -------
+        History
+            Figures and seconds of each epoch.
+
+        Raises
+        ------
+        ArgumentError
+            `num_epoch` is not given, or a parameter has a value that cannot be.
+
+        Examples
+        --------
+        >>> points = np.random.default_rng(0).normal(size=(100, 2))
+        >>> labels = points.sum(axis=1) > 0
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2)
+        >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+        >>> history = module.fit(
+        ...     mx.io.NDArrayIter(points, labels, batch_size=10),
+        ...     num_epoch=5,
+        ...     optimizer_params={"learning_rate": 0.5},
+        ...     verbose=False,
+        ... )
+        >>> history.epochs, history.metrics["Train-accuracy"][-1] > 0.9
+        ([0, 1, 2, 3, 4], True)
+        """
+        options = dict(locals())  # callbacks see the options (BatchEndParam.locals)
+        if num_epoch is None:
+            raise ArgumentError("fit: say how long to train with num_epoch")
+        check_numbers("fit", begin_epoch=begin_epoch, num_epoch=num_epoch)
+        pairs = {"batch_size": batch_size, "keeps": not force_rebind}
+        train_data = to_iterator(self, "fit", "train_data", train_data, True, **pairs)
+        if eval_data is not None:
+            eval_data = to_iterator(self, "fit", "eval_data", eval_data, **pairs)
+        check_callbacks(
+            "fit",
+            epoch_end_callback=epoch_end_callback,
+            batch_end_callback=batch_end_callback,
+            eval_end_callback=eval_end_callback,
+            eval_batch_end_callback=eval_batch_end_callback,
+        )
+        callbacks = as_list(callbacks)
+        check_fit_callbacks("fit", callbacks)
+        eval_metric = metric.create(eval_metric)
+        validation_metric = (
+            eval_metric if validation_metric is None else metric.create(validation_metric)
+        )
+        # known before the network is bound: its plan depends on the ranks
+        ranks = ranks_of(getattr(self, "_kvstore", None), kvstore)
+        self._bind_for_fit(train_data, force_rebind)
+        if monitor is not None:
+            check_monitor("fit", monitor)
+            self.install_monitor(monitor)
+        self.init_params(
+            initializer=initializer,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+        )
+        resumed = None if resume is None else Resume(resume, ranks)
+        if resumed is not None:
+            resumed.load_params(self)
+        self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
+        options.update(
+            train_data=train_data,
+            eval_data=eval_data,
+            eval_metric=eval_metric,
+            validation_metric=validation_metric,
+            callbacks=callbacks,
+        )
+        return _Training(self, options, ranks, resumed).run()
+
+    def _bind_for_fit(self, train_data, force_rebind):
+        if force_rebind or not self.binded:
+            self.bind(
+                data_shapes=train_data.provide_data,
+                label_shapes=train_data.provide_label,
+                for_training=True,
+                force_rebind=force_rebind,
+            )
+        elif not self.for_training:
+            raise ArgumentError(
+                "fit: the module was bound with for_training=False; force_rebind=True binds it anew"
+            )
+
+    def _label_check(self, train_data):
+        """A function that refuses batches whose labels do not fit the outputs, or None."""
+
+    def _begin_epoch(self, epoch, train_data):
+        """``fit`` begins an epoch: for modules that look at all data first."""
+
+    def _updater_of_states(self, purpose):
+        """The updater that holds the optimizer and its states."""
+        raise UndefinedError(f"{purpose}: {type(self).__name__} has no optimizer states of its own")
+
+    def _whole_updater(self, purpose):
+        """The updater to save: with the states of all ranks if they are sharded."""
+        return self._updater_of_states(purpose)
+
+    def _gather_states(self):
+        """Gather sharded optimizer states, since files are about to be written."""
+
+    def _has_own(self, base, *names):
+        """Return whether these methods are those of `base`, overridden neither by a subclass nor by
+        the object."""
+        return all(
+            getattr(getattr(self, name), "__func__", None) is getattr(base, name) for name in names
+        )
 
 
 class _Training:

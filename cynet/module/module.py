@@ -412,7 +412,8 @@ class Module(Optimization, BaseModule):
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Forward in training mode, then backward; in one go on devices that gain by it."""
         if not self._joins_steps("forward", "backward"):
-            super().forward_backward(data_batch)
+            self.forward(data_batch, is_train=True)
+            self.backward()
             return
         self._require_state("forward_backward", "binded", "params_initialized")
         thread_guard = self._thread_guard
@@ -429,7 +430,8 @@ class Module(Optimization, BaseModule):
         own = "forward", "backward", "forward_backward", "update"
         alone = self._kvstore is None and len(self._context) == 1 and self.optimizer_initialized
         if not (alone and type(self._updater) is opt.Updater and self._joins_steps(*own)):
-            super().train_step(data_batch)
+            self.forward_backward(data_batch)
+            self.update()
             return
         self._require_state("train_step", "binded", "params_initialized")
         thread_guard = self._thread_guard
@@ -447,8 +449,8 @@ class Module(Optimization, BaseModule):
     def _joins_steps(self, *methods):
         """Return whether the whole step should run at once: it is faster, and none of its methods
         is overridden."""
-        trains = self.binded and self.for_training and self._has_own(Module, *methods)
-        return trains and self._exec_group.joins_steps
+        trains = self.binded and self.for_training and self._exec_group.joins_steps
+        return trains and self._has_own(Module, *methods)
 
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradients of the last forward.
